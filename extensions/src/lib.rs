@@ -1,0 +1,1 @@
+//! The one registry of what is supported.

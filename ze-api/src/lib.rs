@@ -1,0 +1,1 @@
+//! The `ze*` C entry points.
