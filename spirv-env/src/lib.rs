@@ -1,1 +1,5 @@
 //! SPIR-V intake.
+
+pub mod module;
+
+pub use module::*;
