@@ -1,0 +1,4 @@
+// Does nothing: the cost of a launch.
+__kernel void empty(void)
+{
+}
