@@ -1,1 +1,15 @@
-//! The one registry of what is supported.
+//! The one registry of what is supported: the device profile and what each of its flags implies.
+//!
+//! Device queries, the driver's extension list, the intake's accept list and the engine's modes all read
+//! the same [`DeviceProfile`], so a device never reports what its compiler rejects.
+
+pub mod flags;
+mod host;
+pub mod profile;
+mod profile_toml;
+
+pub use flags::{DotProductFlags, FpAtomicFlags, FpFlags, ModuleFlags};
+pub use profile::{
+    Cache, Compute, DeviceKind, DeviceProfile, Images, Limits, Memory, ModuleProperties, Topology,
+};
+pub use profile_toml::ProfileError;

@@ -1,0 +1,248 @@
+//! The `host` profile: what this machine's CPU and memory are, from cpuid, sysconf and /sys.
+
+use crate::flags::{DotProductFlags, FpAtomicFlags, FpFlags, ModuleFlags};
+use crate::profile::{
+    Cache, Compute, DeviceKind, DeviceProfile, Images, Limits, Memory, ModuleProperties, Topology,
+};
+use std::fs;
+use std::path::Path;
+
+/// Intel's PCI vendor id: SYCL's device selectors and oneMKL look for it.
+const VENDOR_INTEL: u32 = 0x8086;
+/// A device id that no Intel GPU has, so that nothing mistakes the CPU for a GPU it has native code for.
+const DEVICE_ID: u32 = 0xCB00;
+/// The highest architecture number: no GPU's native images match it, and SYCL's newer adapter
+/// (0x05004000 and later) is the default.
+const IP_VERSION: u32 = 63 << 22;
+
+const SPIRV_VERSION: [u8; 2] = [1, 4];
+const MAX_GROUP_SIZE: u32 = 1024;
+const SHARED_LOCAL_MEMORY: u32 = 128 << 10;
+const MAX_ARGUMENTS_SIZE: u32 = 4096;
+const PRINTF_BUFFER_SIZE: u32 = 4 << 20;
+const NANOSECONDS_A_SECOND: u64 = 1_000_000_000;
+
+pub(crate) fn detect() -> DeviceProfile {
+    let fp = FpFlags::DENORM
+        | FpFlags::INF_NAN
+        | FpFlags::ROUND_TO_NEAREST
+        | FpFlags::ROUND_TO_ZERO
+        | FpFlags::ROUND_TO_INF
+        | FpFlags::FMA
+        | FpFlags::ROUNDED_DIVIDE_SQRT;
+    let memory = memory_size();
+    DeviceProfile {
+        name: cpu_name(),
+        kind: DeviceKind::Gpu,
+        vendor_id: VENDOR_INTEL,
+        device_id: DEVICE_ID,
+        ip_version: IP_VERSION,
+        integrated: true,
+        on_demand_paging: true,
+        ecc: false,
+        core_clock_mhz: core_clock_mhz(),
+        topology: topology(),
+        limits: Limits {
+            max_alloc_size: memory,
+            max_hardware_contexts: 1 << 16,
+            max_queue_priority: 0,
+            timer_frequency_hz: NANOSECONDS_A_SECOND,
+            timestamp_valid_bits: 64,
+            kernel_timestamp_valid_bits: 64,
+        },
+        compute: Compute {
+            max_total_group_size: MAX_GROUP_SIZE,
+            max_group_size: [MAX_GROUP_SIZE; 3],
+            max_group_count: [u32::MAX; 3],
+            max_shared_local_memory: SHARED_LOCAL_MEMORY,
+            sub_group_sizes: vec![8, 16, 32],
+        },
+        module: ModuleProperties {
+            spirv_version: SPIRV_VERSION,
+            flags: ModuleFlags::FP16 | ModuleFlags::FP64 | ModuleFlags::INT64_ATOMICS,
+            fp16: fp,
+            fp32: fp,
+            fp64: fp,
+            fp16_atomics: FpAtomicFlags::LOAD_STORE,
+            fp32_atomics: FpAtomicFlags::all(),
+            fp64_atomics: FpAtomicFlags::all(),
+            dot_product: DotProductFlags::empty(),
+            max_arguments_size: MAX_ARGUMENTS_SIZE,
+            printf_buffer_size: PRINTF_BUFFER_SIZE,
+        },
+        memory: Memory { name: "DDR".into(), total_size: memory, clock_mhz: 0, bus_width: 64 },
+        caches: caches(),
+        cache_line: sysconf(libc::_SC_LEVEL1_DCACHE_LINESIZE).unwrap_or(64) as u32,
+        images: Images::default(),
+        without_extensions: Vec::new(),
+    }
+}
+
+fn topology() -> Topology {
+    // The affinity mask and the cgroup's quota count, not what the machine has.
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
+    let per_core = cpu_list_length("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list").unwrap_or(1);
+    let sockets = cpu_list_length("/sys/devices/system/node/online").unwrap_or(1);
+    split(threads, per_core, sockets)
+}
+
+/// Shares `threads` out so that the product stays `threads` × SIMD width whatever the mask left over.
+fn split(threads: u32, per_core: u32, sockets: u32) -> Topology {
+    let divides = |whole: u32, part: u32| part != 0 && whole.is_multiple_of(part);
+    let threads_per_eu = if divides(threads, per_core) { per_core } else { 1 };
+    let cores = threads / threads_per_eu;
+    let slices = if divides(cores, sockets) { sockets } else { 1 };
+    Topology {
+        slices,
+        subslices_per_slice: cores / slices,
+        eus_per_subslice: 1,
+        threads_per_eu,
+        simd_width: simd_width(),
+    }
+}
+
+/// Counts the numbers in a kernel list such as `0-3,8`.
+fn cpu_list_length(path: &str) -> Option<u32> {
+    list_length(fs::read_to_string(path).ok()?.trim())
+}
+
+fn list_length(list: &str) -> Option<u32> {
+    list.split(',').try_fold(0u32, |count, range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        count.checked_add(last.checked_sub(first)?.checked_add(1)?)
+    })
+}
+
+fn sysconf(name: libc::c_int) -> Option<u64> {
+    // SAFETY: sysconf reads a value and has no preconditions; unknown names return -1.
+    let value = unsafe { libc::sysconf(name) };
+    u64::try_from(value).ok().filter(|&value| value > 0)
+}
+
+/// Physical memory, or the cgroup's limit where that is lower.
+fn memory_size() -> u64 {
+    const FALLBACK: u64 = 1 << 30;
+    let physical = sysconf(libc::_SC_PHYS_PAGES)
+        .zip(sysconf(libc::_SC_PAGESIZE))
+        .map_or(FALLBACK, |(pages, page)| pages.saturating_mul(page));
+    ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+        .iter()
+        .filter_map(|path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok())
+        .fold(physical, u64::min)
+}
+
+/// Data and unified caches of the first core, the nearest first.
+fn caches() -> Vec<Cache> {
+    let root = Path::new("/sys/devices/system/cpu/cpu0/cache");
+    let read = |index: u32, file: &str| {
+        fs::read_to_string(root.join(format!("index{index}/{file}"))).ok().map(|text| text.trim().to_owned())
+    };
+    let mut caches: Vec<Cache> = (0..16)
+        .map_while(|index| Some((index, read(index, "type")?)))
+        .filter(|(_, kind)| kind != "Instruction")
+        .filter_map(|(index, _)| {
+            let kib: u64 = read(index, "size")?.strip_suffix('K')?.parse().ok()?;
+            Some(Cache { level: read(index, "level")?.parse().ok()?, size: kib << 10 })
+        })
+        .collect();
+    if caches.is_empty() {
+        let levels = [
+            (1, libc::_SC_LEVEL1_DCACHE_SIZE),
+            (2, libc::_SC_LEVEL2_CACHE_SIZE),
+            (3, libc::_SC_LEVEL3_CACHE_SIZE),
+        ];
+        caches.extend(levels.iter().filter_map(|&(level, name)| Some(Cache { level, size: sysconf(name)? })));
+    }
+    caches.sort_by_key(|cache| cache.level);
+    caches
+}
+
+fn core_clock_mhz() -> u32 {
+    let khz = fs::read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
+        .ok()
+        .and_then(|text| text.trim().parse::<u32>().ok());
+    khz.map(|khz| khz / 1000)
+        .or_else(|| cpuinfo("cpu MHz")?.parse::<f64>().ok().map(|mhz| mhz.round() as u32))
+        .unwrap_or(0)
+}
+
+fn cpuinfo(key: &str) -> Option<String> {
+    fs::read_to_string("/proc/cpuinfo").ok()?.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == key).then(|| value.trim().to_owned())
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+fn cpu_name() -> String {
+    use std::arch::x86_64::__cpuid;
+    const BRAND_FIRST: u32 = 0x8000_0002;
+    const BRAND_LAST: u32 = 0x8000_0004;
+    if __cpuid(0x8000_0000).eax < BRAND_LAST {
+        return "x86-64 CPU".into();
+    }
+    let bytes: Vec<u8> = (BRAND_FIRST..=BRAND_LAST)
+        .map(__cpuid)
+        .flat_map(|leaf| [leaf.eax, leaf.ebx, leaf.ecx, leaf.edx])
+        .flat_map(u32::to_le_bytes)
+        .take_while(|&byte| byte != 0)
+        .collect();
+    let brand = String::from_utf8_lossy(&bytes).split_whitespace().collect::<Vec<_>>().join(" ");
+    if brand.is_empty() { "x86-64 CPU".into() } else { brand }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn cpu_name() -> String {
+    cpuinfo("model name").unwrap_or_else(|| format!("{} CPU", std::env::consts::ARCH))
+}
+
+/// 32-bit lanes of the widest vector register that the operating system lets programs use.
+#[cfg(target_arch = "x86_64")]
+fn simd_width() -> u32 {
+    if is_x86_feature_detected!("avx512f") {
+        16
+    } else if is_x86_feature_detected!("avx2") {
+        8
+    } else {
+        4
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn simd_width() -> u32 {
+    4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_are_hardware_threads_times_simd_width() {
+        for (threads, per_core, sockets) in
+            [(2, 1, 1), (2, 2, 1), (96, 2, 2), (7, 2, 2), (1, 2, 8), (6, 0, 0)]
+        {
+            let topology = split(threads, per_core, sockets);
+            assert_eq!(topology.lanes(), u64::from(threads * simd_width()), "{threads} {per_core} {sockets}");
+        }
+    }
+
+    #[test]
+    fn kernel_lists_are_counted() {
+        assert_eq!(list_length("0"), Some(1));
+        assert_eq!(list_length("0-3,8"), Some(5));
+        assert_eq!(list_length("3-0"), None);
+        assert_eq!(list_length(""), None);
+    }
+
+    #[test]
+    fn host_describes_this_machine() {
+        let host = DeviceProfile::host();
+        assert_eq!(host.topology.lanes() % u64::from(host.topology.simd_width), 0);
+        assert!(host.memory.total_size > 1 << 20);
+        assert!(!host.caches.is_empty() && host.caches.is_sorted_by_key(|cache| cache.level));
+        assert!(!host.name.is_empty() && host.name.len() < 256);
+        assert!(host.ip_version >= 0x0500_4000);
+    }
+}

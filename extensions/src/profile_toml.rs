@@ -1,0 +1,134 @@
+//! Profile files: a TOML table laid over the host's profile.
+
+use crate::profile::DeviceProfile;
+use toml::{Table, Value};
+
+/// Why a profile file is not a device.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    #[error("the device profile is not valid TOML: {0}")]
+    Syntax(#[from] toml::de::Error),
+    #[error("the device profile has a key or value that no device has: {0}")]
+    Content(toml::de::Error),
+    #[error("the host's profile cannot be written as TOML: {0}")]
+    Host(#[from] toml::ser::Error),
+    #[error("device profile key `{key}`: {reason}")]
+    Value { key: &'static str, reason: String },
+}
+
+impl DeviceProfile {
+    /// Reads a profile file. Keys that are missing have the host's value; unknown keys are errors.
+    pub fn from_toml(text: &str) -> Result<Self, ProfileError> {
+        Self::from_toml_over(text, &Self::host())
+    }
+
+    /// Reads a profile file over another profile than the host's.
+    pub fn from_toml_over(text: &str, base: &Self) -> Result<Self, ProfileError> {
+        let mut merged = Table::try_from(base)?;
+        overlay(&mut merged, text.parse::<Table>()?);
+        let profile: Self = merged.try_into().map_err(ProfileError::Content)?;
+        for check in CHECKS {
+            check(&profile)?;
+        }
+        Ok(profile)
+    }
+
+    /// The profile as a file that [`from_toml`](Self::from_toml) reads.
+    pub fn to_toml(&self) -> Result<String, ProfileError> {
+        Ok(toml::to_string_pretty(self)?)
+    }
+}
+
+/// Tables merge key by key; anything else replaces what was there.
+fn overlay(base: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (base.get_mut(&key), value) {
+            (Some(Value::Table(base)), Value::Table(over)) => overlay(base, over),
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}
+
+type Check = fn(&DeviceProfile) -> Result<(), ProfileError>;
+
+/// What the types do not already say about a profile that a device can have.
+const CHECKS: &[Check] =
+    &[name_fits, topology_is_not_empty, sub_group_sizes_have_code, group_sizes_are_launchable];
+
+fn require(holds: bool, key: &'static str, reason: impl FnOnce() -> String) -> Result<(), ProfileError> {
+    if holds { Ok(()) } else { Err(ProfileError::Value { key, reason: reason() }) }
+}
+
+fn name_fits(profile: &DeviceProfile) -> Result<(), ProfileError> {
+    let length = profile.name.len();
+    require((1..=255).contains(&length), "name", || format!("{length} bytes, a device name has 1 to 255"))
+}
+
+fn topology_is_not_empty(profile: &DeviceProfile) -> Result<(), ProfileError> {
+    let t = &profile.topology;
+    let product = [t.slices, t.subslices_per_slice, t.eus_per_subslice, t.threads_per_eu, t.simd_width]
+        .iter()
+        .try_fold(1u32, |product, &count| product.checked_mul(count));
+    require(product.is_some_and(|product| product > 0), "topology", || {
+        "every count is at least 1 and their product fits 32 bits".into()
+    })
+}
+
+fn sub_group_sizes_have_code(profile: &DeviceProfile) -> Result<(), ProfileError> {
+    let sizes = &profile.compute.sub_group_sizes;
+    let known = !sizes.is_empty() && sizes.iter().all(|size| [8, 16, 32].contains(size));
+    require(known && sizes.is_sorted(), "compute.sub_group_sizes", || {
+        format!("{sizes:?}, the engine has 8, 16 and 32, ascending")
+    })
+}
+
+fn group_sizes_are_launchable(profile: &DeviceProfile) -> Result<(), ProfileError> {
+    let compute = &profile.compute;
+    require(compute.max_total_group_size > 0, "compute.max_total_group_size", || "is zero".into())?;
+    require(!compute.max_group_size.contains(&0), "compute.max_group_size", || "has a zero".into())?;
+    require(!compute.max_group_count.contains(&0), "compute.max_group_count", || "has a zero".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::{FpFlags, ModuleFlags};
+
+    #[test]
+    fn host_survives_a_round_trip() {
+        let host = DeviceProfile::host();
+        assert_eq!(DeviceProfile::from_toml(&host.to_toml().unwrap()).unwrap(), host);
+    }
+
+    #[test]
+    fn missing_keys_are_the_hosts() {
+        let profile = DeviceProfile::from_toml(
+            "name = 'no doubles'\n[module]\nflags = 'FP16 | INT64_ATOMICS'\nfp64 = ''\n[topology]\nslices = 3\n",
+        )
+        .unwrap();
+        let host = DeviceProfile::host();
+        assert_eq!(profile.module.flags, ModuleFlags::FP16 | ModuleFlags::INT64_ATOMICS);
+        assert_eq!(profile.module.fp64, FpFlags::empty());
+        assert_eq!(profile.topology.slices, 3);
+        assert_eq!(profile.compute, host.compute);
+        assert_ne!(profile.uuid(), host.uuid());
+    }
+
+    #[test]
+    fn unknown_keys_and_impossible_values_are_errors() {
+        for (text, part) in [
+            ("nam = 'x'", "nam"),
+            ("[module]\nflags = 'FP128'", "module.flags"),
+            ("[compute]\nsub_group_sizes = [64]", "sub_group_sizes"),
+            ("[compute]\nmax_group_size = [0, 1, 1]", "max_group_size"),
+            ("[topology]\nslices = 0", "topology"),
+            ("name = ''", "name"),
+            ("name = ", "TOML"),
+        ] {
+            let error = DeviceProfile::from_toml(text).unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}
