@@ -1,0 +1,84 @@
+//! What compiled kernel code and the scheduler agree on: entry points and the structures they share.
+//!
+//! Compiled code is relocatable and kept on disk, so it reaches the runtime only through the function
+//! pointers in [`Worker`], never through addresses baked into it.
+
+use std::ffi::c_void;
+
+/// What is the same for every work-group of a launch. Field offsets are used by `lower::entry`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchInfo {
+    /// The argument block: every argument at its reflected offset. A `LocalPointer` argument's slot holds
+    /// the byte offset of its memory inside the work-group's local memory.
+    pub args: *const u8,
+    /// Global offset of each dimension, in work-items.
+    pub global_offset: [u64; 3],
+    /// Work-groups in each dimension.
+    pub group_count: [u32; 3],
+    /// Work-items of a work-group in each dimension.
+    pub group_size: [u32; 3],
+    /// 1, 2 or 3.
+    pub work_dim: u32,
+    /// Sub-groups of a work-group: ceil(x * y * z / W).
+    pub subgroups: u32,
+}
+
+/// What belongs to the thread that runs a work-group. One for each running thread and launch.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Worker {
+    /// Local memory of the work-group that runs, 128-byte aligned.
+    pub local_memory: *mut u8,
+    /// Memory for private variables that are too large for the stack, 64-byte aligned: `private_bytes`
+    /// of the code for each sub-group of the work-group.
+    pub private_memory: *mut u8,
+    /// Scratch for work-group collectives: 128 bytes for each sub-group, and 128 more, 64-byte aligned.
+    pub collective_scratch: *mut u8,
+    /// Suspends the calling sub-group until all others of the work-group have reached the barrier.
+    pub barrier: unsafe extern "C" fn(*mut Worker),
+    /// `printf` of the kernel, or null.
+    pub printf: *mut c_void,
+    /// Opaque to compiled code: the scheduler's own state.
+    pub scheduler: *mut c_void,
+}
+
+/// Code without work-group barriers: runs the work-groups `first..last` (linear, x fastest), each with all
+/// of its sub-groups.
+pub type RangeEntry = unsafe extern "C" fn(info: *const LaunchInfo, worker: *mut Worker, first: u64, last: u64);
+
+/// Code with work-group barriers: runs one sub-group of the work-group with this linear number.
+pub type SubgroupEntry = unsafe extern "C" fn(info: *const LaunchInfo, worker: *mut Worker, group: u64, subgroup: u32);
+
+/// How the work-items of a group map to lanes; a kernel is compiled once for each.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum GroupShape {
+    /// The x size is a multiple of W: every sub-group is full, lies in one row, and its ids are `base + lane`.
+    Rows,
+    /// y and z sizes are 1 and x is no multiple of W: as `Rows`, and the last sub-group is partial.
+    Line,
+    /// Anything else: lanes follow the linear local id across rows.
+    Any,
+}
+
+/// Which code of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Variant {
+    /// Lanes of a sub-group: 1, 4, 8, 16 or 32.
+    pub width: u32,
+    pub shape: GroupShape,
+}
+
+/// What lowering tells about the code that it made, beside the code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CodeInfo {
+    /// The entry is a [`SubgroupEntry`] (else a [`RangeEntry`]).
+    pub has_barrier: bool,
+    /// Bytes of `Worker::private_memory` that each sub-group needs.
+    pub private_bytes: u64,
+    /// Bytes of stack that private variables of a sub-group take (spills come on top).
+    pub stack_bytes: u64,
+}
+
+/// The symbol of the entry point in the object code.
+pub const ENTRY_SYMBOL: &str = "ze_cpu_kernel";

@@ -1,0 +1,1 @@
+//! Analyses over a kernel: one a file.

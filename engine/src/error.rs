@@ -1,0 +1,23 @@
+//! What can go wrong between a validated module and a finished launch.
+
+use thiserror::Error;
+
+/// An engine failure, with a reason that a person can act on.
+#[derive(Debug, Error)]
+pub enum EngineError {
+    /// The module uses something that the engine does not implement.
+    #[error("kernel '{kernel}': {what} is not supported by the CPU engine")]
+    Unsupported { kernel: String, what: String },
+    /// The module refers to a function or variable that no linked module defines.
+    #[error("kernel '{kernel}': '{symbol}' is imported and not defined by any linked module")]
+    Unresolved { kernel: String, symbol: String },
+    /// The code generator failed on IR that the engine made: a bug of the engine.
+    #[error("kernel '{kernel}': code generation failed: {reason}")]
+    CodeGeneration { kernel: String, reason: String },
+    /// Memory for the launch (local memory, stacks, private memory) could not be had.
+    #[error("kernel '{kernel}': {bytes} bytes of {what} could not be allocated")]
+    OutOfMemory { kernel: String, what: &'static str, bytes: u64 },
+    /// The launch asks for more than the device has.
+    #[error("kernel '{kernel}': {reason}")]
+    InvalidLaunch { kernel: String, reason: String },
+}
