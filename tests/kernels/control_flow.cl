@@ -1,0 +1,260 @@
+// Divergent control flow. Each kernel maps one int to one int, so that the host can follow every work-item.
+
+__kernel void nested_ifs(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int v = in[i];
+    int r;
+    if (v > 0) {
+        if (v % 3 == 0) {
+            r = v * 7;
+            if (v % 2 == 0)
+                r -= out[i];
+        } else if (v % 5 == 0) {
+            r = v ^ 0x55;
+        } else {
+            r = v + 1;
+        }
+    } else {
+        r = v < -100 ? -v : v * v;
+    }
+    out[i] = r;
+}
+
+__kernel void early_return(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int v = in[i];
+    if (v < 0) {
+        out[i] = -1;
+        return;
+    }
+    int sum = 0;
+    for (int k = 0; k < 64; ++k) {
+        sum += k ^ v;
+        if (sum > 1000) {
+            out[i] = k;
+            return;
+        }
+    }
+    out[i] = sum;
+}
+
+// Steps of the Collatz sequence: every lane leaves the loop at its own time.
+__kernel void divergent_trip_count(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    uint v = (uint)in[i] | 1u;
+    int steps = 0;
+    while (v != 1 && steps < 500) {
+        v = v % 2 == 0 ? v / 2 : 3 * v + 1;
+        ++steps;
+    }
+    out[i] = steps;
+}
+
+__kernel void break_and_continue(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int v = in[i];
+    int r = 0;
+    for (int k = 0; k < 100; ++k) {
+        if ((k + v) % 3 == 0)
+            continue;
+        r += k * v;
+        if (r % 17 == 5)
+            break;
+        r ^= k;
+    }
+    out[i] = r;
+}
+
+__kernel void switch_cases(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int v = in[i];
+    int r = v;
+    switch (v) {
+    case 0:
+        r = out[i] + 3;
+        break;
+    case 1:
+        out[i] = 11;
+        r += 100;
+        // falls through
+    case 2:
+        r *= 3;
+        break;
+    case 5:
+        for (int k = 0; k < (v & 15); ++k)
+            r += k * r;
+        break;
+    case 6:
+        out[i] = -6;
+        return;
+    default:
+        r = ~r;
+    }
+    out[i] = r;
+}
+
+__kernel void switch_long(__global const long *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int r;
+    switch (in[i]) {
+    case 0x100000000L:
+        r = out[i] * 5;
+        break;
+    case -1L:
+        r = out[i] - 9;
+        break;
+    case 7L:
+        r = out[i] ^ 0x33;
+        break;
+    default:
+        r = 1;
+    }
+    out[i] = r;
+}
+
+// A barrier in a uniform loop whose body also diverges: neighbours exchange values each round.
+__kernel void barrier_in_loop(__global const int *in, __global int *out, __local int *scratch, uint rounds)
+{
+    uint lid = get_local_id(0);
+    uint size = get_local_size(0);
+    int v = in[get_global_id(0)];
+    for (uint round = 0; round < rounds; ++round) {
+        scratch[lid] = v;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        int neighbour = scratch[(lid + round + 1) % size];
+        if (neighbour > v)
+            v += neighbour / 2;
+        else
+            v -= 3;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    out[get_global_id(0)] = v;
+}
+
+// The trip count is uniform within a work-group and differs between groups.
+__kernel void barrier_trip_count_by_group(__global int *out, __local int *scratch)
+{
+    uint lid = get_local_id(0);
+    uint size = get_local_size(0);
+    int v = (int)get_global_id(0);
+    uint rounds = get_group_id(0) % 4;
+    for (uint round = 0; round < rounds; ++round) {
+        scratch[lid] = v;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        v += scratch[size - 1 - lid];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    out[get_global_id(0)] = v;
+}
+
+__kernel void divergent_in_uniform_loop(__global const int *in, __global int *out, uint n, int outer)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int r = 0;
+    for (int a = 0; a < outer; ++a) {
+        int limit = in[(i + (uint)a) % n];
+        for (int b = 0; b < limit; ++b) {
+            if (((a ^ b) & 3) == 3)
+                break;
+            for (int c = b; c < limit; c += 2)
+                r += a * b + c;
+        }
+        r ^= a;
+    }
+    out[i] = r;
+}
+
+// Leaves two loops at once, from the inner one.
+__kernel void two_level_exit(__global const int *in, __global int *out, uint n, int limit)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int v = in[i];
+    int r = -1;
+    for (int a = 1; a < limit; ++a) {
+        for (int b = a; b < limit; ++b) {
+            if (a * b == v) {
+                r = a * 100 + b;
+                goto found;
+            }
+        }
+    }
+found:
+    out[i] = r;
+}
+
+// Memory side effects under a mask: only the lanes that are in the branch may store.
+__kernel void masked_stores(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int v = in[i];
+    if (v & 1)
+        out[i] = v;
+    if (v & 2) {
+        out[i] += 1000;
+        if (v & 4)
+            out[(i + 1) % n + n] = v;
+    }
+}
+
+// A division that only the lanes for which it is defined may reach.
+__kernel void guarded_division(__global const int *a, __global const int *b, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int divisor = b[i];
+    out[i] = divisor != 0 && !(a[i] == INT_MIN && divisor == -1) ? a[i] / divisor : -7;
+}
+
+// Short-circuit conditions whose right side loads what the left side guards.
+__kernel void short_circuit(__global const int *in, __global const int *table, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int v = in[i];
+    if (v >= 0 && v < 32 && (table[v] > 10 || table[31 - v] < 3))
+        out[i] = table[v] - table[31 - v];
+    else
+        out[i] = v;
+}
+
+__kernel void do_while_with_two_exits(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    uint state = (uint)in[i];
+    int steps = 0;
+    do {
+        state = state * 1664525u + 1013904223u;
+        ++steps;
+        if ((state >> 28) == 9)
+            break;
+    } while ((state >> 27) != 3 && steps < 200);
+    out[i] = steps * 2 + (int)(state & 1);
+}

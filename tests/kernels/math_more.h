@@ -1,0 +1,23 @@
+// The rest of the mathematical functions.
+#include "math_functions.h"
+
+UNARY(asin)
+UNARY(acos)
+UNARY(atan)
+UNARY(sinh)
+UNARY(cosh)
+UNARY(tanh)
+UNARY(asinh)
+UNARY(acosh)
+UNARY(atanh)
+UNARY(cbrt)
+UNARY(expm1)
+UNARY(log1p)
+UNARY(erf)
+UNARY(erfc)
+UNARY(degrees)
+UNARY(radians)
+BINARY(atan2)
+BINARY(hypot)
+BINARY(copysign)
+BINARY(fdim)

@@ -1,0 +1,111 @@
+// Private arrays that are indexed dynamically, so that they cannot all become registers.
+
+__kernel void private_histogram(__global const uchar *in, __global uint *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    uint counts[16];
+    for (int k = 0; k < 16; ++k)
+        counts[k] = 0;
+    for (int k = 0; k < 32; ++k)
+        counts[in[i * 32 + k] & 15]++;
+    uint digest = 0;
+    for (int k = 0; k < 16; ++k)
+        digest = digest * 33 + counts[k];
+    out[i] = digest;
+}
+
+__kernel void private_insertion_sort(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int keys[12];
+    for (int k = 0; k < 12; ++k) {
+        int key = in[i * 12 + k];
+        int at = k;
+        while (at > 0 && keys[at - 1] > key) {
+            keys[at] = keys[at - 1];
+            --at;
+        }
+        keys[at] = key;
+    }
+    for (int k = 0; k < 12; ++k)
+        out[i * 12 + k] = keys[k];
+}
+
+__kernel void dynamic_vector_element(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int8 v = vload8(i, in);
+    int *element = (int *)&v;
+    uint at = (uint)in[i * 8] & 7;
+    element[at] += 1000;
+    element[(at + 3) & 7] ^= element[at];
+    out[i] = v.s0 + 2 * v.s1 + 3 * v.s2 + 4 * v.s3 + 5 * v.s4 + 6 * v.s5 + 7 * v.s6 + 8 * v.s7;
+}
+
+typedef struct {
+    short tag;
+    char small[3];
+    float weight;
+    long total;
+} record;
+
+__kernel void private_structs(__global const int *in, __global long *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    record records[4];
+    for (int k = 0; k < 4; ++k) {
+        records[k].tag = (short)(in[i] + k);
+        records[k].small[0] = (char)in[i];
+        records[k].small[1] = (char)k;
+        records[k].small[2] = (char)(in[i] >> 8);
+        records[k].weight = (float)(k + 1);
+        records[k].total = 0;
+    }
+    uint at = (uint)in[i] & 3;
+    records[at].total = records[(at + 1) & 3].tag;
+    records[at].small[at % 3] += 5;
+    long sum = 0;
+    for (int k = 0; k < 4; ++k)
+        sum = sum * 7 + records[k].tag + records[k].small[0] + 2 * records[k].small[1] + 3 * records[k].small[2] +
+              (long)records[k].weight + records[k].total;
+    out[i] = sum;
+}
+
+// 4 KiB a work-item: more than registers or a small stack frame hold.
+__kernel void large_private_array(__global const uint *in, __global uint *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    uint table[1024];
+    uint seed = in[i];
+    for (uint k = 0; k < 1024; ++k)
+        table[k] = k * seed;
+    uint r = seed;
+    for (uint k = 0; k < 50; ++k)
+        r = r * 31 + table[r & 1023];
+    out[i] = r;
+}
+
+// A private array that lives across a barrier.
+__kernel void private_across_barrier(__global const int *in, __global int *out, __local int *scratch)
+{
+    uint lid = get_local_id(0);
+    uint size = get_local_size(0);
+    size_t gid = get_global_id(0);
+    int kept[8];
+    for (int k = 0; k < 8; ++k)
+        kept[k] = in[gid] * (k + 1);
+    scratch[lid] = kept[in[gid] & 7];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int other = scratch[size - 1 - lid];
+    out[gid] = kept[(uint)other & 7] + other;
+}
