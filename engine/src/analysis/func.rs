@@ -1,0 +1,378 @@
+//! The engine's own form of a kernel: one flat control-flow graph with every call inlined.
+//!
+//! SPIR-V forbids recursion (L0 SPIR-V Guide, Validation Rules), so inlining always ends, and every
+//! analysis sees through calls. The form stays close to SPIR-V: instructions keep their opcode and
+//! operands; only phis, terminators and block names are typed, because passes rewrite those.
+
+use crate::error::EngineError;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use spirv::Op;
+use spirv_env::{ConstantValue, Id, Inst, Kernel, Module, Operand, Type, TypeId};
+
+/// An index into [`Func::blocks`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct BlockId(pub u32);
+
+impl BlockId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The block where a kernel begins.
+pub const ENTRY: BlockId = BlockId(0);
+
+/// More instructions than this after inlining are refused: nothing real comes near, and hostile call
+/// graphs (each function calling the next one twice) grow exponentially.
+const MAX_INSTS: usize = 4_000_000;
+
+#[derive(Clone, Debug)]
+pub struct Phi {
+    pub result: Id,
+    pub ty: TypeId,
+    pub incoming: SmallVec<[(BlockId, Id); 2]>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Terminator {
+    Branch(BlockId),
+    Cond {
+        cond: Id,
+        then: BlockId,
+        els: BlockId,
+    },
+    Switch {
+        selector: Id,
+        cases: Vec<(u64, BlockId)>,
+        default: BlockId,
+    },
+    /// Dispatch on an integer that the engine made itself, when it removed irreducible control flow: the
+    /// value picks the target with that index.
+    Dispatch {
+        selector: Id,
+        targets: Vec<BlockId>,
+    },
+    /// The end of the kernel; only the exit block has it.
+    Return,
+}
+
+impl Terminator {
+    /// Successors in order, possibly with repetitions.
+    pub fn successors(&self) -> SmallVec<[BlockId; 2]> {
+        match self {
+            Terminator::Branch(to) => SmallVec::from_slice(&[*to]),
+            Terminator::Cond { then, els, .. } => SmallVec::from_slice(&[*then, *els]),
+            Terminator::Switch { cases, default, .. } => {
+                cases.iter().map(|(_, to)| *to).chain([*default]).collect()
+            }
+            Terminator::Dispatch { targets, .. } => targets.iter().copied().collect(),
+            Terminator::Return => SmallVec::new(),
+        }
+    }
+
+    pub fn retarget(&mut self, from: BlockId, to: BlockId) {
+        let fix = |target: &mut BlockId| {
+            if *target == from {
+                *target = to;
+            }
+        };
+        match self {
+            Terminator::Branch(target) => fix(target),
+            Terminator::Cond { then, els, .. } => {
+                fix(then);
+                fix(els);
+            }
+            Terminator::Switch { cases, default, .. } => {
+                cases.iter_mut().for_each(|(_, target)| fix(target));
+                fix(default);
+            }
+            Terminator::Dispatch { targets, .. } => targets.iter_mut().for_each(fix),
+            Terminator::Return => {}
+        }
+    }
+
+    /// The value that decides between successors.
+    pub fn condition(&self) -> Option<Id> {
+        match self {
+            Terminator::Cond { cond, .. } => Some(*cond),
+            Terminator::Switch { selector, .. } | Terminator::Dispatch { selector, .. } => Some(*selector),
+            Terminator::Branch(_) | Terminator::Return => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Block {
+    pub phis: Vec<Phi>,
+    pub insts: Vec<Inst>,
+    pub term: Terminator,
+}
+
+impl Block {
+    /// An empty block that goes on to `to`.
+    pub fn forward(to: BlockId) -> Self {
+        Self { phis: Vec::new(), insts: Vec::new(), term: Terminator::Branch(to) }
+    }
+}
+
+/// Constants that the engine adds to a function.
+#[derive(Clone, Copy, Debug)]
+pub enum Synthetic {
+    /// A 32-bit integer.
+    Int(u32),
+    Undef,
+}
+
+/// A kernel with everything that it calls.
+#[derive(Debug)]
+pub struct Func<'m> {
+    pub module: &'m Module,
+    pub kernel: &'m Kernel,
+    pub blocks: Vec<Block>,
+    /// The kernel's parameters.
+    pub params: Vec<(Id, TypeId)>,
+    /// Types of parameters and of all results.
+    pub types: FxHashMap<Id, TypeId>,
+    /// Values of the engine's own, of type `u32` where they are integers.
+    pub synthetic: FxHashMap<Id, Synthetic>,
+    /// Phis of the engine's own that hold a dispatch number; they have no SPIR-V type.
+    pub selectors: rustc_hash::FxHashSet<Id>,
+    next_id: u32,
+    insts: usize,
+}
+
+impl<'m> Func<'m> {
+    /// Flattens `kernel`: its function and, in place, every function that it calls.
+    pub fn build(module: &'m Module, kernel: &'m Kernel) -> Result<Self, EngineError> {
+        let mut func = Func {
+            module,
+            kernel,
+            blocks: Vec::new(),
+            params: Vec::new(),
+            types: FxHashMap::default(),
+            synthetic: FxHashMap::default(),
+            selectors: Default::default(),
+            next_id: module.bound,
+            insts: 0,
+        };
+        let source = module
+            .function(kernel.function)
+            .ok_or_else(|| func.unsupported("a kernel without a body".into()))?;
+        func.params = source.params.clone();
+        func.types.extend(source.params.iter().copied());
+        let mut map = FxHashMap::default();
+        // The block that all returns lead to. Its number is only known at the end, so returns are collected.
+        let body = func.splice(source, &mut map, true)?;
+        let exit = func.push(Block { phis: Vec::new(), insts: Vec::new(), term: Terminator::Return });
+        for (block, _) in body.returns {
+            func.blocks[block.index()].term = Terminator::Branch(exit);
+        }
+        debug_assert_eq!(body.entry, ENTRY);
+        Ok(func)
+    }
+
+    pub fn unsupported(&self, what: String) -> EngineError {
+        EngineError::Unsupported { kernel: self.kernel.name.clone(), what }
+    }
+
+    pub fn push(&mut self, block: Block) -> BlockId {
+        let id = BlockId(u32::try_from(self.blocks.len()).expect("MAX_INSTS bounds the number of blocks"));
+        self.blocks.push(block);
+        id
+    }
+
+    pub fn fresh(&mut self) -> Id {
+        let id = Id(self.next_id);
+        self.next_id += 1;
+        id
+    }
+
+    pub fn synthetic(&mut self, value: Synthetic) -> Id {
+        let id = self.fresh();
+        self.synthetic.insert(id, value);
+        id
+    }
+
+    pub fn block_ids(&self) -> impl Iterator<Item = BlockId> + use<> {
+        (0..self.blocks.len() as u32).map(BlockId)
+    }
+
+    /// The type of a value: a result, a parameter, a constant or a module-scope variable.
+    pub fn type_of(&self, id: Id) -> Option<TypeId> {
+        self.types
+            .get(&id)
+            .copied()
+            .or_else(|| self.module.constants.get(&id).map(|constant| constant.ty))
+            .or_else(|| self.module.globals.iter().find(|global| global.id == id).map(|global| global.ty))
+    }
+
+    /// The integer value of a constant, zero-extended.
+    pub fn constant_bits(&self, id: Id) -> Option<u64> {
+        match &self.module.constants.get(&id)?.value {
+            ConstantValue::Scalar(bits) => Some(*bits),
+            ConstantValue::Bool(value) => Some(u64::from(*value)),
+            ConstantValue::Null => match self.module.types.get(self.module.constants[&id].ty) {
+                Type::Int { .. } | Type::Float { .. } | Type::Bool | Type::Pointer { .. } => Some(0),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The integer value of a constant, sign-extended from its type's width.
+    pub fn constant_int(&self, id: Id) -> Option<i64> {
+        let bits = self.constant_bits(id)?;
+        Some(match self.module.types.get(self.module.constants.get(&id)?.ty) {
+            Type::Int { width } => ((bits << (64 - width)) as i64) >> (64 - width),
+            _ => bits as i64,
+        })
+    }
+
+    /// Copies `source` into this function with `map` as the renaming of its ids. The first function keeps its
+    /// own ids; copies get fresh ones.
+    fn splice(
+        &mut self,
+        source: &spirv_env::Function,
+        map: &mut FxHashMap<Id, Id>,
+        keep_ids: bool,
+    ) -> Result<Spliced, EngineError> {
+        if source.blocks.is_empty() {
+            return Err(EngineError::Unresolved {
+                kernel: self.kernel.name.clone(),
+                symbol: source.name.clone().unwrap_or_else(|| source.id.to_string()),
+            });
+        }
+        if !keep_ids {
+            let results = source.blocks.iter().flat_map(|b| b.insts.iter().filter_map(|inst| inst.result));
+            for result in results.collect::<Vec<_>>() {
+                let fresh = self.fresh();
+                map.insert(result, fresh);
+            }
+        }
+        let rename = |map: &FxHashMap<Id, Id>, id: Id| map.get(&id).copied().unwrap_or(id);
+        // `first[label]` is the copy's first block, `last[label]` the one that ends it: a call splits a block.
+        let mut first: FxHashMap<Id, BlockId> = FxHashMap::default();
+        for block in &source.blocks {
+            let id = self.push(Block { phis: Vec::new(), insts: Vec::new(), term: Terminator::Return });
+            first.insert(block.label, id);
+        }
+        let mut last: FxHashMap<Id, BlockId> = FxHashMap::default();
+        let mut returns = Vec::new();
+        let mut phis: Vec<(BlockId, Inst)> = Vec::new();
+        for block in &source.blocks {
+            let mut at = first[&block.label];
+            for inst in &block.insts {
+                self.insts += 1;
+                if self.insts > MAX_INSTS {
+                    return Err(self.unsupported(format!("a call tree of more than {MAX_INSTS} instructions")));
+                }
+                let target = |operand: usize| first[&inst.id(operand)];
+                match inst.op {
+                    Op::Phi => phis.push((at, inst.clone())),
+                    Op::Branch => self.blocks[at.index()].term = Terminator::Branch(target(0)),
+                    Op::BranchConditional => {
+                        let cond = rename(map, inst.id(0));
+                        let (then, els) = (target(1), target(2));
+                        self.blocks[at.index()].term = if then == els {
+                            Terminator::Branch(then)
+                        } else {
+                            Terminator::Cond { cond, then, els }
+                        };
+                    }
+                    Op::Switch => {
+                        let cases = inst.operands[2..]
+                            .chunks_exact(2)
+                            .map(|pair| match pair {
+                                [Operand::Lit(value), Operand::Id(label)] => (*value, first[label]),
+                                _ => unreachable!("OpSwitch has literal and label pairs"),
+                            })
+                            .collect();
+                        self.blocks[at.index()].term =
+                            Terminator::Switch { selector: rename(map, inst.id(0)), cases, default: target(1) };
+                    }
+                    Op::Return | Op::Unreachable => returns.push((at, None)),
+                    Op::ReturnValue => returns.push((at, Some(rename(map, inst.id(0))))),
+                    Op::FunctionCall => at = self.call(inst, at, map)?,
+                    _ => {
+                        let mut copy = inst.clone();
+                        for operand in &mut copy.operands {
+                            if let Operand::Id(id) = operand {
+                                *id = rename(map, *id);
+                            }
+                        }
+                        copy.result = copy.result.map(|id| rename(map, id));
+                        if let (Some(result), Some(ty)) = (copy.result, copy.ty) {
+                            self.types.insert(result, ty);
+                        }
+                        self.blocks[at.index()].insts.push(copy);
+                    }
+                }
+            }
+            last.insert(block.label, at);
+        }
+        for (at, inst) in phis {
+            let result = rename(map, inst.result.expect("a phi has a result"));
+            let ty = inst.ty.expect("a phi has a type");
+            self.types.insert(result, ty);
+            let ids: SmallVec<[Id; 8]> = inst.ids().collect();
+            // A block may reach this one by several edges (a switch); the phi then lists it once or more.
+            let mut incoming: SmallVec<[(BlockId, Id); 2]> = SmallVec::new();
+            for pair in ids.chunks_exact(2) {
+                if let Some(&pred) = last.get(&pair[1])
+                    && !incoming.iter().any(|(block, _)| *block == pred)
+                {
+                    incoming.push((pred, rename(map, pair[0])));
+                }
+            }
+            self.blocks[at.index()].phis.push(Phi { result, ty, incoming });
+        }
+        Ok(Spliced { entry: first[&source.blocks[0].label], returns })
+    }
+
+    /// Inlines the call `inst` that ends `at` so far; returns the block where the caller goes on.
+    fn call(&mut self, inst: &Inst, at: BlockId, map: &FxHashMap<Id, Id>) -> Result<BlockId, EngineError> {
+        let module = self.module;
+        let callee = module
+            .function(inst.id(0))
+            .ok_or_else(|| self.unsupported("a call of something that is not a function".into()))?;
+        let rename = |id: Id| map.get(&id).copied().unwrap_or(id);
+        let mut inner: FxHashMap<Id, Id> = FxHashMap::default();
+        for ((param, _), operand) in callee.params.iter().zip(&inst.operands[1..]) {
+            if let Operand::Id(id) = operand {
+                inner.insert(*param, rename(*id));
+            }
+        }
+        let body = self.splice(callee, &mut inner, false)?;
+        self.blocks[at.index()].term = Terminator::Branch(body.entry);
+        let rest = self.push(Block { phis: Vec::new(), insts: Vec::new(), term: Terminator::Return });
+        let mut incoming: SmallVec<[(BlockId, Id); 2]> = SmallVec::new();
+        for (block, value) in &body.returns {
+            self.blocks[block.index()].term = Terminator::Branch(rest);
+            let value = match value {
+                Some(value) => *value,
+                // `OpUnreachable` in a function that returns a value.
+                None => self.synthetic(Synthetic::Undef),
+            };
+            incoming.push((*block, value));
+        }
+        if let (Some(result), Some(ty)) = (inst.result, inst.ty)
+            && !matches!(module.types.get(ty), Type::Void)
+        {
+            let result = rename(result);
+            self.types.insert(result, ty);
+            for (_, value) in &incoming {
+                if self.synthetic.contains_key(value) {
+                    self.types.insert(*value, ty);
+                }
+            }
+            self.blocks[rest.index()].phis.push(Phi { result, ty, incoming });
+        }
+        Ok(rest)
+    }
+}
+
+struct Spliced {
+    entry: BlockId,
+    returns: Vec<(BlockId, Option<Id>)>,
+}
