@@ -1,0 +1,135 @@
+//! Work-item built-ins: which pointers lead to them, how they vary over lanes, and how large they get.
+
+use super::func::Func;
+use super::shapes::{Leaves, Shape};
+use crate::abi::{GroupShape, Variant};
+use rustc_hash::FxHashMap;
+use smallvec::smallvec;
+use spirv::{BuiltIn, Op};
+use spirv_env::{Id, Type};
+
+/// A pointer to an `Input` variable, or to one component of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BuiltinPointer {
+    pub builtin: BuiltIn,
+    pub component: Option<Component>,
+}
+
+/// A component of a 3-component built-in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Component {
+    Constant(u32),
+    /// Picked at run time by this index.
+    Dynamic(Id),
+}
+
+/// All pointers of a function that lead to built-in variables.
+pub fn pointers(func: &Func<'_>) -> FxHashMap<Id, BuiltinPointer> {
+    let mut found: FxHashMap<Id, BuiltinPointer> = func
+        .module
+        .globals
+        .iter()
+        .filter_map(|global| Some((global.id, BuiltinPointer { builtin: global.builtin?, component: None })))
+        .collect();
+    // Blocks may come in any order, so chains of casts may need another pass.
+    loop {
+        let before = found.len();
+        for inst in func.blocks.iter().flat_map(|block| &block.insts) {
+            let Some(result) = inst.result else { continue };
+            let derives = matches!(
+                inst.op,
+                Op::AccessChain
+                    | Op::InBoundsAccessChain
+                    | Op::PtrAccessChain
+                    | Op::InBoundsPtrAccessChain
+                    | Op::Bitcast
+                    | Op::CopyObject
+                    | Op::PtrCastToGeneric
+                    | Op::GenericCastToPtr
+            );
+            let Some(base) = derives.then(|| found.get(&inst.id(0)).copied()).flatten() else { continue };
+            let last = match inst.op {
+                Op::AccessChain | Op::InBoundsAccessChain => inst.ids().skip(1).last(),
+                Op::PtrAccessChain | Op::InBoundsPtrAccessChain => inst.ids().skip(2).last(),
+                _ => None,
+            };
+            let component = match last {
+                None => base.component,
+                Some(id) => Some(match func.constant_bits(id) {
+                    Some(at) => Component::Constant(at as u32),
+                    None => Component::Dynamic(id),
+                }),
+            };
+            found.insert(result, BuiltinPointer { component, ..base });
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+/// Whether a built-in has a value for each dimension.
+pub fn is_vector(func: &Func<'_>, id: Id) -> bool {
+    func.type_of(id).is_some_and(|ty| match func.module.types.get(ty) {
+        Type::Pointer { pointee, .. } => matches!(func.module.types.get(*pointee), Type::Vector { .. }),
+        _ => false,
+    })
+}
+
+/// How one component varies over the lanes of a sub-group.
+pub fn shape(builtin: BuiltIn, component: u32, variant: Variant) -> Shape {
+    if variant.width == 1 {
+        return Shape::Uniform;
+    }
+    match builtin {
+        BuiltIn::GlobalInvocationId | BuiltIn::LocalInvocationId => match (variant.shape, component) {
+            (GroupShape::Any, _) => Shape::Varying,
+            (_, 0) => Shape::Strided(1),
+            _ => Shape::Uniform,
+        },
+        BuiltIn::GlobalLinearId => match variant.shape {
+            GroupShape::Any => Shape::Varying,
+            _ => Shape::Strided(1),
+        },
+        // Lanes follow the linear local id, whatever the shape.
+        BuiltIn::LocalInvocationIndex | BuiltIn::SubgroupLocalInvocationId => Shape::Strided(1),
+        BuiltIn::SubgroupEqMask
+        | BuiltIn::SubgroupGeMask
+        | BuiltIn::SubgroupGtMask
+        | BuiltIn::SubgroupLeMask
+        | BuiltIn::SubgroupLtMask => Shape::Varying,
+        _ => Shape::Uniform,
+    }
+}
+
+/// The shapes of a load of `count` leaves through a pointer to a built-in.
+pub fn shapes(pointer: BuiltinPointer, count: usize, variant: Variant) -> Leaves {
+    match pointer.component {
+        Some(Component::Constant(at)) => smallvec![shape(pointer.builtin, at, variant)],
+        Some(Component::Dynamic(_)) => smallvec![Shape::Varying],
+        None => (0..count as u32).map(|at| shape(pointer.builtin, at, variant)).collect(),
+    }
+}
+
+/// Work-items of a group at most (`zeDeviceGetComputeProperties`), and more than any profile reports.
+const MAX_GROUP: u64 = 1 << 16;
+
+/// An upper bound of a built-in's components.
+pub fn upper(pointer: BuiltinPointer, variant: Variant) -> Option<u64> {
+    match pointer.builtin {
+        BuiltIn::GlobalInvocationId | BuiltIn::GlobalLinearId | BuiltIn::GlobalSize | BuiltIn::GlobalOffset => {
+            let linear = pointer.builtin == BuiltIn::GlobalLinearId;
+            (!variant.large_ids && !linear).then_some((1 << 31) - 1)
+        }
+        BuiltIn::LocalInvocationId
+        | BuiltIn::LocalInvocationIndex
+        | BuiltIn::WorkgroupSize
+        | BuiltIn::EnqueuedWorkgroupSize => Some(MAX_GROUP),
+        BuiltIn::SubgroupLocalInvocationId => Some(u64::from(variant.width) - 1),
+        BuiltIn::SubgroupSize | BuiltIn::SubgroupMaxSize => Some(u64::from(variant.width)),
+        BuiltIn::SubgroupId | BuiltIn::NumSubgroups => Some(MAX_GROUP),
+        BuiltIn::WorkgroupId | BuiltIn::NumWorkgroups => Some(u64::from(u32::MAX)),
+        BuiltIn::WorkDim => Some(3),
+        _ => None,
+    }
+}

@@ -1,0 +1,162 @@
+//! Types as flat lists of scalar leaves: the form in which lowering holds every value.
+//!
+//! A 4-component vector is four leaves, a structure the leaves of its members. A leaf becomes one LLVM
+//! scalar (uniform) or one LLVM vector with a lane for each work-item (varying).
+
+use spirv_env::{Module, Type, TypeId};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The machine type of a leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Scalar {
+    Bool,
+    I8,
+    I16,
+    I32,
+    I64,
+    F16,
+    F32,
+    F64,
+    Ptr,
+}
+
+impl Scalar {
+    /// Width in bits; a bool has 1 as a value and 8 in memory.
+    pub fn bits(self) -> u32 {
+        match self {
+            Scalar::Bool => 1,
+            Scalar::I8 => 8,
+            Scalar::I16 | Scalar::F16 => 16,
+            Scalar::I32 | Scalar::F32 => 32,
+            Scalar::I64 | Scalar::F64 | Scalar::Ptr => 64,
+        }
+    }
+
+    /// Size in memory, in bytes.
+    pub fn bytes(self) -> u64 {
+        u64::from(self.bits().div_ceil(8))
+    }
+
+    pub fn is_float(self) -> bool {
+        matches!(self, Scalar::F16 | Scalar::F32 | Scalar::F64)
+    }
+
+    pub fn is_int(self) -> bool {
+        matches!(self, Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64)
+    }
+
+    pub fn int(bits: u32) -> Option<Self> {
+        Some(match bits {
+            1 => Scalar::Bool,
+            8 => Scalar::I8,
+            16 => Scalar::I16,
+            32 => Scalar::I32,
+            64 => Scalar::I64,
+            _ => return None,
+        })
+    }
+}
+
+/// A leaf and its byte offset in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Leaf {
+    pub scalar: Scalar,
+    pub offset: u64,
+}
+
+/// Values with more leaves than this are refused: they would be tens of thousands of instructions.
+pub const MAX_LEAVES: usize = 4096;
+
+/// Leaf lists of a module's types, made on demand.
+#[derive(Debug)]
+pub struct LeafTable<'m> {
+    module: &'m Module,
+    lists: RefCell<Vec<Option<Rc<[Leaf]>>>>,
+}
+
+impl<'m> LeafTable<'m> {
+    pub fn new(module: &'m Module) -> Self {
+        Self { module, lists: RefCell::new(vec![None; module.types.len()]) }
+    }
+
+    /// The leaves of a type in memory order; `None` for types that have too many.
+    pub fn get(&self, ty: TypeId) -> Option<Rc<[Leaf]>> {
+        if let Some(list) = &self.lists.borrow()[ty.0 as usize] {
+            return Some(list.clone());
+        }
+        let mut list = Vec::new();
+        self.collect(ty, 0, &mut list)?;
+        let list: Rc<[Leaf]> = list.into();
+        self.lists.borrow_mut()[ty.0 as usize] = Some(list.clone());
+        Some(list)
+    }
+
+    /// Number of leaves of a type.
+    pub fn count(&self, ty: TypeId) -> usize {
+        self.get(ty).map_or(0, |list| list.len())
+    }
+
+    /// The index of the first leaf of a component or member of a composite type, and that part's type.
+    pub fn part(&self, ty: TypeId, index: u64) -> Option<(usize, TypeId)> {
+        let types = &self.module.types;
+        match types.get(ty) {
+            Type::Vector { elem, len } if index < u64::from(*len) => Some((index as usize, *elem)),
+            Type::Array { elem, len } if index < *len => Some((index as usize * self.count(*elem), *elem)),
+            Type::Struct { members, .. } => {
+                let member = *members.get(index as usize)?;
+                let first = members[..index as usize].iter().map(|member| self.count(*member)).sum();
+                Some((first, member))
+            }
+            _ => None,
+        }
+    }
+
+    /// The scalar of a type with exactly one leaf, or of a vector's components.
+    pub fn scalar(&self, ty: TypeId) -> Option<Scalar> {
+        Some(match self.module.types.get(ty) {
+            Type::Bool => Scalar::Bool,
+            Type::Int { width } => Scalar::int(*width)?,
+            Type::Float { width: 16 } => Scalar::F16,
+            Type::Float { width: 32 } => Scalar::F32,
+            Type::Float { width: 64 } => Scalar::F64,
+            Type::Vector { elem, .. } => return self.scalar(*elem),
+            Type::Pointer { .. }
+            | Type::Image(_)
+            | Type::Sampler
+            | Type::SampledImage(_)
+            | Type::Event
+            | Type::Opaque { .. } => Scalar::Ptr,
+            _ => return None,
+        })
+    }
+
+    fn collect(&self, ty: TypeId, at: u64, list: &mut Vec<Leaf>) -> Option<()> {
+        let types = &self.module.types;
+        match types.get(ty) {
+            Type::Void | Type::Function { .. } => {}
+            Type::Vector { elem, len } => {
+                let size = types.layout(*elem).size;
+                for index in 0..u64::from(*len) {
+                    self.collect(*elem, at + index * size, list)?;
+                }
+            }
+            Type::Array { elem, len } => {
+                let size = types.layout(*elem).size;
+                if *len > MAX_LEAVES as u64 {
+                    return None;
+                }
+                for index in 0..*len {
+                    self.collect(*elem, at + index * size, list)?;
+                }
+            }
+            Type::Struct { members, .. } => {
+                for (member, offset) in members.iter().zip(types.member_offsets(ty).iter()) {
+                    self.collect(*member, at + offset, list)?;
+                }
+            }
+            _ => list.push(Leaf { scalar: self.scalar(ty)?, offset: at }),
+        }
+        (list.len() <= MAX_LEAVES).then_some(())
+    }
+}

@@ -1,0 +1,186 @@
+//! Private variables: which can be laid out lane-interleaved, and which kernel arguments are read only.
+//!
+//! A `Function` variable whose address goes nowhere but into loads and stores of matching leaves is laid
+//! out *interleaved*: the leaf at byte offset `o` of size `s` of lane `l` lies at `o * W + l * s`. Access at
+//! a uniform offset is then one contiguous vector, and SROA turns constant offsets into registers. All
+//! others keep each lane's object contiguous, so that their pointers are ordinary addresses.
+
+use super::func::Func;
+use super::leaves::LeafTable;
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirv::{Decoration, Op, StorageClass};
+use spirv_env::{Id, Inst, Type, TypeId};
+
+/// How a private object is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Placement {
+    /// Lane-interleaved; pointers to it are offsets.
+    Interleaved,
+    /// Each lane's object is contiguous; pointers to it are addresses.
+    PerLane,
+    /// A by-value argument that the kernel only reads: its bytes in the argument block.
+    Argument,
+}
+
+#[derive(Debug, Default)]
+pub struct Private {
+    /// Variables and by-value parameters.
+    pub placement: FxHashMap<Id, Placement>,
+    /// Pointers that lead into an interleaved variable, and which.
+    pub interleaved: FxHashMap<Id, Id>,
+}
+
+/// Whether a parameter is a structure passed by value (behind a pointer).
+pub fn is_by_value(func: &Func<'_>, param: Id, ty: TypeId) -> bool {
+    matches!(func.module.types.get(ty), Type::Pointer { class: StorageClass::Function, .. })
+        || func
+            .module
+            .decorations_of(param)
+            .iter()
+            .any(|d| d.kind == Decoration::FuncParamAttr && d.literals.as_slice() == [BY_VAL])
+}
+
+/// `FunctionParameterAttribute` `ByVal` (SPIR-V 1.2 §3.25).
+const BY_VAL: u32 = 2;
+
+impl Private {
+    pub fn new(func: &Func<'_>, leaves: &LeafTable<'_>) -> Self {
+        let mut roots: Vec<(Id, TypeId, bool)> = Vec::new();
+        for &(param, ty) in &func.params {
+            if is_by_value(func, param, ty) {
+                roots.push((param, ty, true));
+            }
+        }
+        for block in &func.blocks {
+            for inst in &block.insts {
+                if let (Op::Variable, Some(result), Some(ty)) = (inst.op, inst.result, inst.ty) {
+                    roots.push((result, ty, false));
+                }
+            }
+        }
+        let mut private = Private::default();
+        if roots.is_empty() {
+            return private;
+        }
+        let uses = Uses::new(func);
+        for (root, ty, argument) in roots {
+            let facts = Facts::of(func, leaves, &uses, root, ty);
+            let placement = match (argument, facts.written, facts.regular) {
+                (true, false, _) => Placement::Argument,
+                (false, _, true) => Placement::Interleaved,
+                _ => Placement::PerLane,
+            };
+            if placement == Placement::Interleaved {
+                private.interleaved.extend(facts.pointers.iter().map(|pointer| (*pointer, root)));
+            }
+            private.placement.insert(root, placement);
+        }
+        private
+    }
+}
+
+/// Instructions and phis that use each id.
+struct Uses<'f> {
+    insts: FxHashMap<Id, Vec<&'f Inst>>,
+    phis: FxHashSet<Id>,
+}
+
+impl<'f> Uses<'f> {
+    fn new(func: &'f Func<'_>) -> Self {
+        let mut uses = Uses { insts: FxHashMap::default(), phis: FxHashSet::default() };
+        for block in &func.blocks {
+            uses.phis.extend(block.phis.iter().flat_map(|phi| phi.incoming.iter().map(|(_, id)| *id)));
+            for inst in &block.insts {
+                for id in inst.ids() {
+                    uses.insts.entry(id).or_default().push(inst);
+                }
+            }
+        }
+        uses
+    }
+}
+
+struct Facts {
+    /// The object may change after it is set up.
+    written: bool,
+    /// Every access is a load or store of leaves that the object's own leaves line up with.
+    regular: bool,
+    pointers: FxHashSet<Id>,
+}
+
+impl Facts {
+    fn of(func: &Func<'_>, leaves: &LeafTable<'_>, uses: &Uses<'_>, root: Id, ty: TypeId) -> Self {
+        let mut facts = Facts { written: false, regular: true, pointers: FxHashSet::default() };
+        let types = &func.module.types;
+        let Type::Pointer { pointee, .. } = types.get(ty) else {
+            return Facts { written: true, regular: false, pointers: FxHashSet::default() };
+        };
+        // Whether some access may see the object under another type than the declared one.
+        let mut reinterpreted = false;
+        let mut sizes = FxHashSet::default();
+        let mut note = |facts: &mut Facts, ty: TypeId| match leaves.get(ty) {
+            Some(list) => sizes.extend(list.iter().map(|leaf| leaf.scalar.bytes())),
+            None => facts.regular = false,
+        };
+        // A large array is never loaded whole, so its element's leaves stand for it.
+        let mut elem = *pointee;
+        while let Type::Array { elem: inner, .. } = types.get(elem) {
+            elem = *inner;
+        }
+        note(&mut facts, elem);
+        let mut work = vec![root];
+        while let Some(pointer) = work.pop() {
+            if !facts.pointers.insert(pointer) {
+                continue;
+            }
+            if uses.phis.contains(&pointer) {
+                facts.regular = false;
+                facts.written = true;
+            }
+            for inst in uses.insts.get(&pointer).into_iter().flatten() {
+                match inst.op {
+                    Op::AccessChain | Op::InBoundsAccessChain if inst.id(0) == pointer => {
+                        work.extend(inst.result);
+                    }
+                    Op::PtrAccessChain | Op::InBoundsPtrAccessChain if inst.id(0) == pointer => {
+                        reinterpreted |= func.constant_bits(inst.id(1)) != Some(0);
+                        work.extend(inst.result);
+                    }
+                    Op::CopyObject => work.extend(inst.result),
+                    Op::Bitcast | Op::PtrCastToGeneric | Op::GenericCastToPtr => {
+                        let is_pointer =
+                            inst.ty.is_some_and(|ty| matches!(types.get(ty), Type::Pointer { .. }));
+                        if is_pointer {
+                            reinterpreted |= inst.op == Op::Bitcast;
+                            work.extend(inst.result);
+                        } else {
+                            facts.regular = false;
+                            facts.written = true;
+                        }
+                    }
+                    Op::Load => note(&mut facts, inst.ty.expect("a load has a type")),
+                    Op::Store if inst.id(1) != pointer => {
+                        facts.written = true;
+                        match func.type_of(inst.id(1)) {
+                            Some(ty) => note(&mut facts, ty),
+                            None => facts.regular = false,
+                        }
+                    }
+                    Op::LifetimeStart | Op::LifetimeStop => {}
+                    Op::CopyMemory | Op::CopyMemorySized => {
+                        facts.regular = false;
+                        facts.written |= inst.id(0) == pointer;
+                    }
+                    _ => {
+                        facts.regular = false;
+                        facts.written = true;
+                    }
+                }
+            }
+        }
+        if reinterpreted && sizes.len() > 1 {
+            facts.regular = false;
+        }
+        facts
+    }
+}

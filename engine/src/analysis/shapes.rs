@@ -1,0 +1,745 @@
+//! Uniformity and strides: how a value varies over the lanes of a sub-group.
+//!
+//! A forward data-flow analysis from optimistic assumptions (Karrenberg and Hack, "Improving Performance
+//! of OpenCL on CPUs", CC 2012; strides as in their "Whole-Function Vectorization"). Control
+//! divergence comes from [`Control`]: a phi at a join of masks is varying, and a value that leaves a
+//! divergent loop is varying outside of it (temporal divergence), whatever it is inside.
+
+use super::builtins::{self, BuiltinPointer};
+use super::cfg::{Cfg, Dominators};
+use super::func::{BlockId, Func, Synthetic};
+use super::leaves::LeafTable;
+use super::linear::{Control, Graph};
+use super::loops::Loops;
+use super::private::{Placement, Private};
+use super::regions::Regions;
+use crate::abi::Variant;
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+use spirv::{GroupOperation, Op};
+use spirv_env::{ExtSet, Id, Inst, Type, TypeId};
+
+/// How one leaf of a value varies over lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// No definition seen yet, or undefined: anything will do.
+    Undefined,
+    /// The same in all lanes.
+    Uniform,
+    /// Lane `l` has the value of lane 0 plus `l` times this (bytes for a pointer), modulo the type's width.
+    Strided(i64),
+    Varying,
+}
+
+impl Shape {
+    fn strided(step: i64) -> Self {
+        match step {
+            0 => Shape::Uniform,
+            // A step that only wraps around is no use for addresses.
+            _ if step.unsigned_abs() > MAX_STEP => Shape::Varying,
+            _ => Shape::Strided(step),
+        }
+    }
+
+    fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (Shape::Undefined, shape) | (shape, Shape::Undefined) => shape,
+            (a, b) if a == b => a,
+            _ => Shape::Varying,
+        }
+    }
+
+    pub fn is_uniform(self) -> bool {
+        matches!(self, Shape::Uniform | Shape::Undefined)
+    }
+
+    fn step(self) -> Option<i64> {
+        match self {
+            Shape::Uniform | Shape::Undefined => Some(0),
+            Shape::Strided(step) => Some(step),
+            Shape::Varying => None,
+        }
+    }
+}
+
+const MAX_STEP: u64 = 1 << 30;
+
+pub type Leaves = SmallVec<[Shape; 2]>;
+
+/// All facts about a kernel that lowering asks for.
+pub struct Analysis<'m> {
+    pub func: Func<'m>,
+    pub variant: Variant,
+    pub cfg: Cfg,
+    pub doms: Dominators,
+    pub loops: Loops,
+    pub regions: Regions,
+    pub leaves: LeafTable<'m>,
+    pub private: Private,
+    pub builtins: FxHashMap<Id, BuiltinPointer>,
+    pub control: Control,
+    shapes: FxHashMap<Id, Leaves>,
+    /// The block that defines a value; module-scope values and parameters have none.
+    pub def: FxHashMap<Id, BlockId>,
+    /// The index of the defining instruction in its block.
+    at: FxHashMap<Id, (BlockId, usize)>,
+}
+
+impl<'m> Analysis<'m> {
+    /// Runs all analyses over a function whose loops are canonical.
+    pub fn new(func: Func<'m>, variant: Variant) -> Self {
+        let cfg = Cfg::new(&func);
+        let doms = Dominators::new(&cfg);
+        let loops = Loops::new(&cfg, &doms);
+        let regions = Regions::new(&cfg, &loops);
+        let leaves = LeafTable::new(func.module);
+        let private = Private::new(&func, &leaves);
+        let builtins = builtins::pointers(&func);
+        let graph = Graph { func: &func, cfg: &cfg, doms: &doms, loops: &loops, regions: &regions };
+        let control = Control::new(&graph, vec![false; func.blocks.len()]);
+        let (mut def, mut at) = (FxHashMap::default(), FxHashMap::default());
+        for (index, block) in func.blocks.iter().enumerate() {
+            let id = BlockId(index as u32);
+            def.extend(block.phis.iter().map(|phi| (phi.result, id)));
+            for (place, inst) in block.insts.iter().enumerate() {
+                if let Some(result) = inst.result {
+                    def.insert(result, id);
+                    at.insert(result, (id, place));
+                }
+            }
+        }
+        let mut analysis = Self {
+            func,
+            variant,
+            cfg,
+            doms,
+            loops,
+            regions,
+            leaves,
+            private,
+            builtins,
+            control,
+            shapes: FxHashMap::default(),
+            def,
+            at,
+        };
+        analysis.solve();
+        analysis
+    }
+
+    fn solve(&mut self) {
+        for &(param, ty) in &self.func.params.clone() {
+            let shape = match self.private.placement.get(&param) {
+                Some(Placement::PerLane) => self.lane_stride(ty),
+                _ => Shape::Uniform,
+            };
+            self.shapes.insert(param, smallvec![shape; self.leaves.count(ty).max(1)]);
+        }
+        loop {
+            while self.sweep() {}
+            if self.variant.width == 1 {
+                return;
+            }
+            let mut varying = self.control.varying.clone();
+            let mut changed = false;
+            for block in self.func.block_ids() {
+                if let Some(condition) = self.func.blocks[block.index()].term.condition()
+                    && !varying[block.index()]
+                    && !self.shape(block, condition)[0].is_uniform()
+                {
+                    varying[block.index()] = true;
+                    changed = true;
+                }
+            }
+            if !changed {
+                return;
+            }
+            let graph = Graph {
+                func: &self.func,
+                cfg: &self.cfg,
+                doms: &self.doms,
+                loops: &self.loops,
+                regions: &self.regions,
+            };
+            self.control = Control::new(&graph, varying);
+        }
+    }
+
+    /// One pass over all blocks; whether some shape changed.
+    fn sweep(&mut self) -> bool {
+        let mut changed = false;
+        for index in 0..self.regions.order.len() {
+            let block = self.regions.order[index];
+            for place in 0..self.func.blocks[block.index()].phis.len() {
+                let phi = &self.func.blocks[block.index()].phis[place];
+                let result = phi.result;
+                let new = self.phi_shape(block, place);
+                changed |= self.update(result, new);
+            }
+            for place in 0..self.func.blocks[block.index()].insts.len() {
+                let inst = &self.func.blocks[block.index()].insts[place];
+                let (Some(result), Some(_)) = (inst.result, inst.ty) else { continue };
+                let new = self.inst_shape(block, inst);
+                changed |= self.update(result, new);
+            }
+        }
+        changed
+    }
+
+    /// Shapes only ever move up the lattice, so that sweeping ends.
+    fn update(&mut self, id: Id, new: Leaves) -> bool {
+        match self.shapes.get_mut(&id) {
+            None => {
+                self.shapes.insert(id, new);
+                true
+            }
+            Some(old) => {
+                let mut changed = false;
+                for (old, new) in old.iter_mut().zip(new) {
+                    let joined = old.join(new);
+                    changed |= joined != *old;
+                    *old = joined;
+                }
+                changed
+            }
+        }
+    }
+
+    /// The shapes of a value's leaves, as an instruction in block `at` sees them.
+    pub fn shape(&self, at: BlockId, id: Id) -> Leaves {
+        let Some(shapes) = self.shapes.get(&id) else {
+            if self.def.contains_key(&id) {
+                let leaves = self.func.type_of(id).map_or(1, |ty| self.leaves.count(ty).max(1));
+                return smallvec![Shape::Undefined; leaves];
+            }
+            let leaves = self.func.type_of(id).map_or(1, |ty| self.leaves.count(ty).max(1));
+            let undefined = matches!(self.func.synthetic.get(&id), Some(Synthetic::Undef));
+            return smallvec![if undefined { Shape::Undefined } else { Shape::Uniform }; leaves];
+        };
+        if self.is_temporal(at, id) {
+            return smallvec![Shape::Varying; shapes.len()];
+        }
+        shapes.clone()
+    }
+
+    /// The shapes of a value's leaves where it is defined.
+    pub fn shape_at_definition(&self, id: Id) -> Leaves {
+        match self.def.get(&id) {
+            Some(block) => self.shape(*block, id),
+            None => self.shape(super::func::ENTRY, id),
+        }
+    }
+
+    /// Whether `at` sees a value that work-items took out of a divergent loop in different iterations.
+    pub fn is_temporal(&self, at: BlockId, id: Id) -> bool {
+        self.variant.width > 1
+            && self.def.get(&id).is_some_and(|def| {
+                self.loops.around(*def).any(|this| {
+                    self.control.divergent_loop[this.index()]
+                        && !self.loops.encloses(Some(this), self.loops.of(at))
+                })
+            })
+    }
+
+    fn phi_shape(&self, block: BlockId, place: usize) -> Leaves {
+        let phi = &self.func.blocks[block.index()].phis[place];
+        let mut joined: Option<Leaves> = None;
+        for (pred, id) in &phi.incoming {
+            let shape = self.shape(*pred, *id);
+            match &mut joined {
+                None => joined = Some(shape),
+                Some(joined) => joined.iter_mut().zip(shape).for_each(|(a, b)| *a = a.join(b)),
+            }
+        }
+        let mut joined = joined.unwrap_or_default();
+        let first = phi.incoming.first().map(|(_, id)| *id);
+        let one_value = phi.incoming.iter().all(|(_, id)| Some(*id) == first);
+        let leaves_loop = self.cfg.preds[block.index()].iter().any(|pred| {
+            let graph = Graph {
+                func: &self.func,
+                cfg: &self.cfg,
+                doms: &self.doms,
+                loops: &self.loops,
+                regions: &self.regions,
+            };
+            self.control.leaves_divergent(&graph, *pred, block)
+        });
+        if self.variant.width > 1 && self.control.blended[block.index()] && (!one_value || leaves_loop) {
+            joined.iter_mut().for_each(|shape| *shape = Shape::Varying);
+        }
+        joined
+    }
+
+    fn lane_stride(&self, pointer: TypeId) -> Shape {
+        if self.variant.width == 1 {
+            return Shape::Uniform;
+        }
+        match self.func.module.types.get(pointer) {
+            Type::Pointer { pointee, .. } => {
+                Shape::strided(private_stride(self.func.module.types.layout(*pointee).size) as i64)
+            }
+            _ => Shape::Varying,
+        }
+    }
+
+    fn inst_shape(&self, block: BlockId, inst: &Inst) -> Leaves {
+        let ty = inst.ty.expect("only instructions with a type have a shape");
+        let count = self.leaves.count(ty);
+        if self.variant.width == 1 {
+            return smallvec![Shape::Uniform; count];
+        }
+        let all = |shape: Shape| -> Leaves { smallvec![shape; count] };
+        let operand = |at: usize| self.shape(block, inst.id(at));
+        let one = |at: usize| operand(at).first().copied().unwrap_or(Shape::Uniform);
+        match inst.op {
+            Op::Undef => all(Shape::Undefined),
+            Op::Variable => all(match self.private.placement.get(&inst.result.expect("variables have ids")) {
+                Some(Placement::Interleaved) => Shape::Uniform,
+                _ => self.lane_stride(ty),
+            }),
+            Op::Load => {
+                let pointer = inst.id(0);
+                if let Some(builtin) = self.builtins.get(&pointer) {
+                    return builtins::shapes(*builtin, count, self.variant);
+                }
+                if self.private.interleaved.contains_key(&pointer) {
+                    return all(Shape::Varying);
+                }
+                all(if one(0).is_uniform() { Shape::Uniform } else { Shape::Varying })
+            }
+            Op::CopyObject | Op::CopyLogical | Op::ExpectKHR => operand(0),
+            Op::Bitcast
+            | Op::PtrCastToGeneric
+            | Op::GenericCastToPtr
+            | Op::GenericCastToPtrExplicit
+            | Op::ConvertPtrToU
+            | Op::ConvertUToPtr
+            | Op::SatConvertSToU
+            | Op::SatConvertUToS
+                if operand(0).len() == count && self.keeps_stride(block, inst, ty) =>
+            {
+                operand(0)
+            }
+            Op::AccessChain
+            | Op::InBoundsAccessChain
+            | Op::PtrAccessChain
+            | Op::InBoundsPtrAccessChain => smallvec![self.chain_shape(block, inst)],
+            Op::IAdd => self.zip(block, inst, count, |a, b| a.checked_add(b)),
+            Op::ISub => self.zip(block, inst, count, |a, b| a.checked_sub(b)),
+            Op::SNegate => operand(0)
+                .iter()
+                .map(|shape| shape.step().map_or(Shape::Varying, |step| Shape::strided(-step)))
+                .collect(),
+            Op::BitwiseOr if count == 1 && self.or_is_add(inst) => {
+                self.zip(block, inst, count, |a, b| a.checked_add(b))
+            }
+            Op::IMul if count == 1 => match (self.func.constant_int(inst.id(0)), self.func.constant_int(inst.id(1))) {
+                (_, Some(factor)) => smallvec![scale(one(0), factor)],
+                (Some(factor), _) => smallvec![scale(one(1), factor)],
+                _ => self.elementwise(block, inst, count),
+            },
+            Op::ShiftLeftLogical if count == 1 => match self.func.constant_int(inst.id(1)) {
+                Some(amount @ 0..=30) => smallvec![scale(one(0), 1 << amount)],
+                _ => self.elementwise(block, inst, count),
+            },
+            Op::BitwiseAnd | Op::UMod if count == 1 && self.is_identity(inst) => operand(0),
+            Op::UConvert | Op::SConvert if count == 1 => smallvec![self.convert_shape(inst, one(0))],
+            Op::Select => {
+                let condition = operand(0);
+                if condition.iter().all(|shape| shape.is_uniform()) {
+                    operand(1).iter().zip(operand(2)).map(|(a, b)| a.join(b)).collect()
+                } else {
+                    all(Shape::Varying)
+                }
+            }
+            Op::CompositeConstruct => inst.ids().flat_map(|id| self.shape(block, id)).collect(),
+            Op::CompositeExtract => {
+                let (first, _) = self.path(self.func.type_of(inst.id(0)), &inst.operands[1..]);
+                operand(0)[first..first + count].iter().copied().collect()
+            }
+            Op::CompositeInsert => {
+                let (first, _) = self.path(Some(ty), &inst.operands[2..]);
+                let mut shapes = operand(1);
+                for (at, shape) in operand(0).into_iter().enumerate() {
+                    shapes[first + at] = shape;
+                }
+                shapes
+            }
+            Op::VectorShuffle => {
+                let (a, b) = (operand(0), operand(1));
+                let pick = |at: u64| {
+                    let at = at as usize;
+                    a.get(at).or_else(|| b.get(at.wrapping_sub(a.len()))).copied().unwrap_or(Shape::Undefined)
+                };
+                (2..inst.operands.len()).map(|at| pick(inst.lit(at))).collect()
+            }
+            _ => match group_shape(inst, &|id| self.func.constant_bits(id)) {
+                Some(GroupResult::Uniform) => all(Shape::Uniform),
+                Some(GroupResult::Varying) => all(Shape::Varying),
+                None if inst.op == Op::ExtInst
+                    && self.func.module.ext_sets.get(&inst.id(0)) == Some(&ExtSet::OpenClStd) =>
+                {
+                    let uniform = inst.ids().skip(1).all(|id| {
+                        !self.private.interleaved.contains_key(&id)
+                            && self.shape(block, id).iter().all(|shape| shape.is_uniform())
+                    });
+                    all(if uniform { Shape::Uniform } else { Shape::Varying })
+                }
+                None => self.elementwise(block, inst, count),
+            },
+        }
+    }
+
+    /// Leaf by leaf where operands have as many leaves as the result, else all leaves alike.
+    fn elementwise(&self, block: BlockId, inst: &Inst, count: usize) -> Leaves {
+        let operands: SmallVec<[Leaves; 4]> = inst.ids().map(|id| self.shape(block, id)).collect();
+        let varies = |shape: &Shape| !shape.is_uniform();
+        if operands.iter().all(|shapes| shapes.len() == count) {
+            (0..count)
+                .map(|leaf| {
+                    let any = operands.iter().any(|shapes| varies(&shapes[leaf]));
+                    if any { Shape::Varying } else { Shape::Uniform }
+                })
+                .collect()
+        } else {
+            let any = operands.iter().any(|shapes| shapes.iter().any(varies));
+            smallvec![if any { Shape::Varying } else { Shape::Uniform }; count]
+        }
+    }
+
+    fn zip(&self, block: BlockId, inst: &Inst, count: usize, f: impl Fn(i64, i64) -> Option<i64>) -> Leaves {
+        let (a, b) = (self.shape(block, inst.id(0)), self.shape(block, inst.id(1)));
+        if a.len() != count || b.len() != count {
+            return smallvec![Shape::Varying; count];
+        }
+        a.iter()
+            .zip(b)
+            .map(|(a, b)| match (a.step(), b.step()) {
+                (Some(a), Some(b)) => f(a, b).map_or(Shape::Varying, Shape::strided),
+                _ => Shape::Varying,
+            })
+            .collect()
+    }
+
+    /// Whether a cast leaves lane differences as they are: between pointers and 64-bit integers, or nothing at all.
+    fn keeps_stride(&self, block: BlockId, inst: &Inst, ty: TypeId) -> bool {
+        let uniform = self.shape(block, inst.id(0)).iter().all(|shape| shape.is_uniform());
+        let whole = |ty: TypeId| {
+            matches!(self.func.module.types.get(ty), Type::Pointer { .. } | Type::Int { width: 64 })
+        };
+        uniform || (whole(ty) && self.func.type_of(inst.id(0)).is_some_and(whole))
+    }
+
+    fn chain_shape(&self, block: BlockId, inst: &Inst) -> Shape {
+        let steps = self.chain(inst);
+        let base = inst.id(0);
+        let mut total = match self.shape(block, base)[0].step() {
+            Some(step) => step,
+            None => return Shape::Varying,
+        };
+        for step in steps {
+            if let ChainStep::Scaled { index, size } = step {
+                let Some(lane) = self.shape(block, index)[0].step() else { return Shape::Varying };
+                // Indices are sign-extended to 64 bits; see `convert_shape` for the step across that.
+                if lane != 0 && self.index_width(index).is_some_and(|width| width < 32) {
+                    return Shape::Varying;
+                }
+                match lane.checked_mul(size as i64).and_then(|lane| total.checked_add(lane)) {
+                    Some(sum) => total = sum,
+                    None => return Shape::Varying,
+                }
+            }
+        }
+        Shape::strided(total)
+    }
+
+    fn index_width(&self, id: Id) -> Option<u32> {
+        match self.func.module.types.get(self.func.type_of(id)?) {
+            Type::Int { width } => Some(*width),
+            _ => None,
+        }
+    }
+
+    /// The address arithmetic of an access chain.
+    pub fn chain(&self, inst: &Inst) -> SmallVec<[ChainStep; 4]> {
+        let types = &self.func.module.types;
+        let mut steps = SmallVec::new();
+        let Some(Type::Pointer { pointee, .. }) = self.func.type_of(inst.id(0)).map(|ty| types.get(ty)) else {
+            return steps;
+        };
+        let mut ty = *pointee;
+        let mut indices = inst.ids().skip(1);
+        if matches!(inst.op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain)
+            && let Some(element) = indices.next()
+        {
+            push_scaled(&mut steps, self, element, types.layout(ty).size);
+        }
+        for index in indices {
+            match types.get(ty) {
+                Type::Struct { members, .. } => {
+                    let member = self.func.constant_bits(index).unwrap_or(0) as usize;
+                    steps.push(ChainStep::Constant(types.member_offsets(ty)[member] as i64));
+                    ty = members[member];
+                }
+                Type::Array { elem, .. } | Type::Vector { elem, .. } => {
+                    push_scaled(&mut steps, self, index, types.layout(*elem).size);
+                    ty = *elem;
+                }
+                _ => break,
+            }
+        }
+        steps
+    }
+
+    /// The first leaf and the type that literal indices lead to.
+    pub fn path(&self, ty: Option<TypeId>, indices: &[spirv_env::Operand]) -> (usize, TypeId) {
+        let mut ty = ty.expect("validated: a composite has a type");
+        let mut first = 0;
+        for index in indices {
+            if let spirv_env::Operand::Lit(index) = index
+                && let Some((leaf, part)) = self.leaves.part(ty, *index)
+            {
+                first += leaf;
+                ty = part;
+            }
+        }
+        (first, ty)
+    }
+
+    /// Narrowing keeps a stride (it is modular). Widening does where no lane wraps around.
+    ///
+    /// A sign extension of a 32-bit value with a small step is taken not to wrap: a sub-group whose indices
+    /// cross 2^31 would address bytes on both sides of a pointer that are 4 GiB apart or more, so lanes on
+    /// the far side have no memory there. A zero extension wraps at 0, where both sides can be in use
+    /// (`a[i - 1]` with lane 0 masked off), so it needs a proof.
+    fn convert_shape(&self, inst: &Inst, shape: Shape) -> Shape {
+        let (Some(step), Some(from), Some(to)) = (
+            shape.step(),
+            self.index_width(inst.id(0)),
+            match self.func.module.types.get(inst.ty.expect("a conversion has a type")) {
+                Type::Int { width } => Some(*width),
+                _ => None,
+            },
+        ) else {
+            return Shape::Varying;
+        };
+        if step == 0 || to <= from {
+            return Shape::strided(step);
+        }
+        let reach = step.unsigned_abs() * u64::from(self.variant.width);
+        let half = 1u64 << (from - 1);
+        let bounded = step > 0
+            && self.upper(inst.id(0), 0).is_some_and(|upper| upper.checked_add(reach).is_some_and(|top| top < half));
+        let keeps = bounded || (inst.op == Op::SConvert && from == 32 && reach < 1 << 16);
+        if keeps { Shape::strided(step) } else { Shape::Varying }
+    }
+
+    fn definition(&self, id: Id) -> Option<&Inst> {
+        self.at.get(&id).map(|(block, place)| &self.func.blocks[block.index()].insts[*place])
+    }
+
+    /// An upper bound of an unsigned integer value in any lane, where one is known.
+    pub fn upper(&self, id: Id, depth: u32) -> Option<u64> {
+        if depth > 12 {
+            return None;
+        }
+        if let Some(bits) = self.func.constant_bits(id) {
+            return Some(bits);
+        }
+        let inst = self.definition(id)?;
+        let of = |at: usize| self.upper(inst.id(at), depth + 1);
+        let width = |id: Id| self.index_width(id);
+        match inst.op {
+            Op::Load => builtins::upper(*self.builtins.get(&inst.id(0))?, self.variant),
+            Op::CompositeExtract => {
+                let source = self.definition(inst.id(0))?;
+                let builtin = (source.op == Op::Load).then(|| self.builtins.get(&source.id(0))).flatten()?;
+                builtins::upper(*builtin, self.variant)
+            }
+            Op::UConvert | Op::SConvert | Op::Bitcast => {
+                let upper = of(0)?;
+                let (from, to) = (width(inst.id(0))?, width(id)?);
+                let fits = upper < 1u64.checked_shl(from.min(to) - 1).unwrap_or(u64::MAX);
+                (fits || (inst.op == Op::UConvert && to > from)).then_some(upper)
+            }
+            Op::BitwiseAnd => match (of(0), of(1)) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            },
+            Op::UMod => {
+                let divisor = self.func.constant_bits(inst.id(1))?;
+                divisor.checked_sub(1)
+            }
+            Op::UDiv => {
+                let divisor = self.func.constant_bits(inst.id(1)).filter(|divisor| *divisor > 0)?;
+                Some(of(0)? / divisor)
+            }
+            Op::ShiftRightLogical => Some(of(0)? >> self.func.constant_bits(inst.id(1))?.min(63)),
+            Op::IAdd => {
+                let sum = of(0)?.checked_add(of(1)?)?;
+                (sum < 1u64 << (width(id)? - 1)).then_some(sum)
+            }
+            Op::IMul => {
+                let product = of(0)?.checked_mul(of(1)?)?;
+                (product < 1u64 << (width(id)? - 1)).then_some(product)
+            }
+            Op::ShiftLeftLogical => {
+                let shifted = of(0)?.checked_mul(1u64.checked_shl(self.func.constant_bits(inst.id(1))? as u32)?)?;
+                (shifted < 1u64 << (width(id)? - 1)).then_some(shifted)
+            }
+            Op::Select => Some(of(1)?.max(of(2)?)),
+            Op::CopyObject => of(0),
+            _ => None,
+        }
+    }
+
+    /// `x & mask` or `x % n` where x is below either anyway.
+    fn is_identity(&self, inst: &Inst) -> bool {
+        let (Some(upper), Some(limit)) = (self.upper(inst.id(0), 0), self.func.constant_bits(inst.id(1))) else {
+            return false;
+        };
+        match inst.op {
+            Op::UMod => upper < limit,
+            _ => (limit + 1).is_power_of_two() && upper <= limit,
+        }
+    }
+
+    /// `x | c` where the bits of c are zero in x.
+    fn or_is_add(&self, inst: &Inst) -> bool {
+        let disjoint = |value: Id, constant: Id| {
+            self.func.constant_bits(constant).is_some_and(|bits| {
+                64 - bits.leading_zeros() <= self.trailing_zeros(value, 0)
+            })
+        };
+        disjoint(inst.id(0), inst.id(1)) || disjoint(inst.id(1), inst.id(0))
+    }
+
+    /// A number of low bits that are zero in every lane.
+    fn trailing_zeros(&self, id: Id, depth: u32) -> u32 {
+        if let Some(bits) = self.func.constant_bits(id) {
+            return bits.trailing_zeros();
+        }
+        let Some(inst) = self.definition(id).filter(|_| depth < 8) else { return 0 };
+        let of = |at: usize| self.trailing_zeros(inst.id(at), depth + 1);
+        match inst.op {
+            Op::ShiftLeftLogical => {
+                of(0).saturating_add(self.func.constant_bits(inst.id(1)).unwrap_or(0).min(63) as u32)
+            }
+            Op::IMul => of(0).saturating_add(of(1)),
+            Op::IAdd | Op::ISub | Op::BitwiseOr | Op::BitwiseXor => of(0).min(of(1)),
+            Op::BitwiseAnd => of(0).max(of(1)),
+            Op::UConvert | Op::SConvert | Op::CopyObject => of(0),
+            _ => 0,
+        }
+    }
+}
+
+/// A part of an address: a byte offset, or an index (sign-extended to 64 bits) times a size.
+#[derive(Clone, Copy, Debug)]
+pub enum ChainStep {
+    Constant(i64),
+    Scaled { index: Id, size: u64 },
+}
+
+fn push_scaled(steps: &mut SmallVec<[ChainStep; 4]>, analysis: &Analysis<'_>, index: Id, size: u64) {
+    match analysis.func.constant_int(index) {
+        Some(index) => steps.push(ChainStep::Constant(index.wrapping_mul(size as i64))),
+        None => steps.push(ChainStep::Scaled { index, size }),
+    }
+}
+
+/// Bytes between the private objects of neighbouring lanes, for an object of `size` bytes.
+pub fn private_stride(size: u64) -> u64 {
+    if size >= 16 { size.next_multiple_of(16) } else { size.max(1).next_power_of_two() }
+}
+
+fn scale(shape: Shape, factor: i64) -> Shape {
+    match shape.step().map(|step| step.checked_mul(factor)) {
+        Some(Some(step)) => Shape::strided(step),
+        _ => Shape::Varying,
+    }
+}
+
+enum GroupResult {
+    Uniform,
+    Varying,
+}
+
+/// How the results of group and atomic instructions vary, whatever their operands are.
+fn group_shape(inst: &Inst, constant: &dyn Fn(Id) -> Option<u64>) -> Option<GroupResult> {
+    use GroupResult::{Uniform, Varying};
+    // Operand 1 is the group operation of instructions that have one.
+    let operation = || match inst.operands.get(1) {
+        Some(spirv_env::Operand::Lit(lit)) if *lit == GroupOperation::Reduce as u64 => Uniform,
+        Some(spirv_env::Operand::Id(id)) if constant(*id) == Some(0) => Uniform,
+        _ => Varying,
+    };
+    Some(match inst.op {
+        Op::GroupAll
+        | Op::GroupAny
+        | Op::GroupBroadcast
+        | Op::GroupNonUniformAll
+        | Op::GroupNonUniformAny
+        | Op::GroupNonUniformAllEqual
+        | Op::GroupNonUniformBroadcastFirst
+        | Op::GroupNonUniformBallot
+        | Op::SubgroupAllKHR
+        | Op::SubgroupAnyKHR
+        | Op::SubgroupAllEqualKHR
+        | Op::SubgroupFirstInvocationKHR
+        | Op::SubgroupBallotKHR => Uniform,
+        Op::GroupIAdd
+        | Op::GroupFAdd
+        | Op::GroupFMin
+        | Op::GroupUMin
+        | Op::GroupSMin
+        | Op::GroupFMax
+        | Op::GroupUMax
+        | Op::GroupSMax
+        | Op::GroupIMulKHR
+        | Op::GroupFMulKHR
+        | Op::GroupBitwiseAndKHR
+        | Op::GroupBitwiseOrKHR
+        | Op::GroupBitwiseXorKHR
+        | Op::GroupLogicalAndKHR
+        | Op::GroupLogicalOrKHR
+        | Op::GroupLogicalXorKHR
+        | Op::GroupNonUniformIAdd
+        | Op::GroupNonUniformFAdd
+        | Op::GroupNonUniformIMul
+        | Op::GroupNonUniformFMul
+        | Op::GroupNonUniformSMin
+        | Op::GroupNonUniformUMin
+        | Op::GroupNonUniformFMin
+        | Op::GroupNonUniformSMax
+        | Op::GroupNonUniformUMax
+        | Op::GroupNonUniformFMax
+        | Op::GroupNonUniformBitwiseAnd
+        | Op::GroupNonUniformBitwiseOr
+        | Op::GroupNonUniformBitwiseXor
+        | Op::GroupNonUniformLogicalAnd
+        | Op::GroupNonUniformLogicalOr
+        | Op::GroupNonUniformLogicalXor => operation(),
+        Op::GroupNonUniformElect
+        | Op::SubgroupBlockReadINTEL
+        | Op::AtomicExchange
+        | Op::AtomicCompareExchange
+        | Op::AtomicCompareExchangeWeak
+        | Op::AtomicIIncrement
+        | Op::AtomicIDecrement
+        | Op::AtomicIAdd
+        | Op::AtomicISub
+        | Op::AtomicSMin
+        | Op::AtomicUMin
+        | Op::AtomicSMax
+        | Op::AtomicUMax
+        | Op::AtomicAnd
+        | Op::AtomicOr
+        | Op::AtomicXor
+        | Op::AtomicFAddEXT
+        | Op::AtomicFMinEXT
+        | Op::AtomicFMaxEXT
+        | Op::AtomicFlagTestAndSet => Varying,
+        _ => return None,
+    })
+}
