@@ -1,5 +1,20 @@
-//! SPIR-V intake.
+//! SPIR-V intake: from bytes to a validated, specialized, linked and reflected [`Module`].
 
+mod binary;
+mod build;
+mod defs;
+pub mod diagnostics;
+pub mod environment;
+mod fold;
+pub mod grammar;
+mod link;
+mod load;
 pub mod module;
+mod prune;
+mod reflect;
 
+pub use build::{SpecConstantInfo, build, spec_constants};
+pub use diagnostics::{BuildError, Diagnostic};
+pub use environment::{EngineOps, Environment, ModuleInput};
+pub use grammar::op_name;
 pub use module::*;

@@ -148,6 +148,22 @@ impl Types {
         Some((layout, Vec::new()))
     }
 
+    /// Adds a pointer whose pointee is declared later (`OpTypeForwardPointer`); until
+    /// [`complete_pointer`](Self::complete_pointer) it points to itself. Such pointers are never merged.
+    pub(crate) fn reserve_pointer(&mut self, class: StorageClass) -> Option<TypeId> {
+        let id = TypeId(u32::try_from(self.types.len()).ok()?);
+        self.types.push(Type::Pointer { class, pointee: id });
+        self.layouts.push(Layout { size: 8, align: 8 });
+        self.offsets.push(Arc::new([]));
+        Some(id)
+    }
+
+    pub(crate) fn complete_pointer(&mut self, id: TypeId, to: TypeId) {
+        if let Type::Pointer { pointee, .. } = &mut self.types[id.0 as usize] {
+            *pointee = to;
+        }
+    }
+
     pub fn get(&self, id: TypeId) -> &Type {
         &self.types[id.0 as usize]
     }
@@ -189,10 +205,17 @@ pub enum ConstantValue {
     /// Vector, array or structure.
     Composite(Vec<Id>),
     /// A literal sampler: addressing mode, normalized coordinates, filter mode.
-    Sampler { addressing: spirv::SamplerAddressingMode, normalized: bool, filter: spirv::SamplerFilterMode },
+    Sampler {
+        addressing: spirv::SamplerAddressingMode,
+        normalized: bool,
+        filter: spirv::SamplerFilterMode,
+    },
     /// An address or other expression whose value is known only after loading
     /// (`OpSpecConstantOp` over pointers: `OpPtrAccessChain`, `OpBitcast`, `OpConvertPtrToU`, ...).
-    Expression { op: Op, operands: Vec<Operand> },
+    Expression {
+        op: Op,
+        operands: Vec<Operand>,
+    },
     /// The address of a function, where an extension allows it.
     FunctionPointer(Id),
 }

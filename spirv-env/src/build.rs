@@ -1,0 +1,106 @@
+//! The intake from end to end.
+
+use crate::binary::Binary;
+use crate::diagnostics::{BuildError, Diagnostic, Diagnostics, Fault, RuleId};
+use crate::environment::{Environment, ModuleInput};
+use crate::grammar::Cursor;
+use crate::load::{self, TypeShapes};
+use crate::module::{Id, Module};
+use crate::{link, prune, reflect};
+use rustc_hash::FxHashMap;
+use spirv::{Decoration, Op};
+
+const INTERNAL: RuleId = RuleId { id: "internal", source: "this driver" };
+const LINK: RuleId = RuleId { id: "link.inputs", source: "Level Zero, ze_module_program_exp_desc_t" };
+
+/// Builds one module from one or more: decodes, validates, specializes, links and reflects.
+pub fn build(inputs: &[ModuleInput<'_>], env: &Environment<'_>) -> Result<Module, BuildError> {
+    // The intake has no panic that is known of; one that is not must not cross into the application.
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| build_inputs(inputs, env)));
+    outcome.unwrap_or_else(|_| Err(Fault::new(INTERNAL, "the module made the intake panic").into()))
+}
+
+fn build_inputs(inputs: &[ModuleInput<'_>], env: &Environment<'_>) -> Result<Module, BuildError> {
+    if inputs.is_empty() {
+        return Err(Fault::new(LINK, "there is no module to build").into());
+    }
+    let mut module = Module::default();
+    let mut shapes = TypeShapes::default();
+    let mut diagnostics = Diagnostics::default();
+    let mut loaded = Vec::with_capacity(inputs.len());
+    for (at, input) in inputs.iter().enumerate() {
+        let index = (inputs.len() > 1).then_some(at);
+        let [major, minor] = env.profile.module.spirv_version;
+        match Binary::new(input.bytes, (major, minor)) {
+            Ok(binary) => {
+                loaded.extend(load::load(
+                    &mut module,
+                    &mut shapes,
+                    env,
+                    &binary,
+                    input,
+                    &mut diagnostics,
+                    index,
+                ));
+            }
+            Err(fault) => diagnostics.push(Diagnostic { input: index, ..Diagnostic::new(fault) }),
+        }
+    }
+    diagnostics.finish()?;
+    for function in &mut module.functions {
+        prune::unreachable_blocks(function);
+    }
+    link::link(&mut module, &mut loaded, &mut diagnostics);
+    diagnostics.finish()?;
+    let kernels: Vec<Id> =
+        loaded.iter().flat_map(|input| &input.entry_points).map(|entry| entry.function).collect();
+    prune::unused_functions(&mut module, &kernels);
+    reflect::reflect(&mut module, &loaded, &mut diagnostics);
+    diagnostics.finish()?;
+    Ok(module)
+}
+
+/// A specialization constant that a module declares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SpecConstantInfo {
+    pub spec_id: u32,
+    /// Bytes of its value in memory; a Boolean has 1.
+    pub size: u32,
+}
+
+/// Lists the specialization constants of a module without building it, for callers that hold values
+/// whose sizes only the module knows. A module that is malformed has none: building it says why.
+pub fn spec_constants(bytes: &[u8]) -> Vec<SpecConstantInfo> {
+    const ANY_VERSION: (u8, u8) = (1, u8::MAX);
+    let Ok(binary) = Binary::new(bytes, ANY_VERSION) else { return Vec::new() };
+    let mut spec_ids: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut widths: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut found = Vec::new();
+    for inst in binary.instructions().map_while(Result::ok) {
+        let mut words = Cursor::new(inst.operands);
+        let mut word = || words.word().unwrap_or(0);
+        match inst.op {
+            Op::Decorate => {
+                let target = word();
+                if word() == Decoration::SpecId as u32 {
+                    spec_ids.insert(target, word());
+                }
+            }
+            Op::TypeBool => {
+                widths.insert(word(), 8);
+            }
+            Op::TypeInt | Op::TypeFloat => {
+                widths.insert(word(), word());
+            }
+            Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse => {
+                let (ty, id) = (word(), word());
+                if let (Some(&width), Some(&spec_id)) = (widths.get(&ty), spec_ids.get(&id)) {
+                    found.push(SpecConstantInfo { spec_id, size: width / 8 });
+                }
+            }
+            Op::Function => break,
+            _ => {}
+        }
+    }
+    found
+}

@@ -1,0 +1,318 @@
+//! Scalar arithmetic of constant folding: one table of opcodes, one evaluation a class.
+
+use super::{Scalar, ScalarKind};
+use spirv::Op;
+
+/// What an opcode takes and gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    IntUnary,
+    IntBinary,
+    /// The second operand may have another width.
+    Shift,
+    IntCompare,
+    FloatUnary,
+    FloatBinary,
+    BoolUnary,
+    BoolBinary,
+    IntResize,
+    FloatResize,
+    FloatToInt,
+    IntToFloat,
+}
+
+pub(super) fn kind(op: Op) -> Option<Kind> {
+    use Op::*;
+    Some(match op {
+        SNegate | Not => Kind::IntUnary,
+        IAdd | ISub | IMul | UDiv | SDiv | UMod | SRem | SMod | BitwiseOr | BitwiseXor | BitwiseAnd => {
+            Kind::IntBinary
+        }
+        ShiftRightLogical | ShiftRightArithmetic | ShiftLeftLogical => Kind::Shift,
+        IEqual | INotEqual | ULessThan | SLessThan | UGreaterThan | SGreaterThan | ULessThanEqual
+        | SLessThanEqual | UGreaterThanEqual | SGreaterThanEqual => Kind::IntCompare,
+        FNegate => Kind::FloatUnary,
+        FAdd | FSub | FMul | FDiv | FRem | FMod => Kind::FloatBinary,
+        LogicalNot => Kind::BoolUnary,
+        LogicalOr | LogicalAnd | LogicalEqual | LogicalNotEqual => Kind::BoolBinary,
+        UConvert | SConvert => Kind::IntResize,
+        FConvert => Kind::FloatResize,
+        ConvertFToS | ConvertFToU => Kind::FloatToInt,
+        ConvertSToF | ConvertUToF => Kind::IntToFloat,
+        _ => return None,
+    })
+}
+
+/// Whether operand and result types agree with the opcode.
+pub(super) fn check(op: Op, result: Scalar, args: &[Scalar]) -> Result<(), String> {
+    use ScalarKind::*;
+    let Some(kind) = kind(op) else { return Err(format!("{op:?} is not folded")) };
+    let same = |kind: ScalarKind, count: usize| {
+        result.kind == kind && args.len() == count && args.iter().all(|arg| *arg == result)
+    };
+    let fine = match kind {
+        Kind::IntUnary => same(Int, 1),
+        Kind::IntBinary => same(Int, 2),
+        Kind::Shift => args.len() == 2 && args[0] == result && result.kind == Int && args[1].kind == Int,
+        Kind::IntCompare => {
+            args.len() == 2 && args[0] == args[1] && args[0].kind == Int && result.kind == Bool
+        }
+        Kind::FloatUnary => same(Float, 1),
+        Kind::FloatBinary => same(Float, 2),
+        Kind::BoolUnary => same(Bool, 1),
+        Kind::BoolBinary => same(Bool, 2),
+        Kind::IntResize => args.len() == 1 && args[0].kind == Int && result.kind == Int,
+        Kind::FloatResize => args.len() == 1 && args[0].kind == Float && result.kind == Float,
+        Kind::FloatToInt => args.len() == 1 && args[0].kind == Float && result.kind == Int,
+        Kind::IntToFloat => args.len() == 1 && args[0].kind == Int && result.kind == Float,
+    };
+    if fine { Ok(()) } else { Err(format!("operand types do not agree with {op:?}")) }
+}
+
+fn truncate(bits: u64, width: u32) -> u64 {
+    if width >= 64 { bits } else { bits & ((1 << width) - 1) }
+}
+
+fn sign_extend(bits: u64, width: u32) -> i64 {
+    let unused = 64 - width.clamp(1, 64);
+    (bits << unused) as i64 >> unused
+}
+
+/// Computes one component. The types were checked by [`check`].
+pub(super) fn evaluate(op: Op, result: Scalar, kinds: &[Scalar], args: &[u64]) -> Result<u64, String> {
+    let Some(kind) = kind(op) else { return Err(format!("{op:?} is not folded")) };
+    let a = args[0];
+    let b = args.get(1).copied().unwrap_or(0);
+    let width = kinds[0].width;
+    Ok(match kind {
+        Kind::IntUnary | Kind::IntBinary | Kind::Shift => truncate(integer(op, width, a, b)?, result.width),
+        Kind::IntCompare => u64::from(compare(op, width, a, b)),
+        Kind::FloatUnary => a ^ 1 << (width - 1),
+        Kind::FloatBinary => float_binary(op, width, a, b),
+        Kind::BoolUnary => u64::from(a == 0),
+        Kind::BoolBinary => match op {
+            Op::LogicalOr => a | b,
+            Op::LogicalAnd => a & b,
+            Op::LogicalEqual => u64::from(a == b),
+            _ => a ^ b,
+        },
+        Kind::IntResize if op == Op::SConvert => truncate(sign_extend(a, width) as u64, result.width),
+        Kind::IntResize => truncate(a, result.width),
+        Kind::FloatResize => from_f64(to_f64(a, width), result.width),
+        Kind::FloatToInt if op == Op::ConvertFToS => truncate(to_f64(a, width) as i64 as u64, result.width),
+        Kind::FloatToInt => truncate(to_f64(a, width) as u64, result.width),
+        Kind::IntToFloat => int_to_float(op, width, a, result.width),
+    })
+}
+
+fn integer(op: Op, width: u32, a: u64, b: u64) -> Result<u64, String> {
+    let (sa, sb) = (sign_extend(a, width), sign_extend(b, width));
+    let divides = matches!(op, Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod);
+    if divides && b == 0 {
+        // The result is undefined: zero is the same in every run.
+        return Ok(0);
+    }
+    // Shifts of the whole width or more are undefined as well.
+    let within = b < u64::from(width);
+    Ok(match op {
+        Op::SNegate => a.wrapping_neg(),
+        Op::Not => !a,
+        Op::IAdd => a.wrapping_add(b),
+        Op::ISub => a.wrapping_sub(b),
+        Op::IMul => a.wrapping_mul(b),
+        Op::UDiv => a / b,
+        Op::SDiv => sa.wrapping_div(sb) as u64,
+        Op::UMod => a % b,
+        Op::SRem => sa.wrapping_rem(sb) as u64,
+        Op::SMod => {
+            let rest = sa.wrapping_rem(sb);
+            (if rest != 0 && (rest < 0) != (sb < 0) { rest + sb } else { rest }) as u64
+        }
+        Op::BitwiseOr => a | b,
+        Op::BitwiseXor => a ^ b,
+        Op::BitwiseAnd => a & b,
+        Op::ShiftRightLogical => {
+            if within {
+                a >> b
+            } else {
+                0
+            }
+        }
+        Op::ShiftRightArithmetic => (sa >> b.min(63)) as u64,
+        Op::ShiftLeftLogical => {
+            if within {
+                a << b
+            } else {
+                0
+            }
+        }
+        _ => return Err(format!("{op:?} is not integer arithmetic")),
+    })
+}
+
+fn compare(op: Op, width: u32, a: u64, b: u64) -> bool {
+    let (sa, sb) = (sign_extend(a, width), sign_extend(b, width));
+    match op {
+        Op::IEqual => a == b,
+        Op::INotEqual => a != b,
+        Op::ULessThan => a < b,
+        Op::SLessThan => sa < sb,
+        Op::UGreaterThan => a > b,
+        Op::SGreaterThan => sa > sb,
+        Op::ULessThanEqual => a <= b,
+        Op::SLessThanEqual => sa <= sb,
+        Op::UGreaterThanEqual => a >= b,
+        _ => sa >= sb,
+    }
+}
+
+fn float_binary(op: Op, width: u32, a: u64, b: u64) -> u64 {
+    // Single precision is computed in single precision: a double's rounding in between could differ. Half is
+    // exact in single precision for one operation up to the final rounding (24 ≥ 2·11 + 2 bits).
+    if width == 64 {
+        let (x, y) = (f64::from_bits(a), f64::from_bits(b));
+        return match op {
+            Op::FAdd => x + y,
+            Op::FSub => x - y,
+            Op::FMul => x * y,
+            Op::FDiv => x / y,
+            Op::FRem => x % y,
+            _ => floor_mod(x, y),
+        }
+        .to_bits();
+    }
+    let (x, y) = (to_f64(a, width) as f32, to_f64(b, width) as f32);
+    let value = match op {
+        Op::FAdd => x + y,
+        Op::FSub => x - y,
+        Op::FMul => x * y,
+        Op::FDiv => x / y,
+        Op::FRem => x % y,
+        _ => floor_mod(f64::from(x), f64::from(y)) as f32,
+    };
+    from_f64(f64::from(value), width)
+}
+
+/// `OpFMod`: the sign is the divisor's.
+fn floor_mod(x: f64, y: f64) -> f64 {
+    let rest = x % y;
+    if rest != 0.0 && (rest < 0.0) != (y < 0.0) { rest + y } else { rest }
+}
+
+fn int_to_float(op: Op, from: u32, bits: u64, to: u32) -> u64 {
+    let signed = op == Op::ConvertSToF;
+    match (to, signed) {
+        (64, true) => (sign_extend(bits, from) as f64).to_bits(),
+        (64, false) => (bits as f64).to_bits(),
+        (32, true) => u64::from((sign_extend(bits, from) as f32).to_bits()),
+        (32, false) => u64::from((bits as f32).to_bits()),
+        // Whatever a half can hold is exact in a double; the rest overflows to infinity either way.
+        (_, true) => from_f64(sign_extend(bits, from) as f64, 16),
+        (_, false) => from_f64(bits as f64, 16),
+    }
+}
+
+fn to_f64(bits: u64, width: u32) -> f64 {
+    match width {
+        64 => f64::from_bits(bits),
+        32 => f64::from(f32::from_bits(bits as u32)),
+        _ => half_to_f64(bits as u16),
+    }
+}
+
+fn from_f64(value: f64, width: u32) -> u64 {
+    match width {
+        64 => value.to_bits(),
+        32 => u64::from((value as f32).to_bits()),
+        _ => u64::from(f64_to_half(value)),
+    }
+}
+
+const HALF_INFINITY: u16 = 0x7C00;
+const HALF_QUIET_NAN: u16 = 0x7E00;
+
+fn half_to_f64(bits: u16) -> f64 {
+    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1F), f64::from(bits & 0x3FF));
+    let magnitude = match exponent {
+        0 => fraction * 2f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
+    };
+    if bits >> 15 == 1 { -magnitude } else { magnitude }
+}
+
+/// Rounds to nearest even.
+fn f64_to_half(value: f64) -> u16 {
+    let sign = ((value.to_bits() >> 63) as u16) << 15;
+    let magnitude = value.abs();
+    if magnitude.is_nan() {
+        return sign | HALF_QUIET_NAN;
+    }
+    // Halfway between the largest half and the next power of two rounds away.
+    if magnitude >= 65520.0 {
+        return sign | HALF_INFINITY;
+    }
+    let exponent = ((magnitude.to_bits() >> 52) as i32 - 1023).max(-14);
+    let steps = (magnitude / 2f64.powi(exponent - 10)).round_ties_even() as u16;
+    // 1,024 steps are one binade: a carry moves into the exponent, and a subnormal has none.
+    sign | ((((exponent + 14) as u16) << 10) + steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn int(width: u32) -> Scalar {
+        Scalar { kind: ScalarKind::Int, width }
+    }
+
+    fn eval(op: Op, width: u32, a: u64, b: u64) -> u64 {
+        evaluate(op, int(width), &[int(width), int(width)], &[a, b]).unwrap()
+    }
+
+    #[test]
+    fn integers_wrap_at_their_width() {
+        assert_eq!(eval(Op::IAdd, 8, 0xFF, 2), 1);
+        assert_eq!(eval(Op::ISub, 16, 0, 1), 0xFFFF);
+        assert_eq!(eval(Op::SDiv, 32, 0x8000_0000, 0xFFFF_FFFF), 0x8000_0000);
+        assert_eq!(eval(Op::SDiv, 64, i64::MIN as u64, u64::MAX), i64::MIN as u64);
+        assert_eq!(eval(Op::UDiv, 32, 7, 0), 0);
+        assert_eq!(eval(Op::SRem, 32, -7i32 as u32 as u64, 3), -1i32 as u32 as u64);
+        assert_eq!(eval(Op::SMod, 32, -7i32 as u32 as u64, 3), 2);
+        assert_eq!(eval(Op::ShiftRightArithmetic, 8, 0x80, 1), 0xC0);
+        assert_eq!(eval(Op::ShiftLeftLogical, 32, 1, 32), 0);
+    }
+
+    #[test]
+    fn halves_round_to_nearest_even() {
+        for (value, bits) in [
+            (1.0, 0x3C00),
+            (-2.0, 0xC000),
+            (65504.0, 0x7BFF),
+            (65519.9, 0x7BFF),
+            (65520.0, 0x7C00),
+            (2f64.powi(-24), 1),
+            (2f64.powi(-25), 0),
+            (2f64.powi(-14), 0x0400),
+            (1.0 + 2f64.powi(-11), 0x3C00),
+            (1.0 + 3.0 * 2f64.powi(-11), 0x3C02),
+            (2047.9999, 0x6800),
+        ] {
+            assert_eq!(f64_to_half(value), bits, "{value}");
+        }
+        for bits in (0..=u16::MAX).filter(|bits| bits & 0x7C00 != 0x7C00) {
+            assert_eq!(f64_to_half(half_to_f64(bits)), bits);
+        }
+    }
+
+    #[test]
+    fn operand_types_are_checked() {
+        let float = Scalar { kind: ScalarKind::Float, width: 32 };
+        assert!(check(Op::IAdd, int(32), &[int(32), int(32)]).is_ok());
+        assert!(check(Op::IAdd, int(32), &[int(32), float]).is_err());
+        assert!(check(Op::ShiftLeftLogical, int(32), &[int(32), int(8)]).is_ok());
+        assert!(check(Op::UConvert, int(8), &[int(64)]).is_ok());
+        assert!(check(Op::FConvert, int(8), &[float]).is_err());
+    }
+}

@@ -1,0 +1,301 @@
+//! Constants with specialization applied, and module-scope variables.
+
+use super::{Loader, OPCODE};
+use crate::binary::RawInst;
+use crate::defs::Def;
+use crate::diagnostics::{Fault, RuleId};
+use crate::fold::{self, Folded};
+use crate::grammar::{Cursor, op_name, operands, shape};
+use crate::module::{Constant, ConstantValue, GlobalVariable, Id, SpecConstant, Type, TypeId};
+use spirv::{BuiltIn, Decoration, LinkageType, Op, SamplerAddressingMode, SamplerFilterMode, StorageClass};
+
+const CONSTANTS: RuleId = RuleId { id: "constants.well-formed", source: "SPIR-V 1.2 §3.32.7" };
+const SPECIALIZATION: RuleId =
+    RuleId { id: "constants.specialization", source: "SPIR-V 1.2 §2.12; Level Zero, ze_module_constants_t" };
+const VARIABLES: RuleId = RuleId { id: "variables.well-formed", source: "SPIR-V 1.2 §3.32.8" };
+
+impl Loader<'_> {
+    pub(super) fn constant(&mut self, inst: &RawInst<'_>) -> Result<(), Fault> {
+        use Op::*;
+        if !matches!(
+            inst.op,
+            ConstantTrue
+                | ConstantFalse
+                | SpecConstantTrue
+                | SpecConstantFalse
+                | Constant
+                | SpecConstant
+                | ConstantComposite
+                | SpecConstantComposite
+                | ConstantNull
+                | ConstantSampler
+                | SpecConstantOp
+                | Undef
+                | ConstantFunctionPointerINTEL
+        ) {
+            return Err(Fault::new(
+                OPCODE,
+                format!("{} is not supported outside of a function", op_name(inst.op)),
+            ));
+        }
+        let cursor = &mut Cursor::new(inst.operands);
+        let ty = self.ty(cursor)?;
+        let id = self.id(cursor.word()?)?;
+        let value = match inst.op {
+            ConstantTrue => self.boolean(ty, true)?,
+            ConstantFalse => self.boolean(ty, false)?,
+            SpecConstantTrue => self.spec_boolean(id, ty, true)?,
+            SpecConstantFalse => self.spec_boolean(id, ty, false)?,
+            Constant => ConstantValue::Scalar(cursor.number(self.scalar_width(ty)?)?),
+            SpecConstant => {
+                let width = self.scalar_width(ty)?;
+                let default = cursor.number(width)?;
+                ConstantValue::Scalar(self.specialized(id, ty, width / 8)?.unwrap_or(default))
+            }
+            ConstantComposite | SpecConstantComposite => self.composite(ty, cursor)?,
+            ConstantNull => {
+                self.not_void(ty)?;
+                ConstantValue::Null
+            }
+            Undef => {
+                self.not_void(ty)?;
+                ConstantValue::Undef
+            }
+            ConstantSampler => self.sampler(ty, cursor)?,
+            SpecConstantOp => self.spec_constant_op(ty, cursor)?,
+            ConstantFunctionPointerINTEL => {
+                // Functions come after all constants: `validate` looks whether it is one.
+                ConstantValue::FunctionPointer(self.id(cursor.word()?)?)
+            }
+            _ => unreachable!("the opcodes are those of the match above"),
+        };
+        cursor.end()?;
+        self.out.defs.define(id, Def::Constant(ty))?;
+        self.module.constants.insert(id, crate::module::Constant { ty, value });
+        Ok(())
+    }
+
+    fn not_void(&self, ty: TypeId) -> Result<(), Fault> {
+        match self.module.types.get(ty) {
+            Type::Void | Type::Function { .. } => {
+                Err(Fault::new(CONSTANTS, "a constant has no void or function type"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn boolean(&self, ty: TypeId, value: bool) -> Result<ConstantValue, Fault> {
+        match self.module.types.get(ty) {
+            Type::Bool => Ok(ConstantValue::Bool(value)),
+            _ => Err(Fault::new(CONSTANTS, "true and false are of OpTypeBool")),
+        }
+    }
+
+    fn spec_boolean(&mut self, id: Id, ty: TypeId, default: bool) -> Result<ConstantValue, Fault> {
+        self.boolean(ty, default)?;
+        Ok(ConstantValue::Bool(self.specialized(id, ty, 1)?.map_or(default, |value| value != 0)))
+    }
+
+    fn scalar_width(&self, ty: TypeId) -> Result<u32, Fault> {
+        match self.module.types.get(ty) {
+            Type::Int { width } | Type::Float { width } => Ok(*width),
+            _ => Err(Fault::new(CONSTANTS, "a literal constant is an integer or a floating-point number")),
+        }
+    }
+
+    /// Registers a specialization constant of `size` bytes; the value that the application gave for it.
+    fn specialized(&mut self, id: Id, ty: TypeId, size: u32) -> Result<Option<u64>, Fault> {
+        let Some(&[spec_id]) = self.module.decoration(id, Decoration::SpecId) else { return Ok(None) };
+        self.module.spec_constants.push(SpecConstant { spec_id, ty, id });
+        let Some(bytes) = self.spec_values.get(&spec_id) else { return Ok(None) };
+        if bytes.len() != size as usize {
+            let message =
+                format!("specialization constant {spec_id} has {size} bytes, its value has {}", bytes.len());
+            return Err(Fault::new(SPECIALIZATION, message));
+        }
+        let mut value = [0; 8];
+        value[..bytes.len()].copy_from_slice(bytes);
+        Ok(Some(u64::from_ne_bytes(value)))
+    }
+
+    fn composite(&self, ty: TypeId, cursor: &mut Cursor<'_>) -> Result<ConstantValue, Fault> {
+        let types = &self.module.types;
+        let mut parts = Vec::with_capacity(cursor.rest().len());
+        while !cursor.is_empty() {
+            parts.push(self.id(cursor.word()?)?);
+        }
+        let wanted = |at: usize| match types.get(ty) {
+            Type::Vector { elem, .. } | Type::Array { elem, .. } => Some(*elem),
+            Type::Struct { members, .. } => members.get(at).copied(),
+            _ => None,
+        };
+        let count = match types.get(ty) {
+            Type::Vector { len, .. } => u64::from(*len),
+            Type::Array { len, .. } => *len,
+            Type::Struct { members, .. } => members.len() as u64,
+            _ => return Err(Fault::new(CONSTANTS, "a composite constant is a vector, array or structure")),
+        };
+        if parts.len() as u64 != count {
+            let message = format!("{} constituents for a type of {count}", parts.len());
+            return Err(Fault::new(CONSTANTS, message));
+        }
+        for (at, &part) in parts.iter().enumerate() {
+            let def = self.out.defs.get(part);
+            let (Def::Constant(found) | Def::Global(found)) = def else {
+                return Err(self.out.defs.wrong(part, def, "a constant"));
+            };
+            if Some(found) != wanted(at) {
+                let part = self.out.defs.raw(part);
+                return Err(Fault::new(
+                    CONSTANTS,
+                    format!("constituent {at}, {part}, is of another type than the member"),
+                ));
+            }
+        }
+        Ok(ConstantValue::Composite(parts))
+    }
+
+    fn sampler(&self, ty: TypeId, cursor: &mut Cursor<'_>) -> Result<ConstantValue, Fault> {
+        if *self.module.types.get(ty) != Type::Sampler {
+            return Err(Fault::new(CONSTANTS, "a constant sampler is of OpTypeSampler"));
+        }
+        let unknown = || Fault::new(CONSTANTS, "a sampler's mode is unknown");
+        Ok(ConstantValue::Sampler {
+            addressing: SamplerAddressingMode::from_u32(cursor.word()?).ok_or_else(unknown)?,
+            normalized: cursor.word()? == 1,
+            filter: SamplerFilterMode::from_u32(cursor.word()?).ok_or_else(unknown)?,
+        })
+    }
+
+    fn spec_constant_op(&mut self, ty: TypeId, cursor: &mut Cursor<'_>) -> Result<ConstantValue, Fault> {
+        self.not_void(ty)?;
+        let number = cursor.word()?;
+        let op = Op::from_u32(number).filter(|&op| fold::is_constant_op(op));
+        let op = op.ok_or_else(|| {
+            let name = Op::from_u32(number).map_or_else(|| number.to_string(), op_name);
+            Fault::new(CONSTANTS, format!("opcode {name} is not one that OpSpecConstantOp has"))
+        })?;
+        let shape = shape(op).ok_or_else(|| Fault::new(CONSTANTS, "opcode without a grammar"))?;
+        let defs = &self.out.defs;
+        let operands = operands(shape, cursor, 32, &mut |raw| {
+            let id = defs.id(raw)?;
+            match defs.get(id) {
+                Def::Constant(_) | Def::Global(_) => Ok(id),
+                def => Err(defs.wrong(id, def, "a constant")),
+            }
+        })?;
+        match fold::fold(self.module, &|id| defs.type_of(id), op, ty, &operands)
+            .map_err(|reason| Fault::new(CONSTANTS, reason))?
+        {
+            Folded::Value(value) => self.materialize(ty, value),
+            Folded::Expression => Ok(ConstantValue::Expression { op, operands: operands.into_vec() }),
+        }
+    }
+
+    /// Turns a folded value into one that refers to its parts by id, with new ids for new parts.
+    fn materialize(&mut self, ty: TypeId, value: fold::Value) -> Result<ConstantValue, Fault> {
+        Ok(match value {
+            fold::Value::Scalar(bits) if *self.module.types.get(ty) == Type::Bool => {
+                ConstantValue::Bool(bits != 0)
+            }
+            fold::Value::Scalar(bits) => ConstantValue::Scalar(bits),
+            fold::Value::Vector(lanes) => {
+                let Type::Vector { elem, .. } = *self.module.types.get(ty) else {
+                    return Err(Fault::new(CONSTANTS, "a vector value of another type"));
+                };
+                let mut parts = Vec::with_capacity(lanes.len());
+                for bits in lanes {
+                    let value = self.materialize(elem, fold::Value::Scalar(bits))?;
+                    let id = Id(self.next_id);
+                    self.next_id =
+                        self.next_id.checked_add(1).ok_or_else(|| Fault::new(CONSTANTS, "too many ids"))?;
+                    self.module.constants.insert(id, Constant { ty: elem, value });
+                    parts.push(id);
+                }
+                ConstantValue::Composite(parts)
+            }
+            fold::Value::Existing(value) => value,
+        })
+    }
+
+    pub(super) fn global_variable(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+        let ty = self.ty(cursor)?;
+        let id = self.id(cursor.word()?)?;
+        let class = cursor.word()?;
+        let initializer = if cursor.is_empty() { None } else { Some(self.id(cursor.word()?)?) };
+        cursor.end()?;
+        let class = StorageClass::from_u32(class)
+            .ok_or_else(|| Fault::new(VARIABLES, format!("storage class {class} is unknown")))?;
+        let Type::Pointer { class: declared, pointee } = *self.module.types.get(ty) else {
+            return Err(Fault::new(VARIABLES, "a variable's type is a pointer"));
+        };
+        if declared != class {
+            return Err(Fault::new(VARIABLES, format!("a {class:?} variable has a pointer to {declared:?}")));
+        }
+        if !matches!(
+            class,
+            StorageClass::UniformConstant
+                | StorageClass::Input
+                | StorageClass::Workgroup
+                | StorageClass::CrossWorkgroup
+        ) {
+            return Err(Fault::new(
+                VARIABLES,
+                format!("a variable outside of a function in storage class {class:?}"),
+            ));
+        }
+        self.not_void(pointee)?;
+        if let Some(initializer) = initializer {
+            self.check_initializer(initializer, pointee, class)?;
+        }
+        let builtin = self.builtin(id)?;
+        if class == StorageClass::Input && builtin.is_none() {
+            return Err(Fault::new(VARIABLES, "an Input variable is a built-in"));
+        }
+        let linkage = self.out.linkage.get(&id);
+        let name = linkage.map(|linkage| &linkage.name).or_else(|| self.module.names.get(&id)).cloned();
+        let exported = linkage.is_some_and(|linkage| linkage.kind != LinkageType::Import);
+        let natural = self.module.types.layout(pointee).align;
+        let declared =
+            self.module.decoration(id, Decoration::Alignment).and_then(|literals| literals.first());
+        let align = declared.map_or(natural, |&align| u64::from(align).max(natural));
+        if !align.is_power_of_two() || align > MAX_ALIGNMENT {
+            return Err(Fault::new(VARIABLES, format!("an alignment of {align} bytes")));
+        }
+        self.module.globals.push(GlobalVariable {
+            id,
+            ty,
+            class,
+            initializer,
+            builtin,
+            name,
+            exported,
+            align,
+        });
+        self.out.defs.define(id, Def::Global(ty))
+    }
+
+    fn check_initializer(&self, id: Id, pointee: TypeId, class: StorageClass) -> Result<(), Fault> {
+        let def = self.out.defs.get(id);
+        let (Def::Constant(ty) | Def::Global(ty)) = def else {
+            return Err(self.out.defs.wrong(id, def, "a constant"));
+        };
+        let undefined = matches!(self.module.constants.get(&id), Some(constant) if constant.value == ConstantValue::Undef);
+        if class == StorageClass::Workgroup && !undefined {
+            return Err(Fault::new(VARIABLES, "a Workgroup variable has no initializer"));
+        }
+        if ty != pointee {
+            return Err(Fault::new(VARIABLES, "the initializer is of another type than the variable"));
+        }
+        Ok(())
+    }
+
+    fn builtin(&self, id: Id) -> Result<Option<BuiltIn>, Fault> {
+        let Some(&[number]) = self.module.decoration(id, Decoration::BuiltIn) else { return Ok(None) };
+        let unknown = || Fault::new(VARIABLES, format!("built-in {number} is unknown"));
+        BuiltIn::from_u32(number).ok_or_else(unknown).map(Some)
+    }
+}
+
+/// No type or page needs more.
+const MAX_ALIGNMENT: u64 = 4096;

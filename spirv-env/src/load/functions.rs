@@ -1,0 +1,212 @@
+//! Functions, blocks and the instructions inside them.
+
+use super::{LAYOUT, Loader, OPCODE};
+use crate::binary::RawInst;
+use crate::defs::Def;
+use crate::diagnostics::{Fault, RuleId};
+use crate::grammar::{Cursor, OPERANDS, heads, operands, shape};
+use crate::module::{Block, ExtSet, Function, Id, Inst, Operand, Type, TypeId};
+use smallvec::SmallVec;
+use spirv::{FunctionControl, Op};
+
+const FUNCTIONS: RuleId = RuleId { id: "functions.well-formed", source: "SPIR-V 1.2 §3.32.9" };
+const BLOCKS: RuleId = RuleId { id: "blocks.well-formed", source: "SPIR-V 1.2 §2.16.1" };
+
+/// Word offsets of a function's instructions, block by block, for diagnostics.
+#[derive(Default, Debug)]
+pub(crate) struct FunctionSource {
+    pub offset: u32,
+    pub blocks: Vec<Vec<u32>>,
+}
+
+/// A function whose `OpFunctionEnd` is still to come.
+pub(super) struct OpenFunction {
+    function: Function,
+    param_types: Vec<TypeId>,
+    source: FunctionSource,
+    block: Option<(Block, Vec<u32>)>,
+}
+
+impl OpenFunction {
+    pub fn id(&self) -> Id {
+        self.function.id
+    }
+}
+
+/// Instructions that end a block.
+pub(crate) fn is_terminator(op: Op) -> bool {
+    use Op::*;
+    matches!(op, Branch | BranchConditional | Switch | Return | ReturnValue | Unreachable | Kill)
+}
+
+/// Instructions that say something about structure or debugging and have no effect.
+fn is_dropped(op: Op) -> bool {
+    use Op::*;
+    matches!(op, LoopMerge | SelectionMerge | LoopControlINTEL)
+}
+
+impl Loader<'_> {
+    pub(super) fn function_level(&mut self, inst: &RawInst<'_>) -> Result<(), Fault> {
+        let cursor = &mut Cursor::new(inst.operands);
+        match inst.op {
+            Op::Function => self.function(cursor, inst.offset),
+            Op::FunctionParameter => self.function_parameter(cursor),
+            _ => self.function_end(cursor),
+        }
+    }
+
+    fn function(&mut self, cursor: &mut Cursor<'_>, offset: u32) -> Result<(), Fault> {
+        if self.open.is_some() {
+            return Err(Fault::new(LAYOUT, "a function inside a function"));
+        }
+        let result = self.ty(cursor)?;
+        let id = self.id(cursor.word()?)?;
+        let control = FunctionControl::from_bits_truncate(cursor.word()?);
+        let ty = self.ty(cursor)?;
+        cursor.end()?;
+        let Type::Function { result: declared, params } = self.module.types.get(ty) else {
+            return Err(Fault::new(FUNCTIONS, "the function's type is not a function type"));
+        };
+        if *declared != result {
+            return Err(Fault::new(FUNCTIONS, "the function's result type is not its type's"));
+        }
+        let param_types = params.clone();
+        self.out.defs.define(id, Def::Function(ty))?;
+        let linkage = self.out.linkage.get(&id);
+        let name = linkage.map(|linkage| &linkage.name).or_else(|| self.module.names.get(&id)).cloned();
+        let linkage = linkage.map(|linkage| linkage.kind);
+        self.open = Some(OpenFunction {
+            function: Function { id, result, params: Vec::new(), control, blocks: Vec::new(), name, linkage },
+            param_types,
+            source: FunctionSource { offset, blocks: Vec::new() },
+            block: None,
+        });
+        Ok(())
+    }
+
+    fn function_parameter(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+        let ty = self.ty(cursor)?;
+        let id = self.id(cursor.word()?)?;
+        cursor.end()?;
+        let open =
+            self.open.as_mut().ok_or_else(|| Fault::new(LAYOUT, "a parameter outside of a function"))?;
+        if open.block.is_some() || !open.function.blocks.is_empty() {
+            return Err(Fault::new(LAYOUT, "a parameter behind a block"));
+        }
+        if open.param_types.get(open.function.params.len()) != Some(&ty) {
+            return Err(Fault::new(FUNCTIONS, "the parameters are not those of the function's type"));
+        }
+        open.function.params.push((id, ty));
+        self.out.defs.define(id, Def::Value(ty))
+    }
+
+    fn function_end(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+        cursor.end()?;
+        let open = self.open.take().ok_or_else(|| Fault::new(LAYOUT, "the end of no function"))?;
+        self.line = None;
+        let fault = if open.block.is_some() {
+            Some(Fault::new(BLOCKS, "the function ends inside a block"))
+        } else if open.function.params.len() != open.param_types.len() {
+            Some(Fault::new(FUNCTIONS, "parameters of the function's type are missing"))
+        } else {
+            None
+        };
+        if let Some(fault) = fault {
+            self.open = Some(open);
+            return Err(fault);
+        }
+        self.module.functions.push(open.function);
+        self.out.sources.push(open.source);
+        Ok(())
+    }
+
+    pub(super) fn body_instruction(&mut self, inst: &RawInst<'_>) -> Result<(), Fault> {
+        let cursor = &mut Cursor::new(inst.operands);
+        if inst.op == Op::Label {
+            return self.label(cursor);
+        }
+        let shape = shape(inst.op).ok_or_else(|| Fault::new(OPCODE, "an opcode without a grammar"))?;
+        let open =
+            self.open.as_ref().ok_or_else(|| Fault::new(LAYOUT, "an instruction outside of a function"))?;
+        if open.block.is_none() {
+            return Err(Fault::new(BLOCKS, "an instruction outside of a block"));
+        }
+        if is_dropped(inst.op) {
+            return Ok(());
+        }
+        let heads = heads(shape, cursor)?;
+        let ty = heads.ty.map(|word| self.id(word).and_then(|id| self.out.defs.ty(id))).transpose()?;
+        let result = heads.result.map(|word| self.id(word)).transpose()?;
+        if inst.op == Op::ExtInst && self.is_non_semantic(cursor)? {
+            return result.map_or(Ok(()), |id| self.out.defs.define(id, Def::Inert));
+        }
+        let operands = match inst.op {
+            Op::CompositeConstruct => self.all_ids(cursor)?,
+            _ => {
+                let width = if inst.op == Op::Switch { self.selector_width(cursor)? } else { 32 };
+                let defs = &self.out.defs;
+                operands(shape, cursor, width, &mut |raw| defs.id(raw))?
+            }
+        };
+        if let Some(id) = result {
+            let def = match ty {
+                Some(ty) => Def::Value(ty),
+                None => Def::Inert,
+            };
+            self.out.defs.define(id, def)?;
+        }
+        let lowered = Inst { op: inst.op, ty, result, operands, line: self.line };
+        let Some(open) = self.open.as_mut() else { return Ok(()) };
+        let Some((block, offsets)) = open.block.as_mut() else { return Ok(()) };
+        block.insts.push(lowered);
+        offsets.push(inst.offset);
+        if is_terminator(inst.op)
+            && let Some((block, offsets)) = open.block.take()
+        {
+            open.function.blocks.push(block);
+            open.source.blocks.push(offsets);
+            self.line = None;
+        }
+        Ok(())
+    }
+
+    fn label(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+        let label = self.id(cursor.word()?)?;
+        cursor.end()?;
+        let open = self.open.as_mut().ok_or_else(|| Fault::new(LAYOUT, "a label outside of a function"))?;
+        if let Some((block, _)) = &open.block {
+            let message = format!("block {} has no terminator", self.out.defs.raw(block.label));
+            return Err(Fault::new(BLOCKS, message));
+        }
+        if open.function.params.len() != open.param_types.len() {
+            return Err(Fault::new(FUNCTIONS, "parameters of the function's type are missing"));
+        }
+        open.block = Some((Block { label, insts: Vec::new() }, Vec::new()));
+        self.out.defs.define(label, Def::Label)
+    }
+
+    fn all_ids(&self, cursor: &mut Cursor<'_>) -> Result<SmallVec<[Operand; 4]>, Fault> {
+        cursor.rest().iter().map(|&word| self.id(word).map(Operand::Id)).collect()
+    }
+
+    /// Reads ahead: `OpSwitch`'s literals are as wide as its selector.
+    fn selector_width(&self, cursor: &Cursor<'_>) -> Result<u32, Fault> {
+        let word = cursor.rest().first().ok_or_else(|| Fault::new(OPERANDS, "an operand is missing"))?;
+        let selector = self.id(*word)?;
+        let def = self.out.defs.get(selector);
+        match self.out.defs.type_of(selector).map(|ty| self.module.types.get(ty)) {
+            Some(Type::Int { width }) => Ok(*width),
+            Some(_) => Err(Fault::new(OPERANDS, "the selector of OpSwitch is an integer")),
+            None => Err(self.out.defs.wrong(selector, def, "a selector")),
+        }
+    }
+
+    fn is_non_semantic(&self, cursor: &Cursor<'_>) -> Result<bool, Fault> {
+        let word = cursor.rest().first().ok_or_else(|| Fault::new(OPERANDS, "an operand is missing"))?;
+        let set = self.id(*word)?;
+        match self.module.ext_sets.get(&set) {
+            Some(set) => Ok(*set == ExtSet::NonSemantic),
+            None => Err(self.out.defs.wrong(set, self.out.defs.get(set), "an extended instruction set")),
+        }
+    }
+}

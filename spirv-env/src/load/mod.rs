@@ -1,0 +1,366 @@
+//! From instructions to a [`Module`]: one pass that gives every id its meaning.
+//!
+//! What an instruction's own words and the declarations before it can show is checked here. What needs the
+//! whole function (uses, types, control flow) is checked by `validate`.
+
+mod annotations;
+mod constants;
+mod functions;
+mod types;
+
+use crate::binary::{Binary, RawInst};
+use crate::defs::{Def, Defs};
+use crate::diagnostics::{Diagnostic, Diagnostics, Fault, InstructionRef, RuleId};
+use crate::environment::{Environment, ModuleInput};
+use crate::grammar::{Cursor, op_name, shape};
+use crate::module::{Decorated, ExtSet, Id, Line, Module, TypeId};
+use rustc_hash::FxHashMap;
+use spirv::{Capability, ExecutionMode, LinkageType, Op};
+use std::sync::Arc;
+
+pub(crate) use functions::FunctionSource;
+pub(crate) use types::TypeShapes;
+
+const LAYOUT: RuleId = RuleId { id: "module.layout", source: "SPIR-V 1.2 §2.4" };
+const CAPABILITY: RuleId = RuleId { id: "module.capability", source: "SPIR-V 1.2 §3.31" };
+const EXT_SET: RuleId =
+    RuleId { id: "env.extended-instructions", source: "L0 SPIR-V Guide, Extended Instruction Sets" };
+pub(crate) const OPCODE: RuleId = RuleId { id: "module.opcode", source: "SPIR-V 1.2 §3.32" };
+
+/// The opcodes of SPIR-V 1.2 §3.32.6 are contiguous.
+const FIRST_TYPE: u32 = Op::TypeVoid as u32;
+const LAST_TYPE: u32 = Op::TypeForwardPointer as u32;
+
+/// `OpEntryPoint`.
+#[derive(Debug)]
+pub(crate) struct EntryPoint {
+    pub function: Id,
+    pub name: String,
+}
+
+/// An `Import`, `Export` or `LinkOnceODR` name.
+#[derive(Clone, Debug)]
+pub(crate) struct Linkage {
+    pub name: String,
+    pub kind: LinkageType,
+}
+
+/// What the later stages need to know about an input besides its module.
+pub(crate) struct Loaded {
+    pub defs: Defs,
+    /// One for each of the functions that this input added to the module, in their order.
+    pub sources: Vec<FunctionSource>,
+    /// The input's first function in the module.
+    pub first_function: usize,
+    pub entry_points: Vec<EntryPoint>,
+    pub modes: Vec<(Id, ExecutionMode, Vec<u32>)>,
+    pub linkage: FxHashMap<Id, Linkage>,
+    pub texts: Vec<Arc<str>>,
+}
+
+pub(crate) struct Loader<'m> {
+    module: &'m mut Module,
+    env: &'m Environment<'m>,
+    shapes: &'m mut TypeShapes,
+    spec_values: FxHashMap<u32, &'m [u8]>,
+    out: Loaded,
+    /// The next id that no input uses: for constants that folding creates.
+    next_id: u32,
+    line: Option<u32>,
+    files: FxHashMap<(Id, u32, u32), u32>,
+    groups: FxHashMap<Id, Vec<Decorated>>,
+    forward_pointers: FxHashMap<Id, TypeId>,
+    open: Option<functions::OpenFunction>,
+    memory_model: bool,
+}
+
+/// Loads one input behind those that are already in `module`.
+pub(crate) fn load(
+    module: &mut Module,
+    shapes: &mut TypeShapes,
+    env: &Environment<'_>,
+    binary: &Binary,
+    input: &ModuleInput<'_>,
+    diagnostics: &mut Diagnostics,
+    input_index: Option<usize>,
+) -> Option<Loaded> {
+    let base = module.bound;
+    let next_id = base.checked_add(binary.bound)?;
+    let first_function = module.functions.len();
+    module.version = module.version.max(binary.version);
+    shapes.next_input();
+    let mut loader = Loader {
+        module,
+        env,
+        shapes,
+        spec_values: input.constants.iter().map(|(id, value)| (*id, value.as_slice())).collect(),
+        out: Loaded {
+            defs: Defs::new(base, binary.bound),
+            sources: Vec::new(),
+            first_function,
+            entry_points: Vec::new(),
+            modes: Vec::new(),
+            linkage: FxHashMap::default(),
+            texts: Vec::new(),
+        },
+        next_id,
+        line: None,
+        files: FxHashMap::default(),
+        groups: FxHashMap::default(),
+        forward_pointers: FxHashMap::default(),
+        open: None,
+        memory_model: false,
+    };
+    let mut instructions = binary.instructions().peekable();
+    while let Some(inst) = instructions.next() {
+        let (offset, result) = match inst {
+            Err(bad) => (bad.offset, Err((None, bad.fault))),
+            Ok(inst) => {
+                // The members or constituents of one that exceeds an instruction's 65,535 words.
+                let mut whole: Option<Vec<u32>> = None;
+                while let Some(Ok(next)) = instructions.peek()
+                    && continues(inst.op, next.op)
+                {
+                    whole.get_or_insert_with(|| inst.operands.to_vec()).extend_from_slice(next.operands);
+                    instructions.next();
+                }
+                let full = RawInst { operands: whole.as_deref().unwrap_or(inst.operands), ..inst };
+                (inst.offset, loader.instruction(&full).map_err(|fault| (Some(inst), fault)))
+            }
+        };
+        if let Err((inst, fault)) = result {
+            let mut diagnostic = loader.diagnostic(inst, fault);
+            diagnostic.input = input_index;
+            if diagnostic.instruction.is_none() {
+                diagnostic.message.push_str(&format!(" (word {offset})"));
+            }
+            diagnostics.push(diagnostic);
+            // Whatever else is wrong follows from this more often than not.
+            return None;
+        }
+    }
+    if let Err(fault) = loader.end() {
+        let mut diagnostic = Diagnostic::new(fault);
+        diagnostic.input = input_index;
+        diagnostics.push(diagnostic);
+        return None;
+    }
+    loader.module.bound = loader.next_id;
+    Some(loader.out)
+}
+
+/// `SPV_INTEL_long_composites`.
+fn continues(op: Op, next: Op) -> bool {
+    matches!(
+        (op, next),
+        (Op::TypeStruct, Op::TypeStructContinuedINTEL)
+            | (Op::ConstantComposite, Op::ConstantCompositeContinuedINTEL)
+            | (Op::SpecConstantComposite, Op::SpecConstantCompositeContinuedINTEL)
+            | (Op::CompositeConstruct, Op::CompositeConstructContinuedINTEL)
+    )
+}
+
+impl Loader<'_> {
+    fn instruction(&mut self, inst: &RawInst<'_>) -> Result<(), Fault> {
+        match inst.op {
+            Op::Nop => return Ok(()),
+            Op::NoLine => {
+                self.line = None;
+                return Ok(());
+            }
+            Op::Line => return self.op_line(&mut Cursor::new(inst.operands)),
+            Op::Function | Op::FunctionEnd | Op::FunctionParameter => return self.function_level(inst),
+            _ if self.open.is_some() => return self.body_instruction(inst),
+            _ => {}
+        }
+        self.module_level(inst)
+    }
+
+    fn module_level(&mut self, inst: &RawInst<'_>) -> Result<(), Fault> {
+        let cursor = &mut Cursor::new(inst.operands);
+        match inst.op {
+            Op::Capability => self.capability(cursor),
+            Op::Extension => {
+                let name = cursor.string()?;
+                self.module.extensions.push(name);
+                cursor.end()
+            }
+            Op::ExtInstImport => self.ext_inst_import(cursor),
+            Op::MemoryModel => self.op_memory_model(cursor),
+            Op::EntryPoint => self.entry_point(cursor),
+            Op::ExecutionMode | Op::ExecutionModeId => self.execution_mode(inst.op, cursor),
+            Op::String => {
+                let id = self.id(cursor.word()?)?;
+                let text = self.out.texts.len() as u32;
+                self.out.texts.push(cursor.string()?.into());
+                self.out.defs.define(id, Def::Text(text))
+            }
+            Op::Name => {
+                let id = self.id(cursor.word()?)?;
+                let name = cursor.string()?;
+                self.module.names.insert(id, name);
+                Ok(())
+            }
+            Op::Source | Op::SourceContinued | Op::SourceExtension | Op::MemberName | Op::ModuleProcessed => {
+                Ok(())
+            }
+            Op::Decorate
+            | Op::DecorateId
+            | Op::DecorateString
+            | Op::MemberDecorate
+            | Op::MemberDecorateString
+            | Op::DecorationGroup
+            | Op::GroupDecorate
+            | Op::GroupMemberDecorate => self.annotation(inst.op, cursor),
+            // Alias scopes name sets of memory accesses: hints that nothing depends on.
+            Op::AliasDomainDeclINTEL | Op::AliasScopeDeclINTEL | Op::AliasScopeListDeclINTEL => {
+                let id = self.id(cursor.word()?)?;
+                self.out.defs.define(id, Def::Inert)
+            }
+            Op::ExtInst => self.inert_ext_inst(cursor),
+            op if (FIRST_TYPE..=LAST_TYPE).contains(&(op as u32)) => self.type_declaration(inst),
+            Op::Variable => self.global_variable(cursor),
+            _ => self.constant(inst),
+        }
+    }
+
+    /// The intake's id for a word of this input.
+    fn id(&self, raw: u32) -> Result<Id, Fault> {
+        self.out.defs.id(raw)
+    }
+
+    fn capability(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+        let number = cursor.word()?;
+        cursor.end()?;
+        let capability = Capability::from_u32(number)
+            .ok_or_else(|| Fault::new(CAPABILITY, format!("capability {number} is unknown")))?;
+        if !self.module.capabilities.contains(&capability) {
+            self.module.capabilities.push(capability);
+        }
+        Ok(())
+    }
+
+    fn ext_inst_import(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+        let id = self.id(cursor.word()?)?;
+        let name = cursor.string()?;
+        let set = match name.as_str() {
+            "OpenCL.std" => ExtSet::OpenClStd,
+            "OpenCL.DebugInfo.100" | "SPIRV.debug" => ExtSet::NonSemantic,
+            name if name.starts_with("NonSemantic.") => ExtSet::NonSemantic,
+            _ => {
+                let message =
+                    format!("extended instruction set \"{name}\" is not supported, only OpenCL.std is");
+                return Err(Fault::new(EXT_SET, message));
+            }
+        };
+        self.module.ext_sets.insert(id, set);
+        self.out.defs.define(id, Def::ExtSet)
+    }
+
+    fn op_memory_model(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+        cursor.word()?;
+        cursor.word()?;
+        if std::mem::replace(&mut self.memory_model, true) {
+            return Err(Fault::new(LAYOUT, "a module has one memory model"));
+        }
+        cursor.end()
+    }
+
+    fn entry_point(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+        cursor.word()?;
+        let function = self.id(cursor.word()?)?;
+        let name = cursor.string()?;
+        // The interface lists variables that the function reaches anyway.
+        for &word in cursor.rest() {
+            self.id(word)?;
+        }
+        if self.out.entry_points.iter().any(|entry| entry.name == name) {
+            return Err(Fault::new(LAYOUT, format!("two entry points are named \"{name}\"")));
+        }
+        self.out.entry_points.push(EntryPoint { function, name });
+        Ok(())
+    }
+
+    fn execution_mode(&mut self, op: Op, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+        let function = self.id(cursor.word()?)?;
+        let number = cursor.word()?;
+        let mode = ExecutionMode::from_u32(number)
+            .ok_or_else(|| Fault::new(LAYOUT, format!("execution mode {number} is unknown")))?;
+        let mut literals = cursor.rest().to_vec();
+        if op == Op::ExecutionModeId {
+            for word in &mut literals {
+                *word = self.id(*word)?.0;
+            }
+        }
+        self.out.modes.push((function, mode, literals));
+        Ok(())
+    }
+
+    fn op_line(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+        let file = self.id(cursor.word()?)?;
+        let (line, column) = (cursor.word()?, cursor.word()?);
+        cursor.end()?;
+        let Def::Text(text) = self.out.defs.get(file) else {
+            return Err(self.out.defs.wrong(file, self.out.defs.get(file), "a string"));
+        };
+        let (lines, texts) = (&mut self.module.lines, &self.out.texts);
+        let at = self.files.entry((file, line, column)).or_insert_with(|| {
+            lines.push(Line { file: Arc::clone(&texts[text as usize]), line, column });
+            (lines.len() - 1) as u32
+        });
+        self.line = Some(*at);
+        Ok(())
+    }
+
+    /// Debug information outside of functions.
+    fn inert_ext_inst(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+        cursor.word()?;
+        let result = self.id(cursor.word()?)?;
+        let set = self.id(cursor.word()?)?;
+        match self.module.ext_sets.get(&set) {
+            Some(ExtSet::NonSemantic) => self.out.defs.define(result, Def::Inert),
+            Some(ExtSet::OpenClStd) => {
+                Err(Fault::new(LAYOUT, "an OpenCL.std instruction outside of a function"))
+            }
+            None => Err(self.out.defs.wrong(set, self.out.defs.get(set), "an extended instruction set")),
+        }
+    }
+
+    fn end(&mut self) -> Result<(), Fault> {
+        if self.open.is_some() {
+            return Err(Fault::new(LAYOUT, "the module ends inside a function"));
+        }
+        if !self.memory_model {
+            return Err(Fault::new(LAYOUT, "the module has no OpMemoryModel"));
+        }
+        if let Some(id) = self.forward_pointers.keys().min() {
+            let message = format!("forward pointer {} is never declared", self.out.defs.raw(*id));
+            return Err(Fault::new(types::TYPES, message));
+        }
+        Ok(())
+    }
+
+    fn diagnostic(&self, inst: Option<RawInst<'_>>, fault: Fault) -> Diagnostic {
+        let mut diagnostic = Diagnostic::new(fault);
+        diagnostic.function = self.open.as_ref().map(|open| self.function_name(open.id()));
+        diagnostic.line = self.line.and_then(|line| self.module.lines.get(line as usize)).cloned();
+        diagnostic.instruction = inst.map(|inst| {
+            let at = shape(inst.op).filter(|shape| shape.has_result).map(|shape| usize::from(shape.has_type));
+            InstructionRef {
+                opcode: op_name(inst.op),
+                offset: inst.offset,
+                result: at.and_then(|at| inst.operands.get(at)).map(|&word| Id(word)),
+            }
+        });
+        diagnostic
+    }
+
+    fn function_name(&self, id: Id) -> String {
+        let entry = self.out.entry_points.iter().find(|entry| entry.function == id);
+        match (entry, self.module.names.get(&id)) {
+            (Some(entry), _) => format!("kernel {}", entry.name),
+            (None, Some(name)) => format!("function {name}"),
+            (None, None) => format!("function {}", self.out.defs.raw(id)),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Type declarations.
+
+use super::Loader;
+use crate::binary::RawInst;
+use crate::defs::Def;
+use crate::diagnostics::{Fault, RuleId};
+use crate::grammar::{Cursor, op_name};
+use crate::module::{ConstantValue, Id, ImageType, Type, TypeId};
+use rustc_hash::FxHashMap;
+use spirv::{AccessQualifier, Decoration, Dim, Op, StorageClass};
+
+pub(super) const TYPES: RuleId = RuleId { id: "types.well-formed", source: "SPIR-V 1.2 §3.32.6" };
+const SIZE: RuleId = RuleId { id: "types.size", source: "SPIR-V 1.2 §2.17" };
+
+/// Nesting of types (SPIR-V 1.2 §2.17 allows 255 structures).
+const MAX_DEPTH: u32 = 255;
+
+/// What is known of types beside their content, across linked inputs.
+#[derive(Default, Debug)]
+pub(crate) struct TypeShapes {
+    /// By type: how deep it nests.
+    depths: Vec<u32>,
+    /// Structures of earlier inputs by their members and packing: linked modules agree about layout, not about ids.
+    earlier: FxHashMap<(Vec<TypeId>, bool), TypeId>,
+    current: Vec<((Vec<TypeId>, bool), TypeId)>,
+}
+
+impl TypeShapes {
+    pub fn next_input(&mut self) {
+        for (key, ty) in self.current.drain(..) {
+            self.earlier.entry(key).or_insert(ty);
+        }
+    }
+}
+
+impl Loader<'_> {
+    pub(super) fn type_declaration(&mut self, inst: &RawInst<'_>) -> Result<(), Fault> {
+        let cursor = &mut Cursor::new(inst.operands);
+        let id = self.id(cursor.word()?)?;
+        if inst.op == Op::TypeForwardPointer {
+            return self.forward_pointer(id, cursor);
+        }
+        let ty = match inst.op {
+            Op::TypeVoid => Type::Void,
+            Op::TypeBool => Type::Bool,
+            Op::TypeInt => {
+                let width = width(cursor, &[8, 16, 32, 64])?;
+                cursor.word()?;
+                Type::Int { width }
+            }
+            Op::TypeFloat => Type::Float { width: width(cursor, &[16, 32, 64])? },
+            Op::TypeVector => self.vector(cursor)?,
+            Op::TypeArray => self.array(cursor)?,
+            Op::TypeStruct => return self.structure(id, cursor),
+            Op::TypePointer => {
+                let class = storage_class(cursor)?;
+                let pointee = self.ty(cursor)?;
+                if let Some(pointer) = self.forward_pointers.remove(&id) {
+                    self.module.types.complete_pointer(pointer, pointee);
+                    return cursor.end();
+                }
+                Type::Pointer { class, pointee }
+            }
+            Op::TypeFunction => {
+                let result = self.ty(cursor)?;
+                let mut params = Vec::new();
+                while !cursor.is_empty() {
+                    params.push(self.value_type(cursor, "a parameter")?);
+                }
+                Type::Function { result, params }
+            }
+            Op::TypeImage => Type::Image(image(self, cursor)?),
+            Op::TypeSampler => Type::Sampler,
+            Op::TypeSampledImage => match *self.module.types.get(self.ty(cursor)?) {
+                Type::Image(image) => Type::SampledImage(image),
+                _ => return Err(Fault::new(TYPES, "a sampled image is made of an image type")),
+            },
+            Op::TypeEvent => Type::Event,
+            Op::TypeDeviceEvent | Op::TypeReserveId | Op::TypeQueue => Type::Opaque { op: inst.op },
+            Op::TypeOpaque | Op::TypePipe => return self.opaque(id, inst.op),
+            op => return Err(Fault::new(TYPES, format!("{} is not supported", op_name(op)))),
+        };
+        cursor.end()?;
+        let ty = self.intern(ty, false)?;
+        self.out.defs.define(id, Def::Type(ty))
+    }
+
+    fn opaque(&mut self, id: Id, op: Op) -> Result<(), Fault> {
+        let ty = self.intern(Type::Opaque { op }, false)?;
+        self.out.defs.define(id, Def::Type(ty))
+    }
+
+    fn forward_pointer(&mut self, id: Id, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+        let class = storage_class(cursor)?;
+        cursor.end()?;
+        let ty = self.module.types.reserve_pointer(class).ok_or_else(too_large)?;
+        self.shapes.depths.resize(self.module.types.len(), 1);
+        self.forward_pointers.insert(id, ty);
+        self.out.defs.define(id, Def::Type(ty))
+    }
+
+    /// Adds a type that a declaration describes or an instruction implies.
+    pub(super) fn intern(&mut self, ty: Type, packed: bool) -> Result<TypeId, Fault> {
+        let depth_of = |id: &TypeId| self.shapes.depths.get(id.0 as usize).copied().unwrap_or(0);
+        let depth = 1 + match &ty {
+            Type::Vector { elem, .. } | Type::Array { elem, .. } => depth_of(elem),
+            Type::Pointer { pointee, .. } => depth_of(pointee),
+            Type::Struct { members, .. } => members.iter().map(depth_of).max().unwrap_or(0),
+            Type::Function { result, params } => {
+                params.iter().chain([result]).map(depth_of).max().unwrap_or(0)
+            }
+            _ => 0,
+        };
+        if depth > MAX_DEPTH {
+            return Err(Fault::new(SIZE, format!("types nest more than {MAX_DEPTH} deep")));
+        }
+        let id = self.module.types.intern(ty, packed).ok_or_else(too_large)?;
+        if id.0 as usize == self.shapes.depths.len() {
+            self.shapes.depths.push(depth);
+        }
+        Ok(id)
+    }
+
+    pub(super) fn ty(&self, cursor: &mut Cursor<'_>) -> Result<TypeId, Fault> {
+        self.out.defs.ty(self.id(cursor.word()?)?)
+    }
+
+    /// A type that values have.
+    fn value_type(&self, cursor: &mut Cursor<'_>, what: &str) -> Result<TypeId, Fault> {
+        let ty = self.ty(cursor)?;
+        match self.module.types.get(ty) {
+            Type::Void | Type::Function { .. } => {
+                Err(Fault::new(TYPES, format!("{what} has no void or function type")))
+            }
+            _ => Ok(ty),
+        }
+    }
+
+    fn vector(&self, cursor: &mut Cursor<'_>) -> Result<Type, Fault> {
+        let elem = self.ty(cursor)?;
+        let len = cursor.word()?;
+        if !matches!(self.module.types.get(elem), Type::Bool | Type::Int { .. } | Type::Float { .. }) {
+            return Err(Fault::new(TYPES, "a vector's components are scalars"));
+        }
+        if ![2, 3, 4, 8, 16].contains(&len) {
+            return Err(Fault::new(
+                TYPES,
+                format!("a vector of {len} components; 2, 3, 4, 8 and 16 are supported"),
+            ));
+        }
+        Ok(Type::Vector { elem, len })
+    }
+
+    fn array(&self, cursor: &mut Cursor<'_>) -> Result<Type, Fault> {
+        let elem = self.value_type(cursor, "an array's element")?;
+        let length = self.id(cursor.word()?)?;
+        let ty = self.out.defs.constant(length)?;
+        let value = self.module.constants.get(&length).map(|constant| &constant.value);
+        match (self.module.types.get(ty), value) {
+            (Type::Int { .. }, Some(&ConstantValue::Scalar(len))) if len > 0 => Ok(Type::Array { elem, len }),
+            _ => Err(Fault::new(TYPES, "an array's length is an integer constant of at least 1")),
+        }
+    }
+
+    fn structure(&mut self, id: Id, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+        let mut members = Vec::with_capacity(cursor.rest().len());
+        while !cursor.is_empty() {
+            members.push(self.value_type(cursor, "a structure's member")?);
+        }
+        let packed = self.module.has_decoration(id, Decoration::CPacked);
+        let key = (members, packed);
+        let ty = match self.shapes.earlier.get(&key) {
+            Some(&ty) => ty,
+            None => {
+                let ty = self.intern(Type::Struct { id, members: key.0.clone() }, packed)?;
+                self.shapes.current.push((key, ty));
+                ty
+            }
+        };
+        self.out.defs.define(id, Def::Type(ty))
+    }
+}
+
+fn too_large() -> Fault {
+    Fault::new(SIZE, "the type's size does not fit 64 bits")
+}
+
+fn width(cursor: &mut Cursor<'_>, supported: &[u32]) -> Result<u32, Fault> {
+    let width = cursor.word()?;
+    if supported.contains(&width) {
+        Ok(width)
+    } else {
+        Err(Fault::new(TYPES, format!("a width of {width} bits; {supported:?} are supported")))
+    }
+}
+
+fn storage_class(cursor: &mut Cursor<'_>) -> Result<StorageClass, Fault> {
+    let number = cursor.word()?;
+    StorageClass::from_u32(number)
+        .ok_or_else(|| Fault::new(TYPES, format!("storage class {number} is unknown")))
+}
+
+fn image(loader: &Loader<'_>, cursor: &mut Cursor<'_>) -> Result<ImageType, Fault> {
+    let _sampled_type = loader.ty(cursor)?;
+    let dim = cursor.word()?;
+    let dim =
+        Dim::from_u32(dim).ok_or_else(|| Fault::new(TYPES, format!("image dimension {dim} is unknown")))?;
+    let (depth, arrayed) = (cursor.word()? == 1, cursor.word()? == 1);
+    let [_multisampled, _sampled, _format] = [cursor.word()?, cursor.word()?, cursor.word()?];
+    let access = if cursor.is_empty() { 0 } else { cursor.word()? };
+    let access = AccessQualifier::from_u32(access)
+        .ok_or_else(|| Fault::new(TYPES, format!("access qualifier {access} is unknown")))?;
+    Ok(ImageType { dim, arrayed, depth, access })
+}

@@ -1,0 +1,83 @@
+//! What no kernel and no exported function reaches is dropped: blocks, then functions.
+
+use crate::module::{Block, ConstantValue, Function, Id, Module, Operand};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use spirv::{LinkageType, Op};
+
+/// The labels that a terminator may go to.
+pub(crate) fn successors(block: &Block) -> SmallVec<[Id; 2]> {
+    let Some(last) = block.insts.last() else { return SmallVec::new() };
+    // The condition comes first; literals of OpSwitch and branch weights are no ids.
+    let skip = usize::from(last.op != Op::Branch);
+    match last.op {
+        Op::Branch | Op::BranchConditional | Op::Switch => last.ids().skip(skip).collect(),
+        _ => SmallVec::new(),
+    }
+}
+
+/// Drops blocks that the entry does not reach, and what phis have from them.
+pub(crate) fn unreachable_blocks(function: &mut Function) {
+    let at: FxHashMap<Id, usize> =
+        function.blocks.iter().enumerate().map(|(at, block)| (block.label, at)).collect();
+    let mut reached = vec![false; function.blocks.len()];
+    let mut work: Vec<usize> = (0..function.blocks.len().min(1)).collect();
+    while let Some(block) = work.pop() {
+        if !std::mem::replace(&mut reached[block], true) {
+            work.extend(successors(&function.blocks[block]).iter().filter_map(|label| at.get(label)));
+        }
+    }
+    if reached.iter().all(|&reached| reached) {
+        return;
+    }
+    let mut keep = reached.iter();
+    function.blocks.retain(|_| *keep.next().unwrap_or(&true));
+    let labels: FxHashSet<Id> = function.blocks.iter().map(|block| block.label).collect();
+    for phi in function.blocks.iter_mut().flat_map(|block| &mut block.insts).filter(|inst| inst.op == Op::Phi)
+    {
+        let from_kept = |pair: &&[Operand]| matches!(pair, [_, Operand::Id(label)] if labels.contains(label));
+        phi.operands = phi.operands.chunks(2).filter(from_kept).flatten().copied().collect();
+    }
+}
+
+/// Functions that `function` calls or takes the address of.
+pub(crate) fn callees<'m>(module: &'m Module, function: &'m Function) -> impl Iterator<Item = Id> + 'm {
+    function.blocks.iter().flat_map(|block| &block.insts).flat_map(move |inst| {
+        inst.ids().enumerate().filter_map(move |(at, id)| match inst.op {
+            Op::FunctionCall if at == 0 => Some(id),
+            _ => match module.constants.get(&id).map(|constant| &constant.value) {
+                Some(ConstantValue::FunctionPointer(function)) => Some(*function),
+                _ => None,
+            },
+        })
+    })
+}
+
+/// Drops functions that neither kernels nor exports nor initializers reach, and lists what is still imported.
+pub(crate) fn unused_functions(module: &mut Module, kernels: &[Id]) {
+    let at: FxHashMap<Id, usize> =
+        module.functions.iter().enumerate().map(|(at, function)| (function.id, at)).collect();
+    let exported = module
+        .functions
+        .iter()
+        .filter(|function| function.linkage == Some(LinkageType::Export))
+        .map(|f| f.id);
+    let pointed_to = module.constants.values().filter_map(|constant| match constant.value {
+        ConstantValue::FunctionPointer(function) => Some(function),
+        _ => None,
+    });
+    let mut work: Vec<Id> = kernels.iter().copied().chain(exported).chain(pointed_to).collect();
+    let mut used = vec![false; module.functions.len()];
+    while let Some(id) = work.pop() {
+        if let Some(&function) = at.get(&id)
+            && !std::mem::replace(&mut used[function], true)
+        {
+            work.extend(callees(module, &module.functions[function]));
+        }
+    }
+    let mut keep = used.iter();
+    module.functions.retain(|_| *keep.next().unwrap_or(&true));
+    let imported =
+        module.functions.iter().filter(|function| function.blocks.is_empty()).filter_map(|f| f.name.clone());
+    module.unresolved = imported.collect();
+}

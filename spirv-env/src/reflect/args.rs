@@ -1,0 +1,122 @@
+//! Kernel arguments: kinds, sizes and places in the argument block, and what the source called them.
+
+use super::EntryPoint;
+use crate::diagnostics::{Fault, RuleId};
+use crate::load::Loaded;
+use crate::module::{ArgKind, Function, Id, KernelArg, Layout, Module, Type, TypeId};
+use spirv::{Decoration, FunctionParameterAttribute, StorageClass};
+
+const ARGUMENTS: RuleId = RuleId { id: "env.kernel-arguments", source: "L0 SPIR-V Guide, Kernel Arguments" };
+
+/// No type has a larger natural alignment: 16 components of 8 bytes.
+const MAX_ALIGNMENT: u64 = 128;
+
+/// The arguments of a kernel and the size of their block.
+pub(super) fn arguments(
+    module: &Module,
+    input: &Loaded,
+    entry: &EntryPoint,
+    function: &Function,
+) -> Result<(Vec<KernelArg>, u64), Fault> {
+    let types = source_list(input, "kernel_arg_type", &entry.name);
+    let qualifiers = source_list(input, "kernel_arg_type_qual", &entry.name);
+    let mut args = Vec::with_capacity(function.params.len());
+    let (mut end, mut block_align) = (0u64, 1u64);
+    for (at, &(id, ty)) in function.params.iter().enumerate() {
+        let (kind, layout) = classify(module, ty).ok_or_else(|| {
+            Fault::new(ARGUMENTS, format!("argument {at} is of a type that kernels cannot take"))
+        })?;
+        let align = layout.align.clamp(1, MAX_ALIGNMENT);
+        let offset = end.next_multiple_of(align);
+        end = offset
+            .checked_add(layout.size)
+            .ok_or_else(|| Fault::new(ARGUMENTS, "the arguments are too large"))?;
+        block_align = block_align.max(align);
+        let qualifiers = qualifiers.get(at).copied().unwrap_or("");
+        let qualified = |word: &str| qualifiers.split(' ').any(|qualifier| qualifier == word);
+        args.push(KernelArg {
+            name: module.names.get(&id).cloned().unwrap_or_default(),
+            type_name: types.get(at).map_or_else(|| type_name(module, ty), |name| (*name).to_owned()),
+            kind,
+            ty,
+            size: layout.size,
+            offset,
+            restrict: qualified("restrict")
+                || module.has_decoration(id, Decoration::Restrict)
+                || has_attribute(module, id, FunctionParameterAttribute::NoAlias),
+            constant: qualified("const")
+                || module.has_decoration(id, Decoration::Constant)
+                || has_attribute(module, id, FunctionParameterAttribute::NoWrite),
+            volatile: qualified("volatile") || module.has_decoration(id, Decoration::Volatile),
+        });
+    }
+    Ok((args, end.next_multiple_of(block_align)))
+}
+
+/// How a parameter of this type is passed, and its place in the argument block.
+fn classify(module: &Module, ty: TypeId) -> Option<(ArgKind, Layout)> {
+    const HANDLE: Layout = Layout { size: 8, align: 8 };
+    Some(match *module.types.get(ty) {
+        Type::Pointer { class: StorageClass::CrossWorkgroup, .. } => (ArgKind::GlobalPointer, HANDLE),
+        Type::Pointer { class: StorageClass::UniformConstant, .. } => (ArgKind::ConstantPointer, HANDLE),
+        Type::Pointer { class: StorageClass::Workgroup, .. } => (ArgKind::LocalPointer, HANDLE),
+        // Producers pass structures behind a ByVal pointer; the guide lists the structure itself.
+        Type::Pointer { class: StorageClass::Function, pointee } => {
+            (ArgKind::Value, module.types.layout(pointee))
+        }
+        Type::Image(image) => (ArgKind::Image(image), HANDLE),
+        Type::Sampler => (ArgKind::Sampler, HANDLE),
+        // The guide lists neither Booleans, doubles nor arrays; DPC++ passes them and GPUs take them.
+        Type::Bool
+        | Type::Int { .. }
+        | Type::Float { .. }
+        | Type::Vector { .. }
+        | Type::Struct { .. }
+        | Type::Array { .. } => (ArgKind::Value, module.types.layout(ty)),
+        _ => return None,
+    })
+}
+
+fn has_attribute(module: &Module, id: Id, attribute: FunctionParameterAttribute) -> bool {
+    module.decorations_of(id).iter().any(|decorated| {
+        decorated.kind == Decoration::FuncParamAttr && decorated.literals[0] == attribute as u32
+    })
+}
+
+/// Finds `key.kernel.a,b,c,`: what OpenCL C front ends keep of the source in an `OpString`.
+fn source_list<'a>(input: &'a Loaded, key: &str, kernel: &str) -> Vec<&'a str> {
+    let list = input
+        .texts
+        .iter()
+        .find_map(|text| text.strip_prefix(key)?.strip_prefix('.')?.strip_prefix(kernel)?.strip_prefix('.'));
+    list.map_or_else(Vec::new, |list| list.trim_end_matches(',').split(',').collect())
+}
+
+/// A type's name in OpenCL C, for modules that do not carry the source's.
+fn type_name(module: &Module, ty: TypeId) -> String {
+    match module.types.get(ty) {
+        Type::Bool => "bool".into(),
+        Type::Int { width: 8 } => "char".into(),
+        Type::Int { width: 16 } => "short".into(),
+        Type::Int { width: 32 } => "int".into(),
+        Type::Int { .. } => "long".into(),
+        Type::Float { width: 16 } => "half".into(),
+        Type::Float { width: 32 } => "float".into(),
+        Type::Float { .. } => "double".into(),
+        Type::Vector { elem, len } => format!("{}{len}", type_name(module, *elem)),
+        Type::Struct { id, .. } => module
+            .names
+            .get(id)
+            .map_or("struct", |name| name.strip_prefix("struct.").unwrap_or(name))
+            .to_owned(),
+        Type::Pointer { class: StorageClass::Function, pointee } => type_name(module, *pointee),
+        Type::Pointer { pointee, .. } => match module.types.get(*pointee) {
+            // Chains of pointers may be long or, with forward declarations, cyclic.
+            Type::Pointer { .. } => "void**".into(),
+            _ => format!("{}*", type_name(module, *pointee)),
+        },
+        Type::Sampler => "sampler_t".into(),
+        Type::Image(_) => "image".into(),
+        _ => "void".into(),
+    }
+}
