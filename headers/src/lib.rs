@@ -14,7 +14,7 @@ mod handle;
 mod tables;
 
 pub use bindings::*;
-pub use core::ffi::{c_char, c_void};
+pub use core::ffi::{c_char, c_uint, c_void};
 pub use handle::{HandleHeader, Tables, publish_tables};
 pub use tables::{Function, TABLES, Table};
 

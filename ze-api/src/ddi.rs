@@ -1,0 +1,90 @@
+//! The DDI tables: what `ze*Get…ProcAddrTable` hands to the loader, and what handles point to.
+
+use ze_headers::*;
+
+use crate::exports;
+
+/// The API version of the aggregate tables that handles point to: that of the bindings, for a table of this version has
+/// every field.
+const VERSION: ze_api_version_t = ZE_API_VERSION_CURRENT;
+
+macro_rules! ddi {
+    ($($api:ident $aggregate:ident { $($member:ident $table:ident $get:ident {
+        $([$major:literal $minor:literal] $name:ident $field:ident ($($arg:ident: $ty:ty),*) -> $ret:ty;)*
+    })* })*) => {
+        /// Every table with every field set, by the name of its type.
+        struct All {
+            $($($table: $table,)*)*
+        }
+
+        static ALL: All = All {
+            $($($table: $table { $($field: Some(exports::$name),)* },)*)*
+        };
+
+        /// The aggregate tables by the prefix of their API.
+        struct Aggregates {
+            $($api: $aggregate,)*
+        }
+
+        static AGGREGATES: Aggregates = Aggregates {
+            $($api: $aggregate {
+                version: VERSION,
+                isValidFlag: 1,
+                $($member: (&raw const ALL.$table).cast_mut(),)*
+            },)*
+        };
+
+        $($(
+            #[unsafe(export_name = stringify!($get))]
+            unsafe extern "C" fn $get(version: ze_api_version_t, table: *mut $table) -> ze_result_t {
+                const SINCE: &[ze_api_version_t] = &[$(api_version($major, $minor)),*];
+                // SAFETY: the loader's table is one of `version`; ours has as many words as `SINCE`.
+                unsafe { fill(version, table.cast(), (&raw const ALL.$table).cast(), SINCE) }
+            }
+        )*)*
+    };
+}
+for_each_function! { ddi }
+
+// SAFETY: the pointers lead to `ALL`, which nobody writes.
+unsafe impl Sync for Aggregates {}
+
+/// Copies the words of `source` whose field exists in `version` to `target`, one behind the other.
+///
+/// # Safety
+///
+/// `target` is null or has room for the table as it was in `version`; `source` has as many words as `since`.
+unsafe fn fill(
+    version: ze_api_version_t,
+    target: *mut usize,
+    source: *const usize,
+    since: &[ze_api_version_t],
+) -> ze_result_t {
+    if target.is_null() {
+        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+    }
+    if version.major() != VERSION.major() {
+        return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
+    }
+    let existing = since.iter().enumerate().filter(|(_, since)| since.0 <= version.0);
+    for (position, (index, _)) in existing.enumerate() {
+        // SAFETY: `position` is less than the number of fields in `version`, `index` less than that of `since`.
+        unsafe { target.add(position).write(source.add(index).read()) };
+    }
+    ZE_RESULT_SUCCESS
+}
+
+/// Tells the crates that create handles where the tables are.
+extern "C" fn publish() {
+    publish_tables(&Tables {
+        core: &AGGREGATES.ze,
+        tools: &AGGREGATES.zet,
+        sysman: &AGGREGATES.zes,
+        runtime: &AGGREGATES.zer,
+    });
+}
+
+/// Run by the dynamic linker when it has loaded the library: four stores, and no entry point has to check.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static PUBLISH: extern "C" fn() = publish;

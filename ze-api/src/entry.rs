@@ -1,0 +1,119 @@
+//! What surrounds every call from C: panics, errors and their reasons.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::CString;
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+use ze_headers::{ZE_RESULT_ERROR_UNKNOWN, ZE_RESULT_NOT_READY, c_char, ze_result_t};
+
+/// An error that an entry point may return. Its text is the reason that the program can ask for.
+pub trait Failure: Display {
+    /// What the C function returns.
+    fn result(&self) -> ze_result_t;
+}
+
+/// A return type of a C function, and how it says that the call failed.
+pub trait Returned: Sized {
+    /// What the Rust function gives when it succeeds.
+    type Success;
+    fn succeeded(value: Self::Success) -> Self;
+    fn failed(result: ze_result_t) -> Self;
+}
+
+impl Returned for ze_result_t {
+    type Success = ();
+
+    fn succeeded((): ()) -> Self {
+        ze_headers::ZE_RESULT_SUCCESS
+    }
+
+    fn failed(result: ze_result_t) -> Self {
+        result
+    }
+}
+
+impl Returned for u32 {
+    type Success = u32;
+
+    fn succeeded(value: u32) -> Self {
+        value
+    }
+
+    fn failed(_: ze_result_t) -> Self {
+        0
+    }
+}
+
+impl<T> Returned for *mut T {
+    type Success = *mut T;
+
+    fn succeeded(value: *mut T) -> Self {
+        value
+    }
+
+    fn failed(_: ze_result_t) -> Self {
+        ptr::null_mut()
+    }
+}
+
+/// Runs the body of the C function `name`. A panic ends here: it is logged and becomes `ZE_RESULT_ERROR_UNKNOWN`.
+pub fn entry<R: Returned, E: Failure>(name: &'static str, body: impl FnOnce() -> Result<R::Success, E>) -> R {
+    if tracing::enabled!(tracing::Level::TRACE) {
+        trace(name);
+    }
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(value)) => R::succeeded(value),
+        Ok(Err(error)) => R::failed(failure(name, &error)),
+        Err(panic) => R::failed(panicked(name, panic)),
+    }
+}
+
+#[cold]
+fn trace(name: &'static str) {
+    tracing::trace!(function = name, "call");
+}
+
+#[cold]
+fn failure(name: &'static str, error: &dyn Failure) -> ze_result_t {
+    let result = error.result();
+    // A query's answer "not yet" is asked for in loops, and nothing went wrong.
+    if result != ZE_RESULT_NOT_READY {
+        let reason = format!("{name}: {error}");
+        tracing::debug!(result = format_args!("{:#x}", result.0), "{reason}");
+        set_last_error(reason);
+    }
+    result
+}
+
+#[cold]
+fn panicked(name: &'static str, panic: Box<dyn Any + Send>) -> ze_result_t {
+    let message = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
+    let reason = format!("{name}: internal error: {message}");
+    tracing::error!("{reason}");
+    set_last_error(reason);
+    ZE_RESULT_ERROR_UNKNOWN
+}
+
+thread_local! {
+    static LAST_ERROR: RefCell<CString> = RefCell::new(CString::default());
+}
+
+fn set_last_error(reason: String) {
+    let mut bytes = reason.into_bytes();
+    bytes.retain(|&byte| byte != 0);
+    // A thread that is ending, and so calls from a destructor, has no later call that could ask.
+    let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = CString::new(bytes).unwrap_or_default());
+}
+
+/// The reason of the last failed call of this thread, empty if there was none. It stays valid until another call of
+/// this thread fails.
+pub fn last_error() -> *const c_char {
+    LAST_ERROR.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}
