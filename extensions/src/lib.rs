@@ -7,9 +7,13 @@ pub mod flags;
 mod host;
 pub mod profile;
 mod profile_toml;
+pub mod spirv_support;
+pub mod ze_extensions;
 
 pub use flags::{DotProductFlags, FpAtomicFlags, FpFlags, ModuleFlags};
 pub use profile::{
     Cache, Compute, DeviceKind, DeviceProfile, Images, Limits, Memory, ModuleProperties, Topology,
 };
 pub use profile_toml::ProfileError;
+pub use spirv_support::{CAPABILITIES, CapabilitySupport, Need, SPIRV_EXTENSIONS, SpirvExtensionSupport};
+pub use ze_extensions::{ZE_EXTENSIONS, ZeExtension};
