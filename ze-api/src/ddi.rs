@@ -88,3 +88,36 @@ extern "C" fn publish() {
 #[used]
 #[unsafe(link_section = ".init_array")]
 static PUBLISH: extern "C" fn() = publish;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_point_to_full_tables() {
+        let header = HandleHeader::new();
+        // SAFETY: the header is a `ze_handle_t` whose tables were published when this program was loaded.
+        unsafe {
+            let handle = &*(&raw const header).cast::<ze_handle_t>();
+            let (core, tools, sysman, runtime) =
+                (&*handle.pCore, &*handle.pTools, &*handle.pSysman, &*handle.pRuntime);
+            assert_eq!([core.version, tools.version, sysman.version, runtime.version], [VERSION; 4]);
+            assert_eq!(
+                [core.isValidFlag, tools.isValidFlag, sysman.isValidFlag, runtime.isValidFlag],
+                [1; 4]
+            );
+            assert!((*core.CommandList).pfnAppendLaunchKernel.is_some());
+            assert!((*tools.MetricGroup).pfnGet.is_some());
+            assert!((*sysman.VFManagementExp).pfnGetVFPropertiesExp.is_some());
+            assert!((*runtime.Global).pfnGetDefaultContext.is_some());
+        }
+    }
+
+    #[test]
+    fn tables_lead_to_the_function_of_their_field() {
+        let address =
+            |f: Option<unsafe extern "C" fn(ze_fence_handle_t) -> ze_result_t>| f.map(|f| f as usize);
+        assert_eq!(address(ALL.ze_fence_dditable_t.pfnReset), address(Some(exports::zeFenceReset)));
+        assert_ne!(address(ALL.ze_fence_dditable_t.pfnReset), address(Some(exports::zeFenceDestroy)));
+    }
+}

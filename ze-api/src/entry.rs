@@ -117,3 +117,76 @@ fn set_last_error(reason: String) {
 pub fn last_error() -> *const c_char {
     LAST_ERROR.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CStr;
+
+    use ze_headers::{ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, ZE_RESULT_SUCCESS, ze_context_handle_t};
+
+    use super::*;
+    use crate::unsupported::Unsupported;
+
+    fn reason() -> String {
+        // SAFETY: no call fails while the text is copied.
+        unsafe { CStr::from_ptr(last_error()) }.to_str().expect("reasons are UTF-8").to_owned()
+    }
+
+    #[derive(Debug)]
+    struct NotReady;
+
+    impl std::fmt::Display for NotReady {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("not ready")
+        }
+    }
+
+    impl Failure for NotReady {
+        fn result(&self) -> ze_result_t {
+            ZE_RESULT_NOT_READY
+        }
+    }
+
+    #[test]
+    fn an_unsupported_function_is_named_in_the_reason() {
+        let result: ze_result_t = entry("zeSomething", || Err(Unsupported));
+        assert_eq!(result, ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+        assert!(reason().starts_with("zeSomething: "), "{}", reason());
+    }
+
+    #[test]
+    fn a_panic_is_an_unknown_error_with_its_message() {
+        let result: ze_result_t =
+            entry("zeSomething", || -> Result<(), Unsupported> { panic!("half a\0word {}", 7) });
+        assert_eq!(result, ZE_RESULT_ERROR_UNKNOWN);
+        assert_eq!(reason(), "zeSomething: internal error: half aword 7");
+    }
+
+    #[test]
+    fn not_ready_keeps_the_reason_of_the_last_error() {
+        let _: ze_result_t = entry("zeFirst", || Err(Unsupported));
+        let before = reason();
+        let result: ze_result_t = entry("zeSecond", || Err(NotReady));
+        assert_eq!(result, ZE_RESULT_NOT_READY);
+        assert_eq!(reason(), before);
+    }
+
+    #[test]
+    fn success_gives_the_value() {
+        let result: ze_result_t = entry("zeSomething", || Ok::<_, Unsupported>(()));
+        assert_eq!(result, ZE_RESULT_SUCCESS);
+        assert_eq!(entry::<u32, Unsupported>("zerSomething", || Ok(5)), 5);
+    }
+
+    #[test]
+    fn a_function_that_returns_no_code_returns_nothing_when_it_fails() {
+        assert_eq!(entry::<u32, _>("zerSomething", || Err(Unsupported)), 0);
+        assert!(entry::<ze_context_handle_t, _>("zerSomething", || Err(Unsupported)).is_null());
+    }
+
+    #[test]
+    fn threads_have_reasons_of_their_own() {
+        let _: ze_result_t = entry("zeSomething", || Err(Unsupported));
+        assert_eq!(std::thread::spawn(reason).join().expect("no panic"), "");
+    }
+}

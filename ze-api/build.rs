@@ -1,0 +1,7 @@
+//! Linker settings of the driver library.
+
+fn main() {
+    // The loader closes its drivers when the process ends, while threads of the driver may still run its code.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    println!("cargo::rerun-if-changed=build.rs");
+}
