@@ -1,6 +1,6 @@
 //! What every handle begins with: the four pointers to the driver's DDI tables.
 //!
-//! A loader of API 1.11 or later that drives several drivers (or intercepts the only one) dispatches a call through the
+//! A loader from 1.23 on that drives several drivers (or intercepts the only one) dispatches a call through the
 //! handle: it takes the first word for `ze*`, the second for `zet*`, the third for `zes*` and the fourth for `zer*`
 //! functions, checks that the aggregate table is marked valid and at least of the version in which the function
 //! appeared, and jumps through it. It never writes to the tables. It does so for drivers that report

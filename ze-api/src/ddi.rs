@@ -1,4 +1,23 @@
 //! The DDI tables: what `ze*Get…ProcAddrTable` hands to the loader, and what handles point to.
+//!
+//! What loaders do with a driver (1.8.12 to 1.32.0):
+//!
+//! - They open the library and look up `zeGetGlobalProcAddrTable` and its kind by name, one a table. The version they
+//!   pass is their own, or that of an older loader that a program has linked statically, and their table is of this
+//!   version. A table of an optional extension may be missing or refuse; if one of the others refuses, the driver is
+//!   dropped. Recent loaders keep a driver whose sysman tables alone work.
+//! - A driver is asked to initialise more than once: with `zeInit` and with `zeInitDrivers` (all flags set, no array, then
+//!   again with one), from the loader's check and from the program's call. An error drops the driver, also when the
+//!   program wants another kind of device, so a driver says `ZE_RESULT_ERROR_UNINITIALIZED` where it has none.
+//! - With one driver, the program's calls go straight to the functions of its tables. With several, or with
+//!   `ZE_ENABLE_LOADER_INTERCEPT=1`, loaders before 1.23 wrap each handle in an object of their own. Later ones do so
+//!   only for drivers that do not report `ZE_DRIVER_DDI_HANDLE_EXT_FLAG_DDI_HANDLE_EXT_SUPPORTED` (a structure in the
+//!   chain of `zeDriverGetProperties`) and otherwise call through the handle (`ze_headers::HandleHeader`).
+//! - `zer*` functions go to the first driver; a driver that lists `ZE_extension_driver_ddi_handles` must list version 1.1
+//!   for it, or its handle is not used there.
+//! - To sort drivers, 1.32 asks each, while initialising, for its extensions, properties and devices. An error of
+//!   `zeDriverGetExtensionProperties` ends the sorting.
+//! - When the process ends they close the libraries, which is why this one is linked as never to be unloaded.
 
 use ze_headers::*;
 
