@@ -1,5 +1,6 @@
 //! Where log lines go: to standard error, filtered by `ZE_CPU_LOG`.
 
+use std::io::{IsTerminal, stderr};
 use std::sync::Once;
 
 use tracing_subscriber::EnvFilter;
