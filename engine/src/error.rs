@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 /// An engine failure, with a reason that a person can act on.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, Error)]
 pub enum EngineError {
     /// The module uses something that the engine does not implement.
     #[error("kernel '{kernel}': {what} is not supported by the CPU engine")]
@@ -20,4 +20,7 @@ pub enum EngineError {
     /// The launch asks for more than the device has.
     #[error("kernel '{kernel}': {reason}")]
     InvalidLaunch { kernel: String, reason: String },
+    /// A module-scope variable could not be given its memory and initial value.
+    #[error("module-scope variable '{variable}': {reason}")]
+    Variable { variable: String, reason: String },
 }

@@ -6,7 +6,16 @@
 
 pub mod abi;
 pub mod analysis;
+pub mod builtins;
+pub mod engine;
 pub mod error;
+pub mod exec;
+mod globals;
+pub mod jit;
 pub mod lower;
+pub mod program;
 
+pub use engine::{Engine, EngineConfig};
 pub use error::EngineError;
+pub use exec::Dispatch;
+pub use program::{Kernel, Program};

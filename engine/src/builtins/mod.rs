@@ -1,0 +1,3 @@
+//! What compiled code calls that the compiler does not make itself.
+
+pub mod libmvec;

@@ -1,0 +1,111 @@
+//! The engine: one for a process, shared by all devices, contexts and queues.
+
+use crate::error::EngineError;
+use crate::exec::Scheduler;
+use crate::jit::JitError;
+use crate::jit::cache::Cache;
+use crate::jit::dump::DumpConfig;
+use crate::jit::hash::Digest;
+use crate::jit::pipeline::Tier;
+use crate::jit::target::{Isa, Target};
+use crate::lower;
+use crate::program::Program;
+use spirv_env::{Inst, Module};
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+/// Bound of the code cache on disk unless the configuration says another, in bytes.
+pub const DEFAULT_CACHE_BYTES: u64 = 512 << 20;
+
+/// Most work-items of a work-group unless the configuration says another.
+pub const DEFAULT_MAX_GROUP_SIZE: u32 = 1024;
+
+/// How an [`Engine`] works.
+#[derive(Clone, Debug)]
+pub struct EngineConfig {
+    /// Threads that run a kernel, the launching one included. 0 means as many as the process may use.
+    pub threads: usize,
+    /// What to write to files for people.
+    pub dump: Option<DumpConfig>,
+    /// Where compiled code is kept between processes; `None` keeps none.
+    /// [`default_dir`](crate::jit::cache::default_dir) has the usual place.
+    pub cache_dir: Option<PathBuf>,
+    /// Bound of that folder, in bytes.
+    pub cache_bytes: u64,
+    /// How much time goes into making code.
+    pub tier: Tier,
+    /// Makes code for a lesser CPU than the host.
+    pub isa: Option<Isa>,
+    /// Most work-items of a work-group: the device profile's limit.
+    pub max_group_size: u32,
+}
+
+impl Default for EngineConfig {
+    fn default() -> EngineConfig {
+        EngineConfig {
+            threads: 0,
+            dump: None,
+            cache_dir: None,
+            cache_bytes: DEFAULT_CACHE_BYTES,
+            tier: Tier::default(),
+            isa: None,
+            max_group_size: DEFAULT_MAX_GROUP_SIZE,
+        }
+    }
+}
+
+/// The CPU execution engine. Creating one is cheap: code generator and threads start when first needed.
+pub struct Engine {
+    config: EngineConfig,
+    target: OnceLock<Result<Target, JitError>>,
+    cache: Option<Cache>,
+    scheduler: Scheduler,
+}
+
+impl Engine {
+    pub fn new(config: EngineConfig) -> Arc<Engine> {
+        let threads = match config.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        let cache = config.cache_dir.clone().map(|dir| Cache::new(dir, config.cache_bytes));
+        Arc::new(Engine { target: OnceLock::new(), cache, scheduler: Scheduler::new(threads), config })
+    }
+
+    /// Gives a validated module its storage. `module_key` is a hash of everything that the module was made
+    /// from (bytes, specialization, build options): [`digest`](crate::jit::hash::digest) makes one.
+    pub fn load(self: &Arc<Engine>, module: Arc<Module>, module_key: Digest) -> Result<Arc<Program>, EngineError> {
+        Program::load(Arc::clone(self), module, module_key)
+    }
+
+    /// Whether the engine can lower an instruction of the module; if not, what it is that it cannot.
+    pub fn supports(inst: &Inst, module: &Module) -> Result<(), String> {
+        lower::supports(inst, module)
+    }
+
+    pub fn config(&self) -> &EngineConfig {
+        &self.config
+    }
+
+    /// The CPU that code is made for.
+    pub fn target(&self) -> Result<&Target, JitError> {
+        let target = self.target.get_or_init(|| match self.config.isa {
+            Some(isa) => Target::limited(isa),
+            None => Target::host(),
+        });
+        target.as_ref().map_err(Clone::clone)
+    }
+
+    /// Threads that run a kernel, the launching one included.
+    pub fn threads(&self) -> usize {
+        self.scheduler.threads()
+    }
+
+    pub(crate) fn cache(&self) -> Option<&Cache> {
+        self.cache.as_ref()
+    }
+
+    pub(crate) fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
+    }
+}

@@ -1,0 +1,259 @@
+//! The sub-groups of a work-group with barriers: one coroutine each, in a ring on one thread.
+//!
+//! A barrier resumes the next coroutine of the ring. Since every one goes on only when its turn comes again,
+//! none passes a barrier before all have reached it, and a barrier costs each sub-group one switch.
+//!
+//! The coroutines are made once and serve one work-group after the other, of whichever kernel: each waits, in
+//! the ring, until there is a new group to run. The one that finishes last begins the next group.
+
+use super::switch::{Slot, prepare, switch_stack, switch_to_next};
+use crate::abi::{LaunchInfo, SubgroupEntry, Worker};
+use std::ffi::c_void;
+use std::io;
+use std::ptr::NonNull;
+
+/// Stack beyond the kernel's private variables: for spilled registers, the math library, and `printf`. Only
+/// what is touched takes memory.
+const STACK_RESERVE: u64 = 256 << 10;
+/// Coroutines that are made at a time.
+const SLOTS_A_REGION: usize = 16;
+/// The stack tops of neighbours are this far apart modulo the page size: stacks a power of two apart would
+/// share their cache sets.
+const COLOUR_STRIDE: usize = 9 * 64;
+const COLOURS: usize = 7;
+
+/// What the coroutines of a ring share. They hold its address, so it is boxed.
+struct Shared {
+    worker: Worker,
+    /// The thread's own stack while coroutines run.
+    main: *mut u8,
+    entry: SubgroupEntry,
+    info: *const LaunchInfo,
+    group: u64,
+    last: u64,
+    subgroups: u32,
+    /// Sub-groups that are through with the group.
+    finished: u32,
+    /// Counts the groups that were begun: a coroutine whose own count differs has a group to run.
+    epoch: u64,
+}
+
+/// Coroutines that belong to a thread, suspended between launches.
+pub struct Ring {
+    shared: Box<Shared>,
+    slots: Vec<NonNull<Slot>>,
+    regions: Vec<Region>,
+    stack_bytes: usize,
+    linked: usize,
+}
+
+/// The work-groups that a ring is to run.
+pub struct Groups<'a> {
+    pub entry: SubgroupEntry,
+    pub info: &'a LaunchInfo,
+    pub first: u64,
+    pub last: u64,
+}
+
+impl Ring {
+    /// A ring with at least `subgroups` coroutines of `stack_bytes` for private variables.
+    pub fn new(subgroups: u32, stack_bytes: u64) -> io::Result<Ring> {
+        let bytes = usize::try_from(stack_bytes.saturating_add(STACK_RESERVE)).ok();
+        let bytes = bytes.and_then(|bytes| bytes.checked_next_multiple_of(page_size()));
+        let stack_bytes = bytes.ok_or(io::ErrorKind::OutOfMemory)?;
+        let mut ring = Ring {
+            shared: Box::new(Shared {
+                worker: idle_worker(),
+                main: std::ptr::null_mut(),
+                entry: no_entry,
+                info: std::ptr::null(),
+                group: 0,
+                last: 0,
+                subgroups: 0,
+                finished: 0,
+                epoch: 0,
+            }),
+            slots: Vec::new(),
+            regions: Vec::new(),
+            stack_bytes,
+            linked: 0,
+        };
+        ring.reserve(subgroups)?;
+        Ok(ring)
+    }
+
+    /// Whether the stacks have room for this many bytes of private variables.
+    pub fn has_stack(&self, stack_bytes: u64) -> bool {
+        stack_bytes.saturating_add(STACK_RESERVE) <= self.stack_bytes as u64
+    }
+
+    /// Makes coroutines until there are `subgroups`.
+    pub fn reserve(&mut self, subgroups: u32) -> io::Result<()> {
+        while self.slots.len() < subgroups as usize {
+            let mut region = Region::new(SLOTS_A_REGION, self.stack_bytes)?;
+            for at in 0..SLOTS_A_REGION {
+                let index = self.slots.len();
+                let shared = (&raw mut *self.shared).cast();
+                // The slot is at the top of its stack, and the stack begins below it.
+                let slot = region.slot(at, index % COLOURS * COLOUR_STRIDE);
+                // SAFETY: the region has room for the slot and, below it, for a stack. The body never
+                // returns, and `shared` lives as long as the region.
+                unsafe {
+                    let stack_pointer = prepare(slot.as_ptr().cast(), body, shared, index);
+                    slot.write(Slot { stack_pointer, next: std::ptr::null_mut() });
+                }
+                self.slots.push(slot);
+            }
+            self.regions.push(region);
+        }
+        Ok(())
+    }
+
+    /// Runs work-groups of `subgroups` sub-groups one after the other. `worker` has the thread's memory.
+    ///
+    /// # Safety
+    /// The entry is code with barriers for this launch, and the worker's memory is as large as it needs.
+    pub unsafe fn run(&mut self, groups: &Groups, worker: &Worker) {
+        let subgroups = groups.info.subgroups;
+        assert!(subgroups >= 1 && subgroups as usize <= self.slots.len());
+        if groups.first >= groups.last {
+            return;
+        }
+        self.link(subgroups as usize);
+        let first = self.slots[0];
+        let shared = &raw mut *self.shared;
+        // SAFETY: all coroutines are suspended in the ring or new; they run on this thread only, until the
+        // last one switches back here.
+        unsafe {
+            (*shared).worker = Worker {
+                local_memory: worker.local_memory,
+                private_memory: worker.private_memory,
+                collective_scratch: worker.collective_scratch,
+                barrier: switch_to_next,
+                printf: worker.printf,
+                scheduler: first.as_ptr().cast::<c_void>(),
+            };
+            (*shared).entry = groups.entry;
+            (*shared).info = groups.info;
+            (*shared).group = groups.first;
+            (*shared).last = groups.last;
+            (*shared).subgroups = subgroups;
+            (*shared).epoch += 1;
+            switch_stack(&raw mut (*shared).main, first.as_ref().stack_pointer);
+        }
+    }
+
+    /// Closes the ring over the first `count` coroutines.
+    fn link(&mut self, count: usize) {
+        if self.linked == count {
+            return;
+        }
+        for at in 0..count {
+            let next = self.slots[(at + 1) % count];
+            // SAFETY: slots live as long as the regions, and no coroutine runs.
+            unsafe { (*self.slots[at].as_ptr()).next = next.as_ptr() };
+        }
+        self.linked = count;
+    }
+}
+
+/// What each coroutine does for ever.
+unsafe extern "C" fn body(shared: *mut u8, index: usize) -> ! {
+    let shared: *mut Shared = shared.cast();
+    let mut epoch = 0;
+    loop {
+        // SAFETY: the ring outlives its coroutines; only one of them runs at a time, on the ring's thread, and
+        // the others read the fields again after every switch.
+        unsafe {
+            while (*shared).epoch == epoch {
+                switch_to_next(&raw mut (*shared).worker);
+            }
+            epoch = (*shared).epoch;
+            let worker = &raw mut (*shared).worker;
+            ((*shared).entry)((*shared).info, worker, (*shared).group, index as u32);
+            (*shared).finished += 1;
+            if (*shared).finished == (*shared).subgroups {
+                (*shared).finished = 0;
+                (*shared).group += 1;
+                if (*shared).group < (*shared).last {
+                    (*shared).epoch += 1;
+                } else {
+                    let running = (*worker).scheduler.cast::<Slot>();
+                    switch_stack(&raw mut (*running).stack_pointer, (*shared).main);
+                }
+            }
+        }
+    }
+}
+
+/// A worker without memory and scheduler.
+pub(super) fn idle_worker() -> Worker {
+    Worker {
+        local_memory: std::ptr::null_mut(),
+        private_memory: std::ptr::null_mut(),
+        collective_scratch: std::ptr::null_mut(),
+        barrier: no_barrier,
+        printf: std::ptr::null_mut(),
+        scheduler: std::ptr::null_mut(),
+    }
+}
+
+/// The barrier of a work-group that is a single sub-group.
+pub(super) unsafe extern "C" fn no_barrier(_: *mut Worker) {}
+
+unsafe extern "C" fn no_entry(_: *const LaunchInfo, _: *mut Worker, _: u64, _: u32) {}
+
+fn page_size() -> usize {
+    // SAFETY: reads a system constant.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
+/// Stacks in one mapping, each above a guard page: a kernel that overflows its stack faults instead of
+/// writing over its neighbour's.
+struct Region {
+    base: NonNull<u8>,
+    stacks: usize,
+    stride: usize,
+}
+
+impl Region {
+    fn new(stacks: usize, stack_bytes: usize) -> io::Result<Region> {
+        let guard = page_size();
+        // Room for the colours, so that every stack has what was asked for.
+        let colours = (COLOURS * COLOUR_STRIDE).next_multiple_of(guard);
+        let stride = stack_bytes.checked_add(guard + colours).ok_or(io::ErrorKind::OutOfMemory)?;
+        let bytes = stride.checked_mul(stacks).ok_or(io::ErrorKind::OutOfMemory)?;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new private mapping, which touches nothing that exists.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0) };
+        let base = NonNull::new(base.cast::<u8>()).filter(|base| base.as_ptr().cast() != libc::MAP_FAILED);
+        let region = Region { base: base.ok_or_else(io::Error::last_os_error)?, stacks, stride };
+        for at in 0..stacks {
+            // SAFETY: a page at the bottom of a stack in our mapping.
+            let status = unsafe {
+                let bottom = region.base.add(at * stride).as_ptr().cast();
+                libc::mprotect(bottom, guard, libc::PROT_NONE)
+            };
+            if status != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(region)
+    }
+
+    /// The place for the slot of a stack, a multiple of 64 bytes below the stack's upper end.
+    fn slot(&mut self, at: usize, colour: usize) -> NonNull<Slot> {
+        assert!(at < self.stacks);
+        const SLOT_BYTES: usize = 64;
+        // SAFETY: inside the mapping: a stack is larger than the largest colour and the slot.
+        unsafe { self.base.add((at + 1) * self.stride - colour - SLOT_BYTES) }.cast()
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: ours; the coroutines on it are suspended for ever and own nothing.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.stride * self.stacks) };
+    }
+}

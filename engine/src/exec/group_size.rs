@@ -1,0 +1,210 @@
+//! Work-group sizes: which code runs a group, and which size to suggest for a global size.
+
+use super::launch::Dispatch;
+use crate::abi::{GroupShape, Variant};
+
+/// Sub-group sizes that code can be made for, ascending.
+const WIDTHS: [u32; 5] = [1, 4, 8, 16, 32];
+/// From this row length on, a partial last sub-group costs less than narrower vectors do.
+const LINE_FROM: u64 = 64;
+/// Groups larger than this gain nothing when the application leaves the size to the driver.
+const ENOUGH_ITEMS: u32 = 256;
+/// A suggestion leaves at least this many groups a thread where it can.
+const GROUPS_A_THREAD: u64 = 4;
+
+/// What a suggestion takes into account.
+#[derive(Clone, Copy, Debug)]
+pub struct Preferences {
+    /// Most work-items of a group.
+    pub max_items: u32,
+    /// Sub-group size.
+    pub width: u32,
+    pub threads: u64,
+    /// `LocalSizeHint`.
+    pub hint: Option<[u32; 3]>,
+}
+
+/// The code for groups of this size of a kernel whose sub-group size is given, for ids below 2^31.
+pub fn fixed_width(size: [u32; 3], width: u32) -> Variant {
+    let [x, y, z] = size;
+    let shape = match () {
+        () if x % width == 0 => GroupShape::Rows,
+        () if y == 1 && z == 1 => GroupShape::Line,
+        () => GroupShape::Any,
+    };
+    Variant { width, shape, large_ids: false }
+}
+
+/// The code for groups of this size of a kernel that cannot tell the sub-group size, for ids below 2^31.
+pub fn best_width(size: [u32; 3], natural: u32) -> Variant {
+    let [x, y, z] = size;
+    let items = size.into_iter().map(u64::from).product::<u64>();
+    // The narrowest that takes the whole group, or the natural one.
+    let enclosing = WIDTHS.into_iter().find(|width| u64::from(*width) >= items.min(natural.into()));
+    let enclosing = enclosing.unwrap_or(natural);
+    let line = y == 1 && z == 1;
+    if items == 1 || x % natural == 0 || (line && items >= LINE_FROM) {
+        return fixed_width(size, if items == 1 { 1 } else { natural });
+    }
+    if natural > 8 && x % 8 == 0 {
+        return fixed_width(size, 8);
+    }
+    fixed_width(size, enclosing)
+}
+
+/// A group size that divides the global size in each dimension, within the limits. A zero counts as one.
+pub fn suggest(global: [u64; 3], preferences: &Preferences) -> [u32; 3] {
+    let global = global.map(|size| size.max(1));
+    let max_items = preferences.max_items.max(1);
+    let fits = |size: &[u32; 3]| {
+        size.iter().map(|size| u64::from(*size)).product::<u64>() <= u64::from(max_items)
+            && size.iter().zip(global).all(|(size, global)| *size > 0 && global % u64::from(*size) == 0)
+    };
+    if let Some(hint) = preferences.hint.filter(fits) {
+        return hint;
+    }
+    let most = max_items.min(ENOUGH_ITEMS.max(preferences.width));
+    let divisors = global.map(|size| divisors(size, most));
+    let mut best = ([1; 3], 0.0);
+    for &z in &divisors[2] {
+        for &y in divisors[1].iter().take_while(|y| **y <= most / z) {
+            for &x in divisors[0].iter().take_while(|x| **x <= most / z / y) {
+                let score = score([x, y, z], global, preferences);
+                if score > best.1 {
+                    best = ([x, y, z], score);
+                }
+            }
+        }
+    }
+    best.0
+}
+
+/// All divisors of `size` up to `most`, ascending.
+fn divisors(size: u64, most: u32) -> Vec<u32> {
+    (1..=most).take_while(|d| u64::from(*d) <= size).filter(|d| size.is_multiple_of(u64::from(*d))).collect()
+}
+
+/// Whether some global id, size or offset of a launch is 2^31 or more.
+pub fn has_large_ids(dispatch: &Dispatch) -> bool {
+    (0..3).any(|at| {
+        let size = u64::from(dispatch.group_count[at]) * u64::from(dispatch.group_size[at]);
+        size.checked_add(dispatch.global_offset[at]).is_none_or(|end| end >= 1 << 31)
+    })
+}
+
+/// How well groups of a size use the machine: about the part of its throughput that they reach.
+fn score(size: [u32; 3], global: [u64; 3], preferences: &Preferences) -> f64 {
+    let width = preferences.width;
+    let items = size.into_iter().product::<u32>();
+    let lanes_in_use = f64::from(items) / f64::from(items.next_multiple_of(width));
+    // Ids of lanes that go across rows take arithmetic, and their memory accesses are no vector loads.
+    let shape = match fixed_width(size, width).shape {
+        GroupShape::Rows => 1.0,
+        GroupShape::Line => 0.95,
+        GroupShape::Any if size[0].is_multiple_of(8) => 0.8,
+        GroupShape::Any => 0.6,
+    };
+    // Beginning a group costs about as much as a few work-items.
+    let overhead = f64::from(items) / (f64::from(items) + f64::from(width) / 4.0);
+    let groups: f64 = size.iter().zip(global).map(|(size, global)| (global / u64::from(*size)) as f64).product();
+    let wanted = (preferences.threads * GROUPS_A_THREAD) as f64;
+    let parallel = 0.5 + 0.5 * (groups / wanted).min(1.0);
+    lanes_in_use * shape * overhead * parallel
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PREFERENCES: Preferences = Preferences { max_items: 1024, width: 16, threads: 4, hint: None };
+
+    fn suggested(global: [u64; 3]) -> [u32; 3] {
+        let size = suggest(global, &PREFERENCES);
+        for (size, global) in size.into_iter().zip(global) {
+            assert!(size >= 1 && global.max(1).is_multiple_of(u64::from(size)), "{size} of {global}");
+        }
+        assert!(size.into_iter().product::<u32>() <= PREFERENCES.max_items);
+        size
+    }
+
+    #[test]
+    fn large_rows_get_whole_subgroups() {
+        assert_eq!(suggested([1 << 20, 1, 1]), [256, 1, 1]);
+        assert_eq!(suggested([4096, 4096, 1])[0] % 16, 0);
+        assert_eq!(suggested([48, 1000, 7])[0] % 16, 0);
+    }
+
+    #[test]
+    fn sizes_that_are_no_multiple_waste_few_lanes() {
+        let [x, _, _] = suggested([1000, 1, 1]);
+        assert!(f64::from(x) / f64::from(x.next_multiple_of(16)) > 0.9, "{x}");
+    }
+
+    #[test]
+    fn primes_zeros_and_extremes_still_divide() {
+        assert_eq!(suggested([1_000_003, 1, 1]), [1, 1, 1]);
+        assert_eq!(suggested([0, 0, 0]), [1, 1, 1]);
+        suggested([u64::MAX, u64::MAX, u64::MAX]);
+        suggested([7, 11, 13]);
+        assert_eq!(suggested([13, 1, 1]), [13, 1, 1]);
+    }
+
+    #[test]
+    fn narrow_rows_take_several_rows() {
+        let size = suggested([4, 4096, 1]);
+        assert!(size.into_iter().product::<u32>() >= 16, "{size:?}");
+    }
+
+    #[test]
+    fn small_launches_leave_work_for_other_threads() {
+        let [x, _, _] = suggested([256, 1, 1]);
+        assert!(x < 256);
+    }
+
+    #[test]
+    fn limits_and_hints_are_kept() {
+        let small = Preferences { max_items: 8, ..PREFERENCES };
+        assert!(suggest([1 << 20, 1, 1], &small)[0] <= 8);
+        let hint = Preferences { hint: Some([32, 2, 1]), ..PREFERENCES };
+        assert_eq!(suggest([64, 64, 1], &hint), [32, 2, 1]);
+        assert_ne!(suggest([63, 64, 1], &hint), [32, 2, 1]);
+    }
+
+    #[test]
+    fn variant_follows_the_group_size() {
+        let variant = |size| {
+            let Variant { width, shape, .. } = best_width(size, 16);
+            (width, shape)
+        };
+        assert_eq!(variant([256, 1, 1]), (16, GroupShape::Rows));
+        assert_eq!(variant([16, 16, 1]), (16, GroupShape::Rows));
+        assert_eq!(variant([8, 8, 1]), (8, GroupShape::Rows));
+        assert_eq!(variant([1000, 1, 1]), (16, GroupShape::Line));
+        assert_eq!(variant([1, 1, 1]), (1, GroupShape::Rows));
+        assert_eq!(variant([3, 1, 1]), (4, GroupShape::Line));
+        assert_eq!(variant([4, 1, 1]), (4, GroupShape::Rows));
+        assert_eq!(variant([5, 5, 1]), (16, GroupShape::Any));
+        assert_eq!(variant([5, 1, 1]), (8, GroupShape::Line));
+        assert_eq!(variant([1, 64, 1]), (16, GroupShape::Any));
+    }
+
+    #[test]
+    fn ids_are_large_from_two_to_the_31_on() {
+        let dispatch = |group_count, global_offset| Dispatch {
+            group_count: [1, group_count, 1],
+            group_size: [1, 16, 1],
+            global_offset: [0, global_offset, 0],
+            args: &[],
+        };
+        assert!(!has_large_ids(&dispatch((1 << 27) - 1, 0)));
+        assert!(has_large_ids(&dispatch(1 << 27, 0)));
+        assert!(has_large_ids(&dispatch(1, 1 << 31)));
+        assert!(has_large_ids(&dispatch(1, u64::MAX)));
+    }
+
+    #[test]
+    fn observable_subgroup_size_is_kept() {
+        assert_eq!(fixed_width([8, 8, 1], 16), Variant { width: 16, shape: GroupShape::Any, large_ids: false });
+        assert_eq!(fixed_width([1, 1, 1], 32), Variant { width: 32, shape: GroupShape::Line, large_ids: false });
+    }
+}

@@ -1,0 +1,17 @@
+//! Runs compiled kernels: work-groups over the threads, sub-groups of a group with barriers as coroutines.
+//!
+//! ```text
+//! launch ──▶ scheduler: which thread runs which work-groups ──▶ workgroup: one thread's range of them
+//!                                                                   │
+//!                                                               coroutine: sub-groups that meet at barriers
+//! ```
+
+pub mod coroutine;
+pub mod group_size;
+pub mod launch;
+pub mod scheduler;
+mod switch;
+pub mod workgroup;
+
+pub use launch::{Code, Dispatch};
+pub use scheduler::Scheduler;

@@ -1,0 +1,269 @@
+//! Which thread runs which work-groups of a launch.
+//!
+//! The launching thread always takes part and can finish alone, so a launch makes progress whatever the pool is
+//! busy with, and launches may nest. Others join when the work left is worth waking them for: compiled code
+//! remembers what a work-group costs, and where that is not known yet the launching thread measures as it goes.
+//! Threads take guided chunks (Polychronopoulos and Kuck, 1987): a fixed part of what is left, so that few are
+//! taken and all threads end together.
+
+use super::launch::Code;
+use super::workgroup::{Needs, Workspace};
+use crate::abi::LaunchInfo;
+use crate::error::EngineError;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+/// Work that is worth waking other threads for. A wake-up costs 5 to 50 µs, on virtual machines more.
+const SHARED_FROM: Duration = Duration::from_micros(20);
+/// Work for each thread that is woken.
+const SHARE: Duration = Duration::from_micros(10);
+/// Work that is done before the clock is read again, at least.
+const CHUNK: Duration = Duration::from_micros(1);
+/// A chunk is this part of what is left for each thread.
+const CHUNK_DIVISOR: u64 = 4;
+/// How long the launching thread spins for the others' last chunks before it sleeps.
+const SPIN: Duration = Duration::from_micros(50);
+/// Kernels may have private variables on the stack of the thread that runs them.
+const WORKER_STACK_BYTES: usize = 8 << 20;
+
+/// What a work-group costs, in picoseconds; 0 while unknown.
+#[derive(Default, Debug)]
+pub struct Cost(AtomicU64);
+
+impl Cost {
+    fn get(&self) -> Option<u64> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|cost| *cost > 0)
+    }
+
+    /// Half of what was known, half of what was just seen.
+    fn update(&self, time: Duration, groups: u64) {
+        if groups > 0 {
+            let seen = (picoseconds(time) / groups).max(1);
+            let cost = self.get().map_or(seen, |known| known / 2 + seen / 2);
+            self.0.store(cost.max(1), Ordering::Relaxed);
+        }
+    }
+}
+
+fn picoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1000)
+}
+
+/// A launch to run.
+pub struct Job<'a> {
+    pub code: &'a Code,
+    pub info: &'a LaunchInfo,
+    pub needs: Needs,
+    pub kernel: &'a str,
+    /// Work-groups in all dimensions together.
+    pub groups: u64,
+}
+
+/// The threads that run kernels.
+pub struct Scheduler {
+    threads: usize,
+    pool: OnceLock<Option<ThreadPool>>,
+}
+
+impl Scheduler {
+    /// `threads` includes the one that launches. None is started before a launch is worth it.
+    pub fn new(threads: usize) -> Scheduler {
+        Scheduler { threads: threads.max(1), pool: OnceLock::new() }
+    }
+
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Runs `work` on the pool some time, if the pool has been started; else gives it back.
+    pub fn in_background<F: FnOnce() + Send + 'static>(&self, work: F) -> Result<(), F> {
+        match self.pool.get() {
+            Some(Some(pool)) => {
+                pool.spawn(work);
+                Ok(())
+            }
+            _ => Err(work),
+        }
+    }
+
+    fn pool(&self) -> Option<&ThreadPool> {
+        let start = || {
+            ThreadPoolBuilder::new()
+                .num_threads(self.threads - 1)
+                .thread_name(|at| format!("ze-cpu-worker {at}"))
+                .stack_size(WORKER_STACK_BYTES)
+                .build()
+                .inspect_err(|error| tracing::warn!("kernels run on one thread: {error}"))
+                .ok()
+        };
+        if self.threads == 1 { None } else { self.pool.get_or_init(start).as_ref() }
+    }
+
+    /// Runs all work-groups of a launch and returns when the last has ended.
+    ///
+    /// # Safety
+    /// `info` describes a launch of the code with valid arguments.
+    pub unsafe fn run(&self, job: &Job) -> Result<(), EngineError> {
+        let mut workspace = Workspace::acquire(&job.needs, job.kernel)?;
+        // SAFETY: the workspace has what the job needs; the rest is up to the caller.
+        unsafe {
+            let done = self.run_alone(job, &mut workspace);
+            if done < job.groups {
+                self.run_shared(job, &mut workspace, done);
+            }
+        }
+        workspace.release();
+        Ok(())
+    }
+
+    /// Runs work-groups until the rest is worth sharing. Returns how many it ran.
+    unsafe fn run_alone(&self, job: &Job, workspace: &mut Workspace) -> u64 {
+        let Job { code, info, groups, .. } = *job;
+        if self.threads == 1 || groups == 1 {
+            // SAFETY: up to the caller.
+            unsafe { workspace.run(code, info, 0..groups) };
+            return groups;
+        }
+        let worth_sharing = |cost: u64, left: u64| cost.saturating_mul(left) >= picoseconds(SHARED_FROM);
+        let known = code.cost.get();
+        if known.is_some_and(|cost| worth_sharing(cost, groups)) && self.pool().is_some() {
+            return 0;
+        }
+        let mut chunk = known.map_or(1, |cost| (picoseconds(CHUNK) / cost).max(1));
+        let (start, mut done) = (Instant::now(), 0u64);
+        loop {
+            let end = groups.min(done.saturating_add(chunk));
+            // SAFETY: up to the caller.
+            unsafe { workspace.run(code, info, done..end) };
+            done = end;
+            let elapsed = start.elapsed();
+            let cost = picoseconds(elapsed) / done;
+            let share = done < groups && worth_sharing(cost, groups - done) && self.pool().is_some();
+            if share || done == groups {
+                code.cost.update(elapsed, done);
+                return done;
+            }
+            chunk = chunk.saturating_mul(2);
+        }
+    }
+
+    /// Runs the work-groups from `first` on together with the pool.
+    unsafe fn run_shared(&self, job: &Job, workspace: &mut Workspace, first: u64) {
+        let left = job.groups - first;
+        let cost = job.code.cost.get().unwrap_or(1);
+        let worth = cost.saturating_mul(left) / picoseconds(SHARE);
+        let helpers = worth.min(left - 1).min(self.threads as u64 - 1);
+        let shared = Arc::new(Shared {
+            next: AtomicU64::new(first),
+            left: AtomicU64::new(left),
+            groups: job.groups,
+            least: (picoseconds(CHUNK) / cost).max(1),
+            threads: helpers + 1,
+            needs: job.needs,
+            code: job.code,
+            info: job.info,
+            launcher: std::thread::current(),
+        });
+        if let Some(pool) = self.pool() {
+            shared.recruit(pool.current_num_threads().min(helpers as usize), &|work| pool.spawn(work));
+        }
+        let start = Instant::now();
+        // SAFETY: the job lives until the last group has ended, which is waited for below.
+        let ran = unsafe { shared.take_part(workspace) };
+        job.code.cost.update(start.elapsed(), ran);
+        shared.wait();
+    }
+}
+
+/// A launch that several threads run. `code` and `info` may be used only while a taken chunk is not reported
+/// as done: the launching thread waits for it.
+struct Shared {
+    /// The first work-group that nobody has taken.
+    next: AtomicU64,
+    /// Work-groups that are not done.
+    left: AtomicU64,
+    groups: u64,
+    /// Least work-groups of a chunk.
+    least: u64,
+    threads: u64,
+    needs: Needs,
+    code: *const Code,
+    info: *const LaunchInfo,
+    launcher: Thread,
+}
+
+// SAFETY: the pointers are used only as the structure says; what they point to is `Sync` (atomics and data
+// that does not change during a launch).
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    /// Starts `helpers` jobs, half of them from the jobs themselves: with many threads, the launching one is
+    /// not kept from its work by waking them one by one.
+    fn recruit(self: &Arc<Self>, mut helpers: usize, spawn: &dyn Fn(Box<dyn FnOnce() + Send>)) {
+        while helpers > 0 {
+            let theirs = (helpers - 1) / 2;
+            let shared = Arc::clone(self);
+            spawn(Box::new(move || {
+                shared.recruit(theirs, &|work| rayon::spawn(work));
+                shared.help();
+            }));
+            helpers -= theirs + 1;
+        }
+    }
+
+    /// What a thread of the pool does for the launch.
+    fn help(&self) {
+        if self.next.load(Ordering::Relaxed) >= self.groups {
+            return;
+        }
+        // Without memory for one more thread, the others do the work.
+        let Ok(mut workspace) = Workspace::acquire(&self.needs, "") else { return };
+        // SAFETY: chunks are only taken before the launch has ended.
+        unsafe { self.take_part(&mut workspace) };
+        workspace.release();
+    }
+
+    /// Runs chunks until none is left. Returns the number of work-groups that it ran.
+    unsafe fn take_part(&self, workspace: &mut Workspace) -> u64 {
+        let mut ran = 0;
+        while let Some((first, last)) = self.take() {
+            // SAFETY: the chunk is ours and not reported as done, so the launch has not ended.
+            unsafe { workspace.run(&*self.code, &*self.info, first..last) };
+            ran += last - first;
+            if self.left.fetch_sub(last - first, Ordering::AcqRel) == last - first {
+                self.launcher.unpark();
+            }
+        }
+        ran
+    }
+
+    fn take(&self) -> Option<(u64, u64)> {
+        let mut first = self.next.load(Ordering::Relaxed);
+        loop {
+            let left = self.groups.checked_sub(first).filter(|left| *left > 0)?;
+            let chunk = (left / (CHUNK_DIVISOR * self.threads)).max(self.least).min(left);
+            let last = first + chunk;
+            match self.next.compare_exchange_weak(first, last, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some((first, last)),
+                Err(now) => first = now,
+            }
+        }
+    }
+
+    /// Waits until all chunks are done.
+    fn wait(&self) {
+        let start = Instant::now();
+        while self.left.load(Ordering::Acquire) > 0 {
+            if start.elapsed() < SPIN {
+                std::hint::spin_loop();
+            } else {
+                std::thread::park();
+            }
+        }
+    }
+}

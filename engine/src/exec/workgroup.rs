@@ -1,0 +1,172 @@
+//! One thread's part of a launch: its memory, and running a range of work-groups with it.
+
+use super::coroutine::{Groups, Ring, idle_worker, no_barrier};
+use super::launch::{Code, Entry};
+use crate::abi::{LaunchInfo, Worker};
+use crate::error::EngineError;
+use std::alloc::{Layout, alloc, dealloc};
+use std::cell::Cell;
+use std::ops::Range;
+use std::ptr::NonNull;
+
+/// Of local memory (`abi::Worker::local_memory`).
+pub const LOCAL_ALIGN: usize = 128;
+/// Of private memory and scratch; generous, so that neither shares a cache line with anything else.
+const BLOCK_ALIGN: usize = 128;
+/// Scratch for each sub-group, and once more (`abi::Worker::collective_scratch`).
+const SCRATCH_BYTES: u64 = 128;
+/// Memory beyond this is given back after the launch that needed it.
+const KEEP_BYTES: usize = 16 << 20;
+
+/// What each thread needs to run a work-group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Needs {
+    pub local_bytes: u64,
+    pub private_bytes: u64,
+    pub subgroups: u32,
+    /// Stack of each coroutine; `None` without coroutines.
+    pub stack_bytes: Option<u64>,
+}
+
+impl Needs {
+    /// What `code` needs for a group with `local_bytes` of local memory.
+    pub fn of(code: &Code, local_bytes: u64, subgroups: u32) -> Needs {
+        let info = code.info();
+        Needs {
+            local_bytes,
+            private_bytes: info.private_bytes.saturating_mul(u64::from(subgroups)),
+            subgroups,
+            stack_bytes: (info.has_barrier && subgroups > 1).then_some(info.stack_bytes),
+        }
+    }
+}
+
+/// A thread's memory for work-groups, kept between launches.
+pub struct Workspace {
+    local: Block,
+    private: Block,
+    scratch: Block,
+    ring: Option<Ring>,
+}
+
+thread_local! {
+    static IDLE: Cell<Option<Box<Workspace>>> = const { Cell::new(None) };
+}
+
+impl Workspace {
+    /// The calling thread's workspace, with at least what is needed. Give it back with [`release`](Self::release).
+    pub fn acquire(needs: &Needs, kernel: &str) -> Result<Box<Workspace>, EngineError> {
+        // None if the thread is in the middle of another launch, or is ending.
+        let kept = IDLE.try_with(Cell::take).ok().flatten();
+        let mut workspace = kept.unwrap_or_else(|| {
+            Box::new(Workspace { local: Block::new(), private: Block::new(), scratch: Block::new(), ring: None })
+        });
+        workspace.provide(needs).map_err(|(what, bytes)| EngineError::OutOfMemory {
+            kernel: kernel.to_owned(),
+            what,
+            bytes,
+        })?;
+        Ok(workspace)
+    }
+
+    /// Keeps the workspace for the thread's next launch.
+    pub fn release(mut self: Box<Self>) {
+        for block in [&mut self.local, &mut self.private, &mut self.scratch] {
+            if block.len > KEEP_BYTES {
+                *block = Block::new();
+            }
+        }
+        let _ = IDLE.try_with(|idle| idle.set(Some(self)));
+    }
+
+    fn provide(&mut self, needs: &Needs) -> Result<(), (&'static str, u64)> {
+        let scratch = (u64::from(needs.subgroups) + 1) * SCRATCH_BYTES;
+        self.local.provide(needs.local_bytes).ok_or(("local memory", needs.local_bytes))?;
+        self.private.provide(needs.private_bytes).ok_or(("private memory", needs.private_bytes))?;
+        self.scratch.provide(scratch).ok_or(("scratch", scratch))?;
+        let Some(stack_bytes) = needs.stack_bytes else { return Ok(()) };
+        let failed = |_| ("stacks", stack_bytes.saturating_mul(u64::from(needs.subgroups)));
+        match self.ring.as_mut().filter(|ring| ring.has_stack(stack_bytes)) {
+            Some(ring) => ring.reserve(needs.subgroups).map_err(failed),
+            None => {
+                self.ring = Some(Ring::new(needs.subgroups, stack_bytes).map_err(failed)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Runs the work-groups with these linear numbers.
+    ///
+    /// # Safety
+    /// `info` describes a launch of `code` with valid arguments, and the workspace was acquired with its needs.
+    pub unsafe fn run(&mut self, code: &Code, info: &LaunchInfo, groups: Range<u64>) {
+        let mut worker = Worker {
+            local_memory: self.local.as_ptr(),
+            private_memory: self.private.as_ptr(),
+            collective_scratch: self.scratch.as_ptr(),
+            barrier: no_barrier,
+            ..idle_worker()
+        };
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match (code.entry(), &mut self.ring) {
+                (Entry::Range(entry), _) => entry(info, &mut worker, groups.start, groups.end),
+                (Entry::Subgroup(entry), Some(ring)) if info.subgroups > 1 => {
+                    ring.run(&Groups { entry, info, first: groups.start, last: groups.end }, &worker);
+                }
+                (Entry::Subgroup(entry), _) => {
+                    for group in groups {
+                        entry(info, &mut worker, group, 0);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Aligned memory that only grows, never null.
+struct Block {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: plain memory that belongs to the block.
+unsafe impl Send for Block {}
+
+impl Block {
+    fn new() -> Block {
+        Block { start: NonNull::dangling(), len: 0 }
+    }
+
+    fn layout(len: usize) -> Option<Layout> {
+        Layout::from_size_align(len, BLOCK_ALIGN.max(LOCAL_ALIGN)).ok()
+    }
+
+    /// Makes it at least this large; contents are lost when it grows.
+    fn provide(&mut self, bytes: u64) -> Option<()> {
+        let bytes = usize::try_from(bytes).ok()?.max(BLOCK_ALIGN);
+        if bytes <= self.len {
+            return Some(());
+        }
+        let len = bytes.checked_next_power_of_two()?;
+        let layout = Block::layout(len)?;
+        *self = Block::new();
+        // SAFETY: the layout's size is not zero.
+        self.start = NonNull::new(unsafe { alloc(layout) })?;
+        self.len = len;
+        Some(())
+    }
+
+    fn as_ptr(&mut self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let Some(layout) = Block::layout(self.len).filter(|layout| layout.size() > 0) {
+            // SAFETY: allocated with this layout in `provide`.
+            unsafe { dealloc(self.start.as_ptr(), layout) };
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! Storage of module-scope variables, with their initial values.
+
+use crate::error::EngineError;
+use rustc_hash::FxHashMap;
+use spirv::{Op, StorageClass};
+use spirv_env::{ConstantValue, GlobalVariable, Id, Module, Operand, Type, TypeId};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+
+/// Variables start at least this far apart: the largest alignment of a type, and two cache lines.
+const ALIGN: usize = 128;
+/// Initialisers nest as deep as types and expressions do; a limit keeps hostile modules off the stack's end.
+const MAX_DEPTH: u32 = 256;
+
+/// All module-scope variables of a module that live as long as it does.
+pub struct Globals {
+    memory: NonNull<u8>,
+    layout: Layout,
+    places: FxHashMap<Id, Place>,
+    by_name: FxHashMap<String, Id>,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    offset: usize,
+    size: usize,
+}
+
+// SAFETY: memory that belongs to the kernels that run; the structure itself only hands out addresses.
+unsafe impl Send for Globals {}
+// SAFETY: as above.
+unsafe impl Sync for Globals {}
+
+/// Work-group variables live in local memory, and built-in variables nowhere.
+fn has_storage(variable: &GlobalVariable) -> bool {
+    !matches!(variable.class, StorageClass::Workgroup | StorageClass::Input) && variable.builtin.is_none()
+}
+
+fn failed(variable: &GlobalVariable, reason: impl Into<String>) -> EngineError {
+    let name = variable.name.clone().unwrap_or_else(|| variable.id.to_string());
+    EngineError::Variable { variable: name, reason: reason.into() }
+}
+
+impl Globals {
+    /// Gives every variable memory and its initial value.
+    pub fn load(module: &Module) -> Result<Globals, EngineError> {
+        let mut places = FxHashMap::default();
+        let mut by_name = FxHashMap::default();
+        let mut end = 0usize;
+        for variable in module.globals.iter().filter(|variable| has_storage(variable)) {
+            let (_, layout) = pointee(module, variable)?;
+            let align = usize::try_from(variable.align).unwrap_or(1).next_power_of_two().max(ALIGN);
+            let offset = end.checked_next_multiple_of(align);
+            let size = usize::try_from(layout).ok();
+            let too_large = || failed(variable, format!("{layout} bytes are too many"));
+            let (offset, size) = offset.zip(size).ok_or_else(too_large)?;
+            end = offset.checked_add(size).ok_or_else(too_large)?;
+            places.insert(variable.id, Place { offset, size });
+            if let Some(name) = &variable.name {
+                by_name.insert(name.clone(), variable.id);
+            }
+        }
+        let most_aligned = module.globals.iter().map(|variable| variable.align).max().unwrap_or(1);
+        let align = usize::try_from(most_aligned).unwrap_or(1).next_power_of_two().max(ALIGN);
+        let no_memory = || EngineError::OutOfMemory {
+            kernel: String::new(),
+            what: "module-scope variables",
+            bytes: end as u64,
+        };
+        let layout = Layout::from_size_align(end.max(1), align).map_err(|_| no_memory())?;
+        // SAFETY: the size is not zero.
+        let memory = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(no_memory)?;
+        let globals = Globals { memory, layout, places, by_name };
+        for variable in module.globals.iter().filter(|variable| has_storage(variable)) {
+            globals.initialise(module, variable)?;
+        }
+        Ok(globals)
+    }
+
+    /// The address of a variable's storage.
+    pub fn address(&self, id: Id) -> Option<usize> {
+        let place = self.places.get(&id)?;
+        Some(self.memory.as_ptr() as usize + place.offset)
+    }
+
+    /// Address and size in bytes of the variable with this name.
+    pub fn by_name(&self, name: &str) -> Option<(*mut u8, usize)> {
+        let place = self.places.get(self.by_name.get(name)?)?;
+        // SAFETY: the place is inside the allocation.
+        Some((unsafe { self.memory.add(place.offset) }.as_ptr(), place.size))
+    }
+
+    /// Start and size in bytes of all variables' memory.
+    pub fn memory(&self) -> (*mut u8, usize) {
+        (self.memory.as_ptr(), self.layout.size())
+    }
+
+    fn initialise(&self, module: &Module, variable: &GlobalVariable) -> Result<(), EngineError> {
+        let (Some(initializer), Some(place)) = (variable.initializer, self.places.get(&variable.id)) else {
+            return Ok(());
+        };
+        let (ty, _) = pointee(module, variable)?;
+        // SAFETY: the place is inside the allocation, which nobody else knows yet.
+        let bytes = unsafe {
+            std::slice::from_raw_parts_mut(self.memory.add(place.offset).as_ptr(), place.size)
+        };
+        let evaluator = Evaluator { module, globals: self };
+        evaluator.write(initializer, ty, bytes, 0).map_err(|reason| failed(variable, reason))
+    }
+}
+
+impl Drop for Globals {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout; whoever uses the memory holds the program.
+        unsafe { dealloc(self.memory.as_ptr(), self.layout) };
+    }
+}
+
+/// Type and size in bytes of what a variable's pointer points to.
+fn pointee(module: &Module, variable: &GlobalVariable) -> Result<(TypeId, u64), EngineError> {
+    match module.types.get(variable.ty) {
+        Type::Pointer { pointee, .. } => Ok((*pointee, module.types.layout(*pointee).size)),
+        other => Err(failed(variable, format!("its type is no pointer but {other:?}"))),
+    }
+}
+
+/// Turns constants into bytes, now that addresses are known.
+struct Evaluator<'a> {
+    module: &'a Module,
+    globals: &'a Globals,
+}
+
+impl Evaluator<'_> {
+    /// Writes the value of `id`, of type `ty`, to the zeroed `bytes`.
+    fn write(&self, id: Id, ty: TypeId, bytes: &mut [u8], depth: u32) -> Result<(), String> {
+        if depth > MAX_DEPTH {
+            return Err("its initializer nests too deep".into());
+        }
+        let types = &self.module.types;
+        match self.module.constants.get(&id).map(|constant| &constant.value) {
+            Some(ConstantValue::Null | ConstantValue::Undef) => Ok(()),
+            Some(ConstantValue::Composite(parts)) => {
+                let member = |at: usize| -> Option<(TypeId, u64)> {
+                    match types.get(ty) {
+                        Type::Struct { members, .. } => {
+                            Some((*members.get(at)?, *types.member_offsets(ty).get(at)?))
+                        }
+                        Type::Vector { elem, .. } | Type::Array { elem, .. } => {
+                            Some((*elem, types.layout(*elem).size.checked_mul(at as u64)?))
+                        }
+                        _ => None,
+                    }
+                };
+                for (at, part) in parts.iter().enumerate() {
+                    let place = member(at).and_then(|(ty, offset)| {
+                        let (start, size) = (usize::try_from(offset).ok()?, types.layout(ty).size as usize);
+                        Some((ty, bytes.get_mut(start..start.checked_add(size)?)?))
+                    });
+                    let (ty, place) = place.ok_or("its initializer does not fit its type")?;
+                    self.write(*part, ty, place, depth + 1)?;
+                }
+                Ok(())
+            }
+            _ => {
+                let value = self.scalar(id, depth)?.to_le_bytes();
+                if bytes.len() > value.len() {
+                    return Err("its initializer does not fit its type".into());
+                }
+                bytes.copy_from_slice(&value[..bytes.len()]);
+                Ok(())
+            }
+        }
+    }
+
+    /// The bits of a scalar or pointer.
+    fn scalar(&self, id: Id, depth: u32) -> Result<u64, String> {
+        if depth > MAX_DEPTH {
+            return Err("its initializer nests too deep".into());
+        }
+        if let Some(address) = self.globals.address(id) {
+            return Ok(address as u64);
+        }
+        let constant = self.module.constants.get(&id);
+        let constant = constant.ok_or_else(|| format!("its initializer {id} has no address that is known"))?;
+        match &constant.value {
+            ConstantValue::Null | ConstantValue::Undef => Ok(0),
+            ConstantValue::Bool(value) => Ok(u64::from(*value)),
+            ConstantValue::Scalar(bits) => Ok(*bits),
+            ConstantValue::Expression { op, operands } => {
+                let bits = self.expression(*op, operands, depth + 1)?;
+                let size = self.module.types.layout(constant.ty).size.min(8);
+                Ok(if size == 8 { bits } else { bits & ((1 << (8 * size)) - 1) })
+            }
+            ConstantValue::Composite(_) => Err("a composite stands where a scalar should".into()),
+            ConstantValue::Sampler { .. } => Err("a sampler in memory is not supported".into()),
+            ConstantValue::FunctionPointer(_) => Err("a function pointer is not supported".into()),
+        }
+    }
+
+    fn expression(&self, op: Op, operands: &[Operand], depth: u32) -> Result<u64, String> {
+        let operand = |at: usize| match operands.get(at) {
+            Some(Operand::Id(id)) => Ok(*id),
+            _ => Err(format!("Op{op:?} has no operand {at}")),
+        };
+        let value = |at: usize| self.scalar(operand(at)?, depth);
+        Ok(match op {
+            Op::Bitcast
+            | Op::CopyObject
+            | Op::ConvertPtrToU
+            | Op::ConvertUToPtr
+            | Op::PtrCastToGeneric
+            | Op::GenericCastToPtr
+            | Op::GenericCastToPtrExplicit
+            | Op::UConvert => value(0)?,
+            Op::SConvert => self.sign_extended(operand(0)?, depth)?,
+            Op::IAdd => value(0)?.wrapping_add(value(1)?),
+            Op::ISub => value(0)?.wrapping_sub(value(1)?),
+            Op::IMul => value(0)?.wrapping_mul(value(1)?),
+            Op::BitwiseAnd => value(0)? & value(1)?,
+            Op::BitwiseOr => value(0)? | value(1)?,
+            Op::BitwiseXor => value(0)? ^ value(1)?,
+            Op::AccessChain | Op::InBoundsAccessChain => self.chain(operands, false, depth)?,
+            Op::PtrAccessChain | Op::InBoundsPtrAccessChain => self.chain(operands, true, depth)?,
+            _ => return Err(format!("Op{op:?} in an initializer is not supported")),
+        })
+    }
+
+    /// The address that an access chain computes. With `element`, the first index counts whole pointees.
+    fn chain(&self, operands: &[Operand], element: bool, depth: u32) -> Result<u64, String> {
+        let malformed = || "an access chain in its initializer is malformed".to_owned();
+        let ids = operands.iter().map(|operand| match operand {
+            Operand::Id(id) => Ok(*id),
+            Operand::Lit(_) => Err(malformed()),
+        });
+        let ids = ids.collect::<Result<Vec<Id>, String>>()?;
+        let (&base, indices) = ids.split_first().ok_or_else(malformed)?;
+        let types = &self.module.types;
+        let mut address = self.scalar(base, depth)?;
+        let mut ty = match self.type_of(base).map(|ty| types.get(ty)) {
+            Some(Type::Pointer { pointee, .. }) => *pointee,
+            _ => return Err(malformed()),
+        };
+        for (at, &index) in indices.iter().enumerate() {
+            let index = self.sign_extended(index, depth)?;
+            let mut step = |elem: TypeId| {
+                address = address.wrapping_add(index.wrapping_mul(types.layout(elem).size));
+                elem
+            };
+            ty = match types.get(ty) {
+                _ if element && at == 0 => step(ty),
+                Type::Array { elem, .. } | Type::Vector { elem, .. } => step(*elem),
+                Type::Struct { members, .. } => {
+                    let member = usize::try_from(index).map_err(|_| malformed())?;
+                    let offset = types.member_offsets(ty).get(member).ok_or_else(malformed)?;
+                    address = address.wrapping_add(*offset);
+                    *members.get(member).ok_or_else(malformed)?
+                }
+                _ => return Err(malformed()),
+            };
+        }
+        Ok(address)
+    }
+
+    fn type_of(&self, id: Id) -> Option<TypeId> {
+        let constant = self.module.constants.get(&id).map(|constant| constant.ty);
+        constant.or_else(|| self.module.globals.iter().find(|global| global.id == id).map(|global| global.ty))
+    }
+
+    /// A scalar as a 64-bit number with the sign of its own width.
+    fn sign_extended(&self, id: Id, depth: u32) -> Result<u64, String> {
+        let bits = self.scalar(id, depth)?;
+        let width = match self.type_of(id).map(|ty| self.module.types.get(ty)) {
+            Some(Type::Int { width }) if (1..64).contains(width) => *width,
+            _ => return Ok(bits),
+        };
+        let unused = 64 - width;
+        Ok((((bits << unused) as i64) >> unused) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spirv_env::Constant;
+
+    struct Builder {
+        module: Module,
+        next: u32,
+    }
+
+    impl Builder {
+        fn new() -> Builder {
+            Builder { module: Module::default(), next: 1 }
+        }
+
+        fn ty(&mut self, ty: Type) -> TypeId {
+            self.module.types.intern(ty, false).expect("small types")
+        }
+
+        fn id(&mut self) -> Id {
+            self.next += 1;
+            Id(self.next)
+        }
+
+        fn constant(&mut self, ty: TypeId, value: ConstantValue) -> Id {
+            let id = self.id();
+            self.module.constants.insert(id, Constant { ty, value });
+            id
+        }
+
+        fn variable(&mut self, name: &str, pointee: TypeId, initializer: Option<Id>) -> Id {
+            let (id, class) = (self.id(), StorageClass::CrossWorkgroup);
+            let ty = self.ty(Type::Pointer { class, pointee });
+            let align = self.module.types.layout(pointee).align;
+            let name = Some(name.to_owned());
+            self.module.globals.push(GlobalVariable {
+                id,
+                ty,
+                class,
+                initializer,
+                builtin: None,
+                name,
+                exported: true,
+                align,
+            });
+            id
+        }
+    }
+
+    fn contents(globals: &Globals, name: &str) -> Vec<u8> {
+        let (start, size) = globals.by_name(name).expect("there is such a variable");
+        // SAFETY: address and size of live storage.
+        unsafe { std::slice::from_raw_parts(start, size) }.to_vec()
+    }
+
+    #[test]
+    fn structures_are_laid_out_and_the_rest_is_zero() {
+        let mut b = Builder::new();
+        let (i8t, i32t) = (b.ty(Type::Int { width: 8 }), b.ty(Type::Int { width: 32 }));
+        let id = b.id();
+        let pair = b.ty(Type::Struct { id, members: vec![i8t, i32t] });
+        let (small, large) =
+            (b.constant(i8t, ConstantValue::Scalar(7)), b.constant(i32t, ConstantValue::Scalar(0x0102_0304)));
+        let value = b.constant(pair, ConstantValue::Composite(vec![small, large]));
+        b.variable("pair", pair, Some(value));
+        b.variable("zero", i32t, None);
+        let globals = Globals::load(&b.module).expect("loads");
+        assert_eq!(contents(&globals, "pair"), [7, 0, 0, 0, 4, 3, 2, 1]);
+        assert_eq!(contents(&globals, "zero"), [0; 4]);
+        assert_eq!(globals.by_name("none"), None);
+    }
+
+    #[test]
+    fn addresses_of_other_variables_are_known() {
+        let mut b = Builder::new();
+        let i32t = b.ty(Type::Int { width: 32 });
+        let array = b.ty(Type::Array { elem: i32t, len: 4 });
+        // The pointer comes first and refers to a variable after it.
+        let class = StorageClass::CrossWorkgroup;
+        let pointer = b.ty(Type::Pointer { class, pointee: i32t });
+        let table = Id(1000);
+        let (zero, three) =
+            (b.constant(i32t, ConstantValue::Scalar(0)), b.constant(i32t, ConstantValue::Scalar(3)));
+        let operands = [table, zero, three].map(Operand::Id).to_vec();
+        let op = Op::InBoundsPtrAccessChain;
+        let third = b.constant(pointer, ConstantValue::Expression { op, operands });
+        b.variable("third", pointer, Some(third));
+        let id = b.variable("table", array, None);
+        b.module.globals.iter_mut().find(|v| v.id == id).expect("just added").id = table;
+        let globals = Globals::load(&b.module).expect("loads");
+        let address = globals.address(table).expect("has storage") as u64;
+        assert_eq!(contents(&globals, "third"), (address + 12).to_le_bytes());
+    }
+
+    #[test]
+    fn what_cannot_be_evaluated_is_refused_by_name() {
+        let mut b = Builder::new();
+        let i32t = b.ty(Type::Int { width: 32 });
+        let value = b.constant(i32t, ConstantValue::Expression { op: Op::FAdd, operands: vec![] });
+        b.variable("sum", i32t, Some(value));
+        let error = Globals::load(&b.module).map(|_| ()).expect_err("unsupported").to_string();
+        assert!(error.contains("sum") && error.contains("OpFAdd"), "{error}");
+    }
+
+    #[test]
+    fn work_group_variables_have_no_storage_here() {
+        let mut b = Builder::new();
+        let i32t = b.ty(Type::Int { width: 32 });
+        let id = b.variable("local", i32t, None);
+        b.module.globals[0].class = StorageClass::Workgroup;
+        assert_eq!(Globals::load(&b.module).expect("loads").address(id), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! `ZE_CPU_DUMP`: what the engine reads and makes, written to files for people.
+
+use std::path::{Path, PathBuf};
+
+/// What is written, and where to.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct DumpConfig {
+    pub spirv: bool,
+    pub ir: bool,
+    pub asm: bool,
+    pub dir: PathBuf,
+}
+
+impl DumpConfig {
+    /// Reads `KIND[,KIND...]:DIR` with the kinds `spirv`, `ir` and `asm`. The error says what is wrong.
+    pub fn parse(text: &str) -> Result<DumpConfig, String> {
+        let (kinds, dir) =
+            text.split_once(':').ok_or_else(|| format!("'{text}' is not of the form spirv,ir,asm:DIR"))?;
+        if dir.is_empty() {
+            return Err(format!("'{text}' names no folder"));
+        }
+        let mut config = DumpConfig { dir: PathBuf::from(dir), ..DumpConfig::default() };
+        for kind in kinds.split(',') {
+            match kind {
+                "spirv" => config.spirv = true,
+                "ir" => config.ir = true,
+                "asm" => config.asm = true,
+                _ => return Err(format!("'{kind}' is none of spirv, ir, asm")),
+            }
+        }
+        Ok(config)
+    }
+
+    /// Writes a module's SPIR-V as `NAME.spv`.
+    pub fn spirv(&self, name: &str, bytes: &[u8]) {
+        if self.spirv {
+            self.write(name, "spv", bytes);
+        }
+    }
+
+    /// Writes LLVM IR as `NAME.STAGE.ll`. The text is made only if it is wanted.
+    pub fn ir(&self, name: &str, stage: &str, text: impl FnOnce() -> String) {
+        if self.ir {
+            self.write(&format!("{name}.{stage}"), "ll", text().as_bytes());
+        }
+    }
+
+    /// Writes assembly as `NAME.s`. The text is made only if it is wanted.
+    pub fn asm<E: std::fmt::Display>(&self, name: &str, text: impl FnOnce() -> Result<String, E>) {
+        if self.asm {
+            match text() {
+                Ok(text) => self.write(name, "s", text.as_bytes()),
+                Err(error) => tracing::warn!("no assembly of {name}: {error}"),
+            }
+        }
+    }
+
+    fn write(&self, name: &str, extension: &str, bytes: &[u8]) {
+        let path = self.dir.join(format!("{}.{extension}", file_name(name)));
+        if let Err(error) = write(&path, bytes) {
+            tracing::warn!("{}: {error}", path.display());
+        }
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if let Some(dir) = path.parent() {
+        std::fs::create_dir_all(dir)?;
+    }
+    std::fs::write(path, bytes)
+}
+
+/// Longest part of a kernel's name that goes into a file name; C++ names are longer than file names may be.
+const MAX_NAME: usize = 160;
+
+/// A kernel's name as part of a file name.
+fn file_name(name: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    let skip = name.chars().count().saturating_sub(MAX_NAME);
+    // The variant is at the end and tells more than the start of a long name.
+    name.chars().map(safe).skip(skip).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_and_folder_are_read() {
+        let config = DumpConfig::parse("ir,asm:/tmp/d").expect("valid");
+        assert_eq!(config, DumpConfig { spirv: false, ir: true, asm: true, dir: "/tmp/d".into() });
+    }
+
+    #[test]
+    fn what_is_no_dump_request_is_refused() {
+        for text in ["", "ir", "ir:", "llvm:/tmp/d", ":/tmp/d"] {
+            assert!(DumpConfig::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_cannot_leave_the_folder() {
+        assert_eq!(file_name("../a b"), ".._a_b");
+        assert!(file_name(&"x".repeat(1000)).len() <= MAX_NAME);
+    }
+}

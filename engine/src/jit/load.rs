@@ -1,0 +1,339 @@
+//! Loads object code into executable memory.
+//!
+//! A kernel is one function with its constants and a handful of external symbols, so this does what a linker
+//! does for that and no more: places the sections in one mapping (code, then constants and the table of
+//! addresses), applies the relocations, and then takes the write permission away. No page is ever writable
+//! and executable at once. Code has no writable data: its state is in `abi::Worker`.
+
+use super::JitError;
+use super::elf::*;
+use rustc_hash::FxHashMap;
+use std::ptr::NonNull;
+
+/// Finds the address of a symbol that the object code does not define.
+pub type Resolver<'a> = dyn Fn(&str) -> Option<usize> + 'a;
+
+/// Code in memory, until it is dropped.
+#[derive(Debug)]
+pub struct LoadedCode {
+    base: NonNull<u8>,
+    bytes: usize,
+    symbols: Vec<(String, usize)>,
+}
+
+// SAFETY: the memory does not change after loading.
+unsafe impl Send for LoadedCode {}
+// SAFETY: as above.
+unsafe impl Sync for LoadedCode {}
+
+impl LoadedCode {
+    /// The address of a symbol that the object code defines.
+    pub fn address(&self, name: &str) -> Option<*const u8> {
+        let (_, offset) = self.symbols.iter().find(|(symbol, _)| symbol == name)?;
+        // SAFETY: offsets of symbols were checked to be inside the mapping.
+        Some(unsafe { self.base.add(*offset) }.as_ptr().cast_const())
+    }
+
+    /// Bytes that the code takes.
+    pub fn len(&self) -> usize {
+        self.bytes
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+}
+
+impl Drop for LoadedCode {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours; whoever calls into it holds an owner of `self`.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// Where the parts of the object are in the mapping.
+struct Layout {
+    /// Offset of each section; `None` for those that are not loaded.
+    sections: Vec<Option<usize>>,
+    /// Offset of the stub for each external symbol that is called.
+    stubs: FxHashMap<u32, usize>,
+    /// Offset of the address of each symbol that is reached through the table of addresses.
+    slots: FxHashMap<u32, usize>,
+    /// End of the executable part, a multiple of the page size.
+    code_end: usize,
+    end: usize,
+}
+
+fn unsupported(what: String) -> JitError {
+    JitError::Object(what)
+}
+
+fn page_size() -> usize {
+    // SAFETY: reads a system constant.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
+/// Loads object code. `resolve` is asked for every symbol that the code refers to and does not define.
+pub fn load(object: &[u8], resolve: &Resolver) -> Result<LoadedCode, JitError> {
+    let object = Object::parse(object)?;
+    if object.machine != arch::MACHINE {
+        return Err(unsupported(format!("made for ELF machine {}", object.machine)));
+    }
+    let layout = lay_out(&object)?;
+    let mut code = map(layout.end)?;
+    // SAFETY: the mapping is writable, of this size, and nobody else knows it.
+    let memory = unsafe { std::slice::from_raw_parts_mut(code.base.as_ptr(), layout.end) };
+    for (section, offset) in object.sections.iter().zip(&layout.sections) {
+        if let Some(offset) = *offset {
+            memory[offset..offset + section.data.len()].copy_from_slice(section.data);
+        }
+    }
+    link(&object, &layout, memory, resolve)?;
+    for symbol in &object.symbols {
+        if let (false, Some(offset)) = (symbol.name.is_empty(), symbol_offset(symbol, &layout)?) {
+            code.symbols.push((symbol.name.to_owned(), offset));
+        }
+    }
+    protect(&code, 0, layout.code_end, libc::PROT_READ | libc::PROT_EXEC)?;
+    protect(&code, layout.code_end, layout.end, libc::PROT_READ)?;
+    Ok(code)
+}
+
+/// Sections that only debuggers and unwinders read.
+fn is_unwind_table(section: &Section) -> bool {
+    section.name == ".eh_frame"
+}
+
+fn is_loaded(section: &Section) -> bool {
+    section.flags & SHF_ALLOC != 0 && section.size > 0 && !is_unwind_table(section)
+}
+
+fn lay_out(object: &Object) -> Result<Layout, JitError> {
+    let page = page_size();
+    let mut sections = vec![None; object.sections.len()];
+    let mut end = 0usize;
+    let place = |section: &Section, end: &mut usize| -> Result<usize, JitError> {
+        let align = usize::try_from(section.align).ok().filter(|align| align.is_power_of_two() && *align <= page);
+        let size = usize::try_from(section.size).ok().filter(|size| *size <= isize::MAX as usize / 2);
+        let (align, size) = align.zip(size).ok_or_else(|| unsupported(format!("layout of {}", section.name)))?;
+        let offset = end.next_multiple_of(align);
+        *end = offset.checked_add(size).ok_or_else(|| unsupported("size".into()))?;
+        Ok(offset)
+    };
+    for (at, section) in object.sections.iter().enumerate() {
+        if !is_loaded(section) {
+            continue;
+        }
+        // Constants that hold addresses are written once, by the relocations.
+        let constant = section.name.starts_with(".data.rel.ro");
+        if section.flags & SHF_TLS != 0 || (section.flags & SHF_WRITE != 0 && !constant) {
+            return Err(unsupported(format!("writable data in section {}", section.name)));
+        }
+        if section.flags & SHF_EXECINSTR != 0 {
+            sections[at] = Some(place(section, &mut end)?);
+        }
+    }
+    let (mut stubs, mut slots) = (FxHashMap::default(), FxHashMap::default());
+    for_each_relocation(object, |_, relocation, symbol| {
+        if symbol.section == SHN_UNDEF && arch::needs_stub(relocation.kind) {
+            stubs.entry(relocation.symbol).or_insert(0);
+            slots.entry(relocation.symbol).or_insert(0);
+        } else if arch::needs_slot(relocation.kind) {
+            slots.entry(relocation.symbol).or_insert(0);
+        }
+        Ok(())
+    })?;
+    end = end.next_multiple_of(arch::STUB_BYTES);
+    for stub in stubs.values_mut() {
+        *stub = end;
+        end += arch::STUB_BYTES;
+    }
+    let code_end = end.next_multiple_of(page);
+    end = code_end;
+    for slot in slots.values_mut() {
+        *slot = end;
+        end += size_of::<usize>();
+    }
+    for (at, section) in object.sections.iter().enumerate() {
+        if is_loaded(section) && section.flags & SHF_EXECINSTR == 0 {
+            sections[at] = Some(place(section, &mut end)?);
+        }
+    }
+    Ok(Layout { sections, stubs, slots, code_end, end: end.next_multiple_of(page).max(page) })
+}
+
+/// Calls `f` with the number of the changed section, the relocation and its symbol, for loaded sections.
+fn for_each_relocation<'a>(
+    object: &Object<'a>,
+    mut f: impl FnMut(usize, Relocation, &Symbol<'a>) -> Result<(), JitError>,
+) -> Result<(), JitError> {
+    for section in &object.sections {
+        let changed = section.info as usize;
+        match (section.kind, object.sections.get(changed)) {
+            (SHT_RELA, Some(target)) if is_loaded(target) => {}
+            (SHT_REL, Some(target)) if is_loaded(target) => {
+                return Err(unsupported("relocations without addends".into()));
+            }
+            _ => continue,
+        }
+        for relocation in object.relocations(section) {
+            let symbol = object.symbols.get(relocation.symbol as usize);
+            let symbol = symbol.ok_or_else(|| unsupported("relocation of an unknown symbol".into()))?;
+            f(changed, relocation, symbol)?;
+        }
+    }
+    Ok(())
+}
+
+/// Offset of a symbol of a loaded section in the mapping.
+fn symbol_offset(symbol: &Symbol, layout: &Layout) -> Result<Option<usize>, JitError> {
+    if symbol.section == SHN_UNDEF || symbol.section >= SHN_LORESERVE {
+        return Ok(None);
+    }
+    let Some(Some(section)) = layout.sections.get(usize::from(symbol.section)) else {
+        return Ok(None);
+    };
+    let offset = usize::try_from(symbol.value).ok().and_then(|value| section.checked_add(value));
+    let inside = offset.filter(|offset| *offset <= layout.end);
+    inside.map(Some).ok_or_else(|| unsupported(format!("symbol '{}' outside its section", symbol.name)))
+}
+
+fn link(
+    object: &Object,
+    layout: &Layout,
+    memory: &mut [u8],
+    resolve: &Resolver,
+) -> Result<(), JitError> {
+    let base = memory.as_ptr() as usize;
+    let address_of = |symbol: &Symbol| -> Result<usize, JitError> {
+        match (symbol.section, symbol_offset(symbol, layout)?) {
+            (_, Some(offset)) => Ok(base + offset),
+            (SHN_UNDEF, None) => {
+                resolve(symbol.name).ok_or_else(|| JitError::MissingSymbol(symbol.name.to_owned()))
+            }
+            (SHN_ABS, None) => Ok(symbol.value as usize),
+            _ => Err(unsupported(format!("symbol '{}' in section {}", symbol.name, symbol.section))),
+        }
+    };
+    for (symbol, &slot) in &layout.slots {
+        let address = address_of(&object.symbols[*symbol as usize])?;
+        memory[slot..slot + size_of::<usize>()].copy_from_slice(&address.to_le_bytes());
+    }
+    for (symbol, &stub) in &layout.stubs {
+        let code = arch::stub(base + stub, base + layout.slots[symbol])?;
+        memory[stub..stub + arch::STUB_BYTES].copy_from_slice(&code);
+    }
+    for_each_relocation(object, |section, relocation, symbol| {
+        let size = object.sections[section].size;
+        let inside = relocation.offset < size && size - relocation.offset >= arch::width(relocation.kind);
+        let place = layout.sections[section].zip(inside.then_some(relocation.offset as usize));
+        let Some((start, offset)) = place else {
+            return Err(unsupported("relocation outside its section".into()));
+        };
+        let at = start + offset;
+        let target = if let (true, Some(stub)) =
+            (arch::needs_stub(relocation.kind), layout.stubs.get(&relocation.symbol))
+        {
+            base + stub
+        } else if arch::needs_slot(relocation.kind) {
+            base + layout.slots[&relocation.symbol]
+        } else {
+            address_of(symbol)?
+        };
+        arch::relocate(&mut memory[at..], relocation, target as i64, (base + at) as i64)
+            .ok_or_else(|| unsupported(format!("relocation {} of '{}'", relocation.kind, symbol.name)))
+    })
+}
+
+fn map(bytes: usize) -> Result<LoadedCode, JitError> {
+    // SAFETY: a new private mapping, which touches nothing that exists.
+    let base = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    match NonNull::new(base.cast::<u8>()) {
+        Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => {
+            Ok(LoadedCode { base, bytes, symbols: Vec::new() })
+        }
+        _ => Err(JitError::Memory(std::io::Error::last_os_error().kind())),
+    }
+}
+
+fn protect(code: &LoadedCode, from: usize, to: usize, protection: libc::c_int) -> Result<(), JitError> {
+    if from == to {
+        return Ok(());
+    }
+    // SAFETY: the range is inside our mapping, and both ends are page boundaries.
+    let status = unsafe { libc::mprotect(code.base.as_ptr().add(from).cast(), to - from, protection) };
+    if status == 0 { Ok(()) } else { Err(JitError::Memory(std::io::Error::last_os_error().kind())) }
+}
+
+/// Relocations of the x86-64 psABI, §4.4.
+#[cfg(target_arch = "x86_64")]
+mod arch {
+    use super::{JitError, Relocation, unsupported};
+
+    pub const MACHINE: u16 = 62;
+    /// `jmp *slot(%rip)`, padded.
+    pub const STUB_BYTES: usize = 8;
+
+    const R_64: u32 = 1;
+    const R_PC32: u32 = 2;
+    const R_PLT32: u32 = 4;
+    const R_GOTPCREL: u32 = 9;
+    const R_32: u32 = 10;
+    const R_32S: u32 = 11;
+    const R_PC64: u32 = 24;
+    const R_GOTPCRELX: u32 = 41;
+    const R_REX_GOTPCRELX: u32 = 42;
+
+    /// A call that may be redirected to a stub.
+    pub fn needs_stub(kind: u32) -> bool {
+        kind == R_PLT32
+    }
+
+    /// A reference to the place where the symbol's address is.
+    pub fn needs_slot(kind: u32) -> bool {
+        matches!(kind, R_GOTPCREL | R_GOTPCRELX | R_REX_GOTPCRELX)
+    }
+
+    /// Bytes that a relocation changes.
+    pub fn width(kind: u32) -> u64 {
+        if matches!(kind, R_64 | R_PC64) { 8 } else { 4 }
+    }
+
+    pub fn stub(at: usize, slot: usize) -> Result<[u8; STUB_BYTES], JitError> {
+        const JUMP: [u8; 2] = [0xff, 0x25];
+        const JUMP_BYTES: i64 = 6;
+        let distance = i32::try_from(slot as i64 - (at as i64 + JUMP_BYTES));
+        let distance = distance.map_err(|_| unsupported("more than 2 GiB".into()))?.to_le_bytes();
+        let [a, b, c, d] = distance;
+        Ok([JUMP[0], JUMP[1], a, b, c, d, 0xcc, 0xcc])
+    }
+
+    /// Changes `memory`, which begins at `place`. `None` if the kind is unknown or the value does not fit.
+    pub fn relocate(memory: &mut [u8], relocation: Relocation, target: i64, place: i64) -> Option<()> {
+        let absolute = target.wrapping_add(relocation.addend);
+        let relative = absolute.wrapping_sub(place);
+        match relocation.kind {
+            R_64 => memory[..8].copy_from_slice(&absolute.to_le_bytes()),
+            R_PC64 => memory[..8].copy_from_slice(&relative.to_le_bytes()),
+            R_32 => memory[..4].copy_from_slice(&u32::try_from(absolute).ok()?.to_le_bytes()),
+            R_32S => memory[..4].copy_from_slice(&i32::try_from(absolute).ok()?.to_le_bytes()),
+            R_PC32 | R_PLT32 | R_GOTPCREL | R_GOTPCRELX | R_REX_GOTPCRELX => {
+                memory[..4].copy_from_slice(&i32::try_from(relative).ok()?.to_le_bytes());
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+compile_error!("engine/src/jit/load.rs: add the relocations of this architecture to `mod arch`");

@@ -1,0 +1,46 @@
+//! From LLVM IR to machine code in memory: target, passes, object code, its loader and its cache on disk.
+//!
+//! ```text
+//! IrModule ──pipeline──▶ object bytes ──load──▶ executable memory
+//!                            ▲ │
+//!                            │ ▼
+//!                          cache
+//! ```
+
+pub mod cache;
+pub mod context;
+pub mod dump;
+pub mod elf;
+pub mod hash;
+pub mod isolate;
+pub mod load;
+pub mod pipeline;
+pub mod symbols;
+pub mod target;
+
+pub use context::{Context, IrModule};
+
+use thiserror::Error;
+
+/// What can go wrong between IR and callable code. The engine adds the kernel's name.
+#[derive(Clone, Debug, Error)]
+pub enum JitError {
+    /// This CPU or operating system has no code generator here.
+    #[error("no code generator for this machine: {0}")]
+    Target(String),
+    /// The IR breaks LLVM's rules: a bug of the lowering.
+    #[error("invalid IR: {0}")]
+    Verification(String),
+    /// LLVM reported an error, or gave up.
+    #[error("LLVM: {0}")]
+    Llvm(String),
+    /// The object code is damaged or uses something that the loader does not know.
+    #[error("object code: {0}")]
+    Object(String),
+    /// Compiled code calls something that is not in the table of what it may call.
+    #[error("no function or variable named '{0}' for compiled code")]
+    MissingSymbol(String),
+    /// Memory for code could not be mapped.
+    #[error("memory for code: {0}")]
+    Memory(std::io::ErrorKind),
+}

@@ -1,0 +1,107 @@
+//! The passes over a kernel's IR, in two tiers, and its translation to object code or assembly.
+
+use super::JitError;
+use super::context::{IrModule, take_message};
+use super::target::Target;
+use llvm_sys::core::*;
+use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
+use llvm_sys::target_machine::*;
+use llvm_sys::transforms::pass_builder::*;
+use std::ffi::CStr;
+
+/// How much time goes into making code.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Tier {
+    /// Code soon: for kernels that run once.
+    Fast,
+    /// Code that runs fast.
+    #[default]
+    Optimising,
+}
+
+impl Tier {
+    /// Lowering emits vector code, so neither tier has a vectoriser. Called functions are inlined when the
+    /// kernel is lowered, so there is one function and no interprocedural pass.
+    fn passes(self) -> &'static CStr {
+        match self {
+            Tier::Fast => c"function(sroa,early-cse,simplifycfg)",
+            Tier::Optimising => {
+                c"always-inline,function(\
+                  sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine,\
+                  loop-mssa(loop-rotate,licm),simplifycfg,instcombine,\
+                  loop(indvars,loop-idiom,loop-deletion),loop-unroll-full,\
+                  sroa,gvn,sccp,bdce,instcombine,dse,loop-mssa(licm),adce,\
+                  loop-unroll<O2>,early-cse<memssa>,instcombine,\
+                  simplifycfg<sink-common-insts;hoist-common-insts>)"
+            }
+        }
+    }
+
+    pub(super) fn codegen_level(self) -> LLVMCodeGenOptLevel {
+        match self {
+            Tier::Fast => LLVMCodeGenOptLevel::LLVMCodeGenLevelNone,
+            Tier::Optimising => LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
+        }
+    }
+}
+
+/// Runs the tier's passes over the module.
+pub fn optimise(module: &IrModule, target: &Target, tier: Tier) -> Result<(), JitError> {
+    target.with_machine(tier, |machine| {
+        // SAFETY: module and machine are alive and used by this thread only; the options are ours; an error
+        // is consumed by the call that takes its message.
+        let error = unsafe {
+            let options = LLVMCreatePassBuilderOptions();
+            LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
+            LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);
+            LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
+            let error = LLVMRunPasses(module.raw(), tier.passes().as_ptr(), machine, options);
+            LLVMDisposePassBuilderOptions(options);
+            (!error.is_null()).then(|| {
+                let message = LLVMGetErrorMessage(error);
+                let text = CStr::from_ptr(message).to_string_lossy().into_owned();
+                LLVMDisposeErrorMessage(message);
+                text
+            })
+        };
+        error.map_or(Ok(()), |text| Err(JitError::Llvm(text)))
+    })?;
+    module.context().check()
+}
+
+/// Relocatable object code of the module. Code generation changes the module; it is of no use afterwards.
+pub fn object_code(module: IrModule, target: &Target, tier: Tier) -> Result<Vec<u8>, JitError> {
+    emit(&module, target, tier, LLVMCodeGenFileType::LLVMObjectFile)
+}
+
+/// Assembly of the module, for people.
+pub fn assembly(module: &IrModule, target: &Target, tier: Tier) -> Result<String, JitError> {
+    let text = emit(&module.clone(), target, tier, LLVMCodeGenFileType::LLVMAssemblyFile)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+fn emit(
+    module: &IrModule,
+    target: &Target,
+    tier: Tier,
+    kind: LLVMCodeGenFileType,
+) -> Result<Vec<u8>, JitError> {
+    let bytes = target.with_machine(tier, |machine| {
+        let mut message = std::ptr::null_mut();
+        let mut buffer = std::ptr::null_mut();
+        // SAFETY: module and machine are alive and used by this thread only; results are read only where
+        // the call says it wrote them; the buffer is copied before it is disposed of.
+        unsafe {
+            if LLVMTargetMachineEmitToMemoryBuffer(machine, module.raw(), kind, &mut message, &mut buffer) != 0
+            {
+                return Err(JitError::Llvm(take_message(message)));
+            }
+            let (start, len) = (LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+            let bytes = std::slice::from_raw_parts(start.cast::<u8>(), len).to_vec();
+            LLVMDisposeMemoryBuffer(buffer);
+            Ok(bytes)
+        }
+    })?;
+    module.context().check()?;
+    Ok(bytes)
+}

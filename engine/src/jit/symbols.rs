@@ -1,0 +1,70 @@
+//! What compiled code may refer to by name. Nothing else: a kernel cannot reach into the process.
+
+use crate::builtins::libmvec;
+use spirv_env::Id;
+
+/// Prefix of the symbols that stand for module-scope variables.
+const GLOBAL_PREFIX: &str = "ze_cpu_global_";
+
+/// The external symbol that stands for a module-scope variable. Its address is the variable's storage.
+pub fn global_symbol(id: Id) -> String {
+    format!("{GLOBAL_PREFIX}{}", id.0)
+}
+
+/// The variable that a symbol stands for.
+pub fn global_id(symbol: &str) -> Option<Id> {
+    symbol.strip_prefix(GLOBAL_PREFIX)?.parse().ok().map(Id)
+}
+
+/// The address of a function that any kernel may call.
+pub fn function_address(symbol: &str) -> Option<usize> {
+    let scalar = SCALAR.iter().find(|(name, _)| *name == symbol);
+    scalar.map(|(_, function)| *function as usize).or_else(|| libmvec::address(symbol))
+}
+
+/// Declares functions of the C and compiler run-time libraries and makes the table of their addresses. They
+/// are never called from here, so their parameters do not matter.
+macro_rules! functions {
+    ($($name:ident)*) => {
+        // SAFETY: the names are functions of libc, libm and the compiler's run-time library.
+        unsafe extern "C" {
+            $(fn $name();)*
+        }
+        const SCALAR: &[(&str, unsafe extern "C" fn())] = &[$((stringify!($name), $name)),*];
+    };
+}
+
+functions! {
+    memcpy memmove memset memcmp
+
+    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp10 exp2 expm1 fabs fdim
+    floor fma fmax fmin fmod frexp hypot ilogb ldexp lgamma lgamma_r log log10 log1p log2 logb modf nextafter
+    pow remainder remquo rint round roundeven scalbn sin sincos sinh sqrt tan tanh tgamma trunc nearbyint
+
+    acosf acoshf asinf asinhf atanf atan2f atanhf cbrtf ceilf copysignf cosf coshf erff erfcf expf exp10f exp2f
+    expm1f fabsf fdimf floorf fmaf fmaxf fminf fmodf frexpf hypotf ilogbf ldexpf lgammaf lgammaf_r logf log10f
+    log1pf log2f logbf modff nextafterf powf remainderf remquof rintf roundf roundevenf scalbnf sinf sincosf
+    sinhf sqrtf tanf tanhf tgammaf truncf nearbyintf
+
+    __extendhfsf2 __truncsfhf2 __truncdfhf2
+    __divti3 __modti3 __udivti3 __umodti3 __multi3
+    __fixsfti __fixunssfti __fixdfti __fixunsdfti __floattisf __floatuntisf __floattidf __floatuntidf
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn global_symbols_are_read_back() {
+        assert_eq!(global_id(&global_symbol(Id(17))), Some(Id(17)));
+        assert_eq!(global_id("ze_cpu_global_x"), None);
+        assert_eq!(global_id("sinf"), None);
+    }
+
+    #[test]
+    fn functions_outside_the_table_are_not_found() {
+        assert!(function_address("sinf").is_some());
+        assert!(function_address("system").is_none());
+    }
+}

@@ -1,0 +1,308 @@
+//! A loaded module and its kernels: storage of module-scope variables, compiled variants, launches.
+
+use crate::abi::{GroupShape, Variant};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::exec::{Code, Dispatch, group_size, launch};
+use crate::globals::Globals;
+use crate::jit::cache::{Entry, driver_id};
+use crate::jit::hash::{Digest, Hasher};
+use crate::jit::{Context, JitError, isolate, load, pipeline, symbols};
+use crate::lower;
+use parking_lot::RwLock;
+use spirv_env::Module;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+/// A module that kernels can be taken from.
+pub struct Program {
+    engine: Arc<Engine>,
+    module: Arc<Module>,
+    key: Digest,
+    globals: Globals,
+    /// Compiled code of each of the module's kernels, in their order.
+    compiled: Vec<Variants>,
+}
+
+/// The compiled variants of a kernel. Few, so a list.
+#[derive(Default)]
+struct Variants(RwLock<Vec<(Variant, Arc<Slot>)>>);
+
+/// A variant that is compiled, or about to be by whoever came first.
+#[derive(Default)]
+struct Slot(OnceLock<Result<Code, EngineError>>);
+
+impl Program {
+    pub(crate) fn load(
+        engine: Arc<Engine>,
+        module: Arc<Module>,
+        key: Digest,
+    ) -> Result<Arc<Program>, EngineError> {
+        let globals = Globals::load(&module)?;
+        let compiled = module.kernels.iter().map(|_| Variants::default()).collect();
+        Ok(Arc::new(Program { engine, module, key, globals, compiled }))
+    }
+
+    /// The kernel with this name.
+    pub fn kernel(self: &Arc<Program>, name: &str) -> Option<Arc<Kernel>> {
+        let at = self.module.kernels.iter().position(|kernel| kernel.name == name)?;
+        Some(Arc::new(Kernel { program: Arc::clone(self), at }))
+    }
+
+    pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
+        self.module.kernels.iter().map(|kernel| kernel.name.as_str())
+    }
+
+    /// Address and size in bytes of a module-scope variable, by its exported name.
+    pub fn global(&self, name: &str) -> Option<(*mut u8, usize)> {
+        self.globals.by_name(name)
+    }
+
+    /// Start and size in bytes of the memory that holds all module-scope variables.
+    pub fn global_memory(&self) -> (*mut u8, usize) {
+        self.globals.memory()
+    }
+
+    pub fn module(&self) -> &Arc<Module> {
+        &self.module
+    }
+
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    fn resolve(&self, symbol: &str) -> Option<usize> {
+        match symbols::global_id(symbol) {
+            Some(id) => self.globals.address(id),
+            None => symbols::function_address(symbol),
+        }
+    }
+}
+
+/// A kernel of a program. Cheap to make: compiled code belongs to the program.
+pub struct Kernel {
+    program: Arc<Program>,
+    at: usize,
+}
+
+impl Kernel {
+    pub fn reflection(&self) -> &spirv_env::Kernel {
+        &self.program.module.kernels[self.at]
+    }
+
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// Work-items of a sub-group: what the kernel requires, else the CPU's natural width.
+    pub fn subgroup_size(&self) -> u32 {
+        let natural = || self.program.engine.target().map_or(8, |target| target.natural_width());
+        self.reflection().required_subgroup_size.unwrap_or_else(natural)
+    }
+
+    /// Most work-items of a work-group of this kernel.
+    pub fn max_group_size(&self) -> u32 {
+        let limit = self.program.engine.config().max_group_size;
+        match self.reflection().required_group_size {
+            Some(size) => size.into_iter().fold(1u32, u32::saturating_mul).min(limit),
+            None => limit,
+        }
+    }
+
+    /// A good group size for a global size: it divides it, fills sub-groups, and leaves work for all threads.
+    pub fn suggest_group_size(&self, global: [u64; 3]) -> [u32; 3] {
+        let kernel = self.reflection();
+        if let Some(size) = kernel.required_group_size {
+            return size;
+        }
+        let preferences = group_size::Preferences {
+            max_items: self.max_group_size(),
+            width: self.subgroup_size(),
+            threads: self.program.engine.threads() as u64,
+            hint: kernel.group_size_hint,
+        };
+        group_size::suggest(global, &preferences)
+    }
+
+    /// Which code runs groups of this size, while all ids are below 2^31.
+    pub fn variant(&self, group_size: [u32; 3]) -> Variant {
+        let kernel = self.reflection();
+        let fixed = kernel.uses_subgroups || kernel.required_subgroup_size.is_some();
+        let width = self.subgroup_size();
+        if fixed { group_size::fixed_width(group_size, width) } else { group_size::best_width(group_size, width) }
+    }
+
+    /// Compiles the code for groups of this size, if that has not been done.
+    pub fn prepare(&self, group_size: [u32; 3]) -> Result<(), EngineError> {
+        self.with_code(self.variant(group_size), |_| Ok(()))
+    }
+
+    /// Compiles, without waiting for it, the code that a launch will most likely want, if that costs the
+    /// caller next to nothing: the thread pool is running, or the code is in the cache.
+    pub fn prepare_likely(self: &Arc<Kernel>) {
+        let kernel = self.reflection();
+        let variant = match kernel.required_group_size.or(kernel.group_size_hint) {
+            Some(size) => self.variant(size),
+            None => {
+                Variant { width: self.subgroup_size(), shape: GroupShape::Rows, large_ids: false }
+            }
+        };
+        let this = Arc::clone(self);
+        let prepare = move || {
+            if let Err(error) = this.with_code(variant, |_| Ok(())) {
+                // The launch that needs it fails with the same error.
+                tracing::debug!("{error}");
+            }
+        };
+        let engine = &self.program.engine;
+        if let Err(prepare) = engine.scheduler().in_background(prepare) {
+            let key = self.cache_key(variant);
+            if engine.cache().zip(key.ok()).is_some_and(|(cache, key)| cache.contains(&key)) {
+                prepare();
+            }
+        }
+    }
+
+    /// Runs the kernel and waits for its end. The calling thread takes part.
+    pub fn launch(&self, dispatch: &Dispatch) -> Result<(), EngineError> {
+        let items = dispatch.group_size.into_iter().fold(1u32, u32::saturating_mul);
+        if items > self.program.engine.config().max_group_size {
+            let reason = format!("a work-group of {items} work-items is larger than the device allows");
+            return Err(EngineError::InvalidLaunch { kernel: self.reflection().name.clone(), reason });
+        }
+        let large_ids = group_size::has_large_ids(dispatch);
+        let variant = Variant { large_ids, ..self.variant(dispatch.group_size) };
+        self.with_code(variant, |code| {
+            launch::launch(self.program.engine.scheduler(), code, self.reflection(), variant.width, dispatch)
+        })
+    }
+
+    /// Calls `work` with the variant's code, which is compiled first if it is not there yet. Threads that
+    /// want the same variant at the same time wait for one compilation.
+    fn with_code(
+        &self,
+        variant: Variant,
+        work: impl FnOnce(&Code) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let slot = self.slot(variant);
+        let code = slot.0.get_or_init(|| self.compile(variant));
+        code.as_ref().map_err(Clone::clone).and_then(work)
+    }
+
+    fn slot(&self, variant: Variant) -> Arc<Slot> {
+        let variants = &self.program.compiled[self.at].0;
+        let find = |variants: &[(Variant, Arc<Slot>)]| {
+            variants.iter().find(|(of, _)| *of == variant).map(|(_, slot)| Arc::clone(slot))
+        };
+        if let Some(slot) = find(&variants.read()) {
+            return slot;
+        }
+        let mut variants = variants.write();
+        find(&variants).unwrap_or_else(|| {
+            let slot = Arc::new(Slot::default());
+            variants.push((variant, Arc::clone(&slot)));
+            slot
+        })
+    }
+
+    fn compile(&self, variant: Variant) -> Result<Code, EngineError> {
+        let engine = &self.program.engine;
+        let failed = |error: JitError| self.code_generation(error);
+        let key = self.cache_key(variant).map_err(failed)?;
+        let dumps = engine.config().dump.as_ref().is_some_and(|dump| dump.ir || dump.asm);
+        // What is read from the cache has no IR to dump.
+        let cached = engine.cache().filter(|_| !dumps).and_then(|cache| Some((cache, cache.get(&key)?)));
+        if let Some((cache, entry)) = cached {
+            match self.load_code(&entry) {
+                Ok(code) => return Ok(code),
+                Err(error) => {
+                    // A library may have changed since. Compiling again settles it.
+                    tracing::info!("kernel '{}' from the code cache: {error}", self.reflection().name);
+                    cache.remove(&key);
+                }
+            }
+        }
+        let start = Instant::now();
+        let entry = self.make_object(variant)?;
+        tracing::debug!(
+            "kernel '{}' {variant:?}: {} bytes in {:?}",
+            self.reflection().name,
+            entry.object.len(),
+            start.elapsed()
+        );
+        let code = self.load_code(&entry).map_err(failed)?;
+        if let Some(cache) = engine.cache() {
+            cache.put(&key, &entry);
+        }
+        Ok(code)
+    }
+
+    fn make_object(&self, variant: Variant) -> Result<Entry, EngineError> {
+        let (program, at) = (Arc::clone(&self.program), self.at);
+        let name = self.reflection().name.clone();
+        let failed = move |error: JitError| EngineError::CodeGeneration {
+            kernel: name.clone(),
+            reason: error.to_string(),
+        };
+        let on_thread = failed.clone();
+        let work = move || {
+            let (engine, kernel) = (&program.engine, &program.module.kernels[at]);
+            let target = engine.target().map_err(&on_thread)?;
+            let config = engine.config();
+            let name = format!("{}.{}", kernel.name, variant_name(variant));
+            let (ir, info) = lower::lower(&program.module, kernel, variant, target, &Context::new())?;
+            let generate = || {
+                if let Some(dump) = &config.dump {
+                    dump.ir(&name, "lowered", || ir.text());
+                }
+                ir.verify()?;
+                pipeline::optimise(&ir, target, config.tier)?;
+                if let Some(dump) = &config.dump {
+                    dump.ir(&name, "optimised", || ir.text());
+                    dump.asm(&name, || pipeline::assembly(&ir, target, config.tier));
+                }
+                pipeline::object_code(ir, target, config.tier)
+            };
+            let object = generate().map_err(&on_thread)?;
+            Ok(Entry { info, object })
+        };
+        isolate::run_mapped(&self.reflection().name, work, failed)
+    }
+
+    fn load_code(&self, entry: &Entry) -> Result<Code, JitError> {
+        let loaded = load::load(&entry.object, &|symbol| self.program.resolve(symbol))?;
+        Code::new(loaded, entry.info)
+    }
+
+    /// Hash of everything that the object code depends on.
+    fn cache_key(&self, variant: Variant) -> Result<Digest, JitError> {
+        let engine = &self.program.engine;
+        let target = engine.target()?;
+        let options = format!("{:?} libmvec={}", engine.config().tier, target.libmvec);
+        let mut hasher = Hasher::new();
+        hasher
+            .field(&self.program.key)
+            .field(self.reflection().name.as_bytes())
+            .field(variant_name(variant).as_bytes())
+            .field(options.as_bytes())
+            .field(target.cpu().as_bytes())
+            .field(target.features().as_bytes())
+            .field(driver_id().as_bytes());
+        Ok(hasher.finish())
+    }
+
+    fn code_generation(&self, error: JitError) -> EngineError {
+        EngineError::CodeGeneration { kernel: self.reflection().name.clone(), reason: error.to_string() }
+    }
+}
+
+/// A variant in file names and keys.
+fn variant_name(variant: Variant) -> String {
+    let shape = match variant.shape {
+        GroupShape::Rows => "rows",
+        GroupShape::Line => "line",
+        GroupShape::Any => "any",
+    };
+    let ids = if variant.large_ids { "-large" } else { "" };
+    format!("w{}-{shape}{ids}", variant.width)
+}
