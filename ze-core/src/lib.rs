@@ -1,1 +1,38 @@
-//! Level Zero objects.
+//! What lies behind the Level Zero API: drivers, devices, memory, modules, kernels, command lists and events.
+//!
+//! One file a handle type, as in `ze-api`. Handles are slots of one table ([`handle`]); what commands do is in
+//! [`command`], who executes them in [`stream`], what they wait for in [`signal`].
+
+pub mod allocations;
+mod clock;
+pub mod command;
+pub mod command_list;
+pub mod context;
+mod copy;
+pub mod device;
+mod device_properties;
+pub mod driver;
+pub mod driver_extensions;
+pub mod env;
+pub mod error;
+pub mod event;
+pub mod fence;
+pub mod futex;
+pub mod handle;
+pub mod kernel;
+pub mod memory;
+pub mod module;
+pub mod module_binary;
+pub mod pnext;
+pub mod queue;
+mod signal;
+mod stream;
+pub mod text;
+
+pub use copy::Region;
+pub use error::{Error, Result};
+
+/// Host time of the device's clock in nanoseconds (`CLOCK_MONOTONIC_RAW`).
+pub fn host_time() -> u64 {
+    clock::now()
+}

@@ -1,0 +1,376 @@
+//! Command lists: regular ones record, immediate ones submit.
+
+use crate::command::{Command, Operation, Waits};
+use crate::context::Context;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::handle::object;
+use crate::queue::QueueDesc;
+use crate::stream::{Stream, Work};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use ze_headers::*;
+
+const LIST_FLAGS: u32 = ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING
+    | ZE_COMMAND_LIST_FLAG_MAXIMIZE_THROUGHPUT
+    | ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY
+    | ZE_COMMAND_LIST_FLAG_IN_ORDER
+    | ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE
+    | ZE_COMMAND_LIST_FLAG_COPY_OFFLOAD_HINT;
+
+/// What a regular list has recorded.
+#[derive(Default)]
+struct Recording {
+    commands: Vec<Arc<Command>>,
+    /// Events that its commands signal.
+    signalled: Vec<Arc<Event>>,
+    closed: Option<Arc<[Arc<Command>]>>,
+}
+
+enum Kind {
+    Regular(Mutex<Recording>),
+    Immediate { desc: QueueDesc, stream: Arc<Stream> },
+}
+
+/// A command list.
+pub struct CommandList {
+    /// The handles that the program created it with.
+    context_handle: usize,
+    device_handle: usize,
+    device: Arc<Device>,
+    context: Arc<Context>,
+    ordinal: u32,
+    flags: ze_command_list_flags_t,
+    kind: Kind,
+}
+
+object!(CommandList, CommandList, ze_command_list_handle_t);
+
+/// Events around a command that is being appended.
+#[derive(Default)]
+pub struct Events<'a> {
+    pub signal: Option<&'a Arc<Event>>,
+    pub waits: Vec<&'a Arc<Event>>,
+}
+
+/// A context or device with the handle by which the program knows it.
+pub type Named<'a, T, H> = (&'a Arc<T>, H);
+
+impl CommandList {
+    /// `zeCommandListCreate`.
+    pub fn regular(
+        (context, context_handle): Named<'_, Context, ze_context_handle_t>,
+        (device, device_handle): Named<'_, Device, ze_device_handle_t>,
+        desc: &ze_command_list_desc_t,
+    ) -> Result<Arc<Self>> {
+        // ZE_RESULT_ERROR_INVALID_ENUMERATION: flags that the specification does not have
+        if desc.flags & !LIST_FLAGS != 0 {
+            let (what, value) = ("ze_command_list_desc_t::flags", desc.flags.into());
+            return Err(Error::InvalidEnumeration { what, value });
+        }
+        device.check_queue_ordinal(desc.commandQueueGroupOrdinal)?;
+        Ok(Arc::new(Self {
+            context_handle: context_handle as usize,
+            device_handle: device_handle as usize,
+            device: Arc::clone(device),
+            context: Arc::clone(context),
+            ordinal: desc.commandQueueGroupOrdinal,
+            flags: desc.flags,
+            kind: Kind::Regular(Mutex::default()),
+        }))
+    }
+
+    /// `zeCommandListCreateImmediate`.
+    pub fn immediate(
+        (context, context_handle): Named<'_, Context, ze_context_handle_t>,
+        (device, device_handle): Named<'_, Device, ze_device_handle_t>,
+        desc: &ze_command_queue_desc_t,
+    ) -> Result<Arc<Self>> {
+        let desc = QueueDesc::new(device, desc)?;
+        let in_order = desc.flags & ZE_COMMAND_QUEUE_FLAG_IN_ORDER != 0;
+        Ok(Arc::new(Self {
+            context_handle: context_handle as usize,
+            device_handle: device_handle as usize,
+            device: Arc::clone(device),
+            context: Arc::clone(context),
+            ordinal: desc.ordinal,
+            flags: if in_order { ZE_COMMAND_LIST_FLAG_IN_ORDER } else { 0 },
+            kind: Kind::Immediate { desc, stream: device.new_stream() },
+        }))
+    }
+
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    pub fn device_handle(&self) -> ze_device_handle_t {
+        self.device_handle as ze_device_handle_t
+    }
+
+    pub fn context_handle(&self) -> ze_context_handle_t {
+        self.context_handle as ze_context_handle_t
+    }
+
+    pub fn ordinal(&self) -> u32 {
+        self.ordinal
+    }
+
+    pub fn flags(&self) -> ze_command_list_flags_t {
+        self.flags
+    }
+
+    pub fn is_immediate(&self) -> bool {
+        matches!(self.kind, Kind::Immediate { .. })
+    }
+
+    /// What an immediate list was created from.
+    pub fn queue_desc(&self) -> Result<&QueueDesc> {
+        match &self.kind {
+            Kind::Immediate { desc, .. } => Ok(desc),
+            Kind::Regular(_) => {
+                Err(Error::InvalidCommandListType("a regular command list has no queue of its own"))
+            }
+        }
+    }
+
+    /// Appends a command. On a synchronous immediate list it is done when this returns.
+    pub fn append(&self, operation: Operation, events: &Events<'_>) -> Result<()> {
+        let waits: Waits = events.waits.iter().map(|event| event.current()).collect();
+        match &self.kind {
+            Kind::Regular(recording) => {
+                let mut recording = recording.lock();
+                if recording.closed.is_some() {
+                    return Err(Error::InvalidArgument("the command list is closed: reset it first".into()));
+                }
+                if let Some(event) = events.signal {
+                    recording.signalled.push(Arc::clone(event));
+                }
+                let signal = events.signal.map(|event| event.signalled_by(None));
+                recording.commands.push(Arc::new(Command::new(operation, waits, signal)));
+                Ok(())
+            }
+            Kind::Immediate { desc, stream } => {
+                let signal = events.signal.map(|event| event.signalled_by(Some(stream)));
+                let work = Work::One(Arc::new(Command::new(operation, waits, signal)));
+                if desc.is_synchronous() {
+                    stream.submit_and_wait(work)
+                } else {
+                    stream.submit(work);
+                    Ok(())
+                }
+            }
+        }
+    }
+
+    /// `zeCommandListImmediateAppendCommandListsExp`.
+    pub fn append_lists(&self, lists: &[&CommandList], events: &Events<'_>) -> Result<()> {
+        let Kind::Immediate { stream, .. } = &self.kind else {
+            return Err(Error::InvalidCommandListType(
+                "lists are appended to an immediate command list only",
+            ));
+        };
+        let closed = lists.iter().map(|list| list.closed()).collect::<Result<Vec<_>>>()?;
+        for list in lists {
+            list.submitted_to(stream);
+        }
+        self.append(Operation::Lists(closed), events)
+    }
+
+    fn recording(&self) -> Result<&Mutex<Recording>> {
+        match &self.kind {
+            Kind::Regular(recording) => Ok(recording),
+            Kind::Immediate { .. } => {
+                Err(Error::InvalidCommandListType("an immediate command list is not recorded"))
+            }
+        }
+    }
+
+    /// `zeCommandListClose`.
+    pub fn close(&self) -> Result<()> {
+        let mut recording = self.recording()?.lock();
+        if recording.closed.is_none() {
+            recording.closed = Some(std::mem::take(&mut recording.commands).into());
+        }
+        Ok(())
+    }
+
+    /// `zeCommandListReset`.
+    pub fn reset(&self) -> Result<()> {
+        *self.recording()?.lock() = Recording::default();
+        Ok(())
+    }
+
+    /// The commands of a closed regular list.
+    pub(crate) fn closed(&self) -> Result<Arc<[Arc<Command>]>> {
+        let recording = self.recording()?.lock();
+        let closed = recording.closed.clone();
+        closed.ok_or_else(|| Error::InvalidArgument("the command list is not closed".into()))
+    }
+
+    /// Tells the events of a regular list which stream will signal them.
+    pub(crate) fn submitted_to(&self, stream: &Arc<Stream>) {
+        if let Kind::Regular(recording) = &self.kind {
+            for event in &recording.lock().signalled {
+                event.set_producer(stream);
+            }
+        }
+    }
+
+    /// `zeCommandListHostSynchronize`; `timeout` in nanoseconds.
+    pub fn synchronize(&self, timeout: u64) -> Result<()> {
+        match &self.kind {
+            Kind::Immediate { stream, .. } => stream.synchronize(timeout),
+            Kind::Regular(_) => {
+                Err(Error::InvalidCommandListType("only an immediate command list can be waited for"))
+            }
+        }
+    }
+}
+
+impl Drop for CommandList {
+    fn drop(&mut self) {
+        if let Kind::Immediate { stream, .. } = &self.kind {
+            stream.close();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::Driver;
+    use crate::event::EventPool;
+    use crate::queue::CommandQueue;
+    use std::ptr::{null, null_mut};
+
+    struct Fixture {
+        context: Arc<Context>,
+        device: Arc<Device>,
+    }
+
+    impl Fixture {
+        fn new() -> Self {
+            let driver = Driver::for_tests();
+            Self { device: Arc::clone(driver.device()), context: Context::new(driver) }
+        }
+
+        fn regular(&self) -> Arc<CommandList> {
+            let desc = ze_command_list_desc_t::default();
+            CommandList::regular((&self.context, null_mut()), (&self.device, null_mut()), &desc)
+                .expect("a valid descriptor")
+        }
+
+        fn queue_desc(&self, mode: ze_command_queue_mode_t) -> ze_command_queue_desc_t {
+            ze_command_queue_desc_t { mode, ..Default::default() }
+        }
+
+        fn immediate(&self, mode: ze_command_queue_mode_t) -> Arc<CommandList> {
+            let desc = self.queue_desc(mode);
+            CommandList::immediate((&self.context, null_mut()), (&self.device, null_mut()), &desc)
+                .expect("a valid descriptor")
+        }
+
+        fn queue(&self) -> Arc<CommandQueue> {
+            let desc = self.queue_desc(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
+            CommandQueue::new(Arc::clone(&self.context), &self.device, &desc).expect("a valid descriptor")
+        }
+
+        fn event(&self) -> Arc<Event> {
+            let desc = ze_event_pool_desc_t { pNext: null(), count: 1, ..Default::default() };
+            // SAFETY: there is no chain.
+            let pool = unsafe { EventPool::new(Arc::clone(&self.context), &desc) }.expect("valid");
+            Event::new(pool, null_mut(), &ze_event_desc_t::default()).expect("in the pool")
+        }
+    }
+
+    fn fill(target: &mut [u8], value: u8) -> Operation {
+        let pattern = [value].into_iter().collect();
+        Operation::Fill { dst: target.as_mut_ptr() as usize, pattern, len: target.len() }
+    }
+
+    #[test]
+    fn a_regular_list_executes_as_often_as_it_is_submitted() {
+        let fixture = Fixture::new();
+        let (list, queue) = (fixture.regular(), fixture.queue());
+        let mut memory = [0u8; 64];
+        list.append(fill(&mut memory, 7), &Events::default()).expect("open");
+        assert!(queue.execute(&[&list], None).is_err(), "it is not closed");
+        list.close().expect("regular");
+        assert!(list.append(Operation::Barrier, &Events::default()).is_err(), "it is closed");
+        for _ in 0..2 {
+            memory.fill(0);
+            queue.execute(&[&list], None).expect("closed");
+            queue.synchronize(u64::MAX).expect("nothing fails");
+            assert_eq!(memory, [7; 64]);
+        }
+        list.reset().expect("regular");
+        assert!(queue.execute(&[&list], None).is_err());
+    }
+
+    #[test]
+    fn lists_of_different_queues_wait_for_each_others_events() {
+        let fixture = Fixture::new();
+        let (first, second) = (fixture.queue(), fixture.queue());
+        let event = fixture.event();
+        let (waiting, signalling) = (fixture.regular(), fixture.regular());
+        let mut memory = vec![0u8; 1 << 20];
+        waiting.append(fill(&mut memory, 2), &Events { signal: None, waits: vec![&event] }).expect("open");
+        signalling.append(Operation::Barrier, &Events { signal: Some(&event), waits: vec![] }).expect("open");
+        waiting.close().expect("regular");
+        signalling.close().expect("regular");
+        first.execute(&[&waiting], None).expect("closed");
+        assert!(matches!(first.synchronize(1_000_000), Err(Error::NotReady)));
+        second.execute(&[&signalling], None).expect("closed");
+        first.synchronize(u64::MAX).expect("the event came");
+        assert!(memory.iter().all(|&byte| byte == 2));
+    }
+
+    #[test]
+    fn an_immediate_list_keeps_its_order_in_both_modes() {
+        let fixture = Fixture::new();
+        for mode in [ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS, ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS] {
+            let list = fixture.immediate(mode);
+            let mut memory = vec![0u8; 256 << 10];
+            for value in 1..=9 {
+                list.append(fill(&mut memory, value), &Events::default()).expect("immediate");
+            }
+            list.synchronize(u64::MAX).expect("nothing fails");
+            assert!(memory.iter().all(|&byte| byte == 9));
+            assert!(matches!(list.close(), Err(Error::InvalidCommandListType(_))));
+        }
+    }
+
+    #[test]
+    fn lists_can_be_appended_to_an_immediate_list() {
+        let fixture = Fixture::new();
+        let (list, immediate) = (fixture.regular(), fixture.immediate(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS));
+        let (event, done) = (fixture.event(), fixture.event());
+        let mut memory = [0u8; 64];
+        list.append(fill(&mut memory, 4), &Events { signal: Some(&event), waits: vec![] }).expect("open");
+        list.close().expect("regular");
+        immediate
+            .append_lists(&[&list, &list], &Events { signal: Some(&done), waits: vec![] })
+            .expect("closed");
+        done.wait(u64::MAX).expect("it is signalled");
+        assert!(event.status().is_ok());
+        assert_eq!(memory, [4; 64]);
+    }
+
+    #[test]
+    fn events_may_be_destroyed_while_commands_refer_to_them() {
+        let fixture = Fixture::new();
+        let list = fixture.immediate(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
+        let gate = fixture.event();
+        let signal = gate.current();
+        list.append(Operation::Barrier, &Events { signal: None, waits: vec![&gate] }).expect("immediate");
+        drop(gate);
+        assert!(matches!(list.synchronize(1_000_000), Err(Error::NotReady)));
+        signal.raise();
+        list.synchronize(u64::MAX).expect("the wait is over");
+    }
+}

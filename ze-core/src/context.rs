@@ -1,0 +1,51 @@
+//! Contexts: what memory, modules, queues and events belong to.
+
+use crate::driver::Driver;
+use crate::error::{Error, Result};
+use crate::handle::object;
+use crate::memory::DeferredFrees;
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use ze_headers::ze_context_handle_t;
+
+/// A context.
+pub struct Context {
+    driver: Arc<Driver>,
+    /// Tells the allocations of contexts apart.
+    id: u64,
+    deferred_frees: DeferredFrees,
+}
+
+object!(Context, Context, ze_context_handle_t);
+
+impl Context {
+    pub fn new(driver: Arc<Driver>) -> Arc<Self> {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Self { driver, id, deferred_frees: DeferredFrees::default() })
+    }
+
+    pub fn driver(&self) -> &Arc<Driver> {
+        &self.driver
+    }
+
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub(crate) fn deferred_frees(&self) -> &DeferredFrees {
+        &self.deferred_frees
+    }
+
+    /// `zeContextMakeMemoryResident` and `zeContextEvictMemory`: host memory is always resident, so only the range
+    /// is checked.
+    pub fn check_range(&self, address: *const c_void, size: usize) -> Result<()> {
+        let (base, length) = self.address_range(address)?;
+        let end = (address as usize).checked_add(size);
+        if end.is_none_or(|end| end > base as usize + length) {
+            return Err(Error::InvalidSize(format!("{size} bytes at {address:p} reach past the allocation")));
+        }
+        Ok(())
+    }
+}

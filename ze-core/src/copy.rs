@@ -1,0 +1,152 @@
+//! Memory copies and fills.
+
+use std::thread;
+
+/// From this size on two threads copy faster than one: it is beyond the caches, where a core alone does not
+/// use all of the memory's bandwidth.
+const PARALLEL_COPY: usize = 16 << 20;
+/// Fills repeat their pattern in a block of about this size, which stays in the first-level cache.
+const FILL_BLOCK: usize = 4096;
+
+/// Copies `len` bytes; the ranges may overlap.
+///
+/// # Safety
+/// Both ranges are accessible and nobody else writes to them meanwhile.
+pub unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
+    let apart = (dst as usize).abs_diff(src as usize) >= len;
+    if len < PARALLEL_COPY || !apart {
+        // SAFETY: the caller's promise.
+        unsafe { std::ptr::copy(src, dst, len) };
+        return;
+    }
+    let half = (len / 2).next_multiple_of(64);
+    let (dst, src) = (dst as usize, src as usize);
+    thread::scope(|scope| {
+        let upper = thread::Builder::new().name("ze_cpu copy".into()).spawn_scoped(scope, move || {
+            // SAFETY: the caller's promise; this half is disjoint from the other.
+            unsafe {
+                std::ptr::copy_nonoverlapping((src + half) as *const u8, (dst + half) as *mut u8, len - half)
+            }
+        });
+        let len = if upper.is_ok() { half } else { len };
+        // SAFETY: the caller's promise; without a second thread this one copies everything.
+        unsafe { std::ptr::copy_nonoverlapping(src as *const u8, dst as *mut u8, len) };
+    });
+}
+
+/// Fills `len` bytes with a pattern; the last repetition may be partial.
+///
+/// # Safety
+/// The range is accessible and nobody else accesses it meanwhile.
+pub unsafe fn fill(dst: *mut u8, pattern: &[u8], len: usize) {
+    let Some((&first, rest)) = pattern.split_first() else { return };
+    // SAFETY: the caller's promise.
+    let dst = unsafe { std::slice::from_raw_parts_mut(dst, len) };
+    if rest.iter().all(|&byte| byte == first) {
+        dst.fill(first);
+        return;
+    }
+    // A block of whole patterns, grown by doubling, then copied over the rest.
+    let block = len.min(pattern.len() * (FILL_BLOCK / pattern.len()).max(1));
+    let (head, tail) = dst.split_at_mut(block);
+    let mut filled = pattern.len().min(block);
+    head[..filled].copy_from_slice(&pattern[..filled]);
+    while filled < block {
+        let step = filled.min(block - filled);
+        head.copy_within(..step, filled);
+        filled += step;
+    }
+    for chunk in tail.chunks_mut(block.max(1)) {
+        chunk.copy_from_slice(&head[..chunk.len()]);
+    }
+}
+
+/// A box of a copy between pitched memories: bytes in x, rows in y, slices in z.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Region {
+    pub origin: [usize; 3],
+    pub extent: [usize; 3],
+    /// Bytes from a row to the next.
+    pub row_pitch: usize,
+    /// Bytes from a slice to the next.
+    pub slice_pitch: usize,
+}
+
+impl Region {
+    fn row(&self, y: usize, z: usize) -> usize {
+        self.origin[0] + (self.origin[1] + y) * self.row_pitch + (self.origin[2] + z) * self.slice_pitch
+    }
+
+    /// Bytes from the base address to the end of the region.
+    pub fn end(&self) -> usize {
+        let [width, height, depth] = self.extent;
+        if width == 0 || height == 0 || depth == 0 { 0 } else { self.row(height - 1, depth - 1) + width }
+    }
+}
+
+/// Copies a box of bytes; both regions have the extent of `to`.
+///
+/// # Safety
+/// Both regions are accessible, do not overlap, and nobody else writes to them meanwhile.
+pub unsafe fn copy_region(dst: *mut u8, to: &Region, src: *const u8, from: &Region) {
+    let [width, height, depth] = to.extent;
+    for z in 0..depth {
+        for y in 0..height {
+            // SAFETY: the caller's promise.
+            unsafe {
+                std::ptr::copy_nonoverlapping(src.add(from.row(y, z)), dst.add(to.row(y, z)), width);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fills_repeat_patterns_of_any_size() {
+        for size in [1usize, 2, 3, 4, 7, 16, 128, 5000] {
+            for len in [0, 1, size - 1, size, size * 3 + 1, 20_000] {
+                let pattern: Vec<u8> = (0..size).map(|byte| byte as u8 ^ 0x5a).collect();
+                let mut memory = vec![0u8; len + 1];
+                // SAFETY: the vector is larger than what is filled.
+                unsafe { fill(memory.as_mut_ptr(), &pattern, len) };
+                assert!(memory[..len].iter().enumerate().all(|(at, &byte)| byte == pattern[at % size]));
+                assert_eq!(memory[len], 0, "pattern of {size}, {len} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn large_copies_copy_everything() {
+        let len = PARALLEL_COPY + 12345;
+        let source: Vec<u8> = (0..len).map(|at| (at * 7 >> 3) as u8).collect();
+        let mut target = vec![0u8; len];
+        // SAFETY: two vectors of the length.
+        unsafe { copy(target.as_mut_ptr(), source.as_ptr(), len) };
+        assert!(target == source);
+        // SAFETY: both ranges are in the vector.
+        unsafe { copy(target.as_mut_ptr().add(1), target.as_ptr(), len - 1) };
+        assert!(target[1..] == source[..len - 1]);
+    }
+
+    #[test]
+    fn regions_are_copied_row_by_row() {
+        let source: Vec<u8> = (0..4 * 8 * 2).collect();
+        let mut target = vec![0u8; 3 * 5 * 3];
+        let from = Region { origin: [1, 2, 0], extent: [2, 2, 2], row_pitch: 4, slice_pitch: 32 };
+        let to = Region { origin: [0, 1, 1], extent: [2, 2, 2], row_pitch: 3, slice_pitch: 15 };
+        assert!(from.end() <= source.len() && to.end() <= target.len());
+        // SAFETY: both regions are in their vectors.
+        unsafe { copy_region(target.as_mut_ptr(), &to, source.as_ptr(), &from) };
+        for z in 0..2 {
+            for y in 0..2 {
+                for x in 0..2 {
+                    assert_eq!(target[x + (y + 1) * 3 + (z + 1) * 15], source[x + 1 + (y + 2) * 4 + z * 32]);
+                }
+            }
+        }
+        assert_eq!(target.iter().filter(|&&byte| byte != 0).count(), 8);
+    }
+}

@@ -1,0 +1,161 @@
+//! The driver: one in a process, with one device.
+
+use crate::allocations::RangeMap;
+use crate::context::Context;
+use crate::device::Device;
+use crate::driver_extensions;
+use crate::env;
+use crate::error::{Error, Result};
+use crate::handle::{self, object};
+use crate::memory::Allocation;
+use crate::pnext::{self, structures};
+use std::sync::{Arc, OnceLock};
+use ze_extensions::{DeviceKind, DeviceProfile};
+use ze_headers::*;
+
+structures! {
+    ze_driver_ddi_handles_ext_properties_t = ZE_STRUCTURE_TYPE_DRIVER_DDI_HANDLES_EXT_PROPERTIES;
+    ze_driver_memory_free_ext_properties_t = ZE_STRUCTURE_TYPE_DRIVER_MEMORY_FREE_EXT_PROPERTIES;
+}
+
+/// The newest API version whose functions this driver has.
+pub const API_VERSION: ze_api_version_t = ZE_API_VERSION_CURRENT;
+
+/// SYCL's adapter reads `driverVersion` as major << 24 | minor << 16 | build of Intel's driver and turns features
+/// on by it. From 1.6.32149 on it trusts in-order command lists. From 1.6.34666 on it claims sub-group clocks,
+/// and from 1.13 on it calls functions that loaders such as Debian 12's do not have.
+const DRIVER_VERSION: u32 = 1 << 24 | 6 << 16 | 33_000;
+
+/// 16 bytes that no other driver has.
+const UUID: [u8; 16] = *b"ze_cpu driver 01";
+
+/// The driver.
+pub struct Driver {
+    device: Arc<Device>,
+    allocations: RangeMap<Allocation>,
+    handle: OnceLock<usize>,
+    default_context: OnceLock<usize>,
+}
+
+object!(Driver, Driver, ze_driver_handle_t);
+
+static DRIVER: OnceLock<Arc<Driver>> = OnceLock::new();
+
+/// The profile that `ZE_CPU_PROFILE` names; the host's where it names none.
+fn selected_profile() -> DeviceProfile {
+    let Some(path) = env::PROFILE.get().filter(|path| !path.is_empty() && path != "host") else {
+        return DeviceProfile::host();
+    };
+    let profile = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+    let profile = profile.and_then(|text| DeviceProfile::from_toml(&text).map_err(|error| error.to_string()));
+    profile.unwrap_or_else(|reason| {
+        tracing::error!("{}={path}: {reason}; the host's profile is used", env::PROFILE.name);
+        DeviceProfile::host()
+    })
+}
+
+impl Driver {
+    fn with_profile(profile: DeviceProfile) -> Arc<Self> {
+        Arc::new(Self {
+            device: Device::new(profile),
+            allocations: RangeMap::new(),
+            handle: OnceLock::new(),
+            default_context: OnceLock::new(),
+        })
+    }
+
+    /// Initialises the driver, once in a process.
+    pub fn initialize() -> &'static Arc<Self> {
+        DRIVER.get_or_init(|| {
+            let driver = Self::with_profile(selected_profile());
+            tracing::info!("device: {}", driver.device.profile().name);
+            driver
+        })
+    }
+
+    /// The initialised driver.
+    pub fn get() -> Result<&'static Arc<Self>> {
+        DRIVER.get().ok_or(Error::Uninitialized)
+    }
+
+    /// A driver of the host's profile for unit tests.
+    #[cfg(test)]
+    pub fn for_tests() -> Arc<Self> {
+        Self::with_profile(DeviceProfile::host())
+    }
+
+    /// Whether `zeInit` flags ask for devices of this driver's type; no flag is all.
+    pub fn matches_init_flags(&self, flags: ze_init_flags_t) -> bool {
+        flags == 0 || flags & self.type_flag(ZE_INIT_FLAG_GPU_ONLY, ZE_INIT_FLAG_VPU_ONLY) != 0
+    }
+
+    /// Whether the driver types of `zeInitDrivers` include this driver's.
+    pub fn matches_driver_types(&self, types: ze_init_driver_type_flags_t) -> bool {
+        types & self.type_flag(ZE_INIT_DRIVER_TYPE_FLAG_GPU, ZE_INIT_DRIVER_TYPE_FLAG_NPU) != 0
+    }
+
+    fn type_flag(&self, gpu: u32, vpu: u32) -> u32 {
+        if self.device.profile().kind == DeviceKind::Vpu { vpu } else { gpu }
+    }
+
+    /// The handle, the same for the life of the process.
+    pub fn handle(self: &Arc<Self>) -> Result<ze_driver_handle_t> {
+        if let Some(&handle) = self.handle.get() {
+            return Ok(handle as ze_driver_handle_t);
+        }
+        let handle = handle::publish(Arc::clone(self))?;
+        Ok(*self.handle.get_or_init(|| handle as usize) as ze_driver_handle_t)
+    }
+
+    /// `zeDriverGetDefaultContext`: a context that lives as long as the process.
+    pub fn default_context(self: &Arc<Self>) -> Result<ze_context_handle_t> {
+        if let Some(&handle) = self.default_context.get() {
+            return Ok(handle as ze_context_handle_t);
+        }
+        let handle = handle::publish(Context::new(Arc::clone(self)))?;
+        Ok(*self.default_context.get_or_init(|| handle as usize) as ze_context_handle_t)
+    }
+
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    pub(crate) fn allocations(&self) -> &RangeMap<Allocation> {
+        &self.allocations
+    }
+
+    /// `zeDriverGetProperties`.
+    ///
+    /// # Safety
+    /// The structure's `pNext` is a valid chain.
+    pub unsafe fn properties(&self, properties: &mut ze_driver_properties_t) {
+        properties.uuid.id = UUID;
+        properties.driverVersion = DRIVER_VERSION;
+        // SAFETY: the caller's promise.
+        for link in unsafe { pnext::iter(properties.pNext) } {
+            if let Some(ddi) = link.get::<ze_driver_ddi_handles_ext_properties_t>() {
+                ddi.flags = ZE_DRIVER_DDI_HANDLE_EXT_FLAG_DDI_HANDLE_EXT_SUPPORTED;
+            } else if let Some(free) = link.get::<ze_driver_memory_free_ext_properties_t>() {
+                free.freePolicies = ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE
+                    | ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE;
+            }
+        }
+    }
+
+    /// `zeDriverGetIpcProperties`: nothing can be shared with other processes.
+    pub fn ipc_properties(&self, properties: &mut ze_driver_ipc_properties_t) {
+        properties.flags = 0;
+    }
+
+    /// `zeDriverGetExtensionProperties`.
+    pub fn extensions(&self) -> Vec<ze_driver_extension_properties_t> {
+        driver_extensions::reported(self.device.profile())
+            .map(|extension| {
+                let mut properties = ze_driver_extension_properties_t::default();
+                crate::text::write(&mut properties.name, extension.as_str());
+                properties.version = extension.version;
+                properties
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,75 @@
+//! The Level Zero extensions that this driver implements: what `zeDriverGetExtensionProperties` reports.
+
+use std::ffi::CStr;
+use ze_extensions::DeviceProfile;
+use ze_headers::*;
+
+/// An extension and its version.
+#[derive(Clone, Copy, Debug)]
+pub struct Extension {
+    pub name: &'static CStr,
+    pub version: u32,
+}
+
+impl Extension {
+    pub fn as_str(&self) -> &'static str {
+        self.name.to_str().unwrap_or_default()
+    }
+}
+
+macro_rules! extensions {
+    ($($name:ident $version:ident;)*) => {
+        /// Every extension of the driver.
+        pub const EXTENSIONS: &[Extension] = &[$(Extension { name: $name, version: $version.0 }),*];
+    };
+}
+
+extensions! {
+    ZE_CACHELINE_SIZE_EXT_NAME ZE_DEVICE_CACHE_LINE_SIZE_EXT_VERSION_CURRENT;
+    ZE_DEVICE_IP_VERSION_EXT_NAME ZE_DEVICE_IP_VERSION_VERSION_CURRENT;
+    ZE_DEVICE_MEMORY_PROPERTIES_EXT_NAME ZE_DEVICE_MEMORY_PROPERTIES_EXT_VERSION_CURRENT;
+    ZE_DEVICE_USABLEMEM_SIZE_PROPERTIES_EXT_NAME ZE_DEVICE_USABLEMEM_SIZE_PROPERTIES_EXT_VERSION_CURRENT;
+    ZE_DEVICE_VECTOR_SIZES_EXT_NAME ZE_DEVICE_VECTOR_SIZES_EXT_VERSION_CURRENT;
+    ZE_DRIVER_DDI_HANDLES_EXT_NAME ZE_DRIVER_DDI_HANDLES_EXT_VERSION_CURRENT;
+    ZE_EU_COUNT_EXT_NAME ZE_EU_COUNT_EXT_VERSION_CURRENT;
+    ZE_EVENT_POOL_COUNTER_BASED_EXP_NAME ZE_EVENT_POOL_COUNTER_BASED_EXP_VERSION_CURRENT;
+    ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_NAME ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_VERSION_CURRENT;
+    ZE_EVENT_QUERY_TIMESTAMPS_EXP_NAME ZE_EVENT_QUERY_TIMESTAMPS_EXP_VERSION_CURRENT;
+    ZE_FLOAT_ATOMICS_EXT_NAME ZE_FLOAT_ATOMICS_EXT_VERSION_CURRENT;
+    ZE_GLOBAL_OFFSET_EXP_NAME ZE_GLOBAL_OFFSET_EXP_VERSION_CURRENT;
+    ZE_IMMEDIATE_COMMAND_LIST_APPEND_EXP_NAME ZE_IMMEDIATE_COMMAND_LIST_APPEND_EXP_VERSION_CURRENT;
+    ZE_KERNEL_MAX_GROUP_SIZE_PROPERTIES_EXT_NAME ZE_KERNEL_MAX_GROUP_SIZE_PROPERTIES_EXT_VERSION_CURRENT;
+    ZE_KERNEL_SCHEDULING_HINTS_EXP_NAME ZE_SCHEDULING_HINTS_EXP_VERSION_CURRENT;
+    ZE_LINKAGE_INSPECTION_EXT_NAME ZE_LINKAGE_INSPECTION_EXT_VERSION_CURRENT;
+    ZE_LINKONCE_ODR_EXT_NAME ZE_LINKONCE_ODR_EXT_VERSION_CURRENT;
+    ZE_MEMORY_FREE_POLICIES_EXT_NAME ZE_MEMORY_FREE_POLICIES_EXT_VERSION_CURRENT;
+    ZE_MODULE_PROGRAM_EXP_NAME ZE_MODULE_PROGRAM_EXP_VERSION_CURRENT;
+    ZE_RELAXED_ALLOCATION_LIMITS_EXP_NAME ZE_RELAXED_ALLOCATION_LIMITS_EXP_VERSION_CURRENT;
+    ZE_RELAXED_ALLOCATION_LIMITS_EXT_NAME ZE_RELAXED_ALLOCATION_LIMITS_EXT_VERSION_CURRENT;
+    ZE_SUBGROUPS_EXT_NAME ZE_SUBGROUP_EXT_VERSION_CURRENT;
+}
+
+/// The driver's extensions but for those that the device's profile takes away.
+pub fn reported(profile: &DeviceProfile) -> impl Iterator<Item = &'static Extension> + '_ {
+    EXTENSIONS.iter().filter(|extension| !profile.lacks(extension.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_the_structure() {
+        for extension in EXTENSIONS {
+            assert!(extension.name.count_bytes() < ZE_MAX_EXTENSION_NAME as usize);
+            assert!(extension.as_str().starts_with("ZE_"));
+        }
+    }
+
+    #[test]
+    fn a_profile_can_take_extensions_away() {
+        let mut profile = DeviceProfile::host();
+        profile.without_extensions = vec!["ZE_extension_float_atomics".into()];
+        assert_eq!(reported(&profile).count(), EXTENSIONS.len() - 1);
+    }
+}

@@ -1,0 +1,130 @@
+//! Every failure of the driver: one enum, whose text is the reason that a program can ask for, and its `ze_result_t`.
+
+use thiserror::Error;
+use ze_headers::*;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a call did not succeed. [`Error::code`] is what the C function returns.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// Not a failure: what is waited for or asked about has not happened yet.
+    #[error("not ready")]
+    NotReady,
+    #[error("the driver is not initialised: call zeInit or zeInitDrivers first")]
+    Uninitialized,
+    #[error("handle {0} is null")]
+    NullHandle(&'static str),
+    #[error("pointer {0} is null")]
+    NullPointer(&'static str),
+    #[error("handle {handle:#x} is not a live {expected}: {found}")]
+    InvalidHandle { handle: usize, expected: &'static str, found: &'static str },
+    #[error("{0}")]
+    InvalidArgument(String),
+    #[error("{what} has the invalid value {value:#x}")]
+    InvalidEnumeration { what: &'static str, value: u64 },
+    #[error("{what} has the value {value:#x}, which this device does not support")]
+    UnsupportedEnumeration { what: &'static str, value: u64 },
+    #[error("{0}")]
+    InvalidSize(String),
+    #[error("{0}")]
+    UnsupportedSize(String),
+    #[error("alignment {0} is not zero or a power of two within the supported range")]
+    UnsupportedAlignment(usize),
+    #[error("{0} is not supported by the CPU driver")]
+    UnsupportedFeature(&'static str),
+    #[error("{0}")]
+    InvalidSynchronizationObject(&'static str),
+    #[error("{0}")]
+    InvalidCommandListType(&'static str),
+    #[error("source and destination regions overlap")]
+    OverlappingRegions,
+    #[error("module build failed:\n{0}")]
+    ModuleBuild(String),
+    #[error("module link failed:\n{0}")]
+    ModuleLink(String),
+    #[error("{0}")]
+    InvalidNativeBinary(String),
+    #[error("the module imports symbols that no linked module defines: {0}")]
+    ModuleUnlinked(String),
+    #[error("the module has no kernel named '{0}'")]
+    InvalidKernelName(String),
+    #[error("the module has no global variable named '{0}'")]
+    InvalidGlobalName(String),
+    #[error("the module has no function named '{0}'")]
+    InvalidFunctionName(String),
+    #[error("{0}")]
+    InvalidGroupSize(String),
+    #[error("{0}")]
+    InvalidGlobalWidth(String),
+    #[error("kernel '{kernel}' has {count} arguments, there is no argument {index}")]
+    InvalidKernelArgumentIndex { kernel: String, index: u32, count: usize },
+    #[error("argument {index} ('{name}') of kernel '{kernel}' takes {expected} bytes, not {size}")]
+    InvalidKernelArgumentSize { kernel: String, index: u32, name: String, expected: u64, size: usize },
+    #[error("{0}")]
+    InvalidKernelAttribute(String),
+    #[error("{0}")]
+    OutOfHostMemory(String),
+    #[error("{0}")]
+    OutOfDeviceMemory(String),
+    #[error("{0}")]
+    ObjectInUse(&'static str),
+    /// A command failed while the device executed it.
+    #[error("{0}")]
+    DeviceLost(String),
+    #[error("{0}")]
+    Unknown(String),
+}
+
+impl Error {
+    /// The result code of the C API.
+    pub fn code(&self) -> ze_result_t {
+        use Error::*;
+        match self {
+            NotReady => ZE_RESULT_NOT_READY,
+            Uninitialized => ZE_RESULT_ERROR_UNINITIALIZED,
+            NullHandle(_) => ZE_RESULT_ERROR_INVALID_NULL_HANDLE,
+            NullPointer(_) => ZE_RESULT_ERROR_INVALID_NULL_POINTER,
+            InvalidHandle { .. } | InvalidArgument(_) => ZE_RESULT_ERROR_INVALID_ARGUMENT,
+            InvalidEnumeration { .. } => ZE_RESULT_ERROR_INVALID_ENUMERATION,
+            UnsupportedEnumeration { .. } => ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
+            InvalidSize(_) => ZE_RESULT_ERROR_INVALID_SIZE,
+            UnsupportedSize(_) => ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
+            UnsupportedAlignment(_) => ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
+            UnsupportedFeature(_) => ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+            InvalidSynchronizationObject(_) => ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
+            InvalidCommandListType(_) => ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
+            OverlappingRegions => ZE_RESULT_ERROR_OVERLAPPING_REGIONS,
+            ModuleBuild(_) => ZE_RESULT_ERROR_MODULE_BUILD_FAILURE,
+            ModuleLink(_) => ZE_RESULT_ERROR_MODULE_LINK_FAILURE,
+            InvalidNativeBinary(_) => ZE_RESULT_ERROR_INVALID_NATIVE_BINARY,
+            ModuleUnlinked(_) => ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED,
+            InvalidKernelName(_) => ZE_RESULT_ERROR_INVALID_KERNEL_NAME,
+            InvalidGlobalName(_) => ZE_RESULT_ERROR_INVALID_GLOBAL_NAME,
+            InvalidFunctionName(_) => ZE_RESULT_ERROR_INVALID_FUNCTION_NAME,
+            InvalidGroupSize(_) => ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION,
+            InvalidGlobalWidth(_) => ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION,
+            InvalidKernelArgumentIndex { .. } => ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX,
+            InvalidKernelArgumentSize { .. } => ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE,
+            InvalidKernelAttribute(_) => ZE_RESULT_ERROR_INVALID_KERNEL_ATTRIBUTE_VALUE,
+            OutOfHostMemory(_) => ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
+            OutOfDeviceMemory(_) => ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
+            ObjectInUse(_) => ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
+            DeviceLost(_) => ZE_RESULT_ERROR_DEVICE_LOST,
+            Unknown(_) => ZE_RESULT_ERROR_UNKNOWN,
+        }
+    }
+}
+
+impl From<ze_engine::EngineError> for Error {
+    fn from(error: ze_engine::EngineError) -> Self {
+        use ze_engine::EngineError;
+        let reason = error.to_string();
+        match error {
+            EngineError::Unresolved { .. } => Error::ModuleUnlinked(reason),
+            EngineError::OutOfMemory { .. } => Error::OutOfDeviceMemory(reason),
+            EngineError::InvalidLaunch { .. } => Error::InvalidGroupSize(reason),
+            _ => Error::ModuleBuild(reason),
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Event pools and events.
+//!
+//! An event of a normal pool is one flag. A counter-based event stands for the latest command that was appended
+//! with it: each append gives it a completion of its own, and who waits captures the one that is current.
+
+use crate::command::kernel_timestamps;
+use crate::context::Context;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::futex::Deadline;
+use crate::handle::object;
+use crate::pnext::{self, structures};
+use crate::signal::{Signal, Timestamps};
+use crate::stream::Stream;
+use parking_lot::Mutex;
+use std::sync::{Arc, Weak};
+use ze_headers::*;
+
+structures! {
+    ze_event_pool_counter_based_exp_desc_t = ZE_STRUCTURE_TYPE_COUNTER_BASED_EVENT_POOL_EXP_DESC;
+    ze_event_counter_based_external_sync_allocation_desc_t =
+        ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_EXTERNAL_SYNC_ALLOCATION_DESC;
+    ze_event_counter_based_external_aggregate_storage_desc_t =
+        ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_EXTERNAL_AGGREGATE_STORAGE_DESC;
+}
+
+const POOL_FLAGS: u32 = ZE_EVENT_POOL_FLAG_HOST_VISIBLE
+    | ZE_EVENT_POOL_FLAG_IPC
+    | ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP
+    | ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP;
+const COUNTER_FLAGS: u32 = 0x7f;
+const SCOPE_FLAGS: u32 =
+    ZE_EVENT_SCOPE_FLAG_SUBDEVICE | ZE_EVENT_SCOPE_FLAG_DEVICE | ZE_EVENT_SCOPE_FLAG_HOST;
+
+fn check_scopes(signal: u32, wait: u32) -> Result<()> {
+    match (signal | wait) & !SCOPE_FLAGS {
+        0 => Ok(()),
+        _ => Err(Error::InvalidEnumeration { what: "event scopes", value: (signal | wait).into() }),
+    }
+}
+
+/// An event pool.
+pub struct EventPool {
+    context: Arc<Context>,
+    flags: ze_event_pool_flags_t,
+    count: u32,
+    counter_based: bool,
+}
+
+object!(EventPool, EventPool, ze_event_pool_handle_t);
+
+impl EventPool {
+    /// `zeEventPoolCreate`.
+    ///
+    /// # Safety
+    /// The descriptor's `pNext` is a valid chain.
+    pub unsafe fn new(context: Arc<Context>, desc: &ze_event_pool_desc_t) -> Result<Arc<Self>> {
+        // ZE_RESULT_ERROR_INVALID_SIZE: 0 == desc->count
+        if desc.count == 0 {
+            return Err(Error::InvalidSize("an event pool of no events".into()));
+        }
+        // ZE_RESULT_ERROR_INVALID_ENUMERATION: flags that the specification does not have
+        if desc.flags & !POOL_FLAGS != 0 {
+            let (what, value) = ("ze_event_pool_desc_t::flags", desc.flags.into());
+            return Err(Error::InvalidEnumeration { what, value });
+        }
+        // SAFETY: the caller's promise.
+        let counter_based = unsafe { pnext::find::<ze_event_pool_counter_based_exp_desc_t>(desc.pNext) };
+        let counter_based = counter_based.is_some();
+        Ok(Arc::new(Self { context, flags: desc.flags, count: desc.count, counter_based }))
+    }
+
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    pub fn flags(&self) -> ze_event_pool_flags_t {
+        self.flags
+    }
+}
+
+/// What an event's state is.
+enum Kind {
+    Flag(Arc<Signal>),
+    CounterBased(Mutex<Arc<Signal>>),
+}
+
+/// An event.
+pub struct Event {
+    kind: Kind,
+    /// Handle of the pool, null for an event without one.
+    pool: Option<(Arc<EventPool>, usize)>,
+    signal_scope: ze_event_scope_flags_t,
+    wait_scope: ze_event_scope_flags_t,
+    /// The stream of the immediate list that signals it: who waits can execute that stream.
+    producer: Mutex<Weak<Stream>>,
+}
+
+object!(Event, Event, ze_event_handle_t);
+
+impl Event {
+    /// `zeEventCreate`; `pool_handle` is what `zeEventGetEventPool` gives back.
+    pub fn new(
+        pool: Arc<EventPool>,
+        pool_handle: ze_event_pool_handle_t,
+        desc: &ze_event_desc_t,
+    ) -> Result<Arc<Self>> {
+        check_scopes(desc.signal, desc.wait)?;
+        // ZE_RESULT_ERROR_INVALID_ARGUMENT: the index is not in the pool
+        if desc.index >= pool.count {
+            let reason = format!("event {} of a pool of {}", desc.index, pool.count);
+            return Err(Error::InvalidArgument(reason));
+        }
+        let kind = if pool.counter_based {
+            Kind::CounterBased(Mutex::new(Signal::raised()))
+        } else {
+            Kind::Flag(Signal::flag())
+        };
+        Ok(Arc::new(Self {
+            kind,
+            pool: Some((pool, pool_handle as usize)),
+            signal_scope: desc.signal,
+            wait_scope: desc.wait,
+            producer: Mutex::default(),
+        }))
+    }
+
+    /// `zeEventCounterBasedCreate`.
+    ///
+    /// # Safety
+    /// The descriptor's `pNext` is a valid chain.
+    pub unsafe fn new_counter_based(desc: &ze_event_counter_based_desc_t) -> Result<Arc<Self>> {
+        check_scopes(desc.signal, desc.wait)?;
+        // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x7f < desc->flags
+        if desc.flags & !COUNTER_FLAGS != 0 {
+            let (what, value) = ("ze_event_counter_based_desc_t::flags", desc.flags.into());
+            return Err(Error::InvalidEnumeration { what, value });
+        }
+        if desc.flags & ZE_EVENT_COUNTER_BASED_FLAG_IPC != 0 {
+            return Err(Error::UnsupportedFeature("sharing an event with another process"));
+        }
+        // SAFETY: the caller's promise.
+        for link in unsafe { pnext::iter(desc.pNext) } {
+            if link.get::<ze_event_counter_based_external_sync_allocation_desc_t>().is_some()
+                || link.get::<ze_event_counter_based_external_aggregate_storage_desc_t>().is_some()
+            {
+                return Err(Error::UnsupportedFeature(
+                    "a counter-based event whose counter the program provides",
+                ));
+            }
+        }
+        Ok(Arc::new(Self {
+            kind: Kind::CounterBased(Mutex::new(Signal::raised())),
+            pool: None,
+            signal_scope: desc.signal,
+            wait_scope: desc.wait,
+            producer: Mutex::default(),
+        }))
+    }
+
+    /// The pool's handle, `None` for an event that was created without a pool.
+    pub fn pool_handle(&self) -> Option<ze_event_pool_handle_t> {
+        self.pool.as_ref().map(|(_, handle)| *handle as ze_event_pool_handle_t)
+    }
+
+    pub fn signal_scope(&self) -> ze_event_scope_flags_t {
+        self.signal_scope
+    }
+
+    pub fn wait_scope(&self) -> ze_event_scope_flags_t {
+        self.wait_scope
+    }
+
+    /// What a command that is being appended signals. `producer` is the stream it will execute on, if known.
+    pub(crate) fn signalled_by(&self, producer: Option<&Arc<Stream>>) -> Arc<Signal> {
+        if let Some(stream) = producer {
+            *self.producer.lock() = Arc::downgrade(stream);
+        }
+        match &self.kind {
+            Kind::Flag(signal) => Arc::clone(signal),
+            Kind::CounterBased(current) => {
+                let completion = Signal::completion();
+                *current.lock() = Arc::clone(&completion);
+                completion
+            }
+        }
+    }
+
+    /// What a command that is being appended waits for.
+    pub(crate) fn current(&self) -> Arc<Signal> {
+        match &self.kind {
+            Kind::Flag(signal) => Arc::clone(signal),
+            Kind::CounterBased(current) => Arc::clone(&current.lock()),
+        }
+    }
+
+    /// A command of a list signals the event that a program executes on this stream.
+    pub(crate) fn set_producer(&self, stream: &Arc<Stream>) {
+        *self.producer.lock() = Arc::downgrade(stream);
+    }
+
+    /// The flag that resets and host signals act on.
+    pub(crate) fn flag(&self) -> Result<&Arc<Signal>> {
+        match &self.kind {
+            Kind::Flag(signal) => Ok(signal),
+            Kind::CounterBased(_) => Err(Error::InvalidArgument(
+                "a counter-based event is signalled and reset by appending commands only".into(),
+            )),
+        }
+    }
+
+    /// `zeEventHostSignal`.
+    pub fn host_signal(&self) -> Result<()> {
+        self.flag().map(|signal| signal.raise())
+    }
+
+    /// `zeEventHostReset`.
+    pub fn host_reset(&self) -> Result<()> {
+        self.flag().map(|signal| signal.reset())
+    }
+
+    /// `zeEventHostSynchronize`; `timeout` in nanoseconds.
+    pub fn wait(&self, timeout: u64) -> Result<()> {
+        let signal = self.current();
+        if signal.is_signalled() {
+            return Ok(());
+        }
+        let deadline = Deadline::after(timeout);
+        if matches!(deadline, Deadline::Never) {
+            let producer = self.producer.lock().upgrade();
+            if let Some(stream) = producer {
+                stream.help_while(|| !signal.is_signalled());
+            }
+        }
+        if signal.wait(deadline) { Ok(()) } else { Err(Error::NotReady) }
+    }
+
+    /// `zeEventQueryStatus`.
+    pub fn status(&self) -> Result<()> {
+        if self.current().is_signalled() { Ok(()) } else { Err(Error::NotReady) }
+    }
+
+    fn times(&self) -> Result<Timestamps> {
+        let signal = self.current();
+        if signal.is_signalled() { Ok(signal.timestamps()) } else { Err(Error::NotReady) }
+    }
+
+    /// `zeEventQueryKernelTimestamp`. A pool with mapped timestamps gives host time.
+    pub fn kernel_timestamp(&self, device: &Device) -> Result<ze_kernel_timestamp_result_t> {
+        let times = self.times()?;
+        let flags = self.pool.as_ref().map_or(0, |(pool, _)| pool.flags);
+        if flags & ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP != 0 {
+            let data = ze_kernel_timestamp_data_t { kernelStart: times.start, kernelEnd: times.end };
+            return Ok(ze_kernel_timestamp_result_t { global: data, context: data });
+        }
+        Ok(kernel_timestamps(device, times))
+    }
+
+    /// `zeEventQueryKernelTimestampsExt`: device and host time of the one command that signalled.
+    pub fn kernel_timestamps_ext(
+        &self,
+        device: &Device,
+    ) -> Result<(ze_kernel_timestamp_result_t, ze_synchronized_timestamp_result_ext_t)> {
+        let times = self.times()?;
+        let data = ze_synchronized_timestamp_data_ext_t { kernelStart: times.start, kernelEnd: times.end };
+        let host = ze_synchronized_timestamp_result_ext_t { global: data, context: data };
+        Ok((kernel_timestamps(device, times), host))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::{Command, Operation};
+    use crate::driver::Driver;
+    use crate::stream::Work;
+    use std::ptr::{null, null_mut};
+
+    fn pool(next: *const std::ffi::c_void) -> Arc<EventPool> {
+        let desc = ze_event_pool_desc_t {
+            stype: ZE_STRUCTURE_TYPE_EVENT_POOL_DESC,
+            pNext: next,
+            flags: ZE_EVENT_POOL_FLAG_HOST_VISIBLE,
+            count: 2,
+        };
+        // SAFETY: the callers pass null or a structure that they own.
+        unsafe { EventPool::new(Context::new(Driver::for_tests()), &desc) }.expect("a valid descriptor")
+    }
+
+    fn event(pool: &Arc<EventPool>, index: u32) -> Result<Arc<Event>> {
+        let desc = ze_event_desc_t { index, ..Default::default() };
+        Event::new(Arc::clone(pool), null_mut(), &desc)
+    }
+
+    #[test]
+    fn a_host_signalled_event_is_ready_until_reset() {
+        let pool = pool(null());
+        let event = event(&pool, 1).expect("in the pool");
+        assert!(matches!(event.status(), Err(Error::NotReady)));
+        assert!(matches!(event.wait(0), Err(Error::NotReady)));
+        event.host_signal().expect("a normal event");
+        assert!(event.status().is_ok() && event.wait(u64::MAX).is_ok());
+        event.host_reset().expect("a normal event");
+        assert!(event.status().is_err());
+    }
+
+    #[test]
+    fn an_index_outside_of_the_pool_is_refused() {
+        assert!(matches!(event(&pool(null()), 2), Err(Error::InvalidArgument(_))));
+    }
+
+    #[test]
+    fn a_counter_based_event_stands_for_the_latest_append() {
+        let mut counter = ze_event_pool_counter_based_exp_desc_t {
+            stype: ZE_STRUCTURE_TYPE_COUNTER_BASED_EVENT_POOL_EXP_DESC,
+            pNext: null(),
+            flags: 0,
+        };
+        let pool = pool((&raw mut counter).cast());
+        let event = event(&pool, 0).expect("in the pool");
+        assert!(event.status().is_ok(), "nothing was appended yet");
+        assert!(event.host_reset().is_err());
+        let stream = Stream::new();
+        let blocker = Signal::flag();
+        let signal = event.signalled_by(Some(&stream));
+        let waits = [Arc::clone(&blocker)].into_iter().collect();
+        stream.submit(Work::One(Arc::new(Command::new(Operation::Barrier, waits, Some(signal)))));
+        assert!(matches!(event.status(), Err(Error::NotReady)));
+        blocker.raise();
+        assert!(event.wait(u64::MAX).is_ok());
+        let _second = event.signalled_by(Some(&stream));
+        assert!(matches!(event.status(), Err(Error::NotReady)), "the next append makes it wait again");
+        stream.close();
+    }
+}

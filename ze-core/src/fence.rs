@@ -1,0 +1,52 @@
+//! Fences: how a program learns that a queue has executed what it was given.
+
+use crate::error::{Error, Result};
+use crate::futex::Deadline;
+use crate::handle::object;
+use crate::queue::CommandQueue;
+use crate::signal::Signal;
+use std::sync::Arc;
+use ze_headers::{ZE_FENCE_FLAG_SIGNALED, ze_fence_flags_t, ze_fence_handle_t};
+
+/// A fence of a command queue.
+pub struct Fence {
+    queue: Arc<CommandQueue>,
+    signal: Arc<Signal>,
+}
+
+object!(Fence, Fence, ze_fence_handle_t);
+
+impl Fence {
+    /// `zeFenceCreate`.
+    pub fn new(queue: Arc<CommandQueue>, flags: ze_fence_flags_t) -> Arc<Self> {
+        let signal = if flags & ZE_FENCE_FLAG_SIGNALED != 0 { Signal::raised() } else { Signal::flag() };
+        Arc::new(Self { queue, signal })
+    }
+
+    pub fn queue(&self) -> &Arc<CommandQueue> {
+        &self.queue
+    }
+
+    pub(crate) fn signal(&self) -> &Arc<Signal> {
+        &self.signal
+    }
+
+    /// `zeFenceHostSynchronize`; `timeout` in nanoseconds.
+    pub fn wait(&self, timeout: u64) -> Result<()> {
+        let deadline = Deadline::after(timeout);
+        if matches!(deadline, Deadline::Never) {
+            self.queue.stream().help_while(|| !self.signal.is_signalled());
+        }
+        if self.signal.wait(deadline) { Ok(()) } else { Err(Error::NotReady) }
+    }
+
+    /// `zeFenceQueryStatus`.
+    pub fn status(&self) -> Result<()> {
+        if self.signal.is_signalled() { Ok(()) } else { Err(Error::NotReady) }
+    }
+
+    /// `zeFenceReset`.
+    pub fn reset(&self) {
+        self.signal.reset();
+    }
+}

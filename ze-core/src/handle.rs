@@ -1,0 +1,267 @@
+//! Handles: one table of slots for every object that a program can hold.
+//!
+//! A handle is the address of a slot. A slot begins with a [`HandleHeader`], says what it holds, and
+//! owns a reference to the object. All slots lie in one range of reserved memory that is never returned, so
+//! a null, foreign, destroyed or wrongly typed handle is told from a live one by a range check and one load:
+//! nothing outside the table is ever read.
+
+use crate::error::{Error, Result};
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+use ze_headers::HandleHeader;
+
+/// What a slot holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Kind {
+    Driver = 1,
+    Device,
+    Context,
+    CommandQueue,
+    CommandList,
+    Fence,
+    EventPool,
+    Event,
+    Module,
+    ModuleBuildLog,
+    Kernel,
+}
+
+impl Kind {
+    const NAMES: [&'static str; 11] = [
+        "driver",
+        "device",
+        "context",
+        "command queue",
+        "command list",
+        "fence",
+        "event pool",
+        "event",
+        "module",
+        "module build log",
+        "kernel",
+    ];
+
+    fn name(self) -> &'static str {
+        Self::NAMES[self as usize - 1]
+    }
+
+    fn name_of(tag: u32) -> &'static str {
+        match tag {
+            0 => "it was never created, or is destroyed",
+            tag => Self::NAMES.get(tag as usize - 1).copied().unwrap_or("it is something else"),
+        }
+    }
+}
+
+/// An object behind a handle.
+pub trait Object: Send + Sync + 'static {
+    const KIND: Kind;
+    /// The C handle type.
+    type Handle: Copy;
+    /// The handle's address.
+    fn address(handle: Self::Handle) -> usize;
+    /// The handle at an address.
+    fn handle(address: usize) -> Self::Handle;
+}
+
+/// Implements [`Object`] for a type and its C handle.
+macro_rules! object {
+    ($type:ty, $kind:ident, $handle:ty) => {
+        impl $crate::handle::Object for $type {
+            const KIND: $crate::handle::Kind = $crate::handle::Kind::$kind;
+            type Handle = $handle;
+            fn address(handle: $handle) -> usize {
+                handle as usize
+            }
+            fn handle(address: usize) -> $handle {
+                address as $handle
+            }
+        }
+    };
+}
+pub(crate) use object;
+
+#[repr(C, align(64))]
+struct Slot {
+    /// What the loader dispatches through.
+    header: HandleHeader,
+    /// A [`Kind`], or 0 for a free slot.
+    tag: AtomicU32,
+    /// From `Arc::into_raw`.
+    object: AtomicPtr<()>,
+}
+
+/// Slots of the table: 16 Mi handles, 1 GiB of addresses of which only touched pages take memory.
+const CAPACITY: usize = 1 << 24;
+/// Where the address space is limited.
+const SMALL_CAPACITY: usize = 1 << 18;
+/// A destroyed slot is used again only after this many others, so that stale handles are noticed.
+const QUARANTINE: usize = 1024;
+
+struct Table {
+    slots: &'static [Slot],
+    free: Mutex<FreeSlots>,
+}
+
+#[derive(Default)]
+struct FreeSlots {
+    /// Slots below this were handed out at least once.
+    used: usize,
+    /// Destroyed, the oldest first.
+    recycled: VecDeque<usize>,
+}
+
+fn table() -> &'static Table {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let slots = [CAPACITY, SMALL_CAPACITY].into_iter().find_map(reserve).unwrap_or_default();
+        Table { slots, free: Mutex::default() }
+    })
+}
+
+fn reserve(count: usize) -> Option<&'static [Slot]> {
+    // SAFETY: a new private anonymous mapping touches no other memory.
+    let memory = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            count * size_of::<Slot>(),
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if memory == libc::MAP_FAILED {
+        return None;
+    }
+    // SAFETY: the mapping holds `count` slots, page alignment is enough for them, zero bytes are a valid free
+    // slot, and it is never unmapped.
+    Some(unsafe { std::slice::from_raw_parts(memory.cast(), count) })
+}
+
+/// Creates the handle of an object. The handle keeps the object alive until [`release`].
+pub fn publish<T: Object>(object: Arc<T>) -> Result<T::Handle> {
+    let table = table();
+    let index = {
+        let mut free = table.free.lock();
+        if free.recycled.len() > QUARANTINE || free.used == table.slots.len() {
+            free.recycled.pop_front()
+        } else {
+            free.used += 1;
+            Some(free.used - 1)
+        }
+    }
+    .ok_or_else(|| Error::OutOfHostMemory("the table of handles is full".into()))?;
+    let slot = &table.slots[index];
+    // SAFETY: the slot is free and this thread took it. Only the loader reads the header, through a handle that
+    // is not handed out yet.
+    unsafe { (&raw const slot.header).cast_mut().write(HandleHeader::new()) };
+    slot.object.store(Arc::into_raw(object).cast_mut().cast(), Ordering::Relaxed);
+    slot.tag.store(T::KIND as u32, Ordering::Release);
+    Ok(T::handle(std::ptr::from_ref(slot) as usize))
+}
+
+/// An object borrowed from its handle for the length of an API call.
+pub struct Ref<T>(ManuallyDrop<Arc<T>>);
+
+impl<T> Deref for Ref<T> {
+    type Target = Arc<T>;
+    fn deref(&self) -> &Arc<T> {
+        &self.0
+    }
+}
+
+fn find<T: Object>(handle: T::Handle) -> Result<(usize, &'static Slot)> {
+    let address = T::address(handle);
+    if address == 0 {
+        return Err(Error::NullHandle(T::KIND.name()));
+    }
+    let slots = table().slots;
+    let offset = address.wrapping_sub(slots.as_ptr() as usize);
+    let invalid = |found| Error::InvalidHandle { handle: address, expected: T::KIND.name(), found };
+    if !offset.is_multiple_of(size_of::<Slot>()) {
+        return Err(invalid("this driver did not create it"));
+    }
+    let index = offset / size_of::<Slot>();
+    let slot = slots.get(index).ok_or_else(|| invalid("this driver did not create it"))?;
+    let tag = slot.tag.load(Ordering::Acquire);
+    if tag != T::KIND as u32 {
+        return Err(invalid(Kind::name_of(tag)));
+    }
+    Ok((index, slot))
+}
+
+/// The object behind a handle. As the specification demands, the program must not destroy the handle during
+/// the call.
+pub fn get<T: Object>(handle: T::Handle) -> Result<Ref<T>> {
+    let (_, slot) = find::<T>(handle)?;
+    let object = slot.object.load(Ordering::Relaxed).cast_const().cast::<T>();
+    // SAFETY: the tag says that the slot holds a `T` from `Arc::into_raw`; `ManuallyDrop` keeps its count.
+    Ok(Ref(ManuallyDrop::new(unsafe { Arc::from_raw(object) })))
+}
+
+/// As [`get`], with `None` for a null handle.
+pub fn get_optional<T: Object>(handle: T::Handle) -> Result<Option<Ref<T>>> {
+    if T::address(handle) == 0 { Ok(None) } else { get(handle).map(Some) }
+}
+
+/// Destroys a handle and gives back the reference that it owned.
+pub fn release<T: Object>(handle: T::Handle) -> Result<Arc<T>> {
+    let (index, slot) = find::<T>(handle)?;
+    slot.tag.compare_exchange(T::KIND as u32, 0, Ordering::AcqRel, Ordering::Relaxed).map_err(|tag| {
+        Error::InvalidHandle {
+            handle: T::address(handle),
+            expected: T::KIND.name(),
+            found: Kind::name_of(tag),
+        }
+    })?;
+    let object = slot.object.swap(std::ptr::null_mut(), Ordering::Relaxed).cast_const().cast::<T>();
+    table().free.lock().recycled.push_back(index);
+    // SAFETY: the exchange made this call the only one that takes the slot's reference.
+    Ok(unsafe { Arc::from_raw(object) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ze_headers::{ze_context_handle_t, ze_event_handle_t};
+
+    struct Thing(u32);
+    object!(Thing, Context, ze_context_handle_t);
+    struct Other;
+    object!(Other, Event, ze_event_handle_t);
+
+    #[test]
+    fn a_live_handle_gives_its_object() {
+        let handle = publish(Arc::new(Thing(7))).expect("a slot is free");
+        assert_eq!(get::<Thing>(handle).expect("live").0.0, 7);
+        assert_eq!(release::<Thing>(handle).expect("live").0, 7);
+    }
+
+    #[test]
+    fn null_foreign_stale_and_wrong_handles_are_rejected() {
+        assert!(matches!(get::<Thing>(std::ptr::null_mut()), Err(Error::NullHandle(_))));
+        let mut local = [0u64; 16];
+        assert!(matches!(get::<Thing>(local.as_mut_ptr().cast()), Err(Error::InvalidHandle { .. })));
+        assert!(matches!(get::<Thing>(0xdead_beef_usize as _), Err(Error::InvalidHandle { .. })));
+        let other = publish(Arc::new(Other)).expect("a slot is free");
+        assert!(matches!(get::<Thing>(other.cast()), Err(Error::InvalidHandle { found: "event", .. })));
+        release::<Other>(other).expect("live");
+        assert!(get::<Other>(other).is_err());
+        assert!(release::<Other>(other).is_err());
+    }
+
+    #[test]
+    fn the_object_outlives_its_handle_while_referenced() {
+        let handle = publish(Arc::new(Thing(3))).expect("a slot is free");
+        let kept = Arc::clone(&get::<Thing>(handle).expect("live"));
+        drop(release::<Thing>(handle));
+        assert_eq!(kept.0, 3);
+        assert_eq!(Arc::strong_count(&kept), 1);
+    }
+}

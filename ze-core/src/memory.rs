@@ -1,0 +1,375 @@
+//! Host, device and shared allocations: all of them host memory, known by any address inside.
+
+use crate::allocations::Range;
+use crate::context::Context;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::pnext::{self, structures};
+use crate::stream::{Position, Stream};
+use std::alloc::{Layout, alloc, dealloc};
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use ze_headers::*;
+
+/// `pageSize` of every allocation.
+pub const PAGE_SIZE: usize = 4096;
+/// The least alignment: a cache line and the widest vector register.
+const MIN_ALIGNMENT: usize = 64;
+/// Larger alignments are refused.
+const MAX_ALIGNMENT: usize = 1 << 30;
+/// From this size on memory is mapped by itself, at huge pages, whose first use costs far fewer page faults.
+const MAPPED_SIZE: usize = 4 << 20;
+const HUGE_PAGE: usize = 2 << 20;
+
+structures! {
+    ze_relaxed_allocation_limits_exp_desc_t = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC;
+    ze_external_memory_export_desc_t = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC;
+    ze_external_memory_import_fd_t = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD;
+    ze_external_memory_export_fd_t = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD;
+    ze_memory_sub_allocations_exp_properties_t = ZE_STRUCTURE_TYPE_MEMORY_SUB_ALLOCATIONS_EXP_PROPERTIES;
+}
+
+/// `ze_memory_type_t` of an allocation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemoryKind {
+    Host,
+    Device,
+    Shared,
+}
+
+impl MemoryKind {
+    pub fn code(self) -> ze_memory_type_t {
+        match self {
+            MemoryKind::Host => ZE_MEMORY_TYPE_HOST,
+            MemoryKind::Device => ZE_MEMORY_TYPE_DEVICE,
+            MemoryKind::Shared => ZE_MEMORY_TYPE_SHARED,
+        }
+    }
+
+    fn out_of_memory(self, size: usize) -> Error {
+        let reason = format!("{size} bytes could not be allocated");
+        match self {
+            MemoryKind::Host => Error::OutOfHostMemory(reason),
+            MemoryKind::Device | MemoryKind::Shared => Error::OutOfDeviceMemory(reason),
+        }
+    }
+}
+
+/// Where an allocation's bytes come from.
+enum Backing {
+    Heap(Layout),
+    Mapped { start: usize, len: usize },
+}
+
+/// An allocation. Dropping it gives the memory back.
+pub struct Allocation {
+    base: NonNull<u8>,
+    size: usize,
+    kind: MemoryKind,
+    id: u64,
+    context: u64,
+    /// The device that device and shared memory was allocated for.
+    device: Option<Arc<Device>>,
+    backing: Backing,
+}
+
+// SAFETY: the memory is the program's; this type only knows where it is.
+unsafe impl Send for Allocation {}
+// SAFETY: as above.
+unsafe impl Sync for Allocation {}
+
+impl Range for Allocation {
+    fn base(&self) -> usize {
+        self.base.as_ptr() as usize
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        match self.backing {
+            // SAFETY: `alloc` gave the memory with this layout.
+            Backing::Heap(layout) => unsafe { dealloc(self.base.as_ptr(), layout) },
+            // SAFETY: `map` made exactly this mapping.
+            Backing::Mapped { start, len } => unsafe {
+                libc::munmap(start as *mut c_void, len);
+            },
+        }
+    }
+}
+
+impl Allocation {
+    fn new(
+        context: &Context,
+        kind: MemoryKind,
+        device: Option<Arc<Device>>,
+        size: usize,
+        alignment: usize,
+    ) -> Result<Self> {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        let alignment = alignment.max(MIN_ALIGNMENT);
+        let (base, backing) =
+            if size >= MAPPED_SIZE { map(size, alignment.max(HUGE_PAGE)) } else { heap(size, alignment) }
+                .ok_or_else(|| kind.out_of_memory(size))?;
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { base, size, kind, id, context: context.id(), device, backing })
+    }
+
+    pub fn device(&self) -> Option<&Arc<Device>> {
+        self.device.as_ref()
+    }
+
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub fn kind(&self) -> MemoryKind {
+        self.kind
+    }
+}
+
+fn heap(size: usize, alignment: usize) -> Option<(NonNull<u8>, Backing)> {
+    let layout = Layout::from_size_align(size, alignment).ok()?;
+    // SAFETY: the size is not zero.
+    Some((NonNull::new(unsafe { alloc(layout) })?, Backing::Heap(layout)))
+}
+
+fn map(size: usize, alignment: usize) -> Option<(NonNull<u8>, Backing)> {
+    let size = size.checked_next_multiple_of(PAGE_SIZE)?;
+    let len = size.checked_add(alignment)?;
+    // SAFETY: a new private anonymous mapping touches no other memory.
+    let start = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            len,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if start == libc::MAP_FAILED {
+        return None;
+    }
+    let start = start as usize;
+    let base = start.next_multiple_of(alignment);
+    // SAFETY: both ranges are the ends of the new mapping, outside of what is handed out; the advice is on the rest.
+    unsafe {
+        if base > start {
+            libc::munmap(start as *mut c_void, base - start);
+        }
+        let end = base + size;
+        if start + len > end {
+            libc::munmap(end as *mut c_void, start + len - end);
+        }
+        libc::madvise(base as *mut c_void, size, libc::MADV_HUGEPAGE);
+    }
+    Some((NonNull::new(base as *mut u8)?, Backing::Mapped { start: base, len: size }))
+}
+
+/// Memory that is freed once these places are reached.
+struct Deferred {
+    memory: Arc<Allocation>,
+    after: Vec<(Arc<Stream>, Position)>,
+}
+
+/// Frees that wait for commands (`ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE`).
+#[derive(Default)]
+pub struct DeferredFrees(parking_lot::Mutex<Vec<Deferred>>);
+
+impl DeferredFrees {
+    fn add(&self, memory: Arc<Allocation>, after: Vec<(Arc<Stream>, Position)>) {
+        self.0.lock().push(Deferred { memory, after });
+        self.collect();
+    }
+
+    /// Frees what nothing uses any more.
+    pub fn collect(&self) {
+        let mut deferred = self.0.lock();
+        deferred.retain(|free| {
+            let used = free.after.iter().any(|(stream, position)| !stream.is_reached(*position));
+            tracing::trace!(
+                "deferred free of {:#x}: {}",
+                free.memory.base(),
+                if used { "waits" } else { "done" }
+            );
+            used
+        });
+    }
+}
+
+impl Context {
+    /// `zeMemAllocHost`, `zeMemAllocDevice`, `zeMemAllocShared`. Alignment 0 is any.
+    ///
+    /// # Safety
+    /// `next` is a valid chain of extension structures.
+    pub unsafe fn allocate(
+        &self,
+        kind: MemoryKind,
+        device: Option<Arc<Device>>,
+        size: usize,
+        alignment: usize,
+        next: *const c_void,
+    ) -> Result<*mut c_void> {
+        let mut relaxed = false;
+        // SAFETY: the caller's promise.
+        for link in unsafe { pnext::iter(next) } {
+            if let Some(limits) = link.get::<ze_relaxed_allocation_limits_exp_desc_t>() {
+                relaxed = limits.flags & ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE != 0;
+            }
+            if link.get::<ze_external_memory_import_fd_t>().is_some()
+                || link.get::<ze_external_memory_export_desc_t>().is_some()
+            {
+                return Err(Error::UnsupportedFeature("external memory"));
+            }
+        }
+        if size == 0 {
+            return Err(Error::UnsupportedSize("an allocation of 0 bytes is not possible".into()));
+        }
+        let limit = self.driver().device().profile().limits.max_alloc_size;
+        if size as u64 > limit && !relaxed {
+            let reason = format!("{size} bytes are more than the {limit} of the largest allocation");
+            return Err(Error::UnsupportedSize(reason));
+        }
+        if size > isize::MAX as usize / 2 {
+            return Err(kind.out_of_memory(size));
+        }
+        if alignment != 0 && (!alignment.is_power_of_two() || alignment > MAX_ALIGNMENT) {
+            return Err(Error::UnsupportedAlignment(alignment));
+        }
+        self.deferred_frees().collect();
+        let memory = Allocation::new(self, kind, device, size, alignment)?;
+        let base = memory.base.as_ptr().cast();
+        self.driver().allocations().insert(Arc::new(memory));
+        Ok(base)
+    }
+
+    /// The allocation of this context that an address is in.
+    pub fn find_allocation(&self, address: *const c_void) -> Option<Arc<Allocation>> {
+        self.driver().allocations().find(address as usize).filter(|memory| memory.context == self.id())
+    }
+
+    /// `zeMemFreeExt`; no policy flag is `zeMemFree`.
+    pub fn free(&self, base: *mut c_void, policy: u32) -> Result<()> {
+        let memory = self.find_allocation(base).filter(|memory| memory.base() == base as usize);
+        let memory = memory.and_then(|memory| self.driver().allocations().remove(memory.base()));
+        let memory = memory.ok_or_else(|| {
+            Error::InvalidArgument(format!("{base:p} is not the start of an allocation of this context"))
+        })?;
+        let streams = self.driver().device().streams();
+        if policy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE != 0 {
+            for stream in &streams {
+                stream.wait_quietly();
+            }
+        } else if policy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE != 0 {
+            let after = streams.into_iter().map(|stream| (Arc::clone(&stream), stream.latest())).collect();
+            self.deferred_frees().add(memory, after);
+        }
+        Ok(())
+    }
+
+    /// `zeMemGetAllocProperties`: fills the structure, and returns the device that the memory belongs to. Memory
+    /// that is not from this context is of unknown type.
+    ///
+    /// # Safety
+    /// The structure's `pNext` is a valid chain.
+    pub unsafe fn allocation_properties(
+        &self,
+        address: *const c_void,
+        properties: &mut ze_memory_allocation_properties_t,
+    ) -> Result<Option<Arc<Device>>> {
+        let memory = self.find_allocation(address);
+        let (kind, id, page_size) = match &memory {
+            Some(memory) => (memory.kind.code(), memory.id, PAGE_SIZE as u64),
+            None => (ZE_MEMORY_TYPE_UNKNOWN, 0, 0),
+        };
+        properties.type_ = kind;
+        properties.id = id;
+        properties.pageSize = page_size;
+        // SAFETY: the caller's promise.
+        for link in unsafe { pnext::iter(properties.pNext) } {
+            if let Some(parts) = link.get::<ze_memory_sub_allocations_exp_properties_t>() {
+                // SAFETY: the program provides the counter, or null.
+                if let Some(count) = unsafe { parts.pCount.as_mut() } {
+                    *count = 0;
+                }
+            }
+            if link.get::<ze_external_memory_export_fd_t>().is_some() {
+                return Err(Error::UnsupportedFeature("external memory"));
+            }
+        }
+        Ok(memory.and_then(|memory| memory.device.clone()))
+    }
+
+    /// `zeMemGetAddressRange`: base and size of the allocation that the address is in.
+    pub fn address_range(&self, address: *const c_void) -> Result<(*mut c_void, usize)> {
+        let memory = self.find_allocation(address).ok_or_else(|| {
+            Error::InvalidArgument(format!("{address:p} is in no allocation of this context"))
+        })?;
+        Ok((memory.base.as_ptr().cast(), memory.size))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::Driver;
+    use std::ptr::null;
+
+    fn context() -> Arc<Context> {
+        Context::new(Driver::for_tests())
+    }
+
+    fn allocate(context: &Context, size: usize, alignment: usize) -> Result<*mut c_void> {
+        // SAFETY: there is no chain.
+        unsafe { context.allocate(MemoryKind::Host, None, size, alignment, null()) }
+    }
+
+    #[test]
+    fn allocations_are_aligned_and_found_by_interior_pointers() {
+        let context = context();
+        for (size, alignment) in [(1, 0), (100, 8), (100, 4096), (5 << 20, 0), (5 << 20, 16 << 20)] {
+            let base = allocate(&context, size, alignment).expect("memory is there");
+            assert!((base as usize).is_multiple_of(alignment.max(MIN_ALIGNMENT)));
+            // SAFETY: the memory was just allocated.
+            unsafe { base.cast::<u8>().write_bytes(0xa5, size) };
+            let interior = base.wrapping_byte_add(size - 1);
+            assert_eq!(context.address_range(interior).expect("it is inside"), (base, size));
+            assert!(
+                context
+                    .find_allocation(base.wrapping_byte_add(size))
+                    .is_none_or(|m| m.base() != base as usize)
+            );
+            context.free(base, 0).expect("it is live");
+            assert!(context.free(base, 0).is_err());
+        }
+    }
+
+    #[test]
+    fn another_contexts_memory_is_unknown() {
+        let (mine, other) = (context(), context());
+        let base = allocate(&mine, 64, 0).expect("memory is there");
+        let mut properties = ze_memory_allocation_properties_t::default();
+        // SAFETY: there is no chain.
+        unsafe { other.allocation_properties(base, &mut properties) }.expect("unknown is not an error");
+        assert_eq!(properties.type_, ZE_MEMORY_TYPE_UNKNOWN);
+        assert!(other.free(base, 0).is_err());
+        // SAFETY: as above.
+        unsafe { mine.allocation_properties(base, &mut properties) }.expect("it is live");
+        assert_eq!(properties.type_, ZE_MEMORY_TYPE_HOST);
+        mine.free(base, 0).expect("it is live");
+    }
+
+    #[test]
+    fn impossible_sizes_and_alignments_are_refused() {
+        let context = context();
+        assert!(matches!(allocate(&context, 0, 0), Err(Error::UnsupportedSize(_))));
+        assert!(matches!(allocate(&context, usize::MAX, 0), Err(Error::UnsupportedSize(_))));
+        assert!(matches!(allocate(&context, 64, 3), Err(Error::UnsupportedAlignment(3))));
+    }
+}

@@ -1,0 +1,109 @@
+//! Command queues.
+
+use crate::command_list::CommandList;
+use crate::context::Context;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::fence::Fence;
+use crate::handle::object;
+use crate::stream::{Stream, Work};
+use std::sync::Arc;
+use ze_headers::*;
+
+/// What a queue, and an immediate command list, are created from.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueDesc {
+    pub ordinal: u32,
+    pub index: u32,
+    pub flags: ze_command_queue_flags_t,
+    pub mode: ze_command_queue_mode_t,
+    pub priority: ze_command_queue_priority_t,
+}
+
+impl QueueDesc {
+    const FLAGS: u32 = ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY
+        | ZE_COMMAND_QUEUE_FLAG_IN_ORDER
+        | ZE_COMMAND_QUEUE_FLAG_COPY_OFFLOAD_HINT;
+
+    /// Checks a descriptor against the specification and the device.
+    pub fn new(device: &Device, desc: &ze_command_queue_desc_t) -> Result<Self> {
+        // ZE_RESULT_ERROR_INVALID_ENUMERATION: flags, mode or priority that the specification does not have
+        let invalid = |what, value| Error::InvalidEnumeration { what, value };
+        if desc.flags & !Self::FLAGS != 0 {
+            return Err(invalid("ze_command_queue_desc_t::flags", desc.flags.into()));
+        }
+        if desc.mode.0 > ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS.0 {
+            return Err(invalid("ze_command_queue_desc_t::mode", desc.mode.0.into()));
+        }
+        if desc.priority.0 > ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH.0 {
+            return Err(invalid("ze_command_queue_desc_t::priority", desc.priority.0.into()));
+        }
+        device.check_queue_ordinal(desc.ordinal)?;
+        device.check_queue_index(desc.index)?;
+        Ok(Self {
+            ordinal: desc.ordinal,
+            index: desc.index,
+            flags: desc.flags,
+            mode: desc.mode,
+            priority: desc.priority,
+        })
+    }
+
+    /// The host waits for each submission.
+    pub fn is_synchronous(&self) -> bool {
+        self.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS
+    }
+}
+
+/// A command queue.
+pub struct CommandQueue {
+    context: Arc<Context>,
+    desc: QueueDesc,
+    stream: Arc<Stream>,
+}
+
+object!(CommandQueue, CommandQueue, ze_command_queue_handle_t);
+
+impl CommandQueue {
+    /// `zeCommandQueueCreate`.
+    pub fn new(context: Arc<Context>, device: &Device, desc: &ze_command_queue_desc_t) -> Result<Arc<Self>> {
+        let desc = QueueDesc::new(device, desc)?;
+        Ok(Arc::new(Self { context, desc, stream: device.new_stream() }))
+    }
+
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    pub fn desc(&self) -> &QueueDesc {
+        &self.desc
+    }
+
+    pub(crate) fn stream(&self) -> &Arc<Stream> {
+        &self.stream
+    }
+
+    /// `zeCommandQueueExecuteCommandLists`.
+    pub fn execute(&self, lists: &[&CommandList], fence: Option<&Fence>) -> Result<()> {
+        let closed = lists.iter().map(|list| list.closed()).collect::<Result<Vec<_>>>()?;
+        for (list, commands) in lists.iter().zip(closed) {
+            list.submitted_to(&self.stream);
+            self.stream.submit(Work::List(commands));
+        }
+        if let Some(fence) = fence {
+            self.stream.submit(Work::Fence(Arc::clone(fence.signal())));
+        }
+        if self.desc.is_synchronous() { self.synchronize(u64::MAX) } else { Ok(()) }
+    }
+
+    /// `zeCommandQueueSynchronize`; `timeout` in nanoseconds.
+    pub fn synchronize(&self, timeout: u64) -> Result<()> {
+        self.stream.synchronize(timeout)
+    }
+}
+
+impl Drop for CommandQueue {
+    fn drop(&mut self) {
+        self.stream.close();
+    }
+}
