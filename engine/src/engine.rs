@@ -74,7 +74,11 @@ impl Engine {
 
     /// Gives a validated module its storage. `module_key` is a hash of everything that the module was made
     /// from (bytes, specialization, build options): [`digest`](crate::jit::hash::digest) makes one.
-    pub fn load(self: &Arc<Engine>, module: Arc<Module>, module_key: Digest) -> Result<Arc<Program>, EngineError> {
+    pub fn load(
+        self: &Arc<Engine>,
+        module: Arc<Module>,
+        module_key: Digest,
+    ) -> Result<Arc<Program>, EngineError> {
         Program::load(Arc::clone(self), module, module_key)
     }
 

@@ -101,9 +101,8 @@ impl Globals {
         };
         let (ty, _) = pointee(module, variable)?;
         // SAFETY: the place is inside the allocation, which nobody else knows yet.
-        let bytes = unsafe {
-            std::slice::from_raw_parts_mut(self.memory.add(place.offset).as_ptr(), place.size)
-        };
+        let bytes =
+            unsafe { std::slice::from_raw_parts_mut(self.memory.add(place.offset).as_ptr(), place.size) };
         let evaluator = Evaluator { module, globals: self };
         evaluator.write(initializer, ty, bytes, 0).map_err(|reason| failed(variable, reason))
     }
@@ -181,7 +180,8 @@ impl Evaluator<'_> {
             return Ok(address as u64);
         }
         let constant = self.module.constants.get(&id);
-        let constant = constant.ok_or_else(|| format!("its initializer {id} has no address that is known"))?;
+        let constant =
+            constant.ok_or_else(|| format!("its initializer {id} has no address that is known"))?;
         match &constant.value {
             ConstantValue::Null | ConstantValue::Undef => Ok(0),
             ConstantValue::Bool(value) => Ok(u64::from(*value)),

@@ -129,7 +129,11 @@ impl Kernel {
         let kernel = self.reflection();
         let fixed = kernel.uses_subgroups || kernel.required_subgroup_size.is_some();
         let width = self.subgroup_size();
-        if fixed { group_size::fixed_width(group_size, width) } else { group_size::best_width(group_size, width) }
+        if fixed {
+            group_size::fixed_width(group_size, width)
+        } else {
+            group_size::best_width(group_size, width)
+        }
     }
 
     /// Compiles the code for groups of this size, if that has not been done.
@@ -143,9 +147,7 @@ impl Kernel {
         let kernel = self.reflection();
         let variant = match kernel.required_group_size.or(kernel.group_size_hint) {
             Some(size) => self.variant(size),
-            None => {
-                Variant { width: self.subgroup_size(), shape: GroupShape::Rows, large_ids: false }
-            }
+            None => Variant { width: self.subgroup_size(), shape: GroupShape::Rows, large_ids: false },
         };
         let this = Arc::clone(self);
         let prepare = move || {

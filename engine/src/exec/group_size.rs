@@ -106,9 +106,10 @@ fn score(size: [u32; 3], global: [u64; 3], preferences: &Preferences) -> f64 {
     };
     // Beginning a group costs about as much as a few work-items.
     let overhead = f64::from(items) / (f64::from(items) + f64::from(width) / 4.0);
-    let groups: f64 = size.iter().zip(global).map(|(size, global)| (global / u64::from(*size)) as f64).product();
+    let groups: f64 =
+        size.iter().zip(global).map(|(size, global)| (global / u64::from(*size)) as f64).product();
     let wanted = (preferences.threads * GROUPS_A_THREAD) as f64;
-    let parallel = 0.5 + 0.5 * (groups / wanted).min(1.0);
+    let parallel = 0.75 + 0.25 * (groups / wanted).min(1.0);
     lanes_in_use * shape * overhead * parallel
 }
 
@@ -204,7 +205,13 @@ mod tests {
 
     #[test]
     fn observable_subgroup_size_is_kept() {
-        assert_eq!(fixed_width([8, 8, 1], 16), Variant { width: 16, shape: GroupShape::Any, large_ids: false });
-        assert_eq!(fixed_width([1, 1, 1], 32), Variant { width: 32, shape: GroupShape::Line, large_ids: false });
+        assert_eq!(
+            fixed_width([8, 8, 1], 16),
+            Variant { width: 16, shape: GroupShape::Any, large_ids: false }
+        );
+        assert_eq!(
+            fixed_width([1, 1, 1], 32),
+            Variant { width: 32, shape: GroupShape::Line, large_ids: false }
+        );
     }
 }

@@ -80,8 +80,7 @@ impl ArgBlock {
     fn new(kernel: &Kernel, args: &[u8]) -> Result<ArgBlock, EngineError> {
         let invalid = |reason: String| EngineError::InvalidLaunch { kernel: kernel.name.clone(), reason };
         if (args.len() as u64) < kernel.arg_block_size {
-            let reason =
-                format!("{} bytes of arguments, {} are needed", args.len(), kernel.arg_block_size);
+            let reason = format!("{} bytes of arguments, {} are needed", args.len(), kernel.arg_block_size);
             return Err(invalid(reason));
         }
         // One chunk even without arguments: compiled code may load any 128 bytes at an argument's place.

@@ -15,3 +15,6 @@ pub mod workgroup;
 
 pub use launch::{Code, Dispatch};
 pub use scheduler::Scheduler;
+
+#[cfg(test)]
+mod tests;

@@ -59,7 +59,12 @@ impl Workspace {
         // None if the thread is in the middle of another launch, or is ending.
         let kept = IDLE.try_with(Cell::take).ok().flatten();
         let mut workspace = kept.unwrap_or_else(|| {
-            Box::new(Workspace { local: Block::new(), private: Block::new(), scratch: Block::new(), ring: None })
+            Box::new(Workspace {
+                local: Block::new(),
+                private: Block::new(),
+                scratch: Block::new(),
+                ring: None,
+            })
         });
         workspace.provide(needs).map_err(|(what, bytes)| EngineError::OutOfMemory {
             kernel: kernel.to_owned(),

@@ -103,7 +103,9 @@ impl Cache {
         let mut files = Vec::new();
         for file in fs::read_dir(&self.dir)? {
             // Another process may be evicting as well: what is gone is gone.
-            let Ok((path, data)) = file.and_then(|file| Ok((file.path(), file.metadata()?))) else { continue };
+            let Ok((path, data)) = file.and_then(|file| Ok((file.path(), file.metadata()?))) else {
+                continue;
+            };
             if data.is_file() {
                 files.push((data.modified().unwrap_or(SystemTime::UNIX_EPOCH), data.len(), path));
             }

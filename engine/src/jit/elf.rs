@@ -72,9 +72,7 @@ fn damaged(what: &str) -> JitError {
 
 fn bytes<'a>(file: &'a [u8], offset: u64, size: u64, what: &str) -> Result<&'a [u8], JitError> {
     let range = usize::try_from(offset).ok().zip(usize::try_from(size).ok());
-    range
-        .and_then(|(offset, size)| file.get(offset..offset.checked_add(size)?))
-        .ok_or_else(|| damaged(what))
+    range.and_then(|(offset, size)| file.get(offset..offset.checked_add(size)?)).ok_or_else(|| damaged(what))
 }
 
 /// Reads a little-endian number at a place that the caller has checked to be inside.
@@ -121,7 +119,8 @@ impl<'a> Object<'a> {
                 data: bytes(file, number!(u64, raw, 24), in_file, "section")?,
             });
         }
-        let table = sections.get(usize::from(names)).map(|s| s.data).ok_or_else(|| damaged("section names"))?;
+        let table =
+            sections.get(usize::from(names)).map(|s| s.data).ok_or_else(|| damaged("section names"))?;
         for (section, offset) in sections.iter_mut().zip(name_offsets) {
             section.name = string(table, offset)?;
         }

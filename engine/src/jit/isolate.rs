@@ -38,8 +38,10 @@ pub fn run_mapped<T: Send + 'static, E: Send + 'static>(
     install_fatal_error_handler();
     let (sender, receiver) = channel::<Result<T, E>>();
     let on_thread = map.clone();
-    let thread = std::thread::Builder::new().name(format!("ze-cpu-jit {name}")).stack_size(STACK_BYTES).spawn(
-        move || {
+    let thread = std::thread::Builder::new()
+        .name(format!("ze-cpu-jit {name}"))
+        .stack_size(STACK_BYTES)
+        .spawn(move || {
             let failure: Sender<Result<T, E>> = sender.clone();
             FAILURE.set(Some(Box::new(move |reason| {
                 let _ = failure.send(Err(on_thread(JitError::Llvm(reason))));
@@ -50,12 +52,11 @@ pub fn run_mapped<T: Send + 'static, E: Send + 'static>(
             if let Ok(result) = result {
                 let _ = sender.send(result);
             }
-        },
-    );
+        });
     match thread {
-        Ok(_) => receiver
-            .recv()
-            .unwrap_or_else(|_| Err(map(JitError::Llvm("the compilation panicked; see standard error".into())))),
+        Ok(_) => receiver.recv().unwrap_or_else(|_| {
+            Err(map(JitError::Llvm("the compilation panicked; see standard error".into())))
+        }),
         Err(error) => Err(map(JitError::Memory(error.kind()))),
     }
 }

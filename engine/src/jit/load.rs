@@ -113,9 +113,11 @@ fn lay_out(object: &Object) -> Result<Layout, JitError> {
     let mut sections = vec![None; object.sections.len()];
     let mut end = 0usize;
     let place = |section: &Section, end: &mut usize| -> Result<usize, JitError> {
-        let align = usize::try_from(section.align).ok().filter(|align| align.is_power_of_two() && *align <= page);
+        let align =
+            usize::try_from(section.align).ok().filter(|align| align.is_power_of_two() && *align <= page);
         let size = usize::try_from(section.size).ok().filter(|size| *size <= isize::MAX as usize / 2);
-        let (align, size) = align.zip(size).ok_or_else(|| unsupported(format!("layout of {}", section.name)))?;
+        let (align, size) =
+            align.zip(size).ok_or_else(|| unsupported(format!("layout of {}", section.name)))?;
         let offset = end.next_multiple_of(align);
         *end = offset.checked_add(size).ok_or_else(|| unsupported("size".into()))?;
         Ok(offset)
@@ -198,12 +200,7 @@ fn symbol_offset(symbol: &Symbol, layout: &Layout) -> Result<Option<usize>, JitE
     inside.map(Some).ok_or_else(|| unsupported(format!("symbol '{}' outside its section", symbol.name)))
 }
 
-fn link(
-    object: &Object,
-    layout: &Layout,
-    memory: &mut [u8],
-    resolve: &Resolver,
-) -> Result<(), JitError> {
+fn link(object: &Object, layout: &Layout, memory: &mut [u8], resolve: &Resolver) -> Result<(), JitError> {
     let base = memory.as_ptr() as usize;
     let address_of = |symbol: &Symbol| -> Result<usize, JitError> {
         match (symbol.section, symbol_offset(symbol, layout)?) {

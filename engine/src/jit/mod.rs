@@ -44,3 +44,6 @@ pub enum JitError {
     #[error("memory for code: {0}")]
     Memory(std::io::ErrorKind),
 }
+
+#[cfg(test)]
+mod tests;

@@ -92,7 +92,8 @@ fn emit(
         // SAFETY: module and machine are alive and used by this thread only; results are read only where
         // the call says it wrote them; the buffer is copied before it is disposed of.
         unsafe {
-            if LLVMTargetMachineEmitToMemoryBuffer(machine, module.raw(), kind, &mut message, &mut buffer) != 0
+            if LLVMTargetMachineEmitToMemoryBuffer(machine, module.raw(), kind, &mut message, &mut buffer)
+                != 0
             {
                 return Err(JitError::Llvm(take_message(message)));
             }

@@ -1,0 +1,299 @@
+//! Launches of hand-written code: both kinds of entry, on one and on several threads.
+
+use super::launch::{Code, Dispatch, launch};
+use super::scheduler::Scheduler;
+use crate::abi::CodeInfo;
+use crate::error::EngineError;
+use crate::jit::pipeline::{self, Tier};
+use crate::jit::target::Target;
+use crate::jit::{Context, IrModule, load, symbols};
+use spirv_env::{ArgKind, Id, Kernel, KernelArg, TypeId};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+
+/// Adds one to `out[group]` for each work-group of the range.
+const COUNT_GROUPS: &str = "
+define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %first, i64 %last) {
+entry:
+  %args = load ptr, ptr %info
+  %out = load ptr, ptr %args
+  br label %loop
+loop:
+  %group = phi i64 [ %first, %entry ], [ %next, %loop ]
+  %place = getelementptr i32, ptr %out, i64 %group
+  %old = load i32, ptr %place
+  %new = add i32 %old, 1
+  store i32 %new, ptr %place
+  %next = add i64 %group, 1
+  %more = icmp ult i64 %next, %last
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}";
+
+/// Each sub-group writes `group + subgroup` to local memory and reads its neighbour's, with barriers between,
+/// `rounds` times; the sum goes to `out[group * subgroups + subgroup]`. Arguments: out, rounds.
+const NEIGHBOURS: &str = "
+define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %group, i32 %subgroup) {
+entry:
+  %args = load ptr, ptr %info
+  %out = load ptr, ptr %args
+  %rounds.at = getelementptr i8, ptr %args, i64 8
+  %rounds = load i32, ptr %rounds.at
+  %local = load ptr, ptr %worker
+  %barrier.at = getelementptr i8, ptr %worker, i64 24
+  %barrier = load ptr, ptr %barrier.at
+  %count.at = getelementptr i8, ptr %info, i64 60
+  %count = load i32, ptr %count.at
+  %mine = getelementptr i64, ptr %local, i32 %subgroup
+  %after = add i32 %subgroup, 1
+  %neighbour = urem i32 %after, %count
+  %theirs = getelementptr i64, ptr %local, i32 %neighbour
+  %wide = zext i32 %subgroup to i64
+  %start = add i64 %group, %wide
+  br label %loop
+loop:
+  %round = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %sum = phi i64 [ 0, %entry ], [ %total, %loop ]
+  %value = phi i64 [ %start, %entry ], [ %changed, %loop ]
+  store i64 %value, ptr %mine
+  call void %barrier(ptr %worker)
+  %read = load i64, ptr %theirs
+  %total = add i64 %sum, %read
+  call void %barrier(ptr %worker)
+  %changed = add i64 %value, 1
+  %next = add i32 %round, 1
+  %more = icmp ult i32 %next, %rounds
+  br i1 %more, label %loop, label %done
+done:
+  %wide.count = zext i32 %count to i64
+  %row = mul i64 %group, %wide.count
+  %at = add i64 %row, %wide
+  %place = getelementptr i64, ptr %out, i64 %at
+  store i64 %total, ptr %place
+  ret void
+}";
+
+fn compile(text: &str, has_barrier: bool) -> Code {
+    let (target, context) = (Target::host().expect("target"), Context::new());
+    let ir = IrModule::parse(&context, text, &target).expect("IR");
+    ir.verify().expect("valid IR");
+    pipeline::optimise(&ir, &target, Tier::Optimising).expect("passes");
+    let object = pipeline::object_code(ir, &target, Tier::Optimising).expect("object code");
+    let loaded = load::load(&object, &symbols::function_address).expect("loads");
+    Code::new(loaded, CodeInfo { has_barrier, ..CodeInfo::default() }).expect("has an entry")
+}
+
+fn arg(name: &str, kind: ArgKind, offset: u64) -> KernelArg {
+    KernelArg {
+        name: name.into(),
+        type_name: String::new(),
+        kind,
+        ty: TypeId(0),
+        size: 8,
+        offset,
+        restrict: false,
+        constant: false,
+        volatile: false,
+    }
+}
+
+fn kernel(args: Vec<KernelArg>, static_local_size: u64) -> Kernel {
+    Kernel {
+        name: "test".into(),
+        function: Id(1),
+        arg_block_size: args.iter().map(|arg| arg.offset + arg.size).max().unwrap_or(0),
+        args,
+        required_group_size: None,
+        group_size_hint: None,
+        required_subgroup_size: None,
+        uses_subgroups: false,
+        uses_barrier: false,
+        static_local_size,
+        private_size: 0,
+        modes: Vec::new(),
+        attributes: String::new(),
+    }
+}
+
+fn dispatch(groups: u32, items: u32, args: &[u8]) -> Dispatch<'_> {
+    Dispatch { group_count: [groups, 1, 1], group_size: [items, 1, 1], global_offset: [0; 3], args }
+}
+
+fn count_groups(scheduler: &Scheduler, code: &Code, groups: u32) {
+    let mut out = vec![0u32; groups as usize];
+    let args = (out.as_mut_ptr() as u64).to_le_bytes();
+    let kernel = kernel(vec![arg("out", ArgKind::GlobalPointer, 0)], 0);
+    launch(scheduler, code, &kernel, 16, &dispatch(groups, 16, &args)).expect("launches");
+    assert!(out.iter().all(|count| *count == 1), "{groups} groups on {} threads", scheduler.threads());
+}
+
+fn neighbours(scheduler: &Scheduler, code: &Code, groups: u32, subgroups: u32, rounds: u32) {
+    let mut out = vec![0u64; groups as usize * subgroups as usize];
+    let mut args = (out.as_mut_ptr() as u64).to_le_bytes().to_vec();
+    args.extend_from_slice(&u64::from(rounds).to_le_bytes());
+    let args_of_kernel = vec![arg("out", ArgKind::GlobalPointer, 0), arg("rounds", ArgKind::Value, 8)];
+    let kernel = kernel(args_of_kernel, 8 * u64::from(subgroups));
+    launch(scheduler, code, &kernel, 16, &dispatch(groups, 16 * subgroups, &args)).expect("launches");
+    for (at, sum) in out.into_iter().enumerate() {
+        let (group, subgroup) = (at as u64 / u64::from(subgroups), at as u64 % u64::from(subgroups));
+        let neighbour = (subgroup + 1) % u64::from(subgroups);
+        let expected: u64 = (0..u64::from(rounds)).map(|round| group + neighbour + round).sum();
+        assert_eq!(sum, expected, "group {group}, sub-group {subgroup} of {subgroups}");
+    }
+}
+
+#[test]
+fn every_group_of_a_range_runs_once() {
+    let code = compile(COUNT_GROUPS, false);
+    for threads in [1, 2, 5] {
+        let scheduler = Scheduler::new(threads);
+        for groups in [1, 2, 3, 63, 64, 1000, 300_000] {
+            count_groups(&scheduler, &code, groups);
+        }
+    }
+}
+
+#[test]
+fn sub_groups_meet_at_barriers_in_loops() {
+    let code = compile(NEIGHBOURS, true);
+    for threads in [1, 3] {
+        let scheduler = Scheduler::new(threads);
+        // Shrinking and growing: coroutines are kept between launches and new ones join.
+        for subgroups in [1, 2, 7, 64, 3, 128, 1] {
+            for (groups, rounds) in [(1, 1), (2, 3), (97, 10), (500, 2)] {
+                neighbours(&scheduler, &code, groups, subgroups, rounds);
+            }
+        }
+    }
+}
+
+#[test]
+fn coroutines_serve_different_kernels_in_turn() {
+    let (first, second) = (compile(NEIGHBOURS, true), compile(NEIGHBOURS, true));
+    let scheduler = Scheduler::new(2);
+    for _ in 0..10 {
+        neighbours(&scheduler, &first, 20, 4, 3);
+        neighbours(&scheduler, &second, 20, 6, 2);
+    }
+}
+
+/// Sub-groups that disagree about a barrier break the kernel language's rules; the driver must survive it.
+#[test]
+fn barrier_that_some_sub_groups_leave_out_does_not_hang() {
+    const UNEVEN: &str = "
+    define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %group, i32 %subgroup) {
+    entry:
+      %barrier.at = getelementptr i8, ptr %worker, i64 24
+      %barrier = load ptr, ptr %barrier.at
+      br label %test
+    test:
+      %at = phi i32 [ 0, %entry ], [ %next, %meet ]
+      %more = icmp ult i32 %at, %subgroup
+      br i1 %more, label %meet, label %done
+    meet:
+      call void %barrier(ptr %worker)
+      %next = add i32 %at, 1
+      br label %test
+    done:
+      ret void
+    }";
+    let (code, scheduler) = (compile(UNEVEN, true), Scheduler::new(2));
+    launch(&scheduler, &code, &kernel(vec![], 0), 16, &dispatch(100, 160, &[])).expect("launches");
+}
+
+#[test]
+fn launches_from_several_threads_and_from_the_pool_all_end() {
+    let (code, scheduler) = (Arc::new(compile(NEIGHBOURS, true)), Arc::new(Scheduler::new(3)));
+    // Starts the pool.
+    neighbours(&scheduler, &code, 2000, 8, 20);
+    let (sender, receiver) = mpsc::channel();
+    for at in 0..8 {
+        let (code, scheduler, sender) = (Arc::clone(&code), Arc::clone(&scheduler), sender.clone());
+        let inner = Arc::clone(&scheduler);
+        let work = move || {
+            neighbours(&inner, &code, 500, 5, 4);
+            let _ = sender.send(());
+        };
+        if at % 2 == 0 {
+            assert!(scheduler.in_background(work).is_ok(), "the pool runs");
+        } else {
+            std::thread::spawn(work);
+        }
+    }
+    drop(sender);
+    assert_eq!(receiver.iter().count(), 8);
+}
+
+#[test]
+fn small_launches_start_no_threads() {
+    let (code, scheduler) = (compile(COUNT_GROUPS, false), Scheduler::new(4));
+    for _ in 0..5 {
+        count_groups(&scheduler, &code, 8);
+    }
+    let ran = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&ran);
+    assert!(scheduler.in_background(move || flag.store(true, Ordering::Relaxed)).is_err());
+    assert!(!ran.load(Ordering::Relaxed));
+}
+
+#[test]
+fn local_memory_arguments_come_after_the_static_part_and_are_aligned() {
+    /// Stores the offsets of its two local arguments and the address of local memory.
+    const OFFSETS: &str = "
+    define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %first, i64 %last) {
+      %args = load ptr, ptr %info
+      %out = load ptr, ptr %args
+      %a.at = getelementptr i8, ptr %args, i64 8
+      %a = load i64, ptr %a.at
+      %b.at = getelementptr i8, ptr %args, i64 16
+      %b = load i64, ptr %b.at
+      %local = load i64, ptr %worker
+      store i64 %a, ptr %out
+      %out.b = getelementptr i8, ptr %out, i64 8
+      store i64 %b, ptr %out.b
+      %out.local = getelementptr i8, ptr %out, i64 16
+      store i64 %local, ptr %out.local
+      %end = add i64 %local, %b
+      %end.ptr = inttoptr i64 %end to ptr
+      store i64 1, ptr %end.ptr
+      ret void
+    }";
+    let (code, scheduler) = (compile(OFFSETS, false), Scheduler::new(1));
+    let kernel = kernel(
+        vec![
+            arg("out", ArgKind::GlobalPointer, 0),
+            arg("a", ArgKind::LocalPointer, 8),
+            arg("b", ArgKind::LocalPointer, 16),
+        ],
+        20,
+    );
+    let mut out = [0u64; 3];
+    let args = [out.as_mut_ptr() as u64, 1000, 8].map(u64::to_le_bytes).concat();
+    launch(&scheduler, &code, &kernel, 16, &dispatch(1, 1, &args)).expect("launches");
+    assert_eq!(out[..2], [128, 1152]);
+    assert_eq!(out[2] % 128, 0);
+
+    let too_much = [out.as_mut_ptr() as u64, u64::MAX / 2, 8].map(u64::to_le_bytes).concat();
+    let error = launch(&scheduler, &code, &kernel, 16, &dispatch(1, 1, &too_much));
+    assert!(matches!(error, Err(EngineError::OutOfMemory { .. })), "{error:?}");
+    let overflow = [out.as_mut_ptr() as u64, u64::MAX, u64::MAX].map(u64::to_le_bytes).concat();
+    let error = launch(&scheduler, &code, &kernel, 16, &dispatch(1, 1, &overflow));
+    assert!(matches!(error, Err(EngineError::InvalidLaunch { .. })), "{error:?}");
+}
+
+#[test]
+fn launches_that_make_no_sense_are_refused() {
+    let (code, scheduler) = (compile(COUNT_GROUPS, false), Scheduler::new(2));
+    let kernel = kernel(vec![arg("out", ArgKind::GlobalPointer, 0)], 0);
+    let refused = |dispatch: &Dispatch| {
+        let result = launch(&scheduler, &code, &kernel, 16, dispatch);
+        assert!(matches!(result, Err(EngineError::InvalidLaunch { .. })), "{dispatch:?}");
+    };
+    refused(&dispatch(1, 0, &[0; 8]));
+    refused(&dispatch(1, 1, &[0; 4]));
+    refused(&Dispatch { group_count: [u32::MAX; 3], ..dispatch(1, 1, &[0; 8]) });
+    refused(&Dispatch { group_size: [u32::MAX; 3], ..dispatch(1, 1, &[0; 8]) });
+    // No work-groups is no error, and touches nothing.
+    launch(&scheduler, &code, &kernel, 16, &dispatch(0, 16, &[0; 8])).expect("empty");
+}

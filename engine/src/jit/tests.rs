@@ -1,0 +1,202 @@
+//! Object code of hand-written IR, loaded and called.
+
+use super::pipeline::{self, Tier};
+use super::target::{Isa, Target};
+use super::{Context, IrModule, JitError, load, symbols};
+use crate::builtins::libmvec;
+use load::LoadedCode;
+use spirv_env::Id;
+
+fn object(text: &str, target: &Target, tier: Tier) -> Result<Vec<u8>, JitError> {
+    let context = Context::new();
+    let ir = IrModule::parse(&context, text, target)?;
+    ir.verify()?;
+    pipeline::optimise(&ir, target, tier)?;
+    pipeline::object_code(ir, target, tier)
+}
+
+fn compile(text: &str, tier: Tier) -> Result<LoadedCode, JitError> {
+    load::load(&object(text, &Target::host()?, tier)?, &symbols::function_address)
+}
+
+fn function<F: Copy>(code: &LoadedCode, name: &str) -> F {
+    let address = code.address(name).expect("defined");
+    assert_eq!(size_of::<F>(), size_of_val(&address));
+    // SAFETY: every caller asks for the type that its IR gives the function.
+    unsafe { std::mem::transmute_copy(&address) }
+}
+
+#[test]
+fn constants_jump_tables_and_addresses_of_functions_are_linked() {
+    const TEXT: &str = "
+    @table = private constant [4 x i32] [i32 10, i32 20, i32 30, i32 40]
+    @names = private constant [2 x ptr] [ptr @one, ptr @two]
+    define i32 @one() { ret i32 1 }
+    define i32 @two() { ret i32 2 }
+    define i32 @pick(i32 %i) { 
+      %p = getelementptr [4 x i32], ptr @table, i32 0, i32 %i
+      %v = load i32, ptr %p
+      ret i32 %v
+    }
+    define i32 @call(i32 %i) {
+      %p = getelementptr [2 x ptr], ptr @names, i32 0, i32 %i
+      %f = load ptr, ptr %p
+      %v = call i32 %f()
+      ret i32 %v
+    }
+    define i32 @jump(i32 %i, ptr %p) {
+      switch i32 %i, label %other [ i32 0, label %a i32 1, label %b i32 2, label %c i32 3, label %d i32 4, label %e ]
+    a:
+      store i32 1, ptr %p
+      ret i32 17
+    b:
+      %x = load i32, ptr %p
+      ret i32 %x
+    c:
+      ret i32 3
+    d:
+      store i64 9, ptr %p
+      ret i32 5
+    e:
+      %y = load i32, ptr %p
+      %z = mul i32 %y, %y
+      ret i32 %z
+    other:
+      ret i32 -1
+    }";
+    for tier in [Tier::Fast, Tier::Optimising] {
+        let code = compile(TEXT, tier).expect("compiles");
+        let pick: extern "C" fn(i32) -> i32 = function(&code, "pick");
+        let call: extern "C" fn(i32) -> i32 = function(&code, "call");
+        let jump: extern "C" fn(i32, *mut i32) -> i32 = function(&code, "jump");
+        assert_eq!([0, 1, 2, 3].map(|i| pick(i)), [10, 20, 30, 40]);
+        assert_eq!([0, 1].map(|i| call(i)), [1, 2]);
+        let mut value = [6, 0];
+        assert_eq!([4, 2, 0, 1, 9].map(|i| jump(i, value.as_mut_ptr())), [36, 3, 17, 1, -1]);
+    }
+}
+
+#[test]
+fn scalar_and_vector_math_and_memory_functions_are_found() {
+    const TEXT: &str = "
+    declare float @sinf(float)
+    declare float @llvm.pow.f32(float, float)
+    declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+    define float @sine(float %x) { %y = call float @sinf(float %x) ret float %y }
+    define float @power(float %x, float %y) { %z = call float @llvm.pow.f32(float %x, float %y) ret float %z }
+    define void @copy(ptr %to, ptr %from, i64 %n) {
+      call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %n, i1 false)
+      ret void
+    }";
+    let code = compile(TEXT, Tier::Optimising).expect("compiles");
+    let sine: extern "C" fn(f32) -> f32 = function(&code, "sine");
+    let power: extern "C" fn(f32, f32) -> f32 = function(&code, "power");
+    let copy: extern "C" fn(*mut u8, *const u8, usize) = function(&code, "copy");
+    assert_eq!(sine(0.5).to_bits(), 0.5f32.sin().to_bits());
+    assert_eq!(power(2.0, 10.0), 1024.0);
+    let mut to = [0; 5];
+    copy(to.as_mut_ptr(), b"bytes".as_ptr(), 5);
+    assert_eq!(&to, b"bytes");
+}
+
+#[test]
+fn libmvec_functions_take_and_return_vectors() {
+    let Some(symbol) = libmvec::lookup("cos", false, 4) else { return };
+    let text = format!(
+        "declare <4 x float> @{symbol}(<4 x float>)
+        define void @apply(ptr %p) {{
+          %x = load <4 x float>, ptr %p, align 4
+          %y = call <4 x float> @{symbol}(<4 x float> %x)
+          store <4 x float> %y, ptr %p, align 4
+          ret void
+        }}"
+    );
+    let code = compile(&text, Tier::Optimising).expect("compiles");
+    let apply: extern "C" fn(*mut f32) = function(&code, "apply");
+    let mut values = [0.0, 0.5, -1.0, 3.0f32];
+    apply(values.as_mut_ptr());
+    for (value, x) in values.into_iter().zip([0.0, 0.5, -1.0, 3.0f32]) {
+        assert!((value - x.cos()).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn module_scope_variables_are_reached_by_their_symbols() {
+    let text = format!(
+        "@{0} = external global i32
+        define i32 @next() {{
+          %old = load i32, ptr @{0}
+          %new = add i32 %old, 1
+          store i32 %new, ptr @{0}
+          ret i32 %new
+        }}",
+        symbols::global_symbol(Id(5))
+    );
+    let target = Target::host().expect("target");
+    let object = object(&text, &target, Tier::Optimising).expect("object");
+    let mut storage = 41;
+    let address = &raw mut storage as usize;
+    let resolve = |symbol: &str| (symbols::global_id(symbol) == Some(Id(5))).then_some(address);
+    let code = load::load(&object, &resolve).expect("loads");
+    let next: extern "C" fn() -> i32 = function(&code, "next");
+    assert_eq!(next(), 42);
+    assert_eq!(storage, 42);
+}
+
+#[test]
+fn what_is_not_in_the_table_is_named_in_the_error() {
+    let text = "declare i32 @system(ptr) define i32 @f(ptr %p) { %r = call i32 @system(ptr %p) ret i32 %r }";
+    let error = compile(text, Tier::Optimising).expect_err("refused");
+    assert!(matches!(&error, JitError::MissingSymbol(name) if name == "system"), "{error}");
+}
+
+#[test]
+fn code_with_data_of_its_own_is_refused() {
+    let text = "@state = internal global i32 1
+    define i32 @f() { %v = load volatile i32, ptr @state store volatile i32 3, ptr @state ret i32 %v }";
+    assert!(matches!(compile(text, Tier::Optimising), Err(JitError::Object(_))));
+}
+
+#[test]
+fn invalid_ir_is_an_error_and_no_abort() {
+    let (target, context) = (Target::host().expect("target"), Context::new());
+    assert!(IrModule::parse(&context, "define i32 @f() { ret i64 1 }", &target).is_err());
+    assert!(matches!(compile("define void @f() { br label %x", Tier::Fast), Err(JitError::Verification(_))));
+}
+
+#[test]
+fn damaged_object_code_is_refused_without_a_crash() {
+    let text = "declare float @sinf(float)
+    @t = private constant [2 x float] [float 1.0, float 2.0]
+    define float @f(i32 %i) {
+      %p = getelementptr [2 x float], ptr @t, i32 0, i32 %i
+      %x = load float, ptr %p %y = call float @sinf(float %x) ret float %y }";
+    let target = Target::host().expect("target");
+    let object = object(text, &target, Tier::Optimising).expect("object");
+    for len in 0..object.len() {
+        // Cut files fail or load; what they must not do is crash.
+        let _ = load::load(&object[..len], &symbols::function_address);
+    }
+    for at in 0..object.len() {
+        let mut damaged = object.clone();
+        damaged[at] ^= 0x55;
+        let _ = load::load(&damaged, &symbols::function_address);
+    }
+}
+
+#[test]
+fn lesser_isa_has_no_wide_registers() {
+    let text = "define void @f(ptr %p) {
+      %x = load <16 x float>, ptr %p, align 4 
+      %y = fadd <16 x float> %x, %x
+      store <16 x float> %y, ptr %p, align 4 
+      ret void }";
+    let assembly = |isa| {
+        let (target, context) = (Target::limited(isa).expect("target"), Context::new());
+        let ir = IrModule::parse(&context, text, &target).expect("IR");
+        pipeline::assembly(&ir, &target, Tier::Optimising).expect("assembly")
+    };
+    assert!(assembly(Isa::Avx512).contains("zmm"));
+    assert!(!assembly(Isa::Avx2).contains("zmm") && assembly(Isa::Avx2).contains("ymm"));
+    assert!(!assembly(Isa::Sse).contains("ymm"));
+}
