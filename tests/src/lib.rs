@@ -1,1 +1,18 @@
-//! End-to-end test support.
+//! Support for the end-to-end tests: Level Zero through a real loader, kernels, and independent reference arithmetic.
+
+pub mod loader;
+pub mod memory;
+pub mod mpfr;
+pub mod mutation;
+pub mod platform;
+pub mod program;
+pub mod queue;
+pub mod random;
+pub mod ulp;
+
+pub use loader::Api;
+pub use memory::{Buffer, Kind};
+pub use platform::{Error, Platform, Result, platform};
+pub use program::{Argument, Kernel, Local, Module, spirv};
+pub use queue::{CommandList, Event, EventPool, Fence, ListOptions, Queue};
+pub use random::Random;

@@ -1,0 +1,170 @@
+//! Sends damaged modules through module creation, and kernel creation where a module is accepted, and reports those
+//! that crash or hang.
+//!
+//! ```text
+//! fuzz [--from N] [--count N] [--seconds N] [--kernels] [--save FOLDER]
+//! ```
+//!
+//! The work is done in child processes: a crash or a hang of one mutation ends its child, is recorded, and the next
+//! child goes on behind it.
+
+use std::error::Error;
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+use std::{env, fs, io, thread};
+
+use ze_tests::mutation::{corpus, mutate};
+use ze_tests::{Module, platform};
+
+struct Options {
+    from: u64,
+    count: u64,
+    /// Seconds that one mutation may take.
+    seconds: u64,
+    kernels: bool,
+    save: Option<PathBuf>,
+    worker: bool,
+}
+
+fn options() -> Result<Options, Box<dyn Error>> {
+    let mut options =
+        Options { from: 0, count: 1000, seconds: 20, kernels: false, save: None, worker: false };
+    let mut args = env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let mut number = || -> Result<u64, Box<dyn Error>> {
+            Ok(args.next().ok_or_else(|| format!("{arg} needs a number"))?.parse()?)
+        };
+        match arg.as_str() {
+            "--from" => options.from = number()?,
+            "--count" => options.count = number()?,
+            "--seconds" => options.seconds = number()?,
+            "--kernels" => options.kernels = true,
+            "--worker" => options.worker = true,
+            "--save" => options.save = args.next().map(PathBuf::from),
+            _ => return Err(format!("unknown option {arg}").into()),
+        }
+    }
+    Ok(options)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let options = options()?;
+    if options.worker { work(&options) } else { supervise(&options) }
+}
+
+fn kernel_folder() -> PathBuf {
+    env::var_os("ZE_TEST_KERNELS")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels")), PathBuf::from)
+}
+
+/// Prints each mutation's number before it is tried, and what came of it after.
+fn work(options: &Options) -> Result<(), Box<dyn Error>> {
+    let corpus = corpus(&kernel_folder());
+    platform();
+    let mut out = io::stdout().lock();
+    for number in options.from..options.from + options.count {
+        writeln!(out, "{number}")?;
+        out.flush()?;
+        let (_, bytes) = mutate(number, &corpus);
+        let accepted = match Module::new(&bytes) {
+            Ok(module) => {
+                if options.kernels {
+                    for name in module.kernel_names().unwrap_or_default() {
+                        drop(module.try_kernel(&name));
+                    }
+                }
+                "accepted"
+            }
+            Err(error) if error.reason.is_empty() => "without-reason",
+            Err(_) => "rejected",
+        };
+        writeln!(out, "{accepted}")?;
+    }
+    Ok(())
+}
+
+fn spawn(options: &Options, from: u64) -> io::Result<Child> {
+    let mut command = Command::new(env::current_exe()?);
+    command.args([
+        "--worker",
+        "--from",
+        &from.to_string(),
+        "--count",
+        &(options.from + options.count - from).to_string(),
+    ]);
+    if options.kernels {
+        command.arg("--kernels");
+    }
+    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()
+}
+
+fn supervise(options: &Options) -> Result<(), Box<dyn Error>> {
+    let start = Instant::now();
+    let end = options.from + options.count;
+    let (mut accepted, mut rejected) = (0u64, 0u64);
+    let mut failures: Vec<(u64, &str)> = Vec::new();
+    let mut next = options.from;
+    while next < end {
+        let mut child = spawn(options, next)?;
+        let output = child.stdout.take().ok_or("the worker has no output")?;
+        let (sender, lines) = mpsc::channel();
+        let reader = thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut trying = None;
+        let failure = loop {
+            match lines.recv_timeout(Duration::from_secs(options.seconds)) {
+                Ok(line) => match line.as_str() {
+                    "accepted" => accepted += 1,
+                    "rejected" => rejected += 1,
+                    "without-reason" => {
+                        failures.extend(trying.map(|number| (number, "is rejected without a reason")))
+                    }
+                    number => trying = number.parse().ok(),
+                },
+                Err(RecvTimeoutError::Timeout) => {
+                    child.kill()?;
+                    break Some("hangs");
+                }
+                Err(RecvTimeoutError::Disconnected) => break None,
+            }
+        };
+        let status = child.wait()?;
+        reader.join().map_err(|_| "the reader panicked")?;
+        match (failure, trying) {
+            (None, _) if status.success() => break,
+            (failure, Some(number)) => {
+                failures.push((number, failure.unwrap_or("crashes")));
+                next = number + 1;
+            }
+            (_, None) => return Err(format!("the worker does not start: {status}").into()),
+        }
+    }
+
+    let corpus = corpus(&kernel_folder());
+    for &(number, what) in &failures {
+        let (name, bytes) = mutate(number, &corpus);
+        print!("mutation {number}, made of {name}, {what}");
+        if let Some(folder) = &options.save {
+            fs::create_dir_all(folder)?;
+            let path = folder.join(format!("{number}.spv"));
+            fs::write(&path, bytes)?;
+            print!(": {}", path.display());
+        }
+        println!();
+    }
+    println!(
+        "{} modules in {:.0?}: {accepted} accepted, {rejected} rejected",
+        options.count,
+        start.elapsed()
+    );
+    println!("fuzz: {} passed, {} failed", accepted + rejected, failures.len());
+    if failures.is_empty() { Ok(()) } else { Err("mutations fail".into()) }
+}

@@ -1,0 +1,132 @@
+//! Kernel arguments of every kind and size.
+
+use ze_tests::program::{ByValue, NullBuffer};
+use ze_tests::ulp::assert_same;
+use ze_tests::{Local, Module, platform};
+
+#[test]
+fn scalars_of_every_width() {
+    let module = Module::named("arguments");
+    let out = platform().filled(0.0f64, 20);
+    module.kernel("scalar_arguments").run_1d(
+        20,
+        10,
+        &[
+            &-100i8,
+            &200u8,
+            &-30_000i16,
+            &60_000u16,
+            &-2_000_000_000i32,
+            &4_000_000_000u32,
+            &(-1i64 << 40),
+            &(1u64 << 50),
+            &1.5f32,
+            &-2.25f64,
+            &out,
+        ],
+    );
+    let base = -100.0 + 400.0 - 90_000.0 + 240_000.0 - 10_000_000_000.0 + 24_000_000_000.0
+        - 7.0 * (1u64 << 40) as f64
+        + 8.0 * (1u64 << 50) as f64
+        + 13.5
+        - 22.5;
+    let want: Vec<f64> = (0..20).map(|i| base + f64::from(i)).collect();
+    assert_same("sums", &out, &want);
+}
+
+#[test]
+fn vectors_of_every_length() {
+    let module = Module::named("arguments");
+    let out = platform().filled(0.0f64, 16);
+    let f: [f32; 8] = std::array::from_fn(|k| k as f32 + 0.5);
+    let d: [f64; 16] = std::array::from_fn(|k| k as f64 - 3.0);
+    module.kernel("vector_arguments").run_1d(
+        16,
+        16,
+        &[&[1i8, -2], &[3i16, 4, -5, 0], &[6i32, 0, 0, -7], &f, &d, &out],
+    );
+    let base =
+        1.0 - 4.0 + 9.0 + 16.0 - 25.0 + 36.0 - 49.0 + 8.0 * 0.5 + 9.0 * 7.5 + 10.0 * -3.0 + 11.0 * 12.0;
+    let want: Vec<f64> = (0..16).map(|i| base + f64::from(i)).collect();
+    assert_same("sums", &out, &want);
+}
+
+/// The layout of `settings` in arguments.cl.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Settings {
+    tag: i8,
+    count: i32,
+    scale: [f32; 3],
+    offset: f64,
+    pair: [i16; 2],
+}
+// SAFETY: the kernel's structure, field by field; it reads no padding.
+unsafe impl ByValue for Settings {}
+
+#[test]
+fn a_structure_by_value() {
+    let module = Module::named("arguments");
+    let settings = Settings { tag: -7, count: 1000, scale: [0.5, 1.5, 2.5], offset: 1e10, pair: [11, -12] };
+    let n = 50;
+    let out = platform().filled(0.0f64, n);
+    module.kernel("struct_argument").run_1d(n, 16, &[&settings, &out, &(n as u32)]);
+    let want: Vec<f64> = (0..n)
+        .map(|i| {
+            -7.0 + 2000.0
+                + f64::from(settings.scale[i % 3]) * 4.0
+                + 1e10
+                + f64::from(settings.pair[i % 2]) * 8.0
+        })
+        .collect();
+    assert_same("fields", &out, &want);
+}
+
+#[test]
+fn several_local_arrays_do_not_overlap() {
+    let module = Module::named("arguments");
+    let kernel = module.kernel("local_arguments");
+    for (bytes, words) in [(1usize, 1usize), (3, 5), (100, 33), (255, 1)] {
+        let out = platform().filled(0u64, 64);
+        let arguments: [&dyn ze_tests::Argument; 5] =
+            [&out, &Local(bytes), &Local(8 * words), &(bytes as u32), &(words as u32)];
+        kernel.run([4, 1, 1], [16, 1, 1], &arguments);
+        let sum = (1..=bytes as u64).map(|k| k & 0xff).sum::<u64>()
+            + (0..words as u64).map(|k| k * 1000).sum::<u64>()
+            + (500..507).sum::<u64>();
+        assert_same(&format!("{bytes} bytes and {words} words"), &out, &[sum; 64]);
+    }
+}
+
+#[test]
+fn a_null_buffer() {
+    let module = Module::named("arguments");
+    let kernel = module.kernel("optional_buffer");
+    let out = platform().filled(0i32, 20);
+    kernel.run([2, 1, 1], [10, 1, 1], &[&NullBuffer, &out]);
+    assert_same("without", &out, &[-5; 20]);
+    let values: Vec<i32> = (0..20).collect();
+    kernel.run([2, 1, 1], [10, 1, 1], &[&platform().buffer(&values), &out]);
+    assert_same("with", &out, &values);
+}
+
+#[test]
+fn arguments_keep_their_value_at_the_time_of_the_append() {
+    let module = Module::named("saxpy");
+    let kernel = module.kernel("saxpy");
+    let list = ze_tests::CommandList::regular(false).unwrap();
+    let queue = ze_tests::Queue::new(ze_tests::ListOptions::asynchronous()).unwrap();
+    let x = platform().filled(1.0f32, 100);
+    let (first, second) = (platform().filled(0.0f32, 100), platform().filled(0.0f32, 100));
+    kernel.set_group_size([50, 1, 1]).unwrap();
+    kernel.set_arguments(&[&2.0f32, &x, &first, &100u32]).unwrap();
+    list.launch(&kernel, [2, 1, 1], None, &[]).unwrap();
+    kernel.set_arguments(&[&3.0f32, &x, &second, &100u32]).unwrap();
+    kernel.set_group_size([10, 1, 1]).unwrap();
+    list.launch(&kernel, [10, 1, 1], None, &[]).unwrap();
+    list.close().unwrap();
+    queue.execute(&[&list], None).unwrap();
+    queue.synchronize(u64::MAX).unwrap();
+    assert_same("first launch", &first, &[2.0; 100]);
+    assert_same("second launch", &second, &[3.0; 100]);
+}

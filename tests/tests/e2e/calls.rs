@@ -1,0 +1,163 @@
+//! Function calls under masks, with every kind of parameter and result, and generic pointers.
+
+use ze_tests::ulp::{assert_close_f32, assert_same};
+use ze_tests::{Local, Module, Random, platform};
+
+use crate::for_each_shape;
+
+fn collatz_steps(mut v: u32, limit: i32) -> i32 {
+    let mut steps = 0;
+    while v != 1 && steps < limit {
+        v = if v & 1 != 0 { v.wrapping_mul(3).wrapping_add(1) } else { v >> 1 };
+        steps += 1;
+    }
+    steps
+}
+
+#[test]
+fn a_call_with_a_loop_under_a_mask() {
+    let module = Module::named("calls");
+    let kernel = module.kernel("call_under_mask");
+    for_each_shape(|n, group_size| {
+        let input = Random::new(n as u64).ints(n, -50, 1000);
+        let out = platform().filled(i32::MIN, n);
+        kernel.run_1d(n, group_size, &[&platform().buffer(&input), &out, &(n as u32)]);
+        let want: Vec<i32> = input
+            .iter()
+            .map(|&v| match v {
+                1.. => collatz_steps(v as u32, 300) + 1000 * collatz_steps(v as u32 + 1, 20),
+                v => v,
+            })
+            .collect();
+        assert_same(&format!("{n} items in groups of {group_size}"), &out, &want);
+    });
+}
+
+#[test]
+fn vectors_as_parameters_and_results() {
+    let module = Module::named("calls");
+    let kernel = module.kernel("call_with_vectors");
+    let n = 133;
+    let mut random = Random::new(4);
+    let input: Vec<[f32; 4]> = (0..n).map(|_| std::array::from_fn(|_| random.float(-4.0, 4.0))).collect();
+    let out = platform().filled([f32::NAN; 4], n);
+    kernel.run_1d(n, 32, &[&platform().buffer(&input), &out, &(n as u32)]);
+    let want: Vec<f64> = input
+        .iter()
+        .flat_map(|&[x, y, z, w]| {
+            let each = if y > 0.0 { [w * x, z * x, y * x, x * x] } else { [y + x, z + x, w + x, x + x] };
+            each.map(f64::from)
+        })
+        .collect();
+    assert_close_f32("vectors", out.as_flattened(), &want, 1e-7, 1.0);
+}
+
+#[test]
+fn structures_as_results() {
+    let module = Module::named("calls");
+    let n = 133;
+    let input = Random::new(5).ints(n, -100, 100);
+    let out = platform().filled(0i64, n);
+    module.kernel("call_with_structs").run_1d(n, 16, &[&platform().buffer(&input), &out, &(n as u32)]);
+    let want: Vec<i64> = input
+        .iter()
+        .map(|&v| {
+            let first = if v < 0 { -1 } else { v * 3 };
+            i64::from(first) + (v as f32 * 0.5) as i64 + (i64::from(v) << 33)
+        })
+        .collect();
+    assert_same("structures", &out, &want);
+}
+
+#[test]
+fn side_effects_under_a_mask() {
+    let module = Module::named("calls");
+    let n = 250;
+    let input = Random::new(6).ints(n, 0, 100);
+    let out = platform().filled(-1i32, n);
+    module.kernel("call_with_side_effects").run_1d(n, 32, &[&platform().buffer(&input), &out, &(n as u32)]);
+    let want: Vec<i32> = input
+        .iter()
+        .map(|&v| match v {
+            v if v > 50 && v % 2 == 0 => v + 1,
+            v if v % 2 == 1 => v,
+            _ => -1,
+        })
+        .collect();
+    assert_same("stores", &out, &want);
+}
+
+#[test]
+fn pointers_to_private_memory() {
+    let module = Module::named("calls");
+    let n = 250;
+    let input = Random::new(7).ints(n, -100, 100);
+    let out = platform().filled(i32::MIN, n);
+    module.kernel("call_with_private_pointer").run_1d(
+        n,
+        32,
+        &[&platform().buffer(&input), &out, &(n as u32)],
+    );
+    let want: Vec<i32> = (0..n)
+        .map(|i| {
+            let mut keys = [input[i], input[(i + 1) % n], input[(i + 2) % n]];
+            keys.sort_unstable();
+            keys[0] + 7 * keys[1] + 49 * keys[2]
+        })
+        .collect();
+    assert_same("sorted triples", &out, &want);
+}
+
+#[test]
+fn a_barrier_in_a_called_function() {
+    let module = Module::named("calls");
+    let kernel = module.kernel("call_with_barrier");
+    for (groups, size) in [(1, 1), (3, 8), (2, 33), (2, 100), (1, 256)] {
+        let n = groups * size;
+        let input = Random::new(n as u64).ints(n, -100, 100);
+        let out = platform().filled(i32::MIN, n);
+        kernel.run_1d(n, size as u32, &[&platform().buffer(&input), &out, &Local(4 * size), &4u32]);
+        let mut want = input.clone();
+        for group in want.chunks_mut(size) {
+            for _ in 0..4 {
+                let before = group.to_vec();
+                for (lid, v) in group.iter_mut().enumerate() {
+                    *v = v.wrapping_mul(3).wrapping_add(before[size - 1 - lid]);
+                }
+            }
+        }
+        assert_same(&format!("{groups} groups of {size}"), &out, &want);
+    }
+}
+
+#[test]
+fn generic_pointers_to_three_kinds_of_memory() {
+    let module = Module::named("generic_pointers");
+    let kernel = module.kernel("generic_access");
+    for (n, size) in [(1usize, 1u32), (100, 16), (257, 32), (90, 7)] {
+        let input = Random::new(n as u64).ints(4 * n, 0, 1000);
+        let out = platform().filled(i32::MIN, n);
+        kernel.run_1d(n, size, &[&platform().buffer(&input), &out, &Local(16 * size as usize), &(n as u32)]);
+        let want: Vec<i32> = (0..n)
+            .map(|i| {
+                let fill = |seed: i32| [seed, seed + 1, seed + 4, seed + 9];
+                let values = match input[4 * i] % 3 {
+                    0 => fill(i as i32),
+                    1 => fill((i % size as usize) as i32 * 10),
+                    _ => [input[4 * i], input[4 * i + 1], input[4 * i + 2], input[4 * i + 3]],
+                };
+                values.iter().fold(0, |sum, v| sum * 3 + v)
+            })
+            .collect();
+        assert_same(&format!("{n} items in groups of {size}"), &out, &want);
+    }
+}
+
+#[test]
+fn generic_pointers_know_their_address_space() {
+    let module = Module::named("address_spaces");
+    let n = 40;
+    let out = platform().filled(0i32, n);
+    module.kernel("address_spaces").run_1d(n, 8, &[&platform().buffer(&[1i32]), &out, &Local(64)]);
+    assert_same("global, local, private", &out, &vec![0b100_010_001; n]);
+}

@@ -1,0 +1,298 @@
+//! Divergent control flow: every kernel's host twin is followed work-item by work-item.
+
+use ze_tests::ulp::assert_same;
+use ze_tests::{Local, Module, Random, platform};
+
+use crate::for_each_shape;
+
+/// Runs `kernel(in, out, n)` at every shape and compares with `want(in[i], previous out[i])`.
+#[track_caller]
+fn check(kernel: &str, low: i32, high: i32, want: impl Fn(i32, i32) -> i32) {
+    let module = Module::named("control_flow");
+    let kernel_object = module.kernel(kernel);
+    for_each_shape(|n, group_size| {
+        let mut random = Random::new(n as u64 + 99);
+        let (input, before) = (random.ints(n, low, high), random.ints(n, -50, 50));
+        let out = platform().buffer(&before);
+        kernel_object.run_1d(n, group_size, &[&platform().buffer(&input), &out, &(n as u32)]);
+        let want: Vec<i32> = input.iter().zip(&before).map(|(&v, &before)| want(v, before)).collect();
+        assert_same(&format!("{kernel}: {n} items in groups of {group_size}"), &out, &want);
+    });
+}
+
+#[test]
+fn nested_ifs() {
+    check("nested_ifs", -300, 300, |v, before| match v {
+        v if v > 0 && v % 3 == 0 => v * 7 - if v % 2 == 0 { before } else { 0 },
+        v if v > 0 && v % 5 == 0 => v ^ 0x55,
+        v if v > 0 => v + 1,
+        v if v < -100 => -v,
+        v => v * v,
+    });
+}
+
+#[test]
+fn early_return() {
+    check("early_return", -20, 200, |v, _| {
+        if v < 0 {
+            return -1;
+        }
+        let mut sum = 0;
+        for k in 0..64 {
+            sum += k ^ v;
+            if sum > 1000 {
+                return k;
+            }
+        }
+        sum
+    });
+}
+
+#[test]
+fn loops_whose_trip_counts_diverge() {
+    check("divergent_trip_count", 0, 10_000, |v, _| {
+        let (mut v, mut steps) = (v as u32 | 1, 0);
+        while v != 1 && steps < 500 {
+            v = if v % 2 == 0 { v / 2 } else { v.wrapping_mul(3).wrapping_add(1) };
+            steps += 1;
+        }
+        steps
+    });
+}
+
+#[test]
+fn break_and_continue() {
+    check("break_and_continue", -100, 100, |v, _| {
+        let mut r: i32 = 0;
+        for k in 0..100 {
+            if (k + v) % 3 == 0 {
+                continue;
+            }
+            r = r.wrapping_add(k * v);
+            if r % 17 == 5 {
+                break;
+            }
+            r ^= k;
+        }
+        r
+    });
+}
+
+#[test]
+fn switch_with_fall_through_loop_and_return() {
+    check("switch_cases", -3, 9, |v, before| match v {
+        0 => before + 3,
+        1 => (v + 100) * 3,
+        2 => v * 3,
+        5 => (0..v & 15).fold(v, |r: i32, k| r.wrapping_add(k * r)),
+        6 => -6,
+        _ => !v,
+    });
+}
+
+#[test]
+fn switch_on_64_bits() {
+    let module = Module::named("control_flow");
+    let kernel = module.kernel("switch_long");
+    for_each_shape(|n, group_size| {
+        let mut random = Random::new(n as u64);
+        let choices = [0x1_0000_0000i64, -1, 7, 0, 1, 0x1_0000_0007, 0xffff_ffff];
+        let input: Vec<i64> = (0..n).map(|_| choices[random.below(7) as usize]).collect();
+        let before = random.ints(n, -50, 50);
+        let out = platform().buffer(&before);
+        kernel.run_1d(n, group_size, &[&platform().buffer(&input), &out, &(n as u32)]);
+        let want: Vec<i32> = input
+            .iter()
+            .zip(&before)
+            .map(|(&v, &before)| match v {
+                0x1_0000_0000 => before * 5,
+                -1 => before - 9,
+                7 => before ^ 0x33,
+                _ => 1,
+            })
+            .collect();
+        assert_same(&format!("{n} items in groups of {group_size}"), &out, &want);
+    });
+}
+
+#[test]
+fn barrier_in_a_uniform_loop() {
+    let module = Module::named("control_flow");
+    let kernel = module.kernel("barrier_in_loop");
+    for (groups, size, rounds) in
+        [(1, 1, 3u32), (3, 8, 1), (2, 17, 5), (4, 64, 10), (2, 100, 4), (1, 256, 7), (5, 3, 0)]
+    {
+        let n = groups * size;
+        let input = Random::new(n as u64).ints(n, -100, 100);
+        let out = platform().filled(i32::MIN, n);
+        kernel.run_1d(n, size as u32, &[&platform().buffer(&input), &out, &Local(4 * size), &rounds]);
+        let mut want = input.clone();
+        for group in want.chunks_mut(size) {
+            for round in 0..rounds as usize {
+                let before = group.to_vec();
+                for (lid, v) in group.iter_mut().enumerate() {
+                    let neighbour = before[(lid + round + 1) % size];
+                    *v = if neighbour > *v { *v + neighbour / 2 } else { *v - 3 };
+                }
+            }
+        }
+        assert_same(&format!("{groups} groups of {size}, {rounds} rounds"), &out, &want);
+    }
+}
+
+#[test]
+fn barrier_in_a_loop_whose_trip_count_differs_between_groups() {
+    let module = Module::named("control_flow");
+    let kernel = module.kernel("barrier_trip_count_by_group");
+    for (groups, size) in [(1, 1), (9, 8), (6, 17), (8, 64), (5, 100)] {
+        let n = groups * size;
+        let out = platform().filled(i32::MIN, n);
+        kernel.run_1d(n, size as u32, &[&out, &Local(4 * size)]);
+        let mut want: Vec<i32> = (0..n as i32).collect();
+        for (number, group) in want.chunks_mut(size).enumerate() {
+            for _ in 0..number % 4 {
+                let before = group.to_vec();
+                for (lid, v) in group.iter_mut().enumerate() {
+                    *v = v.wrapping_add(before[size - 1 - lid]);
+                }
+            }
+        }
+        assert_same(&format!("{groups} groups of {size}"), &out, &want);
+    }
+}
+
+#[test]
+fn divergent_loops_nested_in_a_uniform_loop() {
+    let module = Module::named("control_flow");
+    let kernel = module.kernel("divergent_in_uniform_loop");
+    for_each_shape(|n, group_size| {
+        let input = Random::new(n as u64).ints(n, 0, 12);
+        let out = platform().filled(i32::MIN, n);
+        let outer = 6;
+        kernel.run_1d(n, group_size, &[&platform().buffer(&input), &out, &(n as u32), &outer]);
+        let want: Vec<i32> = (0..n)
+            .map(|i| {
+                let mut r = 0;
+                for a in 0..outer {
+                    let limit = input[(i + a as usize) % n];
+                    for b in 0..limit {
+                        if (a ^ b) & 3 == 3 {
+                            break;
+                        }
+                        r += (b..limit).step_by(2).map(|c| a * b + c).sum::<i32>();
+                    }
+                    r ^= a;
+                }
+                r
+            })
+            .collect();
+        assert_same(&format!("{n} items in groups of {group_size}"), &out, &want);
+    });
+}
+
+#[test]
+fn leaving_two_loops_at_once() {
+    let module = Module::named("control_flow");
+    let kernel = module.kernel("two_level_exit");
+    for_each_shape(|n, group_size| {
+        let input = Random::new(n as u64).ints(n, -5, 140);
+        let out = platform().filled(i32::MIN, n);
+        kernel.run_1d(n, group_size, &[&platform().buffer(&input), &out, &(n as u32), &12i32]);
+        let want: Vec<i32> = input
+            .iter()
+            .map(|&v| {
+                (1..12)
+                    .flat_map(|a| (a..12).map(move |b| (a, b)))
+                    .find(|(a, b)| a * b == v)
+                    .map_or(-1, |(a, b)| a * 100 + b)
+            })
+            .collect();
+        assert_same(&format!("{n} items in groups of {group_size}"), &out, &want);
+    });
+}
+
+#[test]
+fn only_active_lanes_store() {
+    let module = Module::named("control_flow");
+    let kernel = module.kernel("masked_stores");
+    for_each_shape(|n, group_size| {
+        let input = Random::new(n as u64).ints(n, 0, 7);
+        let out = platform().filled(-1, 2 * n);
+        kernel.run_1d(n, group_size, &[&platform().buffer(&input), &out, &(n as u32)]);
+        let mut want = vec![-1; 2 * n];
+        for (i, &v) in input.iter().enumerate() {
+            if v & 1 != 0 {
+                want[i] = v;
+            }
+            if v & 2 != 0 {
+                want[i] += 1000;
+                if v & 4 != 0 {
+                    want[(i + 1) % n + n] = v;
+                }
+            }
+        }
+        assert_same(&format!("{n} items in groups of {group_size}"), &out, &want);
+    });
+}
+
+#[test]
+fn a_guarded_division_does_not_trap() {
+    let module = Module::named("control_flow");
+    let kernel = module.kernel("guarded_division");
+    for_each_shape(|n, group_size| {
+        let mut random = Random::new(n as u64);
+        let a: Vec<i32> =
+            (0..n).map(|i| if i % 5 == 0 { i32::MIN } else { random.next_u32() as i32 }).collect();
+        let b: Vec<i32> = (0..n).map(|_| random.between(-2, 2)).collect();
+        let out = platform().filled(0, n);
+        kernel.run_1d(n, group_size, &[&platform().buffer(&a), &platform().buffer(&b), &out, &(n as u32)]);
+        let want: Vec<i32> = a.iter().zip(&b).map(|(a, &b)| a.checked_div(b).unwrap_or(-7)).collect();
+        assert_same(&format!("{n} items in groups of {group_size}"), &out, &want);
+    });
+}
+
+#[test]
+fn short_circuit_conditions_guard_their_loads() {
+    let module = Module::named("control_flow");
+    let kernel = module.kernel("short_circuit");
+    for_each_shape(|n, group_size| {
+        let mut random = Random::new(n as u64);
+        // Far outside of the table: a load that is not masked faults.
+        let input: Vec<i32> = (0..n)
+            .map(|_| if random.below(3) == 0 { random.next_u32() as i32 } else { random.between(0, 31) })
+            .collect();
+        let table = random.ints(32, 0, 20);
+        let out = platform().filled(0, n);
+        kernel.run_1d(
+            n,
+            group_size,
+            &[&platform().buffer(&input), &platform().buffer(&table), &out, &(n as u32)],
+        );
+        let want: Vec<i32> = input
+            .iter()
+            .map(|&v| {
+                let inside = |v: i32| (table[v as usize], table[31 - v as usize]);
+                match v {
+                    0..32 if inside(v).0 > 10 || inside(v).1 < 3 => inside(v).0 - inside(v).1,
+                    v => v,
+                }
+            })
+            .collect();
+        assert_same(&format!("{n} items in groups of {group_size}"), &out, &want);
+    });
+}
+
+#[test]
+fn a_loop_with_two_exits() {
+    check("do_while_with_two_exits", -1000, 1000, |v, _| {
+        let (mut state, mut steps) = (v as u32, 0);
+        loop {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            steps += 1;
+            if state >> 28 == 9 || !(state >> 27 != 3 && steps < 200) {
+                break;
+            }
+        }
+        steps * 2 + (state & 1) as i32
+    });
+}

@@ -1,0 +1,42 @@
+//! The driver through a real loader: each module is one subject of the API or of the kernel language.
+//!
+//! One binary, so that LLVM, the loader and the driver are opened once. Tests share one context and run in parallel,
+//! each with its own command list.
+
+mod applications;
+mod arguments;
+mod arithmetic;
+mod atomics;
+mod bad_input;
+mod calls;
+mod control_flow;
+mod conversions;
+mod events;
+mod lists;
+mod loaders;
+mod math;
+mod memory;
+mod memory_access;
+mod modules;
+mod mutation;
+mod private_memory;
+mod properties;
+mod subgroups;
+mod vectors;
+mod work_items;
+
+/// Item counts around the SIMD widths and the group sizes.
+const SIZES: [usize; 14] = [1, 2, 7, 8, 9, 16, 17, 31, 33, 64, 100, 257, 1000, 4099];
+/// Group sizes that are and are not multiples of a SIMD width.
+const GROUP_SIZES: [u32; 9] = [1, 3, 7, 8, 16, 17, 32, 100, 256];
+
+/// Calls the closure with every pair of item count and group size that does not waste too much.
+fn for_each_shape(mut run: impl FnMut(usize, u32)) {
+    for n in SIZES {
+        for group_size in GROUP_SIZES {
+            if n <= 300 || group_size > 2 {
+                run(n, group_size);
+            }
+        }
+    }
+}

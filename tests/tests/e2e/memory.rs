@@ -1,0 +1,196 @@
+//! Unified shared memory, its look-up, and the commands that copy and fill it.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use ze_headers::*;
+use ze_tests::ulp::assert_same;
+use ze_tests::{CommandList, Kind, ListOptions, Module, Random, platform};
+
+fn allocation_type(pointer: *const c_void) -> (ze_memory_type_t, ze_device_handle_t) {
+    let mut properties = ze_memory_allocation_properties_t {
+        stype: ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES,
+        ..Default::default()
+    };
+    let mut device = ptr::null_mut();
+    let platform = platform();
+    // SAFETY: a live context; the pointer is only looked up.
+    let code = unsafe {
+        platform.api.zeMemGetAllocProperties(platform.context, pointer, &mut properties, &mut device)
+    };
+    platform.check("zeMemGetAllocProperties", code).unwrap();
+    (properties.type_, device)
+}
+
+#[test]
+fn every_pointer_into_an_allocation_is_known() {
+    for (kind, want) in [
+        (Kind::Host, ZE_MEMORY_TYPE_HOST),
+        (Kind::Device, ZE_MEMORY_TYPE_DEVICE),
+        (Kind::Shared, ZE_MEMORY_TYPE_SHARED),
+    ] {
+        for bytes in [1usize, 64, 4096, 1_000_003] {
+            let pointer = platform().allocate(kind, bytes, 0).unwrap();
+            for offset in [0, bytes / 2, bytes - 1] {
+                let inside = pointer.wrapping_byte_add(offset);
+                let (kind_found, device) = allocation_type(inside);
+                assert_eq!(kind_found, want, "{kind:?}, {bytes} bytes, at {offset}");
+                if kind != Kind::Host {
+                    assert_eq!(device, platform().device);
+                }
+                let (mut base, mut size) = (ptr::null_mut(), 0);
+                // SAFETY: a live context.
+                let code = unsafe {
+                    platform().api.zeMemGetAddressRange(platform().context, inside, &mut base, &mut size)
+                };
+                platform().check("zeMemGetAddressRange", code).unwrap();
+                assert_eq!(base, pointer);
+                assert!(size >= bytes, "range of {size} for {bytes} bytes");
+            }
+            // SAFETY: nothing uses the memory.
+            unsafe { platform().free(pointer) }.unwrap();
+            assert_eq!(allocation_type(pointer).0, ZE_MEMORY_TYPE_UNKNOWN, "after it was freed");
+        }
+    }
+}
+
+#[test]
+fn memory_of_the_program_is_unknown() {
+    let local = 5u32;
+    assert_eq!(allocation_type(ptr::from_ref(&local).cast()).0, ZE_MEMORY_TYPE_UNKNOWN);
+}
+
+#[test]
+fn allocations_are_aligned_as_asked() {
+    for alignment in [0usize, 1, 8, 64, 4096, 65_536] {
+        let pointer = platform().allocate(Kind::Shared, 100, alignment).unwrap();
+        assert_eq!(pointer as usize % alignment.max(1), 0, "alignment {alignment}");
+        // SAFETY: nothing uses the memory.
+        unsafe { platform().free(pointer) }.unwrap();
+    }
+}
+
+#[test]
+fn copies_between_all_kinds_of_memory() {
+    let list = CommandList::immediate(ListOptions::synchronous()).unwrap();
+    let kinds = [Kind::Host, Kind::Device, Kind::Shared];
+    for (from, to) in kinds.iter().flat_map(|from| kinds.map(|to| (*from, to))) {
+        for bytes in [1usize, 63, 4096, 3_000_001] {
+            let mut random = Random::new(bytes as u64);
+            let data: Vec<u8> = (0..bytes).map(|_| random.next_u32() as u8).collect();
+            let source = platform().buffer_in(from, &data);
+            let target = platform().buffer_in(to, &vec![0u8; bytes]);
+            // SAFETY: both are `bytes` long and live.
+            unsafe { list.copy(target.pointer().cast(), source.pointer().cast(), bytes, None, &[]) }.unwrap();
+            assert!(target[..] == data[..], "{bytes} bytes from {from:?} to {to:?}");
+        }
+    }
+    // The host's own memory takes part too.
+    let data = vec![7u8; 1000];
+    let target = platform().buffer(&[0u8; 1000]);
+    let mut back = vec![0u8; 1000];
+    // SAFETY: all are 1000 bytes long and live.
+    unsafe {
+        list.copy(target.pointer().cast(), data.as_ptr().cast(), 1000, None, &[]).unwrap();
+        list.copy(back.as_mut_ptr().cast(), target.pointer().cast(), 1000, None, &[]).unwrap();
+    }
+    assert_same("through shared memory", &back, &data);
+}
+
+#[test]
+fn fills_repeat_patterns_of_every_size() {
+    let list = CommandList::immediate(ListOptions::synchronous()).unwrap();
+    for pattern_size in [1usize, 2, 4, 8, 16, 32, 64, 128] {
+        for repeats in [1usize, 3, 100, 5000] {
+            let bytes = pattern_size * repeats;
+            let pattern: Vec<u8> = (1..=pattern_size as u8).collect();
+            let target = platform().buffer(&vec![0u8; bytes]);
+            // SAFETY: the target is `bytes` long and live.
+            unsafe { list.fill(target.pointer().cast(), &pattern, bytes, None, &[]) }.unwrap();
+            assert!(target[..] == pattern.repeat(repeats)[..], "{repeats} times {pattern_size} bytes");
+        }
+    }
+}
+
+#[test]
+fn regions_are_copied_with_their_pitches() {
+    let platform = platform();
+    let list = CommandList::immediate(ListOptions::synchronous()).unwrap();
+    let (pitch, slice) = (20usize, 20 * 6);
+    let source: Vec<u8> = (0..slice * 4).map(|i| i as u8).collect();
+    let source = platform.buffer(&source);
+    let target = platform.buffer(&[0u8; 9 * 5 * 3]);
+    let from = ze_copy_region_t { originX: 3, originY: 1, originZ: 2, width: 7, height: 4, depth: 2 };
+    let to = ze_copy_region_t { originX: 1, originY: 0, originZ: 1, width: 7, height: 4, depth: 2 };
+    // SAFETY: the regions lie inside of the buffers.
+    let code = unsafe {
+        platform.api.zeCommandListAppendMemoryCopyRegion(
+            list.handle,
+            target.pointer().cast(),
+            &to,
+            9,
+            9 * 5,
+            source.pointer().cast(),
+            &from,
+            pitch as u32,
+            slice as u32,
+            ptr::null_mut(),
+            0,
+            ptr::null_mut(),
+        )
+    };
+    platform.check("zeCommandListAppendMemoryCopyRegion", code).unwrap();
+    let mut want = vec![0u8; 9 * 5 * 3];
+    for z in 0..2 {
+        for y in 0..4 {
+            for x in 0..7 {
+                want[(z + 1) * 45 + y * 9 + x + 1] = source[(z + 2) * slice + (y + 1) * pitch + x + 3];
+            }
+        }
+    }
+    assert_same("region", &target, &want);
+}
+
+#[test]
+fn kernels_reach_every_kind_of_memory() {
+    let module = Module::named("vector_add");
+    let kernel = module.kernel("vector_add");
+    let n = 1000;
+    for kind in [Kind::Host, Kind::Device, Kind::Shared] {
+        let a = platform().buffer_in(kind, &vec![1.5f32; n]);
+        let b = platform().buffer_in(kind, &vec![2.0f32; n]);
+        let sum = platform().buffer_in(kind, &vec![0.0f32; n]);
+        kernel.run_1d(n, 100, &[&a, &b, &sum, &(n as u32)]);
+        assert_same(&format!("{kind:?}"), &sum, &vec![3.5; n]);
+    }
+}
+
+#[test]
+fn many_allocations_at_once_from_many_threads() {
+    std::thread::scope(|scope| {
+        for thread in 0..4u64 {
+            scope.spawn(move || {
+                let mut random = Random::new(thread);
+                let mut live: Vec<(*mut c_void, usize)> = Vec::new();
+                for _ in 0..500 {
+                    if live.len() < 50 || random.below(2) == 0 {
+                        let bytes = 1 + random.below(100_000) as usize;
+                        live.push((platform().allocate(Kind::Device, bytes, 64).unwrap(), bytes));
+                    } else {
+                        let (pointer, bytes) = live.swap_remove(random.below(live.len() as u32) as usize);
+                        assert_eq!(
+                            allocation_type(pointer.wrapping_byte_add(bytes - 1)).0,
+                            ZE_MEMORY_TYPE_DEVICE
+                        );
+                        // SAFETY: nothing uses the memory.
+                        unsafe { platform().free(pointer) }.unwrap();
+                    }
+                }
+                for (pointer, _) in live {
+                    // SAFETY: nothing uses the memory.
+                    unsafe { platform().free(pointer) }.unwrap();
+                }
+            });
+        }
+    });
+}

@@ -1,0 +1,143 @@
+//! What driver and device say of themselves.
+
+use std::fs;
+use std::ptr;
+
+use ze_headers::*;
+use ze_tests::platform;
+
+#[test]
+fn the_device_is_a_gpu_with_this_processor_s_name() {
+    let properties = platform().device_properties().unwrap();
+    assert_eq!(properties.type_, ZE_DEVICE_TYPE_GPU);
+    assert_eq!(properties.vendorId, 0x8086);
+    let name = platform().device_name().unwrap();
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap();
+    let model = cpu
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
+        .map(|(_, model)| model);
+    assert!(model.is_none_or(|model| name.contains(model.trim())), "{name:?} does not name {model:?}");
+}
+
+#[test]
+fn the_product_of_slices_threads_and_width_is_the_processor_s() {
+    let p = platform().device_properties().unwrap();
+    let threads = p.numSlices * p.numSubslicesPerSlice * p.numEUsPerSubslice * p.numThreadsPerEU;
+    let cpus = std::thread::available_parallelism().unwrap().get() as u32;
+    assert_eq!(threads, cpus, "hardware threads");
+    assert!([4, 8, 16].contains(&p.physicalEUSimdWidth), "{}", p.physicalEUSimdWidth);
+}
+
+#[test]
+fn group_limits_and_sub_group_sizes_are_usable() {
+    let p = platform().compute_properties().unwrap();
+    assert!(p.maxTotalGroupSize >= 256 && p.maxGroupSizeX >= 256);
+    assert!(p.maxSharedLocalMemory >= 32 * 1024);
+    assert_eq!(platform().sub_group_sizes().unwrap(), [8, 16, 32]);
+}
+
+#[test]
+fn spirv_is_accepted_in_the_version_that_compilers_write() {
+    let mut properties = ze_device_module_properties_t {
+        stype: ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES,
+        ..Default::default()
+    };
+    // SAFETY: a live device and a structure of the announced type.
+    let code = unsafe { platform().api.zeDeviceGetModuleProperties(platform().device, &mut properties) };
+    platform().check("zeDeviceGetModuleProperties", code).unwrap();
+    assert!(properties.spirvVersionSupported >= 0x0001_0004, "{:#x}", properties.spirvVersionSupported);
+    assert_ne!(properties.flags & ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS, 0);
+    assert!(properties.maxArgumentsSize >= 1024);
+}
+
+#[test]
+fn memory_is_this_machine_s() {
+    let platform = platform();
+    let mut count = 0;
+    // SAFETY: a live device, then room for `count` structures.
+    let memories = unsafe {
+        platform.api.zeDeviceGetMemoryProperties(platform.device, &mut count, ptr::null_mut());
+        let blank = ze_device_memory_properties_t {
+            stype: ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES,
+            ..Default::default()
+        };
+        let mut memories = vec![blank; count as usize];
+        let code =
+            platform.api.zeDeviceGetMemoryProperties(platform.device, &mut count, memories.as_mut_ptr());
+        platform.check("zeDeviceGetMemoryProperties", code).unwrap();
+        memories
+    };
+    let total: u64 = memories.iter().map(|memory| memory.totalSize).sum();
+    let info = fs::read_to_string("/proc/meminfo").unwrap();
+    let kibibytes: u64 = info
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.parse().ok())
+        .unwrap();
+    assert!(total > 0 && total <= kibibytes * 1024, "{total} bytes of {kibibytes} KiB");
+}
+
+#[test]
+fn all_kinds_of_memory_can_be_used() {
+    let mut properties = ze_device_memory_access_properties_t {
+        stype: ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES,
+        ..Default::default()
+    };
+    // SAFETY: a live device and a structure of the announced type.
+    let code =
+        unsafe { platform().api.zeDeviceGetMemoryAccessProperties(platform().device, &mut properties) };
+    platform().check("zeDeviceGetMemoryAccessProperties", code).unwrap();
+    let both = ZE_MEMORY_ACCESS_CAP_FLAG_RW | ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC;
+    for capabilities in [
+        properties.hostAllocCapabilities,
+        properties.deviceAllocCapabilities,
+        properties.sharedSingleDeviceAllocCapabilities,
+    ] {
+        assert_eq!(capabilities & both, both);
+    }
+}
+
+#[test]
+fn a_queue_group_computes_and_copies() {
+    let platform = platform();
+    let mut count = 0;
+    // SAFETY: a live device, then room for `count` structures.
+    let groups = unsafe {
+        platform.api.zeDeviceGetCommandQueueGroupProperties(platform.device, &mut count, ptr::null_mut());
+        let blank = ze_command_queue_group_properties_t {
+            stype: ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES,
+            ..Default::default()
+        };
+        let mut groups = vec![blank; count as usize];
+        let code = platform.api.zeDeviceGetCommandQueueGroupProperties(
+            platform.device,
+            &mut count,
+            groups.as_mut_ptr(),
+        );
+        platform.check("zeDeviceGetCommandQueueGroupProperties", code).unwrap();
+        groups
+    };
+    let both = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
+    assert!(
+        groups[0].flags & both == both && groups[0].numQueues > 0 && groups[0].maxMemoryFillPatternSize >= 16
+    );
+}
+
+#[test]
+fn the_driver_names_its_extensions() {
+    let platform = platform();
+    let mut count = 0;
+    // SAFETY: a live driver, then room for `count` structures.
+    let extensions = unsafe {
+        platform.api.zeDriverGetExtensionProperties(platform.driver, &mut count, ptr::null_mut());
+        let mut extensions = vec![ze_driver_extension_properties_t::default(); count as usize];
+        let code =
+            platform.api.zeDriverGetExtensionProperties(platform.driver, &mut count, extensions.as_mut_ptr());
+        platform.check("zeDriverGetExtensionProperties", code).unwrap();
+        extensions
+    };
+    let names: Vec<String> =
+        extensions.iter().map(|extension| ze_tests::platform::text(&extension.name)).collect();
+    assert!(names.iter().any(|name| name == "ZE_experimental_global_offset"), "{names:?}");
+    assert!(extensions.iter().all(|extension| extension.version != 0));
+}

@@ -1,0 +1,133 @@
+//! Work-item built-ins in one, two and three dimensions, with global offsets and group sizes of every shape.
+
+use ze_tests::ulp::assert_same;
+use ze_tests::{Local, Module, platform};
+
+/// Group counts, group sizes and offsets.
+const SHAPES: [([u32; 3], [u32; 3], [u32; 3]); 12] = [
+    ([1, 1, 1], [1, 1, 1], [0, 0, 0]),
+    ([5, 1, 1], [7, 1, 1], [0, 0, 0]),
+    ([3, 1, 1], [16, 1, 1], [100, 0, 0]),
+    ([2, 3, 1], [4, 5, 1], [0, 0, 0]),
+    ([1, 1, 4], [1, 1, 9], [0, 0, 0]),
+    ([2, 2, 2], [3, 2, 4], [5, 6, 7]),
+    ([1, 7, 1], [33, 1, 1], [0, 3, 0]),
+    ([2, 1, 3], [8, 8, 2], [0, 0, 0]),
+    ([1, 1, 1], [256, 1, 1], [1, 0, 0]),
+    ([4, 4, 1], [1, 17, 1], [0, 0, 0]),
+    ([3, 5, 2], [1, 1, 1], [0, 0, 1]),
+    ([2, 2, 1], [31, 3, 1], [1000, 2000, 0]),
+];
+
+fn items(groups: [u32; 3], size: [u32; 3]) -> [u64; 3] {
+    [0, 1, 2].map(|d| u64::from(groups[d]) * u64::from(size[d]))
+}
+
+#[test]
+fn every_id_and_size_in_every_shape() {
+    const FIELDS: usize = 27;
+    let module = Module::named("work_items");
+    let kernel = module.kernel("work_item_ids");
+    for (groups, size, offset) in SHAPES {
+        let global = items(groups, size);
+        let total = global.iter().product::<u64>() as usize;
+        let out = platform().filled(u64::MAX, FIELDS * total);
+        kernel.set_global_offset(offset).unwrap();
+        kernel.run(groups, size, &[&out]);
+        let [groups64, size64, offset64] = [groups, size, offset].map(|v| v.map(u64::from));
+        // The dimension count of a launch is at most 3 and at least what the sizes need; Level Zero always has 3.
+        let mut want = Vec::new();
+        for z in 0..global[2] {
+            for y in 0..global[1] {
+                for x in 0..global[0] {
+                    let id = [x, y, z];
+                    let local = [0, 1, 2].map(|d| id[d] % size64[d]);
+                    want.extend([0, 1, 2].map(|d| id[d] + offset64[d]));
+                    want.extend(local);
+                    want.extend([0, 1, 2].map(|d| id[d] / size64[d]));
+                    want.extend(global);
+                    want.extend(size64);
+                    want.extend(groups64);
+                    want.extend(offset64);
+                    want.extend(size64);
+                    want.push(3);
+                    want.push((z * global[1] + y) * global[0] + x);
+                    want.push((local[2] * size64[1] + local[1]) * size64[0] + local[0]);
+                }
+            }
+        }
+        let mut got = out.to_vec();
+        for dimensions in got.iter_mut().skip(24).step_by(FIELDS) {
+            let needed = if groups[2] * size[2] > 1 {
+                3
+            } else if groups[1] * size[1] > 1 {
+                2
+            } else {
+                1
+            };
+            assert!((needed..=3).contains(dimensions), "work_dim {dimensions} for {groups:?} of {size:?}");
+            *dimensions = 3;
+        }
+        assert_same(&format!("{groups:?} groups of {size:?} at {offset:?}"), &got, &want);
+    }
+}
+
+#[test]
+fn a_dimension_chosen_at_run_time() {
+    let module = Module::named("work_items");
+    let kernel = module.kernel("dynamic_dimension");
+    let (groups, size) = ([2, 3, 2], [5, 2, 3]);
+    let global = items(groups, size);
+    let total = global.iter().product::<u64>();
+    for dimension in 0..3u32 {
+        let out = platform().filled(u64::MAX, total as usize);
+        kernel.run(groups, size, &[&out, &dimension]);
+        let want: Vec<u64> = (0..total)
+            .map(|linear| {
+                let id = [linear % global[0], linear / global[0] % global[1], linear / global[0] / global[1]];
+                let (id, size) = (id[dimension as usize], u64::from(size[dimension as usize]));
+                id + 1000 * (id % size) + 1_000_000 * size
+            })
+            .collect();
+        assert_same(&format!("dimension {dimension}"), &out, &want);
+    }
+}
+
+#[test]
+fn local_memory_and_barriers_in_every_group_shape() {
+    let module = Module::named("work_items");
+    let kernel = module.kernel("reverse_in_group");
+    for (groups, size, _) in SHAPES {
+        let global = items(groups, size);
+        let total = global.iter().product::<u64>() as usize;
+        let group_items: u32 = size.iter().product();
+        let out = platform().filled(u32::MAX, total);
+        kernel.run(groups, size, &[&out, &Local(4 * group_items as usize)]);
+        let [sx, sy, sz] = size.map(|s| s as usize);
+        let [gx, gy, _] = global.map(|g| g as usize);
+        let want: Vec<u32> = (0..total)
+            .map(|linear| {
+                let id = [linear % gx, linear / gx % gy, linear / gx / gy];
+                let local = [id[0] % sx, id[1] % sy, id[2] % sz];
+                // The mirrored work-item of the same group.
+                let mirror = [0, 1, 2].map(|d| id[d] - local[d] + [sx, sy, sz][d] - 1 - local[d]);
+                ((mirror[2] * gy + mirror[1]) * gx + mirror[0]) as u32
+            })
+            .collect();
+        assert_same(&format!("{groups:?} groups of {size:?}"), &out, &want);
+    }
+}
+
+#[test]
+fn a_required_group_size_is_kept_and_reported() {
+    let module = Module::named("work_items");
+    let kernel = module.kernel("required_group_size");
+    let properties = kernel.properties().unwrap();
+    assert_eq!(
+        [properties.requiredGroupSizeX, properties.requiredGroupSizeY, properties.requiredGroupSizeZ],
+        [4, 2, 3]
+    );
+    let out = platform().filled(0u32, 2 * 24);
+    kernel.run([2, 1, 1], [4, 2, 3], &[&out]);
+    assert_same("sizes", &out, &[423; 48]);
+}
