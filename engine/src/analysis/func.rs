@@ -7,7 +7,7 @@
 use crate::error::EngineError;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use spirv::Op;
+use spirv::{Decoration, Op};
 use spirv_env::{ConstantValue, Id, Inst, Kernel, Module, Operand, Type, TypeId};
 
 /// An index into [`Func::blocks`].
@@ -138,6 +138,8 @@ pub struct Func<'m> {
     pub synthetic: FxHashMap<Id, Synthetic>,
     /// Phis of the engine's own that hold a dispatch number; they have no SPIR-V type.
     pub selectors: rustc_hash::FxHashSet<Id>,
+    /// What a result of an inlined function is called in the module: decorations are kept under that id.
+    origins: FxHashMap<Id, Id>,
     next_id: u32,
     insts: usize,
 }
@@ -153,6 +155,7 @@ impl<'m> Func<'m> {
             types: FxHashMap::default(),
             synthetic: FxHashMap::default(),
             selectors: Default::default(),
+            origins: FxHashMap::default(),
             next_id: module.bound,
             insts: 0,
         };
@@ -207,6 +210,11 @@ impl<'m> Func<'m> {
             .or_else(|| self.module.globals.iter().find(|global| global.id == id).map(|global| global.ty))
     }
 
+    /// The literals of a decoration on a value, if it has one of that kind.
+    pub fn decoration(&self, id: Id, kind: Decoration) -> Option<&'m [u32]> {
+        self.module.decoration(self.origins.get(&id).copied().unwrap_or(id), kind)
+    }
+
     /// The integer value of a constant, zero-extended.
     pub fn constant_bits(&self, id: Id) -> Option<u64> {
         match &self.module.constants.get(&id)?.value {
@@ -248,6 +256,7 @@ impl<'m> Func<'m> {
             for result in results.collect::<Vec<_>>() {
                 let fresh = self.fresh();
                 map.insert(result, fresh);
+                self.origins.insert(fresh, result);
             }
         }
         let rename = |map: &FxHashMap<Id, Id>, id: Id| map.get(&id).copied().unwrap_or(id);

@@ -314,8 +314,6 @@ impl<'m> Analysis<'m> {
             | Op::GenericCastToPtrExplicit
             | Op::ConvertPtrToU
             | Op::ConvertUToPtr
-            | Op::SatConvertSToU
-            | Op::SatConvertUToS
                 if operand(0).len() == count && self.keeps_stride(block, inst, ty) =>
             {
                 operand(0)
