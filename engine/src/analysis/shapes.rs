@@ -16,7 +16,7 @@ use super::regions::Regions;
 use crate::abi::Variant;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
-use spirv::{GroupOperation, Op};
+use spirv::{Decoration, GroupOperation, Op};
 use spirv_env::{ExtSet, Id, Inst, Type, TypeId};
 
 /// How one leaf of a value varies over lanes.
@@ -341,7 +341,7 @@ impl<'m> Analysis<'m> {
                 _ => self.elementwise(block, inst, count),
             },
             Op::BitwiseAnd | Op::UMod if count == 1 && self.is_identity(inst) => operand(0),
-            Op::UConvert | Op::SConvert if count == 1 => smallvec![self.convert_shape(inst, one(0))],
+            Op::UConvert | Op::SConvert if count == 1 && !self.saturates(inst) => smallvec![self.convert_shape(inst, one(0))],
             Op::Select => {
                 let condition = operand(0);
                 if condition.iter().all(|shape| shape.is_uniform()) {
@@ -502,6 +502,10 @@ impl<'m> Analysis<'m> {
             }
         }
         (first, ty)
+    }
+
+    fn saturates(&self, inst: &Inst) -> bool {
+        inst.result.is_some_and(|id| self.func.decoration(id, Decoration::SaturatedConversion).is_some())
     }
 
     /// Narrowing keeps a stride (it is modular). Widening does where no lane wraps around.
