@@ -1,1 +1,189 @@
 //! Lowering of SPIR-V to SIMD LLVM IR: one instruction family a file.
+//!
+//! | file | what |
+//! |---|---|
+//! | `builder` | the LLVM IR builder: scalars and vectors of lanes alike |
+//! | `values` | values as leaves; slots |
+//! | `control` | blocks, edges, masks |
+//! | `entry` | the function that the scheduler calls: loops over work-groups and sub-groups |
+//! | `work_item` | work-item built-ins |
+//! | `arithmetic`, `conversion`, `composite`, `memory`, `atomics`, `groups`, `opencl_std` | instruction families |
+
+pub mod arithmetic;
+pub mod atomics;
+pub mod builder;
+pub mod composite;
+mod control;
+pub mod conversion;
+mod entry;
+pub mod groups;
+pub mod memory;
+pub mod opencl_std;
+mod private;
+pub mod values;
+pub mod work_item;
+
+use crate::abi::{CodeInfo, Variant};
+use crate::analysis::func::{BlockId, Func};
+use crate::analysis::shapes::Analysis;
+use crate::analysis::{cfg, loops};
+use crate::error::EngineError;
+use crate::jit::target::Target;
+use crate::jit::{Context, IrModule};
+use builder::{Builder, Label, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirv::{ExecutionMode, Op, StorageClass};
+use spirv_env::{ExtSet, Id, Inst, Kernel, Module};
+use std::rc::Rc;
+use values::{Mask, Slot, Val};
+
+/// The symbol of a module-scope variable in compiled code.
+pub fn global_symbol(id: Id) -> String {
+    format!("ze_cpu_global_{}", id.0)
+}
+
+/// Lowers one variant of a kernel to LLVM IR.
+pub fn lower(
+    module: &Module,
+    kernel: &Kernel,
+    variant: Variant,
+    target: &Target,
+    llvm: &Context,
+) -> Result<(IrModule, CodeInfo), EngineError> {
+    let mut func = Func::build(module, kernel)?;
+    cfg::remove_unreachable(&mut func);
+    loops::canonicalize(&mut func)?;
+    let analysis = Analysis::new(func, variant);
+    let ir = IrModule::new(llvm, &kernel.name, target);
+    // SAFETY: `ir` and its context outlive the builder, which is gone when `entry::emit` returns.
+    let builder = unsafe { Builder::new(llvm.raw(), ir.raw(), variant.width) };
+    let info = entry::emit(&analysis, builder, target)?;
+    Ok((ir, info))
+}
+
+/// Whether the engine implements an instruction; the error names what is missing.
+pub fn supports(inst: &Inst, module: &Module) -> Result<(), String> {
+    let known = arithmetic::supports(inst.op)
+        || conversion::supports(inst.op)
+        || composite::supports(inst.op)
+        || memory::supports(inst.op)
+        || atomics::supports(inst.op)
+        || groups::supports(inst, module)
+        || control::supports(inst.op);
+    if known {
+        return Ok(());
+    }
+    if inst.op == Op::ExtInst {
+        return match module.ext_sets.get(&inst.id(0)) {
+            Some(ExtSet::OpenClStd) => opencl_std::supports(inst, module),
+            Some(ExtSet::NonSemantic) => Ok(()),
+            None => Err("an unknown extended instruction set".into()),
+        };
+    }
+    Err(format!("Op{:?}", inst.op))
+}
+
+/// The state of lowering one body of a kernel.
+pub struct Lowerer<'a, 'm> {
+    pub a: &'a Analysis<'m>,
+    pub b: Rc<Builder>,
+    pub target: &'a Target,
+    /// Lanes of a sub-group.
+    pub w: u32,
+    pub items: work_item::WorkItems,
+    prologue: Label,
+    /// The block being lowered, its mask, and the values that it has seen.
+    block: BlockId,
+    mask: Mask,
+    /// The mask of the whole body.
+    entry_mask: Mask,
+    values: FxHashMap<Id, Val>,
+    /// Parameters and values of the entry block: they dominate everything.
+    entry_values: FxHashMap<Id, Val>,
+    slots: FxHashMap<Id, Rc<[Slot]>>,
+    phi_slots: FxHashMap<Id, Rc<[Slot]>>,
+    temporal_slots: FxHashMap<Id, Rc<[Value]>>,
+    /// Values with uses in other blocks, and those that are used after a divergent loop that made them.
+    crossing: Rc<FxHashSet<Id>>,
+    temporal: Rc<FxHashSet<Id>>,
+    /// Byte offsets of `Workgroup` variables in local memory.
+    local_offsets: Rc<FxHashMap<Id, u64>>,
+    blocks: Vec<control::BlockCode>,
+    function: builder::Function,
+    /// Where private variables are.
+    private: Rc<private::Layout>,
+    interleaved_base: FxHashMap<Id, Value>,
+}
+
+impl<'a, 'm> Lowerer<'a, 'm> {
+    pub fn unsupported(&self, what: String) -> EngineError {
+        self.a.func.unsupported(what)
+    }
+
+    /// Lowers an instruction and keeps its result.
+    fn inst(&mut self, inst: &Inst) -> Result<(), EngineError> {
+        let val = self.compute(inst)?;
+        match (val, inst.result) {
+            (Some(val), Some(result)) => self.define(result, val),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lowers an instruction; `None` if it has no result, or one that is never a value of its own.
+    fn compute(&mut self, inst: &Inst) -> Result<Option<Val>, EngineError> {
+        if arithmetic::supports(inst.op) {
+            return arithmetic::lower(self, inst).map(Some);
+        }
+        if conversion::supports(inst.op) {
+            return conversion::lower(self, inst).map(Some);
+        }
+        if composite::supports(inst.op) {
+            return composite::lower(self, inst).map(Some);
+        }
+        if memory::supports(inst.op) {
+            return memory::lower(self, inst);
+        }
+        if atomics::supports(inst.op) {
+            return atomics::lower(self, inst);
+        }
+        if groups::supports(inst, self.a.func.module) {
+            return groups::lower(self, inst);
+        }
+        match inst.op {
+            Op::ExtInst if self.a.func.module.ext_sets.get(&inst.id(0)) == Some(&ExtSet::OpenClStd) => {
+                opencl_std::lower(self, inst)
+            }
+            Op::ExtInst | Op::AssumeTrueKHR => Ok(None),
+            op => Err(self.unsupported(format!("Op{op:?}"))),
+        }
+    }
+}
+
+/// Byte offsets of the `Workgroup` variables that a kernel uses, and the bytes that they take together.
+fn local_layout(func: &Func<'_>) -> (FxHashMap<Id, u64>, u64) {
+    let used: FxHashSet<Id> =
+        func.blocks.iter().flat_map(|block| &block.insts).flat_map(|inst| inst.ids()).collect();
+    let (mut offsets, mut end) = (FxHashMap::default(), 0u64);
+    // A variable may also be reached through a constant expression; then all variables get a place.
+    let module = func.module;
+    let by_constant = module.constants.values().any(|constant| {
+        matches!(&constant.value, spirv_env::ConstantValue::Expression { .. })
+    });
+    for global in module.globals.iter().filter(|global| global.class == StorageClass::Workgroup) {
+        if !by_constant && !used.contains(&global.id) {
+            continue;
+        }
+        if let spirv_env::Type::Pointer { pointee, .. } = module.types.get(global.ty) {
+            let layout = module.types.layout(*pointee);
+            let at = end.next_multiple_of(global.align.max(layout.align).max(1));
+            offsets.insert(global.id, at);
+            end = at + layout.size;
+        }
+    }
+    (offsets, end)
+}
+
+/// Whether the kernel forbids contraction of floating-point operations.
+fn contraction_off(kernel: &Kernel) -> bool {
+    kernel.modes.iter().any(|(mode, _)| *mode == ExecutionMode::ContractionOff)
+}

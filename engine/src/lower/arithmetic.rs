@@ -1,0 +1,455 @@
+//! Integer and floating-point arithmetic, comparisons, logic, bits, and reinterpretation of bits.
+
+use super::Lowerer;
+use super::builder::{IntPred, Opcode, RealPred, Value};
+use super::values::Val;
+use crate::analysis::leaves::Scalar;
+use crate::error::EngineError;
+use smallvec::{SmallVec, smallvec};
+use spirv::Op;
+use spirv_env::{Id, Inst};
+
+/// Instructions that are one LLVM instruction on each leaf.
+fn binary(op: Op) -> Option<Opcode> {
+    Some(match op {
+        Op::IAdd => Opcode::LLVMAdd,
+        Op::ISub => Opcode::LLVMSub,
+        Op::IMul => Opcode::LLVMMul,
+        Op::FAdd => Opcode::LLVMFAdd,
+        Op::FSub => Opcode::LLVMFSub,
+        Op::FMul => Opcode::LLVMFMul,
+        Op::FDiv => Opcode::LLVMFDiv,
+        Op::FRem => Opcode::LLVMFRem,
+        Op::BitwiseAnd | Op::LogicalAnd => Opcode::LLVMAnd,
+        Op::BitwiseOr | Op::LogicalOr => Opcode::LLVMOr,
+        Op::BitwiseXor | Op::LogicalNotEqual => Opcode::LLVMXor,
+        _ => return None,
+    })
+}
+
+fn int_compare(op: Op) -> Option<IntPred> {
+    Some(match op {
+        Op::IEqual | Op::PtrEqual => IntPred::LLVMIntEQ,
+        Op::INotEqual | Op::PtrNotEqual => IntPred::LLVMIntNE,
+        Op::UGreaterThan => IntPred::LLVMIntUGT,
+        Op::UGreaterThanEqual => IntPred::LLVMIntUGE,
+        Op::ULessThan => IntPred::LLVMIntULT,
+        Op::ULessThanEqual => IntPred::LLVMIntULE,
+        Op::SGreaterThan => IntPred::LLVMIntSGT,
+        Op::SGreaterThanEqual => IntPred::LLVMIntSGE,
+        Op::SLessThan => IntPred::LLVMIntSLT,
+        Op::SLessThanEqual => IntPred::LLVMIntSLE,
+        _ => return None,
+    })
+}
+
+fn float_compare(op: Op) -> Option<RealPred> {
+    Some(match op {
+        Op::FOrdEqual => RealPred::LLVMRealOEQ,
+        Op::FUnordEqual => RealPred::LLVMRealUEQ,
+        Op::FOrdNotEqual | Op::LessOrGreater => RealPred::LLVMRealONE,
+        Op::FUnordNotEqual => RealPred::LLVMRealUNE,
+        Op::FOrdLessThan => RealPred::LLVMRealOLT,
+        Op::FUnordLessThan => RealPred::LLVMRealULT,
+        Op::FOrdGreaterThan => RealPred::LLVMRealOGT,
+        Op::FUnordGreaterThan => RealPred::LLVMRealUGT,
+        Op::FOrdLessThanEqual => RealPred::LLVMRealOLE,
+        Op::FUnordLessThanEqual => RealPred::LLVMRealULE,
+        Op::FOrdGreaterThanEqual => RealPred::LLVMRealOGE,
+        Op::FUnordGreaterThanEqual => RealPred::LLVMRealUGE,
+        Op::Ordered => RealPred::LLVMRealORD,
+        Op::Unordered => RealPred::LLVMRealUNO,
+        _ => return None,
+    })
+}
+
+/// Whether an instruction divides integers.
+pub fn is_division(op: Op) -> bool {
+    matches!(op, Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod)
+}
+
+/// Whether this file lowers an instruction.
+pub fn supports(op: Op) -> bool {
+    binary(op).is_some()
+        || int_compare(op).is_some()
+        || float_compare(op).is_some()
+        || is_division(op)
+        || matches!(
+            op,
+            Op::SNegate
+                | Op::FNegate
+                | Op::FMod
+                | Op::Not
+                | Op::LogicalNot
+                | Op::LogicalEqual
+                | Op::ShiftLeftLogical
+                | Op::ShiftRightLogical
+                | Op::ShiftRightArithmetic
+                | Op::BitReverse
+                | Op::BitCount
+                | Op::BitFieldInsert
+                | Op::BitFieldSExtract
+                | Op::BitFieldUExtract
+                | Op::Select
+                | Op::Any
+                | Op::All
+                | Op::IsNan
+                | Op::IsInf
+                | Op::IsFinite
+                | Op::IsNormal
+                | Op::SignBitSet
+                | Op::VectorTimesScalar
+                | Op::Dot
+                | Op::IAddCarry
+                | Op::ISubBorrow
+                | Op::UMulExtended
+                | Op::SMulExtended
+                | Op::Bitcast
+                | Op::ConvertPtrToU
+                | Op::ConvertUToPtr
+                | Op::PtrDiff
+        )
+}
+
+pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
+    let ty = inst.ty.expect("arithmetic has a type");
+    let leaves = this.leaves(ty)?;
+    let count = leaves.len();
+    let ids: SmallVec<[Id; 4]> = inst.ids().collect();
+    if let Some(opcode) = binary(inst.op) {
+        return this.map(&ids, count, |this, _, v| this.b.bin(opcode, v[0], v[1]));
+    }
+    if let Some(predicate) = int_compare(inst.op) {
+        return this.map(&ids, count, |this, _, v| this.b.icmp(predicate, v[0], v[1]));
+    }
+    if let Some(predicate) = float_compare(inst.op) {
+        return this.map(&ids, count, |this, _, v| this.b.fcmp(predicate, v[0], v[1]));
+    }
+    match inst.op {
+        Op::SNegate => this.map(&ids, count, |this, _, v| {
+            let zero = this.b.zero(this.b.scalar_of(v[0]), this.b.lanes(v[0]));
+            this.b.sub(zero, v[0])
+        }),
+        Op::FNegate => this.map(&ids, count, |this, _, v| this.b.fneg(v[0])),
+        Op::Not | Op::LogicalNot => this.map(&ids, count, |this, _, v| this.b.not(v[0])),
+        Op::LogicalEqual => this.map(&ids, count, |this, _, v| this.b.not(this.b.xor(v[0], v[1]))),
+        Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod => {
+            let op = inst.op;
+            let constant = this.a.func.constant_int(ids[1]);
+            let safe = constant.is_some_and(|divisor| divisor != 0 && divisor != -1);
+            let constant = constant.is_some();
+            this.map(&ids, count, |this, _, v| divide(this, op, v[0], v[1], safe, constant))
+        }
+        Op::FMod => this.map(&ids, count, |this, _, v| {
+            // The remainder with the sign of the divisor.
+            let b = &this.b;
+            let rem = b.bin(Opcode::LLVMFRem, v[0], v[1]);
+            let (scalar, lanes) = (b.scalar_of(rem), b.lanes(rem));
+            let zero = b.zero(scalar, lanes);
+            let wrong = b.and(
+                b.fcmp(RealPred::LLVMRealONE, rem, zero),
+                b.xor(b.fcmp(RealPred::LLVMRealOLT, rem, zero), b.fcmp(RealPred::LLVMRealOLT, v[1], zero)),
+            );
+            b.select(wrong, b.fadd(rem, v[1]), rem)
+        }),
+        Op::ShiftLeftLogical => shift(this, &ids, count, Opcode::LLVMShl),
+        Op::ShiftRightLogical => shift(this, &ids, count, Opcode::LLVMLShr),
+        Op::ShiftRightArithmetic => shift(this, &ids, count, Opcode::LLVMAShr),
+        Op::BitReverse => this.map(&ids, count, |this, _, v| this.b.intrinsic("llvm.bitreverse", &[v[0]])),
+        Op::BitCount => {
+            let to = leaves[0].scalar;
+            this.map(&ids, count, |this, _, v| {
+                let bits = this.b.intrinsic("llvm.ctpop", &[v[0]]);
+                this.b.zext_or_trunc(bits, to)
+            })
+        }
+        Op::BitFieldInsert => this.map(&ids, count, |this, _, v| {
+            let b = &this.b;
+            let (mask, offset) = field_mask(this, v[0], v[2], v[3]);
+            b.or(b.and(v[0], b.not(mask)), b.and(b.shl(v[1], offset), mask))
+        }),
+        Op::BitFieldUExtract => this.map(&ids, count, |this, _, v| {
+            let b = &this.b;
+            let (mask, offset) = field_mask(this, v[0], v[1], v[2]);
+            b.lshr(b.and(v[0], mask), offset)
+        }),
+        Op::BitFieldSExtract => this.map(&ids, count, |this, _, v| {
+            let b = &this.b;
+            let scalar = b.scalar_of(v[0]);
+            let lanes = b.lanes(v[0]);
+            let width = b.int(scalar, lanes, u64::from(scalar.bits()));
+            let (offset, size) = (b.zext_or_trunc(v[1], scalar), b.zext_or_trunc(v[2], scalar));
+            let up = b.sub(b.sub(width, offset), size);
+            let down = b.sub(width, size);
+            let none = b.icmp(IntPred::LLVMIntEQ, size, b.zero(scalar, lanes));
+            let last = b.int(scalar, lanes, u64::from(scalar.bits()) - 1);
+            let value = b.ashr(b.shl(v[0], b.and(up, last)), b.and(down, last));
+            b.select(none, b.zero(scalar, lanes), value)
+        }),
+        Op::Select => this.map(&ids, count, |this, _, v| this.b.select(v[0], v[1], v[2])),
+        Op::Any | Op::All => {
+            let val = this.value(ids[0])?;
+            let mut result = val[0];
+            for leaf in &val[1..] {
+                result = this.apply(&[result, *leaf], |this, v| {
+                    if inst.op == Op::Any { this.b.or(v[0], v[1]) } else { this.b.and(v[0], v[1]) }
+                });
+            }
+            Ok(smallvec![result])
+        }
+        Op::IsNan => this.map(&ids, count, |this, _, v| this.b.fcmp(RealPred::LLVMRealUNO, v[0], v[0])),
+        Op::IsInf | Op::IsFinite | Op::IsNormal => {
+            let op = inst.op;
+            this.map(&ids, count, |this, _, v| classify(this, op, v[0]))
+        }
+        Op::SignBitSet => this.map(&ids, count, |this, _, v| {
+            let int = Scalar::int(this.b.scalar_of(v[0]).bits()).expect("floats have integer widths");
+            let bits = this.b.reinterpret(v[0], int);
+            this.b.icmp(IntPred::LLVMIntSLT, bits, this.b.zero(int, this.b.lanes(bits)))
+        }),
+        Op::VectorTimesScalar => this.map(&ids, count, |this, _, v| this.b.fmul(v[0], v[1])),
+        Op::Dot => {
+            let (x, y) = (this.value(ids[0])?, this.value(ids[1])?);
+            let mut sum = this.apply(&[x[0], y[0]], |this, v| this.b.fmul(v[0], v[1]));
+            for (x, y) in x.iter().zip(&y).skip(1) {
+                sum = this.apply(&[*x, *y, sum], |this, v| this.b.fadd(this.b.fmul(v[0], v[1]), v[2]));
+            }
+            Ok(smallvec![sum])
+        }
+        Op::IAddCarry | Op::ISubBorrow | Op::UMulExtended | Op::SMulExtended => extended(this, inst.op, &ids),
+        Op::PtrDiff => {
+            let to = leaves[0].scalar;
+            let size = match this.a.func.type_of(ids[0]).map(|ty| this.a.func.module.types.get(ty)) {
+                Some(spirv_env::Type::Pointer { pointee, .. }) => this.a.func.module.types.layout(*pointee).size,
+                _ => 1,
+            };
+            this.map(&ids, count, |this, _, v| {
+                let b = &this.b;
+                let (x, y) = (b.reinterpret(v[0], Scalar::I64), b.reinterpret(v[1], Scalar::I64));
+                let bytes = b.sub(x, y);
+                let size = b.int(Scalar::I64, b.lanes(bytes), size.max(1));
+                b.sext_or_trunc(b.bin(Opcode::LLVMSDiv, bytes, size), to)
+            })
+        }
+        _ => {
+            // OpBitcast, OpConvertPtrToU, OpConvertUToPtr
+            let val = this.value(ids[0])?;
+            let to: SmallVec<[Scalar; 4]> = leaves.iter().map(|leaf| leaf.scalar).collect();
+            Ok(bitcast(this, inst.op, &val, &to))
+        }
+    }
+}
+
+/// Shifts by at least the width are undefined in SPIR-V and poison in LLVM; OpenCL C takes the amount modulo
+/// the width, and so do we.
+fn shift(this: &mut Lowerer<'_, '_>, ids: &[Id], count: usize, opcode: Opcode) -> Result<Val, EngineError> {
+    this.map(ids, count, |this, _, v| {
+        let b = &this.b;
+        let (scalar, lanes) = (b.scalar_of(v[0]), b.lanes(v[0]));
+        let amount = b.zext_or_trunc(v[1], scalar);
+        let amount = b.and(amount, b.int(scalar, lanes, u64::from(scalar.bits()) - 1));
+        b.bin(opcode, v[0], amount)
+    })
+}
+
+/// The bits of a field, and its offset in the base's type.
+fn field_mask(this: &Lowerer<'_, '_>, base: Value, offset: Value, size: Value) -> (Value, Value) {
+    let b = &this.b;
+    let (scalar, lanes) = (b.scalar_of(base), b.lanes(base));
+    let last = b.int(scalar, lanes, u64::from(scalar.bits()) - 1);
+    let offset = b.and(b.zext_or_trunc(offset, scalar), last);
+    let size = b.zext_or_trunc(size, scalar);
+    let ones = b.int(scalar, lanes, u64::MAX);
+    let width = b.int(scalar, lanes, u64::from(scalar.bits()));
+    let none = b.icmp(IntPred::LLVMIntEQ, size, b.zero(scalar, lanes));
+    let field = b.lshr(ones, b.and(b.sub(width, size), last));
+    (b.select(none, b.zero(scalar, lanes), b.shl(field, offset)), offset)
+}
+
+/// Integer division that never traps: a divisor of zero counts as one, and so does -1 under the least number.
+fn divide(this: &Lowerer<'_, '_>, op: Op, n: Value, d: Value, safe: bool, constant: bool) -> Value {
+    let b = &this.b;
+    let (scalar, lanes) = (b.scalar_of(n), b.lanes(n));
+    let signed = matches!(op, Op::SDiv | Op::SRem | Op::SMod);
+    let (zero, one) = (b.zero(scalar, lanes), b.int(scalar, lanes, 1));
+    let d = if safe {
+        d
+    } else {
+        let mut bad = b.icmp(IntPred::LLVMIntEQ, d, zero);
+        if signed {
+            let least = b.int(scalar, lanes, 1 << (scalar.bits() - 1));
+            let minus = b.int(scalar, lanes, u64::MAX);
+            let overflow =
+                b.and(b.icmp(IntPred::LLVMIntEQ, n, least), b.icmp(IntPred::LLVMIntEQ, d, minus));
+            bad = b.or(bad, overflow);
+        }
+        b.select(bad, one, d)
+    };
+    // There is no vector division of integers. Up to 32 bits a floating-point quotient, cut off, is exact:
+    // the dividend has fewer bits than the significand, so rounding never reaches the next integer.
+    let wide = match scalar {
+        Scalar::I8 | Scalar::I16 => Some(Scalar::F32),
+        Scalar::I32 => Some(Scalar::F64),
+        _ => None,
+    };
+    let quotient = match wide {
+        Some(float) if lanes > 1 && !constant => {
+            let (up, down) = if signed {
+                (Opcode::LLVMSIToFP, Opcode::LLVMFPToSI)
+            } else {
+                (Opcode::LLVMUIToFP, Opcode::LLVMFPToUI)
+            };
+            b.cast(down, b.fdiv(b.cast(up, n, float), b.cast(up, d, float)), scalar)
+        }
+        _ => b.bin(if signed { Opcode::LLVMSDiv } else { Opcode::LLVMUDiv }, n, d),
+    };
+    if matches!(op, Op::UDiv | Op::SDiv) {
+        return quotient;
+    }
+    let rem = b.sub(n, b.mul(quotient, d));
+    if op != Op::SMod {
+        return rem;
+    }
+    let wrong = b.and(
+        b.icmp(IntPred::LLVMIntNE, rem, zero),
+        b.icmp(IntPred::LLVMIntSLT, b.xor(rem, d), zero),
+    );
+    b.select(wrong, b.add(rem, d), rem)
+}
+
+fn classify(this: &Lowerer<'_, '_>, op: Op, value: Value) -> Value {
+    let b = &this.b;
+    let (scalar, lanes) = (b.scalar_of(value), b.lanes(value));
+    let magnitude = b.intrinsic("llvm.fabs", &[value]);
+    let infinity = b.float(scalar, lanes, f64::INFINITY);
+    match op {
+        Op::IsInf => b.fcmp(RealPred::LLVMRealOEQ, magnitude, infinity),
+        Op::IsFinite => b.fcmp(RealPred::LLVMRealOLT, magnitude, infinity),
+        _ => {
+            let least = match scalar {
+                Scalar::F16 => 0x0400,
+                Scalar::F32 => 0x0080_0000,
+                _ => 0x0010_0000_0000_0000,
+            };
+            let least = b.float_bits(scalar, lanes, least);
+            b.and(
+                b.fcmp(RealPred::LLVMRealOGE, magnitude, least),
+                b.fcmp(RealPred::LLVMRealOLT, magnitude, infinity),
+            )
+        }
+    }
+}
+
+/// Instructions with a two-member structure as result: low (or sum) leaves, then high (or carry) leaves.
+fn extended(this: &mut Lowerer<'_, '_>, op: Op, ids: &[Id]) -> Result<Val, EngineError> {
+    let half = this.value(ids[0])?.len();
+    let low = this.map(ids, half, |this, _, v| match op {
+        Op::IAddCarry => this.b.add(v[0], v[1]),
+        Op::ISubBorrow => this.b.sub(v[0], v[1]),
+        _ => this.b.mul(v[0], v[1]),
+    })?;
+    let high = this.map(ids, half, |this, _, v| match op {
+        Op::IAddCarry => {
+            let sum = this.b.add(v[0], v[1]);
+            let carry = this.b.icmp(IntPred::LLVMIntULT, sum, v[0]);
+            this.b.cast(Opcode::LLVMZExt, carry, this.b.scalar_of(v[0]))
+        }
+        Op::ISubBorrow => {
+            let borrow = this.b.icmp(IntPred::LLVMIntULT, v[0], v[1]);
+            this.b.cast(Opcode::LLVMZExt, borrow, this.b.scalar_of(v[0]))
+        }
+        _ => multiply_high(this, v[0], v[1], op == Op::SMulExtended),
+    })?;
+    Ok(low.into_iter().chain(high).collect())
+}
+
+/// The upper half of a product.
+pub fn multiply_high(this: &Lowerer<'_, '_>, x: Value, y: Value, signed: bool) -> Value {
+    let b = &this.b;
+    let (scalar, lanes) = (b.scalar_of(x), b.lanes(x));
+    if scalar != Scalar::I64 {
+        let wide = Scalar::int(scalar.bits() * 2).expect("at most 64 bits");
+        let extend = if signed { Opcode::LLVMSExt } else { Opcode::LLVMZExt };
+        let product = b.mul(b.cast(extend, x, wide), b.cast(extend, y, wide));
+        let upper = b.lshr(product, b.int(wide, lanes, u64::from(scalar.bits())));
+        return b.cast(Opcode::LLVMTrunc, upper, scalar);
+    }
+    // Four 32-bit products; a signed product is the unsigned one less what the sign bits stood for.
+    let (low, shift) = (b.int(scalar, lanes, u64::from(u32::MAX)), b.int(scalar, lanes, 32));
+    let (x0, x1) = (b.and(x, low), b.lshr(x, shift));
+    let (y0, y1) = (b.and(y, low), b.lshr(y, shift));
+    let middle = b.add(b.mul(x1, y0), b.lshr(b.mul(x0, y0), shift));
+    let other = b.add(b.mul(x0, y1), b.and(middle, low));
+    let unsigned = b.add(b.add(b.mul(x1, y1), b.lshr(middle, shift)), b.lshr(other, shift));
+    if !signed {
+        return unsigned;
+    }
+    let sign = b.int(scalar, lanes, 63);
+    let from_x = b.and(b.ashr(x, sign), y);
+    let from_y = b.and(b.ashr(y, sign), x);
+    b.sub(b.sub(unsigned, from_x), from_y)
+}
+
+/// Reinterprets the bits of a value as leaves of other types, little-endian.
+fn bitcast(this: &Lowerer<'_, '_>, op: Op, val: &Val, to: &[Scalar]) -> Val {
+    let convert = |this: &Lowerer<'_, '_>, value: Value, to: Scalar| {
+        // OpConvertPtrToU and OpConvertUToPtr also change the width.
+        if op == Op::Bitcast {
+            return this.b.reinterpret(value, to);
+        }
+        let value = this.b.reinterpret(value, if to == Scalar::Ptr { this.b.scalar_of(value) } else { Scalar::I64 });
+        let sized = this.b.zext_or_trunc(value, if to == Scalar::Ptr { Scalar::I64 } else { to });
+        this.b.reinterpret(sized, to)
+    };
+    if val.len() == to.len() {
+        return val
+            .iter()
+            .zip(to)
+            .map(|(reg, to)| this.apply(&[*reg], |this, v| convert(this, v[0], *to)))
+            .collect();
+    }
+    let ints: Val = val
+        .iter()
+        .map(|reg| {
+            this.apply(&[*reg], |this, v| {
+                let int = Scalar::int(this.b.scalar_of(v[0]).bits()).expect("leaves have integer widths");
+                this.b.reinterpret(v[0], int)
+            })
+        })
+        .collect();
+    let to_int = Scalar::int(to[0].bits()).expect("leaves have integer widths");
+    let merged: Val = if to.len() < ints.len() {
+        // Several leaves make one.
+        let each = ints.len() / to.len();
+        ints.chunks(each)
+            .map(|parts| {
+                this.apply(parts, |this, v| {
+                    let b = &this.b;
+                    let (bits, lanes) = (u64::from(b.scalar_of(v[0]).bits()), b.lanes(v[0]));
+                    v.iter().enumerate().fold(b.zero(to_int, lanes), |all, (at, part)| {
+                        let part = b.zext_or_trunc(*part, to_int);
+                        b.or(all, b.shl(part, b.int(to_int, lanes, at as u64 * bits)))
+                    })
+                })
+            })
+            .collect()
+    } else {
+        let each = to.len() / ints.len().max(1);
+        ints.iter()
+            .flat_map(|reg| (0..each).map(move |at| (reg, at)))
+            .map(|(reg, at)| {
+                this.apply(&[*reg], |this, v| {
+                    let b = &this.b;
+                    let (scalar, lanes) = (b.scalar_of(v[0]), b.lanes(v[0]));
+                    let amount = b.int(scalar, lanes, at as u64 * u64::from(to_int.bits()));
+                    b.zext_or_trunc(b.lshr(v[0], amount), to_int)
+                })
+            })
+            .collect()
+    };
+    merged
+        .iter()
+        .zip(to)
+        .map(|(reg, to)| this.apply(&[*reg], |this, v| this.b.reinterpret(v[0], *to)))
+        .collect()
+}

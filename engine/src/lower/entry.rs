@@ -1,0 +1,406 @@
+//! The function that the scheduler calls, and the bodies that it calls for each sub-group.
+
+use super::builder::{Builder, Function, Inline, IntPred, Label, Value};
+use super::control::uses_across_blocks;
+use super::values::{Mask, Reg};
+use super::work_item::WorkItems;
+use super::{Lowerer, contraction_off, groups, local_layout, private};
+use crate::abi::{CodeInfo, ENTRY_SYMBOL, GroupShape, LaunchInfo};
+use crate::analysis::func::{ENTRY, Func};
+use crate::analysis::leaves::Scalar;
+use crate::analysis::private::Placement;
+use crate::analysis::shapes::{Analysis, private_stride};
+use crate::error::EngineError;
+use crate::jit::target::Target;
+use rustc_hash::FxHashMap;
+use smallvec::smallvec;
+use spirv::{Op, Scope};
+use spirv_env::{ArgKind, Id};
+use std::mem::offset_of;
+use std::rc::Rc;
+
+/// Parameters of a body: info, worker, group x y z, local x y z of lane 0, sub-group, active lanes.
+const BODY_PARAMS: [(Scalar, u32); 10] = [
+    (Scalar::Ptr, 1),
+    (Scalar::Ptr, 1),
+    (Scalar::I64, 1),
+    (Scalar::I64, 1),
+    (Scalar::I64, 1),
+    (Scalar::I64, 1),
+    (Scalar::I64, 1),
+    (Scalar::I64, 1),
+    (Scalar::I64, 1),
+    (Scalar::I64, 1),
+];
+
+/// Emits the entry point and the bodies.
+pub fn emit(a: &Analysis<'_>, mut builder: Builder, target: &Target) -> Result<CodeInfo, EngineError> {
+    builder.contract = !contraction_off(a.func.kernel);
+    let b = Rc::new(builder);
+    let layout = private::Layout::new(&a.func, &a.private, a.variant.width)
+        .ok_or_else(|| a.func.unsupported("private variables of more than 2^64 bytes".into()))?;
+    let layout = Rc::new(layout);
+    let has_barrier =
+        a.func.blocks.iter().flat_map(|block| &block.insts).any(|inst| is_barrier(inst, &a.func));
+    let (offsets, local_bytes) = local_layout(&a.func);
+    if local_bytes > a.func.kernel.static_local_size {
+        return Err(EngineError::CodeGeneration {
+            kernel: a.func.kernel.name.clone(),
+            reason: format!(
+                "local variables take {local_bytes} bytes, and {} were reserved",
+                a.func.kernel.static_local_size
+            ),
+        });
+    }
+    let bodies = Bodies { a, b: b.clone(), target, layout: layout.clone(), offsets: Rc::new(offsets) };
+    let entry = Entry { a, b, has_barrier };
+    entry.emit(&bodies)?;
+    Ok(CodeInfo {
+        has_barrier,
+        private_bytes: layout.memory_bytes,
+        stack_bytes: layout.stack_bytes,
+    })
+}
+
+fn is_barrier(inst: &spirv_env::Inst, func: &Func<'_>) -> bool {
+    let execution = || func.constant_bits(inst.id(0));
+    (inst.op == Op::ControlBarrier && execution() != Some(Scope::Subgroup as u64))
+        || groups::is_workgroup_collective(inst, func)
+}
+
+struct Bodies<'a, 'm> {
+    a: &'a Analysis<'m>,
+    b: Rc<Builder>,
+    target: &'a Target,
+    layout: Rc<private::Layout>,
+    offsets: Rc<FxHashMap<Id, u64>>,
+}
+
+impl Bodies<'_, '_> {
+    /// Emits a body; with `partial`, one whose last lanes may stand for no work-item.
+    fn emit(&self, name: &str, partial: bool, inline: Inline) -> Result<Function, EngineError> {
+        let b = &self.b;
+        let function = b.function(name, &BODY_PARAMS, true, inline);
+        b.param_read_only(function, 0);
+        let prologue = b.block(function, "prologue");
+        let param = |at| b.param(function, at);
+        b.at_end(prologue);
+        let w = self.a.variant.width;
+        let mask = if partial && w > 1 {
+            let active = b.splat(param(9), w);
+            Mask::Lanes(b.icmp(IntPred::LLVMIntULT, b.lane_numbers(Scalar::I64), active))
+        } else {
+            Mask::All
+        };
+        let (crossing, temporal) = uses_across_blocks(self.a);
+        let mut lowerer = Lowerer {
+            a: self.a,
+            b: b.clone(),
+            target: self.target,
+            w,
+            items: WorkItems {
+                info: param(0),
+                worker: param(1),
+                group: [param(2), param(3), param(4)],
+                local: [param(5), param(6), param(7)],
+                subgroup: param(8),
+                active: partial.then(|| param(9)),
+                cache: FxHashMap::default(),
+                local_memory: None,
+            },
+            prologue,
+            block: ENTRY,
+            mask,
+            entry_mask: mask,
+            values: FxHashMap::default(),
+            entry_values: FxHashMap::default(),
+            slots: FxHashMap::default(),
+            phi_slots: FxHashMap::default(),
+            temporal_slots: FxHashMap::default(),
+            crossing: Rc::new(crossing),
+            temporal: Rc::new(temporal),
+            local_offsets: self.offsets.clone(),
+            blocks: Vec::new(),
+            function,
+            private: self.layout.clone(),
+            interleaved_base: FxHashMap::default(),
+        };
+        lowerer.arguments()?;
+        let end = b.block(function, "end");
+        lowerer.body(end)?;
+        b.at_end(end);
+        b.ret();
+        Ok(function)
+    }
+}
+
+impl Lowerer<'_, '_> {
+    /// The kernel's parameters, read from the argument block.
+    fn arguments(&mut self) -> Result<(), EngineError> {
+        let a = self.a;
+        let args = self.args();
+        for (arg, (id, ty)) in a.func.kernel.args.iter().zip(&a.func.params) {
+            let address = self.b.offset_const(args, arg.offset);
+            let val = match a.private.placement.get(id) {
+                Some(Placement::Argument) => smallvec![Reg::uniform(address)],
+                Some(_) => {
+                    let size = arg.size;
+                    let reg = self.private_object(*id, *ty)?;
+                    let base = reg.scalar().expect("objects of lanes are strided");
+                    for lane in 0..u64::from(self.w) {
+                        let to = self.b.offset_const(base, lane * private_stride(size));
+                        self.b.memcpy(to, address, self.b.i64(size), 1);
+                    }
+                    smallvec![reg]
+                }
+                None if arg.kind == ArgKind::LocalPointer => {
+                    let offset = self.b.load_invariant(Scalar::I64, address, 8);
+                    let base = self.local_memory();
+                    smallvec![Reg::uniform(self.b.offset(base, offset))]
+                }
+                None => {
+                    let leaves = self.leaves(*ty)?;
+                    leaves
+                        .iter()
+                        .map(|leaf| {
+                            let at = self.b.offset_const(address, leaf.offset);
+                            Reg::uniform(self.load_argument(leaf.scalar, at))
+                        })
+                        .collect()
+                }
+            };
+            self.entry_values.insert(*id, val);
+        }
+        Ok(())
+    }
+
+    fn load_argument(&self, scalar: Scalar, address: Value) -> Value {
+        if scalar == Scalar::Bool {
+            let byte = self.b.load_invariant(Scalar::I8, address, 1);
+            return self.b.icmp(IntPred::LLVMIntNE, byte, self.b.int(Scalar::I8, 1, 0));
+        }
+        self.b.load_invariant(scalar, address, scalar.bytes())
+    }
+}
+
+/// The exported function.
+struct Entry<'a, 'm> {
+    a: &'a Analysis<'m>,
+    b: Rc<Builder>,
+    has_barrier: bool,
+}
+
+/// What all work-groups of a call share, as 64-bit scalars.
+struct Shared {
+    info: Value,
+    worker: Value,
+    count: [Value; 3],
+    size: [Value; 3],
+}
+
+impl Entry<'_, '_> {
+    fn emit(&self, bodies: &Bodies<'_, '_>) -> Result<(), EngineError> {
+        let b = &self.b;
+        let width = self.a.variant.width;
+        let (full, partial) = match self.a.variant.shape {
+            // The partial sub-group is the last of its group: rare code, kept out of the way.
+            GroupShape::Line => {
+                (Some(bodies.emit("full", false, Inline::Always)?), Some(bodies.emit("partial", true, Inline::Never)?))
+            }
+            GroupShape::Any if width > 1 => (None, Some(bodies.emit("partial", true, Inline::Always)?)),
+            _ => (Some(bodies.emit("full", false, Inline::Always)?), None),
+        };
+        let last = if self.has_barrier { (Scalar::I32, 1) } else { (Scalar::I64, 1) };
+        let function =
+            b.function(ENTRY_SYMBOL, &[(Scalar::Ptr, 1), (Scalar::Ptr, 1), (Scalar::I64, 1), last], false, Inline::Free);
+        b.param_read_only(function, 0);
+        let start = b.block(function, "start");
+        b.at_end(start);
+        let (info, worker) = (b.param(function, 0), b.param(function, 1));
+        let field = |offset: usize, at: usize| {
+            let field = b.offset_const(info, (offset + at * 4) as u64);
+            b.zext_or_trunc(b.load_invariant(Scalar::I32, field, 4), Scalar::I64)
+        };
+        let each = |offset: usize| [0, 1, 2].map(|at| field(offset, at));
+        let shared = Shared {
+            info,
+            worker,
+            count: each(offset_of!(LaunchInfo, group_count)),
+            size: each(offset_of!(LaunchInfo, group_size)),
+        };
+        let code = Calls { entry: self, function, shared, full, partial };
+        if self.has_barrier {
+            let subgroup = b.zext_or_trunc(b.param(function, 3), Scalar::I64);
+            let group = code.group(b.param(function, 2));
+            code.one(group, subgroup);
+        } else {
+            let (first, last) = (b.param(function, 2), b.param(function, 3));
+            code.range(first, last);
+        }
+        b.ret();
+        Ok(())
+    }
+}
+
+struct Calls<'a, 'e, 'm> {
+    entry: &'a Entry<'e, 'm>,
+    function: Function,
+    shared: Shared,
+    full: Option<Function>,
+    partial: Option<Function>,
+}
+
+impl Calls<'_, '_, '_> {
+    fn b(&self) -> &Builder {
+        &self.entry.b
+    }
+
+    fn width(&self) -> Value {
+        self.b().i64(u64::from(self.entry.a.variant.width))
+    }
+
+    /// The work-group with a linear number.
+    fn group(&self, linear: Value) -> [Value; 3] {
+        let b = self.b();
+        let [x, y, _] = self.shared.count;
+        let divide = |n, d| {
+            let q = b.bin(super::builder::Opcode::LLVMUDiv, n, d);
+            (q, b.sub(n, b.mul(q, d)))
+        };
+        let (rest, gx) = divide(linear, x);
+        let (gz, gy) = divide(rest, y);
+        [gx, gy, gz]
+    }
+
+    fn call(&self, body: Function, group: [Value; 3], local: [Value; 3], subgroup: Value, active: Value) {
+        let [gx, gy, gz] = group;
+        let [x, y, z] = local;
+        self.b().call(body, &[self.shared.info, self.shared.worker, gx, gy, gz, x, y, z, subgroup, active]);
+    }
+
+    /// `for i in (from..to).step_by(step)`.
+    fn each(&self, from: Value, to: Value, step: Value, body: impl FnOnce(Value)) {
+        let b = self.b();
+        let (head, inside, done) = self.blocks();
+        let before = b.here();
+        b.br(head);
+        b.at_end(head);
+        let i = b.phi(Scalar::I64, 1);
+        b.add_incoming(i, from, before);
+        b.cond_br(b.icmp(IntPred::LLVMIntULT, i, to), inside, done);
+        b.at_end(inside);
+        body(i);
+        let next = b.add(i, step);
+        b.add_incoming(i, next, b.here());
+        b.br(head);
+        b.at_end(done);
+    }
+
+    fn blocks(&self) -> (Label, Label, Label) {
+        let b = self.b();
+        (b.block(self.function, "head"), b.block(self.function, "inside"), b.block(self.function, "done"))
+    }
+
+    fn when(&self, condition: Value, then: impl FnOnce()) {
+        let b = self.b();
+        let (inside, done) = (b.block(self.function, "then"), b.block(self.function, "after"));
+        b.cond_br(condition, inside, done);
+        b.at_end(inside);
+        then();
+        b.br(done);
+        b.at_end(done);
+    }
+
+    /// All sub-groups of the work-groups `first..last`.
+    fn range(&self, first: Value, last: Value) {
+        let b = self.b();
+        let (zero, one, width) = (b.i64(0), b.i64(1), self.width());
+        let [x_size, y_size, z_size] = self.shared.size;
+        self.each(first, last, one, |linear| {
+            let group = self.group(linear);
+            match self.entry.a.variant.shape {
+                GroupShape::Rows => {
+                    let body = self.full.expect("rows are full");
+                    let row = b.bin(super::builder::Opcode::LLVMUDiv, x_size, width);
+                    self.each(zero, z_size, one, |z| {
+                        self.each(zero, y_size, one, |y| {
+                            let first = b.mul(b.add(b.mul(z, y_size), y), row);
+                            self.each(zero, x_size, width, |x| {
+                                let subgroup = b.add(first, b.bin(super::builder::Opcode::LLVMUDiv, x, width));
+                                self.call(body, group, [x, y, z], subgroup, width);
+                            });
+                        });
+                    });
+                }
+                GroupShape::Line => {
+                    let whole = b.and(x_size, b.sub(zero, width));
+                    self.each(zero, whole, width, |x| {
+                        let subgroup = b.bin(super::builder::Opcode::LLVMUDiv, x, width);
+                        self.call(self.full.expect("lines have full sub-groups"), group, [x, zero, zero], subgroup, width);
+                    });
+                    let rest = b.sub(x_size, whole);
+                    self.when(b.icmp(IntPred::LLVMIntNE, rest, zero), || {
+                        let subgroup = b.bin(super::builder::Opcode::LLVMUDiv, whole, width);
+                        self.call(self.partial.expect("and a partial one"), group, [whole, zero, zero], subgroup, rest);
+                    });
+                }
+                GroupShape::Any => {
+                    let total = b.mul(b.mul(x_size, y_size), z_size);
+                    self.each(zero, total, width, |base| {
+                        let subgroup = b.bin(super::builder::Opcode::LLVMUDiv, base, width);
+                        self.any(group, base, subgroup, total);
+                    });
+                }
+            }
+        });
+    }
+
+    /// A sub-group of a work-group without any regularity.
+    fn any(&self, group: [Value; 3], base: Value, subgroup: Value, total: Value) {
+        let b = self.b();
+        let zero = b.i64(0);
+        let rest = b.sub(total, base);
+        let active = b.select(b.icmp(IntPred::LLVMIntULT, rest, self.width()), rest, self.width());
+        let body = self.partial.or(self.full).expect("there is a body");
+        self.call(body, group, [base, zero, zero], subgroup, active);
+    }
+
+    /// One sub-group of one work-group.
+    fn one(&self, group: [Value; 3], subgroup: Value) {
+        let b = self.b();
+        let (zero, width) = (b.i64(0), self.width());
+        let [x_size, y_size, z_size] = self.shared.size;
+        let base = b.mul(subgroup, width);
+        match self.entry.a.variant.shape {
+            GroupShape::Rows => {
+                let divide = |n: Value, d: Value| {
+                    // Numbers of work-items of a group fit 32 bits, whose division is faster.
+                    let (n, d) = (b.zext_or_trunc(n, Scalar::I32), b.zext_or_trunc(d, Scalar::I32));
+                    let q = b.bin(super::builder::Opcode::LLVMUDiv, n, d);
+                    let r = b.sub(n, b.mul(q, d));
+                    (b.zext_or_trunc(q, Scalar::I64), b.zext_or_trunc(r, Scalar::I64))
+                };
+                let (row, x) = divide(base, x_size);
+                let (z, y) = divide(row, y_size);
+                self.call(self.full.expect("rows are full"), group, [x, y, z], subgroup, width);
+            }
+            GroupShape::Line => {
+                let rest = b.sub(x_size, base);
+                let (whole, part, done) =
+                    (b.block(self.function, "whole"), b.block(self.function, "part"), b.block(self.function, "done"));
+                b.cond_br(b.icmp(IntPred::LLVMIntUGE, rest, width), whole, part);
+                b.at_end(whole);
+                self.call(self.full.expect("lines have full sub-groups"), group, [base, zero, zero], subgroup, width);
+                b.br(done);
+                b.at_end(part);
+                self.call(self.partial.expect("and a partial one"), group, [base, zero, zero], subgroup, rest);
+                b.br(done);
+                b.at_end(done);
+            }
+            GroupShape::Any => {
+                let total = b.mul(b.mul(x_size, y_size), z_size);
+                self.any(group, base, subgroup, total);
+            }
+        }
+    }
+}

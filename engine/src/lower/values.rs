@@ -1,0 +1,388 @@
+//! Values under lowering: leaves held as scalars, vectors or both; slots for values that cross blocks.
+//!
+//! A uniform leaf is one scalar. A strided leaf is a vector and the scalar of lane 0, both computed by the
+//! same operations; addresses use the scalar, everything else the vector, and LLVM drops what nobody
+//! uses. A varying leaf is a vector.
+//!
+//! Linearized control flow has no useful dominance, so a value that is used outside its block goes through
+//! stack slots, which LLVM's SROA turns back into SSA form.
+
+use super::Lowerer;
+use super::builder::Value;
+use crate::analysis::func::{BlockId, ENTRY, Synthetic};
+use crate::analysis::leaves::{Leaf, Scalar};
+use crate::analysis::shapes::Shape;
+use crate::error::EngineError;
+use smallvec::{SmallVec, smallvec};
+use spirv::StorageClass;
+use spirv_env::{ConstantValue, Id, Inst, TypeId};
+use std::rc::Rc;
+
+/// One leaf of a value: the scalar (uniform: of all lanes; strided: of lane 0), the lanes, or both.
+#[derive(Clone, Copy, Debug)]
+pub struct Reg {
+    scalar: Option<Value>,
+    vector: Option<Value>,
+}
+
+/// All leaves of a value.
+pub type Val = SmallVec<[Reg; 1]>;
+
+impl Reg {
+    /// The same in all lanes.
+    pub fn uniform(scalar: Value) -> Self {
+        Reg { scalar: Some(scalar), vector: None }
+    }
+
+    pub fn varying(vector: Value) -> Self {
+        Reg { scalar: None, vector: Some(vector) }
+    }
+
+    /// All lanes, and the scalar of lane 0.
+    pub fn strided(scalar: Value, vector: Value) -> Self {
+        Reg { scalar: Some(scalar), vector: Some(vector) }
+    }
+
+    pub fn is_uniform(&self) -> bool {
+        self.vector.is_none()
+    }
+
+    /// The scalar of lane 0 of a uniform or strided leaf.
+    pub fn scalar(&self) -> Option<Value> {
+        self.scalar
+    }
+}
+
+/// Stack slots of one leaf.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Slot {
+    scalar: Option<Value>,
+    vector: Option<Value>,
+}
+
+impl Slot {
+    pub(super) fn has_scalar(&self) -> bool {
+        self.scalar.is_some()
+    }
+}
+
+/// The mask that code runs under.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mask {
+    /// All lanes are on, known at compile time.
+    All,
+    Lanes(Value),
+}
+
+impl Lowerer<'_, '_> {
+    /// The lanes of a leaf; a scalar where W is 1.
+    pub fn vector(&self, reg: Reg) -> Value {
+        match reg.vector {
+            Some(vector) => vector,
+            None => self.b.splat(reg.scalar.expect("a leaf has a scalar or lanes"), self.w),
+        }
+    }
+
+    /// The mask as a vector of bools (one bool where W is 1).
+    pub fn mask_vector(&self) -> Value {
+        match self.mask {
+            Mask::All => self.b.int(Scalar::Bool, self.w, 1),
+            Mask::Lanes(mask) => mask,
+        }
+    }
+
+    /// Leaf types of a type.
+    pub fn leaves(&self, ty: TypeId) -> Result<Rc<[Leaf]>, EngineError> {
+        self.a
+            .leaves
+            .get(ty)
+            .ok_or_else(|| self.unsupported(format!("a value of {:?}", self.a.func.module.types.get(ty))))
+    }
+
+    /// Leaf types of a value.
+    pub fn leaves_of(&self, id: Id) -> Result<Rc<[Leaf]>, EngineError> {
+        if self.a.func.selectors.contains(&id) || !self.has_type(id) {
+            return Ok(Rc::new([Leaf { scalar: Scalar::I32, offset: 0 }]));
+        }
+        match self.a.func.type_of(id) {
+            Some(ty) => self.leaves(ty),
+            None => Err(self.unsupported(format!("a use of {id}, which is no value"))),
+        }
+    }
+
+    fn has_type(&self, id: Id) -> bool {
+        !matches!(self.a.func.synthetic.get(&id), Some(Synthetic::Int(_)))
+    }
+
+    /// A value as the current block sees it.
+    pub fn value(&mut self, id: Id) -> Result<Val, EngineError> {
+        if let Some(val) = self.values.get(&id) {
+            return Ok(val.clone());
+        }
+        if let Some(val) = self.entry_values.get(&id) {
+            return Ok(val.clone());
+        }
+        let val = if self.a.is_temporal(self.block, id) {
+            let slots = self.temporal_slots.get(&id).cloned().unwrap_or_default();
+            let leaves = self.leaves_of(id)?;
+            slots
+                .iter()
+                .zip(leaves.iter())
+                .map(|(slot, leaf)| Reg::varying(self.b.load(leaf.scalar, self.w, *slot, 1)))
+                .collect()
+        } else if let Some(slots) = self.slots.get(&id).cloned() {
+            let leaves = self.leaves_of(id)?;
+            slots.iter().zip(leaves.iter()).map(|(slot, leaf)| self.load_slot(*slot, leaf.scalar)).collect()
+        } else {
+            self.module_value(id)?
+        };
+        self.values.insert(id, val.clone());
+        Ok(val)
+    }
+
+    /// The only leaf of a value.
+    pub fn leaf(&mut self, id: Id) -> Result<Reg, EngineError> {
+        let val = self.value(id)?;
+        match val.as_slice() {
+            [reg] => Ok(*reg),
+            _ => Err(self.unsupported(format!("{id} with {} leaves where a scalar is needed", val.len()))),
+        }
+    }
+
+    /// A constant, a module-scope variable, or a value of the engine's own.
+    fn module_value(&mut self, id: Id) -> Result<Val, EngineError> {
+        if let Some(synthetic) = self.a.func.synthetic.get(&id).copied() {
+            return match synthetic {
+                Synthetic::Int(value) => Ok(smallvec![Reg::uniform(self.b.i32(value))]),
+                Synthetic::Undef => {
+                    let leaves = self.leaves_of(id)?;
+                    Ok(leaves.iter().map(|leaf| Reg::uniform(self.b.zero(leaf.scalar, 1))).collect())
+                }
+            };
+        }
+        if let Some(constant) = self.a.func.module.constants.get(&id) {
+            return self.constant(constant);
+        }
+        if let Some(global) = self.a.func.module.globals.iter().find(|global| global.id == id) {
+            let address = match global.class {
+                StorageClass::Workgroup => {
+                    let offset = self.local_offsets[&id];
+                    let base = self.local_memory();
+                    self.b.offset_const(base, offset)
+                }
+                _ => self.b.external(&super::global_symbol(id)),
+            };
+            return Ok(smallvec![Reg::uniform(address)]);
+        }
+        Err(self.unsupported(format!("a use of {id}, which has no value here")))
+    }
+
+    fn constant(&mut self, constant: &spirv_env::Constant) -> Result<Val, EngineError> {
+        let leaves = self.leaves(constant.ty)?;
+        Ok(match &constant.value {
+            ConstantValue::Null | ConstantValue::Undef => {
+                leaves.iter().map(|leaf| Reg::uniform(self.b.zero(leaf.scalar, 1))).collect()
+            }
+            ConstantValue::Bool(value) => {
+                smallvec![Reg::uniform(self.b.int(Scalar::Bool, 1, u64::from(*value)))]
+            }
+            ConstantValue::Scalar(bits) => {
+                let scalar = leaves[0].scalar;
+                smallvec![Reg::uniform(if scalar.is_float() {
+                    self.b.float_bits(scalar, 1, *bits)
+                } else {
+                    self.b.int(scalar, 1, *bits)
+                })]
+            }
+            ConstantValue::Composite(parts) => {
+                let mut val = Val::new();
+                for part in parts {
+                    val.extend(self.value(*part)?);
+                }
+                val
+            }
+            ConstantValue::Expression { op, operands } => {
+                let inst = Inst {
+                    op: *op,
+                    ty: Some(constant.ty),
+                    result: None,
+                    operands: operands.iter().copied().collect(),
+                    line: None,
+                };
+                self.compute(&inst)?.ok_or_else(|| self.unsupported(format!("a constant made by {op:?}")))?
+            }
+            ConstantValue::Sampler { .. } => return Err(self.unsupported("OpConstantSampler".into())),
+            ConstantValue::FunctionPointer(_) => {
+                return Err(self.unsupported("a constant that is a function's address".into()));
+            }
+        })
+    }
+
+    /// Makes `val` the value of `id`, in the form that its shape asks for.
+    pub fn define(&mut self, id: Id, val: Val) -> Result<(), EngineError> {
+        let shapes = self.a.shape_at_definition(id);
+        let val: Val = val
+            .into_iter()
+            .enumerate()
+            .map(|(at, reg)| self.conform(reg, shapes.get(at).copied().unwrap_or(Shape::Varying)))
+            .collect();
+        if self.block == ENTRY {
+            self.entry_values.insert(id, val);
+            return Ok(());
+        }
+        if self.crossing.contains(&id) {
+            let slots = self.slots_of(id)?;
+            for (reg, slot) in val.iter().zip(slots.iter()) {
+                self.store_slot(*slot, *reg);
+            }
+        }
+        if self.temporal.contains(&id) {
+            let leaves = self.leaves_of(id)?;
+            if !self.temporal_slots.contains_key(&id) {
+                let slots = leaves.iter().map(|leaf| self.prologue_alloca(leaf.scalar, self.w)).collect();
+                self.temporal_slots.insert(id, slots);
+            }
+            let slots = self.temporal_slots[&id].clone();
+            for ((reg, slot), leaf) in val.iter().zip(slots.iter()).zip(leaves.iter()) {
+                let mut new = self.vector(*reg);
+                if let Mask::Lanes(mask) = self.mask {
+                    let old = self.b.load(leaf.scalar, self.w, *slot, 1);
+                    new = self.b.select(mask, new, old);
+                }
+                self.b.store(new, *slot, 1);
+            }
+        }
+        self.values.insert(id, val);
+        Ok(())
+    }
+
+    fn conform(&self, reg: Reg, shape: Shape) -> Reg {
+        match shape {
+            Shape::Uniform | Shape::Undefined => {
+                debug_assert!(reg.scalar.is_some(), "a uniform leaf was computed as lanes");
+                let first = || self.b.extract(self.vector(reg), self.b.i32(0));
+                Reg::uniform(reg.scalar.unwrap_or_else(first))
+            }
+            Shape::Strided(_) => {
+                let vector = self.vector(reg);
+                Reg::strided(reg.scalar.unwrap_or_else(|| self.b.extract(vector, self.b.i32(0))), vector)
+            }
+            Shape::Varying => Reg::varying(self.vector(reg)),
+        }
+    }
+
+    /// The slots of a value that crosses blocks, or of a phi.
+    pub(super) fn slots_of(&mut self, id: Id) -> Result<Rc<[Slot]>, EngineError> {
+        if let Some(slots) = self.slots.get(&id) {
+            return Ok(slots.clone());
+        }
+        let slots = self.new_slots(id)?;
+        self.slots.insert(id, slots.clone());
+        Ok(slots)
+    }
+
+    pub(super) fn new_slots(&mut self, id: Id) -> Result<Rc<[Slot]>, EngineError> {
+        let shapes = self.a.shape_at_definition(id);
+        let leaves = self.leaves_of(id)?;
+        Ok(leaves
+            .iter()
+            .zip(shapes)
+            .map(|(leaf, shape)| Slot {
+                scalar: (shape != Shape::Varying).then(|| self.prologue_alloca(leaf.scalar, 1)),
+                vector: (!shape.is_uniform()).then(|| self.prologue_alloca(leaf.scalar, self.w)),
+            })
+            .collect())
+    }
+
+    pub(super) fn load_slot(&self, slot: Slot, scalar: Scalar) -> Reg {
+        Reg {
+            scalar: slot.scalar.map(|slot| self.b.load(scalar, 1, slot, 1)),
+            vector: slot.vector.map(|slot| self.b.load(scalar, self.w, slot, 1)),
+        }
+    }
+
+    pub(super) fn store_slot(&self, slot: Slot, reg: Reg) {
+        if let (Some(slot), Some(scalar)) = (slot.scalar, reg.scalar) {
+            self.b.store(scalar, slot, 1);
+        }
+        if let Some(slot) = slot.vector {
+            self.b.store(self.vector(reg), slot, 1);
+        }
+    }
+
+    /// Stores the lanes that `mask` selects and keeps the others.
+    pub(super) fn blend_slot(&self, slot: Slot, reg: Reg, mask: Value, scalar: Scalar) {
+        match slot.vector {
+            None => self.store_slot(slot, reg),
+            Some(vector) => {
+                let old = self.b.load(scalar, self.w, vector, 1);
+                let new = self.b.select(mask, self.vector(reg), old);
+                self.b.store(new, vector, 1);
+            }
+        }
+    }
+
+    /// Stack memory for one value, in the prologue.
+    pub fn prologue_alloca(&self, scalar: Scalar, lanes: u32) -> Value {
+        self.in_prologue(|b| b.alloca(scalar, lanes))
+    }
+
+    /// Emits code that runs once, before everything else.
+    pub fn in_prologue<T>(&self, emit: impl FnOnce(&super::builder::Builder) -> T) -> T {
+        let here = self.b.here();
+        self.b.at_end(self.prologue);
+        let result = emit(&self.b);
+        self.b.at_end(here);
+        result
+    }
+
+    /// A value for each leaf of a result from the same leaf of the operands; operands with one leaf serve all.
+    /// Computes a scalar where all operands are uniform.
+    pub fn map(
+        &mut self,
+        operands: &[Id],
+        leaves: usize,
+        mut f: impl FnMut(&Self, usize, &[Value]) -> Value,
+    ) -> Result<Val, EngineError> {
+        let mut vals: SmallVec<[Val; 3]> = SmallVec::new();
+        for operand in operands {
+            vals.push(self.value(*operand)?);
+        }
+        Ok((0..leaves)
+            .map(|leaf| {
+                let regs: SmallVec<[Reg; 3]> =
+                    vals.iter().map(|val| if val.len() == 1 { val[0] } else { val[leaf] }).collect();
+                self.apply(&regs, |this, values| f(this, leaf, values))
+            })
+            .collect())
+    }
+
+    /// Applies an operation to leaves: to scalars if all are uniform, else to lanes; and to the scalars of
+    /// lane 0 as well where all operands have one, so that strides live on.
+    pub fn apply(&self, regs: &[Reg], mut f: impl FnMut(&Self, &[Value]) -> Value) -> Reg {
+        let scalars: Option<SmallVec<[Value; 3]>> = regs.iter().map(|reg| reg.scalar).collect();
+        let uniform = regs.iter().all(|reg| reg.is_uniform());
+        let scalar = scalars.map(|scalars| f(self, &scalars));
+        if uniform {
+            return Reg { scalar, vector: None };
+        }
+        let vectors: SmallVec<[Value; 3]> = regs.iter().map(|reg| self.vector(*reg)).collect();
+        Reg { scalar, vector: Some(f(self, &vectors)) }
+    }
+
+    /// Like [`Self::apply`], without a scalar for strided operands: for operations that keep no stride and
+    /// whose calls LLVM may not drop as dead (library calls).
+    pub fn apply_once(&self, regs: &[Reg], f: impl FnOnce(&Self, &[Value]) -> Value) -> Reg {
+        if regs.iter().all(|reg| reg.is_uniform()) {
+            let scalars: SmallVec<[Value; 3]> = regs.iter().filter_map(|reg| reg.scalar).collect();
+            return Reg::uniform(f(self, &scalars));
+        }
+        let vectors: SmallVec<[Value; 3]> = regs.iter().map(|reg| self.vector(*reg)).collect();
+        Reg::varying(f(self, &vectors))
+    }
+
+    /// The block that is being lowered.
+    pub fn current_block(&self) -> BlockId {
+        self.block
+    }
+}

@@ -1,0 +1,273 @@
+//! Work-item built-ins: ids and sizes, computed once in the prologue from where the sub-group is.
+
+use super::Lowerer;
+use super::builder::{IntPred, Opcode, Value};
+use super::values::{Reg, Val};
+use crate::abi::{GroupShape, LaunchInfo, Worker};
+use crate::analysis::builtins::{BuiltinPointer, Component};
+use crate::analysis::leaves::Scalar;
+use crate::error::EngineError;
+use rustc_hash::FxHashMap;
+use smallvec::smallvec;
+use spirv::BuiltIn;
+use spirv_env::TypeId;
+use std::mem::offset_of;
+
+/// Where the sub-group that a body runs for is. All numbers are 64-bit scalars.
+#[derive(Debug)]
+pub struct WorkItems {
+    /// `*const LaunchInfo`.
+    pub info: Value,
+    /// `*mut Worker`.
+    pub worker: Value,
+    /// Work-group id.
+    pub group: [Value; 3],
+    /// Local id of lane 0; for [`GroupShape::Any`] x is the linear local id of lane 0 and the rest is unused.
+    pub local: [Value; 3],
+    /// Number of the sub-group in its work-group.
+    pub subgroup: Value,
+    /// Lanes that stand for work-items, if not all do.
+    pub active: Option<Value>,
+    pub(super) cache: FxHashMap<(BuiltIn, u32), Reg>,
+    pub(super) local_memory: Option<Value>,
+}
+
+impl Lowerer<'_, '_> {
+    /// The address of the work-group's local memory.
+    pub fn local_memory(&mut self) -> Value {
+        if let Some(base) = self.items.local_memory {
+            return base;
+        }
+        let worker = self.items.worker;
+        let base = self.in_prologue(|b| {
+            let field = b.offset_const(worker, offset_of!(Worker, local_memory) as u64);
+            b.load_invariant(Scalar::Ptr, field, 8)
+        });
+        self.items.local_memory = Some(base);
+        base
+    }
+
+    /// A 32-bit field of [`LaunchInfo`], zero-extended to 64 bits.
+    fn info_u32(&self, offset: usize) -> Value {
+        let info = self.items.info;
+        self.in_prologue(|b| {
+            let field = b.load_invariant(Scalar::I32, b.offset_const(info, offset as u64), 4);
+            b.cast(Opcode::LLVMZExt, field, Scalar::I64)
+        })
+    }
+
+    fn info_u64(&self, offset: usize) -> Value {
+        let info = self.items.info;
+        self.in_prologue(|b| b.load_invariant(Scalar::I64, b.offset_const(info, offset as u64), 8))
+    }
+
+    /// The argument block.
+    pub fn args(&self) -> Value {
+        let info = self.items.info;
+        self.in_prologue(|b| {
+            b.load_invariant(Scalar::Ptr, b.offset_const(info, offset_of!(LaunchInfo, args) as u64), 8)
+        })
+    }
+
+    /// What a load through a pointer to a built-in gives.
+    pub fn load_builtin(&mut self, pointer: BuiltinPointer, ty: TypeId) -> Result<Val, EngineError> {
+        let leaves = self.leaves(ty)?;
+        let to = leaves[0].scalar;
+        let resize = |this: &Self, reg: Reg| {
+            this.apply(&[reg], |this, values| this.b.zext_or_trunc(values[0], to))
+        };
+        match pointer.component {
+            Some(Component::Constant(at)) => {
+                let reg = self.builtin(pointer.builtin, at)?;
+                Ok(smallvec![resize(self, reg)])
+            }
+            Some(Component::Dynamic(index)) => {
+                let index = self.leaf(index)?;
+                let mut result = self.builtin(pointer.builtin, 0)?;
+                for at in 1..3 {
+                    let component = self.builtin(pointer.builtin, at)?;
+                    result = self.apply(&[index, component, result], |this, values| {
+                        let lanes = this.b.lanes(values[0]);
+                        let number = this.b.int(this.b.scalar_of(values[0]), lanes, u64::from(at));
+                        let hit = this.b.icmp(IntPred::LLVMIntEQ, values[0], number);
+                        this.b.select(hit, values[1], values[2])
+                    });
+                }
+                let result = resize(self, result);
+                Ok(smallvec![result])
+            }
+            None => (0..leaves.len() as u32)
+                .map(|at| {
+                    let reg = self.builtin(pointer.builtin, at)?;
+                    Ok(resize(self, reg))
+                })
+                .collect(),
+        }
+    }
+
+    /// A component of a built-in, in 64 bits.
+    pub fn builtin(&mut self, builtin: BuiltIn, component: u32) -> Result<Reg, EngineError> {
+        if let Some(reg) = self.items.cache.get(&(builtin, component)) {
+            return Ok(*reg);
+        }
+        let reg = self.compute_builtin(builtin, component)?;
+        self.items.cache.insert((builtin, component), reg);
+        Ok(reg)
+    }
+
+    fn compute_builtin(&mut self, builtin: BuiltIn, component: u32) -> Result<Reg, EngineError> {
+        let at = component.min(2) as usize;
+        let each_u32 = |field: usize| field + at * 4;
+        let uniform = |value| Ok(Reg::uniform(value));
+        match builtin {
+            BuiltIn::WorkgroupId => uniform(self.items.group[at]),
+            BuiltIn::NumWorkgroups => uniform(self.info_u32(each_u32(offset_of!(LaunchInfo, group_count)))),
+            BuiltIn::WorkgroupSize | BuiltIn::EnqueuedWorkgroupSize => {
+                uniform(self.info_u32(each_u32(offset_of!(LaunchInfo, group_size))))
+            }
+            BuiltIn::GlobalOffset => uniform(self.info_u64(offset_of!(LaunchInfo, global_offset) + at * 8)),
+            BuiltIn::GlobalSize => {
+                let (count, size) =
+                    (self.scalar_of(BuiltIn::NumWorkgroups, at)?, self.scalar_of(BuiltIn::WorkgroupSize, at)?);
+                uniform(self.in_prologue(|b| b.mul(count, size)))
+            }
+            BuiltIn::WorkDim => uniform(self.info_u32(offset_of!(LaunchInfo, work_dim))),
+            BuiltIn::SubgroupId => uniform(self.items.subgroup),
+            BuiltIn::NumSubgroups | BuiltIn::NumEnqueuedSubgroups => {
+                uniform(self.info_u32(offset_of!(LaunchInfo, subgroups)))
+            }
+            BuiltIn::SubgroupMaxSize => uniform(self.b.i64(u64::from(self.w))),
+            BuiltIn::SubgroupSize => {
+                uniform(self.items.active.unwrap_or_else(|| self.b.i64(u64::from(self.w))))
+            }
+            BuiltIn::SubgroupLocalInvocationId => Ok(self.lanes_from(self.b.i64(0))),
+            BuiltIn::LocalInvocationIndex => {
+                let (subgroup, width) = (self.items.subgroup, self.b.i64(u64::from(self.w)));
+                let base = self.in_prologue(|b| b.mul(subgroup, width));
+                Ok(self.lanes_from(base))
+            }
+            BuiltIn::LocalInvocationId => self.local_id(at),
+            BuiltIn::GlobalInvocationId => {
+                let size = self.scalar_of(BuiltIn::WorkgroupSize, at)?;
+                let offset = self.scalar_of(BuiltIn::GlobalOffset, at)?;
+                let (group, local) = (self.items.group[at], self.builtin(BuiltIn::LocalInvocationId, component)?);
+                let base = self.in_prologue(|b| b.add(b.mul(group, size), offset));
+                Ok(self.in_prologue_reg(|this| {
+                    this.apply(&[local, Reg::uniform(base)], |this, values| this.b.add(values[0], values[1]))
+                }))
+            }
+            BuiltIn::GlobalLinearId => {
+                let mut linear: Option<Reg> = None;
+                for dim in [2, 1, 0] {
+                    let id = self.builtin(BuiltIn::GlobalInvocationId, dim as u32)?;
+                    let offset = self.builtin(BuiltIn::GlobalOffset, dim as u32)?;
+                    let size = self.builtin(BuiltIn::GlobalSize, dim as u32)?;
+                    linear = Some(self.in_prologue_reg(|this| {
+                        let id = this.apply(&[id, offset], |this, v| this.b.sub(v[0], v[1]));
+                        match linear {
+                            None => id,
+                            Some(linear) => {
+                                let rows = this.apply(&[linear, size], |this, v| this.b.mul(v[0], v[1]));
+                                this.apply(&[rows, id], |this, v| this.b.add(v[0], v[1]))
+                            }
+                        }
+                    }));
+                }
+                Ok(linear.expect("three dimensions"))
+            }
+            BuiltIn::SubgroupEqMask
+            | BuiltIn::SubgroupGeMask
+            | BuiltIn::SubgroupGtMask
+            | BuiltIn::SubgroupLeMask
+            | BuiltIn::SubgroupLtMask => self.lane_mask(builtin, component),
+            other => Err(self.unsupported(format!("BuiltIn {other:?}"))),
+        }
+    }
+
+    fn scalar_of(&mut self, builtin: BuiltIn, at: usize) -> Result<Value, EngineError> {
+        let reg = self.builtin(builtin, at as u32)?;
+        Ok(reg.scalar().expect("sizes, counts and offsets are uniform"))
+    }
+
+    /// `base`, `base + 1`, ...
+    fn lanes_from(&self, base: Value) -> Reg {
+        if self.w == 1 {
+            return Reg::uniform(base);
+        }
+        let w = self.w;
+        let vector = self.in_prologue(|b| b.add(b.splat(base, w), b.lane_numbers(Scalar::I64)));
+        Reg::strided(base, vector)
+    }
+
+    fn in_prologue_reg(&self, emit: impl FnOnce(&Self) -> Reg) -> Reg {
+        let here = self.b.here();
+        self.b.at_end(self.prologue);
+        let reg = emit(self);
+        self.b.at_end(here);
+        reg
+    }
+
+    fn local_id(&mut self, at: usize) -> Result<Reg, EngineError> {
+        if self.a.variant.shape != GroupShape::Any {
+            let base = self.items.local[at];
+            return Ok(if at == 0 { self.lanes_from(base) } else { Reg::uniform(base) });
+        }
+        let (x_size, y_size) =
+            (self.scalar_of(BuiltIn::WorkgroupSize, 0)?, self.scalar_of(BuiltIn::WorkgroupSize, 1)?);
+        let linear = self.lanes_from(self.items.local[0]);
+        let (row, x) = self.divide(linear, x_size);
+        let (z, y) = self.divide(row, y_size);
+        for (dim, reg) in [x, y, z].into_iter().enumerate() {
+            self.items.cache.insert((BuiltIn::LocalInvocationId, dim as u32), reg);
+        }
+        Ok([x, y, z][at])
+    }
+
+    /// Quotient and remainder of linear local ids by a group size. Exact in single precision: both are below
+    /// 2^17, and `(n + 0.5) / d` is at least `0.5 / d` away from the next integer, far more than rounding moves it.
+    fn divide(&self, n: Reg, d: Value) -> (Reg, Reg) {
+        let one = |this: &Self, n: Value| {
+            let (b, lanes) = (&this.b, this.b.lanes(n));
+            let n32 = b.zext_or_trunc(n, Scalar::I32);
+            let d32 = b.splat(b.zext_or_trunc(d, Scalar::I32), lanes);
+            let half = b.float(Scalar::F32, lanes, 0.5);
+            let dividend = b.fadd(b.cast(Opcode::LLVMUIToFP, n32, Scalar::F32), half);
+            let quotient = b.fdiv(dividend, b.cast(Opcode::LLVMUIToFP, d32, Scalar::F32));
+            let quotient = b.cast(Opcode::LLVMFPToUI, quotient, Scalar::I32);
+            let remainder = b.sub(n32, b.mul(quotient, d32));
+            (b.zext_or_trunc(quotient, Scalar::I64), b.zext_or_trunc(remainder, Scalar::I64))
+        };
+        let here = self.b.here();
+        self.b.at_end(self.prologue);
+        let result = if n.is_uniform() {
+            let (q, r) = one(self, n.scalar().expect("uniform"));
+            (Reg::uniform(q), Reg::uniform(r))
+        } else {
+            let (q, r) = one(self, self.vector(n));
+            (Reg::varying(q), Reg::varying(r))
+        };
+        self.b.at_end(here);
+        result
+    }
+
+    /// Bit masks of the lanes equal to, above or below each lane (`SPV_KHR_shader_ballot`): 128 bits in 4 components.
+    fn lane_mask(&mut self, builtin: BuiltIn, component: u32) -> Result<Reg, EngineError> {
+        let w = self.w;
+        let of = |lane: u32| -> u64 {
+            let below = (1u64 << lane) - 1;
+            let all = (1u64 << w) - 1;
+            let bits = match builtin {
+                BuiltIn::SubgroupEqMask => 1 << lane,
+                BuiltIn::SubgroupGeMask => all & !below,
+                BuiltIn::SubgroupGtMask => all & !below & !(1 << lane),
+                BuiltIn::SubgroupLeMask => below | 1 << lane,
+                _ => below,
+            };
+            if component == 0 { bits } else { 0 }
+        };
+        if w == 1 {
+            return Ok(Reg::uniform(self.b.i64(of(0))));
+        }
+        Ok(Reg::varying(self.b.int_vector(Scalar::I64, (0..w).map(of))))
+    }
+}
