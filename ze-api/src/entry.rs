@@ -15,6 +15,12 @@ pub trait Failure: Display {
     fn result(&self) -> ze_result_t;
 }
 
+impl Failure for ze_core::error::Error {
+    fn result(&self) -> ze_result_t {
+        self.code()
+    }
+}
+
 /// A return type of a C function, and how it says that the call failed.
 pub trait Returned: Sized {
     /// What the Rust function gives when it succeeds.
