@@ -107,6 +107,7 @@ impl Bodies<'_, '_> {
                 active: partial.then(|| param(9)),
                 cache: FxHashMap::default(),
                 local_memory: None,
+                collective_turn: None,
             },
             prologue,
             block: ENTRY,

@@ -30,6 +30,8 @@ pub struct WorkItems {
     pub active: Option<Value>,
     pub(super) cache: FxHashMap<(BuiltIn, u32), Reg>,
     pub(super) local_memory: Option<Value>,
+    /// Which half of the collectives' scratch the next one uses.
+    pub(super) collective_turn: Option<Value>,
 }
 
 impl Lowerer<'_, '_> {

@@ -1,0 +1,164 @@
+//! Compiles kernels without running them: finds what the engine cannot lower, and shows what it makes of the rest.
+//!
+//! ```text
+//! compile [--ir] [--raw-ir] [--asm] [--kernel NAME] [--variant W:rows|line|any] FILE-OR-FOLDER...
+//! ```
+//! Without `--variant` every kernel is compiled in six variants. Prints what fails, by cause, and times.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use ze_engine::abi::{GroupShape, Variant};
+use ze_engine::jit::pipeline::{self, Tier};
+use ze_engine::jit::target::Target;
+use ze_engine::jit::Context;
+
+#[derive(Default)]
+struct Options {
+    ir: bool,
+    raw_ir: bool,
+    asm: bool,
+    kernel: Option<String>,
+    variants: Vec<Variant>,
+    paths: Vec<PathBuf>,
+}
+
+fn parse() -> Options {
+    let mut options = Options::default();
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--ir" => options.ir = true,
+            "--raw-ir" => options.raw_ir = true,
+            "--asm" => options.asm = true,
+            "--kernel" => options.kernel = args.next(),
+            "--variant" => {
+                let text = args.next().unwrap_or_default();
+                let (width, shape) = text.split_once(':').unwrap_or((text.as_str(), "rows"));
+                let shape = match shape {
+                    "line" => GroupShape::Line,
+                    "any" => GroupShape::Any,
+                    _ => GroupShape::Rows,
+                };
+                let width = width.parse().expect("--variant W:SHAPE, W a number");
+                options.variants.push(Variant { width, shape, large_ids: false });
+            }
+            path => options.paths.push(path.into()),
+        }
+    }
+    if options.variants.is_empty() {
+        for (width, shape) in [
+            (1, GroupShape::Rows),
+            (8, GroupShape::Rows),
+            (16, GroupShape::Rows),
+            (16, GroupShape::Line),
+            (16, GroupShape::Any),
+            (32, GroupShape::Rows),
+        ] {
+            options.variants.push(Variant { width, shape, large_ids: false });
+        }
+    }
+    options
+}
+
+fn files(path: &Path, list: &mut Vec<PathBuf>) {
+    if path.is_dir() {
+        let mut entries: Vec<_> = std::fs::read_dir(path).expect("a readable folder").flatten().collect();
+        entries.sort_by_key(|entry| entry.path());
+        entries.iter().for_each(|entry| files(&entry.path(), list));
+    } else if path.extension().is_some_and(|ext| ext == "spv") {
+        list.push(path.to_owned());
+    }
+}
+
+fn main() {
+    let options = parse();
+    let mut list = Vec::new();
+    options.paths.iter().for_each(|path| files(path, &mut list));
+    let target = Target::host().expect("a target machine");
+    let profile = ze_extensions::DeviceProfile::host();
+    let supports =
+        |module: &spirv_env::Module, inst: &spirv_env::Inst| ze_engine::lower::supports(inst, module);
+    let environment = spirv_env::Environment::new(&profile).with_engine(&supports);
+    let mut failures: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    let (mut kernels, mut variants) = (0usize, 0usize);
+    let [mut intake, mut lowering, mut passes, mut emission] = [Duration::ZERO; 4];
+    let mut note = |cause: String, place: String| {
+        failures.entry(cause).or_insert((0, place)).0 += 1;
+    };
+    for path in &list {
+        let bytes = std::fs::read(path).expect("a readable file");
+        let start = Instant::now();
+        let module = match spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment) {
+            Ok(module) => module,
+            Err(error) => {
+                note(format!("intake: {error}"), path.display().to_string());
+                continue;
+            }
+        };
+        intake += start.elapsed();
+        for kernel in &module.kernels {
+            if options.kernel.as_ref().is_some_and(|name| *name != kernel.name) {
+                continue;
+            }
+            kernels += 1;
+            for &variant in &options.variants {
+                variants += 1;
+                let place = format!("{} {} {variant:?}", path.display(), kernel.name);
+                let mut times = [Duration::ZERO; 3];
+                let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                    compile(&options, &module, kernel, variant, &target, &mut times)
+                }));
+                lowering += times[0];
+                passes += times[1];
+                emission += times[2];
+                match result {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => note(error, place),
+                    Err(_) => note("panic".into(), place),
+                }
+            }
+        }
+    }
+    for (cause, (count, place)) in &failures {
+        let cause: String = cause.chars().take(600).collect();
+        println!("{count:6} x {cause}\n         first: {place}");
+    }
+    let failed: usize = failures.values().map(|(count, _)| count).sum();
+    println!("{} modules, {kernels} kernels, {variants} variants, {failed} failures", list.len());
+    println!("intake {intake:?}, lowering {lowering:?}, passes {passes:?}, emission {emission:?}");
+    if failed > 0 {
+        std::process::exit(1);
+    }
+}
+
+fn compile(
+    options: &Options,
+    module: &spirv_env::Module,
+    kernel: &spirv_env::Kernel,
+    variant: Variant,
+    target: &Target,
+    times: &mut [Duration; 3],
+) -> Result<(), String> {
+    let start = Instant::now();
+    let (ir, info) =
+        ze_engine::lower::lower(module, kernel, variant, target, &Context::new()).map_err(|e| e.to_string())?;
+    times[0] = start.elapsed();
+    if options.raw_ir {
+        println!("{}", ir.text());
+    }
+    ir.verify().map_err(|error| error.to_string())?;
+    let start = Instant::now();
+    pipeline::optimise(&ir, target, Tier::Optimising).map_err(|error| error.to_string())?;
+    times[1] = start.elapsed();
+    if options.ir {
+        println!("; {info:?}\n{}", ir.text());
+    }
+    if options.asm {
+        println!("{}", pipeline::assembly(&ir, target, Tier::Optimising).map_err(|error| error.to_string())?);
+    }
+    let start = Instant::now();
+    pipeline::object_code(ir, target, Tier::Optimising).map_err(|error| error.to_string())?;
+    times[2] = start.elapsed();
+    Ok(())
+}
