@@ -6,7 +6,7 @@ use crate::environment::{Environment, ModuleInput};
 use crate::grammar::Cursor;
 use crate::load::{self, TypeShapes};
 use crate::module::{Id, Module};
-use crate::{link, prune, reflect};
+use crate::{link, prune, reflect, rules, validate};
 use rustc_hash::FxHashMap;
 use spirv::{Decoration, Op};
 
@@ -47,6 +47,14 @@ fn build_inputs(inputs: &[ModuleInput<'_>], env: &Environment<'_>) -> Result<Mod
         }
     }
     diagnostics.finish()?;
+    rules::declared(&module, env, &mut diagnostics);
+    for (at, input) in loaded.iter().enumerate() {
+        if let Err(fault) = link::check_linkonce(&module, input) {
+            diagnostics.push(Diagnostic::new(fault));
+        }
+        validate::validate(&module, env, input, (inputs.len() > 1).then_some(at), &mut diagnostics);
+    }
+    diagnostics.finish()?;
     for function in &mut module.functions {
         prune::unreachable_blocks(function);
     }
@@ -55,7 +63,10 @@ fn build_inputs(inputs: &[ModuleInput<'_>], env: &Environment<'_>) -> Result<Mod
     let kernels: Vec<Id> =
         loaded.iter().flat_map(|input| &input.entry_points).map(|entry| entry.function).collect();
     prune::unused_functions(&mut module, &kernels);
+    rules::functions(&module, env, &mut diagnostics);
+    diagnostics.finish()?;
     reflect::reflect(&mut module, &loaded, &mut diagnostics);
+    rules::kernels(&module, env, &mut diagnostics);
     diagnostics.finish()?;
     Ok(module)
 }

@@ -51,6 +51,11 @@ impl Defs {
         Ok(Id(raw + self.base))
     }
 
+    /// How many ids the table has room for: all that are defined are below.
+    pub fn len(&self) -> usize {
+        self.defs.len()
+    }
+
     /// The id as it is numbered in the input.
     pub fn raw(&self, id: Id) -> Id {
         Id(id.0.wrapping_sub(self.base))

@@ -12,6 +12,10 @@ mod load;
 pub mod module;
 mod prune;
 mod reflect;
+mod rules;
+#[cfg(test)]
+mod test_support;
+mod validate;
 
 pub use build::{SpecConstantInfo, build, spec_constants};
 pub use diagnostics::{BuildError, Diagnostic};

@@ -259,7 +259,8 @@ pub struct Inst {
     pub ty: Option<TypeId>,
     pub result: Option<Id>,
     /// The operands after result type and result, in the order of the specification. `OpExtInst` has the
-    /// set's id first and then the instruction's number as a literal.
+    /// set's id first and then the instruction's number as a literal; the component count of `vloadn` and its
+    /// kin and the rounding mode of `vstore_half_r` and its kin are literals, too.
     pub operands: SmallVec<[Operand; 4]>,
     /// Index into [`Module::lines`].
     pub line: Option<u32>,

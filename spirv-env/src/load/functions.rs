@@ -7,7 +7,7 @@ use crate::diagnostics::{Fault, RuleId};
 use crate::grammar::{Cursor, OPERANDS, heads, operands, shape};
 use crate::module::{Block, ExtSet, Function, Id, Inst, Operand, Type, TypeId};
 use smallvec::SmallVec;
-use spirv::{FunctionControl, Op};
+use spirv::{FunctionControl, Op, OpenclStd100Op};
 
 const FUNCTIONS: RuleId = RuleId { id: "functions.well-formed", source: "SPIR-V 1.2 §3.32.9" };
 const BLOCKS: RuleId = RuleId { id: "blocks.well-formed", source: "SPIR-V 1.2 §2.16.1" };
@@ -43,6 +43,18 @@ pub(crate) fn is_terminator(op: Op) -> bool {
 fn is_dropped(op: Op) -> bool {
     use Op::*;
     matches!(op, LoopMerge | SelectionMerge | LoopControlINTEL)
+}
+
+/// Which operand of an OpenCL.std instruction is a literal, counted behind the instruction's number.
+fn literal_operand(op: OpenclStd100Op) -> Option<usize> {
+    use OpenclStd100Op::*;
+    match op {
+        // The component count.
+        vloadn | vload_halfn | vloada_halfn => Some(2),
+        // The rounding mode.
+        vstore_half_r | vstore_halfn_r | vstorea_halfn_r => Some(3),
+        _ => None,
+    }
 }
 
 impl Loader<'_> {
@@ -142,6 +154,7 @@ impl Loader<'_> {
         }
         let operands = match inst.op {
             Op::CompositeConstruct => self.all_ids(cursor)?,
+            Op::ExtInst => self.ext_inst(cursor)?,
             _ => {
                 let width = if inst.op == Op::Switch { self.selector_width(cursor)? } else { 32 };
                 let defs = &self.out.defs;
@@ -187,6 +200,23 @@ impl Loader<'_> {
 
     fn all_ids(&self, cursor: &mut Cursor<'_>) -> Result<SmallVec<[Operand; 4]>, Fault> {
         cursor.rest().iter().map(|&word| self.id(word).map(Operand::Id)).collect()
+    }
+
+    /// Extended instructions have operands that only their own set tells to be literals.
+    fn ext_inst(&self, cursor: &mut Cursor<'_>) -> Result<SmallVec<[Operand; 4]>, Fault> {
+        let mut operands: SmallVec<[Operand; 4]> = SmallVec::new();
+        operands.push(Operand::Id(self.id(cursor.word()?)?));
+        let number = cursor.word()?;
+        operands.push(Operand::Lit(u64::from(number)));
+        let literal = OpenclStd100Op::from_u32(number).and_then(literal_operand);
+        for (at, &word) in cursor.rest().iter().enumerate() {
+            operands.push(if literal == Some(at) {
+                Operand::Lit(u64::from(word))
+            } else {
+                Operand::Id(self.id(word)?)
+            });
+        }
+        Ok(operands)
     }
 
     /// Reads ahead: `OpSwitch`'s literals are as wide as its selector.

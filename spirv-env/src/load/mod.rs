@@ -14,6 +14,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics, Fault, InstructionRef, RuleId}
 use crate::environment::{Environment, ModuleInput};
 use crate::grammar::{Cursor, op_name, shape};
 use crate::module::{Decorated, ExtSet, Id, Line, Module, TypeId};
+use crate::rules::{self, Declarations};
 use rustc_hash::FxHashMap;
 use spirv::{Capability, ExecutionMode, LinkageType, Op};
 use std::sync::Arc;
@@ -56,6 +57,18 @@ pub(crate) struct Loaded {
     pub modes: Vec<(Id, ExecutionMode, Vec<u32>)>,
     pub linkage: FxHashMap<Id, Linkage>,
     pub texts: Vec<Arc<str>>,
+}
+
+impl Loaded {
+    /// What a diagnostic calls a function.
+    pub fn function_name(&self, module: &Module, id: Id) -> String {
+        let entry = self.entry_points.iter().find(|entry| entry.function == id);
+        match (entry, module.names.get(&id)) {
+            (Some(entry), _) => format!("kernel {}", entry.name),
+            (None, Some(name)) => format!("function {name}"),
+            (None, None) => format!("function {}", self.defs.raw(id)),
+        }
+    }
 }
 
 pub(crate) struct Loader<'m> {
@@ -177,6 +190,8 @@ impl Loader<'_> {
     }
 
     fn module_level(&mut self, inst: &RawInst<'_>) -> Result<(), Fault> {
+        let so_far = Declarations { module: self.module, env: self.env, defs: &self.out.defs };
+        rules::declaration(&so_far, inst)?;
         let cursor = &mut Cursor::new(inst.operands);
         match inst.op {
             Op::Capability => self.capability(cursor),
@@ -342,7 +357,7 @@ impl Loader<'_> {
 
     fn diagnostic(&self, inst: Option<RawInst<'_>>, fault: Fault) -> Diagnostic {
         let mut diagnostic = Diagnostic::new(fault);
-        diagnostic.function = self.open.as_ref().map(|open| self.function_name(open.id()));
+        diagnostic.function = self.open.as_ref().map(|open| self.out.function_name(self.module, open.id()));
         diagnostic.line = self.line.and_then(|line| self.module.lines.get(line as usize)).cloned();
         diagnostic.instruction = inst.map(|inst| {
             let at = shape(inst.op).filter(|shape| shape.has_result).map(|shape| usize::from(shape.has_type));
@@ -353,14 +368,5 @@ impl Loader<'_> {
             }
         });
         diagnostic
-    }
-
-    fn function_name(&self, id: Id) -> String {
-        let entry = self.out.entry_points.iter().find(|entry| entry.function == id);
-        match (entry, self.module.names.get(&id)) {
-            (Some(entry), _) => format!("kernel {}", entry.name),
-            (None, Some(name)) => format!("function {name}"),
-            (None, None) => format!("function {}", self.out.defs.raw(id)),
-        }
     }
 }

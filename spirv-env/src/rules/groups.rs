@@ -1,0 +1,302 @@
+//! Rules about execution scopes and the types that group and sub-group instructions take.
+
+use super::{GUIDE, InstructionRule};
+use crate::diagnostics::RuleId;
+use crate::module::Inst;
+use crate::validate::{Ctx, Scalar};
+use spirv::{Capability, GroupOperation, Op, Scope, StorageClass};
+
+const SUBGROUPS: &str = "L0 SPIR-V Guide, Extended Subgroups";
+const INTEL: &str = "L0 SPIR-V Guide, Intel Subgroups";
+
+pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
+    InstructionRule {
+        id: RuleId { id: "env.async-scope", source: GUIDE },
+        applies: |op| matches!(op, Op::GroupAsyncCopy | Op::GroupWaitEvents),
+        check: async_scope,
+    },
+    InstructionRule {
+        id: RuleId { id: "env.execution-scope", source: GUIDE },
+        applies: has_scope,
+        check: execution_scope,
+    },
+    InstructionRule {
+        id: RuleId { id: "env.group-value", source: SUBGROUPS },
+        applies: |op| is_arithmetic(op),
+        check: scalar_value,
+    },
+    InstructionRule {
+        id: RuleId { id: "env.cluster-size", source: SUBGROUPS },
+        applies: is_non_uniform_arithmetic,
+        check: cluster,
+    },
+    InstructionRule {
+        id: RuleId { id: "env.non-uniform-value", source: SUBGROUPS },
+        applies: |op| {
+            matches!(
+                op,
+                Op::GroupNonUniformShuffle
+                    | Op::GroupNonUniformShuffleXor
+                    | Op::GroupNonUniformShuffleUp
+                    | Op::GroupNonUniformShuffleDown
+                    | Op::GroupNonUniformBroadcastFirst
+            )
+        },
+        check: non_uniform_value,
+    },
+    InstructionRule {
+        id: RuleId { id: "env.shuffle-data", source: INTEL },
+        applies: |op| {
+            matches!(
+                op,
+                Op::SubgroupShuffleINTEL
+                    | Op::SubgroupShuffleXorINTEL
+                    | Op::SubgroupShuffleUpINTEL
+                    | Op::SubgroupShuffleDownINTEL
+            )
+        },
+        check: shuffle_data,
+    },
+    InstructionRule {
+        id: RuleId { id: "env.block-pointer", source: INTEL },
+        applies: |op| matches!(op, Op::SubgroupBlockReadINTEL | Op::SubgroupBlockWriteINTEL),
+        check: block_pointer,
+    },
+];
+
+fn is_non_uniform_arithmetic(op: Op) -> bool {
+    use Op::*;
+    matches!(
+        op,
+        GroupNonUniformIAdd
+            | GroupNonUniformFAdd
+            | GroupNonUniformIMul
+            | GroupNonUniformFMul
+            | GroupNonUniformSMin
+            | GroupNonUniformUMin
+            | GroupNonUniformFMin
+            | GroupNonUniformSMax
+            | GroupNonUniformUMax
+            | GroupNonUniformFMax
+            | GroupNonUniformBitwiseAnd
+            | GroupNonUniformBitwiseOr
+            | GroupNonUniformBitwiseXor
+            | GroupNonUniformLogicalAnd
+            | GroupNonUniformLogicalOr
+            | GroupNonUniformLogicalXor
+    )
+}
+
+fn is_non_uniform(op: Op) -> bool {
+    use Op::*;
+    is_non_uniform_arithmetic(op)
+        || matches!(
+            op,
+            GroupNonUniformElect
+                | GroupNonUniformAll
+                | GroupNonUniformAny
+                | GroupNonUniformAllEqual
+                | GroupNonUniformBroadcast
+                | GroupNonUniformBroadcastFirst
+                | GroupNonUniformBallot
+                | GroupNonUniformInverseBallot
+                | GroupNonUniformBallotBitExtract
+                | GroupNonUniformBallotBitCount
+                | GroupNonUniformBallotFindLSB
+                | GroupNonUniformBallotFindMSB
+                | GroupNonUniformShuffle
+                | GroupNonUniformShuffleXor
+                | GroupNonUniformShuffleUp
+                | GroupNonUniformShuffleDown
+        )
+}
+
+fn is_uniform_arithmetic(op: Op) -> bool {
+    use Op::*;
+    matches!(
+        op,
+        GroupIAdd
+            | GroupFAdd
+            | GroupFMin
+            | GroupUMin
+            | GroupSMin
+            | GroupFMax
+            | GroupUMax
+            | GroupSMax
+            | GroupIMulKHR
+            | GroupFMulKHR
+            | GroupBitwiseAndKHR
+            | GroupBitwiseOrKHR
+            | GroupBitwiseXorKHR
+            | GroupLogicalAndKHR
+            | GroupLogicalOrKHR
+            | GroupLogicalXorKHR
+    )
+}
+
+fn is_arithmetic(op: Op) -> bool {
+    is_uniform_arithmetic(op) || is_non_uniform_arithmetic(op)
+}
+
+fn has_scope(op: Op) -> bool {
+    use Op::*;
+    is_non_uniform(op)
+        || is_uniform_arithmetic(op)
+        || matches!(
+            op,
+            ControlBarrier
+                | ControlBarrierArriveINTEL
+                | ControlBarrierWaitINTEL
+                | GroupAll
+                | GroupAny
+                | GroupBroadcast
+        )
+}
+
+fn scope(ctx: &Ctx<'_>, inst: &Inst) -> Result<Option<Scope>, String> {
+    Ok(u32::try_from(ctx.constant(inst, 0)?).ok().and_then(Scope::from_u32))
+}
+
+fn async_scope(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    match scope(ctx, inst)? {
+        Some(Scope::Workgroup) => Ok(()),
+        _ => Err("the execution scope is not Workgroup".into()),
+    }
+}
+
+fn execution_scope(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    match scope(ctx, inst)? {
+        Some(Scope::Subgroup) => Ok(()),
+        // The guide's extended sub-groups are of sub-groups only.
+        Some(Scope::Workgroup) if !is_non_uniform(inst.op) => Ok(()),
+        _ if is_non_uniform(inst.op) => Err("the execution scope is not Subgroup".into()),
+        _ => Err("the execution scope is neither Workgroup nor Subgroup".into()),
+    }
+}
+
+fn scalar_value(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    match ctx.result_lanes(inst)? {
+        (_, 1) => Ok(()),
+        (_, lanes) => Err(format!("a value of {lanes} components where a scalar belongs")),
+    }
+}
+
+fn cluster(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    let clustered = ctx.lit(inst, 1)? == GroupOperation::ClusteredReduce as u64;
+    if clustered && !ctx.module.capabilities.contains(&Capability::GroupNonUniformClustered) {
+        return Err("a cluster size needs capability GroupNonUniformClustered".into());
+    }
+    Ok(())
+}
+
+fn non_uniform_value(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    match ctx.result_lanes(inst)? {
+        // Producers pass Booleans of votes on; as one bit a lane they are as good as integers.
+        (_, 1) => Ok(()),
+        (_, lanes) => Err(format!("a value of {lanes} components where a scalar belongs")),
+    }
+}
+
+fn shuffle_data(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    // The guide lists 32-bit vectors and wider scalars; vectors of any width come from newer producers.
+    match ctx.result_lanes(inst)? {
+        (Scalar::Bool, _) => Err("a shuffle of Booleans".into()),
+        _ => Ok(()),
+    }
+}
+
+fn block_pointer(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    match ctx.pointer(inst, 0)?.0 {
+        // Local memory is not in the guide and is what `cl_intel_subgroup_local_block_io` adds.
+        StorageClass::CrossWorkgroup | StorageClass::Workgroup => Ok(()),
+        class => Err(format!("a block of {class:?} memory")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test_support::{assert_accepted, assert_rejected, kernel};
+
+    fn with_subgroups(body: &str) -> String {
+        kernel("", body)
+            .replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability SubgroupShuffleINTEL\nOpCapability SubgroupBufferBlockIOINTEL")
+            .replace("OpMemoryModel", "OpExtension \"SPV_INTEL_subgroups\"\nOpMemoryModel")
+    }
+
+    #[test]
+    fn barriers_are_of_groups() {
+        assert_accepted(&kernel("", "OpControlBarrier %u2 %u2 %u0"));
+        assert_accepted(&kernel("", "OpControlBarrier %u3 %u2 %u0"));
+        assert_rejected(&kernel("", "OpControlBarrier %u1 %u2 %u0"), "env.execution-scope");
+    }
+
+    #[test]
+    fn non_uniform_instructions_are_of_sub_groups() {
+        let add = |scope: &str| {
+            kernel("", &format!("%r = OpGroupNonUniformIAdd %uint {scope} Reduce %u1"))
+                .replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability GroupNonUniformArithmetic")
+        };
+        assert_accepted(&add("%u3"));
+        assert_rejected(&add("%u2"), "env.execution-scope");
+    }
+
+    #[test]
+    fn async_copies_are_of_work_groups() {
+        let copy = |scope: &str| {
+            let types = "%local = OpTypePointer Workgroup %uint\n%global = OpTypePointer CrossWorkgroup %uint\n\
+                %event = OpTypeEvent\n%to = OpConstantNull %local\n%from = OpConstantNull %global\n\
+                %none = OpConstantNull %event";
+            kernel(types, &format!("%r = OpGroupAsyncCopy %event {scope} %to %from %ul1 %ul1 %none"))
+        };
+        assert_accepted(&copy("%u2"));
+        assert_rejected(&copy("%u3"), "env.async-scope");
+    }
+
+    #[test]
+    fn reductions_take_scalars() {
+        assert_accepted(&kernel("", "%r = OpGroupIAdd %uint %u3 Reduce %u1"));
+        let vector = kernel("%v = OpConstantNull %uint2", "%r = OpGroupIAdd %uint2 %u3 Reduce %v");
+        assert_rejected(&vector, "env.group-value");
+    }
+
+    #[test]
+    fn clusters_need_their_capability() {
+        let module = kernel("", "%r = OpGroupNonUniformIAdd %uint %u3 ClusteredReduce %u1 %u2")
+            .replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability GroupNonUniformArithmetic\nOpCapability GroupNonUniformClustered");
+        assert_accepted(&module);
+        assert_rejected(&module.replace("OpCapability GroupNonUniformClustered\n", ""), "env.cluster-size");
+    }
+
+    #[test]
+    fn non_uniform_shuffles_take_scalars() {
+        let shuffle = |ty: &str| {
+            kernel(
+                &format!("%v = OpConstantNull {ty}"),
+                &format!("%r = OpGroupNonUniformShuffle {ty} %u3 %v %u1"),
+            )
+            .replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability GroupNonUniformShuffle")
+        };
+        assert_accepted(&shuffle("%float"));
+        assert_rejected(&shuffle("%float2"), "env.non-uniform-value");
+    }
+
+    #[test]
+    fn intel_shuffles_take_numbers() {
+        assert_accepted(&with_subgroups("%r = OpSubgroupShuffleINTEL %uint %u1 %u0"));
+        assert_rejected(&with_subgroups("%r = OpSubgroupShuffleINTEL %bool %true %u0"), "env.shuffle-data");
+    }
+
+    #[test]
+    fn blocks_are_of_global_memory() {
+        let read = |class: &str| {
+            with_subgroups("%r = OpSubgroupBlockReadINTEL %uint %nil").replace(
+                "%main = OpFunction",
+                &format!(
+                    "%ptr = OpTypePointer {class} %uint\n%nil = OpConstantNull %ptr\n%main = OpFunction"
+                ),
+            )
+        };
+        assert_accepted(&read("CrossWorkgroup"));
+        assert_rejected(&read("Generic"), "env.block-pointer");
+    }
+}

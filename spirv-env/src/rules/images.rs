@@ -1,0 +1,197 @@
+//! Rules about image types and image instructions.
+
+use super::{DeclarationRule, Declarations, GUIDE, InstructionRule};
+use crate::diagnostics::RuleId;
+use crate::module::{Inst, Type};
+use crate::validate::Ctx;
+use spirv::{Dim, ImageFormat, ImageOperands, Op};
+
+const TYPES: &str = "L0 SPIR-V Guide, Image-Related Data Types";
+
+/// Words of `OpTypeImage`.
+const SAMPLED_TYPE: usize = 1;
+const DIM: usize = 2;
+const DEPTH: usize = 3;
+const ARRAYED: usize = 4;
+const MULTISAMPLED: usize = 5;
+const SAMPLED: usize = 6;
+const FORMAT: usize = 7;
+const ACCESS: usize = 8;
+
+const fn about_types(id: &'static str, source: &'static str, check: Check) -> DeclarationRule {
+    DeclarationRule { id: RuleId { id, source }, ops: &[Op::TypeImage], check }
+}
+
+type Check = fn(&Declarations<'_>, &[u32]) -> Result<(), String>;
+
+pub(super) const DECLARATIONS: &[DeclarationRule] = &[
+    about_types("env.image-sampled-type", GUIDE, sampled_type),
+    about_types("env.image-dimension", TYPES, dimension),
+    about_types("env.image-arrayed", GUIDE, arrayed),
+    about_types("env.image-multisampled", GUIDE, multisampled),
+    about_types("env.image-sampled", GUIDE, sampled),
+    about_types("env.image-format", GUIDE, format),
+    about_types("env.image-access", GUIDE, access),
+];
+
+pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
+    InstructionRule {
+        id: RuleId { id: "env.image-write-operands", source: GUIDE },
+        applies: |op| op == Op::ImageWrite,
+        check: write_operands,
+    },
+    InstructionRule {
+        id: RuleId { id: "env.image-read-offset", source: GUIDE },
+        applies: |op| matches!(op, Op::ImageRead | Op::ImageSampleExplicitLod),
+        check: read_offset,
+    },
+];
+
+fn word(words: &[u32], at: usize) -> u32 {
+    words.get(at).copied().unwrap_or(0)
+}
+
+fn sampled_type(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
+    let ty = context.defs.id(word(words, SAMPLED_TYPE)).and_then(|id| context.defs.ty(id));
+    match ty.map_err(|fault| fault.message)? {
+        ty if *context.module.types.get(ty) == Type::Void => Ok(()),
+        _ => Err("the sampled type is not void".into()),
+    }
+}
+
+fn dimension(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
+    let (dim, depth) = (Dim::from_u32(word(words, DIM)), word(words, DEPTH));
+    match (dim, depth) {
+        (Some(Dim::Dim2D), 0 | 1) | (Some(Dim::Dim1D | Dim::Dim3D | Dim::DimBuffer), 0) => Ok(()),
+        (Some(dim), depth) => Err(format!("an image of dimension {dim:?} and depth {depth}")),
+        (None, _) => Err("an image of an unknown dimension".into()),
+    }
+}
+
+fn arrayed(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
+    match (Dim::from_u32(word(words, DIM)), word(words, ARRAYED)) {
+        (_, 0) | (Some(Dim::Dim1D | Dim::Dim2D), 1) => Ok(()),
+        (_, arrayed) => Err(format!("arrayed is {arrayed}; only 1D and 2D images may be arrays")),
+    }
+}
+
+fn zero(words: &[u32], at: usize, name: &str) -> Result<(), String> {
+    match word(words, at) {
+        0 => Ok(()),
+        value => Err(format!("{name} is {value}, it must be 0")),
+    }
+}
+
+fn multisampled(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
+    zero(words, MULTISAMPLED, "MS")
+}
+
+fn sampled(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
+    zero(words, SAMPLED, "Sampled")
+}
+
+fn format(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
+    if word(words, FORMAT) == ImageFormat::Unknown as u32 {
+        Ok(())
+    } else {
+        Err("the image has a format".into())
+    }
+}
+
+fn access(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
+    if words.len() > ACCESS { Ok(()) } else { Err("the image type has no access qualifier".into()) }
+}
+
+fn write_operands(_: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    const WITHOUT: usize = 3;
+    if inst.operands.len() == WITHOUT {
+        Ok(())
+    } else {
+        Err("an image is written with image operands".into())
+    }
+}
+
+fn read_offset(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    const MASK: usize = 2;
+    if inst.operands.len() <= MASK {
+        return Ok(());
+    }
+    let mask = ImageOperands::from_bits_truncate(ctx.lit(inst, MASK)? as u32);
+    if mask.contains(ImageOperands::CONST_OFFSET) {
+        Err("an image is read with ConstOffset".into())
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test_support::{kernel, profile_with_images, rejected_on};
+
+    /// Sampled type, dimension, depth, arrayed, multisampled, sampled, format, access.
+    const FIELDS: [&str; 8] = ["%void", "2D", "0", "0", "0", "0", "Unknown", "ReadOnly"];
+
+    fn with(at: usize, value: &str) -> String {
+        let mut fields = FIELDS;
+        fields[at] = value;
+        kernel(&format!("%image = OpTypeImage {}", fields.join(" ")), "")
+            .replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability ImageBasic")
+    }
+
+    fn rules(module: &str) -> Vec<&'static str> {
+        rejected_on(module, &profile_with_images())
+    }
+
+    #[test]
+    fn image_types_are_those_of_the_guide() {
+        assert!(rules(&with(0, "%void")).is_empty());
+        assert!(rules(&with(2, "1")).is_empty(), "2D depth images exist");
+        for (at, value, rule) in [
+            (0, "%float", "env.image-sampled-type"),
+            (1, "Cube", "env.image-dimension"),
+            (4, "1", "env.image-multisampled"),
+            (5, "1", "env.image-sampled"),
+            (6, "Rgba32f", "env.image-format"),
+            (7, "", "env.image-access"),
+        ] {
+            assert_eq!(rules(&with(at, value)), [rule], "{value}");
+        }
+        assert_eq!(rules(&with(3, "1").replace(" 2D ", " 3D ")), ["env.image-arrayed"]);
+        assert_eq!(rules(&with(2, "1").replace(" 2D ", " 1D ")), ["env.image-dimension"]);
+    }
+
+    fn body(access: &str, types: &str, body: &str) -> String {
+        let types = format!("%image = OpTypeImage %void 2D 0 0 0 0 Unknown {access}\n{types}");
+        kernel(&types, body)
+            .replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability ImageBasic")
+            .replace("%fn = OpTypeFunction %void", "")
+            .replace("%main = OpFunction", "%fn = OpTypeFunction %void %image\n%main = OpFunction")
+            .replace("%entry = OpLabel", "%img = OpFunctionParameter %image\n%entry = OpLabel")
+    }
+
+    #[test]
+    fn images_are_written_without_operands() {
+        let write = |operands: &str| {
+            body(
+                "WriteOnly",
+                "%at = OpConstantNull %uint2\n%texel = OpConstantNull %float4",
+                &format!("OpImageWrite %img %at %texel {operands}"),
+            )
+        };
+        assert!(rules(&write("")).is_empty());
+        assert_eq!(rules(&write("Lod %u0")), ["env.image-write-operands"]);
+    }
+
+    #[test]
+    fn images_are_read_without_constant_offsets() {
+        let read = |operands: &str| {
+            body(
+                "ReadOnly",
+                "%at = OpConstantNull %uint2",
+                &format!("%r = OpImageRead %float4 %img %at {operands}"),
+            )
+        };
+        assert!(rules(&read("")).is_empty());
+        assert_eq!(rules(&read("ConstOffset %at")), ["env.image-read-offset"]);
+    }
+}

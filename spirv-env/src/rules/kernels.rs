@@ -1,0 +1,257 @@
+//! Rules about kernels and the functions they reach.
+
+use super::{GUIDE, KernelRule, ModuleRule};
+use crate::diagnostics::RuleId;
+use crate::environment::Environment;
+use crate::module::{ArgKind, Id, Kernel, Module, Type};
+use crate::prune::callees;
+use rustc_hash::FxHashMap;
+use spirv::StorageClass;
+
+const ARGUMENTS: &str = "L0 SPIR-V Guide, Kernel Arguments";
+const LIMITS: &str = "Level Zero, ze_device_compute_properties_t";
+
+pub(super) const WHOLE: &[ModuleRule] = &[
+    ModuleRule { id: RuleId { id: "env.recursion", source: GUIDE }, check: no_recursion },
+    ModuleRule { id: RuleId { id: "limits.global-memory", source: "this driver" }, check: global_memory },
+];
+
+pub(super) const KERNELS: &[KernelRule] = &[
+    KernelRule {
+        id: RuleId { id: "env.kernel-return", source: "L0 SPIR-V Guide, Kernel Return Types" },
+        check: returns_nothing,
+    },
+    KernelRule { id: RuleId { id: "env.kernel-struct-members", source: ARGUMENTS }, check: struct_members },
+    KernelRule {
+        id: RuleId { id: "limits.arguments", source: "Level Zero, ze_device_module_properties_t" },
+        check: arguments_fit,
+    },
+    KernelRule { id: RuleId { id: "limits.group-size", source: LIMITS }, check: group_size },
+    KernelRule { id: RuleId { id: "limits.sub-group-size", source: LIMITS }, check: sub_group_size },
+    KernelRule { id: RuleId { id: "limits.private-memory", source: "this driver" }, check: private_memory },
+];
+
+/// Bytes of variables of one work-item. A GPU has a quarter of this.
+const MAX_PRIVATE: u64 = 1 << 20;
+/// Bytes of all module-scope variables outside of local memory.
+const MAX_GLOBAL: u64 = 1 << 30;
+
+/// The call graph has no cycle: depth first, with the functions on the way marked.
+fn no_recursion(module: &Module, _: &Environment<'_>) -> Result<(), String> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum State {
+        New,
+        Open,
+        Done,
+    }
+    let at: FxHashMap<Id, usize> =
+        module.functions.iter().enumerate().map(|(at, function)| (function.id, at)).collect();
+    let mut state = vec![State::New; module.functions.len()];
+    for root in 0..module.functions.len() {
+        let mut stack = vec![(root, false)];
+        while let Some((function, left)) = stack.pop() {
+            if left {
+                state[function] = State::Done;
+                continue;
+            }
+            match state[function] {
+                State::Done => continue,
+                State::Open => continue,
+                State::New => state[function] = State::Open,
+            }
+            stack.push((function, true));
+            for callee in callees(module, &module.functions[function]).filter_map(|id| at.get(&id).copied()) {
+                match state[callee] {
+                    State::New => stack.push((callee, false)),
+                    State::Done => {}
+                    State::Open => {
+                        let name = module.functions[callee].name.as_deref();
+                        return Err(format!("{} calls itself", name.unwrap_or("a function")));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn global_memory(module: &Module, _: &Environment<'_>) -> Result<(), String> {
+    let size = |ty| match module.types.get(ty) {
+        Type::Pointer { pointee, .. } => module.types.layout(*pointee).size,
+        _ => 0,
+    };
+    let outside = |class| matches!(class, StorageClass::CrossWorkgroup | StorageClass::UniformConstant);
+    let total = module
+        .globals
+        .iter()
+        .filter(|global| outside(global.class))
+        .map(|global| size(global.ty))
+        .fold(0, u64::saturating_add);
+    if total <= MAX_GLOBAL {
+        Ok(())
+    } else {
+        Err(format!("{total} bytes of variables; {MAX_GLOBAL} are supported"))
+    }
+}
+
+fn returns_nothing(module: &Module, _: &Environment<'_>, kernel: &Kernel) -> Result<(), String> {
+    match module.function(kernel.function).map(|function| module.types.get(function.result)) {
+        Some(Type::Void) => Ok(()),
+        _ => Err("a kernel returns nothing".into()),
+    }
+}
+
+/// Structures hold no images, samplers or events. Arrays and Booleans, which the guide does not list, are
+/// what producers pass and GPUs take.
+fn struct_members(module: &Module, _: &Environment<'_>, kernel: &Kernel) -> Result<(), String> {
+    let mut work: Vec<_> =
+        kernel.args.iter().filter(|arg| arg.kind == ArgKind::Value).map(|arg| arg.ty).collect();
+    if let Some(function) = module.function(kernel.function) {
+        // Behind a ByVal pointer is the structure.
+        for (arg, (_, ty)) in kernel.args.iter().zip(&function.params) {
+            if let (ArgKind::Value, Type::Pointer { pointee, .. }) = (arg.kind, module.types.get(*ty)) {
+                work.push(*pointee);
+            }
+        }
+    }
+    while let Some(ty) = work.pop() {
+        match module.types.get(ty) {
+            Type::Struct { members, .. } => work.extend(members),
+            Type::Array { elem, .. } => work.push(*elem),
+            Type::Image(_) | Type::Sampler | Type::SampledImage(_) | Type::Event | Type::Opaque { .. } => {
+                return Err(
+                    "a structure argument holds an image, a sampler, an event or an opaque object".into()
+                );
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn arguments_fit(_: &Module, env: &Environment<'_>, kernel: &Kernel) -> Result<(), String> {
+    let (size, limit) = (kernel.arg_block_size, u64::from(env.profile.module.max_arguments_size));
+    if size <= limit { Ok(()) } else { Err(format!("arguments of {size} bytes; the device takes {limit}")) }
+}
+
+fn group_size(_: &Module, env: &Environment<'_>, kernel: &Kernel) -> Result<(), String> {
+    let Some(size) = kernel.required_group_size else { return Ok(()) };
+    let compute = &env.profile.compute;
+    let fits = size.iter().zip(&compute.max_group_size).all(|(size, max)| size <= max);
+    let total = size.iter().map(|&size| u64::from(size)).fold(1, u64::saturating_mul);
+    if fits && total <= u64::from(compute.max_total_group_size) {
+        Ok(())
+    } else {
+        Err(format!(
+            "a required work-group size of {size:?}, the device has at most {}",
+            compute.max_total_group_size
+        ))
+    }
+}
+
+fn sub_group_size(_: &Module, env: &Environment<'_>, kernel: &Kernel) -> Result<(), String> {
+    let sizes = &env.profile.compute.sub_group_sizes;
+    match kernel.required_subgroup_size {
+        Some(size) if !sizes.contains(&size) => {
+            Err(format!("a required sub-group size of {size}, the device has {sizes:?}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn private_memory(_: &Module, _: &Environment<'_>, kernel: &Kernel) -> Result<(), String> {
+    let size = kernel.private_size;
+    if size <= MAX_PRIVATE {
+        Ok(())
+    } else {
+        Err(format!("{size} bytes of variables for each work-item; {MAX_PRIVATE} are supported"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test_support::{assert_accepted, assert_rejected, kernel, with_parameter};
+
+    #[test]
+    fn functions_do_not_call_themselves() {
+        let calls = |callee: &str| {
+            let functions = format!(
+                "%f = OpFunction %void None %fn\n%fl = OpLabel\n%fc = OpFunctionCall %void %{callee}\nOpReturn\nOpFunctionEnd\n\
+                 %g = OpFunction %void None %fn\n%gl = OpLabel\nOpReturn\nOpFunctionEnd\n"
+            );
+            format!("{}\n{functions}", kernel("", "%c = OpFunctionCall %void %f"))
+        };
+        assert_accepted(&calls("g"));
+        assert_rejected(&calls("f"), "env.recursion");
+    }
+
+    #[test]
+    fn kernels_return_nothing() {
+        let module = kernel("", "").replace("%fn = OpTypeFunction %void", "%fn = OpTypeFunction %uint");
+        let module = module
+            .replace("OpFunction %void None", "OpFunction %uint None")
+            .replace("OpReturn\n", "OpReturnValue %u0\n");
+        assert_rejected(&module, "env.kernel-return");
+    }
+
+    #[test]
+    fn kernel_arguments_are_of_listed_types() {
+        for (ty, declaration) in [
+            ("%uint", ""),
+            ("%float4", ""),
+            ("%double", ""),
+            ("%p", "%p = OpTypePointer CrossWorkgroup %uint"),
+            ("%p", "%p = OpTypePointer Workgroup %uint"),
+            ("%p", "%p = OpTypePointer UniformConstant %uint"),
+            ("%p", "%s = OpTypeStruct %uint %ulong\n%p = OpTypePointer Function %s"),
+        ] {
+            assert_accepted(&with_parameter(declaration, ty));
+        }
+        assert_rejected(&with_parameter("%p = OpTypePointer Generic %uint", "%p"), "env.kernel-arguments");
+        assert_rejected(&with_parameter("%e = OpTypeEvent", "%e"), "env.kernel-arguments");
+        assert_rejected(
+            &with_parameter("%e = OpTypeEvent\n%s = OpTypeStruct %e", "%s"),
+            "env.kernel-struct-members",
+        );
+    }
+
+    #[test]
+    fn arguments_fit_the_device() {
+        let array = |length: &str| {
+            format!("%n = OpConstant %uint {length}\n%a = OpTypeArray %uint %n\n%s = OpTypeStruct %a")
+        };
+        assert_accepted(&with_parameter(&array("1024"), "%s"));
+        assert_rejected(&with_parameter(&array("1025"), "%s"), "limits.arguments");
+    }
+
+    fn with_mode(mode: &str) -> String {
+        kernel("", "").replace("OpSource", &format!("OpExecutionMode %main {mode}\nOpSource"))
+    }
+
+    #[test]
+    fn required_sizes_fit_the_device() {
+        assert_accepted(&with_mode("LocalSize 32 32 1"));
+        assert_rejected(&with_mode("LocalSize 32 33 1"), "limits.group-size");
+        assert_accepted(&with_mode("SubgroupSize 16"));
+        assert_rejected(&with_mode("SubgroupSize 64"), "limits.sub-group-size");
+    }
+
+    fn with_variable(class: &str, length: &str) -> String {
+        let types = format!(
+            "%n = OpConstant %uint {length}\n%a = OpTypeArray %uint %n\n%p = OpTypePointer {class} %a"
+        );
+        if class == "Function" {
+            kernel(&types, "%v = OpVariable %p Function")
+        } else {
+            kernel(&format!("{types}\n%v = OpVariable %p {class}"), "")
+        }
+    }
+
+    #[test]
+    fn variables_have_limits() {
+        assert_accepted(&with_variable("Function", "262144"));
+        assert_rejected(&with_variable("Function", "262145"), "limits.private-memory");
+        assert_accepted(&with_variable("CrossWorkgroup", "268435456"));
+        assert_rejected(&with_variable("CrossWorkgroup", "268435457"), "limits.global-memory");
+    }
+}

@@ -1,0 +1,212 @@
+//! Rules about atomics and memory scopes.
+
+use super::{GUIDE, InstructionRule};
+use crate::diagnostics::RuleId;
+use crate::module::{Inst, Type};
+use crate::reflect::constant_scalar;
+use crate::validate::{Ctx, Scalar};
+use spirv::{Capability, Op, Scope, StorageClass};
+use ze_extensions::FpAtomicFlags;
+
+const FLOAT: &str = "L0 SPIR-V Guide, Floating-Point Atomics";
+
+pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
+    InstructionRule {
+        id: RuleId { id: "env.atomic-type", source: GUIDE },
+        applies: is_atomic,
+        check: int_width,
+    },
+    InstructionRule {
+        id: RuleId { id: "env.atomic-class", source: GUIDE },
+        applies: is_atomic,
+        check: storage_class,
+    },
+    InstructionRule {
+        id: RuleId { id: "env.float-atomic", source: FLOAT },
+        applies: is_atomic,
+        check: float_support,
+    },
+    InstructionRule {
+        id: RuleId { id: "env.memory-scope", source: GUIDE },
+        applies: |op| memory_scope_place(op).is_some(),
+        check: memory_scope,
+    },
+];
+
+fn is_atomic(op: Op) -> bool {
+    use Op::*;
+    matches!(
+        op,
+        AtomicLoad
+            | AtomicStore
+            | AtomicExchange
+            | AtomicCompareExchange
+            | AtomicCompareExchangeWeak
+            | AtomicIIncrement
+            | AtomicIDecrement
+            | AtomicIAdd
+            | AtomicISub
+            | AtomicSMin
+            | AtomicUMin
+            | AtomicSMax
+            | AtomicUMax
+            | AtomicAnd
+            | AtomicOr
+            | AtomicXor
+            | AtomicFAddEXT
+            | AtomicFMinEXT
+            | AtomicFMaxEXT
+            | AtomicFlagTestAndSet
+            | AtomicFlagClear
+    )
+}
+
+fn target(ctx: &Ctx<'_>, inst: &Inst) -> Result<(StorageClass, Scalar), String> {
+    let (class, pointee) = ctx.pointer(inst, 0)?;
+    let (scalar, _) = ctx.lanes(pointee).ok_or("the pointer is not to a scalar")?;
+    Ok((class, scalar))
+}
+
+fn int_width(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    match target(ctx, inst)?.1 {
+        Scalar::Int(64) if !ctx.module.capabilities.contains(&Capability::Int64Atomics) => {
+            Err("atomics on 64-bit integers need capability Int64Atomics".into())
+        }
+        Scalar::Int(width @ (8 | 16)) => Err(format!("an atomic on {width}-bit integers")),
+        _ => Ok(()),
+    }
+}
+
+fn storage_class(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    use StorageClass::*;
+    match target(ctx, inst)?.0 {
+        Function | Workgroup | CrossWorkgroup | Generic => Ok(()),
+        class => Err(format!("an atomic on {class:?} memory")),
+    }
+}
+
+/// Floating-point atomics are what the device's flags say, for global and local memory apart.
+fn float_support(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    let (class, Scalar::Float(width)) = target(ctx, inst)? else { return Ok(()) };
+    let (kind, capability) = match inst.op {
+        Op::AtomicFAddEXT => (FpAtomicFlags::ADD, add_capability(width)),
+        Op::AtomicFMinEXT | Op::AtomicFMaxEXT => (FpAtomicFlags::MIN_MAX, min_max_capability(width)),
+        // Single and double precision are loaded, stored and exchanged like integers of their size.
+        _ if width != 16 => return Ok(()),
+        _ => (FpAtomicFlags::LOAD_STORE, None),
+    };
+    if let Some(capability) = capability
+        && !ctx.module.capabilities.contains(&capability)
+    {
+        return Err(format!("{:?} on {width} bits needs capability {capability:?}", inst.op));
+    }
+    let place = match class {
+        StorageClass::CrossWorkgroup => {
+            FpAtomicFlags::GLOBAL_LOAD_STORE | FpAtomicFlags::GLOBAL_ADD | FpAtomicFlags::GLOBAL_MIN_MAX
+        }
+        StorageClass::Workgroup => {
+            FpAtomicFlags::LOCAL_LOAD_STORE | FpAtomicFlags::LOCAL_ADD | FpAtomicFlags::LOCAL_MIN_MAX
+        }
+        // Generic and private pointers may be either: one kind of memory suffices.
+        _ => FpAtomicFlags::all(),
+    };
+    if ctx.env.profile.fp_atomics(width).intersects(kind & place) {
+        Ok(())
+    } else {
+        Err(format!("the device has no {:?} on {width} bits of {class:?} memory", inst.op))
+    }
+}
+
+fn add_capability(width: u32) -> Option<Capability> {
+    match width {
+        16 => Some(Capability::AtomicFloat16AddEXT),
+        32 => Some(Capability::AtomicFloat32AddEXT),
+        _ => Some(Capability::AtomicFloat64AddEXT),
+    }
+}
+
+fn min_max_capability(width: u32) -> Option<Capability> {
+    match width {
+        16 => Some(Capability::AtomicFloat16MinMaxEXT),
+        32 => Some(Capability::AtomicFloat32MinMaxEXT),
+        _ => Some(Capability::AtomicFloat64MinMaxEXT),
+    }
+}
+
+fn memory_scope_place(op: Op) -> Option<usize> {
+    match op {
+        Op::MemoryBarrier => Some(0),
+        Op::ControlBarrier | Op::ControlBarrierArriveINTEL | Op::ControlBarrierWaitINTEL => Some(1),
+        op if is_atomic(op) => Some(1),
+        _ => None,
+    }
+}
+
+fn memory_scope(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    let at = memory_scope_place(inst.op).unwrap_or(0);
+    let id = ctx.id(inst, at)?;
+    debug_assert!(ctx.value(id).is_ok_and(|ty| matches!(ctx.get(ty), Type::Int { .. })));
+    // A scope that is computed is one of these or undefined.
+    let Some(scope) = constant_scalar(ctx.module, id) else { return Ok(()) };
+    match u32::try_from(scope).ok().and_then(Scope::from_u32) {
+        Some(Scope::CrossDevice | Scope::Device | Scope::Workgroup | Scope::Subgroup | Scope::Invocation) => {
+            Ok(())
+        }
+        _ => Err(format!("memory scope {scope}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test_support::{assert_accepted, assert_rejected, kernel, profile_without_flags, rejected_on};
+    use ze_extensions::{DeviceProfile, FpAtomicFlags};
+
+    fn atomic(class: &str, ty: &str, inst: &str) -> String {
+        kernel(
+            &format!(
+                "%ptr = OpTypePointer {class} %{ty}\n%nil = OpConstantNull %ptr\n%zero = OpConstantNull %{ty}"
+            ),
+            &inst.replace("TYPE", &format!("%{ty}")),
+        )
+    }
+
+    const ADD: &str = "%r = OpAtomicIAdd TYPE %nil %u1 %u0 %zero";
+
+    #[test]
+    fn atomics_on_64_bits_need_their_capability() {
+        let module = atomic("CrossWorkgroup", "ulong", ADD);
+        assert_accepted(&module);
+        assert_rejected(&module.replace("OpCapability Int64Atomics\n", ""), "env.atomic-type");
+        assert!(rejected_on(&module, &profile_without_flags()).contains(&"env.capability"));
+    }
+
+    #[test]
+    fn atomics_on_narrow_integers_are_rejected() {
+        assert_accepted(&atomic("CrossWorkgroup", "uint", ADD));
+        assert_rejected(&atomic("CrossWorkgroup", "ushort", ADD), "env.atomic-type");
+    }
+
+    #[test]
+    fn atomics_are_not_on_constant_memory() {
+        assert_accepted(&atomic("Generic", "uint", ADD));
+        assert_rejected(&atomic("UniformConstant", "uint", ADD), "env.atomic-class");
+    }
+
+    #[test]
+    fn float_atomics_follow_the_device() {
+        let module = atomic("Workgroup", "float", "%r = OpAtomicFAddEXT TYPE %nil %u1 %u0 %zero")
+            .replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability AtomicFloat32AddEXT")
+            .replace("OpMemoryModel", "OpExtension \"SPV_EXT_shader_atomic_float_add\"\nOpMemoryModel");
+        assert_accepted(&module);
+        let mut profile = DeviceProfile::host();
+        profile.module.fp32_atomics.remove(FpAtomicFlags::LOCAL_ADD);
+        assert_eq!(rejected_on(&module, &profile), ["env.float-atomic"]);
+        assert_rejected(&module.replace("OpCapability AtomicFloat32AddEXT\n", ""), "env.float-atomic");
+    }
+
+    #[test]
+    fn memory_scopes_are_those_of_devices() {
+        assert_accepted(&kernel("", "OpMemoryBarrier %u1 %u0"));
+        assert_rejected(&kernel("", "OpMemoryBarrier %u5 %u0"), "env.memory-scope");
+    }
+}

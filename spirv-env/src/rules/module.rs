@@ -1,0 +1,173 @@
+//! Rules about capabilities, extensions, memory model and entry points.
+
+use super::{DeclarationRule, Declarations, GUIDE, ModuleRule};
+use crate::diagnostics::RuleId;
+use crate::environment::Environment;
+use crate::module::Module;
+use spirv::{AddressingModel, Capability, ExecutionModel, MemoryModel, Op};
+use ze_extensions::spirv_support;
+
+const CAPABILITIES: &str = "L0 SPIR-V Guide, Required Capabilities";
+
+pub(super) const DECLARATIONS: &[DeclarationRule] = &[
+    DeclarationRule {
+        id: RuleId { id: "env.capability", source: CAPABILITIES },
+        ops: &[Op::Capability],
+        check: capability,
+    },
+    DeclarationRule {
+        id: RuleId { id: "env.extension", source: "L0 SPIR-V Guide, Extensions" },
+        ops: &[Op::Extension],
+        check: extension,
+    },
+    DeclarationRule {
+        id: RuleId { id: "env.execution-model", source: GUIDE },
+        ops: &[Op::EntryPoint],
+        check: execution_model,
+    },
+    DeclarationRule {
+        id: RuleId { id: "env.addressing-model", source: GUIDE },
+        ops: &[Op::MemoryModel],
+        check: addressing_model,
+    },
+    DeclarationRule {
+        id: RuleId { id: "env.memory-model", source: GUIDE },
+        ops: &[Op::MemoryModel],
+        check: memory_model,
+    },
+];
+
+pub(super) const WHOLE: &[ModuleRule] = &[
+    ModuleRule {
+        id: RuleId { id: "env.capability-extension", source: "L0 SPIR-V Guide, Extensions" },
+        check: capabilities_are_declared,
+    },
+    ModuleRule { id: RuleId { id: "env.kernel-capability", source: CAPABILITIES }, check: is_for_kernels },
+];
+
+fn capability(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
+    let number = words.first().copied().unwrap_or(0);
+    let capability = Capability::from_u32(number).ok_or_else(|| format!("capability {number} is unknown"))?;
+    let support = spirv_support::capability(capability);
+    let support = support.ok_or_else(|| format!("capability {capability:?} is not supported"))?;
+    if support.need.met_by(context.env.profile) {
+        Ok(())
+    } else {
+        Err(format!("capability {capability:?} needs {}, which the device has not", support.need.describe()))
+    }
+}
+
+fn extension(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
+    let name = crate::grammar::Cursor::new(words).string().map_err(|fault| fault.message)?;
+    let support = spirv_support::spirv_extension(&name);
+    let support = support.ok_or_else(|| format!("extension {name} is not supported"))?;
+    if support.need.met_by(context.env.profile) {
+        Ok(())
+    } else {
+        Err(format!("extension {name} needs {}, which the device has not", support.need.describe()))
+    }
+}
+
+fn execution_model(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
+    match words.first() {
+        Some(&model) if model == ExecutionModel::Kernel as u32 => Ok(()),
+        _ => Err("the execution model is not Kernel".into()),
+    }
+}
+
+fn addressing_model(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
+    match words.first() {
+        Some(&model) if model == AddressingModel::Physical64 as u32 => Ok(()),
+        _ => Err("the addressing model is not Physical64".into()),
+    }
+}
+
+fn memory_model(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
+    match words.get(1) {
+        Some(&model) if model == MemoryModel::OpenCL as u32 => Ok(()),
+        _ => Err("the memory model is not OpenCL".into()),
+    }
+}
+
+/// A capability that an extension brings needs the extension's declaration.
+fn capabilities_are_declared(module: &Module, _: &Environment<'_>) -> Result<(), String> {
+    for &capability in &module.capabilities {
+        let Some(support) = spirv_support::capability(capability) else { continue };
+        let declared = |name: &&&str| module.extensions.iter().any(|extension| extension.as_str() == **name);
+        if !support.declared_by.is_empty() && !support.declared_by.iter().any(|name| declared(&name)) {
+            let names = support.declared_by.join(" or ");
+            return Err(format!("capability {capability:?} is declared without OpExtension {names}"));
+        }
+    }
+    Ok(())
+}
+
+fn is_for_kernels(module: &Module, _: &Environment<'_>) -> Result<(), String> {
+    if module.capabilities.contains(&Capability::Kernel) {
+        Ok(())
+    } else {
+        Err("the module does not declare capability Kernel".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test_support::{KERNEL, assert_accepted, assert_rejected, profile_without_flags, rejected_on};
+
+    #[test]
+    fn capability_of_shaders_is_rejected() {
+        assert_accepted(&KERNEL.to_string());
+        assert_rejected(
+            &KERNEL.replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability Shader"),
+            "env.capability",
+        );
+    }
+
+    #[test]
+    fn capability_float64_needs_fp64() {
+        let module = KERNEL.replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability Float64");
+        assert_accepted(&module);
+        assert_eq!(rejected_on(&module, &profile_without_flags()), ["env.capability"]);
+    }
+
+    #[test]
+    fn unknown_extension_is_rejected() {
+        let with =
+            |name: &str| KERNEL.replace("OpMemoryModel", &format!("OpExtension \"{name}\"\nOpMemoryModel"));
+        assert_accepted(&with("SPV_INTEL_subgroups"));
+        assert_rejected(&with("SPV_INTEL_blocking_pipes"), "env.extension");
+    }
+
+    #[test]
+    fn capability_of_an_extension_needs_its_declaration() {
+        let module =
+            KERNEL.replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability SubgroupShuffleINTEL");
+        assert_rejected(&module, "env.capability-extension");
+        assert_accepted(
+            &module.replace("OpMemoryModel", "OpExtension \"SPV_INTEL_subgroups\"\nOpMemoryModel"),
+        );
+    }
+
+    #[test]
+    fn entry_points_are_kernels() {
+        assert_rejected(
+            &KERNEL.replace("OpEntryPoint Kernel", "OpEntryPoint GLCompute"),
+            "env.execution-model",
+        );
+    }
+
+    #[test]
+    fn addresses_have_64_bits() {
+        assert_rejected(&KERNEL.replace("Physical64", "Physical32"), "env.addressing-model");
+    }
+
+    #[test]
+    fn the_memory_model_is_opencl() {
+        assert_rejected(&KERNEL.replace("Physical64 OpenCL", "Physical64 GLSL450"), "env.memory-model");
+    }
+
+    #[test]
+    fn modules_declare_kernel() {
+        assert_rejected(&KERNEL.replace("OpCapability Kernel\n", ""), "env.kernel-capability");
+    }
+}

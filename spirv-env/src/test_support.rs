@@ -1,0 +1,289 @@
+//! A SPIR-V assembler for tests, and modules to vary.
+
+use crate::environment::{Environment, ModuleInput};
+use crate::module::Module;
+use crate::{BuildError, build};
+use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind as K, OperandQuantifier};
+use rustc_hash::FxHashMap;
+use spirv::*;
+use std::str::FromStr;
+use ze_extensions::DeviceProfile;
+
+/// The smallest module with a kernel.
+pub const KERNEL: &str = "\
+OpCapability Addresses
+OpCapability Kernel
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %main \"main\"
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%main = OpFunction %void None %fn
+%entry = OpLabel
+OpReturn
+OpFunctionEnd
+";
+
+/// A kernel `main` with declarations in front of it and instructions inside.
+pub fn kernel(declarations: &str, body: &str) -> String {
+    format!(
+        "OpCapability Addresses
+OpCapability Kernel
+OpCapability Linkage
+OpCapability Int8
+OpCapability Int16
+OpCapability Int64
+OpCapability Int64Atomics
+OpCapability Float16
+OpCapability Float64
+OpCapability Vector16
+OpCapability Groups
+OpCapability GenericPointer
+%std = OpExtInstImport \"OpenCL.std\"
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %main \"main\"
+OpSource OpenCL_C 200000
+%file = OpString \"kernel.cl\"
+%void = OpTypeVoid
+%bool = OpTypeBool
+%uchar = OpTypeInt 8 0
+%ushort = OpTypeInt 16 0
+%uint = OpTypeInt 32 0
+%ulong = OpTypeInt 64 0
+%half = OpTypeFloat 16
+%float = OpTypeFloat 32
+%double = OpTypeFloat 64
+%uint2 = OpTypeVector %uint 2
+%uint4 = OpTypeVector %uint 4
+%float2 = OpTypeVector %float 2
+%float4 = OpTypeVector %float 4
+%fn = OpTypeFunction %void
+%true = OpConstantTrue %bool
+%u0 = OpConstant %uint 0
+%u1 = OpConstant %uint 1
+%u2 = OpConstant %uint 2
+%u3 = OpConstant %uint 3
+%u4 = OpConstant %uint 4
+%u5 = OpConstant %uint 5
+%ul1 = OpConstant %ulong 1
+%f1 = OpConstant %float 0x3F800000
+{declarations}
+%main = OpFunction %void None %fn
+%entry = OpLabel
+{body}
+OpReturn
+OpFunctionEnd
+"
+    )
+}
+
+/// A kernel with one parameter.
+pub fn with_parameter(declarations: &str, ty: &str) -> String {
+    kernel(declarations, "")
+        .replace("%fn = OpTypeFunction %void\n", "")
+        .replace("%main = OpFunction", &format!("%fn = OpTypeFunction %void {ty}\n%main = OpFunction"))
+        .replace("%entry = OpLabel", &format!("%param = OpFunctionParameter {ty}\n%entry = OpLabel"))
+}
+
+/// A device without optional arithmetic.
+pub fn profile_without_flags() -> DeviceProfile {
+    let mut profile = DeviceProfile::host();
+    profile.module.flags = ze_extensions::ModuleFlags::empty();
+    profile
+}
+
+pub fn profile_with_images() -> DeviceProfile {
+    let mut profile = DeviceProfile::host();
+    profile.images.max_dims_2d = 16384;
+    profile
+}
+
+/// Assembles text as `spirv-dis` writes it, as far as tests need.
+pub fn assemble(text: &str) -> Vec<u8> {
+    let mut ids: FxHashMap<String, u32> = FxHashMap::default();
+    let mut wide: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut words = vec![spirv::MAGIC_NUMBER, 0x0001_0400, 0, 0, 0];
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let mut tokens = tokens(line);
+        let result = (tokens.get(1).map(String::as_str) == Some("=")).then(|| {
+            let result = tokens.remove(0);
+            tokens.remove(0);
+            result
+        });
+        let name = tokens.remove(0);
+        let entry = INSTRUCTION_TABLE
+            .iter()
+            .find(|entry| Some(entry.opname) == name.strip_prefix("Op"))
+            .unwrap_or_else(|| panic!("no instruction {name}"));
+        let mut id = |token: &str| {
+            let next = ids.len() as u32 + 1;
+            *ids.entry(token.to_owned()).or_insert(next)
+        };
+        let mut operands = Vec::new();
+        let mut tokens = tokens.into_iter().peekable();
+        for operand in entry.operands {
+            if operand.kind == K::IdResult {
+                operands.push(id(result.as_ref().expect("a result")));
+                continue;
+            }
+            loop {
+                let optional = operand.quantifier != OperandQuantifier::One;
+                let Some(token) = tokens.next_if(|_| true) else {
+                    assert!(optional, "{line}: an operand is missing");
+                    break;
+                };
+                match operand.kind {
+                    K::LiteralString => operands.extend(string(&token)),
+                    K::PairLiteralIntegerIdRef => {
+                        operands.push(number(&token) as u32);
+                        operands.push(id(&tokens.next().expect("a label")));
+                    }
+                    K::PairIdRefIdRef => {
+                        operands.push(id(&token));
+                        operands.push(id(&tokens.next().expect("a block")));
+                    }
+                    K::LiteralContextDependentNumber => {
+                        let value = number(&token);
+                        operands.push(value as u32);
+                        if wide.get(&operands[0]) == Some(&64) {
+                            operands.push((value >> 32) as u32);
+                        }
+                    }
+                    _ if token.starts_with('%') => operands.push(id(&token)),
+                    K::ImageOperands | K::MemoryAccess | K::Decoration | K::ExecutionMode => {
+                        operands.push(enumerant(operand.kind, &token));
+                        // Their parameters follow in the text as well.
+                        for token in tokens.by_ref() {
+                            match () {
+                                () if token.starts_with('%') => operands.push(id(&token)),
+                                () if token.starts_with('"') => operands.extend(string(&token)),
+                                () if token.parse::<u32>().is_ok() => operands.push(number(&token) as u32),
+                                () => operands.push(parameter(&token)),
+                            }
+                        }
+                    }
+                    kind => operands.push(enumerant(kind, &token)),
+                }
+                if operand.quantifier != OperandQuantifier::ZeroOrMore {
+                    break;
+                }
+            }
+        }
+        // Operands of the inner opcode of OpSpecConstantOp.
+        operands.extend(
+            tokens.map(|token| if token.starts_with('%') { id(&token) } else { number(&token) as u32 }),
+        );
+        if matches!(entry.opcode, Op::TypeInt | Op::TypeFloat) {
+            wide.insert(operands[0], operands[1]);
+        }
+        words.push((operands.len() as u32 + 1) << 16 | entry.opcode as u32);
+        words.extend(operands);
+    }
+    words[3] = ids.len() as u32 + 1;
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
+fn tokens(line: &str) -> Vec<String> {
+    let mut tokens = Vec::new();
+    let mut rest = line;
+    while !rest.is_empty() {
+        let end = if let Some(text) = rest.strip_prefix('"') {
+            text.find('"').expect("a closing quote") + 2
+        } else {
+            rest.find(' ').unwrap_or(rest.len())
+        };
+        tokens.push(rest[..end].to_owned());
+        rest = rest[end..].trim_start();
+    }
+    tokens
+}
+
+fn string(token: &str) -> Vec<u32> {
+    let mut bytes = token.trim_matches('"').as_bytes().to_vec();
+    bytes.resize(bytes.len() / 4 * 4 + 4, 0);
+    bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
+}
+
+fn number(token: &str) -> u64 {
+    match token.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).unwrap(),
+        None => token.parse::<u64>().unwrap_or_else(|_| panic!("{token} is not a number")),
+    }
+}
+
+/// Enumerants that follow a decoration.
+fn parameter(token: &str) -> u32 {
+    BuiltIn::from_str(token)
+        .map(|value| value as u32)
+        .or_else(|()| LinkageType::from_str(token).map(|value| value as u32))
+        .or_else(|()| FunctionParameterAttribute::from_str(token).map(|value| value as u32))
+        .unwrap_or_else(|()| panic!("no parameter {token}"))
+}
+
+fn enumerant(kind: K, token: &str) -> u32 {
+    macro_rules! of {
+        ($($kind:ident),*) => {
+            match kind {
+                $(K::$kind => $kind::from_str(token).ok().map(|value| value as u32),)*
+                K::FunctionControl => Some(0),
+                K::ImageOperands => Some(match token { "Lod" => 2, "ConstOffset" => 8, _ => panic!("{token}") }),
+                K::MemoryAccess => Some(match token { "None" => 0, "Volatile" => 1, "Aligned" => 2, _ => panic!("{token}") }),
+                K::LiteralExtInstInteger => (0..256).find(|&number| OpenclStd100Op::from_u32(number).is_some_and(|op| format!("{op:?}") == token)),
+                K::LiteralSpecConstantOpInteger => {
+                    INSTRUCTION_TABLE.iter().find(|entry| entry.opname == token).map(|entry| entry.opcode as u32)
+                }
+                K::Dim => Dim::from_str(&format!("Dim{}", token.trim_start_matches("Dim"))).or_else(|()| Dim::from_str(&format!("Dim{token}"))).ok().map(|dim| dim as u32),
+                _ => Some(number(token) as u32),
+            }
+        };
+    }
+    of!(
+        Capability,
+        ExecutionModel,
+        AddressingModel,
+        MemoryModel,
+        StorageClass,
+        Decoration,
+        ExecutionMode,
+        SourceLanguage,
+        ImageFormat,
+        AccessQualifier,
+        LinkageType,
+        GroupOperation,
+        Scope,
+        SamplerAddressingMode,
+        SamplerFilterMode
+    )
+    .unwrap_or_else(|| panic!("no {kind:?} {token}"))
+}
+
+pub fn build_on(text: &str, profile: &DeviceProfile) -> Result<Module, BuildError> {
+    let bytes = assemble(text);
+    build(&[ModuleInput::new(&bytes)], &Environment::new(profile))
+}
+
+pub fn build_text(text: &str) -> Result<Module, BuildError> {
+    build_on(text, &DeviceProfile::host())
+}
+
+/// The rules that a module breaks on a device.
+pub fn rejected_on(text: &str, profile: &DeviceProfile) -> Vec<&'static str> {
+    match build_on(text, profile) {
+        Ok(_) => Vec::new(),
+        Err(error) => error.diagnostics.iter().map(|diagnostic| diagnostic.rule).collect(),
+    }
+}
+
+#[track_caller]
+pub fn assert_accepted(text: &str) {
+    if let Err(error) = build_text(text) {
+        panic!("{error}\n{text}");
+    }
+}
+
+#[track_caller]
+pub fn assert_rejected(text: &str, rule: &str) {
+    match build_text(text) {
+        Ok(_) => panic!("accepted:\n{text}"),
+        Err(error) => assert_eq!(error.diagnostics[0].rule, rule, "{error}\n{text}"),
+    }
+}

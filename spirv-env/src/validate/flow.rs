@@ -1,0 +1,237 @@
+//! Blocks, branch targets, phis and the dominance of uses by definitions.
+
+use super::ctx::Ctx;
+use super::dominators::Dominators;
+use crate::defs::Def;
+use crate::diagnostics::{Fault, RuleId};
+use crate::module::{Id, Inst, Operand};
+use crate::prune::successors;
+use rustc_hash::FxHashMap;
+use spirv::Op;
+
+const SOURCE: &str = "SPIR-V 1.2 §2.16.1";
+const TARGET: RuleId = RuleId { id: "flow.target", source: SOURCE };
+const ENTRY: RuleId = RuleId { id: "flow.entry", source: SOURCE };
+const PHI: RuleId = RuleId { id: "flow.phi", source: "SPIR-V 1.2 §3.32.17" };
+const VARIABLE: RuleId = RuleId { id: "flow.variable", source: "SPIR-V 1.2 §2.4" };
+const DOMINANCE: RuleId = RuleId { id: "flow.dominance", source: SOURCE };
+const OPERAND: RuleId = RuleId { id: "ids.operand", source: SOURCE };
+
+/// Block and instruction.
+type Place = (usize, usize);
+type Found = Result<(), (Option<Place>, Fault)>;
+
+/// Where ids of a function are defined. Kept across functions: ids are unique.
+pub(crate) struct Places {
+    /// By the input's id: function, block and instruction, each plus one in the first.
+    at: Vec<(u32, u32, u32)>,
+    function: u32,
+}
+
+impl Places {
+    pub fn new(ids: usize) -> Self {
+        Self { at: vec![(0, 0, 0); ids], function: 0 }
+    }
+
+    fn get(&self, raw: Id) -> Option<Place> {
+        let &(function, block, inst) = self.at.get(raw.0 as usize)?;
+        (function == self.function).then_some((block as usize, inst as usize))
+    }
+
+    fn set(&mut self, raw: Id, block: usize, inst: usize) {
+        if let Some(slot) = self.at.get_mut(raw.0 as usize) {
+            *slot = (self.function, block as u32, inst as u32);
+        }
+    }
+}
+
+/// What an operand may be besides a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Value,
+    Label,
+    Function,
+    ExtSet,
+    /// A value, or an alias list that nothing reads.
+    Access,
+}
+
+fn role(inst: &Inst, at: usize) -> Role {
+    match inst.op {
+        Op::Branch => Role::Label,
+        Op::BranchConditional | Op::Switch if at > 0 => Role::Label,
+        Op::Phi if at % 2 == 1 => Role::Label,
+        Op::FunctionCall if at == 0 => Role::Function,
+        Op::ExtInst if at == 0 => Role::ExtSet,
+        Op::Load if at > 1 => Role::Access,
+        Op::Store | Op::CopyMemory if at > 2 => Role::Access,
+        Op::CopyMemorySized if at > 3 => Role::Access,
+        _ => Role::Value,
+    }
+}
+
+/// Checks the function's graph and every use in it.
+pub(crate) fn check(ctx: &Ctx<'_>, places: &mut Places) -> Found {
+    let function = ctx.function;
+    places.function += 1;
+    let mut blocks: FxHashMap<Id, usize> = FxHashMap::default();
+    blocks.reserve(function.blocks.len());
+    // Parameters are defined in front of the entry's instructions.
+    const PARAMETER: usize = 0;
+    for (id, _) in &function.params {
+        places.set(ctx.defs.raw(*id), 0, PARAMETER);
+    }
+    for (at, block) in function.blocks.iter().enumerate() {
+        blocks.insert(block.label, at);
+        for (place, inst) in block.insts.iter().enumerate() {
+            if let Some(id) = inst.result {
+                places.set(ctx.defs.raw(id), at, place + 1);
+            }
+        }
+    }
+    let edges = edges(ctx, &blocks)?;
+    let dominators = Dominators::new(&edges);
+    let mut predecessors: Vec<Vec<usize>> = vec![Vec::new(); edges.len()];
+    for (from, targets) in edges.iter().enumerate() {
+        for &to in targets {
+            // A switch or a conditional branch may name a block twice; it is one predecessor.
+            if predecessors[to].last() != Some(&from) {
+                predecessors[to].push(from);
+            }
+        }
+    }
+    let uses = Uses { ctx, places, dominators: &dominators, blocks: &blocks };
+    for (at, block) in function.blocks.iter().enumerate() {
+        let mut beginning = true;
+        let mut variables = at == 0;
+        for (place, inst) in block.insts.iter().enumerate() {
+            let here = |fault| (Some((at, place)), fault);
+            variables &= inst.op == Op::Variable;
+            if inst.op == Op::Variable && !variables {
+                return Err(here(Fault::new(
+                    VARIABLE,
+                    "a variable behind other instructions of the entry block",
+                )));
+            }
+            if inst.op == Op::Phi {
+                if !beginning {
+                    return Err(here(Fault::new(PHI, "a phi behind other instructions of its block")));
+                }
+                uses.phi(inst, &predecessors[at]).map_err(here)?;
+            } else {
+                beginning = false;
+                uses.operands(inst, (at, place)).map_err(here)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// By block: its successors.
+fn edges(ctx: &Ctx<'_>, blocks: &FxHashMap<Id, usize>) -> Result<Vec<Vec<usize>>, (Option<Place>, Fault)> {
+    let mut edges = Vec::with_capacity(ctx.function.blocks.len());
+    for (at, block) in ctx.function.blocks.iter().enumerate() {
+        let last = block.insts.len().saturating_sub(1);
+        let mut targets = Vec::new();
+        for label in successors(block) {
+            let raw = ctx.defs.raw(label);
+            match blocks.get(&label) {
+                Some(0) => {
+                    return Err((Some((at, last)), Fault::new(ENTRY, "the entry block has a predecessor")));
+                }
+                Some(&to) => targets.push(to),
+                None => {
+                    let message = format!("{raw} is not a block of this function");
+                    return Err((Some((at, last)), Fault::new(TARGET, message)));
+                }
+            }
+        }
+        targets.sort_unstable();
+        targets.dedup();
+        edges.push(targets);
+    }
+    Ok(edges)
+}
+
+struct Uses<'a> {
+    ctx: &'a Ctx<'a>,
+    places: &'a Places,
+    dominators: &'a Dominators,
+    blocks: &'a FxHashMap<Id, usize>,
+}
+
+impl Uses<'_> {
+    fn operands(&self, inst: &Inst, here: Place) -> Result<(), Fault> {
+        for (at, operand) in inst.operands.iter().enumerate() {
+            let Operand::Id(id) = operand else { continue };
+            let wanted = role(inst, at);
+            match (self.ctx.defs.get(*id), wanted) {
+                (Def::Constant(_) | Def::Global(_), Role::Value | Role::Access)
+                | (Def::Inert, Role::Access) => {}
+                (Def::Value(_), Role::Value | Role::Access) => self.dominated(*id, here)?,
+                (Def::Label, Role::Label)
+                | (Def::Function(_), Role::Function)
+                | (Def::ExtSet, Role::ExtSet) => {}
+                (Def::None, _) => {
+                    return Err(Fault::new(OPERAND, format!("{} is not defined", self.ctx.defs.raw(*id))));
+                }
+                _ => {
+                    let message = format!("operand {at}, {}, is of the wrong kind", self.ctx.defs.raw(*id));
+                    return Err(Fault::new(OPERAND, message));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A definition comes before its use on every path.
+    fn dominated(&self, id: Id, (block, place): Place) -> Result<(), Fault> {
+        let raw = self.ctx.defs.raw(id);
+        let Some((def_block, def_place)) = self.places.get(raw) else {
+            return Err(Fault::new(DOMINANCE, format!("{raw} is defined in another function")));
+        };
+        // Unreachable code is dropped, whatever it uses.
+        let fine = !self.dominators.is_reachable(block)
+            || if def_block == block {
+                def_place <= place
+            } else {
+                self.dominators.dominates(def_block, block)
+            };
+        if fine {
+            Ok(())
+        } else {
+            Err(Fault::new(DOMINANCE, format!("{raw} is used where its definition does not dominate")))
+        }
+    }
+
+    fn phi(&self, phi: &Inst, predecessors: &[usize]) -> Result<(), Fault> {
+        let mut sources = Vec::with_capacity(predecessors.len());
+        let (pairs, rest) = phi.operands.as_chunks::<2>();
+        if !rest.is_empty() {
+            return Err(Fault::new(PHI, "a value without a block"));
+        }
+        for pair in pairs {
+            let [Operand::Id(value), Operand::Id(label)] = pair else {
+                return Err(Fault::new(PHI, "a literal among values and blocks"));
+            };
+            let from = self.blocks.get(label).copied();
+            let from = from.filter(|from| predecessors.binary_search(from).is_ok()).ok_or_else(|| {
+                Fault::new(PHI, format!("{} is not a predecessor", self.ctx.defs.raw(*label)))
+            })?;
+            sources.push(from);
+            match self.ctx.defs.get(*value) {
+                Def::Constant(_) | Def::Global(_) => {}
+                // At the end of the predecessor.
+                Def::Value(_) => self.dominated(*value, (from, usize::MAX))?,
+                _ => {
+                    return Err(Fault::new(OPERAND, format!("{} is not a value", self.ctx.defs.raw(*value))));
+                }
+            }
+        }
+        sources.sort_unstable();
+        if sources != predecessors {
+            return Err(Fault::new(PHI, "the blocks are not the predecessors, each once"));
+        }
+        Ok(())
+    }
+}
