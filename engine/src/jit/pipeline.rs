@@ -27,11 +27,11 @@ impl Tier {
             Tier::Fast => c"function(sroa,early-cse,simplifycfg)",
             Tier::Optimising => {
                 c"always-inline,function(\
-                  sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine,\
-                  loop-mssa(loop-rotate,licm),simplifycfg,instcombine,\
+                  sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,\
+                  loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,\
                   loop(indvars,loop-idiom,loop-deletion),loop-unroll-full,\
-                  sroa,gvn,sccp,bdce,instcombine,dse,loop-mssa(licm),adce,\
-                  loop-unroll<O2>,early-cse<memssa>,instcombine,\
+                  sroa,gvn,sccp,bdce,instcombine<no-verify-fixpoint>,dse,loop-mssa(licm),adce,\
+                  loop-unroll<O2>,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
                   simplifycfg<sink-common-insts;hoist-common-insts>)"
             }
         }
