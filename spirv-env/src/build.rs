@@ -55,8 +55,9 @@ fn build_inputs(inputs: &[ModuleInput<'_>], env: &Environment<'_>) -> Result<Mod
         validate::validate(&module, env, input, (inputs.len() > 1).then_some(at), &mut diagnostics);
     }
     diagnostics.finish()?;
-    for function in &mut module.functions {
-        prune::unreachable_blocks(function);
+    let sources = loaded.iter_mut().flat_map(|input| &mut input.sources);
+    for (function, source) in module.functions.iter_mut().zip(sources) {
+        prune::unreachable_blocks(function, source);
     }
     link::link(&mut module, &mut loaded, &mut diagnostics);
     diagnostics.finish()?;
@@ -64,6 +65,7 @@ fn build_inputs(inputs: &[ModuleInput<'_>], env: &Environment<'_>) -> Result<Mod
         loaded.iter().flat_map(|input| &input.entry_points).map(|entry| entry.function).collect();
     prune::unused_functions(&mut module, &kernels);
     rules::functions(&module, env, &mut diagnostics);
+    validate::ask_engine(&module, env, &loaded, &mut diagnostics);
     diagnostics.finish()?;
     reflect::reflect(&mut module, &loaded, &mut diagnostics);
     rules::kernels(&module, env, &mut diagnostics);

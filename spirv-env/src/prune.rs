@@ -1,5 +1,6 @@
 //! What no kernel and no exported function reaches is dropped: blocks, then functions.
 
+use crate::load::FunctionSource;
 use crate::module::{Block, ConstantValue, Function, Id, Module, Operand};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -16,8 +17,8 @@ pub(crate) fn successors(block: &Block) -> SmallVec<[Id; 2]> {
     }
 }
 
-/// Drops blocks that the entry does not reach, and what phis have from them.
-pub(crate) fn unreachable_blocks(function: &mut Function) {
+/// Drops blocks that the entry does not reach, with their places, and what phis have from them.
+pub(crate) fn unreachable_blocks(function: &mut Function, source: &mut FunctionSource) {
     let at: FxHashMap<Id, usize> =
         function.blocks.iter().enumerate().map(|(at, block)| (block.label, at)).collect();
     let mut reached = vec![false; function.blocks.len()];
@@ -32,6 +33,8 @@ pub(crate) fn unreachable_blocks(function: &mut Function) {
     }
     let mut keep = reached.iter();
     function.blocks.retain(|_| *keep.next().unwrap_or(&true));
+    let mut keep = reached.iter();
+    source.blocks.retain(|_| *keep.next().unwrap_or(&true));
     let labels: FxHashSet<Id> = function.blocks.iter().map(|block| block.label).collect();
     for phi in function.blocks.iter_mut().flat_map(|block| &mut block.insts).filter(|inst| inst.op == Op::Phi)
     {

@@ -6,12 +6,13 @@ use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
 use crate::fold::{self, Folded};
 use crate::grammar::{Cursor, op_name, operands, shape};
-use crate::module::{Constant, ConstantValue, GlobalVariable, Id, SpecConstant, Type, TypeId};
+use crate::module::{Constant, ConstantValue, GlobalVariable, Id, Operand, SpecConstant, Type, TypeId};
 use spirv::{BuiltIn, Decoration, LinkageType, Op, SamplerAddressingMode, SamplerFilterMode, StorageClass};
 
 const CONSTANTS: RuleId = RuleId { id: "constants.well-formed", source: "SPIR-V 1.2 §3.32.7" };
 const SPECIALIZATION: RuleId =
     RuleId { id: "constants.specialization", source: "SPIR-V 1.2 §2.12; Level Zero, ze_module_constants_t" };
+const BUILTIN: RuleId = RuleId { id: "env.builtin", source: "OpenCL SPIR-V Env 3.0, Built-in Variables" };
 const VARIABLES: RuleId = RuleId { id: "variables.well-formed", source: "SPIR-V 1.2 §3.32.8" };
 
 impl Loader<'_> {
@@ -31,7 +32,6 @@ impl Loader<'_> {
                 | ConstantSampler
                 | SpecConstantOp
                 | Undef
-                | ConstantFunctionPointerINTEL
         ) {
             return Err(Fault::new(
                 OPCODE,
@@ -62,11 +62,7 @@ impl Loader<'_> {
                 ConstantValue::Undef
             }
             ConstantSampler => self.sampler(ty, cursor)?,
-            SpecConstantOp => self.spec_constant_op(ty, cursor)?,
-            ConstantFunctionPointerINTEL => {
-                // Functions come after all constants: `validate` looks whether it is one.
-                ConstantValue::FunctionPointer(self.id(cursor.word()?)?)
-            }
+            SpecConstantOp => self.spec_constant_op(id, ty, cursor)?,
             _ => unreachable!("the opcodes are those of the match above"),
         };
         cursor.end()?;
@@ -167,7 +163,12 @@ impl Loader<'_> {
         })
     }
 
-    fn spec_constant_op(&mut self, ty: TypeId, cursor: &mut Cursor<'_>) -> Result<ConstantValue, Fault> {
+    fn spec_constant_op(
+        &mut self,
+        id: Id,
+        ty: TypeId,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<ConstantValue, Fault> {
         self.not_void(ty)?;
         let number = cursor.word()?;
         let op = Op::from_u32(number).filter(|&op| fold::is_constant_op(op));
@@ -188,8 +189,30 @@ impl Loader<'_> {
             .map_err(|reason| Fault::new(CONSTANTS, reason))?
         {
             Folded::Value(value) => self.materialize(ty, value),
-            Folded::Expression => Ok(ConstantValue::Expression { op, operands: operands.into_vec() }),
+            Folded::Expression => {
+                self.nest(id, &operands)?;
+                Ok(ConstantValue::Expression { op, operands: operands.into_vec() })
+            }
         }
+    }
+
+    /// Expressions are evaluated by recursion: their depth is limited.
+    fn nest(&mut self, id: Id, operands: &[Operand]) -> Result<(), Fault> {
+        const MAX_DEPTH: u32 = 255;
+        let depth_of = |operand: &Operand| match operand {
+            Operand::Id(id) => self.expression_depths.get(id).copied().unwrap_or(0),
+            Operand::Lit(_) => 0,
+        };
+        let depth = 1 + operands.iter().map(depth_of).max().unwrap_or(0);
+        if depth > MAX_DEPTH {
+            return Err(Fault::new(
+                CONSTANTS,
+                format!("constant expressions nest more than {MAX_DEPTH} deep"),
+            ));
+        }
+        self.expression_depths.insert(id, depth);
+        self.out.expressions.push(id);
+        Ok(())
     }
 
     /// Turns a folded value into one that refers to its parts by id, with new ids for new parts.
@@ -249,6 +272,9 @@ impl Loader<'_> {
             self.check_initializer(initializer, pointee, class)?;
         }
         let builtin = self.builtin(id)?;
+        if let Some(builtin) = builtin {
+            self.check_builtin(builtin, class, pointee)?;
+        }
         if class == StorageClass::Input && builtin.is_none() {
             return Err(Fault::new(VARIABLES, "an Input variable is a built-in"));
         }
@@ -290,11 +316,71 @@ impl Loader<'_> {
         Ok(())
     }
 
+    fn check_builtin(&self, builtin: BuiltIn, class: StorageClass, ty: TypeId) -> Result<(), Fault> {
+        let wanted = builtin_type(builtin).ok_or_else(|| {
+            Fault::new(BUILTIN, format!("built-in {builtin:?} is not supported in kernels"))
+        })?;
+        if class != StorageClass::Input {
+            return Err(Fault::new(BUILTIN, format!("built-in {builtin:?} in storage class {class:?}")));
+        }
+        let types = &self.module.types;
+        let is_int = |ty: TypeId, bits: u32| *types.get(ty) == Type::Int { width: bits };
+        let fits = match (wanted, types.get(ty)) {
+            (BuiltInType::Sizes, Type::Vector { elem, len: 3 }) => is_int(*elem, 64),
+            (BuiltInType::Size, _) => is_int(ty, 64),
+            (BuiltInType::Word, _) => is_int(ty, 32),
+            (BuiltInType::Mask, Type::Vector { elem, len: 4 }) => is_int(*elem, 32),
+            _ => false,
+        };
+        if fits {
+            Ok(())
+        } else {
+            Err(Fault::new(BUILTIN, format!("built-in {builtin:?} is not of the type it has")))
+        }
+    }
+
     fn builtin(&self, id: Id) -> Result<Option<BuiltIn>, Fault> {
         let Some(&[number]) = self.module.decoration(id, Decoration::BuiltIn) else { return Ok(None) };
         let unknown = || Fault::new(VARIABLES, format!("built-in {number} is unknown"));
         BuiltIn::from_u32(number).ok_or_else(unknown).map(Some)
     }
+}
+
+/// The type of a built-in variable (OpenCL SPIR-V Env 3.0, Built-in Variables).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum BuiltInType {
+    /// Three `size_t`.
+    Sizes,
+    Size,
+    Word,
+    /// Four 32-bit words.
+    Mask,
+}
+
+fn builtin_type(builtin: BuiltIn) -> Option<BuiltInType> {
+    use BuiltIn as B;
+    Some(match builtin {
+        B::NumWorkgroups
+        | B::WorkgroupSize
+        | B::WorkgroupId
+        | B::LocalInvocationId
+        | B::GlobalInvocationId
+        | B::GlobalSize
+        | B::EnqueuedWorkgroupSize
+        | B::GlobalOffset => BuiltInType::Sizes,
+        B::GlobalLinearId | B::LocalInvocationIndex => BuiltInType::Size,
+        B::WorkDim
+        | B::SubgroupSize
+        | B::SubgroupMaxSize
+        | B::NumSubgroups
+        | B::NumEnqueuedSubgroups
+        | B::SubgroupId
+        | B::SubgroupLocalInvocationId => BuiltInType::Word,
+        B::SubgroupEqMask | B::SubgroupGeMask | B::SubgroupGtMask | B::SubgroupLeMask | B::SubgroupLtMask => {
+            BuiltInType::Mask
+        }
+        _ => return None,
+    })
 }
 
 /// No type or page needs more.

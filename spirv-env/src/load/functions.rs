@@ -13,8 +13,9 @@ const FUNCTIONS: RuleId = RuleId { id: "functions.well-formed", source: "SPIR-V 
 const BLOCKS: RuleId = RuleId { id: "blocks.well-formed", source: "SPIR-V 1.2 §2.16.1" };
 
 /// Word offsets of a function's instructions, block by block, for diagnostics.
-#[derive(Default, Debug)]
+#[derive(Debug)]
 pub(crate) struct FunctionSource {
+    pub function: Id,
     pub offset: u32,
     pub blocks: Vec<Vec<u32>>,
 }
@@ -90,7 +91,7 @@ impl Loader<'_> {
         self.open = Some(OpenFunction {
             function: Function { id, result, params: Vec::new(), control, blocks: Vec::new(), name, linkage },
             param_types,
-            source: FunctionSource { offset, blocks: Vec::new() },
+            source: FunctionSource { function: id, offset, blocks: Vec::new() },
             block: None,
         });
         Ok(())

@@ -57,6 +57,8 @@ pub(crate) struct Loaded {
     pub modes: Vec<(Id, ExecutionMode, Vec<u32>)>,
     pub linkage: FxHashMap<Id, Linkage>,
     pub texts: Vec<Arc<str>>,
+    /// Constants that are [`ConstantValue::Expression`](crate::module::ConstantValue::Expression).
+    pub expressions: Vec<Id>,
 }
 
 impl Loaded {
@@ -84,6 +86,8 @@ pub(crate) struct Loader<'m> {
     groups: FxHashMap<Id, Vec<Decorated>>,
     forward_pointers: FxHashMap<Id, TypeId>,
     open: Option<functions::OpenFunction>,
+    /// How deep constant expressions nest, by id; others are not in here.
+    expression_depths: FxHashMap<Id, u32>,
     memory_model: bool,
 }
 
@@ -115,6 +119,7 @@ pub(crate) fn load(
             modes: Vec::new(),
             linkage: FxHashMap::default(),
             texts: Vec::new(),
+            expressions: Vec::new(),
         },
         next_id,
         line: None,
@@ -122,6 +127,7 @@ pub(crate) fn load(
         groups: FxHashMap::default(),
         forward_pointers: FxHashMap::default(),
         open: None,
+        expression_depths: FxHashMap::default(),
         memory_model: false,
     };
     let mut instructions = binary.instructions().peekable();

@@ -10,6 +10,8 @@ mod memory;
 mod module;
 mod types;
 
+pub(crate) use module::instruction_capability;
+
 use crate::binary::RawInst;
 use crate::defs::Defs;
 use crate::diagnostics::{Diagnostic, Diagnostics, Fault, RuleId};

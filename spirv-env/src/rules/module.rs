@@ -1,7 +1,7 @@
 //! Rules about capabilities, extensions, memory model and entry points.
 
 use super::{DeclarationRule, Declarations, GUIDE, ModuleRule};
-use crate::diagnostics::RuleId;
+use crate::diagnostics::{Fault, RuleId};
 use crate::environment::Environment;
 use crate::module::Module;
 use spirv::{AddressingModel, Capability, ExecutionModel, MemoryModel, Op};
@@ -102,6 +102,47 @@ fn capabilities_are_declared(module: &Module, _: &Environment<'_>) -> Result<(),
     Ok(())
 }
 
+const INSTRUCTION: RuleId = RuleId { id: "env.instruction-capability", source: "SPIR-V 1.2 §3.32" };
+
+/// An instruction needs one of its capabilities declared.
+pub(crate) fn instruction_capability(module: &Module, op: Op) -> Result<(), Fault> {
+    let needed = crate::grammar::capabilities(op).unwrap_or(&[]);
+    if needed.is_empty() || needed.iter().any(|&capability| is_declared(module, capability)) {
+        return Ok(());
+    }
+    let names: Vec<String> = needed.iter().map(|capability| format!("{capability:?}")).collect();
+    let message = format!("{} needs capability {}", crate::grammar::op_name(op), names.join(" or "));
+    Err(Fault::new(INSTRUCTION, message))
+}
+
+/// Whether a capability is declared or implied by one that is (SPIR-V 1.2 §3.31).
+fn is_declared(module: &Module, wanted: Capability) -> bool {
+    use Capability as C;
+    let implied_by: &[C] = match wanted {
+        // Everything that this environment accepts is for kernels.
+        C::Kernel => return module.capabilities.contains(&C::Kernel),
+        C::Addresses => &[C::GenericPointer],
+        C::ImageBasic => &[
+            C::LiteralSampler,
+            C::Sampled1D,
+            C::Image1D,
+            C::SampledBuffer,
+            C::ImageBuffer,
+            C::ImageReadWrite,
+        ],
+        C::GroupNonUniform => &[
+            C::GroupNonUniformVote,
+            C::GroupNonUniformBallot,
+            C::GroupNonUniformArithmetic,
+            C::GroupNonUniformShuffle,
+            C::GroupNonUniformShuffleRelative,
+            C::GroupNonUniformClustered,
+        ],
+        _ => &[],
+    };
+    module.capabilities.iter().any(|declared| *declared == wanted || implied_by.contains(declared))
+}
+
 fn is_for_kernels(module: &Module, _: &Environment<'_>) -> Result<(), String> {
     if module.capabilities.contains(&Capability::Kernel) {
         Ok(())
@@ -112,7 +153,9 @@ fn is_for_kernels(module: &Module, _: &Environment<'_>) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::test_support::{KERNEL, assert_accepted, assert_rejected, profile_without_flags, rejected_on};
+    use crate::test_support::{
+        KERNEL, assert_accepted, assert_rejected, kernel, profile_without_flags, rejected_on,
+    };
 
     #[test]
     fn capability_of_shaders_is_rejected() {
@@ -164,6 +207,17 @@ mod tests {
     #[test]
     fn the_memory_model_is_opencl() {
         assert_rejected(&KERNEL.replace("Physical64 OpenCL", "Physical64 GLSL450"), "env.memory-model");
+    }
+
+    #[test]
+    fn instructions_need_their_capabilities() {
+        let module = kernel("", "%r = OpGroupIAdd %uint %u3 Reduce %u1");
+        assert_accepted(&module);
+        assert_rejected(&module.replace("OpCapability Groups\n", ""), "env.instruction-capability");
+        let elect = kernel("", "%r = OpGroupNonUniformElect %bool %u3");
+        assert_rejected(&elect, "env.instruction-capability");
+        let vote = "OpCapability Kernel\nOpCapability GroupNonUniformVote";
+        assert_accepted(&elect.replace("OpCapability Kernel", vote));
     }
 
     #[test]

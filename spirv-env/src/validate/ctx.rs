@@ -2,7 +2,7 @@
 
 use crate::defs::{Def, Defs};
 use crate::environment::Environment;
-use crate::module::{ConstantValue, Function, Id, Inst, Module, Operand, Type, TypeId, Types};
+use crate::module::{Function, Id, Inst, Module, Operand, Type, TypeId, Types};
 use spirv::StorageClass;
 
 /// Scalars in a value that instructions compute: beyond this, nobody means it and code for it explodes.
@@ -155,11 +155,6 @@ impl<'a> Ctx<'a> {
             }
             _ => Ok(()),
         }
-    }
-
-    /// Whether the id is a null or zero constant.
-    pub fn is_null(&self, id: Id) -> bool {
-        self.module.constants.get(&id).is_some_and(|constant| constant.value == ConstantValue::Null)
     }
 
     /// A type for a message.

@@ -22,15 +22,14 @@ use crate::diagnostics::{Diagnostic, Diagnostics, Fault, InstructionRef, RuleId}
 use crate::environment::Environment;
 use crate::grammar::op_name;
 use crate::load::{Loaded, OPCODE};
-use crate::module::{ConstantValue, Function, Inst, Module};
+use crate::module::{Constant, ConstantValue, Function, Id, Inst, Module};
 use crate::rules::{self, InstructionRule};
 use rustc_hash::FxHashMap;
 use spirv::{LinkageType, Op};
 
 const OPERAND_TYPES: RuleId = RuleId { id: "types.operands", source: "SPIR-V 1.2 §3.32" };
+const ENGINE: RuleId = RuleId { id: "engine.unsupported", source: "this driver" };
 const LINKAGE: RuleId = RuleId { id: "functions.linkage", source: "SPIR-V 1.2 §2.16.1" };
-const FUNCTION_POINTER: RuleId =
-    RuleId { id: "constants.function-pointer", source: "SPV_INTEL_function_pointers" };
 
 /// Checks the operands of one opcode; the error says what is wrong with them.
 type Check = fn(&Ctx<'_>, &Inst) -> Result<(), String>;
@@ -57,7 +56,7 @@ pub(crate) fn validate(
     diagnostics: &mut Diagnostics,
 ) {
     let leaves = ctx::leaves(&module.types);
-    let mut checks: FxHashMap<Op, (Option<Check>, Vec<&'static InstructionRule>)> = FxHashMap::default();
+    let mut judges: FxHashMap<Op, Judge> = FxHashMap::default();
     let functions = &module.functions[loaded.first_function..];
     let mut places = flow::Places::new(loaded.defs.len());
     for (function, source) in functions.iter().zip(&loaded.sources) {
@@ -85,39 +84,101 @@ pub(crate) fn validate(
         }
         for (block, insts) in function.blocks.iter().enumerate() {
             for (at, inst) in insts.insts.iter().enumerate() {
-                let (check, rules) = checks.entry(inst.op).or_insert_with(|| {
-                    (FAMILIES.iter().find_map(|family| family(inst.op)), rules::of(inst.op))
-                });
-                if let Err(fault) = instruction(&ctx, inst, *check, rules) {
+                let judge = judges.entry(inst.op).or_insert_with(|| Judge::new(module, inst.op));
+                if let Err(fault) = judge.instruction(&ctx, inst) {
                     report(Some((block, at)), fault);
                 }
             }
         }
     }
-    for (id, constant) in &module.constants {
-        if let ConstantValue::FunctionPointer(function) = constant.value
-            && !module.functions.iter().any(|candidate| candidate.id == function)
-        {
-            let message = format!(
-                "{} points to {}, which is not a function",
-                loaded.defs.raw(*id),
-                loaded.defs.raw(function)
-            );
-            diagnostics.push(Diagnostic { input, ..Diagnostic::new(Fault::new(FUNCTION_POINTER, message)) });
+    for &id in &loaded.expressions {
+        if let Err(message) = expression(module, env, loaded, &leaves, id) {
+            let fault = Fault::new(OPERAND_TYPES, message);
+            let result = Some(loaded.defs.raw(id));
+            let instruction = InstructionRef { opcode: op_name(Op::SpecConstantOp), offset: 0, result };
+            diagnostics.push(Diagnostic { input, instruction: Some(instruction), ..Diagnostic::new(fault) });
         }
     }
 }
 
-fn instruction(
-    ctx: &Ctx<'_>,
-    inst: &Inst,
-    check: Option<Check>,
-    rules: &[&InstructionRule],
-) -> Result<(), Fault> {
-    let check = check.ok_or_else(|| Fault::new(OPCODE, format!("{} is not supported", op_name(inst.op))))?;
-    let types = ctx.result_size(inst).and_then(|()| check(ctx, inst));
-    types.map_err(|message| Fault::new(OPERAND_TYPES, message))?;
-    rules.iter().try_for_each(|rule| (rule.check)(ctx, inst).map_err(|message| Fault::new(rule.id, message)))
+/// A constant that stays an expression is checked as if it were an instruction.
+fn expression(
+    module: &Module,
+    env: &Environment<'_>,
+    loaded: &Loaded,
+    leaves: &[u64],
+    id: Id,
+) -> Result<(), String> {
+    let Some(Constant { ty, value: ConstantValue::Expression { op, operands } }) = module.constants.get(&id)
+    else {
+        return Ok(());
+    };
+    let check =
+        FAMILIES.iter().find_map(|family| family(*op)).ok_or_else(|| format!("{op:?} is not supported"))?;
+    let function = Function {
+        id,
+        result: *ty,
+        params: Vec::new(),
+        control: spirv::FunctionControl::NONE,
+        blocks: Vec::new(),
+        name: None,
+        linkage: None,
+    };
+    let inst =
+        Inst { op: *op, ty: Some(*ty), result: Some(id), operands: operands.as_slice().into(), line: None };
+    let ctx = Ctx { module, defs: &loaded.defs, function: &function, leaves, env };
+    ctx.result_size(&inst).and_then(|()| check(&ctx, &inst))
+}
+
+/// All that is to be known about an opcode, looked up once a module.
+struct Judge {
+    supported: Result<Check, Fault>,
+    rules: Vec<&'static InstructionRule>,
+}
+
+impl Judge {
+    fn new(module: &Module, op: Op) -> Self {
+        let check = FAMILIES.iter().find_map(|family| family(op));
+        let check = check.ok_or_else(|| Fault::new(OPCODE, format!("{} is not supported", op_name(op))));
+        let supported = check.and_then(|check| rules::instruction_capability(module, op).map(|()| check));
+        Self { supported, rules: rules::of(op) }
+    }
+
+    fn instruction(&self, ctx: &Ctx<'_>, inst: &Inst) -> Result<(), Fault> {
+        let check = self.supported.as_ref().map_err(Fault::clone)?;
+        let types = ctx.result_size(inst).and_then(|()| check(ctx, inst));
+        types.map_err(|message| Fault::new(OPERAND_TYPES, message))?;
+        self.rules
+            .iter()
+            .try_for_each(|rule| (rule.check)(ctx, inst).map_err(|message| Fault::new(rule.id, message)))
+    }
+}
+
+/// Asks the engine about everything that is left to be compiled.
+pub(crate) fn ask_engine(
+    module: &Module,
+    env: &Environment<'_>,
+    loaded: &[Loaded],
+    diagnostics: &mut Diagnostics,
+) {
+    let Some(engine_ops) = env.engine_ops else { return };
+    let functions: FxHashMap<Id, &Function> =
+        module.functions.iter().map(|function| (function.id, function)).collect();
+    for (at, input) in loaded.iter().enumerate() {
+        for source in &input.sources {
+            let Some(function) = functions.get(&source.function) else { continue };
+            for (block, offsets) in function.blocks.iter().zip(&source.blocks) {
+                for (inst, &offset) in block.insts.iter().zip(offsets) {
+                    if let Err(reason) = engine_ops(module, inst) {
+                        let fault = Fault::new(ENGINE, reason);
+                        let diagnostic = locate(module, input, function, Some((inst, offset)), fault);
+                        diagnostics
+                            .push(Diagnostic { input: (loaded.len() > 1).then_some(at), ..diagnostic });
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// A function has a body or is imported.
