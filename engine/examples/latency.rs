@@ -150,10 +150,16 @@ fn main() {
     let (x, y) = memory.split_at_mut(8 << 20);
     let args = [x.as_mut_ptr() as u64, y.as_mut_ptr() as u64].map(u64::to_le_bytes).concat();
     let (saxpy, two) = (code(SAXPY, &target, false), kernel(16));
-    for (scheduler, groups) in [(&one, 1 << 19), (&scheduler, 1 << 19), (&one, 1 << 12), (&scheduler, 1 << 12)] {
+    for (scheduler, groups) in
+        [(&one, 1 << 19), (&scheduler, 1 << 19), (&one, 1 << 12), (&scheduler, 1 << 12)]
+    {
         let dispatch = dispatch(groups, 16, &args);
         let time = best(10, || launch::launch(scheduler, &saxpy, &two, 16, &dispatch).expect("launches"));
-        println!("saxpy                             {time:>10.1?}   {} items, {} threads", groups * 16, scheduler.threads());
+        println!(
+            "saxpy                             {time:>10.1?}   {} items, {} threads",
+            groups * 16,
+            scheduler.threads()
+        );
     }
 
     let barriers = code(BARRIERS, &target, true);
@@ -163,7 +169,10 @@ fn main() {
         let dispatch = dispatch(1, subgroups * 16, &args);
         let time = best(1, || launch::launch(&one, &barriers, &plain, 16, &dispatch).expect("launches"));
         let switches = COUNT as f64 * f64::from(subgroups);
-        println!("barrier of one sub-group          {:>8.2}ns   {subgroups} sub-groups", time.as_nanos() as f64 / switches);
+        println!(
+            "barrier of one sub-group          {:>8.2}ns   {subgroups} sub-groups",
+            time.as_nanos() as f64 / switches
+        );
     }
     for subgroups in [2, 16] {
         const GROUPS: u32 = 10_000;

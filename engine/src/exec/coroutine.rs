@@ -6,7 +6,7 @@
 //! The coroutines are made once and serve one work-group after the other, of whichever kernel: each waits, in
 //! the ring, until there is a new group to run. The one that finishes last begins the next group.
 
-use super::switch::{Slot, prepare, switch_stack, switch_to_next};
+use super::switch::{StackPointer, prepare, switch_stack, switch_to_next};
 use crate::abi::{LaunchInfo, SubgroupEntry, Worker};
 use std::ffi::c_void;
 use std::io;
@@ -16,17 +16,16 @@ use std::ptr::NonNull;
 /// what is touched takes memory.
 const STACK_RESERVE: u64 = 256 << 10;
 /// Coroutines that are made at a time.
-const SLOTS_A_REGION: usize = 16;
-/// The stack tops of neighbours are this far apart modulo the page size: stacks a power of two apart would
-/// share their cache sets.
-const COLOUR_STRIDE: usize = 9 * 64;
-const COLOURS: usize = 7;
+const STACKS_A_REGION: usize = 16;
+/// The tops of neighbouring stacks are this far apart modulo the page size, so that they share neither cache
+/// sets nor the low address bits by which the CPU tells loads and stores apart.
+const COLOUR_STRIDE: usize = 7 * 64;
 
 /// What the coroutines of a ring share. They hold its address, so it is boxed.
 struct Shared {
     worker: Worker,
     /// The thread's own stack while coroutines run.
-    main: *mut u8,
+    main: StackPointer,
     entry: SubgroupEntry,
     info: *const LaunchInfo,
     group: u64,
@@ -41,10 +40,13 @@ struct Shared {
 /// Coroutines that belong to a thread, suspended between launches.
 pub struct Ring {
     shared: Box<Shared>,
-    slots: Vec<NonNull<Slot>>,
+    /// Of the coroutines that are not in `ring`; the places of those that are hold nothing of use.
+    suspended: Vec<StackPointer>,
+    /// The stack pointers of the first `linked` coroutines, as `switch_to_next` wants them.
+    ring: Vec<StackPointer>,
+    linked: usize,
     regions: Vec<Region>,
     stack_bytes: usize,
-    linked: usize,
 }
 
 /// The work-groups that a ring is to run.
@@ -73,10 +75,11 @@ impl Ring {
                 finished: 0,
                 epoch: 0,
             }),
-            slots: Vec::new(),
+            suspended: Vec::new(),
+            ring: Vec::new(),
+            linked: 0,
             regions: Vec::new(),
             stack_bytes,
-            linked: 0,
         };
         ring.reserve(subgroups)?;
         Ok(ring)
@@ -89,20 +92,15 @@ impl Ring {
 
     /// Makes coroutines until there are `subgroups`.
     pub fn reserve(&mut self, subgroups: u32) -> io::Result<()> {
-        while self.slots.len() < subgroups as usize {
-            let mut region = Region::new(SLOTS_A_REGION, self.stack_bytes)?;
-            for at in 0..SLOTS_A_REGION {
-                let index = self.slots.len();
-                let shared = (&raw mut *self.shared).cast();
-                // The slot is at the top of its stack, and the stack begins below it.
-                let slot = region.slot(at, index % COLOURS * COLOUR_STRIDE);
-                // SAFETY: the region has room for the slot and, below it, for a stack. The body never
-                // returns, and `shared` lives as long as the region.
-                unsafe {
-                    let stack_pointer = prepare(slot.as_ptr().cast(), body, shared, index);
-                    slot.write(Slot { stack_pointer, next: std::ptr::null_mut() });
-                }
-                self.slots.push(slot);
+        while self.suspended.len() < subgroups as usize {
+            let region = Region::new(STACKS_A_REGION, self.stack_bytes)?;
+            for at in 0..STACKS_A_REGION {
+                let index = self.suspended.len();
+                let top = region.top(at, index * COLOUR_STRIDE % page_size());
+                // SAFETY: there is a stack below `top`. The body never returns, and `shared` lives as long as
+                // the region.
+                let stack = unsafe { prepare(top, body, (&raw mut *self.shared).cast(), index) };
+                self.suspended.push(stack);
             }
             self.regions.push(region);
         }
@@ -115,12 +113,12 @@ impl Ring {
     /// The entry is code with barriers for this launch, and the worker's memory is as large as it needs.
     pub unsafe fn run(&mut self, groups: &Groups, worker: &Worker) {
         let subgroups = groups.info.subgroups;
-        assert!(subgroups >= 1 && subgroups as usize <= self.slots.len());
+        assert!(subgroups >= 1 && subgroups as usize <= self.suspended.len());
         if groups.first >= groups.last {
             return;
         }
         self.link(subgroups as usize);
-        let first = self.slots[0];
+        let first = self.ring.as_mut_ptr();
         let shared = &raw mut *self.shared;
         // SAFETY: all coroutines are suspended in the ring or new; they run on this thread only, until the
         // last one switches back here.
@@ -131,7 +129,7 @@ impl Ring {
                 collective_scratch: worker.collective_scratch,
                 barrier: switch_to_next,
                 printf: worker.printf,
-                scheduler: first.as_ptr().cast::<c_void>(),
+                scheduler: first.cast::<c_void>(),
             };
             (*shared).entry = groups.entry;
             (*shared).info = groups.info;
@@ -139,20 +137,21 @@ impl Ring {
             (*shared).last = groups.last;
             (*shared).subgroups = subgroups;
             (*shared).epoch += 1;
-            switch_stack(&raw mut (*shared).main, first.as_ref().stack_pointer);
+            switch_stack(&raw mut (*shared).main, *first);
         }
     }
 
-    /// Closes the ring over the first `count` coroutines.
+    /// Makes the ring out of the first `count` coroutines.
     fn link(&mut self, count: usize) {
         if self.linked == count {
             return;
         }
-        for at in 0..count {
-            let next = self.slots[(at + 1) % count];
-            // SAFETY: slots live as long as the regions, and no coroutine runs.
-            unsafe { (*self.slots[at].as_ptr()).next = next.as_ptr() };
-        }
+        self.suspended[..self.linked].copy_from_slice(&self.ring[..self.linked]);
+        self.ring.clear();
+        self.ring.extend_from_slice(&self.suspended[..count]);
+        self.ring.push(std::ptr::null_mut());
+        self.ring.reserve(1);
+        self.ring.push(self.ring.as_ptr().cast_mut().cast());
         self.linked = count;
     }
 }
@@ -178,8 +177,7 @@ unsafe extern "C" fn body(shared: *mut u8, index: usize) -> ! {
                 if (*shared).group < (*shared).last {
                     (*shared).epoch += 1;
                 } else {
-                    let running = (*worker).scheduler.cast::<Slot>();
-                    switch_stack(&raw mut (*running).stack_pointer, (*shared).main);
+                    switch_stack((*worker).scheduler.cast::<StackPointer>(), (*shared).main);
                 }
             }
         }
@@ -220,8 +218,10 @@ impl Region {
     fn new(stacks: usize, stack_bytes: usize) -> io::Result<Region> {
         let guard = page_size();
         // Room for the colours, so that every stack has what was asked for.
-        let colours = (COLOURS * COLOUR_STRIDE).next_multiple_of(guard);
-        let stride = stack_bytes.checked_add(guard + colours).ok_or(io::ErrorKind::OutOfMemory)?;
+        let stride = stack_bytes.checked_add(2 * guard).ok_or(io::ErrorKind::OutOfMemory)?;
+        // An odd number of pages: tops a power of two apart would share a set of the address translation
+        // cache, which doubles the time of a switch from 16 stacks on.
+        let stride = stride + if (stride / guard).is_multiple_of(2) { guard } else { 0 };
         let bytes = stride.checked_mul(stacks).ok_or(io::ErrorKind::OutOfMemory)?;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -242,12 +242,11 @@ impl Region {
         Ok(region)
     }
 
-    /// The place for the slot of a stack, a multiple of 64 bytes below the stack's upper end.
-    fn slot(&mut self, at: usize, colour: usize) -> NonNull<Slot> {
-        assert!(at < self.stacks);
-        const SLOT_BYTES: usize = 64;
-        // SAFETY: inside the mapping: a stack is larger than the largest colour and the slot.
-        unsafe { self.base.add((at + 1) * self.stride - colour - SLOT_BYTES) }.cast()
+    /// The upper end of a stack, `colour` bytes below the end of its room.
+    fn top(&self, at: usize, colour: usize) -> *mut u8 {
+        assert!(at < self.stacks && colour < page_size());
+        // SAFETY: inside the mapping: every stack has a page for the colours.
+        unsafe { self.base.add((at + 1) * self.stride - colour).as_ptr() }
     }
 }
 

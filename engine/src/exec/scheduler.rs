@@ -40,11 +40,9 @@ impl Cost {
 
     /// Half of what was known, half of what was just seen.
     fn update(&self, time: Duration, groups: u64) {
-        if groups > 0 {
-            let seen = (picoseconds(time) / groups).max(1);
-            let cost = self.get().map_or(seen, |known| known / 2 + seen / 2);
-            self.0.store(cost.max(1), Ordering::Relaxed);
-        }
+        let Some(seen) = picoseconds(time).checked_div(groups) else { return };
+        let cost = self.get().map_or(seen, |known| known / 2 + seen / 2);
+        self.0.store(cost.max(1), Ordering::Relaxed);
     }
 }
 

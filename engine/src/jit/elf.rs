@@ -84,7 +84,7 @@ macro_rules! number {
     }};
 }
 
-fn string<'a>(table: &'a [u8], offset: u32) -> Result<&'a str, JitError> {
+fn string(table: &[u8], offset: u32) -> Result<&str, JitError> {
     let tail = table.get(offset as usize..).ok_or_else(|| damaged("string offset"))?;
     let end = tail.iter().position(|&byte| byte == 0).ok_or_else(|| damaged("string end"))?;
     std::str::from_utf8(&tail[..end]).map_err(|_| damaged("string"))

@@ -17,8 +17,11 @@ use std::sync::mpsc::{Sender, channel};
 /// coroutine's.
 const STACK_BYTES: usize = 16 << 20;
 
+/// Tells whoever waits for the compilation why LLVM gave up.
+type Report = Box<dyn Fn(String)>;
+
 thread_local! {
-    static FAILURE: RefCell<Option<Box<dyn Fn(String)>>> = const { RefCell::new(None) };
+    static FAILURE: RefCell<Option<Report>> = const { RefCell::new(None) };
 }
 
 /// Runs a compilation on its own thread and waits for it.
