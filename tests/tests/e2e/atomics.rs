@@ -149,7 +149,7 @@ fn only_active_lanes_take_part() {
 
 #[test]
 fn atomics_with_explicit_memory_orders() {
-    let module = Module::named("atomics");
+    let module = Module::named("atomics_c11");
     let n = 500;
     let mut random = Random::new(11);
     let input = random.ints(n, -1000, 1000);
