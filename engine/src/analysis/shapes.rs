@@ -14,10 +14,11 @@ use super::loops::Loops;
 use super::private::{Placement, Private};
 use super::regions::Regions;
 use crate::abi::Variant;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 use spirv::{Decoration, GroupOperation, Op};
 use spirv_env::{ExtSet, Id, Inst, Type, TypeId};
+use std::cell::OnceCell;
 
 /// How one leaf of a value varies over lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,6 +84,8 @@ pub struct Analysis<'m> {
     pub def: FxHashMap<Id, BlockId>,
     /// The index of the defining instruction in its block.
     at: FxHashMap<Id, (BlockId, usize)>,
+    /// Values that something uses, found when first asked for.
+    used: OnceCell<FxHashSet<Id>>,
 }
 
 impl<'m> Analysis<'m> {
@@ -122,6 +125,7 @@ impl<'m> Analysis<'m> {
             shapes: FxHashMap::default(),
             def,
             at,
+            used: OnceCell::new(),
         };
         analysis.solve();
         analysis
@@ -203,6 +207,18 @@ impl<'m> Analysis<'m> {
                 changed
             }
         }
+    }
+
+    /// Whether anything uses a value.
+    pub fn is_used(&self, id: Id) -> bool {
+        let used = self.used.get_or_init(|| {
+            let blocks = &self.func.blocks;
+            let of_phis = blocks.iter().flat_map(|block| &block.phis).flat_map(|phi| &phi.incoming);
+            let of_insts = blocks.iter().flat_map(|block| &block.insts).flat_map(|inst| inst.ids());
+            let of_terms = blocks.iter().filter_map(|block| block.term.condition());
+            of_phis.map(|(_, id)| *id).chain(of_insts).chain(of_terms).collect()
+        });
+        used.contains(&id)
     }
 
     /// The shapes of a value's leaves, as an instruction in block `at` sees them.
@@ -311,7 +327,6 @@ impl<'m> Analysis<'m> {
             Op::Bitcast
             | Op::PtrCastToGeneric
             | Op::GenericCastToPtr
-            | Op::GenericCastToPtrExplicit
             | Op::ConvertPtrToU
             | Op::ConvertUToPtr
                 if operand(0).len() == count && self.keeps_stride(block, inst, ty) =>
@@ -374,6 +389,7 @@ impl<'m> Analysis<'m> {
             _ => match group_shape(inst, &|id| self.func.constant_bits(id)) {
                 Some(GroupResult::Uniform) => all(Shape::Uniform),
                 Some(GroupResult::Varying) => all(Shape::Varying),
+                Some(GroupResult::UniformIf(at)) if one(at).is_uniform() => all(Shape::Uniform),
                 None if inst.op == Op::ExtInst
                     && self.func.module.ext_sets.get(&inst.id(0)) == Some(&ExtSet::OpenClStd) =>
                 {
@@ -383,7 +399,7 @@ impl<'m> Analysis<'m> {
                     });
                     all(if uniform { Shape::Uniform } else { Shape::Varying })
                 }
-                None => self.elementwise(block, inst, count),
+                Some(GroupResult::UniformIf(_)) | None => self.elementwise(block, inst, count),
             },
         }
     }
@@ -536,7 +552,8 @@ impl<'m> Analysis<'m> {
         if keeps { Shape::strided(step) } else { Shape::Varying }
     }
 
-    fn definition(&self, id: Id) -> Option<&Inst> {
+    /// The instruction that makes a value.
+    pub fn definition(&self, id: Id) -> Option<&Inst> {
         self.at.get(&id).map(|(block, place)| &self.func.blocks[block.index()].insts[*place])
     }
 
@@ -665,11 +682,13 @@ fn scale(shape: Shape, factor: i64) -> Shape {
 enum GroupResult {
     Uniform,
     Varying,
+    /// Uniform if this operand is, whatever the others are.
+    UniformIf(usize),
 }
 
 /// How the results of group and atomic instructions vary, whatever their operands are.
 fn group_shape(inst: &Inst, constant: &dyn Fn(Id) -> Option<u64>) -> Option<GroupResult> {
-    use GroupResult::{Uniform, Varying};
+    use GroupResult::{Uniform, UniformIf, Varying};
     // Operand 1 is the group operation of instructions that have one.
     let operation = || match inst.operands.get(1) {
         Some(spirv_env::Operand::Lit(lit)) if *lit == GroupOperation::Reduce as u64 => Uniform,
@@ -683,13 +702,20 @@ fn group_shape(inst: &Inst, constant: &dyn Fn(Id) -> Option<u64>) -> Option<Grou
         | Op::GroupNonUniformAll
         | Op::GroupNonUniformAny
         | Op::GroupNonUniformAllEqual
+        | Op::GroupNonUniformBroadcast
         | Op::GroupNonUniformBroadcastFirst
         | Op::GroupNonUniformBallot
         | Op::SubgroupAllKHR
         | Op::SubgroupAnyKHR
         | Op::SubgroupAllEqualKHR
         | Op::SubgroupFirstInvocationKHR
+        | Op::SubgroupReadInvocationKHR
         | Op::SubgroupBallotKHR => Uniform,
+        // A lane number that all lanes agree on.
+        Op::GroupNonUniformShuffle => UniformIf(2),
+        Op::SubgroupShuffleINTEL => UniformIf(1),
+        // The number of bits up to each lane; of a whole ballot it varies as the ballot does.
+        Op::GroupNonUniformBallotBitCount if inst.lit(1) == GroupOperation::Reduce as u64 => UniformIf(2),
         Op::GroupIAdd
         | Op::GroupFAdd
         | Op::GroupFMin
@@ -723,6 +749,10 @@ fn group_shape(inst: &Inst, constant: &dyn Fn(Id) -> Option<u64>) -> Option<Grou
         | Op::GroupNonUniformLogicalOr
         | Op::GroupNonUniformLogicalXor => operation(),
         Op::GroupNonUniformElect
+        | Op::GroupNonUniformInverseBallot
+        | Op::GroupNonUniformBallotBitCount
+        | Op::SubgroupShuffleUpINTEL
+        | Op::SubgroupShuffleDownINTEL
         | Op::SubgroupBlockReadINTEL
         | Op::AtomicExchange
         | Op::AtomicCompareExchange

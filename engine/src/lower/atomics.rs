@@ -1,16 +1,495 @@
 //! Atomic instructions and barriers.
+//!
+//! A lane is a work-item, so an atomic instruction runs once for each lane that is on. Where all lanes have one
+//! address and the operation is associative, they combine first and touch memory once; the old value of each
+//! lane is then that of memory combined with the lanes before it. A work-group runs on one thread, so atomics
+//! on local and private memory need no lock.
 
 use super::Lowerer;
-use super::values::Val;
+use super::builder::{IntPred, Rmw, Value};
+use super::groups::combine::Combine;
+use super::groups::{collective, contributions, first_bit, scope};
+use super::values::{Mask, Reg, Val};
+use crate::analysis::leaves::Scalar;
+use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
-use spirv::Op;
-use spirv_env::Inst;
+use smallvec::{SmallVec, smallvec};
+use spirv::{MemorySemantics, Op, Scope, StorageClass};
+use spirv_env::{Id, Inst, Type};
 
 /// Whether this file lowers an instruction.
-pub fn supports(_op: Op) -> bool {
-    false
+pub fn supports(op: Op) -> bool {
+    matches!(
+        op,
+        Op::MemoryBarrier
+            | Op::ControlBarrier
+            | Op::ControlBarrierArriveINTEL
+            | Op::ControlBarrierWaitINTEL
+            | Op::AtomicLoad
+            | Op::AtomicStore
+            | Op::AtomicFlagClear
+    ) || Update::of(op).is_some()
 }
 
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
-    Err(this.unsupported(format!("Op{:?}", inst.op)))
+    match inst.op {
+        Op::MemoryBarrier => memory_barrier(this, inst),
+        // Lanes of a sub-group run in lockstep, and their accesses stay in order.
+        Op::ControlBarrier | Op::ControlBarrierWaitINTEL => {
+            if scope(inst, this.a.func.module) != Some(Scope::Subgroup) {
+                collective::barrier(this);
+            }
+        }
+        // Who waits, waits until all wait: so all have arrived.
+        Op::ControlBarrierArriveINTEL => {}
+        Op::AtomicLoad => return load(this, inst).map(|reg| Some(smallvec![reg])),
+        Op::AtomicStore => {
+            let value = this.leaf(inst.id(3))?;
+            store(this, inst, value)?;
+        }
+        Op::AtomicFlagClear => {
+            let zero = Reg::uniform(this.b.i32(0));
+            store(this, inst, zero)?;
+        }
+        op => {
+            let update = Update::of(op).ok_or_else(|| this.unsupported(format!("Op{op:?}")))?;
+            return read_modify_write(this, inst, update);
+        }
+    }
+    Ok(None)
+}
+
+/// What a read-modify-write instruction does to memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Update {
+    Exchange,
+    CompareExchange,
+    TestAndSet,
+    /// Combines memory with the operand.
+    Combine(Combine),
+    /// Subtracts the operand.
+    Subtract,
+    /// Adds this.
+    Step(i8),
+}
+
+impl Update {
+    fn of(op: Op) -> Option<Self> {
+        Some(match op {
+            Op::AtomicExchange => Update::Exchange,
+            Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => Update::CompareExchange,
+            Op::AtomicFlagTestAndSet => Update::TestAndSet,
+            Op::AtomicIIncrement => Update::Step(1),
+            Op::AtomicIDecrement => Update::Step(-1),
+            Op::AtomicISub => Update::Subtract,
+            Op::AtomicIAdd => Update::Combine(Combine::IAdd),
+            Op::AtomicSMin => Update::Combine(Combine::SMin),
+            Op::AtomicUMin => Update::Combine(Combine::UMin),
+            Op::AtomicSMax => Update::Combine(Combine::SMax),
+            Op::AtomicUMax => Update::Combine(Combine::UMax),
+            Op::AtomicAnd => Update::Combine(Combine::And),
+            Op::AtomicOr => Update::Combine(Combine::Or),
+            Op::AtomicXor => Update::Combine(Combine::Xor),
+            Op::AtomicFAddEXT => Update::Combine(Combine::FAdd),
+            Op::AtomicFMinEXT => Update::Combine(Combine::FMin),
+            Op::AtomicFMaxEXT => Update::Combine(Combine::FMax),
+            _ => return None,
+        })
+    }
+}
+
+/// What is left of [`Update`] for one access to memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Exchange,
+    /// Operands: the new value, the expected one.
+    CompareExchange,
+    Combine(Combine),
+}
+
+/// How the work-items of other threads see the memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sharing {
+    /// One thread has it to itself.
+    Thread,
+    Threads,
+}
+
+fn read_modify_write(
+    this: &mut Lowerer<'_, '_>,
+    inst: &Inst,
+    update: Update,
+) -> Result<Option<Val>, EngineError> {
+    let address = this.leaf(inst.id(0))?;
+    let sharing = sharing(this, inst.id(0));
+    let scalar = match update {
+        Update::TestAndSet => Scalar::I32,
+        _ => this.leaves(inst.ty.expect("the old value has a type"))?[0].scalar,
+    };
+    let (step, operands): (Step, SmallVec<[Reg; 2]>) = match update {
+        Update::Exchange => (Step::Exchange, smallvec![this.leaf(inst.id(3))?]),
+        Update::TestAndSet => (Step::Exchange, smallvec![Reg::uniform(this.b.i32(1))]),
+        Update::CompareExchange => {
+            (Step::CompareExchange, smallvec![this.leaf(inst.id(4))?, this.leaf(inst.id(5))?])
+        }
+        Update::Combine(combine) => (Step::Combine(combine), smallvec![this.leaf(inst.id(3))?]),
+        Update::Subtract => {
+            let operand = this.leaf(inst.id(3))?;
+            let negated = this.apply(&[operand], |this, values| {
+                let zero = this.b.zero(scalar, this.b.lanes(values[0]));
+                this.b.sub(zero, values[0])
+            });
+            (Step::Combine(Combine::IAdd), smallvec![negated])
+        }
+        Update::Step(by) => {
+            let by = this.b.int(scalar, 1, i64::from(by) as u64);
+            (Step::Combine(Combine::IAdd), smallvec![Reg::uniform(by)])
+        }
+    };
+    let used = inst.result.is_some_and(|result| this.a.is_used(result));
+    let old = match step {
+        // Adding in another order rounds differently, so old values would contradict each other.
+        Step::Combine(combine) if address.is_uniform() && !(combine == Combine::FAdd && used) => {
+            merged(this, address, operands[0], combine, sharing, used)
+        }
+        _ => {
+            let mut all: SmallVec<[Reg; 3]> = smallvec![address];
+            all.extend(operands);
+            let unroll = sharing == Sharing::Thread;
+            each_lane(this, &all, used.then_some(scalar), unroll, &|this, values| {
+                access(this, step, sharing, values[0], &values[1..])
+            })
+        }
+    };
+    Ok(old.map(|old| {
+        smallvec![this.lanes(match update {
+            Update::TestAndSet => this.b.icmp(IntPred::LLVMIntNE, old, this.b.zero(scalar, this.w)),
+            _ => old,
+        })]
+    }))
+}
+
+/// One access to memory for all lanes; the old values, if they are used.
+fn merged(
+    this: &Lowerer<'_, '_>,
+    address: Reg,
+    operand: Reg,
+    combine: Combine,
+    sharing: Sharing,
+    used: bool,
+) -> Option<Value> {
+    let (b, w) = (&this.b, this.w);
+    let bits = this.active_bits();
+    let all_lanes = contributions(this, combine, operand);
+    let scalar = b.scalar_of(all_lanes);
+    let uniform = operand.scalar().filter(|_| operand.is_uniform());
+    let total = match (uniform, combine) {
+        // A sum of equal numbers is a product with the number of lanes.
+        (Some(value), Combine::IAdd) => {
+            let lanes = b.intrinsic("llvm.ctpop", &[bits]);
+            b.mul(value, b.zext_or_trunc(lanes, scalar))
+        }
+        _ => combine.reduce(b, all_lanes),
+    };
+    let address = this.same(address);
+    let step = Step::Combine(combine);
+    let old = match this.mask {
+        Mask::All => access(this, step, sharing, address, &[total]),
+        Mask::Lanes(_) => {
+            let before = b.here();
+            let (some, done) = (b.block(this.function, "some"), b.block(this.function, "done"));
+            b.cond_br(b.icmp(IntPred::LLVMIntNE, bits, b.i64(0)), some, done);
+            b.at_end(some);
+            let old = access(this, step, sharing, address, &[total]);
+            let some = b.here();
+            b.br(done);
+            b.at_end(done);
+            let result = b.phi(scalar, 1);
+            b.add_incoming(result, b.zero(scalar, 1), before);
+            b.add_incoming(result, old, some);
+            result
+        }
+    };
+    used.then(|| {
+        let before = match (uniform, combine) {
+            (Some(value), Combine::IAdd) if w > 1 => {
+                let below = b.int_vector(Scalar::I32, (0..w).map(|lane| (1u64 << lane) - 1));
+                let bits = b.and(b.splat(b.zext_or_trunc(bits, Scalar::I32), w), below);
+                let lanes = b.intrinsic("llvm.ctpop", &[bits]);
+                b.mul(b.splat(value, w), b.zext_or_trunc(lanes, scalar))
+            }
+            _ => combine.exclusive_scan(b, all_lanes),
+        };
+        combine.apply(b, b.splat(old, w), before)
+    })
+}
+
+/// Reads, modifies and writes one place in memory; the old value.
+fn access(this: &Lowerer<'_, '_>, step: Step, sharing: Sharing, address: Value, operands: &[Value]) -> Value {
+    let b = &this.b;
+    if sharing == Sharing::Threads {
+        return match step {
+            Step::Exchange => b.atomic_rmw(Rmw::LLVMAtomicRMWBinOpXchg, address, operands[0]),
+            Step::CompareExchange => b.compare_exchange(address, operands[1], operands[0]),
+            Step::Combine(combine) => b.atomic_rmw(machine_operation(combine), address, operands[0]),
+        };
+    }
+    let scalar = b.scalar_of(operands[0]);
+    let old = b.load(scalar, 1, address, scalar.bytes());
+    let new = match step {
+        Step::Exchange => operands[0],
+        Step::CompareExchange => {
+            let hit = b.icmp(IntPred::LLVMIntEQ, old, operands[1]);
+            b.select(hit, operands[0], old)
+        }
+        Step::Combine(combine) => combine.apply(b, old, operands[0]),
+    };
+    b.store(new, address, scalar.bytes());
+    old
+}
+
+fn machine_operation(combine: Combine) -> Rmw {
+    match combine {
+        Combine::IAdd => Rmw::LLVMAtomicRMWBinOpAdd,
+        Combine::FAdd => Rmw::LLVMAtomicRMWBinOpFAdd,
+        Combine::SMin => Rmw::LLVMAtomicRMWBinOpMin,
+        Combine::UMin => Rmw::LLVMAtomicRMWBinOpUMin,
+        Combine::FMin => Rmw::LLVMAtomicRMWBinOpFMin,
+        Combine::SMax => Rmw::LLVMAtomicRMWBinOpMax,
+        Combine::UMax => Rmw::LLVMAtomicRMWBinOpUMax,
+        Combine::FMax => Rmw::LLVMAtomicRMWBinOpFMax,
+        Combine::And => Rmw::LLVMAtomicRMWBinOpAnd,
+        Combine::Or => Rmw::LLVMAtomicRMWBinOpOr,
+        Combine::Xor => Rmw::LLVMAtomicRMWBinOpXor,
+        Combine::IMul | Combine::FMul => unreachable!("SPIR-V has no atomic multiplication"),
+    }
+}
+
+/// What is done for a lane, given its operands; its result.
+type ForLane<'f> = &'f dyn Fn(&Lowerer<'_, '_>, &[Value]) -> Value;
+
+/// Runs `f` for each lane that is on, one after the other, and collects the results if they have a type here.
+/// `unroll` makes straight code for the case that all lanes are on.
+fn each_lane(
+    this: &Lowerer<'_, '_>,
+    operands: &[Reg],
+    result: Option<Scalar>,
+    unroll: bool,
+    f: ForLane<'_>,
+) -> Option<Value> {
+    let b = &this.b;
+    match this.mask {
+        Mask::All if unroll || this.w == 1 => straight(this, operands, result, f),
+        Mask::Lanes(_) if unroll && this.w > 1 => {
+            let bits = this.active_bits();
+            let [full, part, done] = ["full", "part", "done"].map(|name| b.block(this.function, name));
+            b.cond_br(b.icmp(IntPred::LLVMIntEQ, bits, b.i64(this.all_bits())), full, part);
+            b.at_end(full);
+            let of_full = straight(this, operands, result, f);
+            let full = b.here();
+            b.br(done);
+            b.at_end(part);
+            let of_part = one_by_one(this, operands, result, f);
+            let part = b.here();
+            b.br(done);
+            b.at_end(done);
+            let phi = b.phi(result?, this.w);
+            b.add_incoming(phi, of_full?, full);
+            b.add_incoming(phi, of_part?, part);
+            Some(phi)
+        }
+        _ => one_by_one(this, operands, result, f),
+    }
+}
+
+fn straight(
+    this: &Lowerer<'_, '_>,
+    operands: &[Reg],
+    result: Option<Scalar>,
+    f: ForLane<'_>,
+) -> Option<Value> {
+    let (b, w) = (&this.b, this.w);
+    let mut results = result.map(|scalar| b.poison(scalar, w));
+    for lane in 0..w {
+        let values: SmallVec<[Value; 3]> = operands
+            .iter()
+            .map(|reg| match reg.is_uniform() {
+                true => this.same(*reg),
+                false => b.extract(this.vector(*reg), b.i32(lane)),
+            })
+            .collect();
+        let value = f(this, &values);
+        results = results.map(|results| if w == 1 { value } else { b.insert(results, value, b.i32(lane)) });
+    }
+    results
+}
+
+/// A loop over the bits of the mask. Operands and results go through memory, where lanes have addresses.
+fn one_by_one(
+    this: &Lowerer<'_, '_>,
+    operands: &[Reg],
+    result: Option<Scalar>,
+    f: ForLane<'_>,
+) -> Option<Value> {
+    let (b, w) = (&this.b, this.w);
+    let keep = |vector: Value| {
+        let slot = this.prologue_alloca(b.scalar_of(vector), w);
+        b.store(vector, slot, 1);
+        slot
+    };
+    let slots: SmallVec<[(Reg, Option<Value>); 3]> =
+        operands.iter().map(|reg| (*reg, (!reg.is_uniform()).then(|| keep(this.vector(*reg))))).collect();
+    let results = result.map(|scalar| keep(b.zero(scalar, w)));
+    let bits = this.active_bits();
+    let before = b.here();
+    let (inside, done) = (b.block(this.function, "lane"), b.block(this.function, "lanes.done"));
+    b.cond_br(b.icmp(IntPred::LLVMIntNE, bits, b.i64(0)), inside, done);
+    b.at_end(inside);
+    let left = b.phi(Scalar::I64, 1);
+    b.add_incoming(left, bits, before);
+    let lane = b.zext_or_trunc(first_bit(b, left, w), Scalar::I64);
+    let values: SmallVec<[Value; 3]> = slots
+        .iter()
+        .map(|(reg, slot)| match slot {
+            None => this.same(*reg),
+            Some(slot) => {
+                let scalar = b.scalar_of(this.vector(*reg));
+                b.load(scalar, 1, b.gep(*slot, lane, scalar), 1)
+            }
+        })
+        .collect();
+    let value = f(this, &values);
+    if let (Some(results), Some(scalar)) = (results, result) {
+        b.store(value, b.gep(results, lane, scalar), 1);
+    }
+    let rest = b.and(left, b.sub(left, b.i64(1)));
+    b.add_incoming(left, rest, b.here());
+    b.cond_br(b.icmp(IntPred::LLVMIntNE, rest, b.i64(0)), inside, done);
+    b.at_end(done);
+    result.zip(results).map(|(scalar, results)| b.load(scalar, w, results, 1))
+}
+
+fn load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {
+    let pointer = inst.id(0);
+    let address = this.leaf(pointer)?;
+    let scalar = this.leaves(inst.ty.expect("a load has a type"))?[0].scalar;
+    let shared = sharing(this, pointer) == Sharing::Threads;
+    let (b, align) = (&this.b, scalar.bytes());
+    if address.is_uniform() {
+        let value = b.load(scalar, 1, this.same(address), align);
+        if shared {
+            b.set_atomic(value, false);
+        }
+        return Ok(Reg::uniform(value));
+    }
+    // Aligned elements are read whole. The fences keep the compiler from moving what is no atomic to it.
+    if shared {
+        b.fence_compiler();
+    }
+    let value = match (address.scalar().filter(|_| is_contiguous(this, pointer, scalar)), this.mask) {
+        (Some(first), Mask::All) => b.load(scalar, this.w, first, align),
+        (Some(first), Mask::Lanes(mask)) => b.masked_load(scalar, this.w, first, align, mask),
+        _ => b.gather(scalar, this.vector(address), align, this.mask_vector()),
+    };
+    if shared {
+        b.fence_compiler();
+    }
+    Ok(Reg::varying(value))
+}
+
+fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, value: Reg) -> Result<(), EngineError> {
+    let pointer = inst.id(0);
+    let address = this.leaf(pointer)?;
+    let shared = sharing(this, pointer) == Sharing::Threads;
+    let in_total_order = semantics(this, inst.id(2)).contains(MemorySemantics::SEQUENTIALLY_CONSISTENT);
+    let scalar = this.b.scalar_of(this.vector(value));
+    let align = scalar.bytes();
+    if address.is_uniform() {
+        // Of the lanes that store to one place, any may be the last.
+        let (address, value) = (this.same(address), this.same(value));
+        let write = |this: &Lowerer<'_, '_>| match (shared, in_total_order) {
+            (false, _) => this.b.store(value, address, align),
+            (true, false) => this.b.atomic_store_release(value, address, align),
+            (true, true) => this.b.atomic_store(value, address, align),
+        };
+        match this.mask {
+            Mask::All => write(this),
+            Mask::Lanes(mask) => this.when(this.b.any(mask), write),
+        }
+        return Ok(());
+    }
+    let b = &this.b;
+    if shared {
+        b.fence_compiler();
+    }
+    let lanes = this.vector(value);
+    match (address.scalar().filter(|_| is_contiguous(this, pointer, scalar)), this.mask) {
+        (Some(first), Mask::All) => b.store(lanes, first, align),
+        (Some(first), Mask::Lanes(mask)) => b.masked_store(lanes, first, align, mask),
+        _ => b.scatter(lanes, this.vector(address), align, this.mask_vector()),
+    }
+    match (shared, in_total_order) {
+        (false, _) => {}
+        (true, false) => b.fence_compiler(),
+        (true, true) => b.fence(),
+    }
+    Ok(())
+}
+
+/// Whether the lanes' addresses are those of neighbouring elements.
+fn is_contiguous(this: &Lowerer<'_, '_>, pointer: Id, scalar: Scalar) -> bool {
+    let shapes = this.a.shape(this.current_block(), pointer);
+    shapes.first() == Some(&Shape::Strided(scalar.bytes() as i64))
+}
+
+fn memory_barrier(this: &Lowerer<'_, '_>, inst: &Inst) {
+    let semantics = semantics(this, inst.id(1));
+    match scope(inst, this.a.func.module) {
+        // These work-items all run on this thread, in the order of the code.
+        Some(Scope::Workgroup | Scope::Subgroup | Scope::Invocation) => this.b.fence_compiler(),
+        _ if semantics.contains(MemorySemantics::SEQUENTIALLY_CONSISTENT) => this.b.fence(),
+        _ => this.b.fence_acquire_release(),
+    }
+}
+
+/// A memory semantics operand; everything that it may be if it is no constant.
+fn semantics(this: &Lowerer<'_, '_>, id: Id) -> MemorySemantics {
+    let bits = this.a.func.constant_bits(id);
+    bits.map_or(MemorySemantics::all(), |bits| MemorySemantics::from_bits_truncate(bits as u32))
+}
+
+/// Whether other threads may see what a pointer leads to.
+fn sharing(this: &Lowerer<'_, '_>, pointer: Id) -> Sharing {
+    /// Casts and access chains that are looked through.
+    const DEPTH: usize = 16;
+    let mut pointer = pointer;
+    for _ in 0..DEPTH {
+        let ty = this.a.func.type_of(pointer).map(|ty| this.a.func.module.types.get(ty));
+        match ty {
+            Some(Type::Pointer { class: StorageClass::Workgroup | StorageClass::Function, .. }) => {
+                return Sharing::Thread;
+            }
+            Some(Type::Pointer { class: StorageClass::Generic, .. }) => {}
+            _ => return Sharing::Threads,
+        }
+        // A generic pointer may have been made from a local one right here.
+        match this.a.definition(pointer) {
+            Some(made)
+                if matches!(
+                    made.op,
+                    Op::PtrCastToGeneric
+                        | Op::Bitcast
+                        | Op::CopyObject
+                        | Op::AccessChain
+                        | Op::InBoundsAccessChain
+                        | Op::PtrAccessChain
+                        | Op::InBoundsPtrAccessChain
+                ) =>
+            {
+                pointer = made.id(0);
+            }
+            _ => return Sharing::Threads,
+        }
+    }
+    Sharing::Threads
 }

@@ -546,13 +546,22 @@ impl Builder {
         llvm!(LLVMBuildMemCpy(self.raw, to.0, align, from.0, align, size.0));
     }
 
+    /// A fence of the machine in the total order of all such.
     pub fn fence(&self) {
-        llvm!(LLVMBuildFence(
-            self.raw,
-            LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent,
-            0,
-            NAME
-        ));
+        self.emit_fence(LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent, false);
+    }
+
+    pub fn fence_acquire_release(&self) {
+        self.emit_fence(LLVMAtomicOrdering::LLVMAtomicOrderingAcquireRelease, false);
+    }
+
+    /// Keeps the compiler from moving memory accesses across; no instruction.
+    pub fn fence_compiler(&self) {
+        self.emit_fence(LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent, true);
+    }
+
+    fn emit_fence(&self, ordering: LLVMAtomicOrdering, one_thread: bool) {
+        llvm!(LLVMBuildFence(self.raw, ordering, i32::from(one_thread), NAME));
     }
 
     /// An atomic load or store is an ordinary one with an ordering set afterwards.
@@ -565,11 +574,25 @@ impl Builder {
         llvm!(LLVMSetOrdering(access.0, ordering));
     }
 
+    /// A store in the total order of all such.
     pub fn atomic_store(&self, value: Value, address: Value, align: u64) {
+        self.ordered_store(
+            value,
+            address,
+            align,
+            LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent,
+        );
+    }
+
+    pub fn atomic_store_release(&self, value: Value, address: Value, align: u64) {
+        self.ordered_store(value, address, align, LLVMAtomicOrdering::LLVMAtomicOrderingRelease);
+    }
+
+    fn ordered_store(&self, value: Value, address: Value, align: u64, ordering: LLVMAtomicOrdering) {
         llvm!({
             let store = LLVMBuildStore(self.raw, value.0, address.0);
             LLVMSetAlignment(store, align as u32);
-            LLVMSetOrdering(store, LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent);
+            LLVMSetOrdering(store, ordering);
         });
     }
 

@@ -1,0 +1,224 @@
+//! What a work-group does together: barriers, reductions, scans, votes, broadcasts, asynchronous copies.
+//!
+//! Each sub-group puts its part into `Worker::collective_scratch`, passes a barrier and reads what the others
+//! put there. The scratch has two halves that collectives use in turn: who writes a half again has passed the
+//! barrier of the collective between, which nobody reaches before he has read that half.
+
+use super::combine::{Combine, narrow, widen};
+use crate::abi::Worker;
+use crate::analysis::leaves::Scalar;
+use crate::error::EngineError;
+use crate::lower::Lowerer;
+use crate::lower::builder::{IntPred, Opcode, Value};
+use crate::lower::values::{Mask, Reg, Val};
+use smallvec::smallvec;
+use spirv::{BuiltIn, GroupOperation, StorageClass};
+use spirv_env::{Id, Inst, Type};
+use std::mem::offset_of;
+
+/// Bytes of one half of the scratch for each sub-group, and as many more.
+const HALF_SLOT: u64 = 64;
+/// Bytes between the components of a broadcast: those of the largest scalar. 16 of them fill the smallest half.
+const COMPONENT: u64 = 8;
+
+/// Waits until all sub-groups of the work-group are here.
+pub fn barrier(this: &Lowerer<'_, '_>) {
+    let (b, worker) = (&this.b, this.items.worker);
+    let field = b.offset_const(worker, offset_of!(Worker, barrier) as u64);
+    let function = b.load_invariant(Scalar::Ptr, field, 8);
+    b.call_pointer(function, &[worker]);
+}
+
+/// A reduction or scan of one scalar over the work-group. Lanes that are off hold the identity.
+pub fn arithmetic(
+    this: &mut Lowerer<'_, '_>,
+    combine: Combine,
+    operation: u64,
+    lanes: Value,
+) -> Result<Reg, EngineError> {
+    let lanes_of_group = this.scalar_builtin(BuiltIn::NumSubgroups)?;
+    if operation == GroupOperation::Reduce as u64 {
+        let base = publish(this, combine.reduce(&this.b, lanes))?;
+        return Ok(Reg::uniform(gather(this, combine, base, lanes_of_group, this.b.scalar_of(lanes))));
+    }
+    let inclusive = combine.inclusive_scan(&this.b, lanes);
+    let last = this.b.extract(inclusive, this.b.i32(this.w - 1));
+    let base = publish(this, last)?;
+    let before = gather(this, combine, base, this.items.subgroup, this.b.scalar_of(lanes));
+    let before = this.b.splat(before, this.w);
+    let within = match operation == GroupOperation::InclusiveScan as u64 {
+        true => inclusive,
+        false => combine.exclusive_scan(&this.b, lanes),
+    };
+    Ok(this.lanes(combine.apply(&this.b, before, within)))
+}
+
+/// A vote of the work-group, given that of the sub-group.
+pub fn vote(this: &mut Lowerer<'_, '_>, combine: Combine, of_subgroup: Value) -> Result<Reg, EngineError> {
+    let count = this.scalar_builtin(BuiltIn::NumSubgroups)?;
+    let base = publish(this, widen(&this.b, of_subgroup))?;
+    let result = gather(this, combine, base, count, Scalar::I8);
+    Ok(Reg::uniform(narrow(&this.b, result, Scalar::Bool)))
+}
+
+/// The value of the work-item with this local id, of one to three dimensions.
+pub fn broadcast(this: &mut Lowerer<'_, '_>, value: Id, local_id: Id) -> Result<Val, EngineError> {
+    let id = this.value(local_id)?;
+    let mut linear = this.b.i64(0);
+    for (dim, reg) in id.iter().enumerate().rev() {
+        let size = this.builtin(BuiltIn::WorkgroupSize, dim as u32)?;
+        let at = this.b.zext_or_trunc(this.same(*reg), Scalar::I64);
+        linear = this.b.add(this.b.mul(linear, this.same(size)), at);
+    }
+    let width = this.w.trailing_zeros();
+    let owner = this.b.lshr(linear, this.b.i64(u64::from(width)));
+    let lane = this.b.zext_or_trunc(linear, Scalar::I32);
+    let val = this.value(value)?;
+    let base = next_half(this)?;
+    let is_owner = this.b.icmp(IntPred::LLVMIntEQ, owner, this.items.subgroup);
+    this.when(is_owner, |this| {
+        for (component, reg) in val.iter().enumerate() {
+            let scalar = match reg.is_uniform() {
+                true => this.same(*reg),
+                false => this.pick(this.vector(*reg), lane),
+            };
+            let slot = this.b.offset_const(base, component as u64 * COMPONENT);
+            this.b.store(widen(&this.b, scalar), slot, COMPONENT);
+        }
+    });
+    barrier(this);
+    let load = |(component, reg): (usize, &Reg)| {
+        let scalar = this.b.scalar_of(this.vector(*reg));
+        let stored = if scalar == Scalar::Bool { Scalar::I8 } else { scalar };
+        let slot = this.b.offset_const(base, component as u64 * COMPONENT);
+        Reg::uniform(narrow(&this.b, this.b.load(stored, 1, slot, COMPONENT), scalar))
+    };
+    Ok(val.iter().enumerate().map(load).collect())
+}
+
+/// `OpGroupAsyncCopy`: sub-group 0 copies everything at once; `OpGroupWaitEvents` is a barrier.
+pub fn async_copy(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
+    let types = &this.a.func.module.types;
+    let destination = this.a.func.type_of(inst.id(1)).map(|ty| types.get(ty));
+    let Some(&Type::Pointer { class, pointee }) = destination else {
+        return Err(this.unsupported("OpGroupAsyncCopy to something that is no pointer".into()));
+    };
+    let layout = types.layout(pointee);
+    let unit_stride = this.a.func.constant_bits(inst.id(4)) == Some(1);
+    let mut operands = [this.b.i64(0); 4];
+    for (at, operand) in operands.iter_mut().enumerate() {
+        let reg = this.leaf(inst.id(1 + at))?;
+        *operand = this.same(reg);
+    }
+    let [to, from, count, stride] = operands;
+    let (count, stride) =
+        (this.b.zext_or_trunc(count, Scalar::I64), this.b.zext_or_trunc(stride, Scalar::I64));
+    let mut here = this.b.icmp(IntPred::LLVMIntEQ, this.items.subgroup, this.b.i64(0));
+    if let Mask::Lanes(mask) = this.mask {
+        here = this.b.and(here, this.b.any(mask));
+    }
+    this.when(here, |this| {
+        let (b, size) = (&this.b, this.b.i64(layout.size));
+        let align = layout.align as u32;
+        if unit_stride {
+            return b.memcpy(to, from, b.mul(count, size), align);
+        }
+        // The stride is that of the global side.
+        let (to_step, from_step) = match class {
+            StorageClass::Workgroup => (size, b.mul(stride, size)),
+            _ => (b.mul(stride, size), size),
+        };
+        this.repeat(count, b.i64(1), |this, at| {
+            let (to, from) = (b.offset(to, b.mul(at, to_step)), b.offset(from, b.mul(at, from_step)));
+            this.b.memcpy(to, from, size, align);
+        });
+    });
+    Ok(smallvec![Reg::uniform(this.b.zero(Scalar::Ptr, 1))])
+}
+
+/// The half of the scratch that is free now.
+fn next_half(this: &mut Lowerer<'_, '_>) -> Result<Value, EngineError> {
+    let count = this.scalar_builtin(BuiltIn::NumSubgroups)?;
+    let turn = match this.items.collective_turn {
+        Some(turn) => turn,
+        None => {
+            let turn = this.prologue_alloca(Scalar::I64, 1);
+            this.in_prologue(|b| b.store(b.i64(0), turn, 8));
+            this.items.collective_turn = Some(turn);
+            turn
+        }
+    };
+    let b = &this.b;
+    let field = b.offset_const(this.items.worker, offset_of!(Worker, collective_scratch) as u64);
+    let scratch = b.load_invariant(Scalar::Ptr, field, 8);
+    let now = b.load(Scalar::I64, 1, turn, 8);
+    b.store(b.xor(now, b.i64(1)), turn, 8);
+    let half = b.mul(b.add(count, b.i64(1)), b.i64(HALF_SLOT));
+    Ok(b.offset(scratch, b.mul(now, half)))
+}
+
+/// Puts the sub-group's part where all sub-groups read it, one scalar behind the other.
+fn publish(this: &mut Lowerer<'_, '_>, part: Value) -> Result<Value, EngineError> {
+    let base = next_half(this)?;
+    let scalar = this.b.scalar_of(part);
+    let slot = this.b.gep(base, this.items.subgroup, scalar);
+    this.b.store(part, slot, scalar.bytes());
+    barrier(this);
+    Ok(base)
+}
+
+/// The parts of the first `count` sub-groups together.
+fn gather(this: &Lowerer<'_, '_>, combine: Combine, base: Value, count: Value, scalar: Scalar) -> Value {
+    let (b, w) = (&this.b, this.w);
+    let identity = combine.identity(b, scalar, w);
+    let total = this.prologue_alloca(scalar, w);
+    b.store(identity, total, 1);
+    this.repeat(count, b.i64(u64::from(w)), |this, first| {
+        let address = b.gep(base, first, scalar);
+        let parts = if w == 1 {
+            b.load(scalar, 1, address, scalar.bytes())
+        } else {
+            let numbers = b.add(b.splat(first, w), b.lane_numbers(Scalar::I64));
+            let there = b.icmp(IntPred::LLVMIntULT, numbers, b.splat(count, w));
+            let parts = b.masked_load(scalar, w, address, scalar.bytes(), there);
+            b.select(there, parts, identity)
+        };
+        let so_far = this.b.load(scalar, w, total, 1);
+        this.b.store(combine.apply(b, so_far, parts), total, 1);
+    });
+    combine.reduce(b, b.load(scalar, w, total, 1))
+}
+
+impl Lowerer<'_, '_> {
+    fn scalar_builtin(&mut self, builtin: BuiltIn) -> Result<Value, EngineError> {
+        let reg = self.builtin(builtin, 0)?;
+        Ok(self.same(reg))
+    }
+
+    /// Emits code that runs if a scalar condition holds.
+    pub(in crate::lower) fn when(&self, condition: Value, then: impl FnOnce(&Self)) {
+        let (inside, done) = (self.b.block(self.function, "then"), self.b.block(self.function, "done"));
+        self.b.cond_br(condition, inside, done);
+        self.b.at_end(inside);
+        then(self);
+        self.b.br(done);
+        self.b.at_end(done);
+    }
+
+    /// Emits a loop over 0, `step`, 2 * `step`, ... below `count` (64-bit scalars).
+    fn repeat(&self, count: Value, step: Value, body: impl FnOnce(&Self, Value)) {
+        let b = &self.b;
+        let before = b.here();
+        let [head, inside, done] = ["head", "inside", "done"].map(|name| b.block(self.function, name));
+        b.br(head);
+        b.at_end(head);
+        let at = b.phi(Scalar::I64, 1);
+        b.add_incoming(at, b.i64(0), before);
+        b.cond_br(b.icmp(IntPred::LLVMIntULT, at, count), inside, done);
+        b.at_end(inside);
+        body(self, at);
+        b.add_incoming(at, b.bin(Opcode::LLVMAdd, at, step), b.here());
+        b.br(head);
+        b.at_end(done);
+    }
+}

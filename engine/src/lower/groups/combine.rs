@@ -1,0 +1,169 @@
+//! Associative operations over lanes: reductions, scans and clusters, as log-step shuffles.
+//!
+//! The order of combination is fixed, so floating-point results are the same in every run.
+
+use crate::analysis::leaves::Scalar;
+use crate::lower::builder::{Builder, Opcode, Value};
+use spirv::Op;
+
+/// An associative operation with an identity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Combine {
+    IAdd,
+    FAdd,
+    IMul,
+    FMul,
+    SMin,
+    UMin,
+    FMin,
+    SMax,
+    UMax,
+    FMax,
+    And,
+    Or,
+    Xor,
+}
+
+/// The operation of a group arithmetic instruction.
+pub fn of(op: Op) -> Option<Combine> {
+    Some(match op {
+        Op::GroupIAdd | Op::GroupNonUniformIAdd => Combine::IAdd,
+        Op::GroupFAdd | Op::GroupNonUniformFAdd => Combine::FAdd,
+        Op::GroupIMulKHR | Op::GroupNonUniformIMul => Combine::IMul,
+        Op::GroupFMulKHR | Op::GroupNonUniformFMul => Combine::FMul,
+        Op::GroupSMin | Op::GroupNonUniformSMin => Combine::SMin,
+        Op::GroupUMin | Op::GroupNonUniformUMin => Combine::UMin,
+        Op::GroupFMin | Op::GroupNonUniformFMin => Combine::FMin,
+        Op::GroupSMax | Op::GroupNonUniformSMax => Combine::SMax,
+        Op::GroupUMax | Op::GroupNonUniformUMax => Combine::UMax,
+        Op::GroupFMax | Op::GroupNonUniformFMax => Combine::FMax,
+        Op::GroupBitwiseAndKHR
+        | Op::GroupLogicalAndKHR
+        | Op::GroupNonUniformBitwiseAnd
+        | Op::GroupNonUniformLogicalAnd => Combine::And,
+        Op::GroupBitwiseOrKHR
+        | Op::GroupLogicalOrKHR
+        | Op::GroupNonUniformBitwiseOr
+        | Op::GroupNonUniformLogicalOr => Combine::Or,
+        Op::GroupBitwiseXorKHR
+        | Op::GroupLogicalXorKHR
+        | Op::GroupNonUniformBitwiseXor
+        | Op::GroupNonUniformLogicalXor => Combine::Xor,
+        _ => return None,
+    })
+}
+
+impl Combine {
+    pub fn apply(self, b: &Builder, x: Value, y: Value) -> Value {
+        match self {
+            Combine::IAdd => b.add(x, y),
+            Combine::FAdd => b.fadd(x, y),
+            Combine::IMul => b.mul(x, y),
+            Combine::FMul => b.fmul(x, y),
+            Combine::SMin => b.intrinsic("llvm.smin", &[x, y]),
+            Combine::UMin => b.intrinsic("llvm.umin", &[x, y]),
+            Combine::FMin => b.intrinsic("llvm.minnum", &[x, y]),
+            Combine::SMax => b.intrinsic("llvm.smax", &[x, y]),
+            Combine::UMax => b.intrinsic("llvm.umax", &[x, y]),
+            Combine::FMax => b.intrinsic("llvm.maxnum", &[x, y]),
+            Combine::And => b.and(x, y),
+            Combine::Or => b.or(x, y),
+            Combine::Xor => b.xor(x, y),
+        }
+    }
+
+    /// The identity (SPIR-V 1.2 §3.32.21: what an exclusive scan gives the first work-item).
+    pub fn identity(self, b: &Builder, scalar: Scalar, lanes: u32) -> Value {
+        let sign = 1u64 << (scalar.bits() - 1);
+        match self {
+            Combine::IAdd | Combine::UMax | Combine::Or | Combine::Xor => b.int(scalar, lanes, 0),
+            Combine::IMul => b.int(scalar, lanes, 1),
+            Combine::UMin | Combine::And => b.int(scalar, lanes, u64::MAX),
+            Combine::SMin => b.int(scalar, lanes, sign - 1),
+            Combine::SMax => b.int(scalar, lanes, sign),
+            Combine::FAdd => b.zero(scalar, lanes),
+            Combine::FMul => b.float(scalar, lanes, 1.0),
+            Combine::FMin => b.float(scalar, lanes, f64::INFINITY),
+            Combine::FMax => b.float(scalar, lanes, f64::NEG_INFINITY),
+        }
+    }
+
+    /// All lanes together, as a scalar: halves the vector until one lane is left.
+    pub fn reduce(self, b: &Builder, value: Value) -> Value {
+        let mut value = value;
+        let mut lanes = b.lanes(value);
+        while lanes > 1 {
+            let half = lanes as i32 / 2;
+            let poison = b.poison(b.scalar_of(value), lanes);
+            let (low, high) = if half == 1 {
+                (b.extract(value, b.i32(0)), b.extract(value, b.i32(1)))
+            } else {
+                let part = |first: i32| b.shuffle(value, poison, &(first..first + half).collect::<Vec<_>>());
+                (part(0), part(half))
+            };
+            value = self.apply(b, low, high);
+            lanes /= 2;
+        }
+        value
+    }
+
+    /// All lanes of each run of `cluster` lanes together, in each of them. `cluster` is a power of two.
+    pub fn cluster(self, b: &Builder, value: Value, cluster: u32) -> Value {
+        let mut value = value;
+        let lanes = b.lanes(value);
+        let mut step = 1;
+        while step < cluster.min(lanes) {
+            let indices: Vec<i32> = (0..lanes).map(|lane| (lane ^ step) as i32).collect();
+            let other = b.shuffle(value, b.poison(b.scalar_of(value), lanes), &indices);
+            value = self.apply(b, value, other);
+            step *= 2;
+        }
+        value
+    }
+
+    /// Each lane together with all before it.
+    pub fn inclusive_scan(self, b: &Builder, value: Value) -> Value {
+        let mut value = value;
+        let lanes = b.lanes(value);
+        let mut step = 1;
+        while step < lanes {
+            let before = self.shift(b, value, step);
+            value = self.apply(b, before, value);
+            step *= 2;
+        }
+        value
+    }
+
+    /// All lanes before each lane.
+    pub fn exclusive_scan(self, b: &Builder, value: Value) -> Value {
+        if b.lanes(value) == 1 {
+            return self.identity(b, b.scalar_of(value), 1);
+        }
+        let inclusive = self.inclusive_scan(b, value);
+        self.shift(b, inclusive, 1)
+    }
+
+    /// Moves lanes up by `step`; identities follow.
+    fn shift(self, b: &Builder, value: Value, step: u32) -> Value {
+        let lanes = b.lanes(value);
+        let identity = self.identity(b, b.scalar_of(value), lanes);
+        let indices: Vec<i32> = (0..lanes).map(|lane| (lane + lanes - step) as i32).collect();
+        b.shuffle(identity, value, &indices)
+    }
+}
+
+/// Bools are combined as bytes, which every CPU can shuffle; true is all ones.
+pub fn widen(b: &Builder, value: Value) -> Value {
+    match b.scalar_of(value) {
+        Scalar::Bool => b.cast(Opcode::LLVMSExt, value, Scalar::I8),
+        _ => value,
+    }
+}
+
+/// Undoes [`widen`].
+pub fn narrow(b: &Builder, value: Value, to: Scalar) -> Value {
+    match to {
+        Scalar::Bool => b.cast(Opcode::LLVMTrunc, value, Scalar::Bool),
+        _ => value,
+    }
+}

@@ -1,0 +1,242 @@
+//! Lanes of a sub-group: which are on, one of them, and any permutation of them.
+
+use crate::analysis::leaves::Scalar;
+use crate::lower::Lowerer;
+use crate::lower::builder::{Builder, IntPred, Opcode, Value};
+use crate::lower::values::{Mask, Reg};
+
+/// Where each lane of a shuffle takes its value from: lane numbers below W, or, with two sources, below 2 W
+/// where the second source begins.
+pub enum Indices {
+    Constant(Vec<i32>),
+    /// A 32-bit integer a lane.
+    Vector(Value),
+}
+
+impl Lowerer<'_, '_> {
+    /// A result that is computed for each lane.
+    pub(in crate::lower) fn lanes(&self, value: Value) -> Reg {
+        if self.w == 1 { Reg::uniform(value) } else { Reg::varying(value) }
+    }
+
+    /// The lanes that are on, lane 0 in bit 0 of a 64-bit integer.
+    pub(in crate::lower) fn active_bits(&self) -> Value {
+        match self.mask {
+            Mask::All => self.b.i64(self.all_bits()),
+            Mask::Lanes(mask) => self.b.mask_bits(mask),
+        }
+    }
+
+    /// The bits of all lanes of a sub-group.
+    pub(in crate::lower) fn all_bits(&self) -> u64 {
+        (1u64 << self.w) - 1
+    }
+
+    /// The number of the first lane that is on, as a 32-bit scalar; some lane if none is.
+    pub(in crate::lower) fn first_active(&self) -> Value {
+        match self.mask {
+            Mask::All => self.b.i32(0),
+            Mask::Lanes(_) => first_bit(&self.b, self.active_bits(), self.w),
+        }
+    }
+
+    /// A value that has to be the same in all lanes that are on.
+    pub(in crate::lower) fn same(&self, reg: Reg) -> Value {
+        match reg.scalar() {
+            Some(scalar) if reg.is_uniform() => scalar,
+            _ => self.pick(self.vector(reg), self.first_active()),
+        }
+    }
+
+    /// A group operand that numbers lanes or counts them, as a 32-bit scalar.
+    pub(in crate::lower) fn same_i32(&self, reg: Reg) -> Value {
+        self.b.zext_or_trunc(self.same(reg), Scalar::I32)
+    }
+
+    /// One lane of a vector; `lane` is a 32-bit scalar, taken modulo W.
+    pub(in crate::lower) fn pick(&self, vector: Value, lane: Value) -> Value {
+        if self.w == 1 {
+            return vector;
+        }
+        let lane = self.b.and(lane, self.b.i32(self.w - 1));
+        if self.b.is_constant(lane) || !has_permute(self, self.b.scalar_of(vector)) {
+            return self.b.extract(vector, lane);
+        }
+        let moved = self.permute(vector, self.b.splat(lane, self.w));
+        self.b.extract(moved, self.b.i32(0))
+    }
+
+    /// Each lane takes its value from the lane that its index names, modulo W.
+    pub(in crate::lower) fn permute(&self, vector: Value, indices: Value) -> Value {
+        if self.w == 1 {
+            return vector;
+        }
+        let b = &self.b;
+        let scalar = b.scalar_of(vector);
+        let indices = b.and(indices, b.int(Scalar::I32, self.w, u64::from(self.w - 1)));
+        match scalar {
+            Scalar::I32 => permute_32(self, vector, indices),
+            Scalar::I64 => permute_64(self, vector, indices),
+            Scalar::F32 => {
+                let moved = permute_32(self, b.reinterpret(vector, Scalar::I32), indices);
+                b.reinterpret(moved, scalar)
+            }
+            Scalar::F64 | Scalar::Ptr => {
+                let moved = permute_64(self, b.reinterpret(vector, Scalar::I64), indices);
+                b.reinterpret(moved, scalar)
+            }
+            Scalar::F16 => {
+                let moved = self.permute(b.reinterpret(vector, Scalar::I16), indices);
+                b.reinterpret(moved, scalar)
+            }
+            Scalar::Bool | Scalar::I8 | Scalar::I16 => {
+                let wide = b.cast(Opcode::LLVMZExt, vector, Scalar::I32);
+                b.cast(Opcode::LLVMTrunc, permute_32(self, wide, indices), scalar)
+            }
+        }
+    }
+
+    /// Each lane takes its value from the lane of `first` (or, from W on, of `second`) that its index names.
+    pub(in crate::lower) fn permute_two(&self, first: Value, second: Value, indices: &Indices) -> Value {
+        match indices {
+            Indices::Constant(indices) if self.w > 1 => self.b.shuffle(first, second, indices),
+            Indices::Constant(indices) => {
+                if indices[0] == 0 {
+                    first
+                } else {
+                    second
+                }
+            }
+            Indices::Vector(indices) => {
+                let beyond = self.b.and(*indices, self.b.int(Scalar::I32, self.w, u64::from(self.w)));
+                let in_first = self.b.icmp(IntPred::LLVMIntEQ, beyond, self.b.int(Scalar::I32, self.w, 0));
+                let (first, second) = (self.permute(first, *indices), self.permute(second, *indices));
+                self.b.select(in_first, first, second)
+            }
+        }
+    }
+}
+
+/// The number of the lowest bit that is set, as a 32-bit scalar below W, also if none is.
+pub fn first_bit(b: &Builder, bits: Value, w: u32) -> Value {
+    let first = b.intrinsic_on("llvm.cttz", &[(Scalar::I64, 1)], &[bits, b.int(Scalar::Bool, 1, 0)]);
+    b.and(b.zext_or_trunc(first, Scalar::I32), b.i32(w - 1))
+}
+
+/// Whether lanes of a type can be permuted in registers.
+fn has_permute(this: &Lowerer<'_, '_>, scalar: Scalar) -> bool {
+    let simd = this.target.simd_bits();
+    simd == 512 || (simd == 256 && scalar.bits() <= 32)
+}
+
+fn permute_32(this: &Lowerer<'_, '_>, vector: Value, indices: Value) -> Value {
+    let (b, w) = (&this.b, this.w);
+    if this.target.simd_bits() < 256 {
+        return permute_in_memory(this, vector, indices);
+    }
+    match w {
+        4 => {
+            let floats = b.reinterpret(vector, Scalar::F32);
+            let moved = b.intrinsic_plain("llvm.x86.avx.vpermilvar.ps", &[floats, indices]);
+            b.reinterpret(moved, Scalar::I32)
+        }
+        8 => b.intrinsic_plain("llvm.x86.avx2.permd", &[vector, indices]),
+        16 if this.target.has_avx512() => {
+            b.intrinsic_plain("llvm.x86.avx512.permvar.si.512", &[vector, indices])
+        }
+        32 if this.target.has_avx512() => {
+            let [low, high] = halves(b, vector);
+            join(
+                b,
+                halves(b, indices).map(|indices| {
+                    b.intrinsic_plain("llvm.x86.avx512.vpermi2var.d.512", &[low, indices, high])
+                }),
+            )
+        }
+        _ => {
+            // Every register of 8 lanes may hold what a lane wants.
+            let sources = parts(b, vector, 8);
+            let moved = parts(b, indices, 8).into_iter().map(|indices| {
+                let register = b.lshr(indices, b.int(Scalar::I32, 8, 3));
+                let permuted = sources
+                    .iter()
+                    .map(|source| b.intrinsic_plain("llvm.x86.avx2.permd", &[*source, indices]));
+                permuted
+                    .enumerate()
+                    .reduce(|(_, result), (at, lanes)| {
+                        let hit = b.icmp(IntPred::LLVMIntEQ, register, b.int(Scalar::I32, 8, at as u64));
+                        (at, b.select(hit, lanes, result))
+                    })
+                    .map(|(_, result)| result)
+                    .expect("there is at least one register")
+            });
+            concat(b, moved.collect())
+        }
+    }
+}
+
+fn permute_64(this: &Lowerer<'_, '_>, vector: Value, indices: Value) -> Value {
+    let (b, w) = (&this.b, this.w);
+    let simd = this.target.simd_bits();
+    if simd < 256 {
+        return permute_in_memory(this, vector, indices);
+    }
+    let wide = || b.cast(Opcode::LLVMZExt, indices, Scalar::I64);
+    match w {
+        4 if simd == 512 => b.intrinsic_plain("llvm.x86.avx512.permvar.di.256", &[vector, wide()]),
+        8 if simd == 512 => b.intrinsic_plain("llvm.x86.avx512.permvar.di.512", &[vector, wide()]),
+        16 if simd == 512 => {
+            let [low, high] = halves(b, vector);
+            join(
+                b,
+                halves(b, wide()).map(|indices| {
+                    b.intrinsic_plain("llvm.x86.avx512.vpermi2var.q.512", &[low, indices, high])
+                }),
+            )
+        }
+        _ => {
+            let shift = b.int(Scalar::I64, w, 32);
+            let low = permute_32(this, b.cast(Opcode::LLVMTrunc, vector, Scalar::I32), indices);
+            let high = b.cast(Opcode::LLVMTrunc, b.lshr(vector, shift), Scalar::I32);
+            let high = b.cast(Opcode::LLVMZExt, permute_32(this, high, indices), Scalar::I64);
+            b.or(b.cast(Opcode::LLVMZExt, low, Scalar::I64), b.shl(high, shift))
+        }
+    }
+}
+
+fn permute_in_memory(this: &Lowerer<'_, '_>, vector: Value, indices: Value) -> Value {
+    let (b, scalar) = (&this.b, this.b.scalar_of(vector));
+    let slot = this.prologue_alloca(scalar, this.w);
+    b.store(vector, slot, 1);
+    let addresses = b.gep(slot, indices, scalar);
+    b.gather(scalar, addresses, scalar.bytes(), b.int(Scalar::Bool, this.w, 1))
+}
+
+/// A vector in parts of `lanes` lanes.
+fn parts(b: &Builder, vector: Value, lanes: u32) -> Vec<Value> {
+    let all = b.lanes(vector);
+    let poison = b.poison(b.scalar_of(vector), all);
+    (0..all)
+        .step_by(lanes as usize)
+        .map(|first| {
+            b.shuffle(vector, poison, &(first..first + lanes).map(|at| at as i32).collect::<Vec<_>>())
+        })
+        .collect()
+}
+
+fn halves(b: &Builder, vector: Value) -> [Value; 2] {
+    let parts = parts(b, vector, b.lanes(vector) / 2);
+    [parts[0], parts[1]]
+}
+
+fn join(b: &Builder, [low, high]: [Value; 2]) -> Value {
+    b.shuffle(low, high, &(0..2 * b.lanes(low) as i32).collect::<Vec<_>>())
+}
+
+/// One vector of parts whose number is a power of two.
+fn concat(b: &Builder, mut parts: Vec<Value>) -> Value {
+    while parts.len() > 1 {
+        parts = parts.chunks_exact(2).map(|pair| join(b, [pair[0], pair[1]])).collect();
+    }
+    parts[0]
+}
