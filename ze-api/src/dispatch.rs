@@ -4,3 +4,76 @@
 //! fallback's, because an explicit import hides one that a `*` brings in.
 
 pub use crate::unsupported::*;
+
+pub use crate::append::{
+    zeCommandListAppendBarrier, zeCommandListAppendEventReset, zeCommandListAppendHostFunction,
+    zeCommandListAppendMemAdvise, zeCommandListAppendMemoryCopy, zeCommandListAppendMemoryCopyFromContext,
+    zeCommandListAppendMemoryCopyRegion, zeCommandListAppendMemoryCopyWithParameters,
+    zeCommandListAppendMemoryFill, zeCommandListAppendMemoryFillWithParameters,
+    zeCommandListAppendMemoryPrefetch, zeCommandListAppendMemoryRangesBarrier,
+    zeCommandListAppendQueryKernelTimestamps, zeCommandListAppendSignalEvent,
+    zeCommandListAppendWaitOnEvents, zeCommandListAppendWriteGlobalTimestamp,
+    zeCommandListImmediateAppendCommandListsExp, zeCommandListImmediateAppendCommandListsWithParameters,
+};
+pub use crate::command_list::{
+    zeCommandListClose, zeCommandListCreate, zeCommandListCreateCloneExp, zeCommandListCreateImmediate,
+    zeCommandListDestroy, zeCommandListGetContextHandle, zeCommandListGetDeviceHandle, zeCommandListGetFlags,
+    zeCommandListGetOrdinal, zeCommandListHostSynchronize, zeCommandListImmediateGetFlags,
+    zeCommandListImmediateGetIndex, zeCommandListImmediateGetMode, zeCommandListImmediateGetPriority,
+    zeCommandListIsImmediate, zeCommandListReset,
+};
+pub use crate::context::{
+    zeContextCreate, zeContextCreateEx, zeContextDestroy, zeContextEvictMemory, zeContextGetStatus,
+    zeContextMakeMemoryResident, zeContextSystemBarrier,
+};
+pub use crate::device::{
+    zeDeviceCanAccessPeer, zeDeviceGet, zeDeviceGetCacheProperties, zeDeviceGetCommandQueueGroupProperties,
+    zeDeviceGetComputeProperties, zeDeviceGetExternalMemoryProperties, zeDeviceGetGlobalTimestamps,
+    zeDeviceGetImageProperties, zeDeviceGetMemoryAccessProperties, zeDeviceGetMemoryProperties,
+    zeDeviceGetModuleProperties, zeDeviceGetP2PProperties, zeDeviceGetProperties, zeDeviceGetRootDevice,
+    zeDeviceGetStatus, zeDeviceGetSubDevices, zeDeviceGetVectorWidthPropertiesExt, zeDeviceSynchronize,
+};
+pub use crate::driver::{
+    zeDriverGet, zeDriverGetApiVersion, zeDriverGetDefaultContext, zeDriverGetExtensionFunctionAddress,
+    zeDriverGetExtensionProperties, zeDriverGetIpcProperties, zeDriverGetLastErrorDescription,
+    zeDriverGetProperties, zeInit, zeInitDrivers,
+};
+pub use crate::event::{
+    zeEventCounterBasedCreate, zeEventCreate, zeEventDestroy, zeEventGetCounterBasedFlags,
+    zeEventGetEventPool, zeEventGetSignalScope, zeEventGetWaitScope, zeEventHostReset, zeEventHostSignal,
+    zeEventHostSynchronize, zeEventPoolCreate, zeEventPoolDestroy, zeEventPoolGetContextHandle,
+    zeEventPoolGetFlags, zeEventQueryKernelTimestamp, zeEventQueryKernelTimestampsExt, zeEventQueryStatus,
+    zeEventQueryTimestampsExp,
+};
+pub use crate::fence::{
+    zeFenceCreate, zeFenceDestroy, zeFenceHostSynchronize, zeFenceQueryStatus, zeFenceReset,
+};
+pub use crate::kernel::{
+    zeKernelCreate, zeKernelDestroy, zeKernelGetIndirectAccess, zeKernelGetName, zeKernelGetProperties,
+    zeKernelGetSourceAttributes, zeKernelSchedulingHintExp, zeKernelSetArgumentValue, zeKernelSetCacheConfig,
+    zeKernelSetGlobalOffsetExp, zeKernelSetGroupSize, zeKernelSetIndirectAccess, zeKernelSuggestGroupSize,
+    zeKernelSuggestMaxCooperativeGroupCount,
+};
+pub use crate::launch::{
+    zeCommandListAppendLaunchCooperativeKernel, zeCommandListAppendLaunchKernel,
+    zeCommandListAppendLaunchKernelIndirect, zeCommandListAppendLaunchKernelWithArguments,
+    zeCommandListAppendLaunchKernelWithParameters, zeCommandListAppendLaunchMultipleKernelsIndirect,
+};
+pub use crate::memory::{
+    zeMemAllocDevice, zeMemAllocHost, zeMemAllocShared, zeMemFree, zeMemFreeExt, zeMemGetAddressRange,
+    zeMemGetAllocProperties,
+};
+pub use crate::module::{
+    zeModuleBuildLogDestroy, zeModuleBuildLogGetString, zeModuleCreate, zeModuleDestroy, zeModuleDynamicLink,
+    zeModuleGetFunctionPointer, zeModuleGetGlobalPointer, zeModuleGetKernelNames, zeModuleGetNativeBinary,
+    zeModuleGetProperties, zeModuleInspectLinkageExt,
+};
+pub use crate::queue::{
+    zeCommandQueueCreate, zeCommandQueueDestroy, zeCommandQueueExecuteCommandLists, zeCommandQueueGetFlags,
+    zeCommandQueueGetIndex, zeCommandQueueGetMode, zeCommandQueueGetOrdinal, zeCommandQueueGetPriority,
+    zeCommandQueueSynchronize,
+};
+pub use crate::runtime::{
+    zerGetDefaultContext, zerGetLastErrorDescription, zerTranslateDeviceHandleToIdentifier,
+    zerTranslateIdentifierToDeviceHandle,
+};

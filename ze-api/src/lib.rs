@@ -27,10 +27,25 @@
 //! call [`logging::initialize`].
 #![allow(non_snake_case, reason = "functions and arguments are named as in C")]
 #![allow(clippy::too_many_arguments, reason = "as many as in C")]
+#![allow(clippy::missing_safety_doc, reason = "the contract of a C function is the specification's")]
 
+pub mod append;
+pub mod args;
+pub mod command_list;
+pub mod context;
 pub mod ddi;
+pub mod device;
 pub mod dispatch;
+pub mod driver;
 pub mod entry;
+pub mod event;
 pub mod exports;
+pub mod fence;
+pub mod kernel;
+pub mod launch;
 pub mod logging;
+pub mod memory;
+pub mod module;
+pub mod queue;
+pub mod runtime;
 pub mod unsupported;

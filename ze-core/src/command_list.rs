@@ -9,6 +9,7 @@ use crate::handle::object;
 use crate::queue::QueueDesc;
 use crate::stream::{Stream, Work};
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use ze_headers::*;
 
@@ -49,9 +50,9 @@ object!(CommandList, CommandList, ze_command_list_handle_t);
 
 /// Events around a command that is being appended.
 #[derive(Default)]
-pub struct Events<'a> {
-    pub signal: Option<&'a Arc<Event>>,
-    pub waits: Vec<&'a Arc<Event>>,
+pub struct Events {
+    pub signal: Option<Arc<Event>>,
+    pub waits: SmallVec<[Arc<Event>; 2]>,
 }
 
 /// A context or device with the handle by which the program knows it.
@@ -139,7 +140,7 @@ impl CommandList {
     }
 
     /// Appends a command. On a synchronous immediate list it is done when this returns.
-    pub fn append(&self, operation: Operation, events: &Events<'_>) -> Result<()> {
+    pub fn append(&self, operation: Operation, events: &Events) -> Result<()> {
         let waits: Waits = events.waits.iter().map(|event| event.current()).collect();
         match &self.kind {
             Kind::Regular(recording) => {
@@ -147,15 +148,15 @@ impl CommandList {
                 if recording.closed.is_some() {
                     return Err(Error::InvalidArgument("the command list is closed: reset it first".into()));
                 }
-                if let Some(event) = events.signal {
+                if let Some(event) = &events.signal {
                     recording.signalled.push(Arc::clone(event));
                 }
-                let signal = events.signal.map(|event| event.signalled_by(None));
+                let signal = events.signal.as_ref().map(|event| event.signalled_by(None));
                 recording.commands.push(Arc::new(Command::new(operation, waits, signal)));
                 Ok(())
             }
             Kind::Immediate { desc, stream } => {
-                let signal = events.signal.map(|event| event.signalled_by(Some(stream)));
+                let signal = events.signal.as_ref().map(|event| event.signalled_by(Some(stream)));
                 let work = Work::One(Arc::new(Command::new(operation, waits, signal)));
                 if desc.is_synchronous() {
                     stream.submit_and_wait(work)
@@ -168,7 +169,7 @@ impl CommandList {
     }
 
     /// `zeCommandListImmediateAppendCommandListsExp`.
-    pub fn append_lists(&self, lists: &[&CommandList], events: &Events<'_>) -> Result<()> {
+    pub fn append_lists(&self, lists: &[&CommandList], events: &Events) -> Result<()> {
         let Kind::Immediate { stream, .. } = &self.kind else {
             return Err(Error::InvalidCommandListType(
                 "lists are appended to an immediate command list only",
@@ -179,6 +180,17 @@ impl CommandList {
             list.submitted_to(stream);
         }
         self.append(Operation::Lists(closed), events)
+    }
+
+    /// The command of `zeCommandListAppendQueryKernelTimestamps`; `dst` is an address, `offsets` are bytes from it.
+    pub fn query_timestamps(
+        &self,
+        events: &[Arc<Event>],
+        dst: usize,
+        offsets: Option<Vec<usize>>,
+    ) -> Operation {
+        let events = events.iter().map(|event| event.current()).collect();
+        Operation::QueryKernelTimestamps { device: Arc::clone(&self.device), events, dst, offsets }
     }
 
     fn recording(&self) -> Result<&Mutex<Recording>> {
@@ -203,6 +215,22 @@ impl CommandList {
     pub fn reset(&self) -> Result<()> {
         *self.recording()?.lock() = Recording::default();
         Ok(())
+    }
+
+    /// `zeCommandListCreateCloneExp`: a closed list of the same commands.
+    pub fn duplicate(&self) -> Result<Arc<Self>> {
+        let closed = self.closed()?;
+        let signalled = self.recording()?.lock().signalled.clone();
+        let recording = Recording { commands: Vec::new(), signalled, closed: Some(closed) };
+        Ok(Arc::new(Self {
+            context_handle: self.context_handle,
+            device_handle: self.device_handle,
+            device: Arc::clone(&self.device),
+            context: Arc::clone(&self.context),
+            ordinal: self.ordinal,
+            flags: self.flags,
+            kind: Kind::Regular(Mutex::new(recording)),
+        }))
     }
 
     /// The commands of a closed regular list.
@@ -283,9 +311,18 @@ mod tests {
         fn event(&self) -> Arc<Event> {
             let desc = ze_event_pool_desc_t { pNext: null(), count: 1, ..Default::default() };
             // SAFETY: there is no chain.
-            let pool = unsafe { EventPool::new(Arc::clone(&self.context), &desc) }.expect("valid");
+            let pool =
+                unsafe { EventPool::new(Arc::clone(&self.context), null_mut(), &desc) }.expect("valid");
             Event::new(pool, null_mut(), &ze_event_desc_t::default()).expect("in the pool")
         }
+    }
+
+    fn waiting_for(event: &Arc<Event>) -> Events {
+        Events { signal: None, waits: [Arc::clone(event)].into_iter().collect() }
+    }
+
+    fn signalling(event: &Arc<Event>) -> Events {
+        Events { signal: Some(Arc::clone(event)), waits: SmallVec::new() }
     }
 
     fn fill(target: &mut [u8], value: u8) -> Operation {
@@ -317,15 +354,15 @@ mod tests {
         let fixture = Fixture::new();
         let (first, second) = (fixture.queue(), fixture.queue());
         let event = fixture.event();
-        let (waiting, signalling) = (fixture.regular(), fixture.regular());
+        let (waiter, signaller) = (fixture.regular(), fixture.regular());
         let mut memory = vec![0u8; 1 << 20];
-        waiting.append(fill(&mut memory, 2), &Events { signal: None, waits: vec![&event] }).expect("open");
-        signalling.append(Operation::Barrier, &Events { signal: Some(&event), waits: vec![] }).expect("open");
-        waiting.close().expect("regular");
-        signalling.close().expect("regular");
-        first.execute(&[&waiting], None).expect("closed");
+        waiter.append(fill(&mut memory, 2), &waiting_for(&event)).expect("open");
+        signaller.append(Operation::Barrier, &signalling(&event)).expect("open");
+        waiter.close().expect("regular");
+        signaller.close().expect("regular");
+        first.execute(&[&waiter], None).expect("closed");
         assert!(matches!(first.synchronize(1_000_000), Err(Error::NotReady)));
-        second.execute(&[&signalling], None).expect("closed");
+        second.execute(&[&signaller], None).expect("closed");
         first.synchronize(u64::MAX).expect("the event came");
         assert!(memory.iter().all(|&byte| byte == 2));
     }
@@ -351,11 +388,9 @@ mod tests {
         let (list, immediate) = (fixture.regular(), fixture.immediate(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS));
         let (event, done) = (fixture.event(), fixture.event());
         let mut memory = [0u8; 64];
-        list.append(fill(&mut memory, 4), &Events { signal: Some(&event), waits: vec![] }).expect("open");
+        list.append(fill(&mut memory, 4), &signalling(&event)).expect("open");
         list.close().expect("regular");
-        immediate
-            .append_lists(&[&list, &list], &Events { signal: Some(&done), waits: vec![] })
-            .expect("closed");
+        immediate.append_lists(&[&list, &list], &signalling(&done)).expect("closed");
         done.wait(u64::MAX).expect("it is signalled");
         assert!(event.status().is_ok());
         assert_eq!(memory, [4; 64]);
@@ -367,7 +402,7 @@ mod tests {
         let list = fixture.immediate(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
         let gate = fixture.event();
         let signal = gate.current();
-        list.append(Operation::Barrier, &Events { signal: None, waits: vec![&gate] }).expect("immediate");
+        list.append(Operation::Barrier, &waiting_for(&gate)).expect("immediate");
         drop(gate);
         assert!(matches!(list.synchronize(1_000_000), Err(Error::NotReady)));
         signal.raise();

@@ -116,6 +116,14 @@ impl Driver {
         Ok(*self.default_context.get_or_init(|| handle as usize) as ze_context_handle_t)
     }
 
+    /// Whether `ZE_AFFINITY_MASK`, the variable of every Level Zero driver, leaves the device visible: a list of
+    /// device numbers, each with sub-devices behind a dot.
+    pub fn device_is_visible(&self) -> bool {
+        let Ok(mask) = std::env::var("ZE_AFFINITY_MASK") else { return true };
+        mask.trim().is_empty()
+            || mask.split(',').any(|entry| entry.split('.').next().map(str::trim) == Some("0"))
+    }
+
     pub fn device(&self) -> &Arc<Device> {
         &self.device
     }

@@ -3,7 +3,7 @@
 //! An event of a normal pool is one flag. A counter-based event stands for the latest command that was appended
 //! with it: each append gives it a completion of its own, and who waits captures the one that is current.
 
-use crate::command::kernel_timestamps;
+use crate::command::{Operation, kernel_timestamps};
 use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -41,7 +41,10 @@ fn check_scopes(signal: u32, wait: u32) -> Result<()> {
 
 /// An event pool.
 pub struct EventPool {
-    context: Arc<Context>,
+    /// Kept alive by the pool.
+    _context: Arc<Context>,
+    /// The handle that the program created it with.
+    context_handle: usize,
     flags: ze_event_pool_flags_t,
     count: u32,
     counter_based: bool,
@@ -54,7 +57,11 @@ impl EventPool {
     ///
     /// # Safety
     /// The descriptor's `pNext` is a valid chain.
-    pub unsafe fn new(context: Arc<Context>, desc: &ze_event_pool_desc_t) -> Result<Arc<Self>> {
+    pub unsafe fn new(
+        context: Arc<Context>,
+        context_handle: ze_context_handle_t,
+        desc: &ze_event_pool_desc_t,
+    ) -> Result<Arc<Self>> {
         // ZE_RESULT_ERROR_INVALID_SIZE: 0 == desc->count
         if desc.count == 0 {
             return Err(Error::InvalidSize("an event pool of no events".into()));
@@ -67,11 +74,17 @@ impl EventPool {
         // SAFETY: the caller's promise.
         let counter_based = unsafe { pnext::find::<ze_event_pool_counter_based_exp_desc_t>(desc.pNext) };
         let counter_based = counter_based.is_some();
-        Ok(Arc::new(Self { context, flags: desc.flags, count: desc.count, counter_based }))
+        Ok(Arc::new(Self {
+            _context: context,
+            context_handle: context_handle as usize,
+            flags: desc.flags,
+            count: desc.count,
+            counter_based,
+        }))
     }
 
-    pub fn context(&self) -> &Arc<Context> {
-        &self.context
+    pub fn context_handle(&self) -> ze_context_handle_t {
+        self.context_handle as ze_context_handle_t
     }
 
     pub fn flags(&self) -> ze_event_pool_flags_t {
@@ -90,6 +103,8 @@ pub struct Event {
     kind: Kind,
     /// Handle of the pool, null for an event without one.
     pool: Option<(Arc<EventPool>, usize)>,
+    /// `ze_event_counter_based_flags_t` of an event without a pool.
+    counter_flags: ze_event_counter_based_flags_t,
     signal_scope: ze_event_scope_flags_t,
     wait_scope: ze_event_scope_flags_t,
     /// The stream of the immediate list that signals it: who waits can execute that stream.
@@ -119,6 +134,7 @@ impl Event {
         Ok(Arc::new(Self {
             kind,
             pool: Some((pool, pool_handle as usize)),
+            counter_flags: 0,
             signal_scope: desc.signal,
             wait_scope: desc.wait,
             producer: Mutex::default(),
@@ -152,6 +168,7 @@ impl Event {
         Ok(Arc::new(Self {
             kind: Kind::CounterBased(Mutex::new(Signal::raised())),
             pool: None,
+            counter_flags: desc.flags,
             signal_scope: desc.signal,
             wait_scope: desc.wait,
             producer: Mutex::default(),
@@ -169,6 +186,14 @@ impl Event {
 
     pub fn wait_scope(&self) -> ze_event_scope_flags_t {
         self.wait_scope
+    }
+
+    /// `zeEventGetCounterBasedFlags`.
+    pub fn counter_flags(&self) -> Result<ze_event_counter_based_flags_t> {
+        match self.kind {
+            Kind::CounterBased(_) => Ok(self.counter_flags),
+            Kind::Flag(_) => Err(Error::InvalidArgument("the event is not counter-based".into())),
+        }
     }
 
     /// What a command that is being appended signals. `producer` is the stream it will execute on, if known.
@@ -207,6 +232,11 @@ impl Event {
                 "a counter-based event is signalled and reset by appending commands only".into(),
             )),
         }
+    }
+
+    /// The command of `zeCommandListAppendEventReset`.
+    pub fn reset_command(&self) -> Result<Operation> {
+        Ok(Operation::ResetEvent(Arc::clone(self.flag()?)))
     }
 
     /// `zeEventHostSignal`.
@@ -248,8 +278,10 @@ impl Event {
     /// `zeEventQueryKernelTimestamp`. A pool with mapped timestamps gives host time.
     pub fn kernel_timestamp(&self, device: &Device) -> Result<ze_kernel_timestamp_result_t> {
         let times = self.times()?;
-        let flags = self.pool.as_ref().map_or(0, |(pool, _)| pool.flags);
-        if flags & ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP != 0 {
+        let pool_flags = self.pool.as_ref().map_or(0, |(pool, _)| pool.flags);
+        if pool_flags & ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP != 0
+            || self.counter_flags & ZE_EVENT_COUNTER_BASED_FLAG_HOST_TIMESTAMP != 0
+        {
             let data = ze_kernel_timestamp_data_t { kernelStart: times.start, kernelEnd: times.end };
             return Ok(ze_kernel_timestamp_result_t { global: data, context: data });
         }
@@ -271,7 +303,7 @@ impl Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{Command, Operation};
+    use crate::command::Command;
     use crate::driver::Driver;
     use crate::stream::Work;
     use std::ptr::{null, null_mut};
@@ -284,7 +316,8 @@ mod tests {
             count: 2,
         };
         // SAFETY: the callers pass null or a structure that they own.
-        unsafe { EventPool::new(Context::new(Driver::for_tests()), &desc) }.expect("a valid descriptor")
+        unsafe { EventPool::new(Context::new(Driver::for_tests()), null_mut(), &desc) }
+            .expect("a valid descriptor")
     }
 
     fn event(pool: &Arc<EventPool>, index: u32) -> Result<Arc<Event>> {

@@ -5,20 +5,23 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::handle::object;
 use crate::module_binary::{self, Input};
+use crate::pnext::{self, structures};
 use parking_lot::RwLock;
+use std::ffi::{CStr, CString, c_char};
+use std::ptr::null;
 use std::sync::Arc;
 use ze_engine::{Engine, Program};
-use ze_headers::{ze_module_build_log_handle_t, ze_module_handle_t};
+use ze_headers::*;
 
 /// What a build or a link had to say, as a C string.
-pub struct BuildLog(std::ffi::CString);
+pub struct BuildLog(CString);
 
 object!(BuildLog, ModuleBuildLog, ze_module_build_log_handle_t);
 
 impl BuildLog {
     pub fn new(text: &str) -> Arc<Self> {
         let text: Vec<u8> = text.bytes().filter(|&byte| byte != 0).collect();
-        Arc::new(Self(std::ffi::CString::new(text).unwrap_or_default()))
+        Arc::new(Self(CString::new(text).unwrap_or_default()))
     }
 
     /// The text with its terminating zero.
@@ -29,10 +32,12 @@ impl BuildLog {
 
 /// A module.
 pub struct Module {
+    /// Kept alive by the module.
+    _context: Arc<Context>,
     device: Arc<Device>,
     inputs: Vec<Input>,
     /// Names of its own kernels, which linking does not add to.
-    kernel_names: Vec<String>,
+    kernel_names: Vec<CString>,
     imports: bool,
     /// Replaced once, when the module is linked.
     program: RwLock<Arc<Program>>,
@@ -40,14 +45,52 @@ pub struct Module {
 
 object!(Module, Module, ze_module_handle_t);
 
+structures! {
+    ze_module_program_exp_desc_t = ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC;
+}
+
 impl Module {
+    /// `zeModuleCreate`.
+    ///
+    /// # Safety
+    /// The descriptor's pointers are null or valid for the sizes that it says, and `pNext` is a valid chain.
+    pub unsafe fn create(
+        context: &Arc<Context>,
+        device: &Arc<Device>,
+        desc: &ze_module_desc_t,
+    ) -> Result<Arc<Self>> {
+        // SAFETY: the caller's promise, for this and what follows.
+        let several = unsafe { pnext::find::<ze_module_program_exp_desc_t>(desc.pNext) };
+        if let Some(several) = several {
+            // SAFETY: see above.
+            let inputs = unsafe { inputs_of_program(several) }?;
+            return Self::from_spirv(context, device, inputs);
+        }
+        // SAFETY: see above.
+        let bytes = unsafe { bytes(desc.pInputModule, desc.inputSize) }?;
+        match desc.format {
+            // SAFETY: see above.
+            ZE_MODULE_FORMAT_IL_SPIRV => Self::from_spirv(
+                context,
+                device,
+                vec![unsafe { input(bytes, desc.pBuildFlags, desc.pConstants) }],
+            ),
+            ZE_MODULE_FORMAT_NATIVE => Self::from_native(context, device, bytes),
+            // ZE_RESULT_ERROR_INVALID_ENUMERATION: ZE_MODULE_FORMAT_NATIVE < desc->format
+            other => {
+                let (what, value) = ("ze_module_desc_t::format", other.0.into());
+                Err(Error::InvalidEnumeration { what, value })
+            }
+        }
+    }
+
     /// `zeModuleCreate` with `ZE_MODULE_FORMAT_IL_SPIRV`: one input, or several that are linked into one module.
-    pub fn from_spirv(context: &Context, device: &Arc<Device>, inputs: Vec<Input>) -> Result<Arc<Self>> {
-        let _ = context;
+    pub fn from_spirv(context: &Arc<Context>, device: &Arc<Device>, inputs: Vec<Input>) -> Result<Arc<Self>> {
         let program = build(device, &inputs, Error::ModuleBuild)?;
-        let kernel_names = program.kernel_names().map(str::to_owned).collect();
+        let kernel_names = program.kernel_names().filter_map(|name| CString::new(name).ok()).collect();
         let imports = !program.module().unresolved.is_empty();
         Ok(Arc::new(Self {
+            _context: Arc::clone(context),
             device: Arc::clone(device),
             inputs,
             kernel_names,
@@ -57,7 +100,7 @@ impl Module {
     }
 
     /// `zeModuleCreate` with `ZE_MODULE_FORMAT_NATIVE`: what [`native_binary`](Self::native_binary) gave.
-    pub fn from_native(context: &Context, device: &Arc<Device>, binary: &[u8]) -> Result<Arc<Self>> {
+    pub fn from_native(context: &Arc<Context>, device: &Arc<Device>, binary: &[u8]) -> Result<Arc<Self>> {
         Self::from_spirv(context, device, module_binary::decode(binary)?)
     }
 
@@ -70,7 +113,7 @@ impl Module {
         &self.device
     }
 
-    pub fn kernel_names(&self) -> &[String] {
+    pub fn kernel_names(&self) -> &[CString] {
         &self.kernel_names
     }
 
@@ -95,7 +138,7 @@ impl Module {
         if !program.module().unresolved.is_empty() {
             return Err(Error::ModuleUnlinked(program.module().unresolved.join(", ")));
         }
-        let own = self.kernel_names.iter().any(|own| own == name);
+        let own = self.kernel_names.iter().any(|own| own.to_bytes() == name.as_bytes());
         // ZE_RESULT_ERROR_INVALID_KERNEL_NAME
         own.then(|| program.kernel(name)).flatten().ok_or_else(|| Error::InvalidKernelName(name.into()))
     }
@@ -125,6 +168,102 @@ impl Module {
         }
         Ok(())
     }
+}
+
+/// # Safety
+/// `start` is null or points to `size` bytes.
+unsafe fn bytes<'a>(start: *const u8, size: usize) -> Result<&'a [u8]> {
+    // ZE_RESULT_ERROR_INVALID_NULL_POINTER: nullptr == desc->pInputModule
+    if start.is_null() {
+        return Err(Error::NullPointer("desc->pInputModule"));
+    }
+    // ZE_RESULT_ERROR_INVALID_SIZE: 0 == desc->inputSize
+    if size == 0 {
+        return Err(Error::InvalidSize("a module of 0 bytes".into()));
+    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { std::slice::from_raw_parts(start, size) })
+}
+
+/// One module with its options. Values of constants are given by address alone: their sizes are the module's.
+///
+/// # Safety
+/// `flags` is null or a C string; `constants` is null or valid, with an id and the address of a value for each.
+unsafe fn input(spirv: &[u8], flags: *const c_char, constants: *const ze_module_constants_t) -> Input {
+    // SAFETY: the caller's promise, for all that follows.
+    let flags =
+        if flags.is_null() { Default::default() } else { unsafe { CStr::from_ptr(flags) }.to_string_lossy() };
+    let mut values = Vec::new();
+    // SAFETY: see above.
+    if let Some(constants) = unsafe { constants.as_ref() } {
+        let known = spirv_env::spec_constants(spirv);
+        for index in 0..constants.numConstants as usize {
+            // SAFETY: see above.
+            let (id, value) = unsafe {
+                (constants.pConstantIds.add(index).read(), constants.pConstantValues.add(index).read())
+            };
+            let size = known.iter().find(|constant| constant.spec_id == id).map(|constant| constant.size);
+            if let Some(size) = size.filter(|_| !value.is_null()) {
+                // SAFETY: see above; the module says how large the constant is.
+                let bytes = unsafe { std::slice::from_raw_parts(value.cast::<u8>(), size as usize) };
+                values.push((id, bytes.to_vec()));
+            }
+        }
+    }
+    Input { spirv: spirv.to_vec(), constants: values, flags: flags.into_owned() }
+}
+
+/// The modules that `ZE_experimental_module_program` links into one.
+///
+/// # Safety
+/// The descriptor's arrays are null or have `count` valid entries.
+unsafe fn inputs_of_program(desc: &ze_module_program_exp_desc_t) -> Result<Vec<Input>> {
+    // ZE_RESULT_ERROR_INVALID_SIZE: no modules
+    if desc.count == 0 {
+        return Err(Error::InvalidSize("a program of no modules".into()));
+    }
+    if desc.inputSizes.is_null() || desc.pInputModules.is_null() {
+        return Err(Error::NullPointer("ze_module_program_exp_desc_t::pInputModules"));
+    }
+    let inputs = (0..desc.count as usize).map(|index| {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let bytes = bytes(desc.pInputModules.add(index).read(), desc.inputSizes.add(index).read())?;
+            let flags = if desc.pBuildFlags.is_null() { null() } else { desc.pBuildFlags.add(index).read() };
+            let constants =
+                if desc.pConstants.is_null() { null() } else { desc.pConstants.add(index).read() };
+            Ok(input(bytes, flags, constants))
+        }
+    });
+    inputs.collect()
+}
+
+/// `zeModuleInspectLinkageExt`: names that a set of modules imports, cannot resolve among themselves, and exports.
+pub fn inspect_linkage(modules: &[&Arc<Module>], flags: ze_linkage_inspection_ext_flags_t) -> String {
+    let programs: Vec<_> = modules.iter().map(|module| module.program()).collect();
+    let imports = || programs.iter().flat_map(|program| program.module().unresolved.iter());
+    let exports: Vec<&str> = programs.iter().flat_map(|program| exports(program.module())).collect();
+    let mut sections: Vec<(&str, Vec<&str>)> = Vec::new();
+    if flags & ZE_LINKAGE_INSPECTION_EXT_FLAG_IMPORTS != 0 {
+        sections.push(("imports", imports().map(String::as_str).collect()));
+    }
+    if flags & ZE_LINKAGE_INSPECTION_EXT_FLAG_UNRESOLVABLE_IMPORTS != 0 {
+        let open = imports().map(String::as_str).filter(|name| !exports.contains(name));
+        sections.push(("unresolvable imports", open.collect()));
+    }
+    if flags & ZE_LINKAGE_INSPECTION_EXT_FLAG_EXPORTS != 0 {
+        sections.push(("exports", exports.clone()));
+    }
+    sections.iter().map(|(title, names)| format!("{title}: {}\n", names.join(", "))).collect()
+}
+
+fn exports(module: &spirv_env::Module) -> impl Iterator<Item = &str> {
+    let functions = module.functions.iter().filter(|function| {
+        matches!(function.linkage, Some(spirv::LinkageType::Export | spirv::LinkageType::LinkOnceODR))
+    });
+    let variables = module.globals.iter().filter(|variable| variable.exported);
+    let functions = functions.filter_map(|function| function.name.as_deref());
+    functions.chain(variables.filter_map(|variable| variable.name.as_deref()))
 }
 
 fn build(device: &Device, inputs: &[Input], failed: fn(String) -> Error) -> Result<Arc<Program>> {

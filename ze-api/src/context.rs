@@ -1,0 +1,104 @@
+//! `zeContext*`.
+
+use std::ffi::c_void;
+
+use ze_core::context::Context;
+use ze_core::device::Device;
+use ze_core::driver::Driver;
+use ze_core::error::{Error, Result};
+use ze_core::handle;
+use ze_headers::*;
+
+use crate::args::{address, handles, input, output};
+
+/// `zeContextCreate`.
+pub unsafe fn zeContextCreate(
+    hDriver: ze_driver_handle_t,
+    desc: *const ze_context_desc_t,
+    phContext: *mut ze_context_handle_t,
+) -> Result<()> {
+    let driver = handle::get::<Driver>(hDriver)?;
+    // SAFETY: the caller passes null or valid pointers.
+    let (desc, out) = unsafe { (input(desc, "desc")?, output(phContext, "phContext")?) };
+    // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x1 < desc->flags
+    if desc.flags & !ZE_CONTEXT_FLAG_TBD != 0 {
+        let (what, value) = ("ze_context_desc_t::flags", desc.flags.into());
+        return Err(Error::InvalidEnumeration { what, value });
+    }
+    *out = handle::publish(Context::new(driver.clone()))?;
+    Ok(())
+}
+
+/// `zeContextCreateEx`.
+pub unsafe fn zeContextCreateEx(
+    hDriver: ze_driver_handle_t,
+    desc: *const ze_context_desc_t,
+    numDevices: u32,
+    phDevices: *mut ze_device_handle_t,
+    phContext: *mut ze_context_handle_t,
+) -> Result<()> {
+    // ZE_RESULT_ERROR_INVALID_SIZE: (nullptr == phDevices) && (0 < numDevices)
+    if phDevices.is_null() && numDevices != 0 {
+        return Err(Error::InvalidSize(format!("{numDevices} devices, and no array of them")));
+    }
+    // SAFETY: the caller passes null or valid pointers.
+    unsafe {
+        handles::<Device>(numDevices, phDevices, "phDevices")?;
+        zeContextCreate(hDriver, desc, phContext)
+    }
+}
+
+/// `zeContextDestroy`.
+pub unsafe fn zeContextDestroy(hContext: ze_context_handle_t) -> Result<()> {
+    handle::release::<Context>(hContext).map(drop)
+}
+
+/// `zeContextGetStatus`.
+pub unsafe fn zeContextGetStatus(hContext: ze_context_handle_t) -> Result<()> {
+    handle::get::<Context>(hContext).map(|_| ())
+}
+
+/// `zeContextSystemBarrier`.
+pub unsafe fn zeContextSystemBarrier(
+    hContext: ze_context_handle_t,
+    hDevice: ze_device_handle_t,
+) -> Result<()> {
+    handle::get::<Context>(hContext)?;
+    handle::get::<Device>(hDevice)?.synchronize()
+}
+
+fn check_residency(
+    hContext: ze_context_handle_t,
+    hDevice: ze_device_handle_t,
+    ptr: *mut c_void,
+    size: usize,
+) -> Result<()> {
+    let context = handle::get::<Context>(hContext)?;
+    handle::get::<Device>(hDevice)?;
+    address(ptr, "ptr")?;
+    // ZE_RESULT_ERROR_INVALID_SIZE: 0 == size
+    if size == 0 {
+        return Err(Error::InvalidSize("a range of 0 bytes".into()));
+    }
+    context.check_range(ptr, size)
+}
+
+/// `zeContextMakeMemoryResident`: host memory is always resident.
+pub unsafe fn zeContextMakeMemoryResident(
+    hContext: ze_context_handle_t,
+    hDevice: ze_device_handle_t,
+    ptr: *mut c_void,
+    size: usize,
+) -> Result<()> {
+    check_residency(hContext, hDevice, ptr, size)
+}
+
+/// `zeContextEvictMemory`: as for [`zeContextMakeMemoryResident`].
+pub unsafe fn zeContextEvictMemory(
+    hContext: ze_context_handle_t,
+    hDevice: ze_device_handle_t,
+    ptr: *mut c_void,
+    size: usize,
+) -> Result<()> {
+    check_residency(hContext, hDevice, ptr, size)
+}

@@ -1,0 +1,205 @@
+//! `zeKernel*`.
+
+use std::ffi::{c_char, c_void};
+
+use ze_core::error::{Error, Result};
+use ze_core::handle;
+use ze_core::kernel::{COOPERATIVE_GROUPS, Kernel};
+use ze_core::module::Module;
+use ze_headers::*;
+
+use crate::args::{bytes, input, output, text};
+
+const KERNEL_FLAGS: u32 = ZE_KERNEL_FLAG_FORCE_RESIDENCY | ZE_KERNEL_FLAG_EXPLICIT_RESIDENCY;
+const CACHE_FLAGS: u32 = ZE_CACHE_CONFIG_FLAG_LARGE_SLM | ZE_CACHE_CONFIG_FLAG_LARGE_DATA;
+const HINTS: u32 = ZE_SCHEDULING_HINT_EXP_FLAG_OLDEST_FIRST
+    | ZE_SCHEDULING_HINT_EXP_FLAG_ROUND_ROBIN
+    | ZE_SCHEDULING_HINT_EXP_FLAG_STALL_BASED_ROUND_ROBIN;
+
+/// `zeKernelCreate`.
+pub unsafe fn zeKernelCreate(
+    hModule: ze_module_handle_t,
+    desc: *const ze_kernel_desc_t,
+    phKernel: *mut ze_kernel_handle_t,
+) -> Result<()> {
+    let module = handle::get::<Module>(hModule)?;
+    // SAFETY: the caller passes null or valid pointers.
+    let (desc, out) = unsafe { (input(desc, "desc")?, output(phKernel, "phKernel")?) };
+    // SAFETY: as above.
+    let name = unsafe { text(desc.pKernelName, "desc->pKernelName") }?;
+    // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x3 < desc->flags
+    if desc.flags & !KERNEL_FLAGS != 0 {
+        let (what, value) = ("ze_kernel_desc_t::flags", desc.flags.into());
+        return Err(Error::InvalidEnumeration { what, value });
+    }
+    *out = handle::publish(Kernel::new(module.clone(), &name)?)?;
+    Ok(())
+}
+
+/// `zeKernelDestroy`.
+pub unsafe fn zeKernelDestroy(hKernel: ze_kernel_handle_t) -> Result<()> {
+    handle::release::<Kernel>(hKernel).map(drop)
+}
+
+/// `zeKernelSetGroupSize`.
+pub unsafe fn zeKernelSetGroupSize(
+    hKernel: ze_kernel_handle_t,
+    groupSizeX: u32,
+    groupSizeY: u32,
+    groupSizeZ: u32,
+) -> Result<()> {
+    handle::get::<Kernel>(hKernel)?.set_group_size([groupSizeX, groupSizeY, groupSizeZ])
+}
+
+/// `zeKernelSuggestGroupSize`.
+pub unsafe fn zeKernelSuggestGroupSize(
+    hKernel: ze_kernel_handle_t,
+    globalSizeX: u32,
+    globalSizeY: u32,
+    globalSizeZ: u32,
+    groupSizeX: *mut u32,
+    groupSizeY: *mut u32,
+    groupSizeZ: *mut u32,
+) -> Result<()> {
+    let kernel = handle::get::<Kernel>(hKernel)?;
+    // SAFETY: the caller passes null or valid pointers.
+    let (x, y, z) = unsafe {
+        (
+            output(groupSizeX, "groupSizeX")?,
+            output(groupSizeY, "groupSizeY")?,
+            output(groupSizeZ, "groupSizeZ")?,
+        )
+    };
+    [*x, *y, *z] = kernel.suggest_group_size([globalSizeX, globalSizeY, globalSizeZ])?;
+    Ok(())
+}
+
+/// `zeKernelSuggestMaxCooperativeGroupCount`.
+pub unsafe fn zeKernelSuggestMaxCooperativeGroupCount(
+    hKernel: ze_kernel_handle_t,
+    totalGroupCount: *mut u32,
+) -> Result<()> {
+    handle::get::<Kernel>(hKernel)?;
+    // SAFETY: the caller passes null or a valid pointer.
+    *unsafe { output(totalGroupCount, "totalGroupCount") }? = COOPERATIVE_GROUPS;
+    Ok(())
+}
+
+/// `zeKernelSetArgumentValue`.
+pub unsafe fn zeKernelSetArgumentValue(
+    hKernel: ze_kernel_handle_t,
+    argIndex: u32,
+    argSize: usize,
+    pArgValue: *const c_void,
+) -> Result<()> {
+    let kernel = handle::get::<Kernel>(hKernel)?;
+    // SAFETY: the caller passes null or a value of this size.
+    unsafe { kernel.set_argument(argIndex, argSize, pArgValue.cast()) }
+}
+
+/// `zeKernelSetIndirectAccess`.
+pub unsafe fn zeKernelSetIndirectAccess(
+    hKernel: ze_kernel_handle_t,
+    flags: ze_kernel_indirect_access_flags_t,
+) -> Result<()> {
+    handle::get::<Kernel>(hKernel)?.set_indirect_access(flags)
+}
+
+/// `zeKernelGetIndirectAccess`.
+pub unsafe fn zeKernelGetIndirectAccess(
+    hKernel: ze_kernel_handle_t,
+    pFlags: *mut ze_kernel_indirect_access_flags_t,
+) -> Result<()> {
+    let kernel = handle::get::<Kernel>(hKernel)?;
+    // SAFETY: the caller passes null or a valid pointer.
+    *unsafe { output(pFlags, "pFlags") }? = kernel.indirect_access();
+    Ok(())
+}
+
+/// `zeKernelGetSourceAttributes`.
+pub unsafe fn zeKernelGetSourceAttributes(
+    hKernel: ze_kernel_handle_t,
+    pSize: *mut u32,
+    pString: *mut *mut c_char,
+) -> Result<()> {
+    let kernel = handle::get::<Kernel>(hKernel)?;
+    // SAFETY: the caller passes null or valid pointers, and a buffer of the size that it says.
+    unsafe {
+        let out = output(pSize, "pSize")?;
+        let buffer = pString.as_ref().map_or(std::ptr::null_mut(), |buffer| *buffer);
+        let mut size = *out as usize;
+        bytes(&raw mut size, buffer.cast(), &terminated(kernel.source_attributes()))?;
+        *out = u32::try_from(size).unwrap_or(u32::MAX);
+    }
+    Ok(())
+}
+
+fn terminated(text: &str) -> Vec<u8> {
+    text.bytes().filter(|&byte| byte != 0).chain([0]).collect()
+}
+
+/// `zeKernelGetName`.
+pub unsafe fn zeKernelGetName(
+    hKernel: ze_kernel_handle_t,
+    pSize: *mut usize,
+    pName: *mut c_char,
+) -> Result<()> {
+    let kernel = handle::get::<Kernel>(hKernel)?;
+    // SAFETY: the caller passes null or valid pointers.
+    unsafe { bytes(pSize, pName.cast(), &terminated(kernel.name())) }
+}
+
+/// `zeKernelGetProperties`.
+pub unsafe fn zeKernelGetProperties(
+    hKernel: ze_kernel_handle_t,
+    pKernelProperties: *mut ze_kernel_properties_t,
+) -> Result<()> {
+    let kernel = handle::get::<Kernel>(hKernel)?;
+    // SAFETY: the caller passes null or a valid structure with a valid chain.
+    unsafe { kernel.properties(output(pKernelProperties, "pKernelProperties")?) };
+    Ok(())
+}
+
+/// `zeKernelSetCacheConfig`: a hint, and a CPU's caches have no configuration.
+pub unsafe fn zeKernelSetCacheConfig(
+    hKernel: ze_kernel_handle_t,
+    flags: ze_cache_config_flags_t,
+) -> Result<()> {
+    handle::get::<Kernel>(hKernel)?;
+    // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x3 < flags
+    match flags & !CACHE_FLAGS {
+        0 => Ok(()),
+        value => Err(Error::InvalidEnumeration { what: "ze_cache_config_flags_t", value: value.into() }),
+    }
+}
+
+/// `zeKernelSetGlobalOffsetExp`.
+pub unsafe fn zeKernelSetGlobalOffsetExp(
+    hKernel: ze_kernel_handle_t,
+    offsetX: u32,
+    offsetY: u32,
+    offsetZ: u32,
+) -> Result<()> {
+    handle::get::<Kernel>(hKernel)?.set_global_offset([offsetX, offsetY, offsetZ]);
+    Ok(())
+}
+
+/// `zeKernelSchedulingHintExp`: work-groups run the oldest first, which is the one hint that the device reports.
+pub unsafe fn zeKernelSchedulingHintExp(
+    hKernel: ze_kernel_handle_t,
+    pHint: *mut ze_scheduling_hint_exp_desc_t,
+) -> Result<()> {
+    handle::get::<Kernel>(hKernel)?;
+    // SAFETY: the caller passes null or a valid structure.
+    let flags = unsafe { input(pHint, "pHint") }?.flags;
+    // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x7 < pHint->flags
+    if flags & !HINTS != 0 {
+        let (what, value) = ("ze_scheduling_hint_exp_desc_t::flags", flags.into());
+        return Err(Error::InvalidEnumeration { what, value });
+    }
+    if flags & !ZE_SCHEDULING_HINT_EXP_FLAG_OLDEST_FIRST != 0 {
+        let (what, value) = ("ze_scheduling_hint_exp_desc_t::flags", flags.into());
+        return Err(Error::UnsupportedEnumeration { what, value });
+    }
+    Ok(())
+}

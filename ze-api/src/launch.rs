@@ -1,0 +1,160 @@
+//! `zeCommandListAppendLaunch*`.
+
+use std::ffi::c_void;
+
+use ze_core::command::Operation;
+use ze_core::command_list::CommandList;
+use ze_core::error::Result;
+use ze_core::handle;
+use ze_core::kernel::{self, Kernel};
+use ze_headers::*;
+
+use crate::args::{address, events, handles, input};
+
+fn dimensions(count: &ze_group_count_t) -> [u32; 3] {
+    [count.groupCountX, count.groupCountY, count.groupCountZ]
+}
+
+/// `zeCommandListAppendLaunchKernel`.
+pub unsafe fn zeCommandListAppendLaunchKernel(
+    hCommandList: ze_command_list_handle_t,
+    hKernel: ze_kernel_handle_t,
+    pLaunchFuncArgs: *const ze_group_count_t,
+    hSignalEvent: ze_event_handle_t,
+    numWaitEvents: u32,
+    phWaitEvents: *mut ze_event_handle_t,
+) -> Result<()> {
+    let list = handle::get::<CommandList>(hCommandList)?;
+    let kernel = handle::get::<Kernel>(hKernel)?;
+    // SAFETY: the caller passes null or a valid structure, and null or an array of as many events.
+    let (group_count, events) = unsafe {
+        let count = input(pLaunchFuncArgs, "pLaunchFuncArgs")?;
+        (dimensions(count), events(hSignalEvent, numWaitEvents, phWaitEvents)?)
+    };
+    list.append(Operation::Launch { launch: kernel.capture()?, group_count }, &events)
+}
+
+/// `zeCommandListAppendLaunchCooperativeKernel`.
+pub unsafe fn zeCommandListAppendLaunchCooperativeKernel(
+    hCommandList: ze_command_list_handle_t,
+    hKernel: ze_kernel_handle_t,
+    pLaunchFuncArgs: *const ze_group_count_t,
+    hSignalEvent: ze_event_handle_t,
+    numWaitEvents: u32,
+    phWaitEvents: *mut ze_event_handle_t,
+) -> Result<()> {
+    // SAFETY: the caller passes null or a valid structure; the rest of the contract is the same.
+    unsafe {
+        kernel::check_cooperative(dimensions(input(pLaunchFuncArgs, "pLaunchFuncArgs")?))?;
+        zeCommandListAppendLaunchKernel(
+            hCommandList,
+            hKernel,
+            pLaunchFuncArgs,
+            hSignalEvent,
+            numWaitEvents,
+            phWaitEvents,
+        )
+    }
+}
+
+/// `zeCommandListAppendLaunchKernelWithParameters`.
+pub unsafe fn zeCommandListAppendLaunchKernelWithParameters(
+    hCommandList: ze_command_list_handle_t,
+    hKernel: ze_kernel_handle_t,
+    pGroupCounts: *const ze_group_count_t,
+    pNext: *const c_void,
+    hSignalEvent: ze_event_handle_t,
+    numWaitEvents: u32,
+    phWaitEvents: *mut ze_event_handle_t,
+) -> Result<()> {
+    // SAFETY: the caller passes null or a valid structure and a valid chain; the rest of the contract is the same.
+    unsafe {
+        if kernel::asks_for_cooperation(pNext)? {
+            kernel::check_cooperative(dimensions(input(pGroupCounts, "pGroupCounts")?))?;
+        }
+        zeCommandListAppendLaunchKernel(
+            hCommandList,
+            hKernel,
+            pGroupCounts,
+            hSignalEvent,
+            numWaitEvents,
+            phWaitEvents,
+        )
+    }
+}
+
+/// `zeCommandListAppendLaunchKernelWithArguments`.
+pub unsafe fn zeCommandListAppendLaunchKernelWithArguments(
+    hCommandList: ze_command_list_handle_t,
+    hKernel: ze_kernel_handle_t,
+    groupCounts: ze_group_count_t,
+    groupSizes: ze_group_size_t,
+    pArguments: *mut *mut c_void,
+    pNext: *const c_void,
+    hSignalEvent: ze_event_handle_t,
+    numWaitEvents: u32,
+    phWaitEvents: *mut ze_event_handle_t,
+) -> Result<()> {
+    let kernel = handle::get::<Kernel>(hKernel)?;
+    kernel.set_group_size([groupSizes.groupSizeX, groupSizes.groupSizeY, groupSizes.groupSizeZ])?;
+    // Kernels without arguments need no array.
+    if !pArguments.is_null() {
+        // SAFETY: the caller passes an address for each argument.
+        unsafe { kernel.set_arguments(pArguments.cast_const().cast()) }?;
+    }
+    // SAFETY: the rest of the contract is the same.
+    unsafe {
+        zeCommandListAppendLaunchKernelWithParameters(
+            hCommandList,
+            hKernel,
+            &raw const groupCounts,
+            pNext,
+            hSignalEvent,
+            numWaitEvents,
+            phWaitEvents,
+        )
+    }
+}
+
+/// `zeCommandListAppendLaunchKernelIndirect`.
+pub unsafe fn zeCommandListAppendLaunchKernelIndirect(
+    hCommandList: ze_command_list_handle_t,
+    hKernel: ze_kernel_handle_t,
+    pLaunchArgumentsBuffer: *const ze_group_count_t,
+    hSignalEvent: ze_event_handle_t,
+    numWaitEvents: u32,
+    phWaitEvents: *mut ze_event_handle_t,
+) -> Result<()> {
+    let list = handle::get::<CommandList>(hCommandList)?;
+    let kernel = handle::get::<Kernel>(hKernel)?;
+    let group_count = address(pLaunchArgumentsBuffer, "pLaunchArgumentsBuffer")?;
+    // SAFETY: the caller passes null or an array of as many events.
+    let events = unsafe { events(hSignalEvent, numWaitEvents, phWaitEvents) }?;
+    list.append(Operation::LaunchIndirect { launch: kernel.capture()?, group_count }, &events)
+}
+
+/// `zeCommandListAppendLaunchMultipleKernelsIndirect`.
+pub unsafe fn zeCommandListAppendLaunchMultipleKernelsIndirect(
+    hCommandList: ze_command_list_handle_t,
+    numKernels: u32,
+    phKernels: *mut ze_kernel_handle_t,
+    pCountBuffer: *const u32,
+    pLaunchArgumentsBuffer: *const ze_group_count_t,
+    hSignalEvent: ze_event_handle_t,
+    numWaitEvents: u32,
+    phWaitEvents: *mut ze_event_handle_t,
+) -> Result<()> {
+    let list = handle::get::<CommandList>(hCommandList)?;
+    address(phKernels, "phKernels")?;
+    let count = address(pCountBuffer, "pCountBuffer")?;
+    let group_counts = address(pLaunchArgumentsBuffer, "pLaunchArgumentsBuffer")?;
+    // SAFETY: the caller passes arrays of as many kernels and events.
+    let (kernels, events) = unsafe {
+        (
+            handles::<Kernel>(numKernels, phKernels, "phKernels")?,
+            events(hSignalEvent, numWaitEvents, phWaitEvents)?,
+        )
+    };
+    let launches = kernels.iter().map(|kernel| kernel.capture()).collect::<Result<_>>()?;
+    list.append(Operation::LaunchMultipleIndirect { launches, count, group_counts }, &events)
+}
