@@ -30,6 +30,8 @@ pub struct LaunchInfo {
 pub struct Worker {
     /// Local memory of the work-group that runs, 128-byte aligned.
     pub local_memory: *mut u8,
+    /// Size of the local memory, in bytes.
+    pub local_bytes: u64,
     /// Memory for private variables that are too large for the stack, 64-byte aligned: `private_bytes`
     /// of the code for each sub-group of the work-group.
     pub private_memory: *mut u8,

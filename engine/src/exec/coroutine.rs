@@ -125,6 +125,7 @@ impl Ring {
         unsafe {
             (*shared).worker = Worker {
                 local_memory: worker.local_memory,
+                local_bytes: worker.local_bytes,
                 private_memory: worker.private_memory,
                 collective_scratch: worker.collective_scratch,
                 barrier: switch_to_next,
@@ -188,6 +189,7 @@ unsafe extern "C" fn body(shared: *mut u8, index: usize) -> ! {
 pub(super) fn idle_worker() -> Worker {
     Worker {
         local_memory: std::ptr::null_mut(),
+        local_bytes: 0,
         private_memory: std::ptr::null_mut(),
         collective_scratch: std::ptr::null_mut(),
         barrier: no_barrier,

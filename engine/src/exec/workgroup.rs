@@ -107,6 +107,7 @@ impl Workspace {
     pub unsafe fn run(&mut self, code: &Code, info: &LaunchInfo, groups: Range<u64>) {
         let mut worker = Worker {
             local_memory: self.local.as_ptr(),
+            local_bytes: self.local.len as u64,
             private_memory: self.private.as_ptr(),
             collective_scratch: self.scratch.as_ptr(),
             barrier: no_barrier,

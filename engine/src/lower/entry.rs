@@ -125,6 +125,7 @@ impl Bodies<'_, '_> {
             function,
             private: self.layout.clone(),
             interleaved_base: FxHashMap::default(),
+            private_base: Vec::new(),
         };
         lowerer.arguments()?;
         let end = b.block(function, "end");

@@ -33,6 +33,7 @@ pub fn supports(op: Op) -> bool {
             | Op::InBoundsPtrAccessChain
             | Op::PtrCastToGeneric
             | Op::GenericCastToPtr
+            | Op::GenericCastToPtrExplicit
             | Op::LifetimeStart
             | Op::LifetimeStop
     )
@@ -76,6 +77,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
         // A pointer to a built-in is no value; its loads are recognized.
         _ if this.a.builtins.contains_key(&inst.id(0)) => Ok(None),
         Op::PtrCastToGeneric | Op::GenericCastToPtr => this.value(inst.id(0)).map(Some),
+        Op::GenericCastToPtrExplicit => explicit_cast(this, inst).map(|reg| Some(smallvec![reg])),
         _ => chain(this, inst).map(|reg| Some(smallvec![reg])),
     }
 }
@@ -162,12 +164,49 @@ fn chain(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {
     })
 }
 
+/// The pointer if it leads into the storage class that the instruction names, else null (SPIR-V 1.2 §3.32.11).
+fn explicit_cast(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {
+    let pointer = this.leaf(inst.id(0))?;
+    let wanted = inst.lit(1);
+    // What is in no other class is global memory.
+    let mut ranges: Vec<(Value, Value)> = Vec::new();
+    if wanted != StorageClass::Function as u64 {
+        let worker = this.items.worker;
+        let base = this.local_memory();
+        let size = this.in_prologue(|b| {
+            b.load_invariant(Scalar::I64, b.offset_const(worker, offset_of!(Worker, local_bytes) as u64), 8)
+        });
+        ranges.push((base, size));
+    }
+    if wanted != StorageClass::Workgroup as u64 {
+        let func = &this.a.func;
+        ranges.extend(this.private_base.iter().filter_map(|(id, base)| {
+            let bytes = object_bytes(func, func.type_of(*id)?, this.w)?;
+            Some((*base, this.b.i64(bytes)))
+        }));
+    }
+    Ok(this.apply(&[pointer], |this, v| {
+        let b = &this.b;
+        let lanes = b.lanes(v[0]);
+        let address = b.reinterpret(v[0], Scalar::I64);
+        let mut inside = b.int(Scalar::Bool, lanes, 0);
+        for (base, size) in &ranges {
+            let base = b.splat(b.reinterpret(*base, Scalar::I64), lanes);
+            let distance = b.sub(address, base);
+            inside = b.or(inside, b.icmp(IntPred::LLVMIntULT, distance, b.splat(*size, lanes)));
+        }
+        let keep = if wanted == StorageClass::CrossWorkgroup as u64 { b.not(inside) } else { inside };
+        b.select(keep, v[0], b.zero(Scalar::Ptr, lanes))
+    }))
+}
+
 // Private objects.
 
 impl Lowerer<'_, '_> {
     /// The address of an object that every lane has one of, `private_stride` bytes apart.
     pub(super) fn private_object(&mut self, id: Id, pointer: TypeId) -> Result<Reg, EngineError> {
         let base = self.private_memory(id, pointer)?;
+        self.private_base.push((id, base));
         let size = self.a.func.module.types.layout(pointee_of(self, pointer)?).size;
         if self.w == 1 {
             return Ok(Reg::uniform(base));

@@ -113,6 +113,8 @@ pub struct Lowerer<'a, 'm> {
     /// Where private variables are.
     private: Rc<private::Layout>,
     interleaved_base: FxHashMap<Id, Value>,
+    /// Private objects that pointers may lead to.
+    private_base: Vec<(Id, Value)>,
 }
 
 impl<'a, 'm> Lowerer<'a, 'm> {
