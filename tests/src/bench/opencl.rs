@@ -1,0 +1,223 @@
+//! An OpenCL runtime with shared virtual memory, opened at run time: the first platform of the ICD loader.
+
+use std::ffi::{CString, c_char, c_void};
+use std::ptr;
+
+use libloading::Library;
+
+use super::{Arg, Backend, Case, Prepared, Result};
+use crate::spirv;
+
+type Handle = *mut c_void;
+
+/// `CL_DEVICE_TYPE_ALL`.
+const DEVICE_TYPE_ALL: u64 = 0xffff_ffff;
+/// `CL_DEVICE_NAME`.
+const DEVICE_NAME: u32 = 0x102b;
+/// `CL_PROGRAM_BUILD_LOG`.
+const PROGRAM_BUILD_LOG: u32 = 0x1183;
+/// `CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER`.
+const SVM_FLAGS: u64 = 1 | 1 << 10;
+
+macro_rules! functions {
+    ($($name:ident: fn($($type:ty),*) -> $result:ty;)*) => {
+        /// The functions of the C interface that the benchmark calls.
+        #[allow(non_snake_case)]
+        struct Functions {
+            $($name: unsafe extern "C" fn($($type),*) -> $result,)*
+        }
+
+        impl Functions {
+            fn load(library: &Library) -> std::result::Result<Functions, libloading::Error> {
+                Ok(Functions {
+                    // SAFETY: the signatures are OpenCL's.
+                    $($name: unsafe { *library.get(stringify!($name).as_bytes())? },)*
+                })
+            }
+        }
+    };
+}
+functions! {
+    clGetPlatformIDs: fn(u32, *mut Handle, *mut u32) -> i32;
+    clGetDeviceIDs: fn(Handle, u64, u32, *mut Handle, *mut u32) -> i32;
+    clGetDeviceInfo: fn(Handle, u32, usize, *mut c_void, *mut usize) -> i32;
+    clCreateContext: fn(*const isize, u32, *const Handle, *const c_void, *mut c_void, *mut i32) -> Handle;
+    clCreateCommandQueueWithProperties: fn(Handle, Handle, *const u64, *mut i32) -> Handle;
+    clCreateProgramWithIL: fn(Handle, *const c_void, usize, *mut i32) -> Handle;
+    clBuildProgram: fn(Handle, u32, *const Handle, *const c_char, *const c_void, *mut c_void) -> i32;
+    clGetProgramBuildInfo: fn(Handle, Handle, u32, usize, *mut c_void, *mut usize) -> i32;
+    clCreateKernel: fn(Handle, *const c_char, *mut i32) -> Handle;
+    clSetKernelArg: fn(Handle, u32, usize, *const c_void) -> i32;
+    clSetKernelArgSVMPointer: fn(Handle, u32, *const c_void) -> i32;
+    clSVMAlloc: fn(Handle, u64, usize, u32) -> *mut c_void;
+    clSVMFree: fn(Handle, *mut c_void) -> ();
+    clEnqueueNDRangeKernel:
+        fn(Handle, Handle, u32, *const usize, *const usize, *const usize, u32, *const Handle, *mut Handle) -> i32;
+    clFinish: fn(Handle) -> i32;
+}
+
+/// A device, its context and queue. Objects live until the process ends, except memory.
+pub struct OpenCl {
+    functions: &'static Functions,
+    device: Handle,
+    context: Handle,
+    queue: Handle,
+    pub name: String,
+}
+
+struct Ready {
+    functions: &'static Functions,
+    context: Handle,
+    queue: Handle,
+    kernel: Handle,
+    global: [usize; 3],
+    local: [usize; 3],
+    buffers: Vec<(*mut c_void, usize)>,
+}
+
+fn check(what: &str, code: i32) -> Result<()> {
+    if code == 0 { Ok(()) } else { Err(format!("{what} returned {code}").into()) }
+}
+
+impl OpenCl {
+    /// The first device of the first platform.
+    pub fn open() -> Result<OpenCl> {
+        // SAFETY: OpenCL's functions with valid arguments throughout; the library is never closed.
+        unsafe {
+            let library = Library::new("libOpenCL.so.1")?;
+            let functions: &'static Functions = Box::leak(Box::new(Functions::load(&library)?));
+            std::mem::forget(library);
+            let (mut platform, mut device) = (ptr::null_mut(), ptr::null_mut());
+            check("clGetPlatformIDs", (functions.clGetPlatformIDs)(1, &mut platform, ptr::null_mut()))?;
+            let code = (functions.clGetDeviceIDs)(platform, DEVICE_TYPE_ALL, 1, &mut device, ptr::null_mut());
+            check("clGetDeviceIDs", code)?;
+            let mut code = 0;
+            let context =
+                (functions.clCreateContext)(ptr::null(), 1, &device, ptr::null(), ptr::null_mut(), &mut code);
+            check("clCreateContext", code)?;
+            let queue =
+                (functions.clCreateCommandQueueWithProperties)(context, device, ptr::null(), &mut code);
+            check("clCreateCommandQueueWithProperties", code)?;
+            let mut name = [0u8; 256];
+            let code = (functions.clGetDeviceInfo)(
+                device,
+                DEVICE_NAME,
+                256,
+                name.as_mut_ptr().cast(),
+                ptr::null_mut(),
+            );
+            check("clGetDeviceInfo", code)?;
+            let name = String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned();
+            Ok(OpenCl { functions, device, context, queue, name })
+        }
+    }
+
+    fn build(&self, module: &[u8]) -> Result<Handle> {
+        let f = self.functions;
+        // SAFETY: as above.
+        unsafe {
+            let mut code = 0;
+            let program =
+                (f.clCreateProgramWithIL)(self.context, module.as_ptr().cast(), module.len(), &mut code);
+            check("clCreateProgramWithIL", code)?;
+            let code =
+                (f.clBuildProgram)(program, 1, &self.device, c"".as_ptr(), ptr::null(), ptr::null_mut());
+            if code == 0 {
+                return Ok(program);
+            }
+            let mut log = vec![0u8; 4096];
+            (f.clGetProgramBuildInfo)(
+                program,
+                self.device,
+                PROGRAM_BUILD_LOG,
+                log.len(),
+                log.as_mut_ptr().cast(),
+                ptr::null_mut(),
+            );
+            Err(format!("clBuildProgram returned {code}: {}", String::from_utf8_lossy(&log)).into())
+        }
+    }
+}
+
+impl Backend for OpenCl {
+    fn prepare(&self, case: &Case) -> Result<Box<dyn Prepared>> {
+        let f = self.functions;
+        let program = self.build(&spirv(case.module))?;
+        let name = CString::new(case.kernel)?;
+        // SAFETY: as above.
+        unsafe {
+            let mut code = 0;
+            let kernel = (f.clCreateKernel)(program, name.as_ptr(), &mut code);
+            check("clCreateKernel", code)?;
+            let mut buffers = Vec::new();
+            for data in &case.buffers {
+                let pointer = (f.clSVMAlloc)(self.context, SVM_FLAGS, data.len(), 64);
+                if pointer.is_null() {
+                    return Err("clSVMAlloc returned nothing".into());
+                }
+                ptr::copy_nonoverlapping(data.as_ptr(), pointer.cast(), data.len());
+                buffers.push((pointer, data.len()));
+            }
+            for (arg, index) in case.args.iter().zip(0..) {
+                let code = match arg {
+                    Arg::Buffer(number) => (f.clSetKernelArgSVMPointer)(kernel, index, buffers[*number].0),
+                    Arg::Value(bytes) => {
+                        (f.clSetKernelArg)(kernel, index, bytes.len(), bytes.as_ptr().cast())
+                    }
+                    Arg::Local(bytes) => (f.clSetKernelArg)(kernel, index, *bytes, ptr::null()),
+                };
+                check("clSetKernelArg", code)?;
+            }
+            let local = case.group_size.map(|size| size as usize);
+            let global = [0, 1, 2].map(|d| local[d] * case.groups[d] as usize);
+            Ok(Box::new(Ready {
+                functions: f,
+                context: self.context,
+                queue: self.queue,
+                kernel,
+                global,
+                local,
+                buffers,
+            }))
+        }
+    }
+}
+
+impl Prepared for Ready {
+    fn launch(&self) -> Result<()> {
+        let f = self.functions;
+        // SAFETY: a live kernel with its arguments set.
+        unsafe {
+            let code = (f.clEnqueueNDRangeKernel)(
+                self.queue,
+                self.kernel,
+                3,
+                ptr::null(),
+                self.global.as_ptr(),
+                self.local.as_ptr(),
+                0,
+                ptr::null(),
+                ptr::null_mut(),
+            );
+            check("clEnqueueNDRangeKernel", code)?;
+            check("clFinish", (f.clFinish)(self.queue))
+        }
+    }
+
+    fn buffers(&self) -> Vec<&[u8]> {
+        // SAFETY: fine-grained shared memory, and the queue is idle.
+        self.buffers
+            .iter()
+            .map(|&(pointer, len)| unsafe { std::slice::from_raw_parts(pointer.cast(), len) })
+            .collect()
+    }
+}
+
+impl Drop for Ready {
+    fn drop(&mut self) {
+        for &(pointer, _) in &self.buffers {
+            // SAFETY: the queue is idle.
+            unsafe { (self.functions.clSVMFree)(self.context, pointer) };
+        }
+    }
+}
