@@ -1,15 +1,198 @@
 //! The `OpenCL.std` extended instruction set.
+//!
+//! | file | what |
+//! |---|---|
+//! | `element` | what functions of single elements are written with; calls of the C library |
+//! | `table` | which function an instruction is |
+//! | `exponential`, `power`, `circular`, `gamma`, `parts`, `remainder`, `common` | functions of single floats |
+//! | `integer` | functions of single integers |
+//! | `geometric` | functions of whole vectors |
+//! | `vector_data` | vector loads and stores |
 
-use super::Lowerer;
-use super::values::Val;
+mod circular;
+mod common;
+pub mod element;
+mod exponential;
+mod gamma;
+mod geometric;
+mod integer;
+mod parts;
+mod power;
+mod remainder;
+pub mod table;
+mod vector_data;
+
+use super::builder::{IntPred, Value};
+use super::values::{Reg, Val};
+use super::{Lowerer, memory};
 use crate::error::EngineError;
-use spirv_env::{Inst, Module};
+use element::Element;
+use smallvec::SmallVec;
+use spirv::OpenclStd100Op as StdOp;
+use spirv_env::{Id, Inst, Module, Type};
 
-/// Whether this file lowers an instruction; the error names what is missing.
+
+fn std_op(inst: &Inst) -> Option<StdOp> {
+    StdOp::from_u32(u32::try_from(inst.lit(1)).ok()?)
+}
+
+/// Whether this folder lowers an instruction; the error names what is missing.
 pub fn supports(inst: &Inst, _module: &Module) -> Result<(), String> {
-    Err(format!("OpenCL.std instruction {}", inst.lit(1)))
+    match std_op(inst) {
+        Some(StdOp::printf) => Err("OpenCL.std printf".into()),
+        Some(_) => Ok(()),
+        None => Err(format!("OpenCL.std instruction {}", inst.lit(1))),
+    }
 }
 
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
-    Err(this.unsupported(format!("OpenCL.std instruction {}", inst.lit(1))))
+    let Some(op) = std_op(inst) else {
+        return Err(this.unsupported(format!("OpenCL.std instruction {}", inst.lit(1))));
+    };
+    if let Some(function) = table::function(op) {
+        return element_wise(this, inst, |m, x| m.promoted(x, |m, x| function.call(m, x))).map(Some);
+    }
+    if let Some(function) = table::native_function(op) {
+        return element_wise(this, inst, function).map(Some);
+    }
+    if let Some(function) = integer::function(op) {
+        return element_wise(this, inst, |m, x| function(m.b, x)).map(Some);
+    }
+    if let Some(function) = table::pair_function(op) {
+        return with_pointer(this, inst, function).map(Some);
+    }
+    if let Some(function) = geometric::function(op) {
+        return whole_vectors(this, inst, function).map(Some);
+    }
+    if vector_data::supports(op) {
+        return vector_data::lower(this, inst, op);
+    }
+    match op {
+        StdOp::bitselect => element_wise(this, inst, bit_select).map(Some),
+        StdOp::select => select(this, inst).map(Some),
+        StdOp::shuffle | StdOp::shuffle2 => shuffle(this, inst).map(Some),
+        // A hint.
+        StdOp::prefetch => Ok(None),
+        _ => Err(this.unsupported(format!("OpenCL.std {op:?}"))),
+    }
 }
+
+fn operands(inst: &Inst) -> SmallVec<[Id; 4]> {
+    inst.ids().skip(1).collect()
+}
+
+/// Computes several values at once from leaves: from scalars if all are uniform, else from lanes.
+fn compute(
+    this: &Lowerer<'_, '_>,
+    regs: &[Reg],
+    f: impl FnOnce(&Element<'_>, &[Value]) -> Vec<Value>,
+) -> Val {
+    let uniform: Option<Vec<Value>> = regs.iter().map(|reg| reg.scalar().filter(|_| reg.is_uniform())).collect();
+    let is_uniform = uniform.is_some();
+    let values = uniform.unwrap_or_else(|| regs.iter().map(|reg| this.vector(*reg)).collect());
+    let m = Element::of(&this.b, this.target, values[0]);
+    f(&m, &values).into_iter().map(if is_uniform { Reg::uniform } else { Reg::varying }).collect()
+}
+
+/// The leaves with this number of several values.
+fn column(vals: &[Val], leaf: usize) -> SmallVec<[Reg; 4]> {
+    vals.iter().map(|val| if val.len() == 1 { val[0] } else { val[leaf] }).collect()
+}
+
+fn values(this: &mut Lowerer<'_, '_>, ids: &[Id]) -> Result<SmallVec<[Val; 4]>, EngineError> {
+    ids.iter().map(|id| this.value(*id)).collect()
+}
+
+/// Applies a function to each component.
+fn element_wise(
+    this: &mut Lowerer<'_, '_>,
+    inst: &Inst,
+    f: impl Fn(&Element<'_>, &[Value]) -> Value,
+) -> Result<Val, EngineError> {
+    let leaves = this.leaves(inst.ty.expect("functions have a type"))?.len();
+    let vals = values(this, &operands(inst))?;
+    Ok((0..leaves).flat_map(|leaf| compute(this, &column(&vals, leaf), |m, x| vec![f(m, x)])).collect())
+}
+
+/// Applies a function with two results to each component; the second goes through the last operand, a pointer.
+fn with_pointer(
+    this: &mut Lowerer<'_, '_>,
+    inst: &Inst,
+    f: table::PairFunction,
+) -> Result<Val, EngineError> {
+    let leaves = this.leaves(inst.ty.expect("functions have a type"))?.len();
+    let mut ids = operands(inst);
+    let pointer = ids.pop().expect("validated: there is a pointer");
+    let vals = values(this, &ids)?;
+    let (mut results, mut stored) = (Val::new(), Val::new());
+    for leaf in 0..leaves {
+        let pair = compute(this, &column(&vals, leaf), |m, x| {
+            let mut second = None;
+            let first = m.promoted(x, |wide, x| {
+                let [first, other] = f(wide, x);
+                second = Some(m.narrowed(other));
+                first
+            });
+            vec![first, second.expect("set by the call")]
+        });
+        results.push(pair[0]);
+        stored.push(pair[1]);
+    }
+    let pointee = match this.a.func.type_of(pointer).map(|ty| this.a.func.module.types.get(ty)) {
+        Some(Type::Pointer { pointee, .. }) => *pointee,
+        _ => return Err(this.unsupported(format!("a result through {pointer}, which is no pointer"))),
+    };
+    memory::store_to(this, pointer, pointee, stored, None)?;
+    Ok(results)
+}
+
+/// Applies a function to all components of all operands.
+fn whole_vectors(
+    this: &mut Lowerer<'_, '_>,
+    inst: &Inst,
+    f: geometric::Function,
+) -> Result<Val, EngineError> {
+    let regs: SmallVec<[Reg; 8]> = values(this, &operands(inst))?.into_iter().flatten().collect();
+    Ok(compute(this, &regs, |m, x| {
+        let wide: Vec<Value> = x.iter().map(|x| m.widened(*x)).collect();
+        let form = Element { ty: m.b.scalar_of(wide[0]), ..*m };
+        f(&form, &wide).into_iter().map(|x| m.narrowed(x)).collect()
+    }))
+}
+
+fn bit_select(m: &Element<'_>, x: &[Value]) -> Value {
+    let (a, b, c) = (m.bits(x[0]), m.bits(x[1]), m.bits(x[2]));
+    m.b.reinterpret(m.b.xor(a, m.b.and(m.b.xor(a, b), c)), m.ty)
+}
+
+/// By the condition's sign bit for vectors, by its being zero for scalars (OpenCL C 2.0 §6.13.6).
+fn select(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
+    let ty = inst.ty.expect("functions have a type");
+    let predicate = match this.a.func.module.types.get(ty) {
+        Type::Vector { .. } => IntPred::LLVMIntSLT,
+        _ => IntPred::LLVMIntNE,
+    };
+    element_wise(this, inst, |m, x| {
+        let zero = m.b.zero(m.b.scalar_of(x[2]), m.lanes);
+        m.b.select(m.b.icmp(predicate, x[2], zero), x[1], x[0])
+    })
+}
+
+fn shuffle(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
+    let ids = operands(inst);
+    let (mask, sources) = ids.split_last().expect("validated: there is a mask");
+    let mask = this.value(*mask)?;
+    let mut vals = Val::new();
+    for source in sources {
+        let val = this.value(*source)?;
+        vals.extend(val.iter().copied());
+        // The second source begins at a power of two.
+        vals.resize(vals.len().next_power_of_two(), val[0]);
+    }
+    let count = vals.len();
+    vals.extend(mask);
+    Ok(compute(this, &vals, |m, x| geometric::shuffle(m, &x[..count], &x[count..])))
+}
+
+#[cfg(test)]
+mod tests;

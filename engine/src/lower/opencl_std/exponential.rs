@@ -1,0 +1,201 @@
+//! Exponentials and logarithms.
+//!
+//! f32 lanes are computed in place: libmvec's `exp10`, `log` and `log10` miss OpenCL's bounds, and a call spills
+//! every live vector register. Other forms call the C library.
+
+use super::element::Element;
+use super::super::builder::{Opcode, Value};
+use crate::analysis::leaves::Scalar;
+use std::f64::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2, LOG10_E};
+
+/// `base^x = 2^n * base^r` with `n` the nearest integer to `x * log2(base)`.
+struct Exponential {
+    libm: &'static str,
+    log2_base: f64,
+    /// The logarithm of 2 to the base in two parts; `n * high` is exact.
+    high: f64,
+    low: f64,
+    /// `(base^r - 1) / r` for the `r` that are left, relative error under 2^-28 of the whole.
+    polynomial: [f64; 6],
+    /// Beyond these, the result is 0 or infinite.
+    least: f64,
+    most: f64,
+}
+
+/// `ln(2)` and `log10(2)` cut to 15 bits.
+const LN_2_HIGH: f64 = 0.693_145_751_953_125;
+const LOG10_2_HIGH: f64 = 0.301_025_390_625;
+
+const EXP: Exponential = Exponential {
+    libm: "exp",
+    log2_base: LOG2_E,
+    high: LN_2_HIGH,
+    low: LN_2 - LN_2_HIGH,
+    polynomial: [1.0, 0.499_999_94, 0.166_664_302, 0.041_668_005_3, 0.008_374_230_94, 0.001_384_356_52],
+    least: -105.0,
+    most: 89.0,
+};
+
+const EXP2: Exponential = Exponential {
+    libm: "exp2",
+    log2_base: 1.0,
+    high: 1.0,
+    low: 0.0,
+    polynomial: [0.693_147_182, 0.240_226_477, 0.055_503_319_9, 0.009_618_438_78, 0.001_339_900_31, 0.000_153_532_572],
+    least: -151.0,
+    most: 129.0,
+};
+
+const EXP10: Exponential = Exponential {
+    libm: "exp10",
+    log2_base: LOG2_10,
+    high: LOG10_2_HIGH,
+    low: LOG10_2 - LOG10_2_HIGH,
+    polynomial: [2.302_585_12, 2.650_948_76, 2.034_649_61, 1.171_292_9, 0.542_031_586, 0.206_319_958],
+    least: -46.0,
+    most: 39.0,
+};
+
+pub fn exp(m: &Element<'_>, x: &[Value]) -> Value {
+    exponential(m, x[0], &EXP)
+}
+
+pub fn exp2(m: &Element<'_>, x: &[Value]) -> Value {
+    exponential(m, x[0], &EXP2)
+}
+
+pub fn exp10(m: &Element<'_>, x: &[Value]) -> Value {
+    exponential(m, x[0], &EXP10)
+}
+
+fn exponential(m: &Element<'_>, x: Value, of: &Exponential) -> Value {
+    if m.ty != Scalar::F32 || m.lanes == 1 {
+        return m.libm(of.libm, &[x]);
+    }
+    let x = m.limited(x, of.least, of.most);
+    let n = m.rint(if of.log2_base == 1.0 { x } else { m.mul(x, m.c(of.log2_base)) });
+    let minus_n = m.neg(n);
+    let mut r = m.mad(minus_n, m.c(of.high), x);
+    if of.low != 0.0 {
+        r = m.mad(minus_n, m.c(of.low), r);
+    }
+    let power = m.mad(m.polynomial(r, &of.polynomial), r, m.c(1.0));
+    if m.has_avx512() {
+        return m.avx512("mask.scalef", &[power, n], None, true);
+    }
+    // In two steps, because 2^n need not be a normal number.
+    let half = m.rint(m.mul(n, m.c(0.5)));
+    let scaled = m.mul(power, m.power_of_two(half));
+    m.mul(scaled, m.power_of_two(m.sub(n, half)))
+}
+
+/// `log(x) = e * log(2) + log(m)` with `x = 2^e * m` and `m` in 0.75..1.5.
+struct Logarithm {
+    libm: &'static str,
+    /// The logarithm of 2 in two parts; `e * high` is exact. Both are positive, so that an infinite `e` works.
+    high: f64,
+    low: f64,
+    /// The logarithm of the natural base in two parts; none where that is 1.
+    scale: Option<(f64, f64)>,
+}
+
+/// `log2(e)` and `log10(e)` cut to 12 bits.
+const LOG2_E_HIGH: f64 = 1.442_382_812_5;
+const LOG10_E_HIGH: f64 = 0.434_204_101_562_5;
+
+const LOG: Logarithm = Logarithm { libm: "log", high: LN_2_HIGH, low: LN_2 - LN_2_HIGH, scale: None };
+const LOG2: Logarithm =
+    Logarithm { libm: "log2", high: 1.0, low: 0.0, scale: Some((LOG2_E_HIGH, LOG2_E - LOG2_E_HIGH)) };
+const LOG10: Logarithm = Logarithm {
+    libm: "log10",
+    high: LOG10_2_HIGH,
+    low: LOG10_2 - LOG10_2_HIGH,
+    scale: Some((LOG10_E_HIGH, LOG10_E - LOG10_E_HIGH)),
+};
+
+/// `(log(1 + f) - f + f^2 / 2) / f^3` for `f` in -0.25..0.5, relative error under 2^-26 of the whole.
+const LOG_POLYNOMIAL: [f64; 8] = [
+    0.333_334_506,
+    -0.250_000_954,
+    0.199_908_614,
+    -0.166_473_12,
+    0.144_783_959,
+    -0.131_611_943,
+    0.104_630_21,
+    -0.045_074_783_3,
+];
+
+pub fn log(m: &Element<'_>, x: &[Value]) -> Value {
+    logarithm(m, x[0], &LOG)
+}
+
+pub fn log2(m: &Element<'_>, x: &[Value]) -> Value {
+    logarithm(m, x[0], &LOG2)
+}
+
+pub fn log10(m: &Element<'_>, x: &[Value]) -> Value {
+    logarithm(m, x[0], &LOG10)
+}
+
+fn logarithm(m: &Element<'_>, x: Value, of: &Logarithm) -> Value {
+    if m.ty != Scalar::F32 || m.lanes == 1 {
+        return m.libm(of.libm, &[x]);
+    }
+    let (mantissa, exponent) = if m.has_avx512() { split_avx512(m, x) } else { split(m, x) };
+    // log(m) = f + rest; f is exact.
+    let f = m.sub(mantissa, m.c(1.0));
+    let square = m.mul(f, f);
+    let inner = m.mad(m.polynomial(f, &LOG_POLYNOMIAL), f, m.c(-0.5));
+    let rest = m.mul(square, inner);
+    let (first, second) = match of.scale {
+        None => (f, rest),
+        Some((high, low)) => {
+            let second = m.mad(rest, m.c(high), m.mul(m.add(f, rest), m.c(low)));
+            (m.mul(f, m.c(high)), second)
+        }
+    };
+    let second = if of.low == 0.0 { second } else { m.mad(exponent, m.c(of.low), second) };
+    let result = match of.scale {
+        // The product `f * high` is not rounded on its own.
+        Some((high, _)) if m.has_fma() => {
+            let e = m.mul(exponent, m.c(of.high));
+            let sum = m.mad(f, m.c(high), e);
+            // What rounding the sum lost; nothing where it is infinite.
+            let lost = m.mad(f, m.c(high), m.sub(e, sum));
+            m.add(sum, m.add(second, m.select(m.is_nan(lost), m.c(0.0), lost)))
+        }
+        _ => m.mad(exponent, m.c(of.high), m.add(first, second)),
+    };
+    if m.has_avx512() {
+        return result;
+    }
+    let special = m.select(m.lt(x, m.c(0.0)), m.nan(), x);
+    let special = m.select(m.is_zero(x), m.c(f64::NEG_INFINITY), special);
+    let ordinary = m.b.and(m.gt(x, m.c(0.0)), m.lt(x, m.inf()));
+    m.select(ordinary, result, special)
+}
+
+/// The mantissa in 0.75..1.5 and the exponent. The exponent of zero and infinity is infinite and their mantissa 1;
+/// a negative number has none.
+fn split_avx512(m: &Element<'_>, x: Value) -> (Value, Value) {
+    /// Interval 0.75..1.5; not a number if negative.
+    const INTERVAL: u32 = 0b1011;
+    let mantissa = m.avx512("mask.getmant", &[x], Some(INTERVAL), true);
+    let exponent = m.avx512("mask.getexp", &[x], None, true);
+    // The mantissa's own exponent is 0 or -1.
+    let own = m.avx512("mask.getexp", &[mantissa], None, true);
+    (mantissa, m.sub(exponent, own))
+}
+
+/// As [`split_avx512`] for positive finite numbers.
+fn split(m: &Element<'_>, x: Value) -> (Value, Value) {
+    let digits = i64::from(m.digits());
+    let tiny = m.lt(x, m.c(f64::from(f32::MIN_POSITIVE)));
+    let normal = m.select(tiny, m.mul(x, m.c(f64::powi(2.0, digits as i32))), x);
+    let three_quarters = m.bits(m.c(0.75));
+    let above = m.b.sub(m.bits(normal), three_quarters);
+    let exponent = m.b.ashr(above, m.i(digits));
+    let mantissa = m.float(m.b.add(m.b.and(above, m.i((1 << digits) - 1)), three_quarters));
+    let exponent = m.b.cast(Opcode::LLVMSIToFP, exponent, m.ty);
+    (mantissa, m.sub(exponent, m.select(tiny, m.c(digits as f64), m.c(0.0))))
+}

@@ -1,0 +1,99 @@
+//! Powers and roots.
+
+use super::element::Element;
+use super::exponential::{exp2, log2};
+use super::super::builder::{IntPred, Opcode, Value};
+use crate::analysis::leaves::Scalar;
+
+pub fn pow(m: &Element<'_>, x: &[Value]) -> Value {
+    m.libm("pow", x)
+}
+
+/// `pow` for a base that is not negative, with the edge cases of OpenCL SPIR-V Env 3.0 §6.7.1.
+pub fn powr(m: &Element<'_>, x: &[Value]) -> Value {
+    let (base, y) = (x[0], x[1]);
+    let power = m.libm("pow", &[m.abs(base), y]);
+    let or = |a, b| m.b.or(a, b);
+    let edge = or(m.is_zero(base), m.eq(base, m.inf()));
+    let undefined = or(m.lt(base, m.c(0.0)), m.unordered(base, y));
+    let undefined = or(undefined, m.b.and(m.is_zero(y), edge));
+    let undefined = or(undefined, m.b.and(m.eq(base, m.c(1.0)), m.is_inf(y)));
+    m.select(undefined, m.nan(), power)
+}
+
+/// `powr` through f32 logarithms: a relative error of about `2^-16` at the ends of the range.
+pub fn fast_powr(m: &Element<'_>, x: &[Value]) -> Value {
+    let logarithm = log2(m, &x[..1]);
+    exp2(m, &[m.mul(x[1], logarithm)])
+}
+
+/// `x` to an integer power. f32 computes in f64, which holds every 32-bit exponent.
+pub fn pown(m: &Element<'_>, x: &[Value]) -> Value {
+    let n = m.b.cast(Opcode::LLVMSIToFP, x[1], Scalar::F64);
+    if m.ty == Scalar::F64 { m.libm("pow", &[x[0], n]) } else { m.in_f64(&[x[0], n], |m, x| m.libm("pow", x)) }
+}
+
+pub fn rootn(m: &Element<'_>, x: &[Value]) -> Value {
+    let (base, n) = (x[0], x[1]);
+    let lanes = m.lanes;
+    let count = m.b.cast(Opcode::LLVMSIToFP, n, Scalar::F64);
+    let root = m.in_f64(&[m.abs(base), count], |wide, x| {
+        let (base, n) = (x[0], x[1]);
+        let y = wide.div(wide.c(1.0), n);
+        let root = wide.libm("pow", &[base, y]);
+        if m.ty != Scalar::F64 {
+            return root;
+        }
+        // 1/n is not exact, and the power magnifies its error by the logarithm: a first-order correction.
+        let missing = wide.div(wide.fma(wide.neg(y), n, wide.c(1.0)), n);
+        let correction = wide.mul(missing, wide.libm("log", &[base]));
+        let sound = wide.lt(wide.abs(correction), wide.c(1.0));
+        wide.fma(root, wide.select(sound, correction, wide.c(0.0)), root)
+    });
+    let odd = m.b.and(n, m.b.int(Scalar::I32, lanes, 1));
+    let odd = m.b.icmp(IntPred::LLVMIntNE, odd, m.b.zero(Scalar::I32, lanes));
+    let none = m.b.icmp(IntPred::LLVMIntEQ, n, m.b.zero(Scalar::I32, lanes));
+    let signed = m.select(odd, m.copysign(root, base), root);
+    let undefined = m.b.or(none, m.b.and(m.b.not(odd), m.lt(base, m.c(0.0))));
+    m.select(undefined, m.nan(), signed)
+}
+
+pub fn sqrt(m: &Element<'_>, x: &[Value]) -> Value {
+    m.sqrt(x[0])
+}
+
+/// `1 / sqrt(x)`. AVX-512 starts from an estimate good to 14 bits; that costs a third of a root and a division.
+pub fn rsqrt(m: &Element<'_>, x: &[Value]) -> Value {
+    let x = x[0];
+    if !m.has_avx512() {
+        return m.div(m.c(1.0), m.sqrt(x));
+    }
+    let estimate = m.avx512("rsqrt14", &[x], None, false);
+    let error = |y: Value| m.fma(m.neg(m.mul(x, y)), y, m.c(1.0));
+    let first = error(estimate);
+    let refined = if m.ty == Scalar::F64 {
+        // Halley's step, of third order, then Newton's: 14, 42, 84 bits.
+        let factor = m.fma(first, m.c(0.375), m.c(0.5));
+        let y = m.fma(m.mul(estimate, first), factor, estimate);
+        m.fma(m.mul(y, m.c(0.5)), error(y), y)
+    } else {
+        m.fma(m.mul(estimate, m.c(0.5)), first, estimate)
+    };
+    // For 0 and infinity, the estimate is exact and the step is not a number.
+    m.select(m.is_nan(first), estimate, refined)
+}
+
+/// `1 / x` to the last place or so.
+pub fn recip(m: &Element<'_>, x: &[Value]) -> Value {
+    let x = x[0];
+    if !m.has_avx512() || m.ty != Scalar::F32 {
+        return m.div(m.c(1.0), x);
+    }
+    let estimate = m.avx512("rcp14", &[x], None, false);
+    let error = m.fma(m.neg(x), estimate, m.c(1.0));
+    m.select(m.is_nan(error), estimate, m.fma(estimate, error, estimate))
+}
+
+pub fn divide(m: &Element<'_>, x: &[Value]) -> Value {
+    m.div(x[0], x[1])
+}

@@ -1,0 +1,141 @@
+//! Which function of floats an instruction of `OpenCL.std` is.
+
+use super::super::builder::Value;
+use super::element::{self, Element};
+use super::{circular, common, exponential, gamma, parts, power, remainder};
+use spirv::OpenclStd100Op as StdOp;
+
+/// A function of floats. Halves are computed as f32.
+#[derive(Clone, Copy)]
+pub enum Function {
+    /// A function of the C library, by its name for f64.
+    Library(&'static str),
+    /// The same, where the error bound is wide.
+    Relaxed(&'static str),
+    Own(element::Function),
+}
+
+impl Function {
+    pub fn call(self, m: &Element<'_>, x: &[Value]) -> Value {
+        match self {
+            Function::Library(name) => m.libm(name, x),
+            Function::Relaxed(name) => m.libm_relaxed(name, x),
+            Function::Own(function) => function(m, x),
+        }
+    }
+}
+
+/// A function with two results of which the second goes through a pointer.
+pub type PairFunction = fn(&Element<'_>, &[Value]) -> [Value; 2];
+
+pub fn function(op: StdOp) -> Option<Function> {
+    use Function::{Library, Own, Relaxed};
+    Some(match op {
+        StdOp::acos => Library("acos"),
+        StdOp::acosh => Library("acosh"),
+        StdOp::acospi => Own(circular::acospi),
+        StdOp::asin => Library("asin"),
+        StdOp::asinh => Library("asinh"),
+        StdOp::asinpi => Own(circular::asinpi),
+        StdOp::atan => Library("atan"),
+        StdOp::atan2 => Library("atan2"),
+        StdOp::atanh => Library("atanh"),
+        StdOp::atanpi => Own(circular::atanpi),
+        StdOp::atan2pi => Own(circular::atan2pi),
+        StdOp::cbrt => Library("cbrt"),
+        StdOp::ceil => Own(parts::ceil),
+        StdOp::copysign => Own(parts::copysign),
+        StdOp::cos => Library("cos"),
+        StdOp::cosh => Library("cosh"),
+        StdOp::cospi => Own(circular::cospi),
+        StdOp::erfc => Library("erfc"),
+        StdOp::erf => Library("erf"),
+        StdOp::exp | StdOp::half_exp | StdOp::native_exp => Own(exponential::exp),
+        StdOp::exp2 | StdOp::half_exp2 | StdOp::native_exp2 => Own(exponential::exp2),
+        StdOp::exp10 | StdOp::half_exp10 | StdOp::native_exp10 => Own(exponential::exp10),
+        StdOp::expm1 => Library("expm1"),
+        StdOp::fabs => Own(parts::abs),
+        StdOp::fdim => Own(parts::fdim),
+        StdOp::floor => Own(parts::floor),
+        StdOp::fma => Own(parts::fma),
+        StdOp::fmax => Own(parts::fmax),
+        StdOp::fmin => Own(parts::fmin),
+        StdOp::fmod => Own(remainder::fmod),
+        StdOp::hypot => Library("hypot"),
+        StdOp::ilogb => Own(parts::ilogb),
+        StdOp::ldexp => Own(parts::ldexp),
+        StdOp::lgamma => Own(gamma::lgamma),
+        StdOp::log | StdOp::half_log | StdOp::native_log => Own(exponential::log),
+        StdOp::log2 | StdOp::half_log2 | StdOp::native_log2 => Own(exponential::log2),
+        StdOp::log10 | StdOp::half_log10 | StdOp::native_log10 => Own(exponential::log10),
+        StdOp::log1p => Library("log1p"),
+        StdOp::logb => Own(parts::logb),
+        StdOp::mad => Own(parts::mad),
+        StdOp::maxmag => Own(parts::maxmag),
+        StdOp::minmag => Own(parts::minmag),
+        StdOp::pow => Own(power::pow),
+        StdOp::pown => Own(power::pown),
+        StdOp::powr => Own(power::powr),
+        StdOp::remainder => Own(remainder::remainder),
+        StdOp::rint => Own(parts::rint),
+        StdOp::rootn => Own(power::rootn),
+        StdOp::round => Own(parts::round),
+        StdOp::rsqrt | StdOp::half_rsqrt | StdOp::native_rsqrt => Own(power::rsqrt),
+        StdOp::sin => Library("sin"),
+        StdOp::sinh => Library("sinh"),
+        StdOp::sinpi => Own(circular::sinpi),
+        StdOp::sqrt | StdOp::half_sqrt | StdOp::native_sqrt => Own(power::sqrt),
+        StdOp::tan => Library("tan"),
+        StdOp::tanh => Library("tanh"),
+        StdOp::tanpi => Own(circular::tanpi),
+        StdOp::tgamma => Own(gamma::tgamma),
+        StdOp::trunc => Own(parts::trunc),
+        StdOp::half_cos | StdOp::native_cos => Relaxed("cos"),
+        StdOp::half_sin | StdOp::native_sin => Relaxed("sin"),
+        StdOp::half_tan | StdOp::native_tan => Relaxed("tan"),
+        StdOp::half_divide | StdOp::native_divide => Own(power::divide),
+        StdOp::half_powr | StdOp::native_powr => Own(power::fast_powr),
+        StdOp::half_recip | StdOp::native_recip => Own(power::recip),
+        StdOp::fclamp => Own(common::fclamp),
+        StdOp::degrees => Own(common::degrees),
+        StdOp::fmax_common => Own(common::fmax_common),
+        StdOp::fmin_common => Own(common::fmin_common),
+        StdOp::mix => Own(common::mix),
+        StdOp::radians => Own(common::radians),
+        StdOp::step => Own(common::step),
+        StdOp::smoothstep => Own(common::smoothstep),
+        StdOp::sign => Own(common::sign),
+        _ => return None,
+    })
+}
+
+/// Functions that compute halves as halves.
+pub fn native_function(op: StdOp) -> Option<element::Function> {
+    Some(match op {
+        StdOp::nextafter => parts::nextafter,
+        StdOp::nan => |m, x| parts::nan(&Element { ty: float_of(m), rounded_to: float_of(m), ..*m }, x),
+        _ => return None,
+    })
+}
+
+/// The float as wide as the integers of this form.
+fn float_of(m: &Element<'_>) -> crate::analysis::leaves::Scalar {
+    use crate::analysis::leaves::Scalar;
+    match m.ty {
+        Scalar::I16 => Scalar::F16,
+        Scalar::I32 => Scalar::F32,
+        _ => Scalar::F64,
+    }
+}
+
+pub fn pair_function(op: StdOp) -> Option<PairFunction> {
+    Some(match op {
+        StdOp::fract => parts::fract,
+        StdOp::frexp => parts::frexp,
+        StdOp::lgamma_r => gamma::lgamma_r,
+        StdOp::modf => parts::modf,
+        StdOp::remquo => remainder::remquo,
+        StdOp::sincos => |m, x| [m.libm("sin", x), m.libm("cos", x)],
+        _ => return None,
+    })
+}

@@ -1,0 +1,131 @@
+//! Vector loads and stores through element pointers, of the element's type or of halves (OpenCL C 2.0 §6.13.7).
+
+use super::super::builder::{Opcode, Value};
+use super::super::conversion::float_to_float;
+use super::super::memory::{self, Place};
+use super::super::values::{Reg, Val};
+use super::super::Lowerer;
+use crate::analysis::leaves::{Leaf, Scalar};
+use crate::analysis::shapes::Shape;
+use crate::error::EngineError;
+use spirv::{FPRoundingMode, OpenclStd100Op as StdOp};
+use spirv_env::{Id, Inst};
+
+/// Whether this file lowers an instruction.
+pub fn supports(op: StdOp) -> bool {
+    is_load(op) || is_store(op)
+}
+
+fn is_load(op: StdOp) -> bool {
+    matches!(op, StdOp::vloadn | StdOp::vload_half | StdOp::vload_halfn | StdOp::vloada_halfn)
+}
+
+fn is_store(op: StdOp) -> bool {
+    matches!(
+        op,
+        StdOp::vstoren
+            | StdOp::vstore_half
+            | StdOp::vstore_half_r
+            | StdOp::vstore_halfn
+            | StdOp::vstore_halfn_r
+            | StdOp::vstorea_halfn
+            | StdOp::vstorea_halfn_r
+    )
+}
+
+/// `vloada_halfn` and `vstorea_halfn` address whole vectors: three components take the place of four.
+fn is_aligned(op: StdOp) -> bool {
+    matches!(op, StdOp::vloada_halfn | StdOp::vstorea_halfn | StdOp::vstorea_halfn_r)
+}
+
+pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst, op: StdOp) -> Result<Option<Val>, EngineError> {
+    if is_load(op) { load(this, inst, op).map(Some) } else { store(this, inst, op).map(|()| None) }
+}
+
+fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, op: StdOp) -> Result<Val, EngineError> {
+    let types = this.leaves(inst.ty.expect("a load has a type"))?;
+    let scalar = if op == StdOp::vloadn { types[0].scalar } else { Scalar::F16 };
+    let leaves = elements(scalar, types.len());
+    let place = place(this, inst.id(3), inst.id(2), unit(op, types.len()) * scalar.bytes())?;
+    let val = memory::load_leaves(this, &place, &leaves, align(op, scalar, types.len()));
+    if scalar == types[0].scalar {
+        return Ok(val);
+    }
+    Ok(val
+        .into_iter()
+        .map(|reg| this.apply(&[reg], |this, v| this.b.cast(Opcode::LLVMFPExt, v[0], types[0].scalar)))
+        .collect())
+}
+
+fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, op: StdOp) -> Result<(), EngineError> {
+    let mut val = this.value(inst.id(2))?;
+    let own = this.leaves_of(inst.id(2))?[0].scalar;
+    let scalar = if op == StdOp::vstoren { own } else { Scalar::F16 };
+    if scalar != own {
+        let rounding = inst.operands.get(5).and_then(|_| FPRoundingMode::from_u32(inst.lit(5) as u32));
+        let rounding = rounding.unwrap_or(FPRoundingMode::RTE);
+        val = val
+            .into_iter()
+            .map(|reg| this.apply(&[reg], |this, v| float_to_float(&this.b, v[0], scalar, rounding)))
+            .collect();
+    }
+    let leaves = elements(scalar, val.len());
+    let place = place(this, inst.id(4), inst.id(3), unit(op, val.len()) * scalar.bytes())?;
+    memory::store_leaves(this, &place, &leaves, &val, align(op, scalar, val.len()));
+    Ok(())
+}
+
+/// Leaves of consecutive elements.
+fn elements(scalar: Scalar, count: usize) -> Vec<Leaf> {
+    (0..count as u64).map(|at| Leaf { scalar, offset: at * scalar.bytes() }).collect()
+}
+
+/// Elements from one offset to the next.
+fn unit(op: StdOp, components: usize) -> u64 {
+    match components {
+        3 if is_aligned(op) => 4,
+        _ => components as u64,
+    }
+}
+
+/// The alignment that the instruction promises: the element's, or the vector's.
+fn align(op: StdOp, scalar: Scalar, components: usize) -> Option<u64> {
+    is_aligned(op).then(|| unit(op, components) * scalar.bytes())
+}
+
+/// Where `pointer` leads when `offset` units of `size` bytes are added.
+fn place(this: &mut Lowerer<'_, '_>, pointer: Id, offset: Id, size: u64) -> Result<Place, EngineError> {
+    let base = memory::place(this, pointer)?;
+    let index = this.leaf(offset)?;
+    let shape = this.a.shape(this.current_block(), offset)[0];
+    let bytes = |this: &Lowerer<'_, '_>, index: Value| {
+        let index = this.b.sext_or_trunc(index, Scalar::I64);
+        this.b.mul(index, this.b.int(Scalar::I64, this.b.lanes(index), size))
+    };
+    if let Place::Interleaved { base, offset } = base {
+        let offset = this.apply(&[offset, index], |this, v| this.b.add(v[0], bytes(this, v[1])));
+        return Ok(Place::Interleaved { base, offset });
+    }
+    // As for access chains, narrow indices may wrap around between lanes.
+    let wide = this.leaves_of(offset)?[0].scalar.bits() >= 32;
+    let index_step = match shape {
+        Shape::Uniform | Shape::Undefined => Some(0),
+        Shape::Strided(step) if wide => step.checked_mul(size as i64),
+        _ => None,
+    };
+    let (address, step) = match base {
+        Place::Uniform(address) => (Some(address), 0),
+        Place::Strided { base, step } => (Some(base), step),
+        _ => (None, 0),
+    };
+    if let (Some(address), Some(index_step), Some(first)) = (address, index_step, index.scalar()) {
+        let address = this.b.offset(address, bytes(this, first));
+        return Ok(match step + index_step {
+            0 => Place::Uniform(address),
+            step => Place::Strided { base: address, step },
+        });
+    }
+    let base: Reg = this.leaf(pointer)?;
+    let address = this.apply_once(&[base, index], |this, v| this.b.offset(v[0], bytes(this, v[1])));
+    Ok(Place::Varying(this.vector(address)))
+}
