@@ -354,12 +354,17 @@ pub fn load_place(
     align: Option<u64>,
 ) -> Result<Val, EngineError> {
     let leaves = this.leaves(ty)?;
+    Ok(load_leaves(this, place, &leaves, align))
+}
+
+/// Loads leaves that need not be those of a type of the module.
+pub fn load_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], align: Option<u64>) -> Val {
     if let Place::Strided { base, step } = place
-        && let Some(stride) = run_stride(&leaves, *step)
+        && let Some(stride) = run_stride(leaves, *step)
     {
-        return Ok(load_run(this, *base, &leaves, stride, align));
+        return load_run(this, *base, leaves, stride, align);
     }
-    Ok(leaves.iter().map(|leaf| load_leaf(this, place, *leaf, align)).collect())
+    leaves.iter().map(|leaf| load_leaf(this, place, *leaf, align)).collect()
 }
 
 pub fn store_place(
@@ -370,16 +375,21 @@ pub fn store_place(
     align: Option<u64>,
 ) -> Result<(), EngineError> {
     let leaves = this.leaves(ty)?;
+    store_leaves(this, place, &leaves, &val, align);
+    Ok(())
+}
+
+/// Stores leaves that need not be those of a type of the module.
+pub fn store_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], val: &Val, align: Option<u64>) {
     if let Place::Strided { base, step } = place
-        && run_stride(&leaves, *step) == Some(leaves.len())
+        && run_stride(leaves, *step) == Some(leaves.len())
     {
-        store_run(this, *base, &leaves, &val, align);
-        return Ok(());
+        store_run(this, *base, leaves, val, align);
+        return;
     }
     for (leaf, reg) in leaves.iter().zip(val) {
-        store_leaf(this, place, *leaf, reg, align);
+        store_leaf(this, place, *leaf, *reg, align);
     }
-    Ok(())
 }
 
 /// The type that a leaf has in memory.
