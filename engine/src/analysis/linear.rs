@@ -62,16 +62,20 @@ impl Control {
     /// Plans the control flow, given which terminators have a condition that differs between work-items.
     /// More terminators may become varying where a uniform branch cannot be kept.
     pub fn new(graph: &Graph<'_, '_>, mut varying: Vec<bool>) -> Self {
+        let mut owners = vec![false; graph.cfg.succs.len()];
         loop {
-            let mut control = Self::classify(graph, varying.clone());
+            let mut control = Self::classify(graph, varying.clone(), &owners);
             match control.linearize(graph) {
-                Ok(()) => return control,
                 Err(block) => varying[block.index()] = true,
+                Ok(()) => match control.borrower_without_mask(graph) {
+                    Some(block) => owners[block.index()] = true,
+                    None => return control,
+                },
             }
         }
     }
 
-    fn classify(graph: &Graph<'_, '_>, varying: Vec<bool>) -> Self {
+    fn classify(graph: &Graph<'_, '_>, varying: Vec<bool>, owners: &[bool]) -> Self {
         let blocks = graph.cfg.succs.len();
         let mut control = Control {
             varying,
@@ -85,7 +89,11 @@ impl Control {
         // Divergence of a loop depends on classes inside of it, which depend on divergence: to a fixed point.
         loop {
             for &block in &graph.regions.order {
-                control.class[block.index()] = control.class_of(graph, block);
+                control.class[block.index()] = if owners[block.index()] {
+                    Some(block)
+                } else {
+                    control.class_of(graph, block)
+                };
             }
             let mut changed = false;
             for (at, this) in graph.loops.loops.iter().enumerate() {
@@ -154,6 +162,13 @@ impl Control {
                 self.class[this.preheader.index()]
             };
         }
+        if let Some(id) = graph.loops.of(block)
+            && graph.loops.get(id).latch == block
+            && self.divergent_loop[id.index()]
+        {
+            // Work-items that left the loop come by here too, on their way out.
+            return Some(block);
+        }
         if self.enters_uniformly(graph, block) {
             return self.class[graph.cfg.preds[block.index()][0].index()];
         }
@@ -166,6 +181,60 @@ impl Control {
             return self.class[origin.index()];
         }
         Some(block)
+    }
+
+    /// A block that shares the mask of another one, which a path of the linearized graph skips.
+    fn borrower_without_mask(&self, graph: &Graph<'_, '_>) -> Option<BlockId> {
+        let blocks = graph.cfg.succs.len();
+        // Two nodes a block: entered, and run. Their numbers are visiting positions, so most edges go forward.
+        let enter = |block: BlockId| 2 * graph.regions.position[block.index()] as usize;
+        let mut preds: Vec<SmallVec<[usize; 4]>> = vec![SmallVec::new(); 2 * blocks];
+        for &block in &graph.regions.order {
+            let run = enter(block) + 1;
+            preds[run].push(enter(block));
+            if let Some(skip) = self.skip[block.index()] {
+                preds[enter(skip)].push(enter(block));
+            }
+            match &self.exit[block.index()] {
+                Exit::Uniform(targets) => targets.iter().for_each(|to| preds[enter(*to)].push(run)),
+                Exit::Linear(next) => preds[enter(*next)].push(run),
+                // The way back does not matter: the header dominates all of its loop.
+                Exit::Latch { next, .. } => next.iter().for_each(|to| preds[enter(*to)].push(run)),
+                Exit::Return => {}
+            }
+        }
+        const UNKNOWN: usize = usize::MAX;
+        let mut idom = vec![UNKNOWN; 2 * blocks];
+        idom[0] = 0;
+        for node in 1..2 * blocks {
+            for &pred in preds[node].iter().filter(|pred| **pred < node) {
+                let (mut a, mut b) = (pred, idom[node]);
+                if idom[a] == UNKNOWN {
+                    continue;
+                }
+                if b == UNKNOWN {
+                    b = a;
+                }
+                while a != b {
+                    if a > b {
+                        a = idom[a];
+                    } else {
+                        b = idom[b];
+                    }
+                }
+                idom[node] = a;
+            }
+        }
+        graph.regions.order.iter().copied().find(|&block| match self.class[block.index()] {
+            Some(owner) if owner != block => {
+                let (mut at, goal) = (enter(block), enter(owner) + 1);
+                while at > goal && idom[at] != UNKNOWN {
+                    at = idom[at];
+                }
+                at != goal
+            }
+            _ => false,
+        })
     }
 
     /// Finds the visiting order. Fails with a block whose uniform branch cannot be kept.
