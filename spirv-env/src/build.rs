@@ -8,7 +8,7 @@ use crate::load::{self, TypeShapes};
 use crate::module::{Id, Module};
 use crate::{link, prune, reflect, rules, validate};
 use rustc_hash::FxHashMap;
-use spirv::{Decoration, Op};
+use spirv::{Decoration, LinkageType, Op};
 
 const INTERNAL: RuleId = RuleId { id: "internal", source: "this driver" };
 const LINK: RuleId = RuleId { id: "link.inputs", source: "Level Zero, ze_module_program_exp_desc_t" };
@@ -63,7 +63,13 @@ fn build_inputs(inputs: &[ModuleInput<'_>], env: &Environment<'_>) -> Result<Mod
     diagnostics.finish()?;
     let kernels: Vec<Id> =
         loaded.iter().flat_map(|input| &input.entry_points).map(|entry| entry.function).collect();
-    prune::unused_functions(&mut module, &kernels);
+    let imported: FxHashMap<Id, String> = loaded
+        .iter()
+        .flat_map(|input| &input.linkage)
+        .filter(|(_, linkage)| linkage.kind == LinkageType::Import)
+        .map(|(id, linkage)| (*id, linkage.name.clone()))
+        .collect();
+    prune::unused_functions(&mut module, &kernels, &imported);
     rules::functions(&module, env, &mut diagnostics);
     validate::ask_engine(&module, env, &loaded, &mut diagnostics);
     diagnostics.finish()?;

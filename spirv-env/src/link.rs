@@ -128,3 +128,107 @@ fn rename(module: &mut Module, renamed: &FxHashMap<Id, Id>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::environment::{Environment, ModuleInput};
+    use crate::module::Module;
+    use crate::test_support::{assemble, assert_rejected, build_text};
+    use crate::{BuildError, build};
+    use spirv::Op;
+    use ze_extensions::DeviceProfile;
+
+    const HEAD: &str = "OpCapability Addresses\nOpCapability Kernel\nOpCapability Linkage\n\
+        OpExtension \"SPV_KHR_linkonce_odr\"\nOpMemoryModel Physical64 OpenCL\n";
+    const TYPES: &str = "%void = OpTypeVoid\n%uint = OpTypeInt 32 0\n%float = OpTypeFloat 32\n%pair = OpTypeStruct %uint %uint\n\
+        %pp = OpTypePointer Function %pair\n%fn = OpTypeFunction %void\n%get = OpTypeFunction %TYPE %pp\n%one = OpConstant %uint 1\n";
+
+    /// A kernel that calls an imported function on a structure.
+    fn user() -> String {
+        format!(
+            "{HEAD}OpEntryPoint Kernel %main \"main\"\nOpDecorate %f LinkageAttributes \"f\" Import\n{}\
+             %f = OpFunction %uint None %get\n%fp = OpFunctionParameter %pp\nOpFunctionEnd\n\
+             %main = OpFunction %void None %fn\n%l = OpLabel\n%v = OpVariable %pp Function\n\
+             %r = OpFunctionCall %uint %f %v\nOpReturn\nOpFunctionEnd\n",
+            TYPES.replace("%TYPE", "%uint")
+        )
+    }
+
+    /// A module that defines it.
+    fn library(linkage: &str, ty: &str) -> String {
+        format!(
+            "{HEAD}OpDecorate %f LinkageAttributes \"f\" {linkage}\n{}%zero = OpConstantNull {ty}\n\
+             %f = OpFunction {ty} None %get\n%fp = OpFunctionParameter %pp\n%l = OpLabel\nOpReturnValue %zero\nOpFunctionEnd\n",
+            TYPES.replace("%TYPE", ty)
+        )
+    }
+
+    fn link(texts: &[String]) -> Result<Module, BuildError> {
+        let bytes: Vec<Vec<u8>> = texts.iter().map(|text| assemble(text)).collect();
+        let inputs: Vec<ModuleInput<'_>> = bytes.iter().map(|bytes| ModuleInput::new(bytes)).collect();
+        let profile = DeviceProfile::host();
+        build(&inputs, &Environment::new(&profile))
+    }
+
+    fn rule(texts: &[String]) -> &'static str {
+        link(texts).map_or_else(|error| error.diagnostics[0].rule, |_| "accepted")
+    }
+
+    fn is_resolved(module: &Module) -> bool {
+        let call = module
+            .functions
+            .iter()
+            .flat_map(|f| &f.blocks)
+            .flat_map(|b| &b.insts)
+            .find(|i| i.op == Op::FunctionCall);
+        let callee = call.and_then(|call| module.function(call.id(0)));
+        module.unresolved.is_empty() && callee.is_some_and(|callee| !callee.blocks.is_empty())
+    }
+
+    #[test]
+    fn imports_meet_exports_in_either_order() {
+        assert!(is_resolved(&link(&[user(), library("Export", "%uint")]).unwrap()));
+        assert!(is_resolved(&link(&[library("Export", "%uint"), user()]).unwrap()));
+    }
+
+    #[test]
+    fn what_nobody_defines_stays_unresolved() {
+        let module = build_text(&user()).unwrap();
+        assert_eq!(module.unresolved, ["f"]);
+    }
+
+    #[test]
+    fn types_agree() {
+        assert_eq!(rule(&[user(), library("Export", "%float")]), "link.type");
+    }
+
+    #[test]
+    fn names_are_exported_once() {
+        let twice = [library("Export", "%uint"), library("Export", "%uint")];
+        assert_eq!(rule(&twice), "link.duplicate");
+    }
+
+    #[test]
+    fn of_equal_linkonce_definitions_one_stays() {
+        let odr = || library("LinkOnceODR", "%uint");
+        let module = link(&[odr(), user(), odr(), library("Export", "%uint"), odr()]).unwrap();
+        assert!(is_resolved(&module));
+        assert_eq!(module.functions.len(), 2);
+    }
+
+    #[test]
+    fn linkonce_needs_its_extension() {
+        let text = library("LinkOnceODR", "%uint");
+        assert!(build_text(&text).is_ok());
+        assert_rejected(&text.replace("OpExtension \"SPV_KHR_linkonce_odr\"\n", ""), "link.linkonce-odr");
+    }
+
+    #[test]
+    fn kernels_of_all_modules_are_there() {
+        let other = user().replace("\"main\"", "\"other\"");
+        let module = link(&[user(), other, library("Export", "%uint")]).unwrap();
+        let names: Vec<&str> = module.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+        assert_eq!(names, ["main", "other"]);
+        assert_eq!(rule(&[user(), user()]), "kernels.entry-point");
+    }
+}

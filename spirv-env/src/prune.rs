@@ -57,7 +57,7 @@ pub(crate) fn callees<'m>(module: &'m Module, function: &'m Function) -> impl It
 }
 
 /// Drops functions that neither kernels nor exports nor initializers reach, and lists what is still imported.
-pub(crate) fn unused_functions(module: &mut Module, kernels: &[Id]) {
+pub(crate) fn unused_functions(module: &mut Module, kernels: &[Id], imported: &FxHashMap<Id, String>) {
     let at: FxHashMap<Id, usize> =
         module.functions.iter().enumerate().map(|(at, function)| (function.id, at)).collect();
     let exported = module
@@ -80,7 +80,8 @@ pub(crate) fn unused_functions(module: &mut Module, kernels: &[Id]) {
     }
     let mut keep = used.iter();
     module.functions.retain(|_| *keep.next().unwrap_or(&true));
-    let imported =
-        module.functions.iter().filter(|function| function.blocks.is_empty()).filter_map(|f| f.name.clone());
-    module.unresolved = imported.collect();
+    let functions = module.functions.iter().map(|function| function.id);
+    // Imports of built-in variables are how producers declare them.
+    let variables = module.globals.iter().filter(|global| global.builtin.is_none()).map(|global| global.id);
+    module.unresolved = functions.chain(variables).filter_map(|id| imported.get(&id).cloned()).collect();
 }

@@ -317,3 +317,117 @@ fn vector_type_name(word: u32) -> Option<String> {
         count => format!("{name}{count}"),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::module::{ArgKind, Kernel};
+    use crate::test_support::{build_text, kernel};
+
+    fn reflected(text: &str) -> Kernel {
+        let module = build_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        module.kernels.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn arguments_are_placed_at_their_natural_alignment() {
+        let text = kernel(
+            "%s = OpTypeStruct %uchar %ulong\n%ps = OpTypePointer Function %s\n%pg = OpTypePointer CrossWorkgroup %float\n\
+             %pl = OpTypePointer Workgroup %float\n%pc = OpTypePointer UniformConstant %float",
+            "",
+        )
+        .replace("%fn = OpTypeFunction %void\n", "")
+        .replace("%main = OpFunction", "%fn = OpTypeFunction %void %uchar %float4 %ps %pg %pl %pc %bool\n%main = OpFunction")
+        .replace(
+            "%entry = OpLabel",
+            "%a = OpFunctionParameter %uchar\n%b = OpFunctionParameter %float4\n%c = OpFunctionParameter %ps\n\
+             %d = OpFunctionParameter %pg\n%e = OpFunctionParameter %pl\n%f = OpFunctionParameter %pc\n\
+             %g = OpFunctionParameter %bool\n%entry = OpLabel",
+        )
+        .replace(
+            "%void = OpTypeVoid",
+            "%x = OpString \"kernel_arg_type.main.char,float4,struct S,float*,float*,float*,bool,\"\n\
+             %y = OpString \"kernel_arg_type_qual.main.,,,const restrict,volatile,,,\"\n\
+             OpName %a \"first\"\nOpDecorate %c FuncParamAttr ByVal\nOpDecorate %f FuncParamAttr NoWrite\n%void = OpTypeVoid",
+        );
+        let kernel = reflected(&text);
+        let places: Vec<(ArgKind, u64, u64)> =
+            kernel.args.iter().map(|arg| (arg.kind, arg.offset, arg.size)).collect();
+        assert_eq!(
+            places,
+            [
+                (ArgKind::Value, 0, 1),
+                (ArgKind::Value, 16, 16),
+                (ArgKind::Value, 32, 16),
+                (ArgKind::GlobalPointer, 48, 8),
+                (ArgKind::LocalPointer, 56, 8),
+                (ArgKind::ConstantPointer, 64, 8),
+                (ArgKind::Value, 72, 1),
+            ]
+        );
+        assert_eq!(kernel.arg_block_size, 80);
+        assert_eq!((kernel.args[0].name.as_str(), kernel.args[1].type_name.as_str()), ("first", "float4"));
+        assert!(kernel.args[3].constant && kernel.args[3].restrict && kernel.args[4].volatile);
+        assert!(kernel.args[5].constant && !kernel.args[1].constant);
+    }
+
+    #[test]
+    fn execution_modes_are_reflected() {
+        let modes = "OpExecutionMode %main LocalSize 8 4 2\nOpExecutionMode %main SubgroupSize 16\n\
+            OpExecutionMode %main LocalSizeHint 1 2 3\nOpExecutionMode %main VecTypeHint 262149\nOpSource";
+        let kernel = reflected(&kernel("", "").replace("OpSource", modes));
+        assert_eq!(kernel.required_group_size, Some([8, 4, 2]));
+        assert_eq!(kernel.group_size_hint, Some([1, 2, 3]));
+        assert_eq!(kernel.required_subgroup_size, Some(16));
+        assert_eq!(
+            kernel.attributes,
+            "reqd_work_group_size(8,4,2) intel_reqd_sub_group_size(16) work_group_size_hint(1,2,3) vec_type_hint(float4)"
+        );
+    }
+
+    /// The kernel calls a function that has `body`.
+    fn through_a_call(declarations: &str, body: &str) -> Kernel {
+        let function = format!(
+            "%f = OpFunction %void None %fn\n%l = OpLabel\n{body}\nOpReturn\nOpFunctionEnd\n%main = OpFunction"
+        );
+        reflected(
+            &kernel(declarations, "%c = OpFunctionCall %void %f").replace("%main = OpFunction", &function),
+        )
+    }
+
+    #[test]
+    fn barriers_and_sub_groups_are_found_through_calls() {
+        let flags = |body: &str| {
+            let kernel = through_a_call("", body);
+            (kernel.uses_barrier, kernel.uses_subgroups)
+        };
+        assert_eq!(flags(""), (false, false));
+        assert_eq!(flags("OpControlBarrier %u2 %u2 %u0"), (true, false));
+        assert_eq!(flags("OpControlBarrier %u3 %u3 %u0"), (false, false));
+        assert_eq!(flags("%r = OpGroupIAdd %uint %u3 Reduce %u1"), (false, true));
+        assert_eq!(flags("%r = OpGroupIAdd %uint %u2 Reduce %u1"), (true, false));
+    }
+
+    #[test]
+    fn sub_group_built_ins_make_the_size_observable() {
+        let text = kernel("%p = OpTypePointer Input %uint\n%v = OpVariable %p Input", "%r = OpLoad %uint %v");
+        let decorated = |name: &str| {
+            text.replace("%void = OpTypeVoid", &format!("OpDecorate %v BuiltIn {name}\n%void = OpTypeVoid"))
+        };
+        assert!(reflected(&decorated("SubgroupLocalInvocationId")).uses_subgroups);
+        assert!(!reflected(&decorated("WorkDim")).uses_subgroups);
+    }
+
+    #[test]
+    fn local_and_private_memory_are_added_up() {
+        let declarations = "%arr = OpTypeArray %uint %u5\n%pa = OpTypePointer Workgroup %arr\n%pd = OpTypePointer Workgroup %double\n\
+            %pf = OpTypePointer Function %double\n%a = OpVariable %pa Workgroup\n%d = OpVariable %pd Workgroup\n\
+            %unused = OpVariable %pa Workgroup\n%pe = OpTypePointer Workgroup %uint\n\
+            %e = OpSpecConstantOp %pe InBoundsPtrAccessChain %a %u0 %u1";
+        let kernel = through_a_call(
+            declarations,
+            "%x = OpVariable %pf Function\nOpStore %e %u1\n%y = OpLoad %double %d\n%z = OpLoad %double %d",
+        );
+        assert_eq!(kernel.static_local_size, 32);
+        assert_eq!(kernel.private_size, 8);
+    }
+}

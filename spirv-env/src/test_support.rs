@@ -227,7 +227,10 @@ fn enumerant(kind: K, token: &str) -> u32 {
                 K::FunctionControl => Some(0),
                 K::ImageOperands => Some(match token { "Lod" => 2, "ConstOffset" => 8, _ => panic!("{token}") }),
                 K::MemoryAccess => Some(match token { "None" => 0, "Volatile" => 1, "Aligned" => 2, _ => panic!("{token}") }),
-                K::LiteralExtInstInteger => (0..256).find(|&number| OpenclStd100Op::from_u32(number).is_some_and(|op| format!("{op:?}") == token)),
+                K::LiteralExtInstInteger => token.parse().ok().or_else(|| {
+                    let named = |number: &u32| OpenclStd100Op::from_u32(*number).is_some_and(|op| format!("{op:?}") == token);
+                    (0..256).find(named)
+                }),
                 K::LiteralSpecConstantOpInteger => {
                     INSTRUCTION_TABLE.iter().find(|entry| entry.opname == token).map(|entry| entry.opcode as u32)
                 }

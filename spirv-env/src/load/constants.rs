@@ -385,3 +385,149 @@ fn builtin_type(builtin: BuiltIn) -> Option<BuiltInType> {
 
 /// No type or page needs more.
 const MAX_ALIGNMENT: u64 = 4096;
+
+#[cfg(test)]
+mod tests {
+    use crate::environment::{Environment, ModuleInput};
+    use crate::module::{ConstantValue, Id, Module};
+    use crate::test_support::{assemble, assert_accepted, assert_rejected, build_text, kernel};
+    use crate::{BuildError, SpecConstantInfo, build, spec_constants};
+    use ze_extensions::DeviceProfile;
+
+    #[test]
+    fn constants_are_of_their_types() {
+        for (declaration, rule) in [
+            ("%c = OpConstantTrue %uint", "constants.well-formed"),
+            ("%c = OpConstant %uint2 1", "constants.well-formed"),
+            ("%c = OpConstantNull %void", "constants.well-formed"),
+            ("%c = OpConstantComposite %uint2 %u1", "constants.well-formed"),
+            ("%c = OpConstantComposite %uint2 %u1 %f1", "constants.well-formed"),
+            ("%c = OpConstantComposite %uint2 %u1 %c2", "ids.defined"),
+            ("%c = OpConstantComposite %uint2 %u1 %uint", "ids.kind"),
+            ("%c = OpSpecConstantOp %uint IAdd %u1 %f1", "constants.well-formed"),
+            ("%c = OpSpecConstantOp %uint FunctionCall %u1", "constants.well-formed"),
+            ("%c = OpIAdd %uint %u1 %u1", "module.opcode"),
+        ] {
+            assert_rejected(&kernel(declaration, ""), rule);
+        }
+    }
+
+    #[test]
+    fn variables_are_well_formed() {
+        let pointer = |class: &str| format!("%p = OpTypePointer {class} %uint\n");
+        assert_accepted(&kernel(&(pointer("CrossWorkgroup") + "%v = OpVariable %p CrossWorkgroup %u1"), ""));
+        for (class, variable) in [
+            ("CrossWorkgroup", "%v = OpVariable %p Workgroup"),
+            ("CrossWorkgroup", "%v = OpVariable %p CrossWorkgroup %f1"),
+            ("Workgroup", "%v = OpVariable %p Workgroup %u1"),
+            ("Function", "%v = OpVariable %p Function"),
+            ("Input", "%v = OpVariable %p Input"),
+        ] {
+            assert_rejected(&kernel(&(pointer(class) + variable), ""), "variables.well-formed");
+        }
+        assert_rejected(&kernel("%v = OpVariable %uint CrossWorkgroup", ""), "variables.well-formed");
+    }
+
+    #[test]
+    fn built_ins_have_their_types() {
+        let built_in = |ty: &str, name: &str| {
+            let text = format!(
+                "%t = OpTypeVector %ulong 3\n%p = OpTypePointer Input {ty}\n%v = OpVariable %p Input"
+            );
+            kernel(&text, "")
+                .replace("%void = OpTypeVoid", &format!("OpDecorate %v BuiltIn {name}\n%void = OpTypeVoid"))
+        };
+        assert_accepted(&built_in("%t", "GlobalInvocationId"));
+        assert_accepted(&built_in("%uint", "SubgroupSize"));
+        assert_rejected(&built_in("%uint", "GlobalInvocationId"), "env.builtin");
+        assert_rejected(&built_in("%uint", "VertexIndex"), "env.builtin");
+    }
+
+    fn specialized(text: &str, constants: &[(u32, &[u8])]) -> Result<Module, BuildError> {
+        let bytes = assemble(text);
+        let constants = constants.iter().map(|(id, value)| (*id, value.to_vec())).collect();
+        let profile = DeviceProfile::host();
+        build(&[ModuleInput { bytes: &bytes, constants }], &Environment::new(&profile))
+    }
+
+    fn named(module: &Module, name: &str) -> ConstantValue {
+        let id: Id = *module.names.iter().find(|(_, found)| *found == name).unwrap().0;
+        module.constants[&id].value.clone()
+    }
+
+    fn with_spec_constants(declarations: &str) -> String {
+        kernel(declarations, "").replace(
+            "%void = OpTypeVoid",
+            "OpName %r \"r\"\nOpDecorate %a SpecId 7\nOpDecorate %b SpecId 9\n%void = OpTypeVoid",
+        )
+    }
+
+    #[test]
+    fn specialization_replaces_defaults_and_what_follows_from_them() {
+        let text = with_spec_constants(
+            "%a = OpSpecConstant %uint 5\n%b = OpSpecConstantTrue %bool\n\
+             %s = OpSpecConstantOp %uint IMul %a %u3\n%r = OpSpecConstantOp %uint Select %b %s %u1",
+        );
+        assert_eq!(named(&specialized(&text, &[]).unwrap(), "r"), ConstantValue::Scalar(15));
+        let module = specialized(&text, &[(7, &8u32.to_ne_bytes()), (12345, &[1, 2, 3])]).unwrap();
+        assert_eq!(named(&module, "r"), ConstantValue::Scalar(24));
+        assert_eq!(named(&specialized(&text, &[(9, &[0])]).unwrap(), "r"), ConstantValue::Scalar(1));
+        assert_eq!(module.spec_constants.iter().map(|constant| constant.spec_id).collect::<Vec<_>>(), [7, 9]);
+        let listed = [SpecConstantInfo { spec_id: 7, size: 4 }, SpecConstantInfo { spec_id: 9, size: 1 }];
+        assert_eq!(spec_constants(&assemble(&text)), listed);
+    }
+
+    #[test]
+    fn a_value_of_another_size_is_an_error() {
+        let text = with_spec_constants(
+            "%a = OpSpecConstant %uint 5\n%b = OpSpecConstant %ulong 5\n%r = OpUndef %uint",
+        );
+        let error = specialized(&text, &[(7, &8u64.to_ne_bytes())]).unwrap_err();
+        assert_eq!(error.diagnostics[0].rule, "constants.specialization", "{error}");
+    }
+
+    #[test]
+    fn array_lengths_may_be_specialized() {
+        let text = with_spec_constants(
+            "%a = OpSpecConstant %uint 4\n%b = OpTypeArray %uint %a\n%r = OpConstantNull %b",
+        );
+        let text = text.replace("OpDecorate %b SpecId 9\n", "");
+        let size = |module: Module| {
+            let ty = module.constants.values().find(|c| c.value == ConstantValue::Null).unwrap().ty;
+            module.types.layout(ty).size
+        };
+        assert_eq!(size(specialized(&text, &[]).unwrap()), 16);
+        assert_eq!(size(specialized(&text, &[(7, &10u32.to_ne_bytes())]).unwrap()), 40);
+    }
+
+    #[test]
+    fn vectors_fold_by_component() {
+        let text = with_spec_constants(
+            "%a = OpSpecConstant %uint 5\n%b = OpConstantComposite %uint2 %a %u2\n\
+             %c = OpSpecConstantOp %uint2 IAdd %b %b\n%d = OpSpecConstantOp %uint2 VectorShuffle %c %b 3 0\n\
+             %e = OpSpecConstantOp %uint2 CompositeInsert %u4 %d 0\n%f = OpSpecConstantOp %ulong Bitcast %e\n\
+             %r = OpSpecConstantOp %uint CompositeExtract %e 1",
+        );
+        let module = build_text(&text.replace("OpDecorate %b SpecId 9\n", "OpName %f \"f\"\n")).unwrap();
+        assert_eq!(named(&module, "r"), ConstantValue::Scalar(10));
+        assert_eq!(named(&module, "f"), ConstantValue::Scalar(10 << 32 | 4));
+    }
+
+    #[test]
+    fn addresses_stay_expressions_and_are_checked() {
+        let address = |result: &str| {
+            kernel(
+                &format!(
+                    "%arr = OpTypeArray %uint %u4\n%pa = OpTypePointer CrossWorkgroup %arr\n\
+                     %p = OpTypePointer CrossWorkgroup %uint\n%pp = OpTypePointer CrossWorkgroup %p\n\
+                     %v = OpVariable %pa CrossWorkgroup\n\
+                     %e = OpSpecConstantOp {result} InBoundsPtrAccessChain %v %u0 %u2"
+                ),
+                "",
+            )
+        };
+        let module = build_text(&address("%p")).unwrap();
+        assert!(module.constants.values().any(|c| matches!(c.value, ConstantValue::Expression { .. })));
+        assert_rejected(&address("%pp"), "types.operands");
+    }
+}

@@ -376,3 +376,78 @@ impl Loader<'_> {
         diagnostic
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::test_support::{KERNEL, assert_accepted, assert_rejected, build_text, kernel};
+
+    #[test]
+    fn modules_have_a_layout() {
+        for (from, to, rule) in [
+            ("OpMemoryModel Physical64 OpenCL\n", "", "module.layout"),
+            ("OpMemoryModel", "OpMemoryModel Physical64 OpenCL\nOpMemoryModel", "module.layout"),
+            ("OpFunctionEnd\n", "", "module.layout"),
+            ("OpReturn\nOpFunctionEnd", "OpFunctionEnd", "blocks.well-formed"),
+            ("OpReturn\n", "OpReturn\nOpReturn\n", "blocks.well-formed"),
+            ("%entry = OpLabel\n", "", "blocks.well-formed"),
+            ("OpReturn\n", "%second = OpLabel\nOpReturn\n", "blocks.well-formed"),
+            ("%main = OpFunction %void", "%main = OpFunction %fn", "functions.well-formed"),
+            ("%entry = OpLabel", "%p = OpFunctionParameter %void\n%entry = OpLabel", "functions.well-formed"),
+            ("OpFunctionEnd\n", "OpFunctionEnd\nOpFunctionEnd\n", "module.layout"),
+            ("%entry = OpLabel\nOpReturn\n", "", "functions.linkage"),
+        ] {
+            assert_rejected(&KERNEL.replacen(from, to, 1), rule);
+        }
+    }
+
+    #[test]
+    fn entry_points_are_functions_with_distinct_names() {
+        let twice = "OpEntryPoint Kernel %main \"main\"\nOpEntryPoint Kernel %main \"main\"";
+        assert_rejected(&KERNEL.replace("OpEntryPoint Kernel %main \"main\"", twice), "module.layout");
+        assert_rejected(
+            &KERNEL.replace("OpEntryPoint Kernel %main", "OpEntryPoint Kernel %void"),
+            "kernels.entry-point",
+        );
+        let second = "OpEntryPoint Kernel %main \"main\"\nOpEntryPoint Kernel %main \"other\"";
+        assert_accepted(&KERNEL.replace("OpEntryPoint Kernel %main \"main\"", second));
+    }
+
+    #[test]
+    fn only_opencl_std_is_imported() {
+        let import = |name: &str| {
+            KERNEL.replace("OpMemoryModel", &format!("%x = OpExtInstImport \"{name}\"\nOpMemoryModel"))
+        };
+        assert_accepted(&import("OpenCL.std"));
+        assert_accepted(&import("NonSemantic.Shader.DebugInfo.100"));
+        assert_rejected(&import("GLSL.std.450"), "env.extended-instructions");
+    }
+
+    #[test]
+    fn debug_information_has_no_effect() {
+        let text = kernel("%d = OpExtInst %void %debug 0 %u1", "%e = OpExtInst %void %debug 1 %d")
+            .replace("%std = ", "%debug = OpExtInstImport \"OpenCL.DebugInfo.100\"\n%std = ");
+        let module = build_text(&text).unwrap();
+        assert_eq!(module.functions[0].blocks[0].insts.len(), 1);
+    }
+
+    #[test]
+    fn the_log_names_rule_instruction_kernel_and_line() {
+        let error = build_text(&kernel("", "OpLine %file 12 3\n%r = OpIAdd %uint %u1 %f1")).unwrap_err();
+        let diagnostic = &error.diagnostics[0];
+        assert_eq!(diagnostic.rule, "types.operands");
+        let instruction = diagnostic.instruction.as_ref().unwrap();
+        assert_eq!(instruction.opcode, "OpIAdd");
+        assert!(instruction.offset > 5 && instruction.result.is_some());
+        assert_eq!(diagnostic.function.as_deref(), Some("kernel main"));
+        let log = error.to_string();
+        for part in [
+            "kernel.cl:12:3",
+            "operand 1 is f32 instead of i32",
+            "types.operands",
+            "SPIR-V 1.2",
+            "kernel main",
+        ] {
+            assert!(log.contains(part), "{part}: {log}");
+        }
+    }
+}

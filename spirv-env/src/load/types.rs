@@ -212,3 +212,82 @@ fn image(loader: &Loader<'_>, cursor: &mut Cursor<'_>) -> Result<ImageType, Faul
         .ok_or_else(|| Fault::new(TYPES, format!("access qualifier {access} is unknown")))?;
     Ok(ImageType { dim, arrayed, depth, access })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::module::{Layout, Type};
+    use crate::test_support::{assert_accepted, assert_rejected, build_text, kernel};
+
+    #[test]
+    fn types_are_well_formed() {
+        for (declaration, rule) in [
+            ("%t = OpTypeInt 24 0", "types.well-formed"),
+            ("%t = OpTypeFloat 80", "types.well-formed"),
+            ("%t = OpTypeVector %uint 5", "types.well-formed"),
+            ("%t = OpTypeVector %uint2 2", "types.well-formed"),
+            ("%t = OpTypeArray %uint %u0", "types.well-formed"),
+            ("%t = OpTypeArray %void %u1", "types.well-formed"),
+            ("%t = OpTypeArray %uint %uint", "ids.kind"),
+            ("%t = OpTypeStruct %fn", "types.well-formed"),
+            ("%t = OpTypeStruct %later", "ids.defined"),
+            ("%t = OpTypeFunction %void %void", "types.well-formed"),
+            ("%t = OpTypeRuntimeArray %uint", "types.well-formed"),
+            ("%t = OpTypeInt 32 0\n%t = OpTypeInt 32 0", "ids.unique"),
+            ("OpTypeForwardPointer %p CrossWorkgroup", "types.well-formed"),
+        ] {
+            assert_rejected(&kernel(declaration, ""), rule);
+        }
+        assert_accepted(&kernel(
+            "%t = OpTypeVector %uint 16\n%a = OpTypeArray %t %u3\n%s = OpTypeStruct %a %uint2",
+            "",
+        ));
+    }
+
+    #[test]
+    fn sizes_do_not_overflow() {
+        let huge = "%n = OpConstant %ulong 0x8000000000000000\n%a = OpTypeArray %uint %n";
+        assert_rejected(&kernel(huge, ""), "types.size");
+    }
+
+    #[test]
+    fn types_nest_to_a_limit() {
+        let nested = |depth: usize| {
+            let types =
+                (1..depth).map(|at| format!("%s{at} = OpTypeStruct %s{}\n", at - 1)).collect::<String>();
+            kernel(&format!("%s0 = OpTypeStruct %uint\n{types}"), "")
+        };
+        assert_accepted(&nested(254));
+        assert_rejected(&nested(255), "types.size");
+    }
+
+    #[test]
+    fn structures_may_hold_pointers_to_themselves() {
+        let list = "OpTypeForwardPointer %p CrossWorkgroup\n%s = OpTypeStruct %uint %p\n%p = OpTypePointer CrossWorkgroup %s";
+        let module = build_text(&kernel(list, "")).unwrap();
+        let (at, members) = (0..module.types.len() as u32)
+            .map(crate::TypeId)
+            .find_map(|ty| match module.types.get(ty) {
+                Type::Struct { members, .. } => Some((ty, members.clone())),
+                _ => None,
+            })
+            .unwrap();
+        assert_eq!(module.types.layout(at), Layout { size: 16, align: 8 });
+        assert!(matches!(module.types.get(members[1]), Type::Pointer { pointee, .. } if *pointee == at));
+    }
+
+    #[test]
+    fn packing_removes_padding() {
+        let decorated = |decoration: &str| {
+            let text = kernel("%s = OpTypeStruct %uchar %uint", "");
+            let text = text.replace("%void = OpTypeVoid", &format!("{decoration}\n%void = OpTypeVoid"));
+            let module = build_text(&text).unwrap();
+            let at = (0..module.types.len() as u32).map(crate::TypeId);
+            at.filter(|ty| matches!(module.types.get(*ty), Type::Struct { .. }))
+                .map(|ty| (module.types.layout(ty).size, module.types.member_offsets(ty).to_vec()))
+                .next()
+                .unwrap()
+        };
+        assert_eq!(decorated(""), (8, vec![0, 4]));
+        assert_eq!(decorated("OpDecorate %s CPacked"), (5, vec![0, 1]));
+    }
+}

@@ -201,7 +201,7 @@ mod tests {
         let mut profile = DeviceProfile::host();
         profile.module.fp32_atomics.remove(FpAtomicFlags::LOCAL_ADD);
         assert_eq!(rejected_on(&module, &profile), ["env.float-atomic"]);
-        assert_rejected(&module.replace("OpCapability AtomicFloat32AddEXT\n", ""), "env.float-atomic");
+        assert_rejected(&module.replace("AtomicFloat32AddEXT", "AtomicFloat64AddEXT"), "env.float-atomic");
     }
 
     #[test]

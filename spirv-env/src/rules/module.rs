@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn capability_of_shaders_is_rejected() {
-        assert_accepted(&KERNEL.to_string());
+        assert_accepted(KERNEL);
         assert_rejected(
             &KERNEL.replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability Shader"),
             "env.capability",

@@ -235,3 +235,77 @@ impl Uses<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::test_support::{assert_accepted, assert_rejected, build_text, kernel};
+
+    /// `body` runs from the entry block to the kernel's `OpReturn`.
+    fn check(body: &str, rule: Option<&str>) {
+        let text = kernel("%p = OpTypePointer Function %uint", body);
+        match rule {
+            Some(rule) => assert_rejected(&text, rule),
+            None => assert_accepted(&text),
+        }
+    }
+
+    #[test]
+    fn targets_are_blocks_of_the_function() {
+        check("OpBranch %a\n%a = OpLabel", None);
+        check("OpBranch %nowhere\n%a = OpLabel", Some("flow.target"));
+        check("OpBranch %uint\n%a = OpLabel", Some("flow.target"));
+        check("OpBranchConditional %true %a %entry\n%a = OpLabel", Some("flow.entry"));
+    }
+
+    #[test]
+    fn definitions_dominate_uses() {
+        let diamond = |left: &str, end: &str| {
+            format!(
+                "OpBranchConditional %true %a %b\n%a = OpLabel\n{left}\nOpBranch %c\n%b = OpLabel\nOpBranch %c\n%c = OpLabel\n{end}"
+            )
+        };
+        check(&diamond("%x = OpIAdd %uint %u1 %u1", "%y = OpPhi %uint %x %a %u0 %b"), None);
+        check(&diamond("%x = OpIAdd %uint %u1 %u1", "%y = OpIAdd %uint %x %u1"), Some("flow.dominance"));
+        check(&diamond("%x = OpIAdd %uint %u1 %u1", "%y = OpPhi %uint %x %b %u0 %a"), Some("flow.dominance"));
+        check("%x = OpIAdd %uint %x %u1", Some("flow.dominance"));
+        check("%x = OpIAdd %uint %missing %u1", Some("ids.operand"));
+        check("%x = OpIAdd %uint %uint %u1", Some("ids.operand"));
+        check("%x = OpIAdd %uint %main %u1", Some("ids.operand"));
+    }
+
+    #[test]
+    fn phis_have_each_predecessor_once() {
+        let join = |phi: &str| {
+            format!("OpBranchConditional %true %a %b\n%a = OpLabel\nOpBranch %b\n%b = OpLabel\n{phi}")
+        };
+        check(&join("%x = OpPhi %uint %u1 %a %u2 %entry"), None);
+        check(&join("%x = OpPhi %uint %u1 %a"), Some("flow.phi"));
+        check(&join("%x = OpPhi %uint %u1 %a %u2 %a"), Some("flow.phi"));
+        check(&join("%x = OpPhi %uint %u1 %a %u2 %b"), Some("flow.phi"));
+        check(&join("%y = OpIAdd %uint %u1 %u1\n%x = OpPhi %uint %u1 %a %u2 %entry"), Some("flow.phi"));
+        check(&join("%x = OpPhi %uint %f1 %a %u2 %entry"), Some("types.operands"));
+    }
+
+    #[test]
+    fn variables_begin_the_entry_block() {
+        check("%v = OpVariable %p Function", None);
+        check("%x = OpIAdd %uint %u1 %u1\n%v = OpVariable %p Function", Some("flow.variable"));
+        check("OpBranch %a\n%a = OpLabel\n%v = OpVariable %p Function", Some("flow.variable"));
+    }
+
+    #[test]
+    fn values_stay_in_their_function() {
+        let other = "%f = OpFunction %void None %fn\n%l = OpLabel\n%x = OpIAdd %uint %u1 %u1\nOpReturn\nOpFunctionEnd\n%main = OpFunction";
+        let text = kernel("", "%y = OpIAdd %uint %x %u1").replace("%main = OpFunction", other);
+        assert_rejected(&text, "flow.dominance");
+    }
+
+    #[test]
+    fn unreachable_blocks_are_dropped_with_what_phis_have_from_them() {
+        let body = "OpBranch %b\n%a = OpLabel\n%x = OpIAdd %uint %u1 %u1\nOpBranch %b\n%b = OpLabel\n%y = OpPhi %uint %u1 %entry %x %a";
+        let module = build_text(&kernel("", body)).unwrap();
+        let blocks = &module.functions[0].blocks;
+        assert_eq!(blocks.len(), 2);
+        assert_eq!(blocks[1].insts[0].operands.len(), 2);
+    }
+}
