@@ -58,6 +58,14 @@ pub fn rootn(m: &Element<'_>, x: &[Value]) -> Value {
     m.select(undefined, m.nan(), signed)
 }
 
+/// The library's f32 form misses the bound of 2 units in the last place.
+pub fn cbrt(m: &Element<'_>, x: &[Value]) -> Value {
+    if m.rounded_to != Scalar::F32 || m.lanes == 1 {
+        return m.libm("cbrt", x);
+    }
+    m.in_f64(x, |m, x| m.libm("cbrt", x))
+}
+
 pub fn sqrt(m: &Element<'_>, x: &[Value]) -> Value {
     m.sqrt(x[0])
 }
@@ -90,8 +98,9 @@ pub fn recip(m: &Element<'_>, x: &[Value]) -> Value {
         return m.div(m.c(1.0), x);
     }
     let estimate = m.avx512("rcp14", &[x], None, false);
-    let error = m.fma(m.neg(x), estimate, m.c(1.0));
-    m.select(m.is_nan(error), estimate, m.fma(estimate, error, estimate))
+    let refined = m.fma(m.fma(m.neg(x), estimate, m.c(1.0)), estimate, estimate);
+    // For zeros, infinities and what overflows, the estimate is exact and the step is not a number.
+    m.select(m.is_nan(refined), estimate, refined)
 }
 
 pub fn divide(m: &Element<'_>, x: &[Value]) -> Value {

@@ -42,7 +42,7 @@ pub fn function(op: StdOp) -> Option<Function> {
         StdOp::atanh => Library("atanh"),
         StdOp::atanpi => Own(circular::atanpi),
         StdOp::atan2pi => Own(circular::atan2pi),
-        StdOp::cbrt => Library("cbrt"),
+        StdOp::cbrt => Own(power::cbrt),
         StdOp::ceil => Own(parts::ceil),
         StdOp::copysign => Own(parts::copysign),
         StdOp::cos => Library("cos"),

@@ -1,0 +1,332 @@
+//! Functions of single elements, compiled alone and swept over their whole range in every form.
+
+use super::element::Element;
+use super::super::builder::{Builder, Inline, Value};
+use super::table;
+use crate::analysis::leaves::Scalar;
+use crate::jit::load::{self, LoadedCode};
+use crate::jit::pipeline::{self, Tier};
+use crate::jit::target::{Isa, Target};
+use crate::jit::{Context, IrModule, symbols};
+use half::f16;
+use spirv::OpenclStd100Op as StdOp;
+
+/// Bytes of the longest operand: 32 lanes of f64.
+const MOST_BYTES: usize = 256;
+
+#[repr(align(64))]
+#[derive(Clone, Copy)]
+struct Buffer([u8; MOST_BYTES]);
+
+/// A function from up to three operands to up to two results, for some number of lanes.
+struct Compiled {
+    code: LoadedCode,
+    lanes: usize,
+}
+
+type Entry = unsafe extern "C" fn(*const u8, *const u8, *const u8, *mut u8, *mut u8);
+
+fn compile(
+    target: &Target,
+    lanes: u32,
+    operands: &[Scalar],
+    f: impl Fn(&Element<'_>, &[Value]) -> Vec<Value>,
+) -> Compiled {
+    let context = Context::new();
+    let ir = IrModule::new(&context, "test", target);
+    // SAFETY: context and module outlive the builder.
+    let b = unsafe { Builder::new(context.raw(), ir.raw(), lanes) };
+    let function = b.function("entry", &[(Scalar::Ptr, 1); 5], false, Inline::Free);
+    b.at_end(b.block(function, "start"));
+    let values: Vec<Value> = operands
+        .iter()
+        .enumerate()
+        .map(|(at, scalar)| b.load(*scalar, lanes, b.param(function, at as u32), 1))
+        .collect();
+    let m = Element::of(&b, target, values[0]);
+    for (at, result) in f(&m, &values).into_iter().enumerate() {
+        b.store(result, b.param(function, 3 + at as u32), 1);
+    }
+    b.ret();
+    drop(b);
+    ir.verify().expect("valid IR");
+    pipeline::optimise(&ir, target, Tier::Optimising).expect("passes");
+    if let Some(dir) = std::env::var_os("ZE_CPU_TEST_ASM") {
+        let text = pipeline::assembly(&ir, target, Tier::Optimising).expect("assembly");
+        std::fs::write(std::path::Path::new(&dir).join("last.s"), text).expect("written");
+    }
+    let object = pipeline::object_code(ir, target, Tier::Optimising).expect("code");
+    let code = load::load(&object, &symbols::function_address).expect("loads");
+    Compiled { code, lanes: lanes as usize }
+}
+
+/// The forms that code takes on this machine: CPUs and lanes.
+fn forms() -> Vec<(Target, Vec<u32>)> {
+    let mut forms = vec![(Target::limited(Isa::Sse).expect("target"), vec![1, 4, 8])];
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        forms.push((Target::limited(Isa::Avx2).expect("target"), vec![1, 4, 8, 16]));
+    }
+    if is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vl") {
+        forms.push((Target::limited(Isa::Avx512).expect("target"), vec![4, 8, 16, 32]));
+    }
+    forms
+}
+
+impl Compiled {
+    /// Calls the function for as many elements as it has lanes.
+    fn call<A: Copy, B: Copy, C: Copy, R: Copy, S: Copy>(
+        &self,
+        a: &[A],
+        b: &[B],
+        c: &[C],
+        r: &mut [R],
+        s: &mut [S],
+    ) {
+        fn load<T: Copy>(values: &[T], lanes: usize) -> Buffer {
+            let mut buffer = Buffer([0; MOST_BYTES]);
+            let bytes = size_of::<T>() * values.len().min(lanes);
+            // SAFETY: both are at least as long, and any bytes make a buffer.
+            unsafe { std::ptr::copy_nonoverlapping(values.as_ptr().cast(), buffer.0.as_mut_ptr(), bytes) };
+            buffer
+        }
+        fn store<T: Copy>(buffer: &Buffer, values: &mut [T], lanes: usize) {
+            let bytes = size_of::<T>() * values.len().min(lanes);
+            // SAFETY: both are at least as long, and the types that tests use have no invalid bytes.
+            unsafe { std::ptr::copy_nonoverlapping(buffer.0.as_ptr(), values.as_mut_ptr().cast(), bytes) };
+        }
+        let (a, b, c) = (load(a, self.lanes), load(b, self.lanes), load(c, self.lanes));
+        let (mut first, mut second) = (Buffer([0; MOST_BYTES]), Buffer([0; MOST_BYTES]));
+        let entry = self.code.address("entry").expect("defined");
+        // SAFETY: `compile` gave the function this type, and buffers hold every operand and result.
+        unsafe {
+            let entry: Entry = std::mem::transmute(entry);
+            entry(a.0.as_ptr(), b.0.as_ptr(), c.0.as_ptr(), first.0.as_mut_ptr(), second.0.as_mut_ptr());
+        }
+        store(&first, r, self.lanes);
+        store(&second, s, self.lanes);
+    }
+
+    fn map<A: Copy, B: Copy, C: Copy, R: Copy + Default>(&self, a: &[A], b: &[B], c: &[C]) -> Vec<R> {
+        let mut results = vec![R::default(); a.len()];
+        let part = |at: usize, len: usize| at.min(len)..(at + self.lanes).min(len);
+        for at in (0..a.len()).step_by(self.lanes) {
+            let r = part(at, a.len());
+            self.call(&a[r.clone()], &b[part(at, b.len())], &c[part(at, c.len())], &mut results[r], &mut [0u8; 0]);
+        }
+        results
+    }
+}
+
+fn call(op: StdOp) -> impl Fn(&Element<'_>, &[Value]) -> Vec<Value> {
+    move |m, x| match table::function(op) {
+        Some(function) => vec![m.promoted(x, |m, x| function.call(m, x))],
+        None => vec![table::native_function(op).expect("a function of single elements")(m, x)],
+    }
+}
+
+/// One input in this many, over all bit patterns. A prime, so that all kinds of significands are met.
+const SPARSE: usize = 40_009;
+
+/// `ZE_CPU_TEST_SPARSE` overrides [`SPARSE`] for a closer look.
+fn sparse() -> usize {
+    std::env::var("ZE_CPU_TEST_SPARSE").ok().and_then(|text| text.parse().ok()).unwrap_or(SPARSE)
+}
+
+fn sweep_f32() -> Vec<f32> {
+    let special = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, f32::MIN];
+    let tiny = [f32::MIN_POSITIVE, 1e-45, -1e-45, 1.175_494_2e-38];
+    let near_one = (-2000..2000).map(|i| f32::from_bits((0x3f80_0000 + i) as u32));
+    let mut all: Vec<f32> =
+        (0..=u32::MAX).step_by(sparse()).map(f32::from_bits).chain(special).chain(tiny).chain(near_one).collect();
+    all.resize(all.len().next_multiple_of(32), 0.25);
+    all
+}
+
+fn sweep_f16() -> Vec<f16> {
+    (0..=u16::MAX).map(f16::from_bits).collect()
+}
+
+/// Units in the last place of `want` as a number with `digits` bits and this least exponent. Infinity stands for a
+/// wrong special value.
+fn ulp(got: f64, want: f64, digits: i32, least: i32, most: f64) -> f64 {
+    if want.is_nan() || got.is_nan() {
+        return if want.is_nan() == got.is_nan() { 0.0 } else { f64::INFINITY };
+    }
+    let beyond = most * (1.0 + f64::powi(2.0, -digits));
+    let (got, want) = (got.clamp(-beyond, beyond), want.clamp(-beyond, beyond));
+    if got == want {
+        let zero_sign = want == 0.0 && got.is_sign_negative() != want.is_sign_negative();
+        return if zero_sign { f64::INFINITY } else { 0.0 };
+    }
+    let exponent = if want == 0.0 { least } else { (want.abs().log2().floor() as i32).max(least) };
+    (got - want).abs() / f64::powi(2.0, exponent + 1 - digits)
+}
+
+fn ulp_f32(got: f32, want: f64) -> f64 {
+    ulp(got.into(), want, 24, -126, f32::MAX.into())
+}
+
+fn ulp_f16(got: f16, want: f64) -> f64 {
+    ulp(got.into(), want, 11, -14, 65504.0)
+}
+
+/// The worst error and where it is.
+fn worst<X: Copy + std::fmt::Debug, R: Copy>(x: &[X], got: &[R], error: impl Fn(X, R) -> f64) -> (f64, String) {
+    let mut worst = (0.0, String::new());
+    for (x, got) in x.iter().zip(got) {
+        let error = error(*x, *got);
+        if error > worst.0 {
+            worst = (error, format!("{x:?}"));
+        }
+    }
+    worst
+}
+
+fn rsqrt(x: f64) -> f64 {
+    1.0 / x.sqrt()
+}
+
+fn sinpi(x: f64) -> f64 {
+    let r = x % 2.0;
+    if r.fract() == 0.0 {
+        return if x.is_infinite() { f64::NAN } else { 0f64.copysign(x) };
+    }
+    (r * std::f64::consts::PI).sin()
+}
+
+fn cospi(x: f64) -> f64 {
+    let r = x.abs() % 2.0;
+    if (r - 0.5).fract() == 0.0 {
+        return 0.0;
+    }
+    if x.is_infinite() { f64::NAN } else { (r * std::f64::consts::PI).cos() }
+}
+
+fn tanpi(x: f64) -> f64 {
+    if x.is_infinite() {
+        return f64::NAN;
+    }
+    let floor = x.abs().floor();
+    let odd = floor % 2.0 == 1.0;
+    if x == x.floor() {
+        return if (x % 2.0).abs() == 1.0 { 0f64.copysign(-x) } else { 0f64.copysign(x) };
+    }
+    if (x.abs() - floor) == 0.5 {
+        let pole = if odd { f64::NEG_INFINITY } else { f64::INFINITY };
+        // For negative numbers, the whole number below is the other parity.
+        return if x < 0.0 { -pole } else { pole };
+    }
+    ((x % 1.0) * std::f64::consts::PI).tan()
+}
+
+fn over_pi(x: f64) -> f64 {
+    x / std::f64::consts::PI
+}
+
+fn sign(x: f64) -> f64 {
+    if x.is_nan() { 0.0 } else if x == 0.0 { x } else { x.signum() }
+}
+
+fn logb(x: f64) -> f64 {
+    match x {
+        _ if x.is_nan() => x,
+        _ if x.is_infinite() => f64::INFINITY,
+        0.0 => f64::NEG_INFINITY,
+        _ => x.abs().log2().floor(),
+    }
+}
+
+/// A function of the C library.
+fn libm(name: &str, x: f64) -> f64 {
+    let address = symbols::function_address(name).expect("in the table");
+    // SAFETY: all names that tests pass are functions of one double.
+    unsafe { std::mem::transmute::<usize, extern "C" fn(f64) -> f64>(address)(x) }
+}
+
+/// A function, its reference, and its bound for f32 and f16 (OpenCL SPIR-V Env 3.0 §6.6.1).
+type Unary = (StdOp, fn(f64) -> f64, f64, f64);
+
+const UNARY: &[Unary] = &[
+    (StdOp::acos, f64::acos, 4.0, 2.0),
+    (StdOp::acosh, f64::acosh, 4.0, 2.0),
+    (StdOp::acospi, |x| over_pi(x.acos()), 5.0, 2.0),
+    (StdOp::asin, f64::asin, 4.0, 2.0),
+    (StdOp::asinh, |x| if x.is_infinite() { x } else { x.asinh() }, 4.0, 2.0),
+    (StdOp::asinpi, |x| over_pi(x.asin()), 5.0, 2.0),
+    (StdOp::atan, f64::atan, 5.0, 2.0),
+    (StdOp::atanh, f64::atanh, 5.0, 2.0),
+    (StdOp::atanpi, |x| over_pi(x.atan()), 5.0, 2.0),
+    (StdOp::cbrt, f64::cbrt, 2.0, 2.0),
+    (StdOp::ceil, f64::ceil, 0.0, 0.0),
+    (StdOp::cos, f64::cos, 4.0, 2.0),
+    (StdOp::cosh, f64::cosh, 4.0, 2.0),
+    (StdOp::cospi, cospi, 4.0, 2.0),
+    (StdOp::erf, |x| libm("erf", x), 16.0, 4.0),
+    (StdOp::erfc, |x| libm("erfc", x), 16.0, 4.0),
+    (StdOp::exp, f64::exp, 3.0, 2.0),
+    (StdOp::exp2, f64::exp2, 3.0, 2.0),
+    (StdOp::exp10, |x| libm("exp10", x), 3.0, 2.0),
+    (StdOp::expm1, f64::exp_m1, 3.0, 2.0),
+    (StdOp::fabs, f64::abs, 0.0, 0.0),
+    (StdOp::floor, f64::floor, 0.0, 0.0),
+    (StdOp::log, f64::ln, 3.0, 2.0),
+    (StdOp::log2, f64::log2, 3.0, 2.0),
+    (StdOp::log10, f64::log10, 3.0, 2.0),
+    (StdOp::log1p, f64::ln_1p, 2.0, 2.0),
+    (StdOp::logb, logb, 0.0, 0.0),
+    (StdOp::rint, f64::round_ties_even, 0.0, 0.0),
+    (StdOp::round, f64::round, 0.0, 0.0),
+    (StdOp::rsqrt, rsqrt, 2.0, 1.0),
+    (StdOp::sin, f64::sin, 4.0, 2.0),
+    (StdOp::sinh, f64::sinh, 4.0, 2.0),
+    (StdOp::sinpi, sinpi, 4.0, 2.0),
+    (StdOp::sqrt, f64::sqrt, 0.5, 0.5),
+    (StdOp::tan, f64::tan, 5.0, 2.0),
+    (StdOp::tanh, f64::tanh, 5.0, 2.0),
+    (StdOp::tanpi, tanpi, 6.0, 2.0),
+    (StdOp::tgamma, |x| libm("tgamma", x), 16.0, 4.0),
+    (StdOp::trunc, f64::trunc, 0.0, 0.0),
+    (StdOp::half_cos, f64::cos, 8192.0, 8192.0),
+    (StdOp::half_recip, |x| 1.0 / x, 8192.0, 8192.0),
+    (StdOp::native_recip, |x| 1.0 / x, 4.0, 4.0),
+    (StdOp::degrees, f64::to_degrees, 2.0, 2.0),
+    (StdOp::radians, f64::to_radians, 2.0, 2.0),
+    (StdOp::sign, sign, 0.0, 0.0),
+];
+
+/// Reports an error of a form of a function; `failures` collects those beyond the bound.
+fn report(failures: &mut Vec<String>, what: &str, (error, at): (f64, String), bound: f64) {
+    if std::env::var_os("ZE_CPU_TEST_ULP").is_some() {
+        println!("{what}: {error:.3} at {at}");
+    }
+    if error > bound {
+        failures.push(format!("{what}: {error:.3} at {at}, bound {bound}"));
+    }
+}
+
+#[test]
+fn unary_functions_are_within_their_bounds() {
+    let (singles, halves) = (sweep_f32(), sweep_f16());
+    let forms = forms();
+    let mut failures = Vec::new();
+    for (op, reference, single, half) in UNARY {
+        let wanted: Vec<(f32, f64)> = singles.iter().map(|x| (*x, reference((*x).into()))).collect();
+        let wanted_half: Vec<(f16, f64)> = halves.iter().map(|x| (*x, reference((*x).into()))).collect();
+        for (target, lanes) in &forms {
+            for &lanes in lanes {
+                let what = format!("{op:?} {} bits {lanes} lanes", target.simd_bits());
+                let code = compile(target, lanes, &[Scalar::F32], call(*op));
+                let got: Vec<f32> = code.map(&singles, &[0u8; 0], &[0u8; 0]);
+                let found = worst(&wanted, &got, |(_, want), got| ulp_f32(got, want));
+                report(&mut failures, &format!("{what} f32"), found, *single);
+                if lanes == 4 || lanes == 16 {
+                    let code = compile(target, lanes, &[Scalar::F16], call(*op));
+                    let got: Vec<f16> = code.map(&halves, &[0u8; 0], &[0u8; 0]);
+                    let found = worst(&wanted_half, &got, |(_, want), got| ulp_f16(got, want));
+                    report(&mut failures, &format!("{what} f16"), found, *half);
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
