@@ -12,6 +12,7 @@ mod calls;
 mod control_flow;
 mod conversions;
 mod events;
+mod groups;
 mod lists;
 mod loaders;
 mod math;
