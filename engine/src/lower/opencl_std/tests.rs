@@ -330,3 +330,298 @@ fn unary_functions_are_within_their_bounds() {
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
+
+/// Every pair of special values, and random pairs of every and of similar magnitude.
+fn pairs() -> (Vec<f32>, Vec<f32>) {
+    let magnitudes = [0.0, 1.0, 2.0, 3.0, 0.5, 1.5, 2.5, 0.1, 7.0, 1e-45, 1e-40, f32::MIN_POSITIVE, 1e-10, 8_388_609.0];
+    let large = [16_777_215.0, 1e20, 1e38, f32::MAX, f32::INFINITY, f32::NAN];
+    let special: Vec<f32> =
+        magnitudes.into_iter().chain(large).flat_map(|x: f32| [x, -x]).collect();
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    for x in &special {
+        for y in &special {
+            a.push(*x);
+            b.push(*y);
+        }
+    }
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 16) as u32
+    };
+    for _ in 0..20_000 {
+        a.push(f32::from_bits(next()));
+        b.push(f32::from_bits(next()));
+        a.push((next() as f32 - 2e9) * 1e-7);
+        b.push((next() as f32 - 2e9) * 1e-8);
+    }
+    let length = a.len().next_multiple_of(32);
+    a.resize(length, 1.0);
+    b.resize(length, 1.0);
+    (a, b)
+}
+
+fn libm2(name: &str, x: f64, y: f64) -> f64 {
+    let address = symbols::function_address(name).expect("in the table");
+    // SAFETY: all names that tests pass are functions of two doubles.
+    unsafe { std::mem::transmute::<usize, extern "C" fn(f64, f64) -> f64>(address)(x, y) }
+}
+
+fn powr(x: f64, y: f64) -> f64 {
+    let undefined = x < 0.0
+        || x.is_nan()
+        || y.is_nan()
+        || (y == 0.0 && (x == 0.0 || x.is_infinite()))
+        || (x == 1.0 && y.is_infinite());
+    if undefined { f64::NAN } else { libm2("pow", x.abs(), y) }
+}
+
+fn fmax(x: f64, y: f64) -> f64 {
+    if y.is_nan() || x >= y { x } else { y }
+}
+
+fn fmin(x: f64, y: f64) -> f64 {
+    if y.is_nan() || x <= y { x } else { y }
+}
+
+fn magnitudes(x: f64, y: f64, greater: bool) -> f64 {
+    let (a, b) = if greater { (x.abs(), y.abs()) } else { (y.abs(), x.abs()) };
+    match a.partial_cmp(&b) {
+        Some(std::cmp::Ordering::Greater) => x,
+        Some(std::cmp::Ordering::Less) => y,
+        _ if greater => fmax(x, y),
+        _ => fmin(x, y),
+    }
+}
+
+fn nextafter_f32(x: f64, y: f64) -> f64 {
+    let (x, y) = (x as f32, y as f32);
+    if x.is_nan() || y.is_nan() {
+        return f64::NAN;
+    }
+    if x == y { y.into() } else if y > x { x.next_up().into() } else { x.next_down().into() }
+}
+
+type Binary = (StdOp, fn(f64, f64) -> f64, f64, f64);
+
+/// Signs of zeros are not compared for functions that leave them open.
+const BINARY: &[Binary] = &[
+    (StdOp::atan2, f64::atan2, 6.0, 2.0),
+    (StdOp::atan2pi, |y, x| over_pi(y.atan2(x)), 6.0, 2.0),
+    (StdOp::copysign, f64::copysign, 0.0, 0.0),
+    (StdOp::fdim, |x, y| if x <= y { 0.0 } else { x - y }, 0.5, 0.5),
+    (StdOp::fmod, |x, y| x % y, 0.0, 0.0),
+    (StdOp::remainder, |x, y| libm2("remainder", x, y), 0.0, 0.0),
+    (StdOp::hypot, |x, y| libm2("hypot", x, y), 4.0, 2.0),
+    (StdOp::pow, |x, y| libm2("pow", x, y), 16.0, 4.0),
+    (StdOp::powr, powr, 16.0, 4.0),
+    (StdOp::nextafter, nextafter_f32, 0.0, f64::INFINITY),
+    (StdOp::half_divide, |x, y| x / y, 8192.0, 8192.0),
+    (StdOp::step, |edge, x| if x < edge { 0.0 } else { 1.0 }, 0.0, 0.0),
+];
+
+const BINARY_OPEN_ZEROS: &[Binary] = &[
+    (StdOp::fmax, fmax, 0.0, 0.0),
+    (StdOp::fmin, fmin, 0.0, 0.0),
+    (StdOp::maxmag, |x, y| magnitudes(x, y, true), 0.0, 0.0),
+    (StdOp::minmag, |x, y| magnitudes(x, y, false), 0.0, 0.0),
+];
+
+#[test]
+fn binary_functions_are_within_their_bounds() {
+    let (a, b) = pairs();
+    let (a16, b16): (Vec<f16>, Vec<f16>) =
+        (a.iter().map(|x| f16::from_f32(*x)).collect(), b.iter().map(|x| f16::from_f32(*x)).collect());
+    let mut failures = Vec::new();
+    for (target, lanes) in forms() {
+        for lanes in lanes {
+            for (at, (op, reference, single, half)) in BINARY.iter().chain(BINARY_OPEN_ZEROS).enumerate() {
+                let plus_zero = |x: f64| if at >= BINARY.len() { x + 0.0 } else { x };
+                let what = format!("{op:?} {} bits {lanes} lanes", target.simd_bits());
+                let code = compile(&target, lanes, &[Scalar::F32; 2], call(*op));
+                let got: Vec<f32> = code.map(&a, &b, &[0u8; 0]);
+                let pairs: Vec<(f32, f32)> = a.iter().copied().zip(b.iter().copied()).collect();
+                let found = worst(&pairs, &got, |(x, y), got| {
+                    ulp_f32(plus_zero(got.into()) as f32, plus_zero(reference(x.into(), y.into())))
+                });
+                report(&mut failures, &format!("{what} f32"), found, *single);
+                let code = compile(&target, lanes, &[Scalar::F16; 2], call(*op));
+                let got: Vec<f16> = code.map(&a16, &b16, &[0u8; 0]);
+                let pairs: Vec<(f16, f16)> = a16.iter().copied().zip(b16.iter().copied()).collect();
+                let found = worst(&pairs, &got, |(x, y), got| {
+                    let want = plus_zero(reference(x.into(), y.into()));
+                    ulp_f16(f16::from_f64(plus_zero(got.into())), want)
+                });
+                report(&mut failures, &format!("{what} f16"), found, *half);
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+fn pown(x: f64, n: i32) -> f64 {
+    libm2("pow", x, n.into())
+}
+
+fn rootn(x: f64, n: i32) -> f64 {
+    if n == 0 || (n % 2 == 0 && x < 0.0) || x.is_nan() {
+        return f64::NAN;
+    }
+    let root = libm2("pow", x.abs(), 1.0 / f64::from(n));
+    if n % 2 == 0 { root } else { root.copysign(x) }
+}
+
+fn scaled(x: f64, n: i32) -> f64 {
+    // Two steps, because f64 holds fewer powers of two than there are results; f32's are exact.
+    let n = n.clamp(-900, 900);
+    x * f64::powi(2.0, n / 2) * f64::powi(2.0, n - n / 2)
+}
+
+#[test]
+fn functions_of_a_float_and_an_integer_are_within_their_bounds() {
+    const FUNCTIONS: &[(StdOp, fn(f64, i32) -> f64, f64, f64)] = &[
+        (StdOp::pown, pown, 16.0, 4.0),
+        (StdOp::rootn, rootn, 16.0, 4.0),
+        (StdOp::ldexp, scaled, 0.5, 0.5),
+    ];
+    let (a, seeds) = pairs();
+    let integers = [0, 1, -1, 2, -2, 3, -3, 5, 10, -11, 24, 100, -126, 127, -149, -150, 300, -400, i32::MAX, i32::MIN];
+    let n: Vec<i32> =
+        seeds.iter().enumerate().map(|(at, x)| integers.get(at % 23).copied().unwrap_or(*x as i32)).collect();
+    let a16: Vec<f16> = a.iter().map(|x| f16::from_f32(*x)).collect();
+    let mut failures = Vec::new();
+    for (target, lanes) in forms() {
+        for lanes in lanes {
+            for (op, reference, single, half) in FUNCTIONS {
+                let what = format!("{op:?} {} bits {lanes} lanes", target.simd_bits());
+                let code = compile(&target, lanes, &[Scalar::F32, Scalar::I32], call(*op));
+                let got: Vec<f32> = code.map(&a, &n, &[0u8; 0]);
+                let inputs: Vec<(f32, i32)> = a.iter().copied().zip(n.iter().copied()).collect();
+                let found = worst(&inputs, &got, |(x, n), got| ulp_f32(got, reference(x.into(), n)));
+                report(&mut failures, &format!("{what} f32"), found, *single);
+                let code = compile(&target, lanes, &[Scalar::F16, Scalar::I32], call(*op));
+                let got: Vec<f16> = code.map(&a16, &n, &[0u8; 0]);
+                let inputs: Vec<(f16, i32)> = a16.iter().copied().zip(n.iter().copied()).collect();
+                let found = worst(&inputs, &got, |(x, n), got| ulp_f16(got, reference(x.into(), n)));
+                report(&mut failures, &format!("{what} f16"), found, *half);
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The exponent and the fraction in 0.5..1.
+fn frexp(x: f64) -> (f64, f64) {
+    if x == 0.0 || !x.is_finite() {
+        return (x, 0.0);
+    }
+    let exponent = x.abs().log2().floor() as i32 + 1;
+    (x / f64::powi(2.0, exponent), exponent.into())
+}
+
+fn remquo(x: f64, y: f64) -> (f64, f64) {
+    let rest = libm2("remainder", x, y);
+    if rest.is_nan() {
+        return (rest, 0.0);
+    }
+    let reduced = x % (y * 128.0);
+    (rest, ((reduced - rest) / y).round() % 128.0 + 0.0)
+}
+
+#[test]
+fn functions_with_two_results_are_exact() {
+    /// Both results of the pair, the second as a number.
+    type Reference = fn(f64, f64) -> (f64, f64);
+    let modf: Reference = |x, _| ((if x.is_infinite() { 0.0 } else { x - x.trunc() }).copysign(x), x.trunc());
+    let fract: Reference = |x, _| {
+        let fraction = if x.is_infinite() { 0f64.copysign(x) } else if x == 0.0 { x } else { x - x.floor() };
+        (fraction.min(if x.is_nan() { x } else { 1.0 - f64::powi(2.0, -24) }), x.floor())
+    };
+    let lgamma_r: Reference = |x, _| {
+        let pole = x <= 0.0 && x == x.floor();
+        let negative = x < 0.0 && x.floor() % 2.0 != 0.0;
+        (libm("lgamma", x), if pole { 0.0 } else if negative { -1.0 } else { 1.0 })
+    };
+    let functions: [(StdOp, Reference, bool, f64); 6] = [
+        (StdOp::modf, modf, false, 0.0),
+        (StdOp::fract, fract, false, 0.5),
+        (StdOp::frexp, |x, _| frexp(x), true, 0.0),
+        (StdOp::lgamma_r, lgamma_r, true, 16.0),
+        (StdOp::remquo, remquo, true, 0.0),
+        (StdOp::sincos, |x, _| (x.sin(), x.cos()), false, 4.0),
+    ];
+    let (a, b) = pairs();
+    let mut failures = Vec::new();
+    for (target, lanes) in forms() {
+        for lanes in lanes {
+            for (op, reference, integer, bound) in functions {
+                let function = table::pair_function(op).expect("has two results");
+                let code = compile(&target, lanes, &[Scalar::F32; 2], |m, x| function(m, x).to_vec());
+                let (mut first, mut second) = (vec![0f32; a.len()], vec![0u32; a.len()]);
+                for at in (0..a.len()).step_by(code.lanes) {
+                    let part = at..at + code.lanes;
+                    let (first, second) = (&mut first[part.clone()], &mut second[part.clone()]);
+                    code.call(&a[part.clone()], &b[part], &[0u8; 0], first, second);
+                }
+                let inputs: Vec<(f64, f64)> =
+                    a.iter().copied().map(f64::from).zip(b.iter().copied().map(f64::from)).collect();
+                let what = format!("{op:?} {} bits {lanes} lanes", target.simd_bits());
+                let found = worst(&inputs, &first, |(x, y), got| ulp_f32(got, reference(x, y).0));
+                // The library's logarithm of the gamma function has no bound near its zeros.
+                let bound = if op == StdOp::lgamma_r { f64::INFINITY } else { bound };
+                report(&mut failures, &format!("{what} first"), found, bound);
+                let found = worst(&inputs, &second, |(x, y), got| {
+                    let want = reference(x, y).1;
+                    if !integer {
+                        return ulp_f32(f32::from_bits(got), want);
+                    }
+                    let is_right = x.is_nan() || f64::from(got as i32) == want;
+                    if is_right { 0.0 } else { f64::INFINITY }
+                });
+                report(&mut failures, &format!("{what} second"), found, bound);
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// A multiple of 2^-48 as the nearest half.
+fn round_to_half(units: i128) -> f16 {
+    let magnitude = units.unsigned_abs();
+    let bits = 128 - magnitude.leading_zeros() as i32;
+    // Units of the last place: 2^-24 for small numbers, else 11 digits.
+    let shift = (bits - 11).max(24) as u32;
+    let (kept, rest, half) = (magnitude >> shift, magnitude & ((1 << shift) - 1), 1u128 << (shift - 1));
+    let rounded = kept + u128::from(rest > half || (rest == half && kept % 2 == 1));
+    let value = rounded as f64 * f64::powi(2.0, shift as i32 - 48);
+    f16::from_f64(if units < 0 { -value } else { value })
+}
+
+#[test]
+fn half_fma_is_rounded_once() {
+    let (a, b) = pairs();
+    let half = |x: &f32| f16::from_f32(*x);
+    let c: Vec<f16> = a.iter().rev().map(half).collect();
+    let mut inputs: Vec<[f16; 3]> = a.iter().zip(&b).zip(c).map(|((a, b), c)| [half(a), half(b), c]).collect();
+    // A tie and a little more or less.
+    for tiny in [1u16, 0x8001, 0x0400, 0x8400] {
+        inputs.push([0x3c01, 0x3c01, tiny].map(f16::from_bits));
+        inputs.push([tiny, 0x2c00, 0x6bff].map(f16::from_bits));
+    }
+    inputs.retain(|x| x.iter().all(|x| x.is_finite()));
+    inputs.resize(inputs.len().next_multiple_of(32), [f16::ONE; 3]);
+    let column = |at: usize| inputs.iter().map(|x| x[at]).collect::<Vec<_>>();
+    for (target, lanes) in forms() {
+        for lanes in lanes {
+            let code = compile(&target, lanes, &[Scalar::F16; 3], call(StdOp::fma));
+            let got: Vec<f16> = code.map(&column(0), &column(1), &column(2));
+            for ([a, b, c], got) in inputs.iter().zip(got) {
+                let units = |x: f16| (x.to_f64() * f64::powi(2.0, 24)) as i128;
+                let want = round_to_half(units(*a) * units(*b) + (units(*c) << 24));
+                assert!(got == want, "fma({a:e}, {b:e}, {c:e}) is {got:e}, not {want:e}: {lanes} lanes");
+            }
+        }
+    }
+}
