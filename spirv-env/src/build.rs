@@ -52,7 +52,14 @@ fn build_inputs(inputs: &[ModuleInput<'_>], env: &Environment<'_>) -> Result<Mod
         if let Err(fault) = link::check_linkonce(&module, input) {
             diagnostics.push(Diagnostic::new(fault));
         }
-        validate::validate(&module, env, input, (inputs.len() > 1).then_some(at), &mut diagnostics);
+        validate::validate(
+            &module,
+            env,
+            input,
+            shapes.leaves(),
+            (inputs.len() > 1).then_some(at),
+            &mut diagnostics,
+        );
     }
     diagnostics.finish()?;
     let sources = loaded.iter_mut().flat_map(|input| &mut input.sources);

@@ -1,7 +1,7 @@
 //! What no kernel and no exported function reaches is dropped: blocks, then functions.
 
 use crate::load::FunctionSource;
-use crate::module::{Block, ConstantValue, Function, Id, Module, Operand};
+use crate::module::{Block, Function, Id, Module, Operand};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use spirv::{LinkageType, Op};
@@ -43,20 +43,13 @@ pub(crate) fn unreachable_blocks(function: &mut Function, source: &mut FunctionS
     }
 }
 
-/// Functions that `function` calls or takes the address of.
-pub(crate) fn callees<'m>(module: &'m Module, function: &'m Function) -> impl Iterator<Item = Id> + 'm {
-    function.blocks.iter().flat_map(|block| &block.insts).flat_map(move |inst| {
-        inst.ids().enumerate().filter_map(move |(at, id)| match inst.op {
-            Op::FunctionCall if at == 0 => Some(id),
-            _ => match module.constants.get(&id).map(|constant| &constant.value) {
-                Some(ConstantValue::FunctionPointer(function)) => Some(*function),
-                _ => None,
-            },
-        })
-    })
+/// Functions that `function` calls, as often as it does.
+pub(crate) fn callees(function: &Function) -> impl Iterator<Item = Id> + '_ {
+    let insts = function.blocks.iter().flat_map(|block| &block.insts);
+    insts.filter(|inst| inst.op == Op::FunctionCall).filter_map(|call| call.ids().next())
 }
 
-/// Drops functions that neither kernels nor exports nor initializers reach, and lists what is still imported.
+/// Drops functions that neither kernels nor exports reach, and lists what is still imported.
 pub(crate) fn unused_functions(module: &mut Module, kernels: &[Id], imported: &FxHashMap<Id, String>) {
     let at: FxHashMap<Id, usize> =
         module.functions.iter().enumerate().map(|(at, function)| (function.id, at)).collect();
@@ -65,17 +58,13 @@ pub(crate) fn unused_functions(module: &mut Module, kernels: &[Id], imported: &F
         .iter()
         .filter(|function| function.linkage == Some(LinkageType::Export))
         .map(|f| f.id);
-    let pointed_to = module.constants.values().filter_map(|constant| match constant.value {
-        ConstantValue::FunctionPointer(function) => Some(function),
-        _ => None,
-    });
-    let mut work: Vec<Id> = kernels.iter().copied().chain(exported).chain(pointed_to).collect();
+    let mut work: Vec<Id> = kernels.iter().copied().chain(exported).collect();
     let mut used = vec![false; module.functions.len()];
     while let Some(id) = work.pop() {
         if let Some(&function) = at.get(&id)
             && !std::mem::replace(&mut used[function], true)
         {
-            work.extend(callees(module, &module.functions[function]));
+            work.extend(callees(&module.functions[function]));
         }
     }
     let mut keep = used.iter();

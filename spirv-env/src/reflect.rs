@@ -10,6 +10,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{BuiltIn, Capability, ExecutionMode, Op, Scope, StorageClass};
 
 const ENTRY: RuleId = RuleId { id: "kernels.entry-point", source: "SPIR-V 1.2 §2.16.1" };
+const GRAPH: RuleId = RuleId { id: "limits.call-graph", source: "this driver" };
+/// Kernels times functions that each reaches: beyond this, looking at them takes minutes.
+const MOST_VISITS: usize = 1 << 24;
 const MODES: RuleId = RuleId { id: "kernels.execution-mode", source: "SPIR-V 1.2 §3.6" };
 
 /// What one function does itself.
@@ -32,13 +35,18 @@ pub(crate) fn reflect(module: &mut Module, loaded: &[Loaded], diagnostics: &mut 
         .iter()
         .map(|function| (function.id, summarize(module, &globals, function)))
         .collect();
+    let functions: FxHashMap<Id, &Function> =
+        module.functions.iter().map(|function| (function.id, function)).collect();
+    let mut context = Context { module, functions, summaries, visits: 0 };
     let mut kernels: Vec<Kernel> = Vec::new();
+    let mut names: FxHashSet<&str> = FxHashSet::default();
     for input in loaded {
+        let source = args::SourceLists::new(&input.texts);
         for entry in &input.entry_points {
-            let described = if kernels.iter().any(|kernel| kernel.name == entry.name) {
-                Err(Fault::new(ENTRY, "two modules have a kernel of this name"))
+            let described = if names.insert(&entry.name) {
+                context.kernel(input, &source, entry)
             } else {
-                kernel(module, input, entry, &summaries)
+                Err(Fault::new(ENTRY, "two modules have a kernel of this name"))
             };
             match described {
                 Ok(kernel) => kernels.push(kernel),
@@ -52,57 +60,76 @@ pub(crate) fn reflect(module: &mut Module, loaded: &[Loaded], diagnostics: &mut 
     module.kernels = kernels;
 }
 
-fn kernel(
-    module: &Module,
-    input: &Loaded,
-    entry: &EntryPoint,
-    summaries: &FxHashMap<Id, Summary>,
-) -> Result<Kernel, Fault> {
-    let function = module
-        .function(entry.function)
-        .ok_or_else(|| Fault::new(ENTRY, "the entry point is not a function of the module"))?;
-    if function.blocks.is_empty() {
-        return Err(Fault::new(ENTRY, "the entry point has no body"));
-    }
-    let (args, arg_block_size) = args::arguments(module, input, entry, function)?;
-    let mut kernel = Kernel {
-        name: entry.name.clone(),
-        function: function.id,
-        args,
-        arg_block_size,
-        required_group_size: None,
-        group_size_hint: None,
-        required_subgroup_size: None,
-        uses_subgroups: false,
-        uses_barrier: false,
-        static_local_size: 0,
-        private_size: 0,
-        modes: Vec::new(),
-        attributes: String::new(),
-    };
-    execution_modes(module, input, entry, &mut kernel)?;
-    let mut locals: Vec<usize> = Vec::new();
-    let mut seen = FxHashSet::default();
-    let mut work = vec![function.id];
-    while let Some(id) = work.pop() {
-        if !seen.insert(id) {
-            continue;
+struct Context<'m> {
+    module: &'m Module,
+    functions: FxHashMap<Id, &'m Function>,
+    summaries: FxHashMap<Id, Summary>,
+    /// Functions that kernels reached, counted once for each kernel.
+    visits: usize,
+}
+
+impl Context<'_> {
+    fn kernel(
+        &mut self,
+        input: &Loaded,
+        source: &args::SourceLists<'_>,
+        entry: &EntryPoint,
+    ) -> Result<Kernel, Fault> {
+        let module = self.module;
+        let function = *self
+            .functions
+            .get(&entry.function)
+            .ok_or_else(|| Fault::new(ENTRY, "the entry point is not a function of the module"))?;
+        if function.blocks.is_empty() {
+            return Err(Fault::new(ENTRY, "the entry point has no body"));
         }
-        let Some(summary) = summaries.get(&id) else { continue };
-        kernel.uses_subgroups |= summary.subgroups;
-        kernel.uses_barrier |= summary.barrier;
-        kernel.private_size = kernel.private_size.saturating_add(summary.private_size);
-        locals.extend(&summary.locals);
-        work.extend(&summary.callees);
+        let (args, arg_block_size) = args::arguments(module, source, entry, function)?;
+        let mut kernel = Kernel {
+            name: entry.name.clone(),
+            function: function.id,
+            args,
+            arg_block_size,
+            required_group_size: None,
+            group_size_hint: None,
+            required_subgroup_size: None,
+            uses_subgroups: false,
+            uses_barrier: false,
+            static_local_size: 0,
+            private_size: 0,
+            modes: Vec::new(),
+            attributes: String::new(),
+        };
+        execution_modes(module, input, entry, &mut kernel)?;
+        let mut locals: Vec<usize> = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut work = vec![function.id];
+        while let Some(id) = work.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let Some(summary) = self.summaries.get(&id) else { continue };
+            self.visits += 1;
+            if self.visits > MOST_VISITS {
+                return Err(Fault::new(
+                    GRAPH,
+                    format!("the kernels reach functions more than {MOST_VISITS} times"),
+                ));
+            }
+            kernel.uses_subgroups |= summary.subgroups;
+            kernel.uses_barrier |= summary.barrier;
+            kernel.private_size = kernel.private_size.saturating_add(summary.private_size);
+            locals.extend(&summary.locals);
+            work.extend(&summary.callees);
+        }
+        locals.sort_unstable();
+        locals.dedup();
+        for local in locals {
+            let global = &module.globals[local];
+            let size = pointee_size(module, global.ty);
+            kernel.static_local_size = end_of(kernel.static_local_size, global.align, size);
+        }
+        Ok(kernel)
     }
-    locals.sort_unstable();
-    locals.dedup();
-    for local in locals {
-        let global = &module.globals[local];
-        let size = pointee_size(module, global.ty);
-        kernel.static_local_size = end_of(kernel.static_local_size, global.align, size);
-    }
-    Ok(kernel)
 }
 
 /// The end of `size` bytes that are put behind `end` with an alignment.
@@ -118,7 +145,7 @@ fn pointee_size(module: &Module, pointer: crate::module::TypeId) -> u64 {
 }
 
 fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Function) -> Summary {
-    let mut summary = Summary { callees: callees(module, function).collect(), ..Summary::default() };
+    let mut summary = Summary { callees: callees(function).collect(), ..Summary::default() };
     let mut constants = Vec::new();
     let mut seen = FxHashSet::default();
     for inst in function.blocks.iter().flat_map(|block| &block.insts) {
@@ -261,7 +288,7 @@ fn execution_modes(
     kernel: &mut Kernel,
 ) -> Result<(), Fault> {
     let mut attributes: Vec<String> = Vec::new();
-    for (_, mode, literals) in input.modes.iter().filter(|(function, ..)| *function == entry.function) {
+    for (mode, literals) in input.modes.get(&entry.function).into_iter().flatten() {
         let mut literals = literals.clone();
         if matches!(mode, ExecutionMode::LocalSizeId | ExecutionMode::LocalSizeHintId) {
             for literal in &mut literals {

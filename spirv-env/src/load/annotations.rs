@@ -21,6 +21,7 @@ impl Loader<'_> {
             }
             Op::GroupDecorate => {
                 let group = self.group(cursor)?;
+                self.expand(group.len().saturating_mul(cursor.rest().len()))?;
                 for &word in cursor.rest() {
                     let target = self.id(word)?;
                     self.module.decorations.entry(target).or_default().extend_from_slice(&group);
@@ -29,6 +30,7 @@ impl Loader<'_> {
             }
             Op::GroupMemberDecorate => {
                 let group = self.group(cursor)?;
+                self.expand(group.len().saturating_mul(cursor.rest().len()))?;
                 while !cursor.is_empty() {
                     let key = (self.id(cursor.word()?)?, cursor.word()?);
                     self.module.member_decorations.entry(key).or_default().extend_from_slice(&group);
@@ -53,6 +55,19 @@ impl Loader<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// Groups multiply: what they expand to is limited.
+    fn expand(&mut self, count: usize) -> Result<(), Fault> {
+        const MOST: usize = 1 << 22;
+        self.expanded = self.expanded.saturating_add(count);
+        if self.expanded > MOST {
+            return Err(Fault::new(
+                DECORATIONS,
+                format!("decoration groups expand to more than {MOST} decorations"),
+            ));
+        }
+        Ok(())
     }
 
     fn group(&mut self, cursor: &mut Cursor<'_>) -> Result<Vec<Decorated>, Fault> {
@@ -103,4 +118,45 @@ fn literal_count(kind: Decoration) -> Option<usize> {
         D::NoSignedWrap | D::NoUnsignedWrap => 0,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test_support::{assert_rejected, build_text, kernel};
+    use spirv::Decoration;
+
+    fn decorated(annotations: &str) -> String {
+        let variable = "%p = OpTypePointer CrossWorkgroup %uint\n%v = OpVariable %p CrossWorkgroup\n%w = OpVariable %p CrossWorkgroup";
+        kernel(variable, "").replace("%void = OpTypeVoid", &format!("{annotations}\n%void = OpTypeVoid"))
+    }
+
+    #[test]
+    fn groups_pass_their_decorations_on() {
+        let text = decorated(
+            "OpDecorate %g Alignment 64\nOpDecorate %g Constant\n%g = OpDecorationGroup\nOpGroupDecorate %g %v %w",
+        );
+        let module = build_text(&text).unwrap();
+        assert!(
+            module
+                .globals
+                .iter()
+                .all(|global| global.align == 64 && module.has_decoration(global.id, Decoration::Constant))
+        );
+    }
+
+    #[test]
+    fn decorations_have_their_literals() {
+        assert_rejected(&decorated("OpDecorate %v Alignment"), "module.decoration");
+        assert_rejected(&decorated("OpDecorate %v Constant 1"), "module.decoration");
+        assert_rejected(&decorated("OpGroupDecorate %nothing %v"), "module.decoration");
+        assert_rejected(&decorated("OpDecorate %v Alignment 3"), "variables.well-formed");
+    }
+
+    #[test]
+    fn groups_do_not_multiply_without_bounds() {
+        let decorations = "OpDecorate %g Constant\n".repeat(3000);
+        let targets = " %v".repeat(3000);
+        let text = decorated(&format!("{decorations}%g = OpDecorationGroup\nOpGroupDecorate %g{targets}"));
+        assert_rejected(&text, "module.decoration");
+    }
 }

@@ -281,13 +281,7 @@ impl Loader<'_> {
         let linkage = self.out.linkage.get(&id);
         let name = linkage.map(|linkage| &linkage.name).or_else(|| self.module.names.get(&id)).cloned();
         let exported = linkage.is_some_and(|linkage| linkage.kind != LinkageType::Import);
-        let natural = self.module.types.layout(pointee).align;
-        let declared =
-            self.module.decoration(id, Decoration::Alignment).and_then(|literals| literals.first());
-        let align = declared.map_or(natural, |&align| u64::from(align).max(natural));
-        if !align.is_power_of_two() || align > MAX_ALIGNMENT {
-            return Err(Fault::new(VARIABLES, format!("an alignment of {align} bytes")));
-        }
+        let align = self.alignment(id, pointee)?;
         self.module.globals.push(GlobalVariable {
             id,
             ty,
@@ -299,6 +293,18 @@ impl Loader<'_> {
             align,
         });
         self.out.defs.define(id, Def::Global(ty))
+    }
+
+    /// The decoration's alignment in bytes, and at least the type's.
+    fn alignment(&self, id: Id, ty: TypeId) -> Result<u64, Fault> {
+        let natural = self.module.types.layout(ty).align;
+        match self.module.decoration(id, Decoration::Alignment) {
+            None | Some([] | [0]) => Ok(natural),
+            Some(&[align, ..]) if align.is_power_of_two() && u64::from(align) <= MAX_ALIGNMENT => {
+                Ok(natural.max(u64::from(align)))
+            }
+            Some([align, ..]) => Err(Fault::new(VARIABLES, format!("an alignment of {align} bytes"))),
+        }
     }
 
     fn check_initializer(&self, id: Id, pointee: TypeId, class: StorageClass) -> Result<(), Fault> {

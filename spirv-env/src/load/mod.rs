@@ -15,7 +15,7 @@ use crate::environment::{Environment, ModuleInput};
 use crate::grammar::{Cursor, op_name, shape};
 use crate::module::{Decorated, ExtSet, Id, Line, Module, TypeId};
 use crate::rules::{self, Declarations};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Capability, ExecutionMode, LinkageType, Op};
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ pub(crate) struct Loaded {
     /// The input's first function in the module.
     pub first_function: usize,
     pub entry_points: Vec<EntryPoint>,
-    pub modes: Vec<(Id, ExecutionMode, Vec<u32>)>,
+    pub modes: FxHashMap<Id, Vec<(ExecutionMode, Vec<u32>)>>,
     pub linkage: FxHashMap<Id, Linkage>,
     pub texts: Vec<Arc<str>>,
     /// Constants that are [`ConstantValue::Expression`](crate::module::ConstantValue::Expression).
@@ -84,6 +84,9 @@ pub(crate) struct Loader<'m> {
     line: Option<u32>,
     files: FxHashMap<(Id, u32, u32), u32>,
     groups: FxHashMap<Id, Vec<Decorated>>,
+    /// Decorations that groups gave to their targets.
+    expanded: usize,
+    entry_names: FxHashSet<String>,
     forward_pointers: FxHashMap<Id, TypeId>,
     open: Option<functions::OpenFunction>,
     /// How deep constant expressions nest, by id; others are not in here.
@@ -116,7 +119,7 @@ pub(crate) fn load(
             sources: Vec::new(),
             first_function,
             entry_points: Vec::new(),
-            modes: Vec::new(),
+            modes: FxHashMap::default(),
             linkage: FxHashMap::default(),
             texts: Vec::new(),
             expressions: Vec::new(),
@@ -125,6 +128,8 @@ pub(crate) fn load(
         line: None,
         files: FxHashMap::default(),
         groups: FxHashMap::default(),
+        expanded: 0,
+        entry_names: FxHashSet::default(),
         forward_pointers: FxHashMap::default(),
         open: None,
         expression_depths: FxHashMap::default(),
@@ -295,7 +300,7 @@ impl Loader<'_> {
         for &word in cursor.rest() {
             self.id(word)?;
         }
-        if self.out.entry_points.iter().any(|entry| entry.name == name) {
+        if !self.entry_names.insert(name.clone()) {
             return Err(Fault::new(LAYOUT, format!("two entry points are named \"{name}\"")));
         }
         self.out.entry_points.push(EntryPoint { function, name });
@@ -313,7 +318,7 @@ impl Loader<'_> {
                 *word = self.id(*word)?.0;
             }
         }
-        self.out.modes.push((function, mode, literals));
+        self.out.modes.entry(function).or_default().push((mode, literals));
         Ok(())
     }
 

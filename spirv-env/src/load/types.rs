@@ -14,18 +14,36 @@ const SIZE: RuleId = RuleId { id: "types.size", source: "SPIR-V 1.2 §2.17" };
 
 /// Nesting of types (SPIR-V 1.2 §2.17 allows 255 structures).
 const MAX_DEPTH: u32 = 255;
+/// Members of a type that has fewer bytes than members.
+const MAX_EMPTY: u64 = 1 << 14;
 
 /// What is known of types beside their content, across linked inputs.
 #[derive(Default, Debug)]
 pub(crate) struct TypeShapes {
     /// By type: how deep it nests.
     depths: Vec<u32>,
+    /// By type: scalars in a value. A pointer counts as one, and so does an empty structure.
+    leaves: Vec<u64>,
     /// Structures of earlier inputs by their members and packing: linked modules agree about layout, not about ids.
     earlier: FxHashMap<(Vec<TypeId>, bool), TypeId>,
     current: Vec<((Vec<TypeId>, bool), TypeId)>,
 }
 
 impl TypeShapes {
+    pub fn leaves(&self) -> &[u64] {
+        &self.leaves
+    }
+
+    fn leaves_of(&self, ty: &Type) -> u64 {
+        let of = |id: &TypeId| self.leaves.get(id.0 as usize).copied().unwrap_or(1);
+        match ty {
+            Type::Vector { elem, len } => of(elem).saturating_mul(u64::from(*len)),
+            Type::Array { elem, len } => of(elem).saturating_mul(*len),
+            Type::Struct { members, .. } => members.iter().map(of).fold(0, u64::saturating_add).max(1),
+            _ => 1,
+        }
+    }
+
     pub fn next_input(&mut self) {
         for (key, ty) in self.current.drain(..) {
             self.earlier.entry(key).or_insert(ty);
@@ -94,7 +112,8 @@ impl Loader<'_> {
         let class = storage_class(cursor)?;
         cursor.end()?;
         let ty = self.module.types.reserve_pointer(class).ok_or_else(too_large)?;
-        self.shapes.depths.resize(self.module.types.len(), 1);
+        self.shapes.depths.push(1);
+        self.shapes.leaves.push(1);
         self.forward_pointers.insert(id, ty);
         self.out.defs.define(id, Def::Type(ty))
     }
@@ -114,9 +133,15 @@ impl Loader<'_> {
         if depth > MAX_DEPTH {
             return Err(Fault::new(SIZE, format!("types nest more than {MAX_DEPTH} deep")));
         }
+        let leaves = self.shapes.leaves_of(&ty);
         let id = self.module.types.intern(ty, packed).ok_or_else(too_large)?;
+        // Whoever walks over a type's scalars relies on its size to bound them.
+        if leaves > self.module.types.layout(id).size.max(MAX_EMPTY) {
+            return Err(Fault::new(SIZE, format!("a type of {leaves} members, most of them empty")));
+        }
         if id.0 as usize == self.shapes.depths.len() {
             self.shapes.depths.push(depth);
+            self.shapes.leaves.push(leaves);
         }
         Ok(id)
     }
@@ -258,6 +283,13 @@ mod tests {
         };
         assert_accepted(&nested(254));
         assert_rejected(&nested(255), "types.size");
+    }
+
+    #[test]
+    fn empty_members_do_not_multiply() {
+        let doubled =
+            (1..40).map(|at| format!("%s{at} = OpTypeStruct %s{0} %s{0}\n", at - 1)).collect::<String>();
+        assert_rejected(&kernel(&format!("%s0 = OpTypeStruct\n{doubled}"), ""), "types.size");
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use super::EntryPoint;
 use crate::diagnostics::{Fault, RuleId};
-use crate::load::Loaded;
 use crate::module::{ArgKind, Function, Id, KernelArg, Layout, Module, Type, TypeId};
+use rustc_hash::FxHashMap;
 use spirv::{Decoration, FunctionParameterAttribute, StorageClass};
+use std::sync::Arc;
 
 const ARGUMENTS: RuleId = RuleId { id: "env.kernel-arguments", source: "L0 SPIR-V Guide, Kernel Arguments" };
 
@@ -14,12 +15,12 @@ const MAX_ALIGNMENT: u64 = 128;
 /// The arguments of a kernel and the size of their block.
 pub(super) fn arguments(
     module: &Module,
-    input: &Loaded,
+    source: &SourceLists<'_>,
     entry: &EntryPoint,
     function: &Function,
 ) -> Result<(Vec<KernelArg>, u64), Fault> {
-    let types = source_list(input, "kernel_arg_type", &entry.name);
-    let qualifiers = source_list(input, "kernel_arg_type_qual", &entry.name);
+    let types = source.list("kernel_arg_type", &entry.name);
+    let qualifiers = source.list("kernel_arg_type_qual", &entry.name);
     let mut args = Vec::with_capacity(function.params.len());
     let (mut end, mut block_align) = (0u64, 1u64);
     for (at, &(id, ty)) in function.params.iter().enumerate() {
@@ -83,13 +84,26 @@ fn has_attribute(module: &Module, id: Id, attribute: FunctionParameterAttribute)
     })
 }
 
-/// Finds `key.kernel.a,b,c,`: what OpenCL C front ends keep of the source in an `OpString`.
-fn source_list<'a>(input: &'a Loaded, key: &str, kernel: &str) -> Vec<&'a str> {
-    let list = input
-        .texts
-        .iter()
-        .find_map(|text| text.strip_prefix(key)?.strip_prefix('.')?.strip_prefix(kernel)?.strip_prefix('.'));
-    list.map_or_else(Vec::new, |list| list.trim_end_matches(',').split(',').collect())
+/// What OpenCL C front ends keep of the source: an `OpString` of `key.kernel.a,b,c,`.
+pub(super) struct SourceLists<'a> {
+    /// By key and kernel.
+    lists: FxHashMap<(&'a str, &'a str), &'a str>,
+}
+
+impl<'a> SourceLists<'a> {
+    pub fn new(texts: &'a [Arc<str>]) -> Self {
+        let split = |text: &'a Arc<str>| {
+            let (key, rest) = text.split_once('.')?;
+            let (kernel, list) = rest.rsplit_once('.')?;
+            key.starts_with("kernel_arg_").then_some(((key, kernel), list))
+        };
+        Self { lists: texts.iter().filter_map(split).collect() }
+    }
+
+    fn list(&self, key: &str, kernel: &str) -> Vec<&'a str> {
+        let list = self.lists.get(&(key, kernel));
+        list.map_or_else(Vec::new, |list| list.strip_suffix(',').unwrap_or(list).split(',').collect())
+    }
 }
 
 /// A type's name in OpenCL C, for modules that do not carry the source's.

@@ -58,6 +58,11 @@ pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
         check: shuffle_data,
     },
     InstructionRule {
+        id: RuleId { id: "env.block-type", source: INTEL },
+        applies: |op| matches!(op, Op::SubgroupBlockReadINTEL | Op::SubgroupBlockWriteINTEL),
+        check: block_type,
+    },
+    InstructionRule {
         id: RuleId { id: "env.block-pointer", source: INTEL },
         applies: |op| matches!(op, Op::SubgroupBlockReadINTEL | Op::SubgroupBlockWriteINTEL),
         check: block_pointer,
@@ -198,10 +203,23 @@ fn non_uniform_value(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
 }
 
 fn shuffle_data(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
-    // The guide lists 32-bit vectors and wider scalars; vectors of any width come from newer producers.
+    // The guide lists vectors of up to 32 bits a component and wider scalars; wider vectors come from newer producers.
     match ctx.result_lanes(inst)? {
         (Scalar::Bool, _) => Err("a shuffle of Booleans".into()),
         _ => Ok(()),
+    }
+}
+
+fn block_type(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    let data = if inst.op == Op::SubgroupBlockReadINTEL {
+        ctx.result_lanes(inst)
+    } else {
+        ctx.operand_lanes(inst, 1)
+    };
+    match data? {
+        // The guide lists 16 and 32 bits; 8 and 64 are what `cl_intel_subgroups_char` and `_long` add.
+        (Scalar::Int(_), 1 | 2 | 4 | 8 | 16) => Ok(()),
+        (scalar, lanes) => Err(format!("a block of {lanes} x {scalar:?}")),
     }
 }
 
@@ -298,5 +316,8 @@ mod tests {
         };
         assert_accepted(&read("CrossWorkgroup"));
         assert_rejected(&read("Generic"), "env.block-pointer");
+        let floats = read("CrossWorkgroup")
+            .replace("OpSubgroupBlockReadINTEL %uint", "OpSubgroupBlockReadINTEL %float");
+        assert_rejected(&floats.replace("CrossWorkgroup %uint", "CrossWorkgroup %float"), "env.block-type");
     }
 }

@@ -3,9 +3,9 @@
 use super::{GUIDE, KernelRule, ModuleRule};
 use crate::diagnostics::RuleId;
 use crate::environment::Environment;
-use crate::module::{ArgKind, Id, Kernel, Module, Type};
+use crate::module::{ArgKind, Function, Id, Kernel, Module, Type};
 use crate::prune::callees;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::StorageClass;
 
 const ARGUMENTS: &str = "L0 SPIR-V Guide, Kernel Arguments";
@@ -13,6 +13,7 @@ const LIMITS: &str = "Level Zero, ze_device_compute_properties_t";
 
 pub(super) const WHOLE: &[ModuleRule] = &[
     ModuleRule { id: RuleId { id: "env.recursion", source: GUIDE }, check: no_recursion },
+    ModuleRule { id: RuleId { id: "limits.call-depth", source: "this driver" }, check: calls_nest },
     ModuleRule { id: RuleId { id: "limits.global-memory", source: "this driver" }, check: global_memory },
 ];
 
@@ -33,46 +34,69 @@ pub(super) const KERNELS: &[KernelRule] = &[
 
 /// Bytes of variables of one work-item. A GPU has a quarter of this.
 const MAX_PRIVATE: u64 = 1 << 20;
+/// Functions on a work-item's stack.
+const MAX_CALLS: usize = 512;
 /// Bytes of all module-scope variables outside of local memory.
 const MAX_GLOBAL: u64 = 1 << 30;
 
-/// The call graph has no cycle: depth first, with the functions on the way marked.
-fn no_recursion(module: &Module, _: &Environment<'_>) -> Result<(), String> {
-    #[derive(Clone, Copy, PartialEq)]
+/// The longest chain of calls that begins in a function: depth first, with the functions on the way marked. `Err`
+/// has a function that calls itself.
+fn call_depth(module: &Module) -> Result<usize, &Function> {
+    #[derive(Clone, Copy)]
     enum State {
         New,
         Open,
-        Done,
+        Done(usize),
     }
     let at: FxHashMap<Id, usize> =
         module.functions.iter().enumerate().map(|(at, function)| (function.id, at)).collect();
-    let mut state = vec![State::New; module.functions.len()];
-    for root in 0..module.functions.len() {
+    let calls: Vec<Vec<usize>> = module
+        .functions
+        .iter()
+        .map(|function| callees(function).filter_map(|id| at.get(&id).copied()).collect())
+        .collect();
+    let mut state = vec![State::New; calls.len()];
+    for root in 0..calls.len() {
         let mut stack = vec![(root, false)];
         while let Some((function, left)) = stack.pop() {
             if left {
-                state[function] = State::Done;
+                let depths = calls[function].iter().map(|&callee| match state[callee] {
+                    State::Done(depth) => depth,
+                    State::New | State::Open => 0,
+                });
+                state[function] = State::Done(1 + depths.max().unwrap_or(0));
                 continue;
             }
-            match state[function] {
-                State::Done => continue,
-                State::Open => continue,
-                State::New => state[function] = State::Open,
+            if !matches!(state[function], State::New) {
+                continue;
             }
+            state[function] = State::Open;
             stack.push((function, true));
-            for callee in callees(module, &module.functions[function]).filter_map(|id| at.get(&id).copied()) {
+            for &callee in &calls[function] {
                 match state[callee] {
                     State::New => stack.push((callee, false)),
-                    State::Done => {}
-                    State::Open => {
-                        let name = module.functions[callee].name.as_deref();
-                        return Err(format!("{} calls itself", name.unwrap_or("a function")));
-                    }
+                    State::Done(_) => {}
+                    State::Open => return Err(&module.functions[callee]),
                 }
             }
         }
     }
-    Ok(())
+    let depth = |state: &State| if let State::Done(depth) = state { *depth } else { 0 };
+    Ok(state.iter().map(depth).max().unwrap_or(0))
+}
+
+fn no_recursion(module: &Module, _: &Environment<'_>) -> Result<(), String> {
+    match call_depth(module) {
+        Ok(_) => Ok(()),
+        Err(function) => Err(format!("{} calls itself", function.name.as_deref().unwrap_or("a function"))),
+    }
+}
+
+fn calls_nest(module: &Module, _: &Environment<'_>) -> Result<(), String> {
+    match call_depth(module) {
+        Ok(depth) if depth > MAX_CALLS => Err(format!("calls nest {depth} deep; {MAX_CALLS} are supported")),
+        _ => Ok(()),
+    }
 }
 
 fn global_memory(module: &Module, _: &Environment<'_>) -> Result<(), String> {
@@ -114,7 +138,11 @@ fn struct_members(module: &Module, _: &Environment<'_>, kernel: &Kernel) -> Resu
             }
         }
     }
+    let mut seen = FxHashSet::default();
     while let Some(ty) = work.pop() {
+        if !seen.insert(ty) {
+            continue;
+        }
         match module.types.get(ty) {
             Type::Struct { members, .. } => work.extend(members),
             Type::Array { elem, .. } => work.push(*elem),
@@ -183,6 +211,29 @@ mod tests {
         };
         assert_accepted(&calls("g"));
         assert_rejected(&calls("f"), "env.recursion");
+    }
+
+    #[test]
+    fn calls_nest_to_a_limit() {
+        let chain = |length: usize| {
+            let function = |at: usize| {
+                let call = if at + 1 < length {
+                    format!("%c{at} = OpFunctionCall %void %g{}\n", at + 1)
+                } else {
+                    String::new()
+                };
+                format!(
+                    "%g{at} = OpFunction %void None %fn\n%l{at} = OpLabel\n{call}OpReturn\nOpFunctionEnd\n"
+                )
+            };
+            format!(
+                "{}\n{}",
+                kernel("", "%c = OpFunctionCall %void %g0"),
+                (0..length).map(function).collect::<String>()
+            )
+        };
+        assert_accepted(&chain(511));
+        assert_rejected(&chain(512), "limits.call-depth");
     }
 
     #[test]

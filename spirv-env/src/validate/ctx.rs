@@ -2,7 +2,7 @@
 
 use crate::defs::{Def, Defs};
 use crate::environment::Environment;
-use crate::module::{Function, Id, Inst, Module, Operand, Type, TypeId, Types};
+use crate::module::{Function, Id, Inst, Module, Operand, Type, TypeId};
 use spirv::StorageClass;
 
 /// Scalars in a value that instructions compute: beyond this, nobody means it and code for it explodes.
@@ -25,22 +25,6 @@ pub(crate) struct Ctx<'a> {
     /// By type: scalars in a value.
     pub leaves: &'a [u64],
     pub env: &'a Environment<'a>,
-}
-
-/// Counts the scalars of every type. Pointers are one.
-pub(crate) fn leaves(types: &Types) -> Vec<u64> {
-    let mut leaves: Vec<u64> = Vec::with_capacity(types.len());
-    for at in 0..types.len() {
-        let of = |id: &TypeId| leaves.get(id.0 as usize).copied().unwrap_or(1);
-        let count = match types.get(TypeId(at as u32)) {
-            Type::Vector { elem, len } => of(elem).saturating_mul(u64::from(*len)),
-            Type::Array { elem, len } => of(elem).saturating_mul(*len),
-            Type::Struct { members, .. } => members.iter().map(of).fold(0, u64::saturating_add),
-            _ => 1,
-        };
-        leaves.push(count);
-    }
-    leaves
 }
 
 impl<'a> Ctx<'a> {

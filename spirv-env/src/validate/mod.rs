@@ -52,15 +52,15 @@ pub(crate) fn validate(
     module: &Module,
     env: &Environment<'_>,
     loaded: &Loaded,
+    leaves: &[u64],
     input: Option<usize>,
     diagnostics: &mut Diagnostics,
 ) {
-    let leaves = ctx::leaves(&module.types);
     let mut judges: FxHashMap<Op, Judge> = FxHashMap::default();
     let functions = &module.functions[loaded.first_function..];
     let mut places = flow::Places::new(loaded.defs.len());
     for (function, source) in functions.iter().zip(&loaded.sources) {
-        let ctx = Ctx { module, defs: &loaded.defs, function, leaves: &leaves, env };
+        let ctx = Ctx { module, defs: &loaded.defs, function, leaves, env };
         let mut report = |at: Option<(usize, usize)>, fault: Fault| {
             let inst =
                 at.map(|(block, inst)| (&function.blocks[block].insts[inst], source.blocks[block][inst]));
@@ -74,7 +74,7 @@ pub(crate) fn validate(
             }
             diagnostics.push(Diagnostic { input, ..diagnostic });
         };
-        if let Err(fault) = linkage(function) {
+        if let Err(fault) = linkage(function).and_then(|()| signature(&ctx)) {
             report(None, fault);
             continue;
         }
@@ -92,7 +92,7 @@ pub(crate) fn validate(
         }
     }
     for &id in &loaded.expressions {
-        if let Err(message) = expression(module, env, loaded, &leaves, id) {
+        if let Err(message) = expression(module, env, loaded, leaves, id) {
             let fault = Fault::new(OPERAND_TYPES, message);
             let result = Some(loaded.defs.raw(id));
             let instruction = InstructionRef { opcode: op_name(Op::SpecConstantOp), offset: 0, result };
@@ -188,6 +188,12 @@ fn linkage(function: &Function) -> Result<(), Fault> {
         (false, true) => Err(Fault::new(LINKAGE, "the function is imported and has a body")),
         _ => Ok(()),
     }
+}
+
+/// Parameters and results are values.
+fn signature(ctx: &Ctx<'_>) -> Result<(), Fault> {
+    let mut types = ctx.function.params.iter().map(|(_, ty)| *ty).chain([ctx.function.result]);
+    types.try_for_each(|ty| ctx.size(ty)).map_err(|message| Fault::new(OPERAND_TYPES, message))
 }
 
 /// Says where a fault is.
