@@ -82,7 +82,7 @@ fn compare<T: Copy + PartialEq + Debug>(
     }
 }
 
-trait Number: Copy + PartialEq + PartialOrd + Debug {
+pub(super) trait Number: Copy + PartialEq + PartialOrd + Debug {
     const ZERO: Self;
     const ONE: Self;
     const LOWEST: Self;
@@ -137,7 +137,11 @@ macro_rules! float {
                 self * other
             }
             fn random(random: &mut Random) -> Self {
-                [1.0, -1.0, 1.0, 1.0, -1.0, 2.0, 1.0, 0.5, -1.0].map($from)[random.below(9) as usize]
+                match random.below(128) {
+                    0 | 1 => $from(2.0),
+                    2 | 3 => $from(0.5),
+                    other => $from(if other % 2 == 0 { 1.0 } else { -1.0 }),
+                }
             }
         }
     )*};

@@ -24,6 +24,7 @@ mod private_memory;
 mod properties;
 mod subgroups;
 mod vectors;
+mod work_groups;
 mod work_items;
 
 /// Item counts around the SIMD widths and the group sizes.

@@ -1,0 +1,213 @@
+//! What a work-group does together: reductions, scans, votes, broadcasts and asynchronous copies.
+
+use super::groups::Number;
+use half::f16;
+use std::fmt::Debug;
+use ze_tests::ulp::assert_same;
+use ze_tests::{Local, Module, Random, platform};
+
+/// Widths that kernels require; 0: none.
+const WIDTHS: [u32; 2] = [0, 32];
+const MORE_WIDTHS: [u32; 4] = [0, 8, 16, 32];
+
+/// Groups and group sizes: one sub-group or many, full, partial, across rows.
+const SHAPES: [([u32; 3], [u32; 3]); 9] = [
+    ([1, 1, 1], [1, 1, 1]),
+    ([3, 1, 1], [8, 1, 1]),
+    ([2, 1, 1], [64, 1, 1]),
+    ([2, 1, 1], [17, 1, 1]),
+    ([1, 1, 1], [100, 1, 1]),
+    ([5, 1, 1], [256, 1, 1]),
+    ([2, 2, 1], [5, 7, 1]),
+    ([1, 2, 1], [32, 4, 1]),
+    ([2, 1, 2], [3, 4, 5]),
+];
+
+/// The work-items of each work-group in the order of their linear local ids, as indices of the linear global id.
+fn work_groups(groups: [u32; 3], size: [u32; 3]) -> Vec<Vec<usize>> {
+    let global = [groups[0] * size[0], groups[1] * size[1], groups[2] * size[2]];
+    let position =
+        |linear: u32, of: [u32; 3]| [linear % of[0], linear / of[0] % of[1], linear / of[0] / of[1]];
+    (0..groups.iter().product())
+        .map(|group| {
+            let group = position(group, groups);
+            let index = |local: u32| {
+                let local = position(local, size);
+                let [x, y, z] = [0, 1, 2].map(|dim| group[dim] * size[dim] + local[dim]);
+                ((z * global[1] + y) * global[0] + x) as usize
+            };
+            (0..size.iter().product()).map(index).collect()
+        })
+        .collect()
+}
+
+fn reductions_and_scans<T: Number>(name: &str, widths: &[u32]) {
+    const RESULTS: usize = 21;
+    const ROUNDS: usize = 3;
+    let module = Module::named("groups_work_group");
+    for width in widths {
+        let kernel = module.kernel(&format!("{name}_{width}"));
+        for (groups, size) in SHAPES {
+            let n = (groups.iter().product::<u32>() * size.iter().product::<u32>()) as usize;
+            let mut random = Random::new(n as u64 + u64::from(*width));
+            let input: Vec<T> = (0..n).map(|_| T::random(&mut random)).collect();
+            let out = platform().filled(T::UNTOUCHED, ROUNDS * RESULTS * n);
+            kernel.run(groups, size, &[&platform().buffer(&input), &out, &(ROUNDS as u32)]);
+            let min = |a: T, b: T| if b < a { b } else { a };
+            let max = |a: T, b: T| if b > a { b } else { a };
+            let mut operations: Vec<(&dyn Fn(T, T) -> T, T)> =
+                vec![(&T::plus, T::ZERO), (&T::times, T::ONE), (&min, T::HIGHEST), (&max, T::LOWEST)];
+            let bits = T::BITS;
+            for (f, identity) in bits.iter().flatten() {
+                operations.push((f, *identity));
+            }
+            let mut want = vec![T::UNTOUCHED; ROUNDS * RESULTS * n];
+            for round in 0..ROUNDS {
+                for members in work_groups(groups, size) {
+                    for (operation, (f, identity)) in operations.iter().enumerate() {
+                        let value = |item: &usize| input[(item + round) % n];
+                        let total = members.iter().map(value).fold(*identity, f);
+                        let mut before = *identity;
+                        for item in &members {
+                            let through = f(before, value(item));
+                            for (result, value) in [total, through, before].into_iter().enumerate() {
+                                want[(round * RESULTS + 3 * operation + result) * n + item] = value;
+                            }
+                            before = through;
+                        }
+                    }
+                }
+            }
+            assert_same(&format!("{name}, width {width}, {groups:?} groups of {size:?}"), &out, &want);
+        }
+    }
+}
+
+macro_rules! reductions_and_scans {
+    ($($test:ident $type:ty, $name:literal, $widths:ident;)*) => {$(
+        #[test]
+        fn $test() {
+            reductions_and_scans::<$type>($name, &$widths);
+        }
+    )*};
+}
+reductions_and_scans! {
+    reductions_and_scans_of_int i32, "int", MORE_WIDTHS;
+    reductions_and_scans_of_uint u32, "uint", WIDTHS;
+    reductions_and_scans_of_long i64, "long", WIDTHS;
+    reductions_and_scans_of_ulong u64, "ulong", WIDTHS;
+    reductions_and_scans_of_half f16, "half", WIDTHS;
+    reductions_and_scans_of_float f32, "float", MORE_WIDTHS;
+    reductions_and_scans_of_double f64, "double", WIDTHS;
+}
+
+#[test]
+fn broadcasts_votes_and_logical_operations() {
+    const RESULTS: usize = 6;
+    const ROUNDS: usize = 5;
+    let module = Module::named("groups_work_group");
+    for width in &MORE_WIDTHS[1..] {
+        let kernel = module.kernel(&format!("broadcast_{width}"));
+        for (groups, size) in SHAPES {
+            let n = (groups.iter().product::<u32>() * size.iter().product::<u32>()) as usize;
+            let mut random = Random::new(n as u64);
+            let input: Vec<i64> = (0..n).map(|_| i64::from(random.between(-100, 100))).collect();
+            let out = platform().filled(-1i64, ROUNDS * RESULTS * n);
+            kernel.run(groups, size, &[&platform().buffer(&input), &out, &(ROUNDS as u32)]);
+            let mut want = vec![-1i64; ROUNDS * RESULTS * n];
+            for round in 0..ROUNDS {
+                for (number, members) in work_groups(groups, size).into_iter().enumerate() {
+                    let group = number % groups[0] as usize;
+                    let [x_size, y_size, z_size] = size.map(|size| size as usize);
+                    let (x, y, z) =
+                        ((group + round) % x_size, (group + 3 * round) % y_size, 7 * round % z_size);
+                    let value = |item: usize| input[(item + round) % n];
+                    let source = value(members[(z * y_size + y) * x_size + x]);
+                    let any = members.iter().any(|item| value(*item) > 99);
+                    let all = members.iter().all(|item| value(*item) > -99);
+                    let (mut some, mut odd) = (false, false);
+                    for item in members {
+                        some |= value(item) > 95;
+                        let results = [source, any.into(), all.into(), all.into(), some.into(), odd.into()];
+                        odd ^= value(item) > 0;
+                        for (result, value) in results.into_iter().enumerate() {
+                            want[(round * RESULTS + result) * n + item] = value;
+                        }
+                    }
+                }
+            }
+            assert_same(&format!("width {width}, {groups:?} groups of {size:?}"), &out, &want);
+        }
+    }
+}
+
+#[test]
+fn a_broadcast_may_be_128_bytes_large() {
+    let kernel = Module::named("groups_work_group");
+    let kernel = kernel.kernel("broadcast_vector");
+    for (groups, size) in [(3u32, 1u32), (2, 16), (2, 33), (1, 128)] {
+        let n = (groups * size) as usize;
+        let mut random = Random::new(n as u64);
+        let input: Vec<[f64; 16]> =
+            (0..n).map(|_| [(); 16].map(|()| random.float(-1.0, 1.0).into())).collect();
+        let (out, sums) = (platform().filled([0.0; 16], n), platform().filled(-1i32, n));
+        kernel.run_1d(n, size, &[&platform().buffer(&input), &out, &sums]);
+        for item in 0..n {
+            let first = item - item % size as usize;
+            let last = first + size as usize - 1;
+            assert_eq!(out[item], input[last], "{groups} groups of {size}, work-item {item}");
+            let sum: usize = (first..=last).sum::<usize>() + last;
+            assert_eq!(sums[item], sum as i32, "{groups} groups of {size}, work-item {item}");
+        }
+    }
+}
+
+/// `lanes` counts the elements that hold data: a vector of three has a fourth without.
+fn copies<T: Copy + PartialEq + Debug, const N: usize>(name: &str, lanes: usize, value: impl Fn(u32) -> T) {
+    let module = Module::named("groups_work_group");
+    let kernel = module.kernel(&format!("copy_{name}"));
+    let mut next = 0;
+    let mut fresh = || {
+        [(); N].map(|()| {
+            next += 1;
+            value(next)
+        })
+    };
+    let nothing = [value(0); N];
+    for (groups, size, stride) in [(1usize, 16u32, 1u32), (3, 64, 3), (2, 40, 4), (2, 1, 1)] {
+        let width = size as usize;
+        let n = groups * width;
+        let input: Vec<[T; N]> = (0..n).map(|_| fresh()).collect();
+        let out = platform().filled(nothing, n + n * stride as usize);
+        let tile = Local(2 * width * size_of::<[T; N]>());
+        kernel.run_1d(n, size, &[&platform().buffer(&input), &out, &tile, &stride]);
+        let mut want = vec![nothing; out.len()];
+        let stride = stride as usize;
+        for (group, input) in input.chunks(width).enumerate() {
+            for k in 0..width / stride {
+                want[group * width + k] = input[k * stride];
+            }
+            for (k, value) in input.iter().rev().enumerate() {
+                want[n + (group * width + k) * stride] = *value;
+            }
+        }
+        for (at, (got, want)) in out.iter().zip(&want).enumerate() {
+            assert_eq!(
+                got[..lanes],
+                want[..lanes],
+                "{name}, {groups} groups of {size}, stride {stride}, element {at}"
+            );
+        }
+    }
+}
+
+#[test]
+fn asynchronous_copies() {
+    copies::<i8, 1>("char", 1, |n| n as i8);
+    copies::<i16, 1>("short", 1, |n| n as i16);
+    copies::<i32, 1>("int", 1, |n| n as i32);
+    copies::<f64, 1>("double", 1, f64::from);
+    copies::<f32, 4>("float4", 4, |n| n as f32);
+    copies::<i32, 4>("int3", 3, |n| n as i32);
+    copies::<u64, 16>("ulong16", 16, u64::from);
+}
