@@ -99,7 +99,8 @@ fn float_to_int(
         let x = b.select(b.fcmp(RealPred::LLVMRealOGT, x, high), high, x);
         return through_i32(x);
     }
-    let (least, most) = if signed { (1 << (bits - 1), u64::MAX >> (65 - bits)) } else { (0, u64::MAX >> (64 - bits)) };
+    let (least, most) =
+        if signed { (1 << (bits - 1), u64::MAX >> (65 - bits)) } else { (0, u64::MAX >> (64 - bits)) };
     let result = convert(x, to, signed);
     let result = b.select(compare(RealPred::LLVMRealOGE, top), b.int(to, lanes, most), result);
     let result = b.select(compare(RealPred::LLVMRealOLT, bottom), b.int(to, lanes, least), result);
@@ -128,11 +129,7 @@ fn int_to_float(b: &Builder, x: Value, to: Scalar, signed: bool, rounding: FPRou
     }
     // Convert the digits of the magnitude that fit, exactly, and step away from zero where some did not.
     let int = |value: u64| b.int(from, lanes, value);
-    let negative = if signed {
-        b.icmp(IntPred::LLVMIntSLT, x, int(0))
-    } else {
-        b.zero(Scalar::Bool, lanes)
-    };
+    let negative = if signed { b.icmp(IntPred::LLVMIntSLT, x, int(0)) } else { b.zero(Scalar::Bool, lanes) };
     let magnitude = b.select(negative, b.sub(int(0), x), x);
     let leading = b.intrinsic("llvm.ctlz", &[magnitude, b.int(Scalar::Bool, 1, 0)]);
     let excess = b.sub(int(u64::from(from.bits() - digits)), leading);
@@ -182,12 +179,8 @@ fn narrow(b: &Builder, x: Value, to: Scalar, rounding: FPRoundingMode) -> Value 
     let negative = b.icmp(IntPred::LLVMIntSLT, bits, b.zero(int, b.lanes(x)));
     let (inward, outward) = (b.sub(bits, one), b.add(bits, one));
     let (wrong, neighbour) = match rounding {
-        FPRoundingMode::RTP => {
-            (b.fcmp(RealPred::LLVMRealOLT, back, x), b.select(negative, inward, outward))
-        }
-        FPRoundingMode::RTN => {
-            (b.fcmp(RealPred::LLVMRealOGT, back, x), b.select(negative, outward, inward))
-        }
+        FPRoundingMode::RTP => (b.fcmp(RealPred::LLVMRealOLT, back, x), b.select(negative, inward, outward)),
+        FPRoundingMode::RTN => (b.fcmp(RealPred::LLVMRealOGT, back, x), b.select(negative, outward, inward)),
         _ => {
             let magnitude = |x: Value| b.intrinsic("llvm.fabs", &[x]);
             (b.fcmp(RealPred::LLVMRealOGT, magnitude(back), magnitude(x)), inward)
@@ -234,3 +227,6 @@ fn quantize(b: &Builder, x: Value) -> Value {
     let tiny = b.fcmp(RealPred::LLVMRealOLT, magnitude, least_normal);
     b.select(tiny, b.intrinsic("llvm.copysign", &[b.zero(Scalar::F32, lanes), x]), wide)
 }
+
+#[cfg(test)]
+mod tests;

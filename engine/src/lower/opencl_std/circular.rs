@@ -1,7 +1,7 @@
 //! Functions of angles in half turns (`sinpi` and its kin) and the inverse ones.
 
-use super::element::Element;
 use super::super::builder::{RealPred, Value};
+use super::element::Element;
 use crate::analysis::leaves::Scalar;
 use std::f64::consts::{FRAC_1_PI, PI};
 

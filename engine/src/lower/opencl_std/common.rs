@@ -1,7 +1,7 @@
 //! The common functions (OpenCL C 2.0 §6.13.4).
 
-use super::element::Element;
 use super::super::builder::Value;
+use super::element::Element;
 use std::f64::consts::PI;
 
 /// `x` where neither is greater; either where one is not a number.

@@ -3,8 +3,8 @@
 //! f32 lanes are computed in place: libmvec's `exp10`, `log` and `log10` miss OpenCL's bounds, and a call spills
 //! every live vector register. Other forms call the C library.
 
-use super::element::Element;
 use super::super::builder::{Opcode, Value};
+use super::element::Element;
 use crate::analysis::leaves::Scalar;
 use std::f64::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2, LOG10_E};
 
@@ -41,7 +41,14 @@ const EXP2: Exponential = Exponential {
     log2_base: 1.0,
     high: 1.0,
     low: 0.0,
-    polynomial: [0.693_147_182, 0.240_226_477, 0.055_503_319_9, 0.009_618_438_78, 0.001_339_900_31, 0.000_153_532_572],
+    polynomial: [
+        0.693_147_182,
+        0.240_226_477,
+        0.055_503_319_9,
+        0.009_618_438_78,
+        0.001_339_900_31,
+        0.000_153_532_572,
+    ],
     least: -151.0,
     most: 129.0,
 };

@@ -1,7 +1,7 @@
 //! The gamma function and its logarithm, lane by lane.
 
-use super::element::Element;
 use super::super::builder::Value;
+use super::element::Element;
 use crate::analysis::leaves::Scalar;
 
 pub fn tgamma(m: &Element<'_>, x: &[Value]) -> Value {

@@ -3,8 +3,8 @@
 //! `length`, `distance` and `normalize` may not overflow on the way to a result that does not: f32 and f64 scale by
 //! a power of two first. Halves are f32 here and need no scaling.
 
-use super::element::Element;
 use super::super::builder::{IntPred, Value};
+use super::element::Element;
 use spirv::OpenclStd100Op as StdOp;
 
 /// A function of whole vectors: the components of all operands, one operand after the other.
@@ -121,7 +121,10 @@ pub fn shuffle(m: &Element<'_>, sources: &[Value], mask: &[Value]) -> Vec<Value>
             while left.len() > 1 {
                 let wanted = b.and(*index, b.int(scalar, lanes, 1 << bit));
                 let odd = b.icmp(IntPred::LLVMIntNE, wanted, b.zero(scalar, lanes));
-                left = left.chunks(2).map(|pair| b.select(odd, *pair.last().unwrap_or(&pair[0]), pair[0])).collect();
+                left = left
+                    .chunks(2)
+                    .map(|pair| b.select(odd, *pair.last().unwrap_or(&pair[0]), pair[0]))
+                    .collect();
                 bit += 1;
             }
             left[0]

@@ -31,7 +31,6 @@ use smallvec::SmallVec;
 use spirv::OpenclStd100Op as StdOp;
 use spirv_env::{Id, Inst, Module, Type};
 
-
 fn std_op(inst: &Inst) -> Option<StdOp> {
     StdOp::from_u32(u32::try_from(inst.lit(1)).ok()?)
 }
@@ -87,7 +86,8 @@ fn compute(
     regs: &[Reg],
     f: impl FnOnce(&Element<'_>, &[Value]) -> Vec<Value>,
 ) -> Val {
-    let uniform: Option<Vec<Value>> = regs.iter().map(|reg| reg.scalar().filter(|_| reg.is_uniform())).collect();
+    let uniform: Option<Vec<Value>> =
+        regs.iter().map(|reg| reg.scalar().filter(|_| reg.is_uniform())).collect();
     let is_uniform = uniform.is_some();
     let values = uniform.unwrap_or_else(|| regs.iter().map(|reg| this.vector(*reg)).collect());
     let m = Element::of(&this.b, this.target, values[0]);
@@ -115,11 +115,7 @@ fn element_wise(
 }
 
 /// Applies a function with two results to each component; the second goes through the last operand, a pointer.
-fn with_pointer(
-    this: &mut Lowerer<'_, '_>,
-    inst: &Inst,
-    f: table::PairFunction,
-) -> Result<Val, EngineError> {
+fn with_pointer(this: &mut Lowerer<'_, '_>, inst: &Inst, f: table::PairFunction) -> Result<Val, EngineError> {
     let leaves = this.leaves(inst.ty.expect("functions have a type"))?.len();
     let mut ids = operands(inst);
     let pointer = ids.pop().expect("validated: there is a pointer");
@@ -195,4 +191,4 @@ fn shuffle(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> 
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::lower) mod tests;

@@ -1,7 +1,7 @@
 //! Functions of the parts of a float: sign, exponent, significand; and rounding, maxima and minima.
 
-use super::element::Element;
 use super::super::builder::{IntPred, Opcode, Value};
+use super::element::Element;
 use crate::analysis::leaves::Scalar;
 
 pub fn abs(m: &Element<'_>, x: &[Value]) -> Value {

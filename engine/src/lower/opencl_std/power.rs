@@ -1,8 +1,8 @@
 //! Powers and roots.
 
+use super::super::builder::{IntPred, Opcode, Value};
 use super::element::Element;
 use super::exponential::{exp2, log2};
-use super::super::builder::{IntPred, Opcode, Value};
 use crate::analysis::leaves::Scalar;
 
 pub fn pow(m: &Element<'_>, x: &[Value]) -> Value {
@@ -30,7 +30,11 @@ pub fn fast_powr(m: &Element<'_>, x: &[Value]) -> Value {
 /// `x` to an integer power. f32 computes in f64, which holds every 32-bit exponent.
 pub fn pown(m: &Element<'_>, x: &[Value]) -> Value {
     let n = m.b.cast(Opcode::LLVMSIToFP, x[1], Scalar::F64);
-    if m.ty == Scalar::F64 { m.libm("pow", &[x[0], n]) } else { m.in_f64(&[x[0], n], |m, x| m.libm("pow", x)) }
+    if m.ty == Scalar::F64 {
+        m.libm("pow", &[x[0], n])
+    } else {
+        m.in_f64(&[x[0], n], |m, x| m.libm("pow", x))
+    }
 }
 
 pub fn rootn(m: &Element<'_>, x: &[Value]) -> Value {

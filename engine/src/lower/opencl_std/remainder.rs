@@ -3,8 +3,8 @@
 //! f32 lanes divide in f64, 50 bits of the quotient at a time: a few steps serve the whole range of exponents
 //! and nothing is rounded. f64 calls the C library for each lane.
 
-use super::element::Element;
 use super::super::builder::{Opcode, Value};
+use super::element::Element;
 use crate::analysis::leaves::Scalar;
 
 /// The remainder of truncated division; it has the sign of the dividend.

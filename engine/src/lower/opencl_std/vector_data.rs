@@ -1,10 +1,10 @@
 //! Vector loads and stores through element pointers, of the element's type or of halves (OpenCL C 2.0 §6.13.7).
 
+use super::super::Lowerer;
 use super::super::builder::{Opcode, Value};
 use super::super::conversion::float_to_float;
 use super::super::memory::{self, Place};
 use super::super::values::{Reg, Val};
-use super::super::Lowerer;
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;

@@ -1,128 +1,11 @@
-//! Functions of single elements, compiled alone and swept over their whole range in every form.
+//! Functions of f32 and f16 against the C library's f64, within the bounds of OpenCL SPIR-V Env 3.0 §6.6.1.
 
-use super::element::Element;
-use super::super::builder::{Builder, Inline, Value};
-use super::table;
+use super::super::table;
+use super::{call, compile, forms, report, worst};
 use crate::analysis::leaves::Scalar;
-use crate::jit::load::{self, LoadedCode};
-use crate::jit::pipeline::{self, Tier};
-use crate::jit::target::{Isa, Target};
-use crate::jit::{Context, IrModule, symbols};
+use crate::jit::symbols;
 use half::f16;
 use spirv::OpenclStd100Op as StdOp;
-
-/// Bytes of the longest operand: 32 lanes of f64.
-const MOST_BYTES: usize = 256;
-
-#[repr(align(64))]
-#[derive(Clone, Copy)]
-struct Buffer([u8; MOST_BYTES]);
-
-/// A function from up to three operands to up to two results, for some number of lanes.
-struct Compiled {
-    code: LoadedCode,
-    lanes: usize,
-}
-
-type Entry = unsafe extern "C" fn(*const u8, *const u8, *const u8, *mut u8, *mut u8);
-
-fn compile(
-    target: &Target,
-    lanes: u32,
-    operands: &[Scalar],
-    f: impl Fn(&Element<'_>, &[Value]) -> Vec<Value>,
-) -> Compiled {
-    let context = Context::new();
-    let ir = IrModule::new(&context, "test", target);
-    // SAFETY: context and module outlive the builder.
-    let b = unsafe { Builder::new(context.raw(), ir.raw(), lanes) };
-    let function = b.function("entry", &[(Scalar::Ptr, 1); 5], false, Inline::Free);
-    b.at_end(b.block(function, "start"));
-    let values: Vec<Value> = operands
-        .iter()
-        .enumerate()
-        .map(|(at, scalar)| b.load(*scalar, lanes, b.param(function, at as u32), 1))
-        .collect();
-    let m = Element::of(&b, target, values[0]);
-    for (at, result) in f(&m, &values).into_iter().enumerate() {
-        b.store(result, b.param(function, 3 + at as u32), 1);
-    }
-    b.ret();
-    drop(b);
-    ir.verify().expect("valid IR");
-    pipeline::optimise(&ir, target, Tier::Optimising).expect("passes");
-    if let Some(dir) = std::env::var_os("ZE_CPU_TEST_ASM") {
-        let text = pipeline::assembly(&ir, target, Tier::Optimising).expect("assembly");
-        std::fs::write(std::path::Path::new(&dir).join("last.s"), text).expect("written");
-    }
-    let object = pipeline::object_code(ir, target, Tier::Optimising).expect("code");
-    let code = load::load(&object, &symbols::function_address).expect("loads");
-    Compiled { code, lanes: lanes as usize }
-}
-
-/// The forms that code takes on this machine: CPUs and lanes.
-fn forms() -> Vec<(Target, Vec<u32>)> {
-    let mut forms = vec![(Target::limited(Isa::Sse).expect("target"), vec![1, 4, 8])];
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-        forms.push((Target::limited(Isa::Avx2).expect("target"), vec![1, 4, 8, 16]));
-    }
-    if is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vl") {
-        forms.push((Target::limited(Isa::Avx512).expect("target"), vec![4, 8, 16, 32]));
-    }
-    forms
-}
-
-impl Compiled {
-    /// Calls the function for as many elements as it has lanes.
-    fn call<A: Copy, B: Copy, C: Copy, R: Copy, S: Copy>(
-        &self,
-        a: &[A],
-        b: &[B],
-        c: &[C],
-        r: &mut [R],
-        s: &mut [S],
-    ) {
-        fn load<T: Copy>(values: &[T], lanes: usize) -> Buffer {
-            let mut buffer = Buffer([0; MOST_BYTES]);
-            let bytes = size_of::<T>() * values.len().min(lanes);
-            // SAFETY: both are at least as long, and any bytes make a buffer.
-            unsafe { std::ptr::copy_nonoverlapping(values.as_ptr().cast(), buffer.0.as_mut_ptr(), bytes) };
-            buffer
-        }
-        fn store<T: Copy>(buffer: &Buffer, values: &mut [T], lanes: usize) {
-            let bytes = size_of::<T>() * values.len().min(lanes);
-            // SAFETY: both are at least as long, and the types that tests use have no invalid bytes.
-            unsafe { std::ptr::copy_nonoverlapping(buffer.0.as_ptr(), values.as_mut_ptr().cast(), bytes) };
-        }
-        let (a, b, c) = (load(a, self.lanes), load(b, self.lanes), load(c, self.lanes));
-        let (mut first, mut second) = (Buffer([0; MOST_BYTES]), Buffer([0; MOST_BYTES]));
-        let entry = self.code.address("entry").expect("defined");
-        // SAFETY: `compile` gave the function this type, and buffers hold every operand and result.
-        unsafe {
-            let entry: Entry = std::mem::transmute(entry);
-            entry(a.0.as_ptr(), b.0.as_ptr(), c.0.as_ptr(), first.0.as_mut_ptr(), second.0.as_mut_ptr());
-        }
-        store(&first, r, self.lanes);
-        store(&second, s, self.lanes);
-    }
-
-    fn map<A: Copy, B: Copy, C: Copy, R: Copy + Default>(&self, a: &[A], b: &[B], c: &[C]) -> Vec<R> {
-        let mut results = vec![R::default(); a.len()];
-        let part = |at: usize, len: usize| at.min(len)..(at + self.lanes).min(len);
-        for at in (0..a.len()).step_by(self.lanes) {
-            let r = part(at, a.len());
-            self.call(&a[r.clone()], &b[part(at, b.len())], &c[part(at, c.len())], &mut results[r], &mut [0u8; 0]);
-        }
-        results
-    }
-}
-
-fn call(op: StdOp) -> impl Fn(&Element<'_>, &[Value]) -> Vec<Value> {
-    move |m, x| match table::function(op) {
-        Some(function) => vec![m.promoted(x, |m, x| function.call(m, x))],
-        None => vec![table::native_function(op).expect("a function of single elements")(m, x)],
-    }
-}
 
 /// One input in this many, over all bit patterns. A prime, so that all kinds of significands are met.
 const SPARSE: usize = 40_009;
@@ -133,11 +16,17 @@ fn sparse() -> usize {
 }
 
 fn sweep_f32() -> Vec<f32> {
-    let special = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, f32::MIN];
+    let special =
+        [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, f32::MIN];
     let tiny = [f32::MIN_POSITIVE, 1e-45, -1e-45, 1.175_494_2e-38];
     let near_one = (-2000..2000).map(|i| f32::from_bits((0x3f80_0000 + i) as u32));
-    let mut all: Vec<f32> =
-        (0..=u32::MAX).step_by(sparse()).map(f32::from_bits).chain(special).chain(tiny).chain(near_one).collect();
+    let mut all: Vec<f32> = (0..=u32::MAX)
+        .step_by(sparse())
+        .map(f32::from_bits)
+        .chain(special)
+        .chain(tiny)
+        .chain(near_one)
+        .collect();
     all.resize(all.len().next_multiple_of(32), 0.25);
     all
 }
@@ -168,18 +57,6 @@ fn ulp_f32(got: f32, want: f64) -> f64 {
 
 fn ulp_f16(got: f16, want: f64) -> f64 {
     ulp(got.into(), want, 11, -14, 65504.0)
-}
-
-/// The worst error and where it is.
-fn worst<X: Copy + std::fmt::Debug, R: Copy>(x: &[X], got: &[R], error: impl Fn(X, R) -> f64) -> (f64, String) {
-    let mut worst = (0.0, String::new());
-    for (x, got) in x.iter().zip(got) {
-        let error = error(*x, *got);
-        if error > worst.0 {
-            worst = (error, format!("{x:?}"));
-        }
-    }
-    worst
 }
 
 fn rsqrt(x: f64) -> f64 {
@@ -224,7 +101,13 @@ fn over_pi(x: f64) -> f64 {
 }
 
 fn sign(x: f64) -> f64 {
-    if x.is_nan() { 0.0 } else if x == 0.0 { x } else { x.signum() }
+    if x.is_nan() {
+        0.0
+    } else if x == 0.0 {
+        x
+    } else {
+        x.signum()
+    }
 }
 
 fn logb(x: f64) -> f64 {
@@ -294,16 +177,6 @@ const UNARY: &[Unary] = &[
     (StdOp::sign, sign, 0.0, 0.0),
 ];
 
-/// Reports an error of a form of a function; `failures` collects those beyond the bound.
-fn report(failures: &mut Vec<String>, what: &str, (error, at): (f64, String), bound: f64) {
-    if std::env::var_os("ZE_CPU_TEST_ULP").is_some() {
-        println!("{what}: {error:.3} at {at}");
-    }
-    if error > bound {
-        failures.push(format!("{what}: {error:.3} at {at}, bound {bound}"));
-    }
-}
-
 #[test]
 fn unary_functions_are_within_their_bounds() {
     let (singles, halves) = (sweep_f32(), sweep_f16());
@@ -333,10 +206,10 @@ fn unary_functions_are_within_their_bounds() {
 
 /// Every pair of special values, and random pairs of every and of similar magnitude.
 fn pairs() -> (Vec<f32>, Vec<f32>) {
-    let magnitudes = [0.0, 1.0, 2.0, 3.0, 0.5, 1.5, 2.5, 0.1, 7.0, 1e-45, 1e-40, f32::MIN_POSITIVE, 1e-10, 8_388_609.0];
+    let magnitudes =
+        [0.0, 1.0, 2.0, 3.0, 0.5, 1.5, 2.5, 0.1, 7.0, 1e-45, 1e-40, f32::MIN_POSITIVE, 1e-10, 8_388_609.0];
     let large = [16_777_215.0, 1e20, 1e38, f32::MAX, f32::INFINITY, f32::NAN];
-    let special: Vec<f32> =
-        magnitudes.into_iter().chain(large).flat_map(|x: f32| [x, -x]).collect();
+    let special: Vec<f32> = magnitudes.into_iter().chain(large).flat_map(|x: f32| [x, -x]).collect();
     let (mut a, mut b) = (Vec::new(), Vec::new());
     for x in &special {
         for y in &special {
@@ -401,7 +274,13 @@ fn nextafter_f32(x: f64, y: f64) -> f64 {
     if x.is_nan() || y.is_nan() {
         return f64::NAN;
     }
-    if x == y { y.into() } else if y > x { x.next_up().into() } else { x.next_down().into() }
+    if x == y {
+        y.into()
+    } else if y > x {
+        x.next_up().into()
+    } else {
+        x.next_down().into()
+    }
 }
 
 type Binary = (StdOp, fn(f64, f64) -> f64, f64, f64);
@@ -481,13 +360,11 @@ fn scaled(x: f64, n: i32) -> f64 {
 
 #[test]
 fn functions_of_a_float_and_an_integer_are_within_their_bounds() {
-    const FUNCTIONS: &[(StdOp, fn(f64, i32) -> f64, f64, f64)] = &[
-        (StdOp::pown, pown, 16.0, 4.0),
-        (StdOp::rootn, rootn, 16.0, 4.0),
-        (StdOp::ldexp, scaled, 0.5, 0.5),
-    ];
+    const FUNCTIONS: &[(StdOp, fn(f64, i32) -> f64, f64, f64)] =
+        &[(StdOp::pown, pown, 16.0, 4.0), (StdOp::rootn, rootn, 16.0, 4.0), (StdOp::ldexp, scaled, 0.5, 0.5)];
     let (a, seeds) = pairs();
-    let integers = [0, 1, -1, 2, -2, 3, -3, 5, 10, -11, 24, 100, -126, 127, -149, -150, 300, -400, i32::MAX, i32::MIN];
+    let integers =
+        [0, 1, -1, 2, -2, 3, -3, 5, 10, -11, 24, 100, -126, 127, -149, -150, 300, -400, i32::MAX, i32::MIN];
     let n: Vec<i32> =
         seeds.iter().enumerate().map(|(at, x)| integers.get(at % 23).copied().unwrap_or(*x as i32)).collect();
     let a16: Vec<f16> = a.iter().map(|x| f16::from_f32(*x)).collect();
@@ -536,13 +413,28 @@ fn functions_with_two_results_are_exact() {
     type Reference = fn(f64, f64) -> (f64, f64);
     let modf: Reference = |x, _| ((if x.is_infinite() { 0.0 } else { x - x.trunc() }).copysign(x), x.trunc());
     let fract: Reference = |x, _| {
-        let fraction = if x.is_infinite() { 0f64.copysign(x) } else if x == 0.0 { x } else { x - x.floor() };
+        let fraction = if x.is_infinite() {
+            0f64.copysign(x)
+        } else if x == 0.0 {
+            x
+        } else {
+            x - x.floor()
+        };
         (fraction.min(if x.is_nan() { x } else { 1.0 - f64::powi(2.0, -24) }), x.floor())
     };
     let lgamma_r: Reference = |x, _| {
         let pole = x <= 0.0 && x == x.floor();
         let negative = x < 0.0 && x.floor() % 2.0 != 0.0;
-        (libm("lgamma", x), if pole { 0.0 } else if negative { -1.0 } else { 1.0 })
+        (
+            libm("lgamma", x),
+            if pole {
+                0.0
+            } else if negative {
+                -1.0
+            } else {
+                1.0
+            },
+        )
     };
     let functions: [(StdOp, Reference, bool, f64); 6] = [
         (StdOp::modf, modf, false, 0.0),
@@ -604,7 +496,8 @@ fn half_fma_is_rounded_once() {
     let (a, b) = pairs();
     let half = |x: &f32| f16::from_f32(*x);
     let c: Vec<f16> = a.iter().rev().map(half).collect();
-    let mut inputs: Vec<[f16; 3]> = a.iter().zip(&b).zip(c).map(|((a, b), c)| [half(a), half(b), c]).collect();
+    let mut inputs: Vec<[f16; 3]> =
+        a.iter().zip(&b).zip(c).map(|((a, b), c)| [half(a), half(b), c]).collect();
     // A tie and a little more or less.
     for tiny in [1u16, 0x8001, 0x0400, 0x8400] {
         inputs.push([0x3c01, 0x3c01, tiny].map(f16::from_bits));

@@ -1,0 +1,159 @@
+//! Functions of single elements, compiled alone and called in every form that this machine runs.
+
+mod doubles;
+mod floats;
+
+use super::super::builder::{Builder, Inline, Value};
+use super::element::Element;
+use super::table;
+use crate::analysis::leaves::Scalar;
+use crate::jit::load::{self, LoadedCode};
+use crate::jit::pipeline::{self, Tier};
+use crate::jit::target::{Isa, Target};
+use crate::jit::{Context, IrModule, symbols};
+use spirv::OpenclStd100Op as StdOp;
+
+/// Bytes of the longest operand: 32 lanes of f64.
+const MOST_BYTES: usize = 256;
+
+#[repr(align(64))]
+#[derive(Clone, Copy)]
+struct Buffer([u8; MOST_BYTES]);
+
+/// A function from up to three operands to up to two results, for some number of lanes.
+pub struct Compiled {
+    code: LoadedCode,
+    pub lanes: usize,
+}
+
+type Entry = unsafe extern "C" fn(*const u8, *const u8, *const u8, *mut u8, *mut u8);
+
+pub fn compile(
+    target: &Target,
+    lanes: u32,
+    operands: &[Scalar],
+    f: impl Fn(&Element<'_>, &[Value]) -> Vec<Value>,
+) -> Compiled {
+    let context = Context::new();
+    let ir = IrModule::new(&context, "test", target);
+    // SAFETY: context and module outlive the builder.
+    let b = unsafe { Builder::new(context.raw(), ir.raw(), lanes) };
+    let function = b.function("entry", &[(Scalar::Ptr, 1); 5], false, Inline::Free);
+    b.at_end(b.block(function, "start"));
+    let values: Vec<Value> = operands
+        .iter()
+        .enumerate()
+        .map(|(at, scalar)| b.load(*scalar, lanes, b.param(function, at as u32), 1))
+        .collect();
+    let m = Element::of(&b, target, values[0]);
+    for (at, result) in f(&m, &values).into_iter().enumerate() {
+        b.store(result, b.param(function, 3 + at as u32), 1);
+    }
+    b.ret();
+    drop(b);
+    ir.verify().expect("valid IR");
+    pipeline::optimise(&ir, target, Tier::Optimising).expect("passes");
+    if let Some(dir) = std::env::var_os("ZE_CPU_TEST_ASM") {
+        let text = pipeline::assembly(&ir, target, Tier::Optimising).expect("assembly");
+        std::fs::write(std::path::Path::new(&dir).join("last.s"), text).expect("written");
+    }
+    let object = pipeline::object_code(ir, target, Tier::Optimising).expect("code");
+    let code = load::load(&object, &symbols::function_address).expect("loads");
+    Compiled { code, lanes: lanes as usize }
+}
+
+/// The forms that code takes on this machine: CPUs and lanes.
+pub fn forms() -> Vec<(Target, Vec<u32>)> {
+    let mut forms = vec![(Target::limited(Isa::Sse).expect("target"), vec![1, 4, 8])];
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        forms.push((Target::limited(Isa::Avx2).expect("target"), vec![1, 4, 8, 16]));
+    }
+    if is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vl") {
+        forms.push((Target::limited(Isa::Avx512).expect("target"), vec![4, 8, 16, 32]));
+    }
+    forms
+}
+
+impl Compiled {
+    /// Calls the function for as many elements as it has lanes.
+    pub fn call<A: Copy, B: Copy, C: Copy, R: Copy, S: Copy>(
+        &self,
+        a: &[A],
+        b: &[B],
+        c: &[C],
+        r: &mut [R],
+        s: &mut [S],
+    ) {
+        fn load<T: Copy>(values: &[T], lanes: usize) -> Buffer {
+            let mut buffer = Buffer([0; MOST_BYTES]);
+            let bytes = size_of::<T>() * values.len().min(lanes);
+            // SAFETY: both are at least as long, and any bytes make a buffer.
+            unsafe { std::ptr::copy_nonoverlapping(values.as_ptr().cast(), buffer.0.as_mut_ptr(), bytes) };
+            buffer
+        }
+        fn store<T: Copy>(buffer: &Buffer, values: &mut [T], lanes: usize) {
+            let bytes = size_of::<T>() * values.len().min(lanes);
+            // SAFETY: both are at least as long, and the types that tests use have no invalid bytes.
+            unsafe { std::ptr::copy_nonoverlapping(buffer.0.as_ptr(), values.as_mut_ptr().cast(), bytes) };
+        }
+        let (a, b, c) = (load(a, self.lanes), load(b, self.lanes), load(c, self.lanes));
+        let (mut first, mut second) = (Buffer([0; MOST_BYTES]), Buffer([0; MOST_BYTES]));
+        let entry = self.code.address("entry").expect("defined");
+        // SAFETY: `compile` gave the function this type, and buffers hold every operand and result.
+        unsafe {
+            let entry: Entry = std::mem::transmute(entry);
+            entry(a.0.as_ptr(), b.0.as_ptr(), c.0.as_ptr(), first.0.as_mut_ptr(), second.0.as_mut_ptr());
+        }
+        store(&first, r, self.lanes);
+        store(&second, s, self.lanes);
+    }
+
+    pub fn map<A: Copy, B: Copy, C: Copy, R: Copy + Default>(&self, a: &[A], b: &[B], c: &[C]) -> Vec<R> {
+        let mut results = vec![R::default(); a.len()];
+        let part = |at: usize, len: usize| at.min(len)..(at + self.lanes).min(len);
+        for at in (0..a.len()).step_by(self.lanes) {
+            let r = part(at, a.len());
+            self.call(
+                &a[r.clone()],
+                &b[part(at, b.len())],
+                &c[part(at, c.len())],
+                &mut results[r],
+                &mut [0u8; 0],
+            );
+        }
+        results
+    }
+}
+
+pub fn call(op: StdOp) -> impl Fn(&Element<'_>, &[Value]) -> Vec<Value> {
+    move |m, x| match table::function(op) {
+        Some(function) => vec![m.promoted(x, |m, x| function.call(m, x))],
+        None => vec![table::native_function(op).expect("a function of single elements")(m, x)],
+    }
+}
+
+/// The worst error and where it is.
+pub fn worst<X: Copy + std::fmt::Debug, R: Copy>(
+    x: &[X],
+    got: &[R],
+    error: impl Fn(X, R) -> f64,
+) -> (f64, String) {
+    let mut worst = (0.0, String::new());
+    for (x, got) in x.iter().zip(got) {
+        let error = error(*x, *got);
+        if error > worst.0 {
+            worst = (error, format!("{x:?}"));
+        }
+    }
+    worst
+}
+
+/// Reports an error of a form of a function; `failures` collects those beyond the bound.
+pub fn report(failures: &mut Vec<String>, what: &str, (error, at): (f64, String), bound: f64) {
+    if std::env::var_os("ZE_CPU_TEST_ULP").is_some() {
+        println!("{what}: {error:.3} at {at}");
+    }
+    if error > bound {
+        failures.push(format!("{what}: {error:.3} at {at}, bound {bound}"));
+    }
+}
