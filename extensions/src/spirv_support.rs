@@ -123,11 +123,10 @@ pub const CAPABILITIES: &[CapabilitySupport] = {
         core(C::GroupNonUniformShuffle, SUBGROUPS),
         core(C::GroupNonUniformShuffleRelative, SUBGROUPS),
         core(C::GroupNonUniformClustered, SUBGROUPS),
+        // What arithmetic does anyway. Its opposites, flushing and rounding to zero, are not implemented.
         core(C::DenormPreserve, Nothing),
-        core(C::DenormFlushToZero, Nothing),
         core(C::SignedZeroInfNanPreserve, Nothing),
         core(C::RoundingModeRTE, Nothing),
-        core(C::RoundingModeRTZ, Nothing),
         by(C::SubgroupShuffleINTEL, Nothing, INTEL_SUBGROUPS),
         by(C::SubgroupBufferBlockIOINTEL, Nothing, INTEL_SUBGROUPS),
         by(C::SubgroupImageBlockIOINTEL, Images, INTEL_SUBGROUPS),

@@ -116,7 +116,11 @@ pub fn spec_constants(bytes: &[u8]) -> Vec<SpecConstantInfo> {
                 widths.insert(word(), 8);
             }
             Op::TypeInt | Op::TypeFloat => {
-                widths.insert(word(), word());
+                let (ty, width) = (word(), word());
+                // The caller reads as many bytes as this says: only what is certain is listed.
+                if [8, 16, 32, 64].contains(&width) {
+                    widths.insert(ty, width);
+                }
             }
             Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse => {
                 let (ty, id) = (word(), word());

@@ -25,6 +25,11 @@ const fn about_types(id: &'static str, source: &'static str, check: Check) -> De
 type Check = fn(&Declarations<'_>, &[u32]) -> Result<(), String>;
 
 pub(super) const DECLARATIONS: &[DeclarationRule] = &[
+    DeclarationRule {
+        id: RuleId { id: "env.image-support", source: "L0 SPIR-V Guide, Required Capabilities" },
+        ops: &[Op::TypeImage, Op::TypeSampler, Op::TypeSampledImage],
+        check: supported,
+    },
     about_types("env.image-sampled-type", GUIDE, sampled_type),
     about_types("env.image-dimension", TYPES, dimension),
     about_types("env.image-arrayed", GUIDE, arrayed),
@@ -46,6 +51,10 @@ pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
         check: read_offset,
     },
 ];
+
+fn supported(context: &Declarations<'_>, _: &[u32]) -> Result<(), String> {
+    if context.env.profile.images.supported() { Ok(()) } else { Err("the device has no images".into()) }
+}
 
 fn word(words: &[u32], at: usize) -> u32 {
     words.get(at).copied().unwrap_or(0)
@@ -127,6 +136,7 @@ fn read_offset(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use crate::test_support::{kernel, profile_with_images, rejected_on};
+    use ze_extensions::DeviceProfile;
 
     /// Sampled type, dimension, depth, arrayed, multisampled, sampled, format, access.
     const FIELDS: [&str; 8] = ["%void", "2D", "0", "0", "0", "0", "Unknown", "ReadOnly"];
@@ -158,6 +168,13 @@ mod tests {
         }
         assert_eq!(rules(&with(3, "1").replace(" 2D ", " 3D ")), ["env.image-arrayed"]);
         assert_eq!(rules(&with(2, "1").replace(" 2D ", " 1D ")), ["env.image-dimension"]);
+    }
+
+    #[test]
+    fn images_need_a_device_that_has_them() {
+        let module = kernel("%image = OpTypeImage %void 2D 0 0 0 0 Unknown ReadOnly", "");
+        assert!(rules(&module).is_empty());
+        assert_eq!(rejected_on(&module, &DeviceProfile::host()), ["env.image-support"]);
     }
 
     fn body(access: &str, types: &str, body: &str) -> String {

@@ -4,7 +4,7 @@ use super::{DeclarationRule, Declarations, GUIDE, ModuleRule};
 use crate::diagnostics::{Fault, RuleId};
 use crate::environment::Environment;
 use crate::module::Module;
-use spirv::{AddressingModel, Capability, ExecutionModel, MemoryModel, Op};
+use spirv::{AddressingModel, Capability, ExecutionMode, ExecutionModel, MemoryModel, Op};
 use ze_extensions::spirv_support;
 
 const CAPABILITIES: &str = "L0 SPIR-V Guide, Required Capabilities";
@@ -24,6 +24,11 @@ pub(super) const DECLARATIONS: &[DeclarationRule] = &[
         id: RuleId { id: "env.execution-model", source: GUIDE },
         ops: &[Op::EntryPoint],
         check: execution_model,
+    },
+    DeclarationRule {
+        id: RuleId { id: "env.execution-mode", source: "OpenCL SPIR-V Env 3.0, Execution Modes" },
+        ops: &[Op::ExecutionMode, Op::ExecutionModeId],
+        check: execution_mode,
     },
     DeclarationRule {
         id: RuleId { id: "env.addressing-model", source: GUIDE },
@@ -72,6 +77,34 @@ fn execution_model(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
     match words.first() {
         Some(&model) if model == ExecutionModel::Kernel as u32 => Ok(()),
         _ => Err("the execution model is not Kernel".into()),
+    }
+}
+
+/// Modes that change results or launches are those that are honoured; the rest are hints.
+fn execution_mode(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
+    use ExecutionMode as M;
+    let number = words.get(1).copied().unwrap_or(u32::MAX);
+    match M::from_u32(number) {
+        Some(
+            M::LocalSize
+            | M::LocalSizeId
+            | M::LocalSizeHint
+            | M::LocalSizeHintId
+            | M::SubgroupSize
+            | M::SubgroupsPerWorkgroup
+            | M::SubgroupsPerWorkgroupId
+            | M::VecTypeHint
+            | M::ContractionOff
+            | M::DenormPreserve
+            | M::SignedZeroInfNanPreserve
+            | M::RoundingModeRTE
+            | M::MaxWorkgroupSizeINTEL
+            | M::MaxWorkDimINTEL
+            | M::NoGlobalOffsetINTEL
+            | M::NumSIMDWorkitemsINTEL,
+        ) => Ok(()),
+        Some(mode) => Err(format!("execution mode {mode:?} is not supported")),
+        None => Err(format!("execution mode {number} is unknown")),
     }
 }
 
@@ -197,6 +230,18 @@ mod tests {
             &KERNEL.replace("OpEntryPoint Kernel", "OpEntryPoint GLCompute"),
             "env.execution-model",
         );
+    }
+
+    #[test]
+    fn execution_modes_are_honoured_or_rejected() {
+        let with = |mode: &str| {
+            KERNEL.replace("%void = OpTypeVoid", &format!("OpExecutionMode %main {mode}\n%void = OpTypeVoid"))
+        };
+        assert_accepted(&with("ContractionOff"));
+        assert_accepted(&with("DenormPreserve 32"));
+        assert_rejected(&with("DenormFlushToZero 32"), "env.execution-mode");
+        assert_rejected(&with("RoundingModeRTZ 32"), "env.execution-mode");
+        assert_rejected(&with("OriginUpperLeft"), "env.execution-mode");
     }
 
     #[test]
