@@ -6,6 +6,7 @@
 mod applications;
 mod arguments;
 mod arithmetic;
+mod atomic_results;
 mod atomics;
 mod bad_input;
 mod calls;
