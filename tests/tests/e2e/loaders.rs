@@ -15,7 +15,7 @@ const DEMO: &str = env!("CARGO_BIN_EXE_demo");
 /// The `launch` scripts, by loader; the system's loader has none.
 fn loaders() -> Vec<(String, Option<PathBuf>)> {
     let mut loaders = vec![("system".to_owned(), None)];
-    let folder = driver_path().ancestors().nth(2).expect("target/debug/libze_cpu.so").join("loaders");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("loaders");
     for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
         let launch = entry.path().join("launch");
         if launch.exists() {
