@@ -51,7 +51,7 @@ fn to_half(x: f64, mode: FPRoundingMode) -> f16 {
         // Beyond the range, rounding inwards gives the largest number.
         FPRoundingMode::RTZ | FPRoundingMode::RTN if largest => 0x7bff,
         _ if below == 0x7c00 => below,
-        mode => pick(magnitude, (value(below), below), (value(above), above), below % 2 == 0, mode),
+        mode => pick(magnitude, (value(below), below), (value(above), above), below.is_multiple_of(2), mode),
     };
     f16::from_bits(bits | if x.is_sign_negative() { 0x8000 } else { 0 })
 }

@@ -360,7 +360,8 @@ fn scaled(x: f64, n: i32) -> f64 {
 
 #[test]
 fn functions_of_a_float_and_an_integer_are_within_their_bounds() {
-    const FUNCTIONS: &[(StdOp, fn(f64, i32) -> f64, f64, f64)] =
+    type Function = (StdOp, fn(f64, i32) -> f64, f64, f64);
+    const FUNCTIONS: &[Function] =
         &[(StdOp::pown, pown, 16.0, 4.0), (StdOp::rootn, rootn, 16.0, 4.0), (StdOp::ldexp, scaled, 0.5, 0.5)];
     let (a, seeds) = pairs();
     let integers =
