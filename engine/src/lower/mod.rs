@@ -14,6 +14,8 @@ pub mod atomics;
 pub mod builder;
 pub mod composite;
 mod control;
+#[cfg(test)]
+mod control_tests;
 pub mod conversion;
 mod entry;
 pub mod groups;
