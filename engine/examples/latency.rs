@@ -4,9 +4,10 @@
 
 use spirv_env::{ArgKind, Id, Kernel, KernelArg, TypeId};
 use std::hint::black_box;
+use std::mem::offset_of;
 use std::time::{Duration, Instant};
 use ze_engine::Dispatch;
-use ze_engine::abi::CodeInfo;
+use ze_engine::abi::{CodeInfo, Worker};
 use ze_engine::exec::{Code, Scheduler, launch};
 use ze_engine::jit::pipeline::{self, Tier};
 use ze_engine::jit::target::Target;
@@ -20,7 +21,7 @@ const BARRIERS: &str = "
 define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %group, i32 %subgroup) {
   %args = load ptr, ptr %info
   %count = load i64, ptr %args
-  %barrier.at = getelementptr i8, ptr %worker, i64 24
+  %barrier.at = getelementptr i8, ptr %worker, i64 BARRIER
   %barrier = load ptr, ptr %barrier.at
   br label %loop
 loop:
@@ -69,7 +70,8 @@ done:
 
 fn object(text: &str, target: &Target, tier: Tier) -> Vec<u8> {
     let context = Context::new();
-    let ir = IrModule::parse(&context, text, target).expect("IR");
+    let text = text.replace("BARRIER", &offset_of!(Worker, barrier).to_string());
+    let ir = IrModule::parse(&context, &text, target).expect("IR");
     ir.verify().expect("valid");
     pipeline::optimise(&ir, target, tier).expect("passes");
     pipeline::object_code(ir, target, tier).expect("code")

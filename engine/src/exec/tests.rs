@@ -2,12 +2,13 @@
 
 use super::launch::{Code, Dispatch, launch};
 use super::scheduler::Scheduler;
-use crate::abi::CodeInfo;
+use crate::abi::{CodeInfo, LaunchInfo, Worker};
 use crate::error::EngineError;
 use crate::jit::pipeline::{self, Tier};
 use crate::jit::target::Target;
 use crate::jit::{Context, IrModule, load, symbols};
 use spirv_env::{ArgKind, Id, Kernel, KernelArg, TypeId};
+use std::mem::offset_of;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 
@@ -41,9 +42,9 @@ entry:
   %rounds.at = getelementptr i8, ptr %args, i64 8
   %rounds = load i32, ptr %rounds.at
   %local = load ptr, ptr %worker
-  %barrier.at = getelementptr i8, ptr %worker, i64 24
+  %barrier.at = getelementptr i8, ptr %worker, i64 BARRIER
   %barrier = load ptr, ptr %barrier.at
-  %count.at = getelementptr i8, ptr %info, i64 60
+  %count.at = getelementptr i8, ptr %info, i64 SUBGROUPS
   %count = load i32, ptr %count.at
   %mine = getelementptr i64, ptr %local, i32 %subgroup
   %after = add i32 %subgroup, 1
@@ -76,7 +77,9 @@ done:
 
 fn compile(text: &str, has_barrier: bool) -> Code {
     let (target, context) = (Target::host().expect("target"), Context::new());
-    let ir = IrModule::parse(&context, text, &target).expect("IR");
+    let text = text.replace("BARRIER", &offset_of!(Worker, barrier).to_string());
+    let text = text.replace("SUBGROUPS", &offset_of!(LaunchInfo, subgroups).to_string());
+    let ir = IrModule::parse(&context, &text, &target).expect("IR");
     ir.verify().expect("valid IR");
     pipeline::optimise(&ir, &target, Tier::Optimising).expect("passes");
     let object = pipeline::object_code(ir, &target, Tier::Optimising).expect("object code");
@@ -184,7 +187,7 @@ fn barrier_that_some_sub_groups_leave_out_does_not_hang() {
     const UNEVEN: &str = "
     define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %group, i32 %subgroup) {
     entry:
-      %barrier.at = getelementptr i8, ptr %worker, i64 24
+      %barrier.at = getelementptr i8, ptr %worker, i64 BARRIER
       %barrier = load ptr, ptr %barrier.at
       br label %test
     test:
