@@ -86,7 +86,8 @@ const SUBGROUPS: Need = Need::Ze("ZE_extension_subgroups");
 const FLOAT_ADD: &[&str] = &["SPV_EXT_shader_atomic_float_add"];
 const FLOAT16_ADD: &[&str] = &["SPV_EXT_shader_atomic_float16_add", "SPV_EXT_shader_atomic_float_add"];
 const FLOAT_MIN_MAX: &[&str] = &["SPV_EXT_shader_atomic_float_min_max"];
-const INTEL_SUBGROUPS: &[&str] = &["SPV_INTEL_subgroups"];
+/// SPV_INTEL_subgroups, which oneMKL's OpenCL C kernels use without declaring it.
+const INTEL_SUBGROUPS: &[&str] = &[];
 const DOT: &[&str] = &["SPV_KHR_integer_dot_product"];
 
 /// Every capability that is accepted, with its need (L0 SPIR-V Guide, Required Capabilities and Extensions).
