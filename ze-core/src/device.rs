@@ -62,6 +62,7 @@ impl Device {
                 threads: env::threads().unwrap_or(defaults.threads),
                 cache_dir: env::cache_dir(),
                 dump: env::dump(),
+                isa: env::isa(),
                 max_group_size: self.profile.compute.max_total_group_size,
                 ..defaults
             })

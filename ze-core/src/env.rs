@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use ze_engine::jit::dump::DumpConfig;
+use ze_engine::jit::target::Isa;
 
 /// A variable as the README lists it.
 #[derive(Clone, Copy, Debug)]
@@ -38,9 +39,14 @@ pub const CACHE_DIR: Variable = variable(
     "the path of a folder, or empty for no cache",
     "Where compiled kernels are kept; the default is ze_cpu in the user's cache folder.",
 );
+pub const ISA: Variable = variable(
+    "ZE_CPU_ISA",
+    "sse | avx2 | avx512",
+    "Makes code for a CPU with no more than this; the default is the CPU that the process runs on.",
+);
 
 /// All variables.
-pub const VARIABLES: [Variable; 5] = [LOG, DUMP, PROFILE, THREADS, CACHE_DIR];
+pub const VARIABLES: [Variable; 6] = [LOG, DUMP, PROFILE, THREADS, CACHE_DIR, ISA];
 
 impl Variable {
     /// The value, if it is set and valid Unicode.
@@ -67,6 +73,16 @@ pub fn threads() -> Option<usize> {
 /// `ZE_CPU_DUMP`.
 pub fn dump() -> Option<DumpConfig> {
     DUMP.parse(|text| DumpConfig::parse(text).ok())
+}
+
+/// `ZE_CPU_ISA`.
+pub fn isa() -> Option<Isa> {
+    ISA.parse(|text| match text {
+        "sse" => Some(Isa::Sse),
+        "avx2" => Some(Isa::Avx2),
+        "avx512" => Some(Isa::Avx512),
+        _ => None,
+    })
 }
 
 /// `ZE_CPU_CACHE_DIR`: a folder, or `None` where there is to be no cache.
