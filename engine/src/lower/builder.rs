@@ -763,6 +763,27 @@ impl Builder {
         Label(llvm!(LLVMAppendBasicBlockInContext(self.context, function.value, name.as_ptr())))
     }
 
+    /// The value of one of two pieces of code, of which only one runs.
+    pub fn branch(&self, condition: Value, then: impl FnOnce() -> Value, els: impl FnOnce() -> Value) -> Value {
+        let beside = || llvm!(LLVMGetBasicBlockParent(LLVMGetInsertBlock(self.raw)));
+        let block = || Label(llvm!(LLVMAppendBasicBlockInContext(self.context, beside(), NAME)));
+        let (then_start, els_start, join) = (block(), block(), block());
+        self.cond_br(condition, then_start, els_start);
+        self.at_end(then_start);
+        let then_value = then();
+        let then_end = self.here();
+        self.br(join);
+        self.at_end(els_start);
+        let els_value = els();
+        let els_end = self.here();
+        self.br(join);
+        self.at_end(join);
+        let phi = self.phi(self.scalar_of(then_value), self.lanes(then_value));
+        self.add_incoming(phi, then_value, then_end);
+        self.add_incoming(phi, els_value, els_end);
+        phi
+    }
+
     /// Goes on at the end of a block.
     pub fn at_end(&self, label: Label) {
         llvm!(LLVMPositionBuilderAtEnd(self.raw, label.0));

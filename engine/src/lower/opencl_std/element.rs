@@ -11,6 +11,33 @@ use crate::jit::target::Target;
 /// A function of single elements, all operands given as scalars or as lanes.
 pub type Function = fn(&Element<'_>, &[Value]) -> Value;
 
+/// An AVX-512 instruction: LLVM's intrinsic without `llvm.x86.avx512.` and the suffix of the vector form.
+pub struct Avx512 {
+    pub name: &'static str,
+    /// Comes after the operands.
+    pub immediate: Option<u32>,
+    /// It has an operand for the lanes that a mask leaves out.
+    pub merges: bool,
+    /// Its 512-bit form has a rounding operand.
+    pub rounds: bool,
+}
+
+const FIX_UP: Avx512 = Avx512 { name: "mask.fixupimm", immediate: Some(0), merges: false, rounds: true };
+
+/// Classes of floats as `vfixupimm` numbers them.
+#[derive(Clone, Copy)]
+pub enum Class {
+    Zero = 2,
+    Infinity = 5,
+}
+
+/// What `vfixupimm` puts in the place of a result.
+#[derive(Clone, Copy)]
+pub enum Response {
+    SignedInfinity = 6,
+    Zero = 8,
+}
+
 #[derive(Clone, Copy)]
 pub struct Element<'a> {
     pub b: &'a Builder,
@@ -243,23 +270,30 @@ impl<'a> Element<'a> {
         self.lanes > 1 && self.target.has_avx512() && matches!(self.ty, Scalar::F32 | Scalar::F64)
     }
 
-    /// An AVX-512 instruction on packed floats: LLVM's intrinsic without `llvm.x86.avx512.` and without the
-    /// form's suffix. `immediate` comes after the operands; `rounds` says whether the 512-bit form has a rounding
-    /// operand.
-    pub fn avx512(&self, name: &str, operands: &[Value], immediate: Option<u32>, rounds: bool) -> Value {
+    /// An AVX-512 instruction on packed floats.
+    pub fn avx512(&self, of: &Avx512, operands: &[Value]) -> Value {
         const CURRENT_ROUNDING: u32 = 4;
         let element = if self.ty == Scalar::F64 { "pd" } else { "ps" };
         self.in_chunks(512 / self.ty.bits(), operands, |m, operands| {
             let bits = m.lanes * m.ty.bits();
             let mut all = operands.to_vec();
-            all.extend(immediate.map(|value| m.b.i32(value)));
-            all.push(m.b.zero(m.ty, m.lanes));
+            all.extend(of.immediate.map(|value| m.b.i32(value)));
+            if of.merges {
+                all.push(m.b.zero(m.ty, m.lanes));
+            }
             all.push(m.b.int(if m.lanes == 16 { Scalar::I16 } else { Scalar::I8 }, 1, u64::MAX >> 48));
-            if rounds && bits == 512 {
+            if of.rounds && bits == 512 {
                 all.push(m.b.i32(CURRENT_ROUNDING));
             }
-            m.b.intrinsic_plain(&format!("llvm.x86.avx512.{name}.{element}.{bits}"), &all)
+            m.b.intrinsic_plain(&format!("llvm.x86.avx512.{}.{element}.{bits}", of.name), &all)
         })
+    }
+
+    /// `value`, but what the table says where `x` is of a special class.
+    pub fn fixed_up(&self, value: Value, x: Value, table: &[(Class, Response)]) -> Value {
+        let table =
+            table.iter().fold(0, |all, (class, response)| all | (*response as i64) << (4 * *class as u32));
+        self.avx512(&FIX_UP, &[value, x, self.i(table)])
     }
 
     /// Calls `f` for pieces of at most `most` lanes and joins its results.

@@ -4,9 +4,12 @@
 //! every live vector register. Other forms call the C library.
 
 use super::super::builder::{Opcode, Value};
-use super::element::Element;
+use super::element::{Avx512, Element};
 use crate::analysis::leaves::Scalar;
 use std::f64::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2, LOG10_E};
+
+/// `x * 2^floor(n)`, rounded once.
+pub const SCALE: Avx512 = Avx512 { name: "mask.scalef", immediate: None, merges: true, rounds: true };
 
 /// `base^x = 2^n * base^r` with `n` the nearest integer to `x * log2(base)`.
 struct Exponential {
@@ -88,7 +91,7 @@ fn exponential(m: &Element<'_>, x: Value, of: &Exponential) -> Value {
     }
     let power = m.mad(m.polynomial(r, &of.polynomial), r, m.c(1.0));
     if m.has_avx512() {
-        return m.avx512("mask.scalef", &[power, n], None, true);
+        return m.avx512(&SCALE, &[power, n]);
     }
     // In two steps, because 2^n need not be a normal number.
     let half = m.rint(m.mul(n, m.c(0.5)));
@@ -185,12 +188,14 @@ fn logarithm(m: &Element<'_>, x: Value, of: &Logarithm) -> Value {
 /// The mantissa in 0.75..1.5 and the exponent. The exponent of zero and infinity is infinite and their mantissa 1;
 /// a negative number has none.
 fn split_avx512(m: &Element<'_>, x: Value) -> (Value, Value) {
-    /// Interval 0.75..1.5; not a number if negative.
-    const INTERVAL: u32 = 0b1011;
-    let mantissa = m.avx512("mask.getmant", &[x], Some(INTERVAL), true);
-    let exponent = m.avx512("mask.getexp", &[x], None, true);
+    /// The interval 0.75..1.5; not a number if negative.
+    const MANTISSA: Avx512 =
+        Avx512 { name: "mask.getmant", immediate: Some(0b1011), merges: true, rounds: true };
+    const EXPONENT: Avx512 = Avx512 { name: "mask.getexp", immediate: None, merges: true, rounds: true };
+    let mantissa = m.avx512(&MANTISSA, &[x]);
+    let exponent = m.avx512(&EXPONENT, &[x]);
     // The mantissa's own exponent is 0 or -1.
-    let own = m.avx512("mask.getexp", &[mantissa], None, true);
+    let own = m.avx512(&EXPONENT, &[mantissa]);
     (mantissa, m.sub(exponent, own))
 }
 

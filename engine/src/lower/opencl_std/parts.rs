@@ -2,6 +2,7 @@
 
 use super::super::builder::{IntPred, Opcode, Value};
 use super::element::Element;
+use super::exponential::SCALE;
 use crate::analysis::leaves::Scalar;
 
 pub fn abs(m: &Element<'_>, x: &[Value]) -> Value {
@@ -157,7 +158,7 @@ pub fn ldexp(m: &Element<'_>, x: &[Value]) -> Value {
     let (x, n) = (x[0], x[1]);
     if m.has_avx512() {
         let n = m.b.cast(Opcode::LLVMSIToFP, n, m.ty);
-        return m.avx512("mask.scalef", &[x, n], None, true);
+        return m.avx512(&SCALE, &[x, n]);
     }
     let int = |value: i32| m.b.int(Scalar::I32, m.lanes, value as u32 as u64);
     let clamped = |n: Value, least: i32, most: i32| {

@@ -1,7 +1,7 @@
 //! Powers and roots.
 
 use super::super::builder::{IntPred, Opcode, Value};
-use super::element::Element;
+use super::element::{Avx512, Class, Element, Response};
 use super::exponential::{exp2, log2};
 use crate::analysis::leaves::Scalar;
 
@@ -80,7 +80,8 @@ pub fn rsqrt(m: &Element<'_>, x: &[Value]) -> Value {
     if !m.has_avx512() {
         return m.div(m.c(1.0), m.sqrt(x));
     }
-    let estimate = m.avx512("rsqrt14", &[x], None, false);
+    const ESTIMATE: Avx512 = Avx512 { name: "rsqrt14", immediate: None, merges: true, rounds: false };
+    let estimate = m.avx512(&ESTIMATE, &[x]);
     let error = |y: Value| m.fma(m.neg(m.mul(x, y)), y, m.c(1.0));
     let first = error(estimate);
     let refined = if m.ty == Scalar::F64 {
@@ -91,8 +92,8 @@ pub fn rsqrt(m: &Element<'_>, x: &[Value]) -> Value {
     } else {
         m.fma(m.mul(estimate, m.c(0.5)), first, estimate)
     };
-    // For 0 and infinity, the estimate is exact and the step is not a number.
-    m.select(m.is_nan(first), estimate, refined)
+    // There, the step is not a number.
+    m.fixed_up(refined, x, &[(Class::Zero, Response::SignedInfinity), (Class::Infinity, Response::Zero)])
 }
 
 /// `1 / x` to the last place or so.
@@ -101,7 +102,8 @@ pub fn recip(m: &Element<'_>, x: &[Value]) -> Value {
     if !m.has_avx512() || m.ty != Scalar::F32 {
         return m.div(m.c(1.0), x);
     }
-    let estimate = m.avx512("rcp14", &[x], None, false);
+    const ESTIMATE: Avx512 = Avx512 { name: "rcp14", immediate: None, merges: true, rounds: false };
+    let estimate = m.avx512(&ESTIMATE, &[x]);
     let refined = m.fma(m.fma(m.neg(x), estimate, m.c(1.0)), estimate, estimate);
     // For zeros, infinities and what overflows, the estimate is exact and the step is not a number.
     m.select(m.is_nan(refined), estimate, refined)

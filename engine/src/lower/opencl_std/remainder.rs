@@ -1,7 +1,7 @@
 //! Exact remainders.
 //!
-//! f32 lanes divide in f64, 50 bits of the quotient at a time: a few steps serve the whole range of exponents
-//! and nothing is rounded. f64 calls the C library for each lane.
+//! Lanes divide in f64, 50 bits of the quotient at a time, and nothing is rounded. A few steps serve f32's whole
+//! range of exponents. f64 takes one step where that is enough for all lanes, and else calls the C library for each.
 
 use super::super::builder::{Opcode, Value};
 use super::element::Element;
@@ -9,23 +9,16 @@ use crate::analysis::leaves::Scalar;
 
 /// The remainder of truncated division; it has the sign of the dividend.
 pub fn fmod(m: &Element<'_>, x: &[Value]) -> Value {
-    if m.ty != Scalar::F32 || m.lanes == 1 {
-        return scalar(m, "fmod", x);
-    }
-    in_f64(m, x, |m, r, y, _| m.select(m.lt(r, m.c(0.0)), m.add(r, y), r))
+    by_steps(m, "fmod", x, |m, r, y, _| m.select(m.lt(r, m.c(0.0)), m.add(r, y), r))
 }
 
 /// The remainder of division rounded to the nearest integer, ties to even.
 pub fn remainder(m: &Element<'_>, x: &[Value]) -> Value {
-    if m.ty != Scalar::F32 || m.lanes == 1 {
-        return scalar(m, "remainder", x);
-    }
-    in_f64(m, x, |m, r, y, quotient| {
-        let half = m.mul(y, m.c(0.5));
+    by_steps(m, "remainder", x, |m, r, y, quotient| {
         let quarter = m.mul(quotient, m.c(0.5));
         let odd = m.ne(quarter, m.floor(quarter));
-        let magnitude = m.abs(r);
-        let beyond = m.b.or(m.gt(magnitude, half), m.b.and(m.eq(magnitude, half), odd));
+        let doubled = m.abs(m.add(r, r));
+        let beyond = m.b.or(m.gt(doubled, y), m.b.and(m.eq(doubled, y), odd));
         m.select(beyond, m.sub(r, m.copysign(y, r)), r)
     })
 }
@@ -44,36 +37,53 @@ pub fn remquo(m: &Element<'_>, x: &[Value]) -> [Value; 2] {
     [rest, m.b.cast(Opcode::LLVMFPToSI, whole, Scalar::I32)]
 }
 
-fn scalar(m: &Element<'_>, name: &str, x: &[Value]) -> Value {
-    m.libm(name, x)
+/// Corrects a rest, given the divisor's magnitude, the rest, and the last part of the quotient.
+type Finish = fn(&Element<'_>, Value, Value, Value) -> Value;
+
+/// Bits of the quotient that a step finds.
+const STEP: i32 = 50;
+
+fn by_steps(m: &Element<'_>, library: &str, x: &[Value], finish: Finish) -> Value {
+    if m.lanes == 1 || !m.has_fma() {
+        return m.libm(library, x);
+    }
+    if m.ty == Scalar::F32 {
+        // f32's largest quotient is below 2^278.
+        return m.in_f64(x, |m, x| {
+            let reciprocal = m.div(m.c(1.0), m.abs(x[1]));
+            reduced(m, x, 6, finish, |m, r| m.mul(r, reciprocal))
+        });
+    }
+    let (dividend, divisor) = (m.abs(x[0]), m.abs(x[1]));
+    let long = m.le(m.mul(divisor, m.c(f64::powi(2.0, STEP))), dividend);
+    let long = m.b.and(long, m.b.and(m.gt(divisor, m.c(0.0)), m.lt(dividend, m.inf())));
+    m.b.branch(
+        m.b.any(long),
+        || m.libm(library, x),
+        || reduced(m, x, 1, finish, |m, r| m.div(r, m.abs(x[1]))),
+    )
 }
 
-/// Reduces `|x|` by multiples of `|y|` to at most about half of `|y|`, lets `finish` correct the rest, given the
-/// last part of the quotient, and puts the sign of `x` on it.
-fn in_f64(
+/// Reduces `|x|` by multiples of `|y|` to about half of `|y|`, has the rest corrected, and puts the sign of `x` on it.
+fn reduced(
     m: &Element<'_>,
     x: &[Value],
-    finish: impl FnOnce(&Element<'_>, Value, Value, Value) -> Value,
+    steps: i32,
+    finish: Finish,
+    quotient_of: impl Fn(&Element<'_>, Value) -> Value,
 ) -> Value {
-    /// Bits of the quotient in a step, and the first step: f32's largest quotient is below 2^278.
-    const STEP: i32 = 50;
-    const FIRST: i32 = 250;
-    m.in_f64(x, |m, x| {
-        let (dividend, y) = (m.abs(x[0]), m.abs(x[1]));
-        let reciprocal = m.div(m.c(1.0), y);
-        let (mut r, mut quotient) = (dividend, m.c(0.0));
-        for shift in (0..=FIRST / STEP).rev().map(|step| step * STEP) {
-            let scaled = m.mul(m.mul(r, reciprocal), m.c(f64::powi(2.0, -shift)));
-            quotient = m.rint(scaled);
-            let multiple = m.mul(y, m.c(f64::powi(2.0, shift)));
-            r = m.fma(m.neg(quotient), multiple, r);
-        }
-        let r = finish(m, r, y, quotient);
-        // Zero remainders have the sign of x, too: the magnitude's own sign would be lost with it.
-        let negative = m.b.xor(m.bits(r), m.b.and(m.bits(x[0]), m.i(i64::MIN)));
-        let signed = m.select(m.is_zero(r), m.copysign(m.c(0.0), x[0]), m.float(negative));
-        let undefined = m.b.or(m.b.or(m.is_inf(x[0]), m.is_zero(y)), m.unordered(x[0], y));
-        let whole = m.b.and(m.eq(y, m.inf()), m.lt(dividend, m.inf()));
-        m.select(undefined, m.nan(), m.select(whole, x[0], signed))
-    })
+    let (dividend, y) = (m.abs(x[0]), m.abs(x[1]));
+    let (mut r, mut quotient) = (dividend, m.c(0.0));
+    for shift in (0..steps).rev().map(|step| step * STEP) {
+        quotient = m.rint(m.mul(quotient_of(m, r), m.c(f64::powi(2.0, -shift))));
+        let multiple = m.mul(y, m.c(f64::powi(2.0, shift)));
+        r = m.fma(m.neg(quotient), multiple, r);
+    }
+    let r = finish(m, r, y, quotient);
+    // Zero remainders have the sign of x, too: the magnitude's own sign would be lost with it.
+    let negative = m.b.xor(m.bits(r), m.b.and(m.bits(x[0]), m.i(i64::MIN)));
+    let signed = m.select(m.is_zero(r), m.copysign(m.c(0.0), x[0]), m.float(negative));
+    let undefined = m.b.or(m.b.or(m.is_inf(x[0]), m.is_zero(y)), m.unordered(x[0], y));
+    let whole = m.b.and(m.eq(y, m.inf()), m.lt(dividend, m.inf()));
+    m.select(undefined, m.nan(), m.select(whole, x[0], signed))
 }

@@ -100,6 +100,12 @@ fn pairs() -> (Vec<f64>, Vec<f64>) {
     }
     let length = pairs.len().next_multiple_of(32);
     pairs.resize(length, (1.0, 1.0));
+    // Remainders have a way for vectors without large quotients.
+    for at in 0..640 {
+        let mut near = || (random.next_u64() as i64 as f64) * f64::powi(2.0, -60);
+        let (x, y) = (near(), near() * f64::powi(2.0, -(at % 40)));
+        pairs.push(if at % 7 == 0 { ((y * 2.0).round() * x * 0.5, x) } else { (x, y) });
+    }
     pairs.into_iter().unzip()
 }
 
