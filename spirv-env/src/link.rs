@@ -2,7 +2,7 @@
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Fault, RuleId};
 use crate::load::Loaded;
-use crate::module::{ConstantValue, Id, Module, Operand, TypeId};
+use crate::module::{ConstantValue, Id, Module, Operand, Type, TypeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::LinkageType;
 
@@ -59,7 +59,7 @@ pub(crate) fn link(module: &mut Module, loaded: &mut [Loaded], diagnostics: &mut
     }
     for &(id, name, _) in linked.iter().filter(|(.., kind)| *kind == LinkageType::Import) {
         match definitions.get(name) {
-            Some(definition) if definition.ty == type_of(id) => {
+            Some(definition) if agree(module, definition.ty, type_of(id)) => {
                 renamed.insert(id, definition.id);
             }
             Some(_) => {
@@ -82,6 +82,23 @@ pub(crate) fn link(module: &mut Module, loaded: &mut [Loaded], diagnostics: &mut
         for entry in loaded.iter_mut().flat_map(|input| input.entry_points.iter_mut()) {
             entry.function = renamed.get(&entry.function).copied().unwrap_or(entry.function);
         }
+    }
+}
+
+/// Whether an import's type fits that of what it is resolved with. A pointer is an address whatever it points to:
+/// producers of modules that are compiled apart (oneMKL's are) choose different pointees for the same parameter.
+fn agree(module: &Module, a: Option<TypeId>, b: Option<TypeId>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else { return a == b };
+    if a == b {
+        return true;
+    }
+    match (module.types.get(a), module.types.get(b)) {
+        (Type::Pointer { class: a, .. }, Type::Pointer { class: b, .. }) => a == b,
+        (Type::Function { result: a, params: left }, Type::Function { result: b, params: right }) => {
+            let params = || left.iter().zip(right).all(|(&a, &b)| agree(module, Some(a), Some(b)));
+            left.len() == right.len() && agree(module, Some(*a), Some(*b)) && params()
+        }
+        _ => false,
     }
 }
 
