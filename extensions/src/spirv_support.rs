@@ -128,6 +128,9 @@ pub const CAPABILITIES: &[CapabilitySupport] = {
         core(C::DenormPreserve, Nothing),
         core(C::SignedZeroInfNanPreserve, Nothing),
         core(C::RoundingModeRTE, Nothing),
+        by(C::SubgroupBallotKHR, SUBGROUPS, &["SPV_KHR_shader_ballot"]),
+        by(C::SubgroupVoteKHR, SUBGROUPS, &["SPV_KHR_subgroup_vote"]),
+        by(C::GroupNonUniformRotateKHR, SUBGROUPS, &["SPV_KHR_subgroup_rotate"]),
         by(C::SubgroupShuffleINTEL, Nothing, INTEL_SUBGROUPS),
         by(C::SubgroupBufferBlockIOINTEL, Nothing, INTEL_SUBGROUPS),
         by(C::SubgroupImageBlockIOINTEL, Images, INTEL_SUBGROUPS),
@@ -174,6 +177,9 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtensionSupport] = {
     use Need::Nothing;
     &[
         extension("SPV_INTEL_subgroups", Nothing),
+        extension("SPV_KHR_shader_ballot", SUBGROUPS),
+        extension("SPV_KHR_subgroup_vote", SUBGROUPS),
+        extension("SPV_KHR_subgroup_rotate", SUBGROUPS),
         extension("SPV_EXT_shader_atomic_float_add", Need::AnyFpAtomics(FpAtomicFlags::ADD)),
         extension("SPV_EXT_shader_atomic_float16_add", Need::AnyFpAtomics(FpAtomicFlags::ADD)),
         extension("SPV_EXT_shader_atomic_float_min_max", Need::AnyFpAtomics(FpAtomicFlags::MIN_MAX)),

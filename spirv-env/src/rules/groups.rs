@@ -113,6 +113,7 @@ fn is_non_uniform(op: Op) -> bool {
                 | GroupNonUniformShuffleXor
                 | GroupNonUniformShuffleUp
                 | GroupNonUniformShuffleDown
+                | GroupNonUniformRotateKHR
         )
 }
 

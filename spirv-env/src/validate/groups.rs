@@ -43,6 +43,11 @@ pub(super) fn check(op: Op) -> Option<Check> {
         | GroupNonUniformBitwiseXor => group_int,
         GroupNonUniformFAdd | GroupNonUniformFMul | GroupNonUniformFMin | GroupNonUniformFMax => group_float,
         GroupNonUniformLogicalAnd | GroupNonUniformLogicalOr | GroupNonUniformLogicalXor => group_bool,
+        GroupNonUniformRotateKHR => rotate,
+        SubgroupAllKHR | SubgroupAnyKHR | SubgroupAllEqualKHR => khr_vote,
+        SubgroupBallotKHR => khr_ballot,
+        SubgroupFirstInvocationKHR => khr_first,
+        SubgroupReadInvocationKHR => intel_shuffle,
         SubgroupShuffleINTEL | SubgroupShuffleXorINTEL => intel_shuffle,
         SubgroupShuffleDownINTEL | SubgroupShuffleUpINTEL => intel_shuffle_pair,
         SubgroupBlockReadINTEL => block_read,
@@ -237,6 +242,36 @@ fn shuffle(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     scope(ctx, inst)?;
     scalar_or_vector_result(ctx, inst, 1)?;
     word(ctx, inst, 2)
+}
+
+/// Operands: scope, value, delta and, where clustered, the cluster's size.
+fn rotate(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    if inst.operands.len() == 3 {
+        return shuffle(ctx, inst);
+    }
+    ctx.count(inst, 4)?;
+    scope(ctx, inst)?;
+    scalar_or_vector_result(ctx, inst, 1)?;
+    word(ctx, inst, 2)?;
+    let cluster = ctx.constant(inst, 3)?;
+    require(cluster.is_power_of_two(), || format!("a cluster of {cluster}"))
+}
+
+fn khr_vote(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    ctx.count(inst, 1)?;
+    bool_result(ctx, inst)?;
+    require(is_bool(ctx, ctx.ty(inst, 0)?), || "the predicate is not Boolean".into())
+}
+
+fn khr_ballot(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    ctx.count(inst, 1)?;
+    is_ballot(ctx, ctx.result(inst)?)?;
+    require(is_bool(ctx, ctx.ty(inst, 0)?), || "the predicate is not Boolean".into())
+}
+
+fn khr_first(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    ctx.count(inst, 1)?;
+    scalar_or_vector_result(ctx, inst, 0)
 }
 
 fn intel_shuffle(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {

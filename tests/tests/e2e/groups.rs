@@ -472,3 +472,81 @@ fn block_reads_and_writes() {
     blocks::<u64>("_ul", 1);
     blocks::<u64>("_ul2", 2);
 }
+
+fn rotations<T: Number>(name: &str) {
+    let module = Module::named("groups_rotate");
+    for width in WIDTHS {
+        let kernel = module.kernel(&format!("rotate_{name}_{width}"));
+        for (groups, size, uniform) in [(1, 64, 1), (3, 32, 7), (2, 64, width as i32 - 1), (1, 128, 2)] {
+            let n = (groups * size) as usize;
+            let mut random = Random::new(n as u64);
+            let input: Vec<T> = (0..n).map(|_| T::random(&mut random)).collect();
+            let out = platform().filled(T::UNTOUCHED, 4 * n);
+            kernel.run([groups, 1, 1], [size, 1, 1], &[&platform().buffer(&input), &out, &uniform]);
+            let (on, members) = (vec![1; n], sub_groups(width, groups, [size, 1]));
+            let what = format!("{name}, width {width}, by {uniform}");
+            compare(&what, &out, T::UNTOUCHED, (&on, &members), 4, |view, item| {
+                let first = item - view.lane as usize;
+                let rotated = |by: u32, cluster: u32| {
+                    let start = view.lane / cluster * cluster;
+                    Some(input[first + (start + (view.lane + by) % cluster) as usize])
+                };
+                let uniform = uniform as u32;
+                vec![rotated(uniform, width), rotated(3, width), rotated(uniform, 4), rotated(5, 8)]
+            });
+        }
+    }
+}
+
+#[test]
+fn rotations_within_sub_groups_and_clusters() {
+    rotations::<i8>("char");
+    rotations::<i32>("int");
+    rotations::<f32>("float");
+    rotations::<u64>("ulong");
+}
+
+/// `SPV_KHR_shader_ballot` and `SPV_KHR_subgroup_vote`, with one sub-group of which the device says how wide it is.
+#[test]
+fn older_votes_and_ballots() {
+    let kernel = Module::named("groups_khr").kernel("votes");
+    for n in [2usize, 5, 8] {
+        for case in 0..4 {
+            let mut random = Random::new(n as u64 + case);
+            let input: Vec<u32> = match case {
+                0 => vec![91; n],
+                1 => vec![7; n],
+                _ => (0..n).map(|_| random.below(180)).collect(),
+            };
+            let out = platform().filled(99u32, 6 * n);
+            kernel.run([1, 1, 1], [n as u32, 1, 1], &[&platform().buffer(&input), &out]);
+            let tests: Vec<bool> = input.iter().map(|v| *v > 90).collect();
+            let bits = tests.iter().rev().fold(0, |bits, test| bits << 1 | u32::from(*test));
+            let (all, any) = (tests.iter().all(|test| *test), tests.iter().any(|test| *test));
+            let want = [bits, all.into(), any.into(), (all || !any).into(), input[1], input[0]];
+            for (result, want) in want.into_iter().enumerate() {
+                assert_eq!(
+                    out[result * n..][..n],
+                    vec![want; n],
+                    "case {case}, {n} work-items, result {result}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_split_barrier_is_a_barrier() {
+    let kernel = Module::named("groups_khr").kernel("split");
+    for (groups, size) in [(1u32, 1u32), (2, 64), (3, 17), (1, 256)] {
+        let n = (groups * size) as usize;
+        let input: Vec<u32> = (0..n as u32).collect();
+        let out = platform().filled(0u32, n);
+        kernel.run([groups, 1, 1], [size, 1, 1], &[&platform().buffer(&input), &out]);
+        for (item, got) in out.iter().enumerate() {
+            let first = item - item % size as usize;
+            let mirror = first + size as usize - 1 - item % size as usize;
+            assert_eq!(*got, input[mirror] + 1000, "{groups} groups of {size}, work-item {item}");
+        }
+    }
+}
