@@ -82,6 +82,9 @@ fn compare<T: Copy + PartialEq + Debug>(
     }
 }
 
+/// An associative operation and its identity.
+pub(super) type Operation<T> = (fn(T, T) -> T, T);
+
 pub(super) trait Number: Copy + PartialEq + PartialOrd + Debug {
     const ZERO: Self;
     const ONE: Self;
@@ -92,7 +95,7 @@ pub(super) trait Number: Copy + PartialEq + PartialOrd + Debug {
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
     /// Bitwise operations: and, or, xor. Floats have none.
-    const BITS: Option<[(fn(Self, Self) -> Self, Self); 3]>;
+    const BITS: Option<[Operation<Self>; 3]>;
     /// A value with which sums and products are exact in any order.
     fn random(random: &mut Random) -> Self;
 }
@@ -105,7 +108,7 @@ macro_rules! integer {
             const LOWEST: Self = <$type>::MIN;
             const HIGHEST: Self = <$type>::MAX;
             const UNTOUCHED: Self = 77;
-            const BITS: Option<[(fn(Self, Self) -> Self, Self); 3]> =
+            const BITS: Option<[Operation<Self>; 3]> =
                 Some([(|a, b| a & b, !0), (|a, b| a | b, 0), (|a, b| a ^ b, 0)]);
             fn plus(self, other: Self) -> Self {
                 self.wrapping_add(other)
@@ -129,7 +132,7 @@ macro_rules! float {
             const LOWEST: Self = <$type>::NEG_INFINITY;
             const HIGHEST: Self = <$type>::INFINITY;
             const UNTOUCHED: Self = $from(77.0);
-            const BITS: Option<[(fn(Self, Self) -> Self, Self); 3]> = None;
+            const BITS: Option<[Operation<Self>; 3]> = None;
             fn plus(self, other: Self) -> Self {
                 self + other
             }

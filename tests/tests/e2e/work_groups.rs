@@ -41,6 +41,9 @@ fn work_groups(groups: [u32; 3], size: [u32; 3]) -> Vec<Vec<usize>> {
         .collect()
 }
 
+/// An associative operation and its identity.
+type Operation<'a, T> = (&'a dyn Fn(T, T) -> T, T);
+
 fn reductions_and_scans<T: Number>(name: &str, widths: &[u32]) {
     const RESULTS: usize = 21;
     const ROUNDS: usize = 3;
@@ -55,7 +58,7 @@ fn reductions_and_scans<T: Number>(name: &str, widths: &[u32]) {
             kernel.run(groups, size, &[&platform().buffer(&input), &out, &(ROUNDS as u32)]);
             let min = |a: T, b: T| if b < a { b } else { a };
             let max = |a: T, b: T| if b > a { b } else { a };
-            let mut operations: Vec<(&dyn Fn(T, T) -> T, T)> =
+            let mut operations: Vec<Operation<'_, T>> =
                 vec![(&T::plus, T::ZERO), (&T::times, T::ONE), (&min, T::HIGHEST), (&max, T::LOWEST)];
             let bits = T::BITS;
             for (f, identity) in bits.iter().flatten() {
