@@ -2,9 +2,9 @@
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Fault, RuleId};
 use crate::load::Loaded;
-use crate::module::{ConstantValue, Id, Module, Operand, Type, TypeId};
+use crate::module::{ConstantValue, Id, Inst, Module, Operand, Type, TypeId};
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::LinkageType;
+use spirv::{LinkageType, Op};
 
 const DUPLICATE: RuleId = RuleId { id: "link.duplicate", source: "SPIR-V 1.2 §2.9" };
 const TYPE: RuleId = RuleId { id: "link.type", source: "SPIR-V 1.2 §2.9" };
@@ -79,6 +79,7 @@ pub(crate) fn link(module: &mut Module, loaded: &mut [Loaded], diagnostics: &mut
     }
     if !renamed.is_empty() {
         rename(module, &renamed);
+        cast_arguments(module, type_of);
         for entry in loaded.iter_mut().flat_map(|input| input.entry_points.iter_mut()) {
             entry.function = renamed.get(&entry.function).copied().unwrap_or(entry.function);
         }
@@ -100,6 +101,44 @@ fn agree(module: &Module, a: Option<TypeId>, b: Option<TypeId>) -> bool {
         }
         _ => false,
     }
+}
+
+/// Gives every argument the type of its parameter, where [`agree`] let them differ: what follows relies on the types.
+fn cast_arguments(module: &mut Module, type_of: impl Fn(Id) -> Option<TypeId>) {
+    let params: FxHashMap<Id, Vec<TypeId>> = module
+        .functions
+        .iter()
+        .map(|function| (function.id, function.params.iter().map(|(_, ty)| *ty).collect()))
+        .collect();
+    let mut bound = module.bound;
+    for block in module.functions.iter_mut().flat_map(|function| &mut function.blocks) {
+        let mut at = 0;
+        while at < block.insts.len() {
+            let call = &mut block.insts[at];
+            let callee = (call.op == Op::FunctionCall).then(|| params.get(&call.id(0))).flatten();
+            let mut casts = Vec::new();
+            for (operand, &ty) in call.operands.iter_mut().skip(1).zip(callee.into_iter().flatten()) {
+                if let Operand::Id(arg) = operand
+                    && type_of(*arg).is_some_and(|of| of != ty)
+                {
+                    let result = Id(bound);
+                    bound += 1;
+                    casts.push(Inst {
+                        op: Op::Bitcast,
+                        ty: Some(ty),
+                        result: Some(result),
+                        operands: [Operand::Id(*arg)].into_iter().collect(),
+                        line: call.line,
+                    });
+                    *operand = Operand::Id(result);
+                }
+            }
+            at += casts.len() + 1;
+            let call = at - casts.len() - 1;
+            block.insts.splice(call..call, casts);
+        }
+    }
+    module.bound = bound;
 }
 
 /// `LinkOnceODR` needs its extension.
