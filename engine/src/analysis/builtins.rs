@@ -117,7 +117,10 @@ const MAX_GROUP: u64 = 1 << 16;
 /// An upper bound of a built-in's components.
 pub fn upper(pointer: BuiltinPointer, variant: Variant) -> Option<u64> {
     match pointer.builtin {
-        BuiltIn::GlobalInvocationId | BuiltIn::GlobalLinearId | BuiltIn::GlobalSize | BuiltIn::GlobalOffset => {
+        BuiltIn::GlobalInvocationId
+        | BuiltIn::GlobalLinearId
+        | BuiltIn::GlobalSize
+        | BuiltIn::GlobalOffset => {
             let linear = pointer.builtin == BuiltIn::GlobalLinearId;
             (!variant.large_ids && !linear).then_some((1 << 31) - 1)
         }

@@ -274,7 +274,9 @@ impl<'m> Func<'m> {
             for inst in &block.insts {
                 self.insts += 1;
                 if self.insts > MAX_INSTS {
-                    return Err(self.unsupported(format!("a call tree of more than {MAX_INSTS} instructions")));
+                    return Err(
+                        self.unsupported(format!("a call tree of more than {MAX_INSTS} instructions"))
+                    );
                 }
                 let target = |operand: usize| first[&inst.id(operand)];
                 match inst.op {
@@ -297,8 +299,11 @@ impl<'m> Func<'m> {
                                 _ => unreachable!("OpSwitch has literal and label pairs"),
                             })
                             .collect();
-                        self.blocks[at.index()].term =
-                            Terminator::Switch { selector: rename(map, inst.id(0)), cases, default: target(1) };
+                        self.blocks[at.index()].term = Terminator::Switch {
+                            selector: rename(map, inst.id(0)),
+                            cases,
+                            default: target(1),
+                        };
                     }
                     Op::Return | Op::Unreachable => returns.push((at, None)),
                     Op::ReturnValue => returns.push((at, Some(rename(map, inst.id(0))))),

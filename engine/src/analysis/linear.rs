@@ -11,10 +11,10 @@
 //! the branch. The others own a mask, collected from their incoming edges.
 
 use super::cfg::{Cfg, Dominators};
+use super::func::Func;
 use super::func::{BlockId, ENTRY, Terminator};
 use super::loops::{LoopId, Loops};
 use super::regions::Regions;
-use super::func::Func;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
@@ -89,11 +89,8 @@ impl Control {
         // Divergence of a loop depends on classes inside of it, which depend on divergence: to a fixed point.
         loop {
             for &block in &graph.regions.order {
-                control.class[block.index()] = if owners[block.index()] {
-                    Some(block)
-                } else {
-                    control.class_of(graph, block)
-                };
+                control.class[block.index()] =
+                    if owners[block.index()] { Some(block) } else { control.class_of(graph, block) };
             }
             let mut changed = false;
             for (at, this) in graph.loops.loops.iter().enumerate() {
@@ -106,8 +103,7 @@ impl Control {
                         let exits = graph.cfg.succs[block.index()]
                             .iter()
                             .any(|to| !graph.loops.encloses(Some(LoopId(at as u32)), graph.loops.of(*to)));
-                        exits
-                            && (control.varying[block.index()] || control.class[block.index()] != inside)
+                        exits && (control.varying[block.index()] || control.class[block.index()] != inside)
                     });
                 if diverges {
                     control.divergent_loop[at] = true;
@@ -123,7 +119,8 @@ impl Control {
             let header = preds.iter().any(|pred| graph.loops.is_back_edge(*pred, block));
             control.blended[block.index()] = !header
                 && !control.enters_uniformly(graph, block)
-                && (preds.len() > 1 || preds.iter().any(|pred| control.leaves_divergent(graph, *pred, block)));
+                && (preds.len() > 1
+                    || preds.iter().any(|pred| control.leaves_divergent(graph, *pred, block)));
         }
         control
     }

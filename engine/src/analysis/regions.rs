@@ -134,7 +134,8 @@ impl Region {
             }
         }
         nodes.reverse();
-        let position: FxHashMap<Node, usize> = nodes.iter().enumerate().map(|(at, node)| (*node, at)).collect();
+        let position: FxHashMap<Node, usize> =
+            nodes.iter().enumerate().map(|(at, node)| (*node, at)).collect();
         let exit = nodes.len();
         let mut ipdom = vec![exit; nodes.len()];
         for at in (0..nodes.len()).rev() {

@@ -309,10 +309,12 @@ impl<'m> Analysis<'m> {
         let one = |at: usize| operand(at).first().copied().unwrap_or(Shape::Uniform);
         match inst.op {
             Op::Undef => all(Shape::Undefined),
-            Op::Variable => all(match self.private.placement.get(&inst.result.expect("variables have ids")) {
-                Some(Placement::Interleaved) => Shape::Uniform,
-                _ => self.lane_stride(ty),
-            }),
+            Op::Variable => {
+                all(match self.private.placement.get(&inst.result.expect("variables have ids")) {
+                    Some(Placement::Interleaved) => Shape::Uniform,
+                    _ => self.lane_stride(ty),
+                })
+            }
             Op::Load => {
                 let pointer = inst.id(0);
                 if let Some(builtin) = self.builtins.get(&pointer) {
@@ -333,10 +335,9 @@ impl<'m> Analysis<'m> {
             {
                 operand(0)
             }
-            Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain => smallvec![self.chain_shape(block, inst)],
+            Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
+                smallvec![self.chain_shape(block, inst)]
+            }
             Op::IAdd => self.zip(block, inst, count, |a, b| a.checked_add(b)),
             Op::ISub => self.zip(block, inst, count, |a, b| a.checked_sub(b)),
             Op::SNegate => operand(0)
@@ -346,17 +347,21 @@ impl<'m> Analysis<'m> {
             Op::BitwiseOr if count == 1 && self.or_is_add(inst) => {
                 self.zip(block, inst, count, |a, b| a.checked_add(b))
             }
-            Op::IMul if count == 1 => match (self.func.constant_int(inst.id(0)), self.func.constant_int(inst.id(1))) {
-                (_, Some(factor)) => smallvec![scale(one(0), factor)],
-                (Some(factor), _) => smallvec![scale(one(1), factor)],
-                _ => self.elementwise(block, inst, count),
-            },
+            Op::IMul if count == 1 => {
+                match (self.func.constant_int(inst.id(0)), self.func.constant_int(inst.id(1))) {
+                    (_, Some(factor)) => smallvec![scale(one(0), factor)],
+                    (Some(factor), _) => smallvec![scale(one(1), factor)],
+                    _ => self.elementwise(block, inst, count),
+                }
+            }
             Op::ShiftLeftLogical if count == 1 => match self.func.constant_int(inst.id(1)) {
                 Some(amount @ 0..=30) => smallvec![scale(one(0), 1 << amount)],
                 _ => self.elementwise(block, inst, count),
             },
             Op::BitwiseAnd | Op::UMod if count == 1 && self.is_identity(inst) => operand(0),
-            Op::UConvert | Op::SConvert if count == 1 && !self.saturates(inst) => smallvec![self.convert_shape(inst, one(0))],
+            Op::UConvert | Op::SConvert if count == 1 && !self.saturates(inst) => {
+                smallvec![self.convert_shape(inst, one(0))]
+            }
             Op::Select => {
                 let condition = operand(0);
                 if condition.iter().all(|shape| shape.is_uniform()) {
@@ -478,7 +483,8 @@ impl<'m> Analysis<'m> {
     pub fn chain(&self, inst: &Inst) -> SmallVec<[ChainStep; 4]> {
         let types = &self.func.module.types;
         let mut steps = SmallVec::new();
-        let Some(Type::Pointer { pointee, .. }) = self.func.type_of(inst.id(0)).map(|ty| types.get(ty)) else {
+        let Some(Type::Pointer { pointee, .. }) = self.func.type_of(inst.id(0)).map(|ty| types.get(ty))
+        else {
             return steps;
         };
         let mut ty = *pointee;
@@ -547,7 +553,9 @@ impl<'m> Analysis<'m> {
         let reach = step.unsigned_abs() * u64::from(self.variant.width);
         let half = 1u64 << (from - 1);
         let bounded = step > 0
-            && self.upper(inst.id(0), 0).is_some_and(|upper| upper.checked_add(reach).is_some_and(|top| top < half));
+            && self
+                .upper(inst.id(0), 0)
+                .is_some_and(|upper| upper.checked_add(reach).is_some_and(|top| top < half));
         let keeps = bounded || (inst.op == Op::SConvert && from == 32 && reach < 1 << 16);
         if keeps { Shape::strided(step) } else { Shape::Varying }
     }
@@ -603,7 +611,8 @@ impl<'m> Analysis<'m> {
                 (product < 1u64 << (width(id)? - 1)).then_some(product)
             }
             Op::ShiftLeftLogical => {
-                let shifted = of(0)?.checked_mul(1u64.checked_shl(self.func.constant_bits(inst.id(1))? as u32)?)?;
+                let shifted =
+                    of(0)?.checked_mul(1u64.checked_shl(self.func.constant_bits(inst.id(1))? as u32)?)?;
                 (shifted < 1u64 << (width(id)? - 1)).then_some(shifted)
             }
             Op::Select => Some(of(1)?.max(of(2)?)),
@@ -614,7 +623,8 @@ impl<'m> Analysis<'m> {
 
     /// `x & mask` or `x % n` where x is below either anyway.
     fn is_identity(&self, inst: &Inst) -> bool {
-        let (Some(upper), Some(limit)) = (self.upper(inst.id(0), 0), self.func.constant_bits(inst.id(1))) else {
+        let (Some(upper), Some(limit)) = (self.upper(inst.id(0), 0), self.func.constant_bits(inst.id(1)))
+        else {
             return false;
         };
         match inst.op {
@@ -626,9 +636,9 @@ impl<'m> Analysis<'m> {
     /// `x | c` where the bits of c are zero in x.
     fn or_is_add(&self, inst: &Inst) -> bool {
         let disjoint = |value: Id, constant: Id| {
-            self.func.constant_bits(constant).is_some_and(|bits| {
-                64 - bits.leading_zeros() <= self.trailing_zeros(value, 0)
-            })
+            self.func
+                .constant_bits(constant)
+                .is_some_and(|bits| 64 - bits.leading_zeros() <= self.trailing_zeros(value, 0))
         };
         disjoint(inst.id(0), inst.id(1)) || disjoint(inst.id(1), inst.id(0))
     }

@@ -220,7 +220,9 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
         Op::PtrDiff => {
             let to = leaves[0].scalar;
             let size = match this.a.func.type_of(ids[0]).map(|ty| this.a.func.module.types.get(ty)) {
-                Some(spirv_env::Type::Pointer { pointee, .. }) => this.a.func.module.types.layout(*pointee).size,
+                Some(spirv_env::Type::Pointer { pointee, .. }) => {
+                    this.a.func.module.types.layout(*pointee).size
+                }
                 _ => 1,
             };
             this.map(&ids, count, |this, _, v| {
@@ -272,6 +274,8 @@ fn divide(this: &Lowerer<'_, '_>, op: Op, n: Value, d: Value, safe: bool, consta
     let (scalar, lanes) = (b.scalar_of(n), b.lanes(n));
     let signed = matches!(op, Op::SDiv | Op::SRem | Op::SMod);
     let (zero, one) = (b.zero(scalar, lanes), b.int(scalar, lanes, 1));
+    // Lanes that are off may hold poison, by which LLVM must not divide.
+    let (n, d) = if safe { (n, d) } else { (b.freeze(n), b.freeze(d)) };
     let d = if safe {
         d
     } else {
@@ -279,8 +283,7 @@ fn divide(this: &Lowerer<'_, '_>, op: Op, n: Value, d: Value, safe: bool, consta
         if signed {
             let least = b.int(scalar, lanes, 1 << (scalar.bits() - 1));
             let minus = b.int(scalar, lanes, u64::MAX);
-            let overflow =
-                b.and(b.icmp(IntPred::LLVMIntEQ, n, least), b.icmp(IntPred::LLVMIntEQ, d, minus));
+            let overflow = b.and(b.icmp(IntPred::LLVMIntEQ, n, least), b.icmp(IntPred::LLVMIntEQ, d, minus));
             bad = b.or(bad, overflow);
         }
         b.select(bad, one, d)
@@ -310,10 +313,8 @@ fn divide(this: &Lowerer<'_, '_>, op: Op, n: Value, d: Value, safe: bool, consta
     if op != Op::SMod {
         return rem;
     }
-    let wrong = b.and(
-        b.icmp(IntPred::LLVMIntNE, rem, zero),
-        b.icmp(IntPred::LLVMIntSLT, b.xor(rem, d), zero),
-    );
+    let wrong =
+        b.and(b.icmp(IntPred::LLVMIntNE, rem, zero), b.icmp(IntPred::LLVMIntSLT, b.xor(rem, d), zero));
     b.select(wrong, b.add(rem, d), rem)
 }
 
@@ -397,7 +398,8 @@ fn bitcast(this: &Lowerer<'_, '_>, op: Op, val: &Val, to: &[Scalar]) -> Val {
         if op == Op::Bitcast {
             return this.b.reinterpret(value, to);
         }
-        let value = this.b.reinterpret(value, if to == Scalar::Ptr { this.b.scalar_of(value) } else { Scalar::I64 });
+        let value =
+            this.b.reinterpret(value, if to == Scalar::Ptr { this.b.scalar_of(value) } else { Scalar::I64 });
         let sized = this.b.zext_or_trunc(value, if to == Scalar::Ptr { Scalar::I64 } else { to });
         this.b.reinterpret(sized, to)
     };

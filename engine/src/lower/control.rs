@@ -56,7 +56,9 @@ pub fn supports(op: Op) -> bool {
 }
 
 /// Values that are used outside the block that makes them: (within reach, after a divergent loop).
-pub(super) fn uses_across_blocks(a: &crate::analysis::shapes::Analysis<'_>) -> (FxHashSet<Id>, FxHashSet<Id>) {
+pub(super) fn uses_across_blocks(
+    a: &crate::analysis::shapes::Analysis<'_>,
+) -> (FxHashSet<Id>, FxHashSet<Id>) {
     let (mut crossing, mut temporal) = (FxHashSet::default(), FxHashSet::default());
     let mut note = |block: BlockId, id: Id| match a.def.get(&id) {
         None => {}
@@ -77,9 +79,11 @@ pub(super) fn uses_across_blocks(a: &crate::analysis::shapes::Analysis<'_>) -> (
         code.term.condition().into_iter().for_each(|id| note(block, id));
     }
     // A dynamic component index is used where the built-in is loaded.
-    for (block, inst) in a.func.block_ids().flat_map(|block| {
-        a.func.blocks[block.index()].insts.iter().map(move |inst| (block, inst))
-    }) {
+    for (block, inst) in a
+        .func
+        .block_ids()
+        .flat_map(|block| a.func.blocks[block.index()].insts.iter().map(move |inst| (block, inst)))
+    {
         if inst.op == Op::Load
             && let Some(pointer) = a.builtins.get(&inst.id(0))
             && let Some(crate::analysis::builtins::Component::Dynamic(index)) = pointer.component
@@ -114,8 +118,7 @@ impl Lowerer<'_, '_> {
             && control.skip[block.index()].is_some()
             && !matches!(control.exit[block.index()], Exit::Latch { .. })
             && !self.is_cheap(block);
-        let body =
-            if guarded { self.b.block(self.function, &format!("b{}.body", block.0)) } else { enter };
+        let body = if guarded { self.b.block(self.function, &format!("b{}.body", block.0)) } else { enter };
         let mask = owns.then(|| {
             let slots = MaskSlots {
                 incoming: self.prologue_alloca(Scalar::Bool, self.w),
@@ -144,9 +147,9 @@ impl Lowerer<'_, '_> {
             (Terminator::Branch(_), Exit::Uniform(_)) | (_, Exit::Linear(_))
         );
         // A preheader would lead into a loop that runs for nobody.
-        let to_loop = self.a.cfg.succs[block.index()].iter().any(|to| {
-            self.a.loops.of(*to).is_some_and(|id| self.a.loops.get(id).header == *to)
-        });
+        let to_loop = self.a.cfg.succs[block.index()]
+            .iter()
+            .any(|to| self.a.loops.of(*to).is_some_and(|id| self.a.loops.get(id).header == *to));
         leads_on && !to_loop && code.insts.len() <= FEW && code.insts.iter().all(harmless)
     }
 
@@ -156,19 +159,12 @@ impl Lowerer<'_, '_> {
         self.block = block;
         self.values.clear();
         self.b.at_end(code.enter);
-        if code.body != code.enter
-            && let (Some(mask), Some(skip)) = (code.mask, a.control.skip[block.index()])
-        {
-            let lanes = self.b.load(Scalar::Bool, self.w, mask.incoming, 1);
-            let any = self.b.any(lanes);
-            self.b.cond_br(any, code.body, self.blocks[skip.index()].enter);
-            self.b.at_end(code.body);
-        }
         self.mask = match a.control.class[block.index()] {
             None => self.entry_mask,
             Some(owner) => {
                 let slots = self.blocks[owner.index()].mask.expect("an owner has mask slots");
                 let lanes = if owner == block {
+                    // Taken over even if nobody is in: LLVM then knows that the slot is empty from here on.
                     let lanes = self.b.load(Scalar::Bool, self.w, slots.incoming, 1);
                     self.b.store(self.b.zero(Scalar::Bool, self.w), slots.incoming, 1);
                     self.b.store(lanes, slots.current, 1);
@@ -179,12 +175,23 @@ impl Lowerer<'_, '_> {
                 Mask::Lanes(lanes)
             }
         };
+        if code.body != code.enter
+            && let (Mask::Lanes(lanes), Some(skip)) = (self.mask, a.control.skip[block.index()])
+        {
+            let any = self.b.any(lanes);
+            self.b.cond_br(any, code.body, self.blocks[skip.index()].enter);
+            self.b.at_end(code.body);
+        }
         let func = &a.func.blocks[block.index()];
         for phi in &func.phis {
             let slots = self.phi_slots_of(phi.result)?;
             let leaves = self.leaves_of(phi.result)?;
             let val = slots.iter().zip(leaves.iter()).map(|(slot, leaf)| self.load_slot(*slot, leaf.scalar));
             let val = val.collect();
+            if a.control.blended[block.index()] {
+                // Nobody reads the old values again; saying so spares the next round its blend.
+                slots.iter().zip(leaves.iter()).for_each(|(slot, leaf)| self.forget_slot(*slot, leaf.scalar));
+            }
             self.define(phi.result, val)?;
         }
         for inst in &func.insts {
@@ -240,19 +247,20 @@ impl Lowerer<'_, '_> {
     fn varying_edges(&mut self, term: &Terminator) -> Result<SmallVec<[(BlockId, Value); 2]>, EngineError> {
         let mask = self.mask_vector();
         let mut edges: SmallVec<[(BlockId, Value); 2]> = SmallVec::new();
-        let mut add = |b: &super::builder::Builder, to: BlockId, lanes: Value| {
-            match edges.iter_mut().find(|(block, _)| *block == to) {
-                Some((_, all)) => *all = b.or(*all, lanes),
-                None => edges.push((to, lanes)),
-            }
+        let mut add = |b: &super::builder::Builder, to: BlockId, lanes: Value| match edges
+            .iter_mut()
+            .find(|(block, _)| *block == to)
+        {
+            Some((_, all)) => *all = b.or(*all, lanes),
+            None => edges.push((to, lanes)),
         };
         match term {
             Terminator::Branch(to) => add(&self.b, *to, mask),
             Terminator::Cond { cond, then, els } => {
                 let reg = self.leaf(*cond)?;
                 let cond = self.vector(reg);
-                add(&self.b, *then, self.b.and(mask, cond));
-                add(&self.b, *els, self.b.and(mask, self.b.not(cond)));
+                add(&self.b, *then, self.both(mask, cond));
+                add(&self.b, *els, self.both(mask, self.b.not(cond)));
             }
             Terminator::Switch { selector, cases, default } => {
                 let reg = self.leaf(*selector)?;
@@ -262,8 +270,8 @@ impl Lowerer<'_, '_> {
                 for (number, to) in cases {
                     let number = self.b.int(scalar, self.w, *number);
                     let hit = self.b.icmp(IntPred::LLVMIntEQ, value, number);
-                    add(&self.b, *to, self.b.and(rest, hit));
-                    rest = self.b.and(rest, self.b.not(hit));
+                    add(&self.b, *to, self.both(rest, hit));
+                    rest = self.both(rest, self.b.not(hit));
                 }
                 add(&self.b, *default, rest);
             }
@@ -273,12 +281,18 @@ impl Lowerer<'_, '_> {
                 for (number, to) in targets.iter().enumerate() {
                     let number = self.b.int(Scalar::I32, self.w, number as u64);
                     let hit = self.b.icmp(IntPred::LLVMIntEQ, value, number);
-                    add(&self.b, *to, self.b.and(mask, hit));
+                    add(&self.b, *to, self.both(mask, hit));
                 }
             }
             Terminator::Return => {}
         }
         Ok(edges)
+    }
+
+    /// The lanes of `mask` for which a condition holds. A condition may be poison in lanes that are off, so this is
+    /// a selection, which such lanes do not reach through, and no bitwise operation.
+    fn both(&self, mask: Value, condition: Value) -> Value {
+        self.b.select(mask, condition, self.b.zero(Scalar::Bool, self.w))
     }
 
     fn uniform_exit(
@@ -312,9 +326,8 @@ impl Lowerer<'_, '_> {
             labels.push(label);
         }
         self.b.at_end(from);
-        let label = |to: &BlockId| {
-            labels[succs.iter().position(|succ| succ == to).expect("a target is a successor")]
-        };
+        let label =
+            |to: &BlockId| labels[succs.iter().position(|succ| succ == to).expect("a target is a successor")];
         let selector = term.condition().map(|id| self.leaf(id)).transpose()?;
         let scalar = |this: &Self| {
             let reg = selector.expect("several successors need a condition");

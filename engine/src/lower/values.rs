@@ -310,6 +310,13 @@ impl Lowerer<'_, '_> {
         }
     }
 
+    /// Declares the lanes of a slot to be of no more use.
+    pub(super) fn forget_slot(&self, slot: Slot, scalar: Scalar) {
+        if let Some(slot) = slot.vector {
+            self.b.store(self.b.poison(scalar, self.w), slot, 1);
+        }
+    }
+
     /// Stores the lanes that `mask` selects and keeps the others.
     pub(super) fn blend_slot(&self, slot: Slot, reg: Reg, mask: Value, scalar: Scalar) {
         match slot.vector {
