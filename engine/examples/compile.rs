@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use ze_engine::abi::{GroupShape, Variant};
+use ze_engine::jit::Context;
 use ze_engine::jit::pipeline::{self, Tier};
 use ze_engine::jit::target::Target;
-use ze_engine::jit::Context;
 
 #[derive(Default)]
 struct Options {
@@ -141,8 +141,8 @@ fn compile(
     times: &mut [Duration; 3],
 ) -> Result<(), String> {
     let start = Instant::now();
-    let (ir, info) =
-        ze_engine::lower::lower(module, kernel, variant, target, &Context::new()).map_err(|e| e.to_string())?;
+    let (ir, info) = ze_engine::lower::lower(module, kernel, variant, target, &Context::new())
+        .map_err(|e| e.to_string())?;
     times[0] = start.elapsed();
     if options.raw_ir {
         println!("{}", ir.text());

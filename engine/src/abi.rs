@@ -47,10 +47,12 @@ pub struct Worker {
 
 /// Code without work-group barriers: runs the work-groups `first..last` (linear, x fastest), each with all
 /// of its sub-groups.
-pub type RangeEntry = unsafe extern "C" fn(info: *const LaunchInfo, worker: *mut Worker, first: u64, last: u64);
+pub type RangeEntry =
+    unsafe extern "C" fn(info: *const LaunchInfo, worker: *mut Worker, first: u64, last: u64);
 
 /// Code with work-group barriers: runs one sub-group of the work-group with this linear number.
-pub type SubgroupEntry = unsafe extern "C" fn(info: *const LaunchInfo, worker: *mut Worker, group: u64, subgroup: u32);
+pub type SubgroupEntry =
+    unsafe extern "C" fn(info: *const LaunchInfo, worker: *mut Worker, group: u64, subgroup: u32);
 
 /// How the work-items of a group map to lanes; a kernel is compiled once for each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

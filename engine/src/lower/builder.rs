@@ -7,8 +7,8 @@ use crate::analysis::leaves::Scalar;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{
-    LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMFastMathAllowContract, LLVMIntPredicate, LLVMLinkage, LLVMOpcode,
-    LLVMRealPredicate, LLVMTypeKind,
+    LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMFastMathAllowContract, LLVMIntPredicate, LLVMLinkage,
+    LLVMOpcode, LLVMRealPredicate, LLVMTypeKind,
 };
 use std::ffi::CString;
 
@@ -28,7 +28,8 @@ pub struct Function {
 }
 
 pub use llvm_sys::{
-    LLVMAtomicRMWBinOp as Rmw, LLVMIntPredicate as IntPred, LLVMOpcode as Opcode, LLVMRealPredicate as RealPred,
+    LLVMAtomicRMWBinOp as Rmw, LLVMIntPredicate as IntPred, LLVMOpcode as Opcode,
+    LLVMRealPredicate as RealPred,
 };
 
 /// A call into LLVM.
@@ -95,7 +96,10 @@ impl Builder {
                     kind.as_ptr(),
                     kind.to_bytes().len() as u32,
                 ),
-                empty_node: LLVMMetadataAsValue(context, LLVMMDNodeInContext2(context, std::ptr::null_mut(), 0)),
+                empty_node: LLVMMetadataAsValue(
+                    context,
+                    LLVMMDNodeInContext2(context, std::ptr::null_mut(), 0),
+                ),
             }
         })
     }
@@ -626,7 +630,8 @@ impl Builder {
 
     /// A call of an LLVM intrinsic that is overloaded on these types of its operands.
     pub fn intrinsic_on(&self, name: &str, overloads: &[(Scalar, u32)], operands: &[Value]) -> Value {
-        let types: Vec<LLVMTypeRef> = overloads.iter().map(|(scalar, lanes)| self.ty(*scalar, *lanes)).collect();
+        let types: Vec<LLVMTypeRef> =
+            overloads.iter().map(|(scalar, lanes)| self.ty(*scalar, *lanes)).collect();
         self.intrinsic_typed(name, &types, operands)
     }
 
@@ -690,8 +695,7 @@ impl Builder {
         llvm!({
             let ty = LLVMFunctionType(result, params.as_mut_ptr(), params.len() as u32, 0);
             let found = LLVMGetNamedFunction(self.module, name.as_ptr());
-            let value =
-                if found.is_null() { LLVMAddFunction(self.module, name.as_ptr(), ty) } else { found };
+            let value = if found.is_null() { LLVMAddFunction(self.module, name.as_ptr(), ty) } else { found };
             Function { value, ty }
         })
     }
@@ -721,7 +725,8 @@ impl Builder {
 
     /// A function that returns nothing. `internal` ones have no symbol.
     pub fn function(&self, name: &str, params: &[(Scalar, u32)], internal: bool, inline: Inline) -> Function {
-        let mut types: Vec<LLVMTypeRef> = params.iter().map(|(scalar, lanes)| self.ty(*scalar, *lanes)).collect();
+        let mut types: Vec<LLVMTypeRef> =
+            params.iter().map(|(scalar, lanes)| self.ty(*scalar, *lanes)).collect();
         let name = symbol(name);
         let function = llvm!({
             let ty = LLVMFunctionType(self.void, types.as_mut_ptr(), types.len() as u32, 0);
@@ -764,7 +769,12 @@ impl Builder {
     }
 
     /// The value of one of two pieces of code, of which only one runs.
-    pub fn branch(&self, condition: Value, then: impl FnOnce() -> Value, els: impl FnOnce() -> Value) -> Value {
+    pub fn branch(
+        &self,
+        condition: Value,
+        then: impl FnOnce() -> Value,
+        els: impl FnOnce() -> Value,
+    ) -> Value {
         let beside = || llvm!(LLVMGetBasicBlockParent(LLVMGetInsertBlock(self.raw)));
         let block = || Label(llvm!(LLVMAppendBasicBlockInContext(self.context, beside(), NAME)));
         let (then_start, els_start, join) = (block(), block(), block());

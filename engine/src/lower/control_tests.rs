@@ -58,9 +58,19 @@ struct Step {
 enum Exit {
     Jump(usize),
     /// `(var & mask) < limit`
-    If { var: usize, mask: i32, limit: i32, then: usize, els: usize },
+    If {
+        var: usize,
+        mask: i32,
+        limit: i32,
+        then: usize,
+        els: usize,
+    },
     /// `var & 3`
-    Switch { var: usize, cases: [usize; 3], default: usize },
+    Switch {
+        var: usize,
+        cases: [usize; 3],
+        default: usize,
+    },
     /// Uses up fuel, and leaves the program without any.
     Back(usize),
     End,
@@ -166,7 +176,11 @@ fn interpret(nodes: &[Node], input: i32, group: i32) -> i32 {
         at = match &nodes[at].exit {
             Exit::Jump(to) => *to,
             Exit::If { var, mask, limit, then, els } => {
-                if vars[*var] & mask < *limit { *then } else { *els }
+                if vars[*var] & mask < *limit {
+                    *then
+                } else {
+                    *els
+                }
             }
             Exit::Switch { var, cases, default } => {
                 cases.get((vars[*var] & 3) as usize).copied().unwrap_or(*default)
@@ -286,8 +300,7 @@ fn assemble(nodes: &[Node], width: Option<u32>) -> Vec<u8> {
         b.capability(capability);
     }
     b.memory_model(AddressingModel::Physical64, MemoryModel::OpenCL);
-    let (void, int, long, boolean) =
-        (b.type_void(), b.type_int(32, 0), b.type_int(64, 0), b.type_bool());
+    let (void, int, long, boolean) = (b.type_void(), b.type_int(32, 0), b.type_int(64, 0), b.type_bool());
     let vector = b.type_vector(long, 3);
     let input_ty = b.type_pointer(None, StorageClass::Input, vector);
     let buffer = b.type_pointer(None, StorageClass::CrossWorkgroup, int);
@@ -345,10 +358,8 @@ fn assemble(nodes: &[Node], width: Option<u32>) -> Vec<u8> {
             for var in 0..ALL {
                 let phi = ins[at][var];
                 if ssa.find(phi) == phi {
-                    let incoming: Vec<(u32, u32)> = preds[at]
-                        .iter()
-                        .map(|pred| (id_of(&ssa, outs[*pred][var]), labels[*pred]))
-                        .collect();
+                    let incoming: Vec<(u32, u32)> =
+                        preds[at].iter().map(|pred| (id_of(&ssa, outs[*pred][var]), labels[*pred])).collect();
                     b.phi(int, Some(ids[phi]), incoming).expect("in a block");
                 }
             }
@@ -452,7 +463,8 @@ fn check(seed: u64, engine: &Arc<Engine>, width: Option<u32>, group_size: [u32; 
 fn random_control_flow_agrees_with_an_interpreter() {
     let engine = Engine::new(EngineConfig { threads: 1, ..EngineConfig::default() });
     let first: u64 = std::env::var("ZE_CPU_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
-    let count: u64 = std::env::var("ZE_CPU_TEST_COUNT").ok().and_then(|count| count.parse().ok()).unwrap_or(60);
+    let count: u64 =
+        std::env::var("ZE_CPU_TEST_COUNT").ok().and_then(|count| count.parse().ok()).unwrap_or(60);
     for seed in first..first + count {
         let seed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         match seed >> 62 {

@@ -55,11 +55,7 @@ pub fn emit(a: &Analysis<'_>, mut builder: Builder, target: &Target) -> Result<C
     let bodies = Bodies { a, b: b.clone(), target, layout: layout.clone(), offsets: Rc::new(offsets) };
     let entry = Entry { a, b, has_barrier };
     entry.emit(&bodies)?;
-    Ok(CodeInfo {
-        has_barrier,
-        private_bytes: layout.memory_bytes,
-        stack_bytes: layout.stack_bytes,
-    })
+    Ok(CodeInfo { has_barrier, private_bytes: layout.memory_bytes, stack_bytes: layout.stack_bytes })
 }
 
 fn is_barrier(inst: &spirv_env::Inst, func: &Func<'_>) -> bool {
@@ -206,15 +202,20 @@ impl Entry<'_, '_> {
         let width = self.a.variant.width;
         let (full, partial) = match self.a.variant.shape {
             // The partial sub-group is the last of its group: rare code, kept out of the way.
-            GroupShape::Line => {
-                (Some(bodies.emit("full", false, Inline::Always)?), Some(bodies.emit("partial", true, Inline::Never)?))
-            }
+            GroupShape::Line => (
+                Some(bodies.emit("full", false, Inline::Always)?),
+                Some(bodies.emit("partial", true, Inline::Never)?),
+            ),
             GroupShape::Any if width > 1 => (None, Some(bodies.emit("partial", true, Inline::Always)?)),
             _ => (Some(bodies.emit("full", false, Inline::Always)?), None),
         };
         let last = if self.has_barrier { (Scalar::I32, 1) } else { (Scalar::I64, 1) };
-        let function =
-            b.function(ENTRY_SYMBOL, &[(Scalar::Ptr, 1), (Scalar::Ptr, 1), (Scalar::I64, 1), last], false, Inline::Free);
+        let function = b.function(
+            ENTRY_SYMBOL,
+            &[(Scalar::Ptr, 1), (Scalar::Ptr, 1), (Scalar::I64, 1), last],
+            false,
+            Inline::Free,
+        );
         b.param_read_only(function, 0);
         let start = b.block(function, "start");
         b.at_end(start);
@@ -328,7 +329,8 @@ impl Calls<'_, '_, '_> {
                         self.each(zero, y_size, one, |y| {
                             let first = b.mul(b.add(b.mul(z, y_size), y), row);
                             self.each(zero, x_size, width, |x| {
-                                let subgroup = b.add(first, b.bin(super::builder::Opcode::LLVMUDiv, x, width));
+                                let subgroup =
+                                    b.add(first, b.bin(super::builder::Opcode::LLVMUDiv, x, width));
                                 self.call(body, group, [x, y, z], subgroup, width);
                             });
                         });
@@ -338,12 +340,24 @@ impl Calls<'_, '_, '_> {
                     let whole = b.and(x_size, b.sub(zero, width));
                     self.each(zero, whole, width, |x| {
                         let subgroup = b.bin(super::builder::Opcode::LLVMUDiv, x, width);
-                        self.call(self.full.expect("lines have full sub-groups"), group, [x, zero, zero], subgroup, width);
+                        self.call(
+                            self.full.expect("lines have full sub-groups"),
+                            group,
+                            [x, zero, zero],
+                            subgroup,
+                            width,
+                        );
                     });
                     let rest = b.sub(x_size, whole);
                     self.when(b.icmp(IntPred::LLVMIntNE, rest, zero), || {
                         let subgroup = b.bin(super::builder::Opcode::LLVMUDiv, whole, width);
-                        self.call(self.partial.expect("and a partial one"), group, [whole, zero, zero], subgroup, rest);
+                        self.call(
+                            self.partial.expect("and a partial one"),
+                            group,
+                            [whole, zero, zero],
+                            subgroup,
+                            rest,
+                        );
                     });
                 }
                 GroupShape::Any => {
@@ -388,14 +402,29 @@ impl Calls<'_, '_, '_> {
             }
             GroupShape::Line => {
                 let rest = b.sub(x_size, base);
-                let (whole, part, done) =
-                    (b.block(self.function, "whole"), b.block(self.function, "part"), b.block(self.function, "done"));
+                let (whole, part, done) = (
+                    b.block(self.function, "whole"),
+                    b.block(self.function, "part"),
+                    b.block(self.function, "done"),
+                );
                 b.cond_br(b.icmp(IntPred::LLVMIntUGE, rest, width), whole, part);
                 b.at_end(whole);
-                self.call(self.full.expect("lines have full sub-groups"), group, [base, zero, zero], subgroup, width);
+                self.call(
+                    self.full.expect("lines have full sub-groups"),
+                    group,
+                    [base, zero, zero],
+                    subgroup,
+                    width,
+                );
                 b.br(done);
                 b.at_end(part);
-                self.call(self.partial.expect("and a partial one"), group, [base, zero, zero], subgroup, rest);
+                self.call(
+                    self.partial.expect("and a partial one"),
+                    group,
+                    [base, zero, zero],
+                    subgroup,
+                    rest,
+                );
                 b.br(done);
                 b.at_end(done);
             }

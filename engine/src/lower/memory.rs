@@ -133,9 +133,10 @@ fn chain(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {
         let b = &this.b;
         let mut address =
             if constant == 0 { base } else { b.offset(base, b.int(Scalar::I64, 1, constant as u64)) };
-        let order = scaled.iter().filter(|(reg, _)| reg.is_uniform()).chain(
-            scaled.iter().filter(|(reg, _)| !reg.is_uniform()),
-        );
+        let order = scaled
+            .iter()
+            .filter(|(reg, _)| reg.is_uniform())
+            .chain(scaled.iter().filter(|(reg, _)| !reg.is_uniform()));
         for (reg, size) in order {
             let index = pick(*reg);
             let index = b.sext_or_trunc(index, Scalar::I64);
@@ -265,7 +266,9 @@ fn variable(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError>
             Some(Placement::Interleaved) => {
                 Place::Interleaved { base: this.interleaved_base[&id], offset: Reg::uniform(this.b.i64(0)) }
             }
-            _ => strided_place(this, reg, private_stride(this.a.func.module.types.layout(pointee).size) as i64),
+            _ => {
+                strided_place(this, reg, private_stride(this.a.func.module.types.layout(pointee).size) as i64)
+            }
         };
         // Lanes that are off do not care what their object holds.
         let mask = std::mem::replace(&mut this.mask, Mask::All);
@@ -283,10 +286,16 @@ fn variable(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError>
 pub enum Place {
     Uniform(Value),
     /// The address of lane 0, and the bytes from lane to lane.
-    Strided { base: Value, step: i64 },
+    Strided {
+        base: Value,
+        step: i64,
+    },
     Varying(Value),
     /// A byte offset (64-bit) in each lane's object of an interleaved variable.
-    Interleaved { base: Value, offset: Reg },
+    Interleaved {
+        base: Value,
+        offset: Reg,
+    },
 }
 
 fn strided_place(this: &Lowerer<'_, '_>, reg: Reg, step: i64) -> Place {
@@ -585,13 +594,7 @@ fn run_stride(leaves: &[Leaf], step: i64) -> Option<usize> {
     (regular && leaves.len() > 1 && stride <= MOST && step == (stride as u64 * size) as i64).then_some(stride)
 }
 
-fn load_run(
-    this: &Lowerer<'_, '_>,
-    base: Value,
-    leaves: &[Leaf],
-    stride: usize,
-    align: Option<u64>,
-) -> Val {
+fn load_run(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], stride: usize, align: Option<u64>) -> Val {
     let b = &this.b;
     let memory = in_memory(leaves[0].scalar);
     let lanes = this.w * stride as u32;
@@ -647,13 +650,7 @@ enum Size {
 }
 
 /// Copies memory for each lane that is on.
-fn copy(
-    this: &mut Lowerer<'_, '_>,
-    to: Id,
-    from: Id,
-    size: Size,
-    align: u64,
-) -> Result<(), EngineError> {
+fn copy(this: &mut Lowerer<'_, '_>, to: Id, from: Id, size: Size, align: u64) -> Result<(), EngineError> {
     /// Copies up to this size become loads and stores.
     const SMALL: u64 = 256;
     let (target, source) = (place(this, to)?, place(this, from)?);
@@ -712,8 +709,11 @@ impl Lowerer<'_, '_> {
             return emit(self, b.i32(0));
         }
         let bits = b.mask_bits(self.mask_vector());
-        let (head, inside, done) =
-            (b.block(self.function, "lanes"), b.block(self.function, "lane"), b.block(self.function, "lanes.done"));
+        let (head, inside, done) = (
+            b.block(self.function, "lanes"),
+            b.block(self.function, "lane"),
+            b.block(self.function, "lanes.done"),
+        );
         let before = b.here();
         b.br(head);
         b.at_end(head);

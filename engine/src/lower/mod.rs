@@ -170,9 +170,10 @@ fn local_layout(func: &Func<'_>) -> (FxHashMap<Id, u64>, u64) {
     let (mut offsets, mut end) = (FxHashMap::default(), 0u64);
     // A variable may also be reached through a constant expression; then all variables get a place.
     let module = func.module;
-    let by_constant = module.constants.values().any(|constant| {
-        matches!(&constant.value, spirv_env::ConstantValue::Expression { .. })
-    });
+    let by_constant = module
+        .constants
+        .values()
+        .any(|constant| matches!(&constant.value, spirv_env::ConstantValue::Expression { .. }));
     for global in module.globals.iter().filter(|global| global.class == StorageClass::Workgroup) {
         if !by_constant && !used.contains(&global.id) {
             continue;

@@ -43,12 +43,14 @@ impl Layout {
     /// Finds a home for each variable; `None` if their sizes overflow.
     pub fn new(func: &Func<'_>, private: &Private, width: u32) -> Option<Self> {
         let mut layout = Layout::default();
-        let variables = func.blocks.iter().flat_map(|block| &block.insts).filter(|inst| inst.op == Op::Variable);
-        let objects = variables
-            .filter_map(|inst| Some((inst.result?, inst.ty?)))
-            .chain(func.params.iter().copied().filter(|(id, _)| {
-                private.placement.get(id) == Some(&Placement::PerLane)
-            }));
+        let variables =
+            func.blocks.iter().flat_map(|block| &block.insts).filter(|inst| inst.op == Op::Variable);
+        let objects = variables.filter_map(|inst| Some((inst.result?, inst.ty?))).chain(
+            func.params
+                .iter()
+                .copied()
+                .filter(|(id, _)| private.placement.get(id) == Some(&Placement::PerLane)),
+        );
         for (id, ty) in objects.collect::<Vec<_>>() {
             let bytes = object_bytes(func, ty, width)?;
             let home = if layout.stack_bytes + bytes <= STACK_BYTES {
