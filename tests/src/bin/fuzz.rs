@@ -1,5 +1,5 @@
-//! Sends damaged modules through module creation, and kernel creation where a module is accepted, and reports those
-//! that crash or hang.
+//! Sends damaged modules through module creation and reports those that crash or hang. With `--kernels` the kernels of
+//! modules that are accepted are compiled too, for a launch that is recorded and never executed.
 //!
 //! ```text
 //! fuzz [--from N] [--count N] [--seconds N] [--kernels] [--save FOLDER]
@@ -17,7 +17,10 @@ use std::time::{Duration, Instant};
 use std::{env, fs, io, thread};
 
 use ze_tests::mutation::{corpus, mutate};
-use ze_tests::{Module, platform};
+use ze_tests::{CommandList, Kernel, Module, platform};
+
+/// Kernels of one module that are compiled.
+const KERNELS: usize = 3;
 
 struct Options {
     from: u64,
@@ -64,6 +67,7 @@ fn kernel_folder() -> PathBuf {
 fn work(options: &Options) -> Result<(), Box<dyn Error>> {
     let corpus = corpus(&kernel_folder());
     platform();
+    let list = CommandList::regular(false).map_err(|error| format!("{error:?}"))?;
     let mut out = io::stdout().lock();
     for number in options.from..options.from + options.count {
         writeln!(out, "{number}")?;
@@ -72,8 +76,11 @@ fn work(options: &Options) -> Result<(), Box<dyn Error>> {
         let accepted = match Module::new(&bytes) {
             Ok(module) => {
                 if options.kernels {
-                    for name in module.kernel_names().unwrap_or_default() {
-                        drop(module.try_kernel(&name));
+                    let names = module.kernel_names().unwrap_or_default();
+                    // Some of them, each mutation others: the damage is in one, and modules have up to a hundred.
+                    for name in names.iter().cycle().skip(number as usize % names.len().max(1)).take(KERNELS)
+                    {
+                        module.try_kernel(name).map(|kernel| compile(&kernel, &list)).ok();
                     }
                 }
                 "accepted"
@@ -84,6 +91,29 @@ fn work(options: &Options) -> Result<(), Box<dyn Error>> {
         writeln!(out, "{accepted}")?;
     }
     Ok(())
+}
+
+/// Records a launch, for which the driver needs the code. Every argument is zero in the first size that is accepted.
+fn compile(kernel: &Kernel, list: &CommandList) {
+    let Ok(properties) = kernel.properties() else { return };
+    for index in 0..properties.numKernelArgs {
+        let zeros = [0u8; 256];
+        if kernel.set_size(index, size_of::<usize>()).is_err() {
+            let sizes = [1, 2, 4, 8, 16, 32, 64, 128].into_iter().chain(3..=256);
+            for size in sizes {
+                if kernel.set_bytes(index, &zeros[..size]).is_ok() {
+                    break;
+                }
+            }
+        }
+    }
+    let required =
+        [properties.requiredGroupSizeX, properties.requiredGroupSizeY, properties.requiredGroupSizeZ];
+    let group_size = if required[0] == 0 { [32, 1, 1] } else { required };
+    // What fails here is rejected, which is well.
+    kernel.set_group_size(group_size).ok();
+    list.launch(kernel, [1, 1, 1], None, &[]).ok();
+    list.reset().ok();
 }
 
 fn spawn(options: &Options, from: u64) -> io::Result<Child> {

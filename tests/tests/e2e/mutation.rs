@@ -1,4 +1,4 @@
-//! A slice of what `ci/fuzz` does at length: damaged modules through module creation.
+//! A slice of what `ci/fuzz` does at length: damaged modules through module creation and the compiler.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ fn damaged_modules_are_rejected_or_accepted_without_a_crash() {
 }
 
 #[test]
-fn kernels_of_damaged_modules_are_built_without_a_crash() {
+fn kernels_of_damaged_modules_are_compiled_without_a_crash() {
     let output = Command::new(env!("CARGO_BIN_EXE_fuzz"))
         .args([
             "--from",
