@@ -2,7 +2,7 @@
 
 mod mutate;
 
-use mutate::{Random, check, mutate, seeds};
+use mutate::{Random, check, check_linked, mutate, seeds};
 use spirv_env::{Environment, ModuleInput, build};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
@@ -55,6 +55,7 @@ fn damaged_modules_are_survived() {
         let (before, start) = (NOW.load(Ordering::Relaxed), Instant::now());
         PEAK.store(before, Ordering::Relaxed);
         accepted += usize::from(check(&bytes, &env));
+        check_linked(&[&bytes, &seeds[(round / 7) % seeds.len()]], &env);
         let (memory, time) = (PEAK.load(Ordering::Relaxed) - before, start.elapsed());
         assert!(memory < MOST_MEMORY, "round {round}: {memory} bytes");
         assert!(time < MOST_TIME, "round {round}: {time:?}");

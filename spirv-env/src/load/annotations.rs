@@ -5,7 +5,7 @@ use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
 use crate::grammar::Cursor;
 use crate::module::{Decorated, Id};
-use spirv::{Decoration, LinkageType, Op};
+use spirv::{Decoration, FPRoundingMode, LinkageType, Op};
 
 const DECORATIONS: RuleId = RuleId { id: "module.decoration", source: "SPIR-V 1.2 §3.32.3" };
 
@@ -93,6 +93,9 @@ impl Loader<'_> {
             let message = format!("decoration {kind:?} has {} literals instead of {count}", literals.len());
             return Err(Fault::new(DECORATIONS, message));
         }
+        if kind == Decoration::FPRoundingMode && FPRoundingMode::from_u32(literals[0]).is_none() {
+            return Err(Fault::new(DECORATIONS, format!("rounding mode {} is unknown", literals[0])));
+        }
         Ok(Some(Decorated { kind, literals }))
     }
 
@@ -148,6 +151,7 @@ mod tests {
     fn decorations_have_their_literals() {
         assert_rejected(&decorated("OpDecorate %v Alignment"), "module.decoration");
         assert_rejected(&decorated("OpDecorate %v Constant 1"), "module.decoration");
+        assert_rejected(&decorated("OpDecorate %v FPRoundingMode 4"), "module.decoration");
         assert_rejected(&decorated("OpGroupDecorate %nothing %v"), "module.decoration");
         assert_rejected(&decorated("OpDecorate %v Alignment 3"), "variables.well-formed");
     }

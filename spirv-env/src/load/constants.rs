@@ -514,7 +514,10 @@ mod tests {
              %e = OpSpecConstantOp %uint2 CompositeInsert %u4 %d 0\n%f = OpSpecConstantOp %ulong Bitcast %e\n\
              %r = OpSpecConstantOp %uint CompositeExtract %e 1",
         );
-        let module = build_text(&text.replace("OpDecorate %b SpecId 9\n", "OpName %f \"f\"\n")).unwrap();
+        let module = build_text(
+            &text.replace("OpDecorate %b SpecId 9\n", "").replace("OpName", "OpName %f \"f\"\nOpName"),
+        )
+        .unwrap();
         assert_eq!(named(&module, "r"), ConstantValue::Scalar(10));
         assert_eq!(named(&module, "f"), ConstantValue::Scalar(10 << 32 | 4));
     }

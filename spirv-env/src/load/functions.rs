@@ -1,6 +1,6 @@
 //! Functions, blocks and the instructions inside them.
 
-use super::{LAYOUT, Loader, OPCODE};
+use super::{LAYOUT, Loader, OPCODE, Section};
 use crate::binary::RawInst;
 use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
@@ -72,6 +72,7 @@ impl Loader<'_> {
         if self.open.is_some() {
             return Err(Fault::new(LAYOUT, "a function inside a function"));
         }
+        self.enter(Section::Functions)?;
         let result = self.ty(cursor)?;
         let id = self.id(cursor.word()?)?;
         let control = FunctionControl::from_bits_truncate(cursor.word()?);

@@ -32,6 +32,53 @@ pub(crate) const OPCODE: RuleId = RuleId { id: "module.opcode", source: "SPIR-V 
 const FIRST_TYPE: u32 = Op::TypeVoid as u32;
 const LAST_TYPE: u32 = Op::TypeForwardPointer as u32;
 
+/// The sections of a module in their order (SPIR-V 1.2 §2.4). Those whose order nothing depends on are one here.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+enum Section {
+    #[default]
+    Capabilities,
+    Extensions,
+    MemoryModel,
+    EntryPoints,
+    Modes,
+    Debug,
+    Annotations,
+    Declarations,
+    Functions,
+}
+
+/// The section that an instruction outside of functions belongs to; `None` for those that stand anywhere.
+fn section(op: Op) -> Option<Section> {
+    Some(match op {
+        Op::Capability => Section::Capabilities,
+        Op::Extension | Op::ExtInstImport => Section::Extensions,
+        Op::MemoryModel => Section::MemoryModel,
+        Op::EntryPoint => Section::EntryPoints,
+        Op::ExecutionMode | Op::ExecutionModeId => Section::Modes,
+        Op::String
+        | Op::Name
+        | Op::MemberName
+        | Op::Source
+        | Op::SourceContinued
+        | Op::SourceExtension
+        | Op::ModuleProcessed => Section::Debug,
+        Op::Decorate
+        | Op::DecorateString
+        | Op::MemberDecorate
+        | Op::MemberDecorateString
+        | Op::DecorationGroup
+        | Op::GroupDecorate
+        | Op::GroupMemberDecorate => Section::Annotations,
+        // Debug information refers to whatever it likes, and alias lists stand among decorations.
+        Op::ExtInst
+        | Op::DecorateId
+        | Op::AliasDomainDeclINTEL
+        | Op::AliasScopeDeclINTEL
+        | Op::AliasScopeListDeclINTEL => return None,
+        _ => Section::Declarations,
+    })
+}
+
 /// `OpEntryPoint`.
 #[derive(Debug)]
 pub(crate) struct EntryPoint {
@@ -92,6 +139,7 @@ pub(crate) struct Loader<'m> {
     /// How deep constant expressions nest, by id; others are not in here.
     expression_depths: FxHashMap<Id, u32>,
     memory_model: bool,
+    section: Section,
 }
 
 /// Loads one input behind those that are already in `module`.
@@ -134,6 +182,7 @@ pub(crate) fn load(
         open: None,
         expression_depths: FxHashMap::default(),
         memory_model: false,
+        section: Section::default(),
     };
     let mut instructions = binary.instructions().peekable();
     while let Some(inst) = instructions.next() {
@@ -200,7 +249,22 @@ impl Loader<'_> {
         self.module_level(inst)
     }
 
+    /// Later sections rely on earlier ones: a decoration behind what it decorates would have no effect.
+    fn enter(&mut self, section: Section) -> Result<(), Fault> {
+        if section < self.section {
+            return Err(Fault::new(
+                LAYOUT,
+                format!("an instruction of section {section:?} behind {:?}", self.section),
+            ));
+        }
+        self.section = section;
+        Ok(())
+    }
+
     fn module_level(&mut self, inst: &RawInst<'_>) -> Result<(), Fault> {
+        if let Some(section) = section(inst.op) {
+            self.enter(section)?;
+        }
         let so_far = Declarations { module: self.module, env: self.env, defs: &self.out.defs };
         rules::declaration(&so_far, inst)?;
         let cursor = &mut Cursor::new(inst.operands);
@@ -219,13 +283,14 @@ impl Loader<'_> {
                 let id = self.id(cursor.word()?)?;
                 let text = self.out.texts.len() as u32;
                 self.out.texts.push(cursor.string()?.into());
+                cursor.end()?;
                 self.out.defs.define(id, Def::Text(text))
             }
             Op::Name => {
                 let id = self.id(cursor.word()?)?;
                 let name = cursor.string()?;
                 self.module.names.insert(id, name);
-                Ok(())
+                cursor.end()
             }
             Op::Source | Op::SourceContinued | Op::SourceExtension | Op::MemberName | Op::ModuleProcessed => {
                 Ok(())
@@ -403,6 +468,20 @@ mod tests {
         ] {
             assert_rejected(&KERNEL.replacen(from, to, 1), rule);
         }
+    }
+
+    #[test]
+    fn sections_are_in_order() {
+        let move_behind = |line: &str, anchor: &str| {
+            let text = kernel("%s = OpTypeStruct %uint", "");
+            text.replacen(&format!("{line}\n"), "", 1).replacen(anchor, &format!("{anchor}\n{line}"), 1)
+        };
+        assert_rejected(
+            &move_behind("OpCapability Linkage", "OpMemoryModel Physical64 OpenCL"),
+            "module.layout",
+        );
+        assert_rejected(&move_behind("OpDecorate %s CPacked", "%s = OpTypeStruct %uint"), "module.layout");
+        assert_rejected(&move_behind("OpName %s \"s\"", "OpFunctionEnd"), "module.layout");
     }
 
     #[test]

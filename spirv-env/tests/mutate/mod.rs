@@ -1,7 +1,7 @@
 //! Seeded damage to real modules, and what must hold whatever comes of it.
 
 use rustc_hash::FxHashSet;
-use spirv_env::{BuildError, Environment, Id, Module, ModuleInput, Operand, build};
+use spirv_env::{BuildError, Environment, Id, Module, ModuleInput, Operand, build, spec_constants};
 use std::path::{Path, PathBuf};
 
 /// A generator of pseudo-random numbers (Steele, Lea and Flood's SplitMix64, OOPSLA 2014).
@@ -119,6 +119,20 @@ pub fn check(bytes: &[u8], env: &Environment<'_>) -> bool {
             assert!(!error.diagnostics.is_empty() && !error.to_string().is_empty());
             false
         }
+    }
+}
+
+/// The same for several modules that are linked, with values for whatever specialization constants there are.
+pub fn check_linked(modules: &[&[u8]], env: &Environment<'_>) {
+    let input = |bytes: &&[u8]| {
+        let known = spec_constants(bytes);
+        known.iter().map(|known| (known.spec_id, vec![0x5A; known.size as usize])).collect()
+    };
+    let values: Vec<Vec<(u32, Vec<u8>)>> = modules.iter().map(input).collect();
+    let inputs = modules.iter().zip(values).map(|(bytes, constants)| ModuleInput { bytes, constants });
+    match build(&inputs.collect::<Vec<_>>(), env) {
+        Ok(module) => assert!(is_closed(&module), "a linked module uses an id that it does not define"),
+        Err(error) => assert!(!panicked(&error), "{error}"),
     }
 }
 
