@@ -6,7 +6,7 @@ use crate::handle::object;
 use crate::module::Module;
 use crate::pnext::{self, structures};
 use parking_lot::Mutex;
-use spirv_env::{ArgKind, KernelArg};
+use spirv_env::{ArgKind, KernelArg, Type};
 use std::sync::Arc;
 use ze_headers::*;
 
@@ -115,7 +115,7 @@ impl Kernel {
             ArgKind::Sampler => return Err(Error::UnsupportedFeature("a sampler as a kernel argument")),
             ArgKind::Value | ArgKind::GlobalPointer | ArgKind::ConstantPointer => {
                 // ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE
-                if size as u64 != arg.size {
+                if size as u64 != arg.size && !self.takes_low_bytes(arg, size) {
                     return Err(Error::InvalidKernelArgumentSize {
                         kernel: self.name().into(),
                         index,
@@ -124,15 +124,23 @@ impl Kernel {
                         size,
                     });
                 }
-                let target = &mut state.args[at..at + size];
+                let target = &mut state.args[at..at + arg.size as usize];
                 match value {
-                    Some(value) => target.copy_from_slice(value),
+                    Some(value) => target.copy_from_slice(&value[..target.len()]),
                     None => target.fill(0),
                 }
             }
         }
         state.set[index as usize] = true;
         Ok(())
+    }
+
+    /// Whether an integer of this size, wider than the parameter, may be given for it: its low bytes are taken.
+    /// oneMKL gives 64-bit offsets for 32-bit parameters, which Intel's driver lets pass.
+    fn takes_low_bytes(&self, arg: &KernelArg, size: usize) -> bool {
+        let program = self.kernel.program();
+        let integer = matches!(program.module().types.get(arg.ty), Type::Int { .. });
+        integer && size as u64 > arg.size && size <= size_of::<u64>()
     }
 
     /// All arguments at once, as `zeCommandListAppendLaunchKernelWithArguments` passes them: an address each, of
