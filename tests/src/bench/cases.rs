@@ -50,6 +50,7 @@ pub const CASES: &[fn() -> Case] = &[
     saxpy,
     sgemm_naive,
     sgemm_tiled,
+    sgemm_tiled_square,
     nbody,
     mandelbrot,
     black_scholes,
@@ -129,7 +130,13 @@ fn sgemm_naive() -> Case {
 }
 
 fn sgemm_tiled() -> Case {
-    sgemm("SGEMM 512, tiled", "matmul_tiled")
+    sgemm("SGEMM 512, tiled, edges", "matmul_tiled")
+}
+
+fn sgemm_tiled_square() -> Case {
+    let mut case = sgemm("SGEMM 512, tiled", "matmul_tiled_square");
+    case.args.truncate(4);
+    case
 }
 
 fn nbody() -> Case {

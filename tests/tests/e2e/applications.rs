@@ -97,6 +97,25 @@ fn tiled_matrix_product_is_right_where_tiles_do_not_fit() {
 }
 
 #[test]
+fn tiled_product_of_square_matrices_without_edges() {
+    let module = Module::named("matmul");
+    let kernel = module.kernel("matmul_tiled_square");
+    for size in [16usize, 32, 128] {
+        let mut random = Random::new(size as u64);
+        let (a, b) = (random.floats(size * size, -1.0, 1.0), random.floats(size * size, -1.0, 1.0));
+        let want = product(&a, &b, size, size, size);
+        let c = platform().filled(f32::NAN, size * size);
+        let tiles = size as u32 / 16;
+        kernel.run(
+            [tiles, tiles, 1],
+            [16, 16, 1],
+            &[&platform().buffer(&a), &platform().buffer(&b), &c, &(size as u32)],
+        );
+        assert_close_f32(&format!("{size}x{size}"), &c, &want, 1e-6, size as f64);
+    }
+}
+
+#[test]
 fn nbody_step_moves_every_body() {
     let module = Module::named("nbody");
     let kernel = module.kernel("nbody_step");
