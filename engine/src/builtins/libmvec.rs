@@ -21,7 +21,7 @@ const fn accurate(name: &'static str, parameters: usize) -> Function {
     Function { name, parameters, accurate_f32: true }
 }
 
-/// Measured beyond the bound of 3 ULP.
+/// Measured beyond the bound: 2 ULP for `cbrt`, 3 for the others.
 const fn rough(name: &'static str) -> Function {
     Function { name, parameters: 1, accurate_f32: false }
 }
@@ -36,7 +36,7 @@ const FUNCTIONS: [Function; 26] = [
     accurate("atan", 1),
     accurate("atan2", 2),
     accurate("atanh", 1),
-    accurate("cbrt", 1),
+    rough("cbrt"),
     accurate("cos", 1),
     accurate("cosh", 1),
     accurate("erf", 1),

@@ -179,10 +179,10 @@ fn logarithm(m: &Element<'_>, x: Value, of: &Logarithm) -> Value {
     if m.has_avx512() {
         return result;
     }
-    let special = m.select(m.lt(x, m.c(0.0)), m.nan(), x);
-    let special = m.select(m.is_zero(x), m.c(f64::NEG_INFINITY), special);
-    let ordinary = m.b.and(m.gt(x, m.c(0.0)), m.lt(x, m.inf()));
-    m.select(ordinary, result, special)
+    // Infinity and what is not a number stay.
+    let result = m.select(m.lt(x, m.inf()), result, x);
+    let result = m.select(m.lt(x, m.c(0.0)), m.nan(), result);
+    m.select(m.is_zero(x), m.c(f64::NEG_INFINITY), result)
 }
 
 /// The mantissa in 0.75..1.5 and the exponent. The exponent of zero and infinity is infinite and their mantissa 1;

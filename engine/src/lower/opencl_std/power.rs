@@ -65,7 +65,7 @@ pub fn rootn(m: &Element<'_>, x: &[Value]) -> Value {
 /// The library's f32 form misses the bound of 2 units in the last place.
 pub fn cbrt(m: &Element<'_>, x: &[Value]) -> Value {
     if m.rounded_to != Scalar::F32 || m.lanes == 1 {
-        return m.libm("cbrt", x);
+        return m.libm_relaxed("cbrt", x);
     }
     m.in_f64(x, |m, x| m.libm("cbrt", x))
 }
@@ -74,11 +74,17 @@ pub fn sqrt(m: &Element<'_>, x: &[Value]) -> Value {
     m.sqrt(x[0])
 }
 
-/// `1 / sqrt(x)`. AVX-512 starts from an estimate good to 14 bits; that costs a third of a root and a division.
+/// `1 / sqrt(x)`. Vectors start from an estimate: that costs a third of a root and a division.
 pub fn rsqrt(m: &Element<'_>, x: &[Value]) -> Value {
     let x = x[0];
     if !m.has_avx512() {
-        return m.div(m.c(1.0), m.sqrt(x));
+        let by_division = || m.div(m.c(1.0), m.sqrt(x));
+        let fast = m.ty == Scalar::F32 && m.lanes > 1 && m.has_fma();
+        return if fast {
+            m.b.branch(has_special(m, x), by_division, || rsqrt_avx(m, x))
+        } else {
+            by_division()
+        };
     }
     const ESTIMATE: Avx512 = Avx512 { name: "rsqrt14", immediate: None, merges: true, rounds: false };
     let estimate = m.avx512(&ESTIMATE, &[x]);
@@ -94,6 +100,25 @@ pub fn rsqrt(m: &Element<'_>, x: &[Value]) -> Value {
     };
     // There, the step is not a number.
     m.fixed_up(refined, x, &[(Class::Zero, Response::SignedInfinity), (Class::Infinity, Response::Zero)])
+}
+
+/// Whether a lane is not a positive normal number.
+fn has_special(m: &Element<'_>, x: Value) -> Value {
+    let least = m.bits(m.c(f64::from(f32::MIN_POSITIVE)));
+    let above = m.b.sub(m.bits(x), least);
+    let span = m.b.sub(m.bits(m.inf()), least);
+    m.b.any(m.b.icmp(IntPred::LLVMIntUGE, above, span))
+}
+
+/// `1 / sqrt(x)` of positive normal numbers from an estimate good to 11 bits and Halley's step, of third order.
+fn rsqrt_avx(m: &Element<'_>, x: Value) -> Value {
+    let estimate = m.in_chunks(8, &[x], |m, x| {
+        let name = if m.lanes == 8 { "llvm.x86.avx.rsqrt.ps.256" } else { "llvm.x86.sse.rsqrt.ps" };
+        m.b.intrinsic_plain(name, x)
+    });
+    let error = m.fma(m.neg(m.mul(x, estimate)), estimate, m.c(1.0));
+    let factor = m.fma(error, m.c(0.375), m.c(0.5));
+    m.fma(m.mul(estimate, error), factor, estimate)
 }
 
 /// `1 / x` to the last place or so.
