@@ -37,22 +37,22 @@ matmul_tiled(__global const float *a, __global const float *b, __global float *c
         c[row * cols + col] = sum;
 }
 
-// The same for square matrices of a multiple of TILE: no edges, no conditions.
+// The same for square matrices of a multiple of TILE: no edges, no conditions, and signed indices, which cannot wrap.
 __kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void
-matmul_tiled_square(__global const float *a, __global const float *b, __global float *c, uint size)
+matmul_tiled_square(__global const float *a, __global const float *b, __global float *c, int size)
 {
     __local float tile_a[TILE][TILE];
     __local float tile_b[TILE][TILE];
-    uint x = get_local_id(0);
-    uint y = get_local_id(1);
-    uint col = get_global_id(0);
-    uint row = get_global_id(1);
+    int x = get_local_id(0);
+    int y = get_local_id(1);
+    int col = get_global_id(0);
+    int row = get_global_id(1);
     float sum = 0.0f;
-    for (uint start = 0; start < size; start += TILE) {
+    for (int start = 0; start < size; start += TILE) {
         tile_a[y][x] = a[row * size + start + x];
         tile_b[y][x] = b[(start + y) * size + col];
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint k = 0; k < TILE; ++k)
+        for (int k = 0; k < TILE; ++k)
             sum += tile_a[y][k] * tile_b[k][x];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
