@@ -3,9 +3,11 @@
 pub mod builtins;
 pub mod cfg;
 pub mod func;
+mod group_results;
 pub mod leaves;
 pub mod linear;
 pub mod loops;
 pub mod private;
+mod ranges;
 pub mod regions;
 pub mod shapes;

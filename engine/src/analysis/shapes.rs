@@ -8,6 +8,7 @@
 use super::builtins::{self, BuiltinPointer};
 use super::cfg::{Cfg, Dominators};
 use super::func::{BlockId, Func, Synthetic};
+use super::group_results::{GroupResult, group_shape};
 use super::leaves::LeafTable;
 use super::linear::{Control, Graph};
 use super::loops::Loops;
@@ -16,7 +17,7 @@ use super::regions::Regions;
 use crate::abi::Variant;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
-use spirv::{Decoration, GroupOperation, Op};
+use spirv::{Decoration, Op};
 use spirv_env::{ExtSet, Id, Inst, Type, TypeId};
 use std::cell::OnceCell;
 
@@ -472,7 +473,7 @@ impl<'m> Analysis<'m> {
         Shape::strided(total)
     }
 
-    fn index_width(&self, id: Id) -> Option<u32> {
+    pub(super) fn index_width(&self, id: Id) -> Option<u32> {
         match self.func.module.types.get(self.func.type_of(id)?) {
             Type::Int { width } => Some(*width),
             _ => None,
@@ -564,103 +565,6 @@ impl<'m> Analysis<'m> {
     pub fn definition(&self, id: Id) -> Option<&Inst> {
         self.at.get(&id).map(|(block, place)| &self.func.blocks[block.index()].insts[*place])
     }
-
-    /// An upper bound of an unsigned integer value in any lane, where one is known.
-    pub fn upper(&self, id: Id, depth: u32) -> Option<u64> {
-        if depth > 12 {
-            return None;
-        }
-        if let Some(bits) = self.func.constant_bits(id) {
-            return Some(bits);
-        }
-        let inst = self.definition(id)?;
-        let of = |at: usize| self.upper(inst.id(at), depth + 1);
-        let width = |id: Id| self.index_width(id);
-        match inst.op {
-            Op::Load => builtins::upper(*self.builtins.get(&inst.id(0))?, self.variant),
-            Op::CompositeExtract => {
-                let source = self.definition(inst.id(0))?;
-                let builtin = (source.op == Op::Load).then(|| self.builtins.get(&source.id(0))).flatten()?;
-                builtins::upper(*builtin, self.variant)
-            }
-            Op::UConvert | Op::SConvert | Op::Bitcast => {
-                let upper = of(0)?;
-                let (from, to) = (width(inst.id(0))?, width(id)?);
-                let fits = upper < 1u64.checked_shl(from.min(to) - 1).unwrap_or(u64::MAX);
-                (fits || (inst.op == Op::UConvert && to > from)).then_some(upper)
-            }
-            Op::BitwiseAnd => match (of(0), of(1)) {
-                (Some(a), Some(b)) => Some(a.min(b)),
-                (a, b) => a.or(b),
-            },
-            Op::UMod => {
-                let divisor = self.func.constant_bits(inst.id(1))?;
-                divisor.checked_sub(1)
-            }
-            Op::UDiv => {
-                let divisor = self.func.constant_bits(inst.id(1)).filter(|divisor| *divisor > 0)?;
-                Some(of(0)? / divisor)
-            }
-            Op::ShiftRightLogical => Some(of(0)? >> self.func.constant_bits(inst.id(1))?.min(63)),
-            Op::IAdd => {
-                let sum = of(0)?.checked_add(of(1)?)?;
-                (sum < 1u64 << (width(id)? - 1)).then_some(sum)
-            }
-            Op::IMul => {
-                let product = of(0)?.checked_mul(of(1)?)?;
-                (product < 1u64 << (width(id)? - 1)).then_some(product)
-            }
-            Op::ShiftLeftLogical => {
-                let shifted =
-                    of(0)?.checked_mul(1u64.checked_shl(self.func.constant_bits(inst.id(1))? as u32)?)?;
-                (shifted < 1u64 << (width(id)? - 1)).then_some(shifted)
-            }
-            Op::Select => Some(of(1)?.max(of(2)?)),
-            Op::CopyObject => of(0),
-            _ => None,
-        }
-    }
-
-    /// `x & mask` or `x % n` where x is below either anyway.
-    fn is_identity(&self, inst: &Inst) -> bool {
-        let (Some(upper), Some(limit)) = (self.upper(inst.id(0), 0), self.func.constant_bits(inst.id(1)))
-        else {
-            return false;
-        };
-        match inst.op {
-            Op::UMod => upper < limit,
-            _ => (limit + 1).is_power_of_two() && upper <= limit,
-        }
-    }
-
-    /// `x | c` where the bits of c are zero in x.
-    fn or_is_add(&self, inst: &Inst) -> bool {
-        let disjoint = |value: Id, constant: Id| {
-            self.func
-                .constant_bits(constant)
-                .is_some_and(|bits| 64 - bits.leading_zeros() <= self.trailing_zeros(value, 0))
-        };
-        disjoint(inst.id(0), inst.id(1)) || disjoint(inst.id(1), inst.id(0))
-    }
-
-    /// A number of low bits that are zero in every lane.
-    fn trailing_zeros(&self, id: Id, depth: u32) -> u32 {
-        if let Some(bits) = self.func.constant_bits(id) {
-            return bits.trailing_zeros();
-        }
-        let Some(inst) = self.definition(id).filter(|_| depth < 8) else { return 0 };
-        let of = |at: usize| self.trailing_zeros(inst.id(at), depth + 1);
-        match inst.op {
-            Op::ShiftLeftLogical => {
-                of(0).saturating_add(self.func.constant_bits(inst.id(1)).unwrap_or(0).min(63) as u32)
-            }
-            Op::IMul => of(0).saturating_add(of(1)),
-            Op::IAdd | Op::ISub | Op::BitwiseOr | Op::BitwiseXor => of(0).min(of(1)),
-            Op::BitwiseAnd => of(0).max(of(1)),
-            Op::UConvert | Op::SConvert | Op::CopyObject => of(0),
-            _ => 0,
-        }
-    }
 }
 
 /// A part of an address: a byte offset, or an index (sign-extended to 64 bits) times a size.
@@ -687,101 +591,4 @@ fn scale(shape: Shape, factor: i64) -> Shape {
         Some(Some(step)) => Shape::strided(step),
         _ => Shape::Varying,
     }
-}
-
-enum GroupResult {
-    Uniform,
-    Varying,
-    /// Uniform if this operand is, whatever the others are.
-    UniformIf(usize),
-}
-
-/// How the results of group and atomic instructions vary, whatever their operands are.
-fn group_shape(inst: &Inst, constant: &dyn Fn(Id) -> Option<u64>) -> Option<GroupResult> {
-    use GroupResult::{Uniform, UniformIf, Varying};
-    // Operand 1 is the group operation of instructions that have one.
-    let operation = || match inst.operands.get(1) {
-        Some(spirv_env::Operand::Lit(lit)) if *lit == GroupOperation::Reduce as u64 => Uniform,
-        Some(spirv_env::Operand::Id(id)) if constant(*id) == Some(0) => Uniform,
-        _ => Varying,
-    };
-    Some(match inst.op {
-        Op::GroupAll
-        | Op::GroupAny
-        | Op::GroupBroadcast
-        | Op::GroupNonUniformAll
-        | Op::GroupNonUniformAny
-        | Op::GroupNonUniformAllEqual
-        | Op::GroupNonUniformBroadcast
-        | Op::GroupNonUniformBroadcastFirst
-        | Op::GroupNonUniformBallot
-        | Op::SubgroupAllKHR
-        | Op::SubgroupAnyKHR
-        | Op::SubgroupAllEqualKHR
-        | Op::SubgroupFirstInvocationKHR
-        | Op::SubgroupReadInvocationKHR
-        | Op::SubgroupBallotKHR => Uniform,
-        // A lane number that all lanes agree on.
-        Op::GroupNonUniformShuffle => UniformIf(2),
-        Op::SubgroupShuffleINTEL => UniformIf(1),
-        // The number of bits up to each lane; of a whole ballot it varies as the ballot does.
-        Op::GroupNonUniformBallotBitCount if inst.lit(1) == GroupOperation::Reduce as u64 => UniformIf(2),
-        Op::GroupIAdd
-        | Op::GroupFAdd
-        | Op::GroupFMin
-        | Op::GroupUMin
-        | Op::GroupSMin
-        | Op::GroupFMax
-        | Op::GroupUMax
-        | Op::GroupSMax
-        | Op::GroupIMulKHR
-        | Op::GroupFMulKHR
-        | Op::GroupBitwiseAndKHR
-        | Op::GroupBitwiseOrKHR
-        | Op::GroupBitwiseXorKHR
-        | Op::GroupLogicalAndKHR
-        | Op::GroupLogicalOrKHR
-        | Op::GroupLogicalXorKHR
-        | Op::GroupNonUniformIAdd
-        | Op::GroupNonUniformFAdd
-        | Op::GroupNonUniformIMul
-        | Op::GroupNonUniformFMul
-        | Op::GroupNonUniformSMin
-        | Op::GroupNonUniformUMin
-        | Op::GroupNonUniformFMin
-        | Op::GroupNonUniformSMax
-        | Op::GroupNonUniformUMax
-        | Op::GroupNonUniformFMax
-        | Op::GroupNonUniformBitwiseAnd
-        | Op::GroupNonUniformBitwiseOr
-        | Op::GroupNonUniformBitwiseXor
-        | Op::GroupNonUniformLogicalAnd
-        | Op::GroupNonUniformLogicalOr
-        | Op::GroupNonUniformLogicalXor => operation(),
-        Op::GroupNonUniformElect
-        | Op::GroupNonUniformInverseBallot
-        | Op::GroupNonUniformBallotBitCount
-        | Op::SubgroupShuffleUpINTEL
-        | Op::SubgroupShuffleDownINTEL
-        | Op::SubgroupBlockReadINTEL
-        | Op::AtomicExchange
-        | Op::AtomicCompareExchange
-        | Op::AtomicCompareExchangeWeak
-        | Op::AtomicIIncrement
-        | Op::AtomicIDecrement
-        | Op::AtomicIAdd
-        | Op::AtomicISub
-        | Op::AtomicSMin
-        | Op::AtomicUMin
-        | Op::AtomicSMax
-        | Op::AtomicUMax
-        | Op::AtomicAnd
-        | Op::AtomicOr
-        | Op::AtomicXor
-        | Op::AtomicFAddEXT
-        | Op::AtomicFMinEXT
-        | Op::AtomicFMaxEXT
-        | Op::AtomicFlagTestAndSet => Varying,
-        _ => return None,
-    })
 }

@@ -8,7 +8,9 @@
 //! | `entry` | the function that the scheduler calls: loops over work-groups and sub-groups |
 //! | `work_item` | work-item built-ins |
 //! | `arithmetic`, `conversion`, `composite`, `memory`, `atomics`, `groups`, `opencl_std` | instruction families |
+//! | `access`, `copy`, `private` | what `memory` is made of |
 
+pub mod access;
 pub mod arithmetic;
 pub mod atomics;
 pub mod builder;
@@ -17,10 +19,12 @@ mod control;
 #[cfg(test)]
 mod control_tests;
 pub mod conversion;
+mod copy;
 mod entry;
 pub mod groups;
 pub mod memory;
 pub mod opencl_std;
+mod prefetch;
 mod private;
 pub mod values;
 pub mod work_item;

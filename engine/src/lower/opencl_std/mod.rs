@@ -24,7 +24,7 @@ mod vector_data;
 
 use super::builder::{IntPred, Value};
 use super::values::{Reg, Val};
-use super::{Lowerer, memory};
+use super::{Lowerer, access};
 use crate::error::EngineError;
 use element::Element;
 use smallvec::SmallVec;
@@ -138,7 +138,7 @@ fn with_pointer(this: &mut Lowerer<'_, '_>, inst: &Inst, f: table::PairFunction)
         Some(Type::Pointer { pointee, .. }) => *pointee,
         _ => return Err(this.unsupported(format!("a result through {pointer}, which is no pointer"))),
     };
-    memory::store_to(this, pointer, pointee, stored, None)?;
+    access::store_to(this, pointer, pointee, stored, None)?;
     Ok(results)
 }
 

@@ -1,9 +1,9 @@
 //! Vector loads and stores through element pointers, of the element's type or of halves (OpenCL C 2.0 §6.13.7).
 
 use super::super::Lowerer;
+use super::super::access::{self, Place};
 use super::super::builder::{Opcode, Value};
 use super::super::conversion::float_to_float;
-use super::super::memory::{self, Place};
 use super::super::values::{Reg, Val};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
@@ -47,7 +47,7 @@ fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, op: StdOp) -> Result<Val, Engin
     let scalar = if op == StdOp::vloadn { types[0].scalar } else { Scalar::F16 };
     let leaves = elements(scalar, types.len());
     let place = place(this, inst.id(3), inst.id(2), unit(op, types.len()) * scalar.bytes())?;
-    let val = memory::load_leaves(this, &place, &leaves, align(op, scalar, types.len()));
+    let val = access::load_leaves(this, &place, &leaves, align(op, scalar, types.len()));
     if scalar == types[0].scalar {
         return Ok(val);
     }
@@ -71,7 +71,7 @@ fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, op: StdOp) -> Result<(), Engin
     }
     let leaves = elements(scalar, val.len());
     let place = place(this, inst.id(4), inst.id(3), unit(op, val.len()) * scalar.bytes())?;
-    memory::store_leaves(this, &place, &leaves, &val, align(op, scalar, val.len()));
+    access::store_leaves(this, &place, &leaves, &val, align(op, scalar, val.len()));
     Ok(())
 }
 
@@ -95,7 +95,7 @@ fn align(op: StdOp, scalar: Scalar, components: usize) -> Option<u64> {
 
 /// Where `pointer` leads when `offset` units of `size` bytes are added.
 fn place(this: &mut Lowerer<'_, '_>, pointer: Id, offset: Id, size: u64) -> Result<Place, EngineError> {
-    let base = memory::place(this, pointer)?;
+    let base = access::place(this, pointer)?;
     let index = this.leaf(offset)?;
     let shape = this.a.shape(this.current_block(), offset)[0];
     let bytes = |this: &Lowerer<'_, '_>, index: Value| {

@@ -1,0 +1,108 @@
+//! What is known of integers in every lane: upper bounds and zero low bits.
+//!
+//! Facts are found on demand by following operands a few steps back. They prove that index arithmetic does
+//! not wrap around, so that strides live through it.
+
+use super::builtins;
+use super::shapes::Analysis;
+use spirv::Op;
+use spirv_env::{Id, Inst};
+
+impl Analysis<'_> {
+    /// An upper bound of an unsigned integer value in any lane, where one is known.
+    pub fn upper(&self, id: Id, depth: u32) -> Option<u64> {
+        if depth > 12 {
+            return None;
+        }
+        if let Some(bits) = self.func.constant_bits(id) {
+            return Some(bits);
+        }
+        let inst = self.definition(id)?;
+        let of = |at: usize| self.upper(inst.id(at), depth + 1);
+        let width = |id: Id| self.index_width(id);
+        match inst.op {
+            Op::Load => builtins::upper(*self.builtins.get(&inst.id(0))?, self.variant),
+            Op::CompositeExtract => {
+                let source = self.definition(inst.id(0))?;
+                let builtin = (source.op == Op::Load).then(|| self.builtins.get(&source.id(0))).flatten()?;
+                builtins::upper(*builtin, self.variant)
+            }
+            Op::UConvert | Op::SConvert | Op::Bitcast => {
+                let upper = of(0)?;
+                let (from, to) = (width(inst.id(0))?, width(id)?);
+                let fits = upper < 1u64.checked_shl(from.min(to) - 1).unwrap_or(u64::MAX);
+                (fits || (inst.op == Op::UConvert && to > from)).then_some(upper)
+            }
+            Op::BitwiseAnd => match (of(0), of(1)) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            },
+            Op::UMod => {
+                let divisor = self.func.constant_bits(inst.id(1))?;
+                divisor.checked_sub(1)
+            }
+            Op::UDiv => {
+                let divisor = self.func.constant_bits(inst.id(1)).filter(|divisor| *divisor > 0)?;
+                Some(of(0)? / divisor)
+            }
+            Op::ShiftRightLogical => Some(of(0)? >> self.func.constant_bits(inst.id(1))?.min(63)),
+            Op::IAdd => {
+                let sum = of(0)?.checked_add(of(1)?)?;
+                (sum < 1u64 << (width(id)? - 1)).then_some(sum)
+            }
+            Op::IMul => {
+                let product = of(0)?.checked_mul(of(1)?)?;
+                (product < 1u64 << (width(id)? - 1)).then_some(product)
+            }
+            Op::ShiftLeftLogical => {
+                let shifted =
+                    of(0)?.checked_mul(1u64.checked_shl(self.func.constant_bits(inst.id(1))? as u32)?)?;
+                (shifted < 1u64 << (width(id)? - 1)).then_some(shifted)
+            }
+            Op::Select => Some(of(1)?.max(of(2)?)),
+            Op::CopyObject => of(0),
+            _ => None,
+        }
+    }
+
+    /// `x & mask` or `x % n` where x is below either anyway.
+    pub(super) fn is_identity(&self, inst: &Inst) -> bool {
+        let (Some(upper), Some(limit)) = (self.upper(inst.id(0), 0), self.func.constant_bits(inst.id(1)))
+        else {
+            return false;
+        };
+        match inst.op {
+            Op::UMod => upper < limit,
+            _ => (limit + 1).is_power_of_two() && upper <= limit,
+        }
+    }
+
+    /// `x | c` where the bits of c are zero in x.
+    pub(super) fn or_is_add(&self, inst: &Inst) -> bool {
+        let disjoint = |value: Id, constant: Id| {
+            self.func
+                .constant_bits(constant)
+                .is_some_and(|bits| 64 - bits.leading_zeros() <= self.trailing_zeros(value, 0))
+        };
+        disjoint(inst.id(0), inst.id(1)) || disjoint(inst.id(1), inst.id(0))
+    }
+
+    /// A number of low bits that are zero in every lane.
+    fn trailing_zeros(&self, id: Id, depth: u32) -> u32 {
+        if let Some(bits) = self.func.constant_bits(id) {
+            return bits.trailing_zeros();
+        }
+        let Some(inst) = self.definition(id).filter(|_| depth < 8) else { return 0 };
+        let of = |at: usize| self.trailing_zeros(inst.id(at), depth + 1);
+        match inst.op {
+            Op::ShiftLeftLogical => {
+                of(0).saturating_add(self.func.constant_bits(inst.id(1)).unwrap_or(0).min(63) as u32)
+            }
+            Op::IMul => of(0).saturating_add(of(1)),
+            Op::IAdd | Op::ISub | Op::BitwiseOr | Op::BitwiseXor => of(0).min(of(1)),
+            Op::BitwiseAnd => of(0).max(of(1)),
+            Op::UConvert | Op::SConvert | Op::CopyObject => of(0),
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! Loads and stores: one scalar access (uniform), one contiguous vector access (strided by the element's size), one
+//! vector access and shuffles (strided by a run of equal elements, such as a `float4` a lane), else a gather or scatter.
+
+use super::Lowerer;
+use super::builder::{IntPred, Opcode, Value};
+use super::values::{Mask, Reg, Val};
+use crate::analysis::leaves::{Leaf, Scalar};
+use crate::analysis::shapes::Shape;
+use crate::error::EngineError;
+use spirv_env::{Id, TypeId};
+
+/// Where an access goes.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    Uniform(Value),
+    /// The address of lane 0, and the bytes from lane to lane.
+    Strided {
+        base: Value,
+        step: i64,
+    },
+    Varying(Value),
+    /// A byte offset (64-bit) in each lane's object of an interleaved variable.
+    Interleaved {
+        base: Value,
+        offset: Reg,
+    },
+}
+
+pub(super) fn strided_place(this: &Lowerer<'_, '_>, reg: Reg, step: i64) -> Place {
+    match reg.scalar() {
+        Some(scalar) if this.w == 1 => Place::Uniform(scalar),
+        Some(base) => Place::Strided { base, step },
+        None => Place::Varying(this.vector(reg)),
+    }
+}
+
+/// Where a pointer leads.
+pub fn place(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Place, EngineError> {
+    let reg = this.leaf(pointer)?;
+    if let Some(variable) = this.a.private.interleaved.get(&pointer) {
+        let base = *this
+            .interleaved_base
+            .get(variable)
+            .ok_or_else(|| this.unsupported(format!("a use of {variable} before its OpVariable")))?;
+        let offset = this.apply(&[reg], |this, v| this.b.reinterpret(v[0], Scalar::I64));
+        return Ok(Place::Interleaved { base, offset });
+    }
+    let shape = this.a.shape(this.current_block(), pointer)[0];
+    Ok(match (shape, reg.scalar()) {
+        (Shape::Strided(step), Some(base)) => Place::Strided { base, step },
+        (_, Some(scalar)) if reg.is_uniform() => Place::Uniform(scalar),
+        _ => Place::Varying(this.vector(reg)),
+    })
+}
+
+/// Loads a value of type `ty` through a pointer. `align` is what the instruction promises, in bytes.
+pub fn load_from(
+    this: &mut Lowerer<'_, '_>,
+    pointer: Id,
+    ty: TypeId,
+    align: Option<u64>,
+) -> Result<Val, EngineError> {
+    let place = place(this, pointer)?;
+    load_place(this, &place, ty, align)
+}
+
+/// Stores a value of type `ty` through a pointer.
+pub fn store_to(
+    this: &mut Lowerer<'_, '_>,
+    pointer: Id,
+    ty: TypeId,
+    val: Val,
+    align: Option<u64>,
+) -> Result<(), EngineError> {
+    let place = place(this, pointer)?;
+    store_place(this, &place, ty, val, align)
+}
+
+pub fn load_place(
+    this: &mut Lowerer<'_, '_>,
+    place: &Place,
+    ty: TypeId,
+    align: Option<u64>,
+) -> Result<Val, EngineError> {
+    let leaves = this.leaves(ty)?;
+    Ok(load_leaves(this, place, &leaves, align))
+}
+
+/// Loads leaves that need not be those of a type of the module.
+pub fn load_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], align: Option<u64>) -> Val {
+    if let Place::Strided { base, step } = place
+        && let Some(stride) = run_stride(leaves, *step)
+    {
+        return load_run(this, *base, leaves, stride, align);
+    }
+    leaves.iter().map(|leaf| load_leaf(this, place, *leaf, align)).collect()
+}
+
+pub fn store_place(
+    this: &mut Lowerer<'_, '_>,
+    place: &Place,
+    ty: TypeId,
+    val: Val,
+    align: Option<u64>,
+) -> Result<(), EngineError> {
+    let leaves = this.leaves(ty)?;
+    store_leaves(this, place, &leaves, &val, align);
+    Ok(())
+}
+
+/// Stores leaves that need not be those of a type of the module.
+pub fn store_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], val: &Val, align: Option<u64>) {
+    if let Place::Strided { base, step } = place
+        && run_stride(leaves, *step) == Some(leaves.len())
+    {
+        store_run(this, *base, leaves, val, align);
+        return;
+    }
+    for (leaf, reg) in leaves.iter().zip(val) {
+        store_leaf(this, place, *leaf, *reg, align);
+    }
+}
+
+/// Alignment of the access at `offset` of an object with this alignment (natural if it names none).
+fn align_at(align: Option<u64>, offset: u64, scalar: Scalar) -> u64 {
+    let natural = scalar.bytes();
+    match align {
+        None => natural,
+        Some(align) => {
+            let at = if offset == 0 { align } else { align.min(1 << offset.trailing_zeros()) };
+            at.min(natural)
+        }
+    }
+}
+
+/// The type that a leaf has in memory.
+fn in_memory(scalar: Scalar) -> Scalar {
+    if scalar == Scalar::Bool { Scalar::I8 } else { scalar }
+}
+
+fn from_memory(this: &Lowerer<'_, '_>, value: Value, scalar: Scalar) -> Value {
+    if scalar != Scalar::Bool {
+        return value;
+    }
+    let zero = this.b.zero(Scalar::I8, this.b.lanes(value));
+    this.b.icmp(IntPred::LLVMIntNE, value, zero)
+}
+
+fn to_memory(this: &Lowerer<'_, '_>, value: Value) -> Value {
+    if this.b.scalar_of(value) == Scalar::Bool {
+        return this.b.cast(Opcode::LLVMZExt, value, Scalar::I8);
+    }
+    value
+}
+
+/// Lane numbers in reverse.
+fn reversed(this: &Lowerer<'_, '_>, value: Value) -> Value {
+    let indices: Vec<i32> = (0..this.w as i32).rev().collect();
+    this.b.shuffle(value, value, &indices)
+}
+
+/// The addresses of all lanes of a strided access.
+fn lane_addresses(this: &Lowerer<'_, '_>, base: Value, step: i64) -> Value {
+    let steps = (0..i64::from(this.w)).map(|lane| lane.wrapping_mul(step) as u64);
+    this.b.offset(base, this.b.int_vector(Scalar::I64, steps))
+}
+
+/// Loads one leaf for all lanes.
+pub fn load_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, align: Option<u64>) -> Reg {
+    let b = &this.b;
+    let memory = in_memory(leaf.scalar);
+    let align = align_at(align, leaf.offset, memory);
+    let size = memory.bytes() as i64;
+    let value = match *place {
+        Place::Uniform(address) => {
+            let value = b.load(memory, 1, b.offset_const(address, leaf.offset), align);
+            return Reg::uniform(from_memory(this, value, leaf.scalar));
+        }
+        Place::Strided { base, step } => {
+            let base = b.offset_const(base, leaf.offset);
+            if step == size || step == -size {
+                let low = if step > 0 { base } else { lowest(this, base, size) };
+                let value = match this.mask {
+                    Mask::All => b.load(memory, this.w, low, align),
+                    Mask::Lanes(mask) => {
+                        let mask = if step > 0 { mask } else { reversed(this, mask) };
+                        b.masked_load(memory, this.w, low, align, mask)
+                    }
+                };
+                if step > 0 { value } else { reversed(this, value) }
+            } else {
+                b.gather(memory, lane_addresses(this, base, step), align, this.mask_vector())
+            }
+        }
+        Place::Varying(addresses) => {
+            let at = b.offset_const(addresses, leaf.offset);
+            b.gather(memory, at, align, this.mask_vector())
+        }
+        Place::Interleaved { base, offset } => match interleaved(this, base, offset, leaf.offset, memory) {
+            Interleaved::Row(address) => {
+                let value = b.load(memory, this.w, address, memory.bytes());
+                if this.w == 1 {
+                    return Reg::uniform(from_memory(this, value, leaf.scalar));
+                }
+                value
+            }
+            Interleaved::Lanes(addresses) => b.gather(memory, addresses, memory.bytes(), this.mask_vector()),
+        },
+    };
+    Reg::varying(from_memory(this, value, leaf.scalar))
+}
+
+/// The lowest address of lanes that go downwards.
+fn lowest(this: &Lowerer<'_, '_>, base: Value, size: i64) -> Value {
+    let back = -size * (i64::from(this.w) - 1);
+    this.b.offset(base, this.b.i64(back as u64))
+}
+
+/// Stores one leaf of all lanes that are on.
+pub fn store_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, align: Option<u64>) {
+    let b = &this.b;
+    let memory = in_memory(leaf.scalar);
+    let align = align_at(align, leaf.offset, memory);
+    let size = memory.bytes() as i64;
+    match *place {
+        Place::Uniform(address) => {
+            let value = match reg.scalar() {
+                Some(scalar) if reg.is_uniform() => scalar,
+                // All lanes write the same place: as in a scatter, the last one stays.
+                _ => last_active(this, this.vector(reg)),
+            };
+            b.store(to_memory(this, value), b.offset_const(address, leaf.offset), align);
+        }
+        Place::Strided { base, step } => {
+            let base = b.offset_const(base, leaf.offset);
+            let value = to_memory(this, this.vector(reg));
+            if step == size || step == -size {
+                let low = if step > 0 { base } else { lowest(this, base, size) };
+                let value = if step > 0 { value } else { reversed(this, value) };
+                match this.mask {
+                    Mask::All => b.store(value, low, align),
+                    Mask::Lanes(mask) => {
+                        let mask = if step > 0 { mask } else { reversed(this, mask) };
+                        b.masked_store(value, low, align, mask);
+                    }
+                }
+            } else {
+                b.scatter(value, lane_addresses(this, base, step), align, this.mask_vector());
+            }
+        }
+        Place::Varying(addresses) => {
+            let value = to_memory(this, this.vector(reg));
+            b.scatter(value, b.offset_const(addresses, leaf.offset), align, this.mask_vector());
+        }
+        Place::Interleaved { base, offset } => {
+            let value = to_memory(this, this.vector(reg));
+            match interleaved(this, base, offset, leaf.offset, memory) {
+                Interleaved::Row(address) => {
+                    // A blend instead of a masked store: the memory is ours, and SROA sees through it.
+                    let value = match this.mask {
+                        Mask::All => value,
+                        Mask::Lanes(mask) => {
+                            let old = b.load(memory, this.w, address, memory.bytes());
+                            b.select(mask, value, old)
+                        }
+                    };
+                    b.store(value, address, memory.bytes());
+                }
+                Interleaved::Lanes(addresses) => {
+                    b.scatter(value, addresses, memory.bytes(), this.mask_vector());
+                }
+            }
+        }
+    }
+}
+
+enum Interleaved {
+    /// All lanes, side by side.
+    Row(Value),
+    Lanes(Value),
+}
+
+fn interleaved(this: &Lowerer<'_, '_>, base: Value, offset: Reg, leaf: u64, memory: Scalar) -> Interleaved {
+    let b = &this.b;
+    let w = u64::from(this.w);
+    let base = b.offset_const(base, leaf * w);
+    match offset.scalar() {
+        Some(offset) if this.w == 1 => Interleaved::Row(b.offset(base, offset)),
+        Some(scalar) if offset.is_uniform() => Interleaved::Row(b.offset(base, b.mul(scalar, b.i64(w)))),
+        _ => {
+            let rows = b.mul(this.vector(offset), b.int(Scalar::I64, this.w, w));
+            let lanes = b.int_vector(Scalar::I64, (0..w).map(|lane| lane * memory.bytes()));
+            Interleaved::Lanes(b.offset(base, b.add(rows, lanes)))
+        }
+    }
+}
+
+/// The value of the last lane that is on.
+pub fn last_active(this: &Lowerer<'_, '_>, vector: Value) -> Value {
+    let b = &this.b;
+    match this.mask {
+        Mask::All => b.extract(vector, b.i32(this.w - 1)),
+        Mask::Lanes(mask) => {
+            let bits = b.mask_bits(mask);
+            let no = b.int(Scalar::Bool, 1, 0);
+            let zeros = b.intrinsic("llvm.ctlz", &[bits, no]);
+            b.extract(vector, b.sub(b.i64(63), zeros))
+        }
+    }
+}
+
+// Runs: lanes whose objects are a few equal elements and follow each other without a gap.
+
+/// Elements from lane to lane, if the leaves are a run of equal elements that fills the step (but for the
+/// padding of a 3-component vector).
+fn run_stride(leaves: &[Leaf], step: i64) -> Option<usize> {
+    const MOST: usize = 8;
+    let first = leaves.first()?;
+    let memory = in_memory(first.scalar);
+    let size = memory.bytes();
+    let regular = leaves
+        .iter()
+        .enumerate()
+        .all(|(at, leaf)| leaf.scalar == first.scalar && leaf.offset == at as u64 * size);
+    let stride = if leaves.len() == 3 && step == 4 * size as i64 { 4 } else { leaves.len() };
+    (regular && leaves.len() > 1 && stride <= MOST && step == (stride as u64 * size) as i64).then_some(stride)
+}
+
+fn load_run(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], stride: usize, align: Option<u64>) -> Val {
+    let b = &this.b;
+    let memory = in_memory(leaves[0].scalar);
+    let lanes = this.w * stride as u32;
+    let align = align_at(align, 0, memory);
+    let all = match this.mask {
+        Mask::All => b.load(memory, lanes, base, align),
+        Mask::Lanes(mask) => b.masked_load(memory, lanes, base, align, repeated(this, mask, stride)),
+    };
+    leaves
+        .iter()
+        .enumerate()
+        .map(|(at, leaf)| {
+            let indices: Vec<i32> = (0..this.w as usize).map(|lane| (lane * stride + at) as i32).collect();
+            Reg::varying(from_memory(this, b.shuffle(all, all, &indices), leaf.scalar))
+        })
+        .collect()
+}
+
+fn store_run(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], val: &Val, align: Option<u64>) {
+    let b = &this.b;
+    let (w, stride) = (this.w as usize, leaves.len());
+    let memory = in_memory(leaves[0].scalar);
+    let align = align_at(align, 0, memory);
+    // Concatenates all leaves, then picks lane by lane.
+    let mut parts: Vec<Value> = val.iter().map(|reg| to_memory(this, this.vector(*reg))).collect();
+    while !parts.len().is_power_of_two() {
+        parts.push(b.poison(memory, this.w));
+    }
+    while parts.len() > 1 {
+        let lanes = b.lanes(parts[0]) as i32;
+        let indices: Vec<i32> = (0..2 * lanes).collect();
+        parts = parts.chunks_exact(2).map(|pair| b.shuffle(pair[0], pair[1], &indices)).collect();
+    }
+    let indices: Vec<i32> = (0..w * stride).map(|at| ((at % stride) * w + at / stride) as i32).collect();
+    let all = b.shuffle(parts[0], parts[0], &indices);
+    match this.mask {
+        Mask::All => b.store(all, base, align),
+        Mask::Lanes(mask) => b.masked_store(all, base, align, repeated(this, mask, stride)),
+    }
+}
+
+/// Each lane of a mask `times` times.
+fn repeated(this: &Lowerer<'_, '_>, mask: Value, times: usize) -> Value {
+    let indices: Vec<i32> = (0..this.w as usize * times).map(|at| (at / times) as i32).collect();
+    this.b.shuffle(mask, mask, &indices)
+}

@@ -1,0 +1,102 @@
+//! Copies of memory (`OpCopyMemory`, `OpCopyMemorySized`), and code that runs for one lane after the other.
+
+use super::Lowerer;
+use super::access::{Place, load_leaf, place, store_leaf};
+use super::builder::{IntPred, Value};
+use super::values::Reg;
+use crate::analysis::leaves::{Leaf, Scalar};
+use crate::error::EngineError;
+use spirv_env::Id;
+
+/// How many bytes a copy takes.
+pub(super) enum Size {
+    Bytes(u64),
+    Value(Id),
+}
+
+/// Copies memory for each lane that is on.
+pub(super) fn copy(
+    this: &mut Lowerer<'_, '_>,
+    to: Id,
+    from: Id,
+    size: Size,
+    align: u64,
+) -> Result<(), EngineError> {
+    /// Copies up to this size become loads and stores.
+    const SMALL: u64 = 256;
+    let (target, source) = (place(this, to)?, place(this, from)?);
+    let uniform_size = match size {
+        Size::Bytes(bytes) => Some(this.b.i64(bytes)),
+        Size::Value(id) => {
+            let reg = this.leaf(id)?;
+            reg.scalar().filter(|_| reg.is_uniform()).map(|size| this.b.zext_or_trunc(size, Scalar::I64))
+        }
+    };
+    if let (Place::Uniform(target), Place::Uniform(source), Some(size)) = (target, source, uniform_size) {
+        this.b.memcpy(target, source, size, align.min(16) as u32);
+        return Ok(());
+    }
+    if let Size::Bytes(bytes) = size
+        && bytes <= SMALL
+    {
+        let mut at = 0;
+        while at < bytes {
+            let unit = [8, 4, 2, 1].into_iter().find(|unit| at + unit <= bytes && align % unit == 0);
+            let unit = unit.unwrap_or(1);
+            let scalar = Scalar::int(unit as u32 * 8).expect("units are integer sizes");
+            let leaf = Leaf { scalar, offset: at };
+            let reg = load_leaf(this, &source, leaf, Some(align));
+            store_leaf(this, &target, leaf, reg, Some(align));
+            at += unit;
+        }
+        return Ok(());
+    }
+    // One lane after the other.
+    let (target, source) = (this.leaf(to)?, this.leaf(from)?);
+    let size = match size {
+        Size::Bytes(bytes) => Reg::uniform(this.b.i64(bytes)),
+        Size::Value(id) => this.leaf(id)?,
+    };
+    this.for_each_lane(|this, lane| {
+        let pick = |reg: Reg| {
+            if reg.is_uniform() { this.vector_or_scalar(reg) } else { this.b.extract(this.vector(reg), lane) }
+        };
+        let bytes = this.b.zext_or_trunc(pick(size), Scalar::I64);
+        this.b.memcpy(pick(target), pick(source), bytes, align.min(16) as u32);
+    });
+    Ok(())
+}
+
+impl Lowerer<'_, '_> {
+    /// The scalar of a uniform leaf.
+    fn vector_or_scalar(&self, reg: Reg) -> Value {
+        reg.scalar().unwrap_or_else(|| self.vector(reg))
+    }
+
+    /// Runs code once for each lane that is on, with the lane's number (32 bits).
+    pub fn for_each_lane(&self, emit: impl FnOnce(&Self, Value)) {
+        let b = &self.b;
+        if self.w == 1 {
+            return emit(self, b.i32(0));
+        }
+        let bits = b.mask_bits(self.mask_vector());
+        let (head, inside, done) = (
+            b.block(self.function, "lanes"),
+            b.block(self.function, "lane"),
+            b.block(self.function, "lanes.done"),
+        );
+        let before = b.here();
+        b.br(head);
+        b.at_end(head);
+        let rest = b.phi(Scalar::I64, 1);
+        b.add_incoming(rest, bits, before);
+        b.cond_br(b.icmp(IntPred::LLVMIntNE, rest, b.i64(0)), inside, done);
+        b.at_end(inside);
+        let lane = b.intrinsic("llvm.cttz", &[rest, b.int(Scalar::Bool, 1, 1)]);
+        emit(self, b.zext_or_trunc(lane, Scalar::I32));
+        let next = b.and(rest, b.sub(rest, b.i64(1)));
+        b.add_incoming(rest, next, b.here());
+        b.br(head);
+        b.at_end(done);
+    }
+}
