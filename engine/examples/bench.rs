@@ -74,7 +74,11 @@ impl Launch {
             start.elapsed()
         };
         let best = (0..RUNS).map(|_| once()).min().unwrap_or_default();
-        println!("{name:<24} {:>9.3} ms   compiled in {:.1} ms", milliseconds(best), milliseconds(self.compiled));
+        println!(
+            "{name:<24} {:>9.3} ms   compiled in {:.1} ms",
+            milliseconds(best),
+            milliseconds(self.compiled)
+        );
     }
 }
 
@@ -245,7 +249,8 @@ fn spmv(engine: &Arc<Engine>) {
     let columns: Vec<u32> = noise(entries).into_iter().map(|x| (x * ROWS as f32) as u32).collect();
     let (values, x, y) = (noise(entries), noise(ROWS), vec![0f32; ROWS]);
     let launch = Launch::new(engine, "spmv", "spmv_csr", [256, 1, 1]);
-    let launch = launch.buffer(&starts).buffer(&columns).buffer(&values).buffer(&x).buffer(&y).u32(ROWS as u32);
+    let launch =
+        launch.buffer(&starts).buffer(&columns).buffer(&values).buffer(&x).buffer(&y).u32(ROWS as u32);
     launch.run([ROWS as u32 / 256, 1, 1], [256, 1, 1]);
     let expected = |row: usize| {
         let range = starts[row] as usize..starts[row + 1] as usize;

@@ -1,0 +1,209 @@
+//! Programs from real modules: variants, launches, the code cache, compilation by several threads at once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use ze_engine::abi::GroupShape;
+use ze_engine::jit::dump::DumpConfig;
+use ze_engine::jit::hash::digest;
+use ze_engine::jit::pipeline::Tier;
+use ze_engine::jit::target::Isa;
+use ze_engine::{Dispatch, Engine, EngineConfig, EngineError, Kernel, Program};
+
+fn load(engine: &Arc<Engine>, module: &str) -> Arc<Program> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/kernels");
+    let bytes = fs::read(folder.join(module).with_extension("spv")).expect("a test kernel");
+    let profile = ze_extensions::DeviceProfile::host();
+    let environment = spirv_env::Environment::new(&profile);
+    let built = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment).expect("valid");
+    engine.load(Arc::new(built), digest(&[&bytes])).expect("loads")
+}
+
+fn kernel(engine: &Arc<Engine>, module: &str, name: &str) -> Arc<Kernel> {
+    load(engine, module).kernel(name).expect("the module has the kernel")
+}
+
+/// Writes each value to its argument's place.
+fn block(kernel: &Kernel, values: &[u64]) -> Vec<u8> {
+    let mut block = vec![0; kernel.reflection().arg_block_size as usize];
+    for (arg, value) in kernel.reflection().args.iter().zip(values) {
+        let (at, size) = (arg.offset as usize, arg.size as usize);
+        block[at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);
+    }
+    block
+}
+
+/// y = 3 * x + y for the first `n` of `groups * size` work-items.
+fn saxpy(kernel: &Kernel, groups: u32, size: u32, n: usize) {
+    let total = (groups * size) as usize;
+    let x: Vec<f32> = (0..total).map(|i| i as f32).collect();
+    let mut y = vec![0.5f32; total];
+    let values = [u64::from(3f32.to_bits()), x.as_ptr() as u64, y.as_mut_ptr() as u64, n as u64];
+    let args = block(kernel, &values);
+    let (group_count, group_size) = ([groups, 1, 1], [size, 1, 1]);
+    let dispatch = Dispatch { group_count, group_size, global_offset: [0; 3], args: &args };
+    kernel.launch(&dispatch).expect("launches");
+    for (i, y) in y.into_iter().enumerate() {
+        let expected = if i < n { 3.0 * i as f32 + 0.5 } else { 0.5 };
+        assert_eq!(y, expected, "item {i} of {groups} groups of {size}");
+    }
+}
+
+/// A folder of this name for the test alone, which does not exist yet.
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("ze-cpu-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    folder
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect());
+    let mut files: Vec<PathBuf> = entries.unwrap_or_default();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_group_size_computes_the_same_on_every_isa_and_tier() {
+    for (isa, tier) in [(None, Tier::Optimising), (None, Tier::Fast), (Some(Isa::Avx2), Tier::Optimising)] {
+        let engine = Engine::new(EngineConfig { isa, tier, ..EngineConfig::default() });
+        let kernel = kernel(&engine, "saxpy", "saxpy");
+        for size in [1, 3, 4, 8, 16, 24, 100, 256, 1000] {
+            saxpy(&kernel, 7, size, 7 * size as usize - 2);
+        }
+    }
+}
+
+#[test]
+fn launches_that_share_the_work_compute_the_same() {
+    for threads in [1, 2, 7] {
+        let engine = Engine::new(EngineConfig { threads, ..EngineConfig::default() });
+        let kernel = kernel(&engine, "saxpy", "saxpy");
+        for _ in 0..4 {
+            saxpy(&kernel, 20_000, 64, 20_000 * 64 - 100);
+        }
+    }
+}
+
+#[test]
+fn second_engine_takes_code_from_the_cache() {
+    let cache = folder("cache");
+    let config = EngineConfig { cache_dir: Some(cache.clone()), ..EngineConfig::default() };
+    let run = |config: &EngineConfig, size| {
+        saxpy(&kernel(&Engine::new(config.clone()), "saxpy", "saxpy"), 2, size, 30);
+    };
+    run(&config, 16);
+    let written = files(&cache);
+    assert_eq!(written.len(), 1);
+    let entry = fs::read(&written[0]).expect("entry");
+
+    run(&config, 16);
+    assert_eq!(files(&cache), written);
+
+    // What is damaged is compiled and written again.
+    let mut damaged = entry.clone();
+    damaged[entry.len() / 2] ^= 1;
+    fs::write(&written[0], damaged).expect("writable");
+    run(&config, 16);
+    assert_eq!(fs::read(&written[0]).expect("entry"), entry);
+
+    // Another variant, tier or CPU is another entry.
+    run(&config, 17);
+    assert_eq!(files(&cache).len(), 2);
+    run(&EngineConfig { tier: Tier::Fast, ..config.clone() }, 16);
+    assert_eq!(files(&cache).len(), 3);
+    run(&EngineConfig { isa: Some(Isa::Avx2), ..config.clone() }, 32);
+    assert_eq!(files(&cache).len(), 4);
+    let _ = fs::remove_dir_all(cache);
+}
+
+#[test]
+fn likely_variant_is_loaded_from_the_cache_at_once() {
+    let cache = folder("likely");
+    let config = EngineConfig { cache_dir: Some(cache.clone()), ..EngineConfig::default() };
+    let first = kernel(&Engine::new(config.clone()), "saxpy", "saxpy");
+    first.prepare([256, 1, 1]).expect("compiles");
+    let second = kernel(&Engine::new(config), "saxpy", "saxpy");
+    second.prepare_likely();
+    // Had it not been loaded, there would be no code for this launch.
+    let _ = fs::remove_dir_all(&cache);
+    saxpy(&second, 3, 256, 700);
+    assert!(files(&cache).is_empty(), "the launch compiled the kernel again");
+}
+
+#[test]
+fn threads_that_want_the_same_kernel_get_one_compilation() {
+    let cache = folder("once");
+    let engine = Engine::new(EngineConfig { cache_dir: Some(cache.clone()), ..EngineConfig::default() });
+    let kernel = kernel(&engine, "saxpy", "saxpy");
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| saxpy(&kernel, 5, 32, 150));
+        }
+    });
+    assert_eq!(files(&cache).len(), 1);
+    let _ = fs::remove_dir_all(cache);
+}
+
+#[test]
+fn dumps_are_named_after_kernel_and_variant() {
+    let dumps = folder("dumps");
+    let dump = DumpConfig { ir: true, asm: true, dir: dumps.clone(), ..DumpConfig::default() };
+    let engine = Engine::new(EngineConfig { dump: Some(dump), ..EngineConfig::default() });
+    let kernel = kernel(&engine, "saxpy", "saxpy");
+    kernel.prepare([8, 1, 1]).expect("compiles");
+    let expected = ["saxpy.w8-rows.lowered.ll", "saxpy.w8-rows.optimised.ll", "saxpy.w8-rows.s"];
+    assert_eq!(files(&dumps), expected.map(|name| dumps.join(name)));
+    let _ = fs::remove_dir_all(dumps);
+}
+
+#[test]
+fn groups_with_barriers_run_on_several_threads() {
+    const N: usize = 96;
+    let engine = Engine::new(EngineConfig { threads: 3, ..EngineConfig::default() });
+    let kernel = kernel(&engine, "matmul", "matmul_tiled");
+    let a: Vec<f32> = (0..N * N).map(|i| (i % 7) as f32).collect();
+    let b: Vec<f32> = (0..N * N).map(|i| (i % 5) as f32).collect();
+    let mut c = vec![0f32; N * N];
+    let values = [a.as_ptr() as u64, b.as_ptr() as u64, c.as_mut_ptr() as u64, N as u64, N as u64, N as u64];
+    let args = block(&kernel, &values);
+    let (group_count, group_size) = ([N as u32 / 16, N as u32 / 16, 1], [16, 16, 1]);
+    for _ in 0..20 {
+        let dispatch = Dispatch { group_count, group_size, global_offset: [0; 3], args: &args };
+        kernel.launch(&dispatch).expect("launches");
+    }
+    for (i, c) in c.into_iter().enumerate() {
+        let want: f32 = (0..N).map(|k| a[i / N * N + k] * b[k * N + i % N]).sum();
+        assert_eq!(c, want, "element {i}");
+    }
+}
+
+#[test]
+fn group_sizes_and_variants_follow_the_kernel() {
+    let engine = Engine::new(EngineConfig { max_group_size: 512, ..EngineConfig::default() });
+    let free = kernel(&engine, "saxpy", "saxpy");
+    assert_eq!(free.max_group_size(), 512);
+    let [x, y, z] = free.suggest_group_size([1 << 20, 1, 1]);
+    assert!(x.is_multiple_of(free.subgroup_size()) && (y, z) == (1, 1));
+    assert_eq!(free.variant([256, 1, 1]).shape, GroupShape::Rows);
+    assert_eq!(free.variant([1, 1, 1]).width, 1);
+
+    let tiled = kernel(&engine, "matmul", "matmul_tiled");
+    assert_eq!(tiled.suggest_group_size([1024, 1024, 1]), [16, 16, 1]);
+    assert_eq!(tiled.max_group_size(), 256);
+
+    let args = block(&free, &[0; 4]);
+    let (group_count, group_size) = ([1; 3], [1024, 1, 1]);
+    let dispatch = Dispatch { group_count, group_size, global_offset: [0; 3], args: &args };
+    assert!(matches!(free.launch(&dispatch), Err(EngineError::InvalidLaunch { .. })));
+}
+
+#[test]
+fn kernels_are_found_by_name_only() {
+    let program = load(&Engine::new(EngineConfig::default()), "matmul");
+    for name in ["matmul_naive", "matmul_tiled"] {
+        assert!(program.kernel_names().any(|of| of == name) && program.kernel(name).is_some(), "{name}");
+    }
+    assert!(program.kernel("matmul").is_none());
+    assert!(program.global("matmul_naive").is_none());
+}
