@@ -1,42 +1,84 @@
 //! Level Zero extensions of the driver: what `zeDriverGetExtensionProperties` lists.
 
 use crate::profile::DeviceProfile;
+use std::ffi::CStr;
+use ze_headers::*;
 
 /// An extension and the newest version of it that is implemented.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ZeExtension {
-    pub name: &'static str,
-    /// Major, minor.
-    pub version: (u16, u16),
+    name: &'static CStr,
+    /// As `ZE_MAKE_VERSION` packs it.
+    pub version: u32,
 }
 
 impl ZeExtension {
-    /// `ZE_MAKE_VERSION`.
-    pub fn packed_version(&self) -> u32 {
-        u32::from(self.version.0) << 16 | u32::from(self.version.1)
+    pub fn name(&self) -> &'static str {
+        self.name.to_str().unwrap_or_default()
     }
 }
 
-const fn extension(name: &'static str) -> ZeExtension {
-    ZeExtension { name, version: (1, 0) }
+macro_rules! extensions {
+    ($($name:ident $version:ident;)*) => {
+        /// The extensions that are implemented. A line here is a promise: queries, compiler and engine rely on it.
+        pub const ZE_EXTENSIONS: &[ZeExtension] = &[$(ZeExtension { name: $name, version: $version.0 }),*];
+    };
 }
 
-/// The extensions that are implemented. A line here is a promise: queries, compiler and engine rely on it.
-pub const ZE_EXTENSIONS: &[ZeExtension] = &[
-    extension("ZE_extension_float_atomics"),
-    extension("ZE_extension_linkonce_odr"),
-    extension("ZE_extension_subgroups"),
-    extension("ZE_extension_device_ip_version"),
-    extension("ZE_experimental_global_offset"),
-    extension("ZE_experimental_module_program"),
-];
+extensions! {
+    ZE_CACHELINE_SIZE_EXT_NAME ZE_DEVICE_CACHE_LINE_SIZE_EXT_VERSION_CURRENT;
+    ZE_COMMAND_LIST_CLONE_EXP_NAME ZE_COMMAND_LIST_CLONE_EXP_VERSION_CURRENT;
+    ZE_DEVICE_IP_VERSION_EXT_NAME ZE_DEVICE_IP_VERSION_VERSION_CURRENT;
+    ZE_DEVICE_MEMORY_PROPERTIES_EXT_NAME ZE_DEVICE_MEMORY_PROPERTIES_EXT_VERSION_CURRENT;
+    ZE_DEVICE_USABLEMEM_SIZE_PROPERTIES_EXT_NAME ZE_DEVICE_USABLEMEM_SIZE_PROPERTIES_EXT_VERSION_CURRENT;
+    ZE_DEVICE_VECTOR_SIZES_EXT_NAME ZE_DEVICE_VECTOR_SIZES_EXT_VERSION_CURRENT;
+    ZE_DRIVER_DDI_HANDLES_EXT_NAME ZE_DRIVER_DDI_HANDLES_EXT_VERSION_CURRENT;
+    ZE_EU_COUNT_EXT_NAME ZE_EU_COUNT_EXT_VERSION_CURRENT;
+    ZE_EVENT_POOL_COUNTER_BASED_EXP_NAME ZE_EVENT_POOL_COUNTER_BASED_EXP_VERSION_CURRENT;
+    ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_NAME ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_VERSION_CURRENT;
+    ZE_EVENT_QUERY_TIMESTAMPS_EXP_NAME ZE_EVENT_QUERY_TIMESTAMPS_EXP_VERSION_CURRENT;
+    ZE_FLOAT_ATOMICS_EXT_NAME ZE_FLOAT_ATOMICS_EXT_VERSION_CURRENT;
+    ZE_GLOBAL_OFFSET_EXP_NAME ZE_GLOBAL_OFFSET_EXP_VERSION_CURRENT;
+    ZE_IMMEDIATE_COMMAND_LIST_APPEND_EXP_NAME ZE_IMMEDIATE_COMMAND_LIST_APPEND_EXP_VERSION_CURRENT;
+    ZE_KERNEL_MAX_GROUP_SIZE_PROPERTIES_EXT_NAME ZE_KERNEL_MAX_GROUP_SIZE_PROPERTIES_EXT_VERSION_CURRENT;
+    ZE_KERNEL_SCHEDULING_HINTS_EXP_NAME ZE_SCHEDULING_HINTS_EXP_VERSION_CURRENT;
+    ZE_LINKAGE_INSPECTION_EXT_NAME ZE_LINKAGE_INSPECTION_EXT_VERSION_CURRENT;
+    ZE_LINKONCE_ODR_EXT_NAME ZE_LINKONCE_ODR_EXT_VERSION_CURRENT;
+    ZE_MEMORY_FREE_POLICIES_EXT_NAME ZE_MEMORY_FREE_POLICIES_EXT_VERSION_CURRENT;
+    ZE_MODULE_PROGRAM_EXP_NAME ZE_MODULE_PROGRAM_EXP_VERSION_CURRENT;
+    ZE_RELAXED_ALLOCATION_LIMITS_EXP_NAME ZE_RELAXED_ALLOCATION_LIMITS_EXP_VERSION_CURRENT;
+    ZE_RELAXED_ALLOCATION_LIMITS_EXT_NAME ZE_RELAXED_ALLOCATION_LIMITS_EXT_VERSION_CURRENT;
+    ZE_SUBGROUPS_EXT_NAME ZE_SUBGROUP_EXT_VERSION_CURRENT;
+}
 
 /// Whether the driver has an extension and the device does not lack it.
 pub fn has(profile: &DeviceProfile, name: &str) -> bool {
-    ZE_EXTENSIONS.iter().any(|extension| extension.name == name) && !profile.lacks(name)
+    reported(profile).any(|extension| extension.name() == name)
 }
 
-/// The extensions that a driver with this device lists.
-pub fn of(profile: &DeviceProfile) -> impl Iterator<Item = &'static ZeExtension> + '_ {
-    ZE_EXTENSIONS.iter().filter(|extension| !profile.lacks(extension.name))
+/// The driver's extensions but for those that the device's profile takes away.
+pub fn reported(profile: &DeviceProfile) -> impl Iterator<Item = &'static ZeExtension> + '_ {
+    ZE_EXTENSIONS.iter().filter(|extension| !profile.lacks(extension.name()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_the_structure() {
+        for extension in ZE_EXTENSIONS {
+            assert!(extension.name.count_bytes() < ZE_MAX_EXTENSION_NAME as usize);
+            assert!(extension.name().starts_with("ZE_"));
+        }
+    }
+
+    #[test]
+    fn a_profile_can_take_extensions_away() {
+        let mut profile = DeviceProfile::host();
+        assert!(has(&profile, "ZE_extension_float_atomics"));
+        profile.without_extensions = vec!["ZE_extension_float_atomics".into()];
+        assert_eq!(reported(&profile).count(), ZE_EXTENSIONS.len() - 1);
+        assert!(!has(&profile, "ZE_extension_float_atomics"));
+    }
 }

@@ -17,7 +17,19 @@ const LINK: RuleId = RuleId { id: "link.inputs", source: "Level Zero, ze_module_
 pub fn build(inputs: &[ModuleInput<'_>], env: &Environment<'_>) -> Result<Module, BuildError> {
     // The intake has no panic that is known of; one that is not must not cross into the application.
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| build_inputs(inputs, env)));
-    outcome.unwrap_or_else(|_| Err(Fault::new(INTERNAL, "the module made the intake panic").into()))
+    let outcome =
+        outcome.unwrap_or_else(|_| Err(Fault::new(INTERNAL, "the module made the intake panic").into()));
+    match &outcome {
+        Ok(module) => tracing::debug!(
+            inputs = inputs.len(),
+            kernels = module.kernels.len(),
+            functions = module.functions.len(),
+            unresolved = module.unresolved.len(),
+            "module built"
+        ),
+        Err(error) => tracing::debug!(inputs = inputs.len(), %error, "module rejected"),
+    }
+    outcome
 }
 
 fn build_inputs(inputs: &[ModuleInput<'_>], env: &Environment<'_>) -> Result<Module, BuildError> {

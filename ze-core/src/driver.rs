@@ -3,7 +3,6 @@
 use crate::allocations::RangeMap;
 use crate::context::Context;
 use crate::device::Device;
-use crate::driver_extensions;
 use crate::env;
 use crate::error::{Error, Result};
 use crate::handle::{self, object};
@@ -157,10 +156,10 @@ impl Driver {
 
     /// `zeDriverGetExtensionProperties`.
     pub fn extensions(&self) -> Vec<ze_driver_extension_properties_t> {
-        driver_extensions::reported(self.device.profile())
+        ze_extensions::ze_extensions::reported(self.device.profile())
             .map(|extension| {
                 let mut properties = ze_driver_extension_properties_t::default();
-                crate::text::write(&mut properties.name, extension.as_str());
+                crate::text::write(&mut properties.name, extension.name());
                 properties.version = extension.version;
                 properties
             })

@@ -12,7 +12,6 @@ mod copy;
 pub mod device;
 mod device_properties;
 pub mod driver;
-pub mod driver_extensions;
 pub mod env;
 pub mod error;
 pub mod event;
