@@ -550,6 +550,13 @@ impl Builder {
         llvm!(LLVMBuildMemCpy(self.raw, to.0, align, from.0, align, size.0));
     }
 
+    /// Asks for a cache line that will be read. Any address will do.
+    pub fn prefetch(&self, address: Value) {
+        // Operands: for reading, for use soon, data.
+        let operands = [address, self.i32(0), self.i32(3), self.i32(1)];
+        self.intrinsic_typed("llvm.prefetch", &[self.ptr], &operands);
+    }
+
     /// A fence of the machine in the total order of all such.
     pub fn fence(&self) {
         self.emit_fence(LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent, false);
