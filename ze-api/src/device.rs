@@ -19,7 +19,7 @@ pub unsafe fn zeDeviceGet(
     let driver = handle::get::<Driver>(hDriver)?;
     let total = driver.device_is_visible().into();
     // SAFETY: the caller passes null or valid pointers.
-    unsafe { list(pCount, phDevices, total, |_, out| Ok(*out = driver.device().handle()?)) }
+    unsafe { list(pCount, phDevices, total, |_, out| driver.device().handle().map(|handle| *out = handle)) }
 }
 
 /// `zeDeviceGetRootDevice`: null for a device that is its own root, and all are.

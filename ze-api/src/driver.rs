@@ -40,14 +40,14 @@ pub unsafe fn zeInitDrivers(
     let driver = Driver::initialize();
     let total = driver.matches_driver_types(types).into();
     // SAFETY: as above.
-    unsafe { list(pCount, phDrivers, total, |_, out| Ok(*out = driver.handle()?)) }
+    unsafe { list(pCount, phDrivers, total, |_, out| driver.handle().map(|handle| *out = handle)) }
 }
 
 /// `zeDriverGet`.
 pub unsafe fn zeDriverGet(pCount: *mut u32, phDrivers: *mut ze_driver_handle_t) -> Result<()> {
     let driver = Driver::get()?;
     // SAFETY: the caller passes null or valid pointers.
-    unsafe { list(pCount, phDrivers, 1, |_, out| Ok(*out = driver.handle()?)) }
+    unsafe { list(pCount, phDrivers, 1, |_, out| driver.handle().map(|handle| *out = handle)) }
 }
 
 /// `zeDriverGetApiVersion`.

@@ -136,7 +136,9 @@ pub unsafe fn zeEventQueryTimestampsExp(
     let event = handle::get::<Event>(hEvent)?;
     let device = handle::get::<Device>(hDevice)?;
     // SAFETY: the caller passes null or valid pointers.
-    unsafe { list(pCount, pTimestamps, 1, |_, out| Ok(*out = event.kernel_timestamp(&device)?)) }
+    unsafe {
+        list(pCount, pTimestamps, 1, |_, out| event.kernel_timestamp(&device).map(|times| *out = times))
+    }
 }
 
 /// `zeEventQueryKernelTimestampsExt`: one result, as one device executes the command.

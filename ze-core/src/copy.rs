@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn large_copies_copy_everything() {
         let len = PARALLEL_COPY + 12345;
-        let source: Vec<u8> = (0..len).map(|at| (at * 7 >> 3) as u8).collect();
+        let source: Vec<u8> = (0..len).map(|at| ((at * 7) >> 3) as u8).collect();
         let mut target = vec![0u8; len];
         // SAFETY: two vectors of the length.
         unsafe { copy(target.as_mut_ptr(), source.as_ptr(), len) };

@@ -156,8 +156,7 @@ impl Kernel {
             let index = index as u32;
             if matches!(arg.kind, ArgKind::LocalPointer) {
                 // SAFETY: the caller's promise; null is no local memory.
-                let size =
-                    if value.is_null() { 0 } else { unsafe { value.cast::<usize>().read_unaligned() } };
+                let size = unsafe { value.cast::<usize>().as_ref() }.copied().unwrap_or(0);
                 self.write_argument(&mut state, index, size, None)?;
                 continue;
             }

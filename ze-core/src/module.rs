@@ -190,9 +190,11 @@ unsafe fn bytes<'a>(start: *const u8, size: usize) -> Result<&'a [u8]> {
 /// # Safety
 /// `flags` is null or a C string; `constants` is null or valid, with an id and the address of a value for each.
 unsafe fn input(spirv: &[u8], flags: *const c_char, constants: *const ze_module_constants_t) -> Input {
-    // SAFETY: the caller's promise, for all that follows.
-    let flags =
-        if flags.is_null() { Default::default() } else { unsafe { CStr::from_ptr(flags) }.to_string_lossy() };
+    let flags = match flags.is_null() {
+        true => String::new(),
+        // SAFETY: the caller's promise, for all that follows too.
+        false => unsafe { CStr::from_ptr(flags) }.to_string_lossy().into_owned(),
+    };
     let mut values = Vec::new();
     // SAFETY: see above.
     if let Some(constants) = unsafe { constants.as_ref() } {
@@ -210,7 +212,7 @@ unsafe fn input(spirv: &[u8], flags: *const c_char, constants: *const ze_module_
             }
         }
     }
-    Input { spirv: spirv.to_vec(), constants: values, flags: flags.into_owned() }
+    Input { spirv: spirv.to_vec(), constants: values, flags }
 }
 
 /// The modules that `ZE_experimental_module_program` links into one.
