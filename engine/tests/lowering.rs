@@ -1,0 +1,63 @@
+//! What lowering makes of kernels, where speed depends on it: counts of instructions in the IR.
+
+use std::path::Path;
+use ze_engine::abi::{GroupShape, Variant};
+use ze_engine::jit::Context;
+use ze_engine::jit::target::{Isa, Target};
+
+/// The IR of a kernel with 16 lanes, before LLVM's passes.
+fn ir(module: &str, kernel: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/kernels");
+    let bytes = std::fs::read(folder.join(module).with_extension("spv")).expect("a test kernel");
+    let profile = ze_extensions::DeviceProfile::host();
+    let environment = spirv_env::Environment::new(&profile);
+    let module = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment).expect("valid");
+    let kernel = module.kernel(kernel).expect("the module has the kernel");
+    let target = Target::limited(Isa::Avx512).expect("a target machine");
+    let variant = Variant { width: 16, shape: GroupShape::Rows, large_ids: false };
+    let (ir, _) =
+        ze_engine::lower::lower(&module, kernel, variant, &target, &Context::new()).expect("lowers");
+    ir.verify().expect("valid IR");
+    ir.text()
+}
+
+fn calls(ir: &str, name: &str) -> usize {
+    ir.lines().filter(|line| line.contains("call") && line.contains(name)).count()
+}
+
+fn locked(ir: &str) -> usize {
+    ir.lines().filter(|line| line.contains("atomicrmw") || line.contains("cmpxchg")).count()
+}
+
+#[test]
+fn loads_of_grid_stride_loops_are_prefetched() {
+    assert_eq!(calls(&ir("histogram", "histogram"), "llvm.prefetch"), 1);
+    assert_eq!(calls(&ir("reduction", "reduce_float"), "llvm.prefetch"), 1);
+}
+
+#[test]
+fn short_strides_are_left_to_the_hardware() {
+    assert_eq!(calls(&ir("saxpy", "saxpy"), "llvm.prefetch"), 0);
+    assert_eq!(calls(&ir("nbody", "nbody_step"), "llvm.prefetch"), 0);
+}
+
+#[test]
+fn local_atomics_take_no_lock() {
+    // The one lock is that of the sum over work-groups.
+    assert_eq!(locked(&ir("histogram", "histogram")), 1);
+    assert_eq!(locked(&ir("atomics", "local_int")), 0);
+}
+
+#[test]
+fn lanes_that_share_a_counter_touch_it_once() {
+    let ir = ir("atomics", "compact_positive");
+    assert_eq!(locked(&ir), 1);
+    assert!(!ir.contains("llvm.cttz"), "there is a loop over lanes");
+}
+
+#[test]
+fn shuffles_are_permutations_of_registers() {
+    let ir = ir("groups_intel", "shuffle_int_16");
+    assert!(calls(&ir, "llvm.x86.avx512.permvar.si.512") > 0);
+    assert_eq!(calls(&ir, "llvm.masked.gather"), 0);
+}
