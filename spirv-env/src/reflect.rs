@@ -12,7 +12,7 @@ use spirv::{BuiltIn, Capability, ExecutionMode, Op, Scope, StorageClass};
 const ENTRY: RuleId = RuleId { id: "kernels.entry-point", source: "SPIR-V 1.2 §2.16.1" };
 const GRAPH: RuleId = RuleId { id: "limits.call-graph", source: "this driver" };
 /// Kernels times functions that each reaches: beyond this, looking at them takes minutes.
-const MOST_VISITS: usize = 1 << 24;
+const MOST_VISITS: usize = 1 << 22;
 const MODES: RuleId = RuleId { id: "kernels.execution-mode", source: "SPIR-V 1.2 §3.6" };
 
 /// What one function does itself.
@@ -43,6 +43,9 @@ pub(crate) fn reflect(module: &mut Module, loaded: &[Loaded], diagnostics: &mut 
     for input in loaded {
         let source = args::SourceLists::new(&input.texts);
         for entry in &input.entry_points {
+            if diagnostics.is_full() {
+                return;
+            }
             let described = if names.insert(&entry.name) {
                 context.kernel(input, &source, entry)
             } else {

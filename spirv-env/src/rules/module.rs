@@ -66,6 +66,9 @@ fn extension(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
     let name = crate::grammar::Cursor::new(words).string().map_err(|fault| fault.message)?;
     let support = spirv_support::spirv_extension(&name);
     let support = support.ok_or_else(|| format!("extension {name} is not supported"))?;
+    if context.env.profile.lacks(&name) {
+        return Err(format!("the device has no extension {name}"));
+    }
     if support.need.met_by(context.env.profile) {
         Ok(())
     } else {
@@ -186,6 +189,8 @@ fn is_for_kernels(module: &Module, _: &Environment<'_>) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use ze_extensions::DeviceProfile;
+
     use crate::test_support::{
         KERNEL, assert_accepted, assert_rejected, kernel, profile_without_flags, rejected_on,
     };
@@ -212,6 +217,9 @@ mod tests {
             |name: &str| KERNEL.replace("OpMemoryModel", &format!("OpExtension \"{name}\"\nOpMemoryModel"));
         assert_accepted(&with("SPV_INTEL_subgroups"));
         assert_rejected(&with("SPV_INTEL_blocking_pipes"), "env.extension");
+        let mut profile = DeviceProfile::host();
+        profile.without_extensions.push("SPV_INTEL_subgroups".into());
+        assert_eq!(rejected_on(&with("SPV_INTEL_subgroups"), &profile), ["env.extension"]);
     }
 
     #[test]
