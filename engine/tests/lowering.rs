@@ -61,3 +61,21 @@ fn shuffles_are_permutations_of_registers() {
     assert!(calls(&ir, "llvm.x86.avx512.permvar.si.512") > 0);
     assert_eq!(calls(&ir, "llvm.masked.gather"), 0);
 }
+
+#[test]
+fn kernels_over_rows_gather_nothing() {
+    for (module, kernel) in [
+        ("vector_add", "vector_add"),
+        ("saxpy", "saxpy"),
+        ("matmul", "matmul_naive"),
+        ("matmul", "matmul_tiled"),
+        ("nbody", "nbody_step"),
+        ("stencil", "stencil5"),
+        ("mandelbrot", "mandelbrot"),
+        ("black_scholes", "black_scholes"),
+    ] {
+        let ir = ir(module, kernel);
+        assert_eq!(calls(&ir, "llvm.masked.gather"), 0, "{kernel} gathers");
+        assert_eq!(calls(&ir, "llvm.masked.scatter"), 0, "{kernel} scatters");
+    }
+}
