@@ -19,6 +19,7 @@ pub mod fence;
 pub mod futex;
 pub mod handle;
 pub mod kernel;
+mod mapping;
 pub mod memory;
 pub mod module;
 pub mod module_binary;

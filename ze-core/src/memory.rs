@@ -4,13 +4,14 @@ use crate::allocations::Range;
 use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::mapping::{self, Mapping};
 use crate::pnext::{self, structures};
 use crate::stream::{Position, Stream};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use ze_headers::*;
 
 /// `pageSize` of every allocation.
@@ -21,7 +22,6 @@ const MIN_ALIGNMENT: usize = 64;
 const MAX_ALIGNMENT: usize = 1 << 30;
 /// From this size on memory is mapped by itself, at huge pages, whose first use costs far fewer page faults.
 const MAPPED_SIZE: usize = 4 << 20;
-const HUGE_PAGE: usize = 2 << 20;
 
 structures! {
     ze_relaxed_allocation_limits_exp_desc_t = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC;
@@ -60,10 +60,11 @@ impl MemoryKind {
 /// Where an allocation's bytes come from.
 enum Backing {
     Heap(Layout),
-    Mapped { start: usize, len: usize },
+    Mapped(Mapping),
 }
 
-/// An allocation. Dropping it gives the memory back.
+/// An allocation. The table of allocations lets go of a removed one some time later, so that the memory is given back
+/// by [`release`](Self::release), not when the last reference goes.
 pub struct Allocation {
     base: NonNull<u8>,
     size: usize,
@@ -73,6 +74,7 @@ pub struct Allocation {
     /// The device that device and shared memory was allocated for.
     device: Option<Arc<Device>>,
     backing: Backing,
+    released: AtomicBool,
 }
 
 // SAFETY: the memory is the program's; this type only knows where it is.
@@ -92,14 +94,7 @@ impl Range for Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        match self.backing {
-            // SAFETY: `alloc` gave the memory with this layout.
-            Backing::Heap(layout) => unsafe { dealloc(self.base.as_ptr(), layout) },
-            // SAFETY: `map` made exactly this mapping.
-            Backing::Mapped { start, len } => unsafe {
-                libc::munmap(start as *mut c_void, len);
-            },
-        }
+        self.release();
     }
 }
 
@@ -113,11 +108,35 @@ impl Allocation {
     ) -> Result<Self> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let alignment = alignment.max(MIN_ALIGNMENT);
-        let (base, backing) =
-            if size >= MAPPED_SIZE { map(size, alignment.max(HUGE_PAGE)) } else { heap(size, alignment) }
-                .ok_or_else(|| kind.out_of_memory(size))?;
+        let (base, backing) = if size >= MAPPED_SIZE {
+            map(size, alignment.max(mapping::HUGE_PAGE))
+        } else {
+            heap(size, alignment)
+        }
+        .ok_or_else(|| kind.out_of_memory(size))?;
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { base, size, kind, id, context: context.id(), device, backing })
+        Ok(Self {
+            base,
+            size,
+            kind,
+            id,
+            context: context.id(),
+            device,
+            backing,
+            released: AtomicBool::new(false),
+        })
+    }
+
+    /// Gives the memory back, once.
+    fn release(&self) {
+        if self.released.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        match self.backing {
+            // SAFETY: `alloc` gave the memory with this layout.
+            Backing::Heap(layout) => unsafe { dealloc(self.base.as_ptr(), layout) },
+            Backing::Mapped(mapping) => mapping::keep(mapping),
+        }
     }
 
     pub fn device(&self) -> Option<&Arc<Device>> {
@@ -140,36 +159,9 @@ fn heap(size: usize, alignment: usize) -> Option<(NonNull<u8>, Backing)> {
 }
 
 fn map(size: usize, alignment: usize) -> Option<(NonNull<u8>, Backing)> {
-    let size = size.checked_next_multiple_of(PAGE_SIZE)?;
-    let len = size.checked_add(alignment)?;
-    // SAFETY: a new private anonymous mapping touches no other memory.
-    let start = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            len,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    if start == libc::MAP_FAILED {
-        return None;
-    }
-    let start = start as usize;
-    let base = start.next_multiple_of(alignment);
-    // SAFETY: both ranges are the ends of the new mapping, outside of what is handed out; the advice is on the rest.
-    unsafe {
-        if base > start {
-            libc::munmap(start as *mut c_void, base - start);
-        }
-        let end = base + size;
-        if start + len > end {
-            libc::munmap(end as *mut c_void, start + len - end);
-        }
-        libc::madvise(base as *mut c_void, size, libc::MADV_HUGEPAGE);
-    }
-    Some((NonNull::new(base as *mut u8)?, Backing::Mapped { start: base, len: size }))
+    let len = size.checked_next_multiple_of(PAGE_SIZE)?;
+    let mapping = mapping::take_kept(len, alignment).or_else(|| mapping::new(len, alignment))?;
+    Some((NonNull::new(mapping.start as *mut u8)?, Backing::Mapped(mapping)))
 }
 
 /// Memory that is freed once these places are reached.
@@ -193,11 +185,9 @@ impl DeferredFrees {
         let mut deferred = self.0.lock();
         deferred.retain(|free| {
             let used = free.after.iter().any(|(stream, position)| !stream.is_reached(*position));
-            tracing::trace!(
-                "deferred free of {:#x}: {}",
-                free.memory.base(),
-                if used { "waits" } else { "done" }
-            );
+            if !used {
+                free.memory.release();
+            }
             used
         });
     }
@@ -269,7 +259,9 @@ impl Context {
         } else if policy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE != 0 {
             let after = streams.into_iter().map(|stream| (Arc::clone(&stream), stream.latest())).collect();
             self.deferred_frees().add(memory, after);
+            return Ok(());
         }
+        memory.release();
         Ok(())
     }
 
@@ -318,7 +310,10 @@ impl Context {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::{Command, Operation};
     use crate::driver::Driver;
+    use crate::signal::Signal;
+    use crate::stream::Work;
     use std::ptr::null;
 
     fn context() -> Arc<Context> {
@@ -363,6 +358,25 @@ mod tests {
         unsafe { mine.allocation_properties(base, &mut properties) }.expect("it is live");
         assert_eq!(properties.type_, ZE_MEMORY_TYPE_HOST);
         mine.free(base, 0).expect("it is live");
+    }
+
+    #[test]
+    fn a_deferred_free_waits_for_the_commands_before_it() {
+        let context = context();
+        let gate = Signal::flag();
+        let stream = context.driver().device().new_stream();
+        let command = Command::new(Operation::Barrier, [Arc::clone(&gate)].into_iter().collect(), None);
+        stream.submit(Work::One(Arc::new(command)));
+        let base = allocate(&context, 64, 0).expect("memory is there");
+        let memory = context.find_allocation(base).expect("it is live");
+        context.free(base, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE).expect("it is live");
+        context.deferred_frees().collect();
+        assert!(context.find_allocation(base).is_none() && !memory.released.load(Ordering::Relaxed));
+        gate.raise();
+        stream.wait_quietly();
+        context.deferred_frees().collect();
+        assert!(memory.released.load(Ordering::Relaxed));
+        stream.close();
     }
 
     #[test]
