@@ -7,6 +7,7 @@
 //! ```
 
 pub mod coroutine;
+mod float_mode;
 pub mod group_size;
 pub mod launch;
 pub mod scheduler;

@@ -6,6 +6,7 @@
 //! Threads take guided chunks (Polychronopoulos and Kuck, 1987): a fixed part of what is left, so that few are
 //! taken and all threads end together.
 
+use super::float_mode::KernelMode;
 use super::launch::Code;
 use super::workgroup::{Needs, Workspace};
 use crate::abi::LaunchInfo;
@@ -106,6 +107,7 @@ impl Scheduler {
     /// `info` describes a launch of the code with valid arguments.
     pub unsafe fn run(&self, job: &Job) -> Result<(), EngineError> {
         let mut workspace = Workspace::acquire(&job.needs, job.kernel)?;
+        let _mode = KernelMode::enter();
         // SAFETY: the workspace has what the job needs; the rest is up to the caller.
         unsafe {
             let done = self.run_alone(job, &mut workspace);
