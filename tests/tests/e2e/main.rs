@@ -17,6 +17,7 @@ mod groups;
 mod lists;
 mod loaders;
 mod math;
+mod math_rest;
 mod memory;
 mod memory_access;
 mod modules;
