@@ -27,11 +27,14 @@ pub const ENTRY: BlockId = BlockId(0);
 /// graphs (each function calling the next one twice) grow exponentially.
 const MAX_INSTS: usize = 4_000_000;
 
+/// Operands of a phi: predecessors with the values that they bring.
+pub type Incoming = SmallVec<[(BlockId, Id); 2]>;
+
 #[derive(Clone, Debug)]
 pub struct Phi {
     pub result: Id,
     pub ty: TypeId,
-    pub incoming: SmallVec<[(BlockId, Id); 2]>,
+    pub incoming: Incoming,
 }
 
 #[derive(Clone, Debug)]
@@ -331,7 +334,7 @@ impl<'m> Func<'m> {
             self.types.insert(result, ty);
             let ids: SmallVec<[Id; 8]> = inst.ids().collect();
             // A block may reach this one by several edges (a switch); the phi then lists it once or more.
-            let mut incoming: SmallVec<[(BlockId, Id); 2]> = SmallVec::new();
+            let mut incoming: Incoming = SmallVec::new();
             for pair in ids.chunks_exact(2) {
                 if let Some(&pred) = last.get(&pair[1])
                     && !incoming.iter().any(|(block, _)| *block == pred)
@@ -374,7 +377,7 @@ impl<'m> Func<'m> {
         let body = self.splice(callee, &mut inner, false)?;
         self.blocks[at.index()].term = Terminator::Branch(body.entry);
         let rest = self.push(Block { phis: Vec::new(), insts: Vec::new(), term: Terminator::Return });
-        let mut incoming: SmallVec<[(BlockId, Id); 2]> = SmallVec::new();
+        let mut incoming: Incoming = SmallVec::new();
         for (block, value) in &body.returns {
             self.blocks[block.index()].term = Terminator::Branch(rest);
             let value = match value {

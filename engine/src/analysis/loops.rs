@@ -10,10 +10,9 @@
 //! fine here because lowering keeps values that cross blocks in slots.
 
 use super::cfg::{Cfg, Dominators};
-use super::func::{Block, BlockId, Func, Phi, Synthetic, Terminator};
+use super::func::{Block, BlockId, Func, Incoming, Phi, Synthetic, Terminator};
 use crate::error::EngineError;
 use smallvec::SmallVec;
-use spirv_env::Id;
 
 /// An index into [`Loops::loops`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -160,7 +159,7 @@ fn merge_edges(func: &mut Func<'_>, preds: &[BlockId], to: BlockId) -> BlockId {
     }
     let mut phis = std::mem::take(&mut func.blocks[to.index()].phis);
     for phi in &mut phis {
-        let (moved, kept): (SmallVec<[(BlockId, Id); 2]>, SmallVec<[(BlockId, Id); 2]>) =
+        let (moved, kept): (Incoming, Incoming) =
             phi.incoming.drain(..).partition(|(pred, _)| preds.contains(pred));
         phi.incoming = kept;
         let value = match moved.as_slice() {
@@ -281,7 +280,7 @@ fn insert_dispatch(func: &mut Func<'_>, entries: &[BlockId]) {
     let selector = func.fresh();
     func.selectors.insert(selector);
     let mut arms: Vec<(BlockId, usize, BlockId)> = Vec::new();
-    let mut selected: SmallVec<[(BlockId, Id); 2]> = SmallVec::new();
+    let mut selected: Incoming = SmallVec::new();
     for (number, &entry) in entries.iter().enumerate() {
         for &pred in &cfg.preds[entry.index()] {
             let arm = func.push(Block::forward(dispatch));

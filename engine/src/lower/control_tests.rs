@@ -85,7 +85,7 @@ struct Node {
 fn program(random: &mut Random) -> Vec<Node> {
     let count = 3 + random.below(12);
     let mut nodes = Vec::new();
-    for at in 0..count {
+    for _ in 0..count {
         let steps = (0..random.below(4))
             .map(|_| Step {
                 to: random.below(VARS),
@@ -102,7 +102,7 @@ fn program(random: &mut Random) -> Vec<Node> {
     }
     // Edges to earlier nodes go through nodes of their own that use fuel.
     let mut backs = Vec::new();
-    for at in 0..count {
+    for (at, node) in nodes.iter_mut().enumerate() {
         let target = |random: &mut Random, backs: &mut Vec<usize>| {
             // Mostly near by, so that there is structure.
             let reach = if random.below(3) == 0 { count } else { 4 };
@@ -131,7 +131,7 @@ fn program(random: &mut Random) -> Vec<Node> {
             }
             _ => Exit::Jump(at + 1),
         };
-        nodes[at].exit = exit;
+        node.exit = exit;
     }
     nodes.push(Node { steps: Vec::new(), exit: Exit::End });
     for to in backs {

@@ -41,7 +41,8 @@ pub(super) fn copy(
     {
         let mut at = 0;
         while at < bytes {
-            let unit = [8, 4, 2, 1].into_iter().find(|unit| at + unit <= bytes && align % unit == 0);
+            let unit =
+                [8, 4, 2, 1].into_iter().find(|unit| at + unit <= bytes && align.is_multiple_of(*unit));
             let unit = unit.unwrap_or(1);
             let scalar = Scalar::int(unit as u32 * 8).expect("units are integer sizes");
             let leaf = Leaf { scalar, offset: at };

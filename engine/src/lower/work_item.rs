@@ -75,9 +75,8 @@ impl Lowerer<'_, '_> {
     pub fn load_builtin(&mut self, pointer: BuiltinPointer, ty: TypeId) -> Result<Val, EngineError> {
         let leaves = self.leaves(ty)?;
         let to = leaves[0].scalar;
-        let resize = |this: &Self, reg: Reg| {
-            this.apply(&[reg], |this, values| this.b.zext_or_trunc(values[0], to))
-        };
+        let resize =
+            |this: &Self, reg: Reg| this.apply(&[reg], |this, values| this.b.zext_or_trunc(values[0], to));
         match pointer.component {
             Some(Component::Constant(at)) => {
                 let reg = self.builtin(pointer.builtin, at)?;
@@ -129,8 +128,10 @@ impl Lowerer<'_, '_> {
             }
             BuiltIn::GlobalOffset => uniform(self.info_u64(offset_of!(LaunchInfo, global_offset) + at * 8)),
             BuiltIn::GlobalSize => {
-                let (count, size) =
-                    (self.scalar_of(BuiltIn::NumWorkgroups, at)?, self.scalar_of(BuiltIn::WorkgroupSize, at)?);
+                let (count, size) = (
+                    self.scalar_of(BuiltIn::NumWorkgroups, at)?,
+                    self.scalar_of(BuiltIn::WorkgroupSize, at)?,
+                );
                 uniform(self.in_prologue(|b| b.mul(count, size)))
             }
             BuiltIn::WorkDim => uniform(self.info_u32(offset_of!(LaunchInfo, work_dim))),
@@ -152,7 +153,8 @@ impl Lowerer<'_, '_> {
             BuiltIn::GlobalInvocationId => {
                 let size = self.scalar_of(BuiltIn::WorkgroupSize, at)?;
                 let offset = self.scalar_of(BuiltIn::GlobalOffset, at)?;
-                let (group, local) = (self.items.group[at], self.builtin(BuiltIn::LocalInvocationId, component)?);
+                let (group, local) =
+                    (self.items.group[at], self.builtin(BuiltIn::LocalInvocationId, component)?);
                 let base = self.in_prologue(|b| b.add(b.mul(group, size), offset));
                 Ok(self.in_prologue_reg(|this| {
                     this.apply(&[local, Reg::uniform(base)], |this, values| this.b.add(values[0], values[1]))
