@@ -326,7 +326,8 @@ impl Loader<'_> {
         let wanted = builtin_type(builtin).ok_or_else(|| {
             Fault::new(BUILTIN, format!("built-in {builtin:?} is not supported in kernels"))
         })?;
-        if class != StorageClass::Input {
+        // Some producers declare them as imported global memory.
+        if !matches!(class, StorageClass::Input | StorageClass::CrossWorkgroup | StorageClass::UniformConstant) {
             return Err(Fault::new(BUILTIN, format!("built-in {builtin:?} in storage class {class:?}")));
         }
         let types = &self.module.types;
