@@ -5,6 +5,7 @@
 
 use crate::analysis::leaves::Scalar;
 use llvm_sys::core::*;
+use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 use llvm_sys::prelude::*;
 use llvm_sys::{
     LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMFastMathAllowContract, LLVMIntPredicate, LLVMLinkage,
@@ -813,6 +814,24 @@ impl Builder {
 
     pub fn br(&self, to: Label) {
         llvm!(LLVMBuildBr(self.raw, to.0));
+    }
+
+    /// The branch back of a loop that LLVM shall not unroll.
+    pub fn br_back_rolled(&self, to: Label) {
+        let (kind, disable) = ("llvm.loop", "llvm.loop.unroll.disable");
+        llvm!({
+            let branch = LLVMBuildBr(self.raw, to.0);
+            let name = LLVMMDStringInContext2(self.context, disable.as_ptr().cast(), disable.len());
+            let mut name = [name];
+            let property = LLVMMDNodeInContext2(self.context, name.as_mut_ptr(), name.len());
+            // A loop's node names itself first, so that no two loops share it.
+            let this = LLVMTemporaryMDNode(self.context, std::ptr::null_mut(), 0);
+            let mut parts = [this, property];
+            let node = LLVMMDNodeInContext2(self.context, parts.as_mut_ptr(), parts.len());
+            LLVMMetadataReplaceAllUsesWith(this, node);
+            let kind = LLVMGetMDKindIDInContext(self.context, kind.as_ptr().cast(), kind.len() as u32);
+            LLVMSetMetadata(branch, kind, LLVMMetadataAsValue(self.context, node));
+        });
     }
 
     pub fn cond_br(&self, condition: Value, then: Label, els: Label) {

@@ -295,7 +295,8 @@ impl Calls<'_, '_, '_> {
         body(i);
         let next = b.add(i, step);
         b.add_incoming(i, next, b.here());
-        b.br(head);
+        // The kernel is large beside the loop: a second copy would only cost time to make.
+        b.br_back_rolled(head);
         b.at_end(done);
     }
 
