@@ -61,7 +61,7 @@ pub use crate::launch::{
 };
 pub use crate::memory::{
     zeMemAllocDevice, zeMemAllocHost, zeMemAllocShared, zeMemFree, zeMemFreeExt, zeMemGetAddressRange,
-    zeMemGetAllocProperties,
+    zeMemGetAllocProperties, zeMemGetAtomicAccessAttributeExp, zeMemSetAtomicAccessAttributeExp,
 };
 pub use crate::module::{
     zeModuleBuildLogDestroy, zeModuleBuildLogGetString, zeModuleCreate, zeModuleDestroy, zeModuleDynamicLink,

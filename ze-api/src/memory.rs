@@ -184,3 +184,33 @@ pub unsafe fn zeMemGetAddressRange(
     }
     Ok(())
 }
+
+/// `zeMemSetAtomicAccessAttributeExp`.
+pub unsafe fn zeMemSetAtomicAccessAttributeExp(
+    hContext: ze_context_handle_t,
+    hDevice: ze_device_handle_t,
+    ptr: *const c_void,
+    _size: usize,
+    attr: ze_memory_atomic_attr_exp_flags_t,
+) -> Result<()> {
+    let context = handle::get::<Context>(hContext)?;
+    handle::get::<Device>(hDevice)?;
+    address(ptr, "ptr")?;
+    context.set_atomic_access(ptr, attr)
+}
+
+/// `zeMemGetAtomicAccessAttributeExp`.
+pub unsafe fn zeMemGetAtomicAccessAttributeExp(
+    hContext: ze_context_handle_t,
+    hDevice: ze_device_handle_t,
+    ptr: *const c_void,
+    _size: usize,
+    pAttr: *mut ze_memory_atomic_attr_exp_flags_t,
+) -> Result<()> {
+    let context = handle::get::<Context>(hContext)?;
+    handle::get::<Device>(hDevice)?;
+    address(ptr, "ptr")?;
+    // SAFETY: the caller passes null or a valid pointer.
+    *unsafe { output(pAttr, "pAttr") }? = context.atomic_access(ptr)?;
+    Ok(())
+}

@@ -202,18 +202,22 @@ impl CommandList {
         }
     }
 
-    /// `zeCommandListClose`.
+    /// `zeCommandListClose`. An immediate list has nothing recorded that could be closed.
     pub fn close(&self) -> Result<()> {
-        let mut recording = self.recording()?.lock();
-        if recording.closed.is_none() {
-            recording.closed = Some(std::mem::take(&mut recording.commands).into());
+        if let Kind::Regular(recording) = &self.kind {
+            let mut recording = recording.lock();
+            if recording.closed.is_none() {
+                recording.closed = Some(std::mem::take(&mut recording.commands).into());
+            }
         }
         Ok(())
     }
 
-    /// `zeCommandListReset`.
+    /// `zeCommandListReset`. An immediate list is always ready to be appended to.
     pub fn reset(&self) -> Result<()> {
-        *self.recording()?.lock() = Recording::default();
+        if let Kind::Regular(recording) = &self.kind {
+            *recording.lock() = Recording::default();
+        }
         Ok(())
     }
 
@@ -378,7 +382,8 @@ mod tests {
             }
             list.synchronize(u64::MAX).expect("nothing fails");
             assert!(memory.iter().all(|&byte| byte == 9));
-            assert!(matches!(list.close(), Err(Error::InvalidCommandListType(_))));
+            assert!(list.close().is_ok() && list.reset().is_ok());
+            assert!(list.append(Operation::Barrier, &Events::default()).is_ok(), "it is never closed");
         }
     }
 

@@ -11,11 +11,18 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use ze_headers::*;
 
 /// `pageSize` of every allocation.
 pub const PAGE_SIZE: usize = 4096;
+const ATOMIC_FLAGS: u32 = ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_ATOMICS
+    | ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_HOST_ATOMICS
+    | ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_HOST_ATOMICS
+    | ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_DEVICE_ATOMICS
+    | ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_DEVICE_ATOMICS
+    | ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_SYSTEM_ATOMICS
+    | ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_SYSTEM_ATOMICS;
 /// The least alignment: a cache line and the widest vector register.
 const MIN_ALIGNMENT: usize = 64;
 /// Larger alignments are refused.
@@ -75,6 +82,8 @@ pub struct Allocation {
     device: Option<Arc<Device>>,
     backing: Backing,
     released: AtomicBool,
+    /// `ze_memory_atomic_attr_exp_flags_t` as the program set it; every access is atomic where it is asked for anyway.
+    atomic_access: AtomicU32,
 }
 
 // SAFETY: the memory is the program's; this type only knows where it is.
@@ -124,6 +133,7 @@ impl Allocation {
             device,
             backing,
             released: AtomicBool::new(false),
+            atomic_access: AtomicU32::new(0),
         })
     }
 
@@ -298,11 +308,35 @@ impl Context {
         Ok(memory.and_then(|memory| memory.device.clone()))
     }
 
+    fn allocation_of(&self, address: *const c_void) -> Result<Arc<Allocation>> {
+        let memory = self.find_allocation(address);
+        memory
+            .ok_or_else(|| Error::InvalidArgument(format!("{address:p} is in no allocation of this context")))
+    }
+
+    /// `zeMemSetAtomicAccessAttributeExp`.
+    pub fn set_atomic_access(
+        &self,
+        address: *const c_void,
+        flags: ze_memory_atomic_attr_exp_flags_t,
+    ) -> Result<()> {
+        // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x7f < attr
+        if flags & !ATOMIC_FLAGS != 0 {
+            let (what, value) = ("ze_memory_atomic_attr_exp_flags_t", flags.into());
+            return Err(Error::InvalidEnumeration { what, value });
+        }
+        self.allocation_of(address)?.atomic_access.store(flags, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// `zeMemGetAtomicAccessAttributeExp`.
+    pub fn atomic_access(&self, address: *const c_void) -> Result<ze_memory_atomic_attr_exp_flags_t> {
+        Ok(self.allocation_of(address)?.atomic_access.load(Ordering::Relaxed))
+    }
+
     /// `zeMemGetAddressRange`: base and size of the allocation that the address is in.
     pub fn address_range(&self, address: *const c_void) -> Result<(*mut c_void, usize)> {
-        let memory = self.find_allocation(address).ok_or_else(|| {
-            Error::InvalidArgument(format!("{address:p} is in no allocation of this context"))
-        })?;
+        let memory = self.allocation_of(address)?;
         Ok((memory.base.as_ptr().cast(), memory.size))
     }
 }
