@@ -116,6 +116,17 @@ impl Command {
         }
     }
 
+    /// Whether it, or a command inside it, waits for something that is not signalled.
+    pub fn has_open_waits(&self) -> bool {
+        let inside = match &self.operation {
+            Operation::Lists(lists) => {
+                lists.iter().flat_map(|list| list.iter()).any(|command| command.has_open_waits())
+            }
+            _ => false,
+        };
+        inside || self.waits.iter().any(|wait| !wait.is_signalled())
+    }
+
     /// Whether it calls back into the program.
     pub fn is_host_function(&self) -> bool {
         match &self.operation {

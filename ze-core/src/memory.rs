@@ -249,25 +249,37 @@ impl Context {
         Ok(base)
     }
 
-    /// The allocation of this context that an address is in.
+    /// The allocation that an address is in. All contexts share the device's one address space, and programs ask one
+    /// context about another's memory.
     pub fn find_allocation(&self, address: *const c_void) -> Option<Arc<Allocation>> {
-        self.driver().allocations().find(address as usize).filter(|memory| memory.context == self.id())
+        self.driver().allocations().find(address as usize)
     }
 
     /// `zeMemFreeExt`; no policy flag is `zeMemFree`.
     pub fn free(&self, base: *mut c_void, policy: u32) -> Result<()> {
-        let memory = self.find_allocation(base).filter(|memory| memory.base() == base as usize);
+        let memory = self
+            .find_allocation(base)
+            .filter(|memory| memory.base() == base as usize && memory.context == self.id());
         let memory = memory.and_then(|memory| self.driver().allocations().remove(memory.base()));
         let memory = memory.ok_or_else(|| {
             Error::InvalidArgument(format!("{base:p} is not the start of an allocation of this context"))
         })?;
-        let streams = self.driver().device().streams();
+        let mut after = Vec::new();
+        if policy != 0 {
+            let streams = self.driver().device().streams();
+            after.extend(streams.into_iter().map(|stream| (Arc::clone(&stream), stream.latest())));
+        }
         if policy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE != 0 {
-            for stream in &streams {
-                stream.wait_quietly();
-            }
-        } else if policy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE != 0 {
-            let after = streams.into_iter().map(|stream| (Arc::clone(&stream), stream.latest())).collect();
+            // A stream that waits for an event may wait for the caller: what it uses is freed later.
+            after.retain(|(stream, position)| {
+                let blocked = stream.waits_for_events();
+                if !blocked {
+                    stream.reach(*position);
+                }
+                blocked
+            });
+        }
+        if !after.is_empty() {
             self.deferred_frees().add(memory, after);
             return Ok(());
         }
@@ -276,7 +288,7 @@ impl Context {
     }
 
     /// `zeMemGetAllocProperties`: fills the structure, and returns the device that the memory belongs to. Memory
-    /// that is not from this context is of unknown type.
+    /// that this driver did not allocate is of unknown type.
     ///
     /// # Safety
     /// The structure's `pNext` is a valid chain.
@@ -311,7 +323,7 @@ impl Context {
     fn allocation_of(&self, address: *const c_void) -> Result<Arc<Allocation>> {
         let memory = self.find_allocation(address);
         memory
-            .ok_or_else(|| Error::InvalidArgument(format!("{address:p} is in no allocation of this context")))
+            .ok_or_else(|| Error::InvalidArgument(format!("{address:p} is in no allocation of this driver")))
     }
 
     /// `zeMemSetAtomicAccessAttributeExp`.
@@ -380,22 +392,32 @@ mod tests {
     }
 
     #[test]
-    fn another_contexts_memory_is_unknown() {
-        let (mine, other) = (context(), context());
+    fn every_context_knows_all_memory_and_frees_its_own() {
+        let mine = context();
+        let other = Context::new(Arc::clone(mine.driver()));
         let base = allocate(&mine, 64, 0).expect("memory is there");
         let mut properties = ze_memory_allocation_properties_t::default();
         // SAFETY: there is no chain.
-        unsafe { other.allocation_properties(base, &mut properties) }.expect("unknown is not an error");
-        assert_eq!(properties.type_, ZE_MEMORY_TYPE_UNKNOWN);
-        assert!(other.free(base, 0).is_err());
-        // SAFETY: as above.
-        unsafe { mine.allocation_properties(base, &mut properties) }.expect("it is live");
+        unsafe { other.allocation_properties(base, &mut properties) }.expect("it is live");
         assert_eq!(properties.type_, ZE_MEMORY_TYPE_HOST);
+        assert!(other.free(base, 0).is_err());
         mine.free(base, 0).expect("it is live");
+        // SAFETY: as above.
+        unsafe { mine.allocation_properties(base, &mut properties) }.expect("unknown is not an error");
+        assert_eq!(properties.type_, ZE_MEMORY_TYPE_UNKNOWN);
     }
 
     #[test]
-    fn a_deferred_free_waits_for_the_commands_before_it() {
+    fn frees_that_wait_keep_the_memory_of_blocked_commands() {
+        for policy in [
+            ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE,
+            ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE,
+        ] {
+            free_behind_a_blocked_command(policy);
+        }
+    }
+
+    fn free_behind_a_blocked_command(policy: u32) {
         let context = context();
         let gate = Signal::flag();
         let stream = context.driver().device().new_stream();
@@ -403,11 +425,11 @@ mod tests {
         stream.submit(Work::One(Arc::new(command)));
         let base = allocate(&context, 64, 0).expect("memory is there");
         let memory = context.find_allocation(base).expect("it is live");
-        context.free(base, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE).expect("it is live");
+        context.free(base, policy).expect("it is live");
         context.deferred_frees().collect();
         assert!(context.find_allocation(base).is_none() && !memory.released.load(Ordering::Relaxed));
         gate.raise();
-        stream.wait_quietly();
+        stream.reach(stream.latest());
         context.deferred_frees().collect();
         assert!(memory.released.load(Ordering::Relaxed));
         stream.close();

@@ -64,6 +64,8 @@ struct State {
     queue: VecDeque<Work>,
     /// Some thread executes.
     running: bool,
+    /// What it executes.
+    current: Option<Work>,
     has_worker: bool,
     closing: bool,
     /// The first failure since the last synchronisation.
@@ -165,11 +167,17 @@ impl Stream {
         self.wait(self.latest(), timeout)
     }
 
-    /// Waits for everything that is submitted and leaves failures for the next wait.
-    pub fn wait_quietly(self: &Arc<Self>) {
-        let latest = self.latest();
-        self.help(latest);
-        self.completed.wait(Deadline::Never, |completed| latest.reached(completed));
+    /// Whether something submitted waits for an event that is not signalled: it may be the caller who is to signal it.
+    pub fn waits_for_events(&self) -> bool {
+        let state = self.state.lock();
+        let mut works = state.current.iter().chain(&state.queue);
+        works.any(|work| work.commands().iter().any(|command| command.has_open_waits()))
+    }
+
+    /// Waits for a place in the order and leaves failures for the next [`wait`](Self::wait).
+    pub fn reach(self: &Arc<Self>, position: Position) {
+        self.help(position);
+        self.completed.wait(Deadline::Never, |completed| position.reached(completed));
     }
 
     /// Executes in the calling thread up to a place, unless another thread executes already.
@@ -209,7 +217,9 @@ impl Stream {
         while state.queue.front().is_some_and(&wanted) {
             let Some(work) = state.queue.pop_front() else { break };
             self.queued.fetch_sub(1, Ordering::Relaxed);
+            state.current = Some(work.clone());
             let result = MutexGuard::unlocked(&mut state, || work.execute());
+            state.current = None;
             if let Err(error) = result {
                 tracing::error!("a command failed: {error}");
                 state.failure.get_or_insert(error);
@@ -309,11 +319,11 @@ mod tests {
         let position = stream.submit(command(&[&blocker], None));
         stream.submit(host_function(append_digit, &raw mut count));
         stream.submit(command(&[], Some(&first)));
-        assert!(!stream.is_reached(position) && !first.is_signalled());
+        assert!(!stream.is_reached(position) && !first.is_signalled() && stream.waits_for_events());
         assert!(matches!(stream.synchronize(1000), Err(Error::NotReady)));
         blocker.raise();
         assert!(stream.synchronize(u64::MAX).is_ok());
-        assert!(first.is_signalled());
+        assert!(first.is_signalled() && !stream.waits_for_events());
         assert_eq!(count, 1);
         stream.close();
     }
