@@ -1,5 +1,7 @@
 //! The driver, through the Level Zero loader.
 
+use std::time::Instant;
+
 use super::{Arg, Backend, Case, Prepared, Result};
 use crate::{Buffer, CommandList, Kernel, ListOptions, Module, platform, spirv};
 
@@ -14,11 +16,13 @@ struct Ready {
 }
 
 impl Backend for LevelZero {
-    fn prepare(&self, case: &Case) -> Result<Box<dyn Prepared>> {
+    fn prepare(&self, case: &Case) -> Result<(Box<dyn Prepared>, Instant)> {
         let failed = |error: crate::Error| format!("{}: {error:?}", case.name);
-        let module = Module::new(&spirv(case.module)).map_err(failed)?;
-        let kernel = module.try_kernel(case.kernel).map_err(failed)?;
         let buffers: Vec<Buffer<u8>> = case.buffers.iter().map(|data| platform().buffer(data)).collect();
+        let words = spirv(case.module);
+        let start = Instant::now();
+        let module = Module::new(&words).map_err(failed)?;
+        let kernel = module.try_kernel(case.kernel).map_err(failed)?;
         kernel.set_group_size(case.group_size).map_err(failed)?;
         for (arg, index) in case.args.iter().zip(0..) {
             match arg {
@@ -31,7 +35,7 @@ impl Backend for LevelZero {
             .map_err(failed)?;
         }
         let list = CommandList::immediate(ListOptions::synchronous()).map_err(failed)?;
-        Ok(Box::new(Ready { kernel, list, groups: case.groups, buffers, _module: module }))
+        Ok((Box::new(Ready { kernel, list, groups: case.groups, buffers, _module: module }), start))
     }
 }
 

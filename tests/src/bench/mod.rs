@@ -37,8 +37,8 @@ pub struct Case {
 
 /// A runtime with a device.
 pub trait Backend {
-    /// Builds the case's kernel and prepares its buffers and arguments.
-    fn prepare(&self, case: &Case) -> Result<Box<dyn Prepared>>;
+    /// Prepares the case's buffers, then builds its kernel and sets the arguments. Also says when the building began.
+    fn prepare(&self, case: &Case) -> Result<(Box<dyn Prepared>, Instant)>;
 }
 
 /// A kernel that is ready to be launched.
@@ -76,8 +76,7 @@ pub fn measure(case: &Case, backends: &[&dyn Backend], rounds: usize) -> Result<
     let mut prepared = Vec::new();
     let mut times = Vec::new();
     for backend in backends {
-        let start = Instant::now();
-        let kernel = backend.prepare(case)?;
+        let (kernel, start) = backend.prepare(case)?;
         kernel.launch()?;
         times.push(Times { first: start.elapsed(), launches: Vec::new() });
         (case.verify)(&kernel.buffers()).map_err(|what| format!("{}: {what}", case.name))?;

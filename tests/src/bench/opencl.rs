@@ -2,6 +2,7 @@
 
 use std::ffi::{CString, c_char, c_void};
 use std::ptr;
+use std::time::Instant;
 
 use libloading::Library;
 
@@ -140,15 +141,12 @@ impl OpenCl {
 }
 
 impl Backend for OpenCl {
-    fn prepare(&self, case: &Case) -> Result<Box<dyn Prepared>> {
+    fn prepare(&self, case: &Case) -> Result<(Box<dyn Prepared>, Instant)> {
         let f = self.functions;
-        let program = self.build(&spirv(case.module))?;
         let name = CString::new(case.kernel)?;
+        let words = spirv(case.module);
         // SAFETY: as above.
         unsafe {
-            let mut code = 0;
-            let kernel = (f.clCreateKernel)(program, name.as_ptr(), &mut code);
-            check("clCreateKernel", code)?;
             let mut buffers = Vec::new();
             for data in &case.buffers {
                 let pointer = (f.clSVMAlloc)(self.context, SVM_FLAGS, data.len(), 64);
@@ -158,6 +156,11 @@ impl Backend for OpenCl {
                 ptr::copy_nonoverlapping(data.as_ptr(), pointer.cast(), data.len());
                 buffers.push((pointer, data.len()));
             }
+            let start = Instant::now();
+            let program = self.build(&words)?;
+            let mut code = 0;
+            let kernel = (f.clCreateKernel)(program, name.as_ptr(), &mut code);
+            check("clCreateKernel", code)?;
             for (arg, index) in case.args.iter().zip(0..) {
                 let code = match arg {
                     Arg::Buffer(number) => (f.clSetKernelArgSVMPointer)(kernel, index, buffers[*number].0),
@@ -170,7 +173,7 @@ impl Backend for OpenCl {
             }
             let local = case.group_size.map(|size| size as usize);
             let global = [0, 1, 2].map(|d| local[d] * case.groups[d] as usize);
-            Ok(Box::new(Ready {
+            let ready = Ready {
                 functions: f,
                 context: self.context,
                 queue: self.queue,
@@ -178,7 +181,8 @@ impl Backend for OpenCl {
                 global,
                 local,
                 buffers,
-            }))
+            };
+            Ok((Box::new(ready), start))
         }
     }
 }
