@@ -2,7 +2,8 @@
 //!
 //! One thread at a time executes: the stream's own worker, which starts with the first submission that needs
 //! it, or a program's thread that waits for the stream without a time limit and so has nothing better to do.
-//! A stream that waits for an event blocks nobody else.
+//! A program's thread executes no command that waits for an event, as it may be the one who is to signal it:
+//! from there on the worker goes on. A stream that waits for an event blocks nobody else.
 
 use crate::clock;
 use crate::command::Command;
@@ -39,33 +40,39 @@ impl Work {
         }
     }
 
-    /// Whether a thread of the program may execute it inside an API call.
-    fn runs_anywhere(&self) -> bool {
-        !self.commands().iter().any(|command| command.is_host_function())
-    }
-
     /// Whether it is done in about the time that waking another thread takes.
     fn is_instant(&self) -> bool {
-        self.runs_anywhere() && self.commands().iter().all(|command| command.is_instant())
+        self.commands().iter().all(|command| command.is_instant())
+    }
+}
+
+/// Whether a thread of the program may execute a command inside an API call.
+fn runs_anywhere(command: Option<&Command>) -> bool {
+    command.is_none_or(|command| !command.is_host_function() && !command.has_open_waits())
+}
+
+/// Work with the number of its commands that are done.
+struct Item {
+    work: Work,
+    done: usize,
+}
+
+impl Item {
+    fn next(&self) -> Option<&Arc<Command>> {
+        self.work.commands().get(self.done)
     }
 
-    fn execute(&self) -> Result<()> {
-        if let Work::Fence(fence) = self {
-            let now = clock::now();
-            fence.complete(Timestamps { start: now, end: now });
-        }
-        // A failed command must not keep the rest, and who waits for it, from going on.
-        self.commands().iter().map(|command| command.execute()).fold(Ok(()), Result::and)
+    fn left(&self) -> &[Arc<Command>] {
+        self.work.commands().get(self.done..).unwrap_or_default()
     }
 }
 
 #[derive(Default)]
 struct State {
-    queue: VecDeque<Work>,
+    /// The front stays here while it is executed.
+    queue: VecDeque<Item>,
     /// Some thread executes.
     running: bool,
-    /// What it executes.
-    current: Option<Work>,
     has_worker: bool,
     closing: bool,
     /// The first failure since the last synchronisation.
@@ -120,13 +127,9 @@ impl Stream {
 
     /// Submits work and waits for it, in the caller's thread where the stream is idle.
     pub fn submit_and_wait(self: &Arc<Self>, work: Work) -> Result<()> {
-        let anywhere = work.runs_anywhere();
         let (position, state) = self.push(work);
-        if anywhere {
-            drop(state);
-        } else {
-            self.wake_worker(state);
-        }
+        drop(state);
+        // Helping wakes the worker for what it leaves.
         self.wait(position, u64::MAX)
     }
 
@@ -135,7 +138,7 @@ impl Stream {
             command.submitted();
         }
         let mut state = self.state.lock();
-        state.queue.push_back(work);
+        state.queue.push_back(Item { work, done: 0 });
         self.queued.fetch_add(1, Ordering::Release);
         (Position(self.submitted.fetch_add(1, Ordering::Relaxed).wrapping_add(1)), state)
     }
@@ -170,8 +173,7 @@ impl Stream {
     /// Whether something submitted waits for an event that is not signalled: it may be the caller who is to signal it.
     pub fn waits_for_events(&self) -> bool {
         let state = self.state.lock();
-        let mut works = state.current.iter().chain(&state.queue);
-        works.any(|work| work.commands().iter().any(|command| command.has_open_waits()))
+        state.queue.iter().flat_map(Item::left).any(|command| command.has_open_waits())
     }
 
     /// Waits for a place in the order and leaves failures for the next [`wait`](Self::wait).
@@ -189,7 +191,7 @@ impl Stream {
         if state.running {
             return;
         }
-        let state = self.run(state, |work| !self.is_reached(position) && work.runs_anywhere());
+        let state = self.run(state, |command| !self.is_reached(position) && runs_anywhere(command));
         if !state.queue.is_empty() {
             self.wake_worker(state);
         }
@@ -201,37 +203,55 @@ impl Stream {
         if state.running || state.queue.is_empty() {
             return;
         }
-        let state = self.run(state, |work| wanted() && work.runs_anywhere());
+        let state = self.run(state, |command| wanted() && runs_anywhere(command));
         if !state.queue.is_empty() {
             self.wake_worker(state);
         }
     }
 
-    /// Executes from the front of the queue while `wanted` holds for it. Nobody else executes.
+    /// Executes command by command while `wanted` holds for the next one; a fence is no command. Nobody else executes.
     fn run<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
-        wanted: impl Fn(&Work) -> bool,
+        wanted: impl Fn(Option<&Command>) -> bool,
     ) -> MutexGuard<'a, State> {
         state.running = true;
-        while state.queue.front().is_some_and(&wanted) {
-            let Some(work) = state.queue.pop_front() else { break };
-            self.queued.fetch_sub(1, Ordering::Relaxed);
-            state.current = Some(work.clone());
-            let result = MutexGuard::unlocked(&mut state, || work.execute());
-            state.current = None;
-            if let Err(error) = result {
-                tracing::error!("a command failed: {error}");
-                state.failure.get_or_insert(error);
+        while let Some(item) = state.queue.front() {
+            let command = item.next().cloned();
+            if !wanted(command.as_deref()) {
+                break;
             }
-            // What the work owns may be the last reference to an object whose destructor takes time.
-            MutexGuard::unlocked(&mut state, || {
-                self.completed.advance();
-                drop(work);
-            });
+            if let Some(command) = command {
+                let result = MutexGuard::unlocked(&mut state, || command.execute());
+                if let Err(error) = result {
+                    tracing::error!("a command failed: {error}");
+                    // A failed command must not keep the rest, and who waits for it, from going on.
+                    state.failure.get_or_insert(error);
+                }
+            }
+            let Some(item) = state.queue.front_mut() else { break };
+            item.done += 1;
+            if item.left().is_empty() {
+                self.finish(&mut state);
+            }
         }
         state.running = false;
         state
+    }
+
+    /// Takes the front out of the queue, all of whose commands are done.
+    fn finish(&self, state: &mut MutexGuard<'_, State>) {
+        let Some(item) = state.queue.pop_front() else { return };
+        self.queued.fetch_sub(1, Ordering::Relaxed);
+        // What the work owns may be the last reference to an object whose destructor takes time.
+        MutexGuard::unlocked(state, || {
+            if let Work::Fence(fence) = &item.work {
+                let now = clock::now();
+                fence.complete(Timestamps { start: now, end: now });
+            }
+            self.completed.advance();
+            drop(item);
+        });
     }
 
     fn wake_worker(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
@@ -342,6 +362,25 @@ mod tests {
         thread::sleep(Duration::from_millis(2));
         from_host.raise();
         assert!(helper.join().is_ok_and(|done| done));
+    }
+
+    #[test]
+    fn a_helping_thread_never_waits_for_an_event_that_it_is_to_signal_itself() {
+        let stream = Stream::new();
+        let (done, gate, after) = (Signal::flag(), Signal::flag(), Signal::flag());
+        let barrier = |waits: &[&Arc<Signal>], signal: &Arc<Signal>| {
+            let waits = waits.iter().map(|&wait| Arc::clone(wait)).collect();
+            Arc::new(Command::new(Operation::Barrier, waits, Some(Arc::clone(signal))))
+        };
+        stream.submit(Work::List([barrier(&[], &done), barrier(&[&gate], &after)].into_iter().collect()));
+        stream.help_while(|| !done.is_signalled());
+        assert!(done.wait(Deadline::Never) && !after.is_signalled());
+        let position = stream.latest();
+        stream.help(position);
+        assert!(!stream.is_reached(position));
+        gate.raise();
+        assert!(stream.wait(position, u64::MAX).is_ok() && after.is_signalled());
+        stream.close();
     }
 
     #[test]
