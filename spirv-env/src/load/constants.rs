@@ -327,7 +327,10 @@ impl Loader<'_> {
             Fault::new(BUILTIN, format!("built-in {builtin:?} is not supported in kernels"))
         })?;
         // Some producers declare them as imported global memory.
-        if !matches!(class, StorageClass::Input | StorageClass::CrossWorkgroup | StorageClass::UniformConstant) {
+        if !matches!(
+            class,
+            StorageClass::Input | StorageClass::CrossWorkgroup | StorageClass::UniformConstant
+        ) {
             return Err(Fault::new(BUILTIN, format!("built-in {builtin:?} in storage class {class:?}")));
         }
         let types = &self.module.types;
