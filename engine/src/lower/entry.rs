@@ -58,7 +58,8 @@ pub fn emit(a: &Analysis<'_>, mut builder: Builder, target: &Target) -> Result<C
     Ok(CodeInfo { has_barrier, private_bytes: layout.memory_bytes, stack_bytes: layout.stack_bytes })
 }
 
-fn is_barrier(inst: &spirv_env::Inst, func: &Func<'_>) -> bool {
+/// Whether an instruction makes the sub-groups of a work-group meet.
+pub(super) fn is_barrier(inst: &spirv_env::Inst, func: &Func<'_>) -> bool {
     let execution = || func.constant_bits(inst.id(0));
     (inst.op == Op::ControlBarrier && execution() != Some(Scope::Subgroup as u64))
         || groups::is_workgroup_collective(inst, func)

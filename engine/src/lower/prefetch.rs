@@ -6,6 +6,7 @@
 
 use super::Lowerer;
 use super::builder::Value;
+use super::entry::is_barrier;
 use crate::analysis::builtins::Component;
 use crate::analysis::leaves::Scalar;
 use crate::analysis::loops::LoopId;
@@ -33,10 +34,21 @@ enum Step {
     Value(Value),
 }
 
+/// Whether a loop has a work-group barrier in it. All sub-groups of the group take turns in it then: lines for
+/// several iterations of each would push one another out of the cache before their time.
+fn meets_at_barrier(this: &Lowerer<'_, '_>, inside: LoopId) -> bool {
+    let func = &this.a.func;
+    let blocks = &this.a.loops.get(inside).blocks;
+    blocks.iter().any(|block| func.blocks[block.index()].insts.iter().any(|inst| is_barrier(inst, func)))
+}
+
 /// Asks for what a load through `pointer` will want some iterations of the innermost loop later, if the load is
 /// in a loop and moves on by an amount that all lanes share.
 pub fn ahead(this: &mut Lowerer<'_, '_>, pointer: Id, ty: TypeId) -> Result<(), EngineError> {
     let Some(inside) = this.a.loops.of(this.current_block()) else { return Ok(()) };
+    if meets_at_barrier(this, inside) {
+        return Ok(());
+    }
     let Some(class) = this.a.func.type_of(pointer).map(|ty| this.a.func.module.types.get(ty)) else {
         return Ok(());
     };
