@@ -6,7 +6,7 @@ use crate::abi::{GroupShape, Variant};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 use spirv::{BuiltIn, Op};
-use spirv_env::{Id, Type};
+use spirv_env::Id;
 
 /// A pointer to an `Input` variable, or to one component of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,14 +66,6 @@ pub fn pointers(func: &Func<'_>) -> FxHashMap<Id, BuiltinPointer> {
             return found;
         }
     }
-}
-
-/// Whether a built-in has a value for each dimension.
-pub fn is_vector(func: &Func<'_>, id: Id) -> bool {
-    func.type_of(id).is_some_and(|ty| match func.module.types.get(ty) {
-        Type::Pointer { pointee, .. } => matches!(func.module.types.get(*pointee), Type::Vector { .. }),
-        _ => false,
-    })
 }
 
 /// How one component varies over the lanes of a sub-group.

@@ -355,23 +355,10 @@ impl<'m> Func<'m> {
             .ok_or_else(|| self.unsupported("a call of something that is not a function".into()))?;
         let rename = |id: Id| map.get(&id).copied().unwrap_or(id);
         let mut inner: FxHashMap<Id, Id> = FxHashMap::default();
-        for ((param, ty), operand) in callee.params.iter().zip(&inst.operands[1..]) {
-            let Operand::Id(id) = operand else { continue };
-            let argument = rename(*id);
-            // Modules that were compiled apart may disagree about what a pointer points to.
-            if self.type_of(argument).is_some_and(|from| from != *ty) {
-                let cast = self.fresh();
-                self.types.insert(cast, *ty);
-                self.blocks[at.index()].insts.push(Inst {
-                    op: Op::Bitcast,
-                    ty: Some(*ty),
-                    result: Some(cast),
-                    operands: SmallVec::from_slice(&[Operand::Id(argument)]),
-                    line: inst.line,
-                });
-                inner.insert(*param, cast);
-            } else {
-                inner.insert(*param, argument);
+        // The intake has cast arguments where modules that were compiled apart disagree about a pointee.
+        for ((param, _), operand) in callee.params.iter().zip(&inst.operands[1..]) {
+            if let Operand::Id(id) = operand {
+                inner.insert(*param, rename(*id));
             }
         }
         let body = self.splice(callee, &mut inner, false)?;

@@ -132,6 +132,16 @@ impl<'m> Analysis<'m> {
         analysis
     }
 
+    fn graph(&self) -> Graph<'_, 'm> {
+        Graph {
+            func: &self.func,
+            cfg: &self.cfg,
+            doms: &self.doms,
+            loops: &self.loops,
+            regions: &self.regions,
+        }
+    }
+
     fn solve(&mut self) {
         for &(param, ty) in &self.func.params.clone() {
             let shape = match self.private.placement.get(&param) {
@@ -159,14 +169,7 @@ impl<'m> Analysis<'m> {
             if !changed {
                 return;
             }
-            let graph = Graph {
-                func: &self.func,
-                cfg: &self.cfg,
-                doms: &self.doms,
-                loops: &self.loops,
-                regions: &self.regions,
-            };
-            self.control = Control::new(&graph, varying);
+            self.control = Control::new(&self.graph(), varying);
         }
     }
 
@@ -271,16 +274,9 @@ impl<'m> Analysis<'m> {
         let mut joined = joined.unwrap_or_default();
         let first = phi.incoming.first().map(|(_, id)| *id);
         let one_value = phi.incoming.iter().all(|(_, id)| Some(*id) == first);
-        let leaves_loop = self.cfg.preds[block.index()].iter().any(|pred| {
-            let graph = Graph {
-                func: &self.func,
-                cfg: &self.cfg,
-                doms: &self.doms,
-                loops: &self.loops,
-                regions: &self.regions,
-            };
-            self.control.leaves_divergent(&graph, *pred, block)
-        });
+        let leaves_loop = self.cfg.preds[block.index()]
+            .iter()
+            .any(|pred| self.control.leaves_divergent(&self.graph(), *pred, block));
         if self.variant.width > 1 && self.control.blended[block.index()] && (!one_value || leaves_loop) {
             joined.iter_mut().for_each(|shape| *shape = Shape::Varying);
         }

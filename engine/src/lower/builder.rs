@@ -514,10 +514,6 @@ impl Builder {
         });
     }
 
-    pub fn set_volatile(&self, access: Value) {
-        llvm!(LLVMSetVolatile(access.0, 1));
-    }
-
     /// Contiguous lanes at one address; lanes that are off read as `passthrough` and touch no memory.
     pub fn masked_load(&self, scalar: Scalar, lanes: u32, address: Value, align: u64, mask: Value) -> Value {
         let align = self.i32(align as u32);
