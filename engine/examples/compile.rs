@@ -1,14 +1,14 @@
 //! Compiles kernels without running them: finds what the engine cannot lower, and shows what it makes of the rest.
 //!
 //! ```text
-//! compile [--ir] [--raw-ir] [--asm] [--kernel NAME] [--variant W:rows|line|any] FILE-OR-FOLDER...
+//! compile [--ir] [--raw-ir] [--asm] [--kernel NAME] [--variant W:rows[:x4|:y4]|line|any] FILE-OR-FOLDER...
 //! ```
-//! Without `--variant` every kernel is compiled in six variants. Prints what fails, by cause, and times.
+//! Without `--variant` every kernel is compiled in eight variants. Prints what fails, by cause, and times.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use ze_engine::abi::{GroupShape, Variant};
+use ze_engine::abi::{Coarsening, GroupShape, Variant};
 use ze_engine::jit::Context;
 use ze_engine::jit::pipeline::{self, Tier};
 use ze_engine::jit::target::Target;
@@ -35,27 +35,35 @@ fn parse() -> Options {
             "--variant" => {
                 let text = args.next().unwrap_or_default();
                 let (width, shape) = text.split_once(':').unwrap_or((text.as_str(), "rows"));
+                let (shape, team) = shape.split_once(':').unwrap_or((shape, ""));
+                let coarsening = match team.split_at(team.len().min(1)) {
+                    ("x", team) => Coarsening::AlongX(team.parse().expect("--variant W:rows:xN")),
+                    ("y", team) => Coarsening::AlongY(team.parse().expect("--variant W:rows:yN")),
+                    _ => Coarsening::Off,
+                };
                 let shape = match shape {
                     "line" => GroupShape::Line,
                     "any" => GroupShape::Any,
                     _ => GroupShape::Rows,
                 };
                 let width = width.parse().expect("--variant W:SHAPE, W a number");
-                options.variants.push(Variant { width, shape, large_ids: false });
+                options.variants.push(Variant { width, shape, coarsening, large_ids: false });
             }
             path => options.paths.push(path.into()),
         }
     }
     if options.variants.is_empty() {
-        for (width, shape) in [
-            (1, GroupShape::Rows),
-            (8, GroupShape::Rows),
-            (16, GroupShape::Rows),
-            (16, GroupShape::Line),
-            (16, GroupShape::Any),
-            (32, GroupShape::Rows),
+        for (width, shape, coarsening) in [
+            (1, GroupShape::Rows, Coarsening::Off),
+            (8, GroupShape::Rows, Coarsening::Off),
+            (16, GroupShape::Rows, Coarsening::Off),
+            (16, GroupShape::Rows, Coarsening::AlongX(8)),
+            (16, GroupShape::Rows, Coarsening::AlongY(8)),
+            (16, GroupShape::Line, Coarsening::Off),
+            (16, GroupShape::Any, Coarsening::Off),
+            (32, GroupShape::Rows, Coarsening::Off),
         ] {
-            options.variants.push(Variant { width, shape, large_ids: false });
+            options.variants.push(Variant { width, shape, coarsening, large_ids: false });
         }
     }
     options

@@ -105,6 +105,7 @@ fn kernel(bytes: u64) -> Kernel {
         group_size_hint: None,
         required_subgroup_size: None,
         uses_subgroups: false,
+        has_loops: false,
         uses_barrier: false,
         static_local_size: 0,
         private_size: 0,

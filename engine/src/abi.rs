@@ -50,9 +50,9 @@ pub struct Worker {
 pub type RangeEntry =
     unsafe extern "C" fn(info: *const LaunchInfo, worker: *mut Worker, first: u64, last: u64);
 
-/// Code with work-group barriers: runs one sub-group of the work-group with this linear number.
-pub type SubgroupEntry =
-    unsafe extern "C" fn(info: *const LaunchInfo, worker: *mut Worker, group: u64, subgroup: u32);
+/// Code with work-group barriers: runs one team of sub-groups of the work-group with this linear number.
+pub type TeamEntry =
+    unsafe extern "C" fn(info: *const LaunchInfo, worker: *mut Worker, group: u64, team: u32);
 
 /// How the work-items of a group map to lanes; a kernel is compiled once for each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -65,26 +65,57 @@ pub enum GroupShape {
     Any,
 }
 
+/// Thread coarsening: which sub-groups of a work-group one instruction stream may run side by side, as a *team*.
+/// Groups have [`GroupShape::Rows`]. The number of sub-groups of a team divides that of the group's direction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Coarsening {
+    /// Each sub-group alone.
+    Off,
+    /// This many neighbours of a row: they differ in x.
+    AlongX(u32),
+    /// This many at the same place of neighbouring rows: they differ in y.
+    AlongY(u32),
+}
+
+impl Coarsening {
+    /// Sub-groups of a team.
+    pub fn team(self) -> u32 {
+        match self {
+            Coarsening::Off => 1,
+            Coarsening::AlongX(team) | Coarsening::AlongY(team) => team,
+        }
+    }
+}
+
 /// Which code of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Variant {
     /// Lanes of a sub-group: 1, 4, 8, 16 or 32.
     pub width: u32,
     pub shape: GroupShape,
+    pub coarsening: Coarsening,
     /// Some global id, global size or global offset may be 2^31 or more. Code without it knows that
     /// they fit 31 bits, which proves that 32-bit index arithmetic does not wrap.
     pub large_ids: bool,
 }
 
 /// What lowering tells about the code that it made, beside the code.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CodeInfo {
-    /// The entry is a [`SubgroupEntry`] (else a [`RangeEntry`]).
+    /// The entry is a [`TeamEntry`] (else a [`RangeEntry`]).
     pub has_barrier: bool,
+    /// Sub-groups that the code runs side by side: those of the variant's coarsening, or 1 if that did not pay.
+    pub team: u32,
     /// Bytes of `Worker::private_memory` that each sub-group needs.
     pub private_bytes: u64,
-    /// Bytes of stack that private variables of a sub-group take (spills come on top).
+    /// Bytes of stack that private variables of a team take (spills come on top).
     pub stack_bytes: u64,
+}
+
+impl Default for CodeInfo {
+    fn default() -> Self {
+        CodeInfo { has_barrier: false, team: 1, private_bytes: 0, stack_bytes: 0 }
+    }
 }
 
 /// The symbol of the entry point in the object code.

@@ -1,6 +1,6 @@
 //! A loaded module and its kernels: storage of module-scope variables, compiled variants, launches.
 
-use crate::abi::{GroupShape, Variant};
+use crate::abi::{Coarsening, GroupShape, Variant};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::exec::{Code, Dispatch, group_size, launch};
@@ -23,6 +23,9 @@ pub struct Program {
     /// Compiled code of each of the module's kernels, in their order.
     compiled: Vec<Variants>,
 }
+
+/// Most applications that do not say which work-group size they will use take a power of two about this.
+const LIKELY_GROUP: u32 = 256;
 
 /// The compiled variants of a kernel. Few, so a list.
 #[derive(Default)]
@@ -129,11 +132,14 @@ impl Kernel {
         let kernel = self.reflection();
         let fixed = kernel.uses_subgroups || kernel.required_subgroup_size.is_some();
         let width = self.subgroup_size();
-        if fixed {
+        let variant = if fixed {
             group_size::fixed_width(group_size, width)
         } else {
             group_size::best_width(group_size, width)
-        }
+        };
+        // Straight code has nothing to gain from several sub-groups side by side.
+        let repeats = kernel.uses_barrier || kernel.has_loops;
+        if repeats { group_size::coarsened(variant, group_size) } else { variant }
     }
 
     /// Compiles the code for groups of this size, if that has not been done.
@@ -147,7 +153,7 @@ impl Kernel {
         let kernel = self.reflection();
         let variant = match kernel.required_group_size.or(kernel.group_size_hint) {
             Some(size) => self.variant(size),
-            None => Variant { width: self.subgroup_size(), shape: GroupShape::Rows, large_ids: false },
+            None => self.variant([LIKELY_GROUP.max(self.subgroup_size()), 1, 1]),
         };
         let this = Arc::clone(self);
         let prepare = move || {
@@ -306,5 +312,10 @@ fn variant_name(variant: Variant) -> String {
         GroupShape::Any => "any",
     };
     let ids = if variant.large_ids { "-large" } else { "" };
-    format!("w{}-{shape}{ids}", variant.width)
+    let team = match variant.coarsening {
+        Coarsening::Off => String::new(),
+        Coarsening::AlongX(team) => format!("-x{team}"),
+        Coarsening::AlongY(team) => format!("-y{team}"),
+    };
+    format!("w{}-{shape}{team}{ids}", variant.width)
 }

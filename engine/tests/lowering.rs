@@ -1,7 +1,7 @@
 //! What lowering makes of kernels, where speed depends on it: counts of instructions in the IR.
 
 use std::path::Path;
-use ze_engine::abi::{GroupShape, Variant};
+use ze_engine::abi::{Coarsening, GroupShape, Variant};
 use ze_engine::jit::Context;
 use ze_engine::jit::target::{Isa, Target};
 
@@ -14,7 +14,8 @@ fn ir(module: &str, kernel: &str) -> String {
     let module = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment).expect("valid");
     let kernel = module.kernel(kernel).expect("the module has the kernel");
     let target = Target::limited(Isa::Avx512).expect("a target machine");
-    let variant = Variant { width: 16, shape: GroupShape::Rows, large_ids: false };
+    let variant =
+        Variant { width: 16, shape: GroupShape::Rows, coarsening: Coarsening::Off, large_ids: false };
     let (ir, _) =
         ze_engine::lower::lower(&module, kernel, variant, &target, &Context::new()).expect("lowers");
     ir.verify().expect("valid IR");

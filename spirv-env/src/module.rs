@@ -361,6 +361,8 @@ pub struct Kernel {
     pub uses_subgroups: bool,
     /// The kernel, or a function that it reaches, executes a work-group barrier or a work-group collective.
     pub uses_barrier: bool,
+    /// The kernel, or a function that it reaches, has a branch back to an earlier block.
+    pub has_loops: bool,
     /// Bytes of module-scope `Workgroup` variables that the kernel reaches, aligned.
     pub static_local_size: u64,
     /// Bytes of `Function` variables that the kernel reaches, for each work-item.

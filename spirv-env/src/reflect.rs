@@ -5,7 +5,7 @@ mod args;
 use crate::diagnostics::{Diagnostic, Diagnostics, Fault, RuleId};
 use crate::load::{EntryPoint, Loaded};
 use crate::module::{ConstantValue, Function, Id, Inst, Kernel, Module, Operand, Type};
-use crate::prune::callees;
+use crate::prune::{callees, successors};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{BuiltIn, Capability, ExecutionMode, Op, Scope, StorageClass};
 
@@ -21,6 +21,7 @@ struct Summary {
     callees: Vec<Id>,
     subgroups: bool,
     barrier: bool,
+    loops: bool,
     private_size: u64,
     /// Places of `Workgroup` variables in the module's globals.
     locals: Vec<usize>,
@@ -97,6 +98,7 @@ impl Context<'_> {
             required_subgroup_size: None,
             uses_subgroups: false,
             uses_barrier: false,
+            has_loops: false,
             static_local_size: 0,
             private_size: 0,
             modes: Vec::new(),
@@ -120,6 +122,7 @@ impl Context<'_> {
             }
             kernel.uses_subgroups |= summary.subgroups;
             kernel.uses_barrier |= summary.barrier;
+            kernel.has_loops |= summary.loops;
             kernel.private_size = kernel.private_size.saturating_add(summary.private_size);
             locals.extend(&summary.locals);
             work.extend(&summary.callees);
@@ -148,7 +151,8 @@ fn pointee_size(module: &Module, pointer: crate::module::TypeId) -> u64 {
 }
 
 fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Function) -> Summary {
-    let mut summary = Summary { callees: callees(function).collect(), ..Summary::default() };
+    let mut summary =
+        Summary { callees: callees(function).collect(), loops: has_loops(function), ..Summary::default() };
     let mut constants = Vec::new();
     let mut seen = FxHashSet::default();
     for inst in function.blocks.iter().flat_map(|block| &block.insts) {
@@ -189,6 +193,16 @@ fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Functio
         }
     }
     summary
+}
+
+/// Whether a block leads to itself or an earlier one. A block stands before those that it dominates
+/// (SPIR-V 1.2 §2.4), so every loop has such a branch.
+fn has_loops(function: &Function) -> bool {
+    let mut seen = FxHashSet::default();
+    function.blocks.iter().any(|block| {
+        seen.insert(block.label);
+        successors(block).iter().any(|to| seen.contains(to))
+    })
 }
 
 fn natural_alignment(module: &Module, variable: &Inst) -> u64 {
@@ -422,6 +436,15 @@ mod tests {
         reflected(
             &kernel(declarations, "%c = OpFunctionCall %void %f").replace("%main = OpFunction", &function),
         )
+    }
+
+    #[test]
+    fn loops_are_found_through_calls() {
+        let has_loops = |body: &str| through_a_call("%true = OpConstantTrue %bool", body).has_loops;
+        assert!(!has_loops("OpBranch %next\n%next = OpLabel"));
+        assert!(has_loops(
+            "OpBranch %head\n%head = OpLabel\nOpBranchConditional %true %head %next\n%next = OpLabel"
+        ));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 use super::builtins::{self, BuiltinPointer};
 use super::cfg::{Cfg, Dominators};
+use super::common::Differing;
 use super::func::{BlockId, Func, Synthetic};
 use super::group_results::{GroupResult, group_shape};
 use super::leaves::LeafTable;
@@ -81,6 +82,7 @@ pub struct Analysis<'m> {
     pub builtins: FxHashMap<Id, BuiltinPointer>,
     pub control: Control,
     shapes: FxHashMap<Id, Leaves>,
+    pub(super) differing: Differing,
     /// The block that defines a value; module-scope values and parameters have none.
     pub def: FxHashMap<Id, BlockId>,
     /// The index of the defining instruction in its block.
@@ -124,6 +126,7 @@ impl<'m> Analysis<'m> {
             builtins,
             control,
             shapes: FxHashMap::default(),
+            differing: Differing::default(),
             def,
             at,
             used: OnceCell::new(),
@@ -150,6 +153,7 @@ impl<'m> Analysis<'m> {
             };
             self.shapes.insert(param, smallvec![shape; self.leaves.count(ty).max(1)]);
         }
+        self.params_differ();
         loop {
             while self.sweep() {}
             if self.variant.width == 1 {
@@ -160,7 +164,7 @@ impl<'m> Analysis<'m> {
             for block in self.func.block_ids() {
                 if let Some(condition) = self.func.blocks[block.index()].term.condition()
                     && !varying[block.index()]
-                    && !self.shape(block, condition)[0].is_uniform()
+                    && !(self.shape(block, condition)[0].is_uniform() && self.is_common(block, condition))
                 {
                     varying[block.index()] = true;
                     changed = true;
@@ -176,19 +180,25 @@ impl<'m> Analysis<'m> {
     /// One pass over all blocks; whether some shape changed.
     fn sweep(&mut self) -> bool {
         let mut changed = false;
+        let teams = self.team() > 1;
         for index in 0..self.regions.order.len() {
             let block = self.regions.order[index];
             for place in 0..self.func.blocks[block.index()].phis.len() {
                 let phi = &self.func.blocks[block.index()].phis[place];
                 let result = phi.result;
-                let new = self.phi_shape(block, place);
+                let blends = self.blends(block, place);
+                let new = self.phi_shape(block, place, blends);
+                let differs = teams.then(|| self.phi_differs(block, place, new.len()));
                 changed |= self.update(result, new);
+                changed |= differs.is_some_and(|differs| self.update_differing(result, differs));
             }
             for place in 0..self.func.blocks[block.index()].insts.len() {
                 let inst = &self.func.blocks[block.index()].insts[place];
                 let (Some(result), Some(_)) = (inst.result, inst.ty) else { continue };
                 let new = self.inst_shape(block, inst);
+                let differs = teams.then(|| self.inst_differs(block, inst));
                 changed |= self.update(result, new);
+                changed |= differs.is_some_and(|differs| self.update_differing(result, differs));
             }
         }
         changed
@@ -261,7 +271,20 @@ impl<'m> Analysis<'m> {
             })
     }
 
-    fn phi_shape(&self, block: BlockId, place: usize) -> Leaves {
+    /// Whether work-items bring different values to a phi.
+    fn blends(&self, block: BlockId, place: usize) -> bool {
+        if self.variant.width == 1 || !self.control.blended[block.index()] {
+            return false;
+        }
+        let phi = &self.func.blocks[block.index()].phis[place];
+        let first = phi.incoming.first().map(|(_, id)| *id);
+        !phi.incoming.iter().all(|(_, id)| Some(*id) == first)
+            || self.cfg.preds[block.index()]
+                .iter()
+                .any(|pred| self.control.leaves_divergent(&self.graph(), *pred, block))
+    }
+
+    fn phi_shape(&self, block: BlockId, place: usize, blends: bool) -> Leaves {
         let phi = &self.func.blocks[block.index()].phis[place];
         let mut joined: Option<Leaves> = None;
         for (pred, id) in &phi.incoming {
@@ -272,12 +295,7 @@ impl<'m> Analysis<'m> {
             }
         }
         let mut joined = joined.unwrap_or_default();
-        let first = phi.incoming.first().map(|(_, id)| *id);
-        let one_value = phi.incoming.iter().all(|(_, id)| Some(*id) == first);
-        let leaves_loop = self.cfg.preds[block.index()]
-            .iter()
-            .any(|pred| self.control.leaves_divergent(&self.graph(), *pred, block));
-        if self.variant.width > 1 && self.control.blended[block.index()] && (!one_value || leaves_loop) {
+        if blends {
             joined.iter_mut().for_each(|shape| *shape = Shape::Varying);
         }
         joined

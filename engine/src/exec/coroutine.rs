@@ -1,4 +1,6 @@
-//! The sub-groups of a work-group with barriers: one coroutine each, in a ring on one thread.
+//! The sub-groups of a work-group with barriers: one coroutine for each team, in a ring on one thread.
+//!
+//! A team is one sub-group, or several that run side by side (`abi::Coarsening`).
 //!
 //! A barrier resumes the next coroutine of the ring. Since every one goes on only when its turn comes again,
 //! none passes a barrier before all have reached it, and a barrier costs each sub-group one switch.
@@ -7,7 +9,7 @@
 //! the ring, until there is a new group to run. The one that finishes last begins the next group.
 
 use super::switch::{StackPointer, prepare, switch_stack, switch_to_next};
-use crate::abi::{LaunchInfo, SubgroupEntry, Worker};
+use crate::abi::{LaunchInfo, TeamEntry, Worker};
 use std::ffi::c_void;
 use std::io;
 use std::ptr::NonNull;
@@ -26,12 +28,12 @@ struct Shared {
     worker: Worker,
     /// The thread's own stack while coroutines run.
     main: StackPointer,
-    entry: SubgroupEntry,
+    entry: TeamEntry,
     info: *const LaunchInfo,
     group: u64,
     last: u64,
-    subgroups: u32,
-    /// Sub-groups that are through with the group.
+    teams: u32,
+    /// Teams that are through with the group.
     finished: u32,
     /// Counts the groups that were begun: a coroutine whose own count differs has a group to run.
     epoch: u64,
@@ -51,15 +53,17 @@ pub struct Ring {
 
 /// The work-groups that a ring is to run.
 pub struct Groups<'a> {
-    pub entry: SubgroupEntry,
+    pub entry: TeamEntry,
     pub info: &'a LaunchInfo,
+    /// Teams of a work-group.
+    pub teams: u32,
     pub first: u64,
     pub last: u64,
 }
 
 impl Ring {
-    /// A ring with at least `subgroups` coroutines of `stack_bytes` for private variables.
-    pub fn new(subgroups: u32, stack_bytes: u64) -> io::Result<Ring> {
+    /// A ring with at least `count` coroutines of `stack_bytes` for private variables.
+    pub fn new(count: u32, stack_bytes: u64) -> io::Result<Ring> {
         let bytes = usize::try_from(stack_bytes.saturating_add(STACK_RESERVE)).ok();
         let bytes = bytes.and_then(|bytes| bytes.checked_next_multiple_of(page_size()));
         let stack_bytes = bytes.ok_or(io::ErrorKind::OutOfMemory)?;
@@ -71,7 +75,7 @@ impl Ring {
                 info: std::ptr::null(),
                 group: 0,
                 last: 0,
-                subgroups: 0,
+                teams: 0,
                 finished: 0,
                 epoch: 0,
             }),
@@ -81,7 +85,7 @@ impl Ring {
             regions: Vec::new(),
             stack_bytes,
         };
-        ring.reserve(subgroups)?;
+        ring.reserve(count)?;
         Ok(ring)
     }
 
@@ -90,9 +94,9 @@ impl Ring {
         stack_bytes.saturating_add(STACK_RESERVE) <= self.stack_bytes as u64
     }
 
-    /// Makes coroutines until there are `subgroups`.
-    pub fn reserve(&mut self, subgroups: u32) -> io::Result<()> {
-        while self.suspended.len() < subgroups as usize {
+    /// Makes coroutines until there are `count`.
+    pub fn reserve(&mut self, count: u32) -> io::Result<()> {
+        while self.suspended.len() < count as usize {
             let region = Region::new(STACKS_A_REGION, self.stack_bytes)?;
             for at in 0..STACKS_A_REGION {
                 let index = self.suspended.len();
@@ -107,17 +111,17 @@ impl Ring {
         Ok(())
     }
 
-    /// Runs work-groups of `subgroups` sub-groups one after the other. `worker` has the thread's memory.
+    /// Runs work-groups one after the other. `worker` has the thread's memory.
     ///
     /// # Safety
     /// The entry is code with barriers for this launch, and the worker's memory is as large as it needs.
     pub unsafe fn run(&mut self, groups: &Groups, worker: &Worker) {
-        let subgroups = groups.info.subgroups;
-        assert!(subgroups >= 1 && subgroups as usize <= self.suspended.len());
+        let teams = groups.teams;
+        assert!(teams >= 1 && teams as usize <= self.suspended.len());
         if groups.first >= groups.last {
             return;
         }
-        self.link(subgroups as usize);
+        self.link(teams as usize);
         let first = self.ring.as_mut_ptr();
         let shared = &raw mut *self.shared;
         // SAFETY: all coroutines are suspended in the ring or new; they run on this thread only, until the
@@ -136,7 +140,7 @@ impl Ring {
             (*shared).info = groups.info;
             (*shared).group = groups.first;
             (*shared).last = groups.last;
-            (*shared).subgroups = subgroups;
+            (*shared).teams = teams;
             (*shared).epoch += 1;
             switch_stack(&raw mut (*shared).main, *first);
         }
@@ -172,7 +176,7 @@ unsafe extern "C" fn body(shared: *mut u8, index: usize) -> ! {
             let worker = &raw mut (*shared).worker;
             ((*shared).entry)((*shared).info, worker, (*shared).group, index as u32);
             (*shared).finished += 1;
-            if (*shared).finished == (*shared).subgroups {
+            if (*shared).finished == (*shared).teams {
                 (*shared).finished = 0;
                 (*shared).group += 1;
                 if (*shared).group < (*shared).last {

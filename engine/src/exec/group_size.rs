@@ -1,10 +1,12 @@
 //! Work-group sizes: which code runs a group, and which size to suggest for a global size.
 
 use super::launch::Dispatch;
-use crate::abi::{GroupShape, Variant};
+use crate::abi::{Coarsening, GroupShape, Variant};
 
 /// Sub-group sizes that code can be made for, ascending.
 const WIDTHS: [u32; 5] = [1, 4, 8, 16, 32];
+/// Sub-groups that may run side by side, descending.
+const TEAMS: [u32; 3] = [8, 4, 2];
 /// From this row length on, a partial last sub-group costs less than narrower vectors do.
 const LINE_FROM: u64 = 64;
 /// Groups larger than this gain nothing when the application leaves the size to the driver.
@@ -32,7 +34,7 @@ pub fn fixed_width(size: [u32; 3], width: u32) -> Variant {
         () if y == 1 && z == 1 => GroupShape::Line,
         () => GroupShape::Any,
     };
-    Variant { width, shape, large_ids: false }
+    Variant { width, shape, coarsening: Coarsening::Off, large_ids: false }
 }
 
 /// The code for groups of this size of a kernel that cannot tell the sub-group size, for ids below 2^31.
@@ -50,6 +52,21 @@ pub fn best_width(size: [u32; 3], natural: u32) -> Variant {
         return fixed_width(size, 8);
     }
     fixed_width(size, enclosing)
+}
+
+/// The same code with as many sub-groups side by side as groups of this size allow. Rows above each other share
+/// more than neighbours of one row do: what depends on x, which memory follows.
+pub fn coarsened(variant: Variant, [x, y, _]: [u32; 3]) -> Variant {
+    if variant.shape != GroupShape::Rows || variant.width == 1 {
+        return variant;
+    }
+    let largest = |subgroups: u32| TEAMS.into_iter().find(|team| subgroups.is_multiple_of(*team));
+    let coarsening = match (largest(y), largest(x / variant.width)) {
+        (Some(team), _) => Coarsening::AlongY(team),
+        (None, Some(team)) => Coarsening::AlongX(team),
+        (None, None) => Coarsening::Off,
+    };
+    Variant { coarsening, ..variant }
 }
 
 /// A group size that divides the global size in each dimension, within the limits. A zero counts as one.
@@ -207,11 +224,11 @@ mod tests {
     fn observable_subgroup_size_is_kept() {
         assert_eq!(
             fixed_width([8, 8, 1], 16),
-            Variant { width: 16, shape: GroupShape::Any, large_ids: false }
+            Variant { width: 16, shape: GroupShape::Any, coarsening: Coarsening::Off, large_ids: false }
         );
         assert_eq!(
             fixed_width([1, 1, 1], 32),
-            Variant { width: 32, shape: GroupShape::Line, large_ids: false }
+            Variant { width: 32, shape: GroupShape::Line, coarsening: Coarsening::Off, large_ids: false }
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use super::scheduler::{Cost, Job, Scheduler};
 use super::workgroup::{LOCAL_ALIGN, Needs};
-use crate::abi::{CodeInfo, ENTRY_SYMBOL, LaunchInfo, RangeEntry, SubgroupEntry};
+use crate::abi::{CodeInfo, ENTRY_SYMBOL, LaunchInfo, RangeEntry, TeamEntry};
 use crate::error::EngineError;
 use crate::jit::JitError;
 use crate::jit::load::LoadedCode;
@@ -27,7 +27,7 @@ pub struct Dispatch<'a> {
 #[derive(Clone, Copy)]
 pub enum Entry {
     Range(RangeEntry),
-    Subgroup(SubgroupEntry),
+    Team(TeamEntry),
 }
 
 /// Compiled code of a kernel variant, in memory.
@@ -47,7 +47,7 @@ impl Code {
         // SAFETY: lowering gives the symbol one of these two types, and says which in `info`.
         let entry = unsafe {
             if info.has_barrier {
-                Entry::Subgroup(std::mem::transmute::<*const u8, SubgroupEntry>(address))
+                Entry::Team(std::mem::transmute::<*const u8, TeamEntry>(address))
             } else {
                 Entry::Range(std::mem::transmute::<*const u8, RangeEntry>(address))
             }

@@ -111,6 +111,7 @@ fn kernel(args: Vec<KernelArg>, static_local_size: u64) -> Kernel {
         group_size_hint: None,
         required_subgroup_size: None,
         uses_subgroups: false,
+        has_loops: false,
         uses_barrier: false,
         static_local_size,
         private_size: 0,

@@ -24,6 +24,8 @@ pub struct Needs {
     pub local_bytes: u64,
     pub private_bytes: u64,
     pub subgroups: u32,
+    /// Sub-groups that run side by side count once.
+    pub teams: u32,
     /// Stack of each coroutine; `None` without coroutines.
     pub stack_bytes: Option<u64>,
 }
@@ -32,11 +34,13 @@ impl Needs {
     /// What `code` needs for a group with `local_bytes` of local memory.
     pub fn of(code: &Code, local_bytes: u64, subgroups: u32) -> Needs {
         let info = code.info();
+        let teams = subgroups / info.team;
         Needs {
             local_bytes,
             private_bytes: info.private_bytes.saturating_mul(u64::from(subgroups)),
             subgroups,
-            stack_bytes: (info.has_barrier && subgroups > 1).then_some(info.stack_bytes),
+            teams,
+            stack_bytes: (info.has_barrier && teams > 1).then_some(info.stack_bytes),
         }
     }
 }
@@ -90,11 +94,11 @@ impl Workspace {
         self.private.provide(needs.private_bytes).ok_or(("private memory", needs.private_bytes))?;
         self.scratch.provide(scratch).ok_or(("scratch", scratch))?;
         let Some(stack_bytes) = needs.stack_bytes else { return Ok(()) };
-        let failed = |_| ("stacks", stack_bytes.saturating_mul(u64::from(needs.subgroups)));
+        let failed = |_| ("stacks", stack_bytes.saturating_mul(u64::from(needs.teams)));
         match self.ring.as_mut().filter(|ring| ring.has_stack(stack_bytes)) {
-            Some(ring) => ring.reserve(needs.subgroups).map_err(failed),
+            Some(ring) => ring.reserve(needs.teams).map_err(failed),
             None => {
-                self.ring = Some(Ring::new(needs.subgroups, stack_bytes).map_err(failed)?);
+                self.ring = Some(Ring::new(needs.teams, stack_bytes).map_err(failed)?);
                 Ok(())
             }
         }
@@ -105,6 +109,7 @@ impl Workspace {
     /// # Safety
     /// `info` describes a launch of `code` with valid arguments, and the workspace was acquired with its needs.
     pub unsafe fn run(&mut self, code: &Code, info: &LaunchInfo, groups: Range<u64>) {
+        let teams = info.subgroups / code.info().team;
         let mut worker = Worker {
             local_memory: self.local.as_ptr(),
             local_bytes: self.local.len as u64,
@@ -117,10 +122,10 @@ impl Workspace {
         unsafe {
             match (code.entry(), &mut self.ring) {
                 (Entry::Range(entry), _) => entry(info, &mut worker, groups.start, groups.end),
-                (Entry::Subgroup(entry), Some(ring)) if info.subgroups > 1 => {
-                    ring.run(&Groups { entry, info, first: groups.start, last: groups.end }, &worker);
+                (Entry::Team(entry), Some(ring)) if teams > 1 => {
+                    ring.run(&Groups { entry, info, teams, first: groups.start, last: groups.end }, &worker);
                 }
-                (Entry::Subgroup(entry), _) => {
+                (Entry::Team(entry), _) => {
                     for group in groups {
                         entry(info, &mut worker, group, 0);
                     }

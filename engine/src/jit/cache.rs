@@ -15,7 +15,7 @@ use std::time::SystemTime;
 
 const MAGIC: [u8; 8] = *b"ZECPUOBJ";
 const DIGEST: usize = size_of::<Digest>();
-const INFO: usize = 17;
+const INFO: usize = 21;
 const HEADER: usize = MAGIC.len() + DIGEST;
 const EXTENSION: &str = "zeo";
 /// Eviction goes down to this part of the bound, so that it is rare.
@@ -170,9 +170,10 @@ fn touch(path: &Path) {
 }
 
 fn encode(entry: &Entry) -> Vec<u8> {
-    let CodeInfo { has_barrier, private_bytes, stack_bytes } = entry.info;
+    let CodeInfo { has_barrier, team, private_bytes, stack_bytes } = entry.info;
     let mut file = vec![0; HEADER];
     file.push(u8::from(has_barrier));
+    file.extend_from_slice(&team.to_le_bytes());
     file.extend_from_slice(&private_bytes.to_le_bytes());
     file.extend_from_slice(&stack_bytes.to_le_bytes());
     file.extend_from_slice(&entry.object);
@@ -189,7 +190,12 @@ fn decode(file: &[u8]) -> Option<Entry> {
     }
     let (info, object) = contents.split_at_checked(INFO)?;
     let number = |at: usize| info[at..at + 8].try_into().ok().map(u64::from_le_bytes);
-    let info = CodeInfo { has_barrier: info[0] != 0, private_bytes: number(1)?, stack_bytes: number(9)? };
+    let info = CodeInfo {
+        has_barrier: info[0] != 0,
+        team: info[1..5].try_into().ok().map(u32::from_le_bytes)?.max(1),
+        private_bytes: number(5)?,
+        stack_bytes: number(13)?,
+    };
     Some(Entry { info, object: object.to_vec() })
 }
 
@@ -204,7 +210,7 @@ mod tests {
     }
 
     fn entry(len: usize) -> Entry {
-        let info = CodeInfo { has_barrier: true, private_bytes: 3, stack_bytes: 1 << 40 };
+        let info = CodeInfo { has_barrier: true, team: 4, private_bytes: 3, stack_bytes: 1 << 40 };
         Entry { info, object: vec![7; len] }
     }
 

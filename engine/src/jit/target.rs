@@ -104,6 +104,11 @@ impl Target {
         if self.has_avx512() { 16 } else { 8 }
     }
 
+    /// Vector registers that code may use.
+    pub fn vector_registers(&self) -> usize {
+        if self.has_avx512() { 32 } else { 16 }
+    }
+
     pub fn triple(&self) -> &CStr {
         &self.triple
     }

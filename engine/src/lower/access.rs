@@ -39,6 +39,7 @@ pub fn place(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Place, EngineErr
     let reg = this.leaf(pointer)?;
     if let Some(variable) = this.a.private.interleaved.get(&pointer) {
         let base = *this
+            .subgroup()
             .interleaved_base
             .get(variable)
             .ok_or_else(|| this.unsupported(format!("a use of {variable} before its OpVariable")))?;
@@ -173,14 +174,15 @@ pub fn load_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, align: Optio
     let size = memory.bytes() as i64;
     let value = match *place {
         Place::Uniform(address) => {
-            let value = b.load(memory, 1, b.offset_const(address, leaf.offset), align);
+            let address = this.readable(b.offset_const(address, leaf.offset));
+            let value = b.load(memory, 1, address, align);
             return Reg::uniform(from_memory(this, value, leaf.scalar));
         }
         Place::Strided { base, step } => {
             let base = b.offset_const(base, leaf.offset);
             if step == size || step == -size {
                 let low = if step > 0 { base } else { lowest(this, base, size) };
-                let value = match this.mask {
+                let value = match this.mask() {
                     Mask::All => b.load(memory, this.w, low, align),
                     Mask::Lanes(mask) => {
                         let mask = if step > 0 { mask } else { reversed(this, mask) };
@@ -237,7 +239,7 @@ pub fn store_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, a
             if step == size || step == -size {
                 let low = if step > 0 { base } else { lowest(this, base, size) };
                 let value = if step > 0 { value } else { reversed(this, value) };
-                match this.mask {
+                match this.mask() {
                     Mask::All => b.store(value, low, align),
                     Mask::Lanes(mask) => {
                         let mask = if step > 0 { mask } else { reversed(this, mask) };
@@ -257,7 +259,7 @@ pub fn store_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, a
             match interleaved(this, base, offset, leaf.offset, memory) {
                 Interleaved::Row(address) => {
                     // A blend instead of a masked store: the memory is ours, and SROA sees through it.
-                    let value = match this.mask {
+                    let value = match this.mask() {
                         Mask::All => value,
                         Mask::Lanes(mask) => {
                             let old = b.load(memory, this.w, address, memory.bytes());
@@ -298,7 +300,7 @@ fn interleaved(this: &Lowerer<'_, '_>, base: Value, offset: Reg, leaf: u64, memo
 /// The value of the last lane that is on.
 pub fn last_active(this: &Lowerer<'_, '_>, vector: Value) -> Value {
     let b = &this.b;
-    match this.mask {
+    match this.mask() {
         Mask::All => b.extract(vector, b.i32(this.w - 1)),
         Mask::Lanes(mask) => {
             let bits = b.mask_bits(mask);
@@ -331,7 +333,7 @@ fn load_run(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], stride: usize,
     let memory = in_memory(leaves[0].scalar);
     let lanes = this.w * stride as u32;
     let align = align_at(align, 0, memory);
-    let all = match this.mask {
+    let all = match this.mask() {
         Mask::All => b.load(memory, lanes, base, align),
         Mask::Lanes(mask) => b.masked_load(memory, lanes, base, align, repeated(this, mask, stride)),
     };
@@ -362,7 +364,7 @@ fn store_run(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], val: &Val, al
     }
     let indices: Vec<i32> = (0..w * stride).map(|at| ((at % stride) * w + at / stride) as i32).collect();
     let all = b.shuffle(parts[0], parts[0], &indices);
-    match this.mask {
+    match this.mask() {
         Mask::All => b.store(all, base, align),
         Mask::Lanes(mask) => b.masked_store(all, base, align, repeated(this, mask, stride)),
     }

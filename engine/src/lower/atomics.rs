@@ -193,7 +193,7 @@ fn merged(
     };
     let address = this.same(address);
     let step = Step::Combine(combine);
-    let old = match this.mask {
+    let old = match this.mask() {
         Mask::All => access(this, step, sharing, address, &[total]),
         Mask::Lanes(_) => {
             let before = b.here();
@@ -278,7 +278,7 @@ fn each_lane(
     f: ForLane<'_>,
 ) -> Option<Value> {
     let b = &this.b;
-    match this.mask {
+    match this.mask() {
         Mask::All if unroll || this.w == 1 => straight(this, operands, result, f),
         Mask::Lanes(_) if unroll && this.w > 1 => {
             let bits = this.active_bits();
@@ -386,7 +386,7 @@ fn load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {
     if shared {
         b.fence_compiler();
     }
-    let value = match (address.scalar().filter(|_| is_contiguous(this, pointer, scalar)), this.mask) {
+    let value = match (address.scalar().filter(|_| is_contiguous(this, pointer, scalar)), this.mask()) {
         (Some(first), Mask::All) => b.load(scalar, this.w, first, align),
         (Some(first), Mask::Lanes(mask)) => b.masked_load(scalar, this.w, first, align, mask),
         _ => b.gather(scalar, this.vector(address), align, this.mask_vector()),
@@ -412,7 +412,7 @@ fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, value: Reg) -> Result<(), Engi
             (true, false) => this.b.atomic_store_release(value, address, align),
             (true, true) => this.b.atomic_store(value, address, align),
         };
-        match this.mask {
+        match this.mask() {
             Mask::All => write(this),
             Mask::Lanes(mask) => this.when(this.b.any(mask), write),
         }
@@ -423,7 +423,7 @@ fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, value: Reg) -> Result<(), Engi
         b.fence_compiler();
     }
     let lanes = this.vector(value);
-    match (address.scalar().filter(|_| is_contiguous(this, pointer, scalar)), this.mask) {
+    match (address.scalar().filter(|_| is_contiguous(this, pointer, scalar)), this.mask()) {
         (Some(first), Mask::All) => b.store(lanes, first, align),
         (Some(first), Mask::Lanes(mask)) => b.masked_store(lanes, first, align, mask),
         _ => b.scatter(lanes, this.vector(address), align, this.mask_vector()),

@@ -16,14 +16,14 @@ use spirv::Op;
 use spirv_env::{Id, Inst};
 use std::rc::Rc;
 
-/// The LLVM blocks of a block, and its mask slots if it owns a mask.
-#[derive(Clone, Copy, Debug)]
+/// The LLVM blocks of a block, and the mask slots of each sub-group of the team if it owns a mask.
+#[derive(Clone, Debug)]
 pub(super) struct BlockCode {
     /// Where jumps to the block go.
     enter: Label,
     /// Where its instructions begin; differs from `enter` if empty masks skip it.
     body: Label,
-    mask: Option<MaskSlots>,
+    masks: SmallVec<[MaskSlots; 1]>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,14 +58,16 @@ pub fn supports(op: Op) -> bool {
 /// Values that are used outside the block that makes them: (within reach, after a divergent loop).
 pub(super) fn uses_across_blocks(
     a: &crate::analysis::shapes::Analysis<'_>,
+    lockstep: &[bool],
 ) -> (FxHashSet<Id>, FxHashSet<Id>) {
     let (mut crossing, mut temporal) = (FxHashSet::default(), FxHashSet::default());
-    let mut note = |block: BlockId, id: Id| match a.def.get(&id) {
+    let mut note = |block: BlockId, id: Id, use_is_exit: bool| match a.def.get(&id) {
         None => {}
         Some(_) if a.is_temporal(block, id) => {
             temporal.insert(id);
         }
-        Some(def) if *def != block => {
+        // The edges of a block that sub-groups run one by one see nothing of what each of them did.
+        Some(def) if *def != block || (use_is_exit && !lockstep[block.index()]) => {
             crossing.insert(id);
         }
         Some(_) => {}
@@ -73,10 +75,10 @@ pub(super) fn uses_across_blocks(
     for block in a.func.block_ids() {
         let code = &a.func.blocks[block.index()];
         for phi in &code.phis {
-            phi.incoming.iter().for_each(|(pred, id)| note(*pred, *id));
+            phi.incoming.iter().for_each(|(pred, id)| note(*pred, *id, true));
         }
-        code.insts.iter().flat_map(|inst| inst.ids()).for_each(|id| note(block, id));
-        code.term.condition().into_iter().for_each(|id| note(block, id));
+        code.insts.iter().flat_map(|inst| inst.ids()).for_each(|id| note(block, id, false));
+        code.term.condition().into_iter().for_each(|id| note(block, id, true));
     }
     // A dynamic component index is used where the built-in is loaded.
     for (block, inst) in a
@@ -88,7 +90,7 @@ pub(super) fn uses_across_blocks(
             && let Some(pointer) = a.builtins.get(&inst.id(0))
             && let Some(crate::analysis::builtins::Component::Dynamic(index)) = pointer.component
         {
-            note(block, index);
+            note(block, index, false);
         }
     }
     (crossing, temporal)
@@ -119,7 +121,7 @@ impl Lowerer<'_, '_> {
             && !matches!(control.exit[block.index()], Exit::Latch { .. })
             && !self.is_cheap(block);
         let body = if guarded { self.b.block(self.function, &format!("b{}.body", block.0)) } else { enter };
-        let mask = owns.then(|| {
+        let new_slots = |_| {
             let slots = MaskSlots {
                 incoming: self.prologue_alloca(Scalar::Bool, self.w),
                 current: self.prologue_alloca(Scalar::Bool, self.w),
@@ -130,8 +132,9 @@ impl Lowerer<'_, '_> {
                 b.store(none, slots.current, 1);
             });
             slots
-        });
-        BlockCode { enter, body, mask }
+        };
+        let masks = self.team.iter().filter(|_| owns).map(new_slots).collect();
+        BlockCode { enter, body, masks }
     }
 
     /// Whether running a block for no lane at all is harmless and cheaper than a test and a jump.
@@ -146,66 +149,124 @@ impl Lowerer<'_, '_> {
             (&code.term, &self.a.control.exit[block.index()]),
             (Terminator::Branch(_), Exit::Uniform(_)) | (_, Exit::Linear(_))
         );
-        // A preheader would lead into a loop that runs for nobody.
-        let to_loop = self.a.cfg.succs[block.index()]
-            .iter()
-            .any(|to| self.a.loops.of(*to).is_some_and(|id| self.a.loops.get(id).header == *to));
-        leads_on && !to_loop && code.insts.len() <= FEW && code.insts.iter().all(harmless)
+        // Blocks that share the mask would run for nobody, too, and they may do anything.
+        let is_shared = self
+            .a
+            .func
+            .block_ids()
+            .any(|other| other != block && self.a.control.class[other.index()] == Some(block));
+        leads_on && !is_shared && code.insts.len() <= FEW && code.insts.iter().all(harmless)
     }
 
     fn block(&mut self, block: BlockId, end: Label) -> Result<(), EngineError> {
         let a = self.a;
-        let code = self.blocks[block.index()];
+        let (enter, body) = (self.blocks[block.index()].enter, self.blocks[block.index()].body);
         self.block = block;
-        self.values.clear();
-        self.b.at_end(code.enter);
-        self.mask = match a.control.class[block.index()] {
-            None => self.entry_mask,
-            Some(owner) => {
-                let slots = self.blocks[owner.index()].mask.expect("an owner has mask slots");
-                let lanes = if owner == block {
-                    // Taken over even if nobody is in: LLVM then knows that the slot is empty from here on.
-                    let lanes = self.b.load(Scalar::Bool, self.w, slots.incoming, 1);
-                    self.b.store(self.b.zero(Scalar::Bool, self.w), slots.incoming, 1);
-                    self.b.store(lanes, slots.current, 1);
-                    lanes
-                } else {
-                    self.b.load(Scalar::Bool, self.w, slots.current, 1)
-                };
-                Mask::Lanes(lanes)
-            }
-        };
-        if code.body != code.enter
-            && let (Mask::Lanes(lanes), Some(skip)) = (self.mask, a.control.skip[block.index()])
+        self.shared.block.clear();
+        self.b.at_end(enter);
+        let mut all = self.entry_mask;
+        for at in 0..self.team.len() {
+            self.team[at].values.block.clear();
+            self.team[at].mask = match a.control.class[block.index()] {
+                None => self.entry_mask,
+                Some(owner) => {
+                    let slots = self.blocks[owner.index()].masks[at];
+                    let lanes = if owner == block {
+                        // Taken over even if nobody is in: LLVM then knows that the slot is empty from here on.
+                        let lanes = self.b.load(Scalar::Bool, self.w, slots.incoming, 1);
+                        self.b.store(self.b.zero(Scalar::Bool, self.w), slots.incoming, 1);
+                        self.b.store(lanes, slots.current, 1);
+                        lanes
+                    } else {
+                        self.b.load(Scalar::Bool, self.w, slots.current, 1)
+                    };
+                    all = match all {
+                        Mask::Lanes(others) if at > 0 => Mask::Lanes(self.b.or(others, lanes)),
+                        _ => Mask::Lanes(lanes),
+                    };
+                    Mask::Lanes(lanes)
+                }
+            };
+        }
+        if body != enter
+            && let (Mask::Lanes(lanes), Some(skip)) = (all, a.control.skip[block.index()])
         {
             let any = self.b.any(lanes);
-            self.b.cond_br(any, code.body, self.blocks[skip.index()].enter);
-            self.b.at_end(code.body);
+            self.b.cond_br(any, body, self.blocks[skip.index()].enter);
+            self.b.at_end(body);
         }
         let func = &a.func.blocks[block.index()];
+        let lockstep = self.lockstep[block.index()];
         for phi in &func.phis {
-            let slots = self.phi_slots_of(phi.result)?;
-            let leaves = self.leaves_of(phi.result)?;
-            let val = slots.iter().zip(leaves.iter()).map(|(slot, leaf)| self.load_slot(*slot, leaf.scalar));
-            let val = val.collect();
-            if a.control.blended[block.index()] {
-                // Nobody reads the old values again; saying so spares the next round its blend.
-                slots.iter().zip(leaves.iter()).for_each(|(slot, leaf)| self.forget_slot(*slot, leaf.scalar));
-            }
-            self.define(phi.result, val)?;
+            let shared = lockstep && a.is_common(block, phi.result);
+            self.each_subgroup(shared.then_some(all), |this| this.begin_phi(block, phi.result))?;
         }
-        for inst in &func.insts {
-            self.inst(inst)?;
+        if lockstep {
+            for inst in &func.insts {
+                let shared = a.is_shared(block, inst);
+                self.each_subgroup(shared.then_some(all), |this| this.inst(inst))?;
+            }
+        } else {
+            self.one_by_one(&func.insts)?;
         }
         self.leave(block, end)
     }
 
-    fn phi_slots_of(&mut self, id: Id) -> Result<Rc<[Slot]>, EngineError> {
-        if let Some(slots) = self.phi_slots.get(&id) {
+    /// Emits code for each sub-group of the team, or once for all if there is a mask for all.
+    fn each_subgroup(
+        &mut self,
+        shared: Option<Mask>,
+        mut emit: impl FnMut(&mut Self) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        if shared.is_some() && self.team.len() > 1 {
+            self.shared_mask = shared;
+            let result = emit(self);
+            self.shared_mask = None;
+            return result;
+        }
+        for at in 0..self.team.len() {
+            self.at = at;
+            emit(self)?;
+        }
+        self.at = 0;
+        Ok(())
+    }
+
+    /// Runs a block for those sub-groups of the team that have a lane on.
+    fn one_by_one(&mut self, insts: &[Inst]) -> Result<(), EngineError> {
+        self.each_subgroup(None, |this| {
+            let [run, next] = ["run", "next"].map(|name| this.b.block(this.function, name));
+            let any = this.b.any(this.mask_vector());
+            this.b.cond_br(any, run, next);
+            this.b.at_end(run);
+            let before = this.subgroup().values.block.clone();
+            insts.iter().try_for_each(|inst| this.inst(inst))?;
+            this.subgroup_mut().values.block = before;
+            this.b.br(next);
+            this.b.at_end(next);
+            Ok(())
+        })
+    }
+
+    fn begin_phi(&mut self, block: BlockId, id: Id) -> Result<(), EngineError> {
+        let slots = self.phi_slots_of(block, id)?;
+        let leaves = self.leaves_of(id)?;
+        let val = slots.iter().zip(leaves.iter()).map(|(slot, leaf)| self.load_slot(*slot, leaf.scalar));
+        let val = val.collect();
+        if self.a.control.blended[block.index()] {
+            // Nobody reads the old values again; saying so spares the next round its blend.
+            slots.iter().zip(leaves.iter()).for_each(|(slot, leaf)| self.forget_slot(*slot, leaf.scalar));
+        }
+        self.define(id, val)
+    }
+
+    fn phi_slots_of(&mut self, block: BlockId, id: Id) -> Result<Rc<[Slot]>, EngineError> {
+        let common = self.is_common(block, id);
+        if let Some(slots) = self.values_mut(common).phi_slots.get(&id) {
             return Ok(slots.clone());
         }
         let slots = self.new_slots(id)?;
-        self.phi_slots.insert(id, slots.clone());
+        self.values_mut(common).phi_slots.insert(id, slots.clone());
         Ok(slots)
     }
 
@@ -219,8 +280,9 @@ impl Lowerer<'_, '_> {
         match &a.control.exit[block.index()] {
             Exit::Return => self.b.br(end),
             Exit::Latch { header, next } => {
+                debug_assert!(self.team.len() == 1, "teams have no divergent loops");
                 self.edge(*header, None)?;
-                let slots = self.blocks[header.index()].mask.expect("a divergent loop's header owns a mask");
+                let slots = self.blocks[header.index()].masks[self.at];
                 let stay = self.b.load(Scalar::Bool, self.w, slots.incoming, 1);
                 let any = self.b.any(stay);
                 match next {
@@ -229,10 +291,10 @@ impl Lowerer<'_, '_> {
                 }
             }
             Exit::Linear(next) => {
-                let edges = self.varying_edges(term)?;
-                for (to, mask) in edges {
-                    self.edge(to, Some(mask))?;
-                }
+                self.each_subgroup(None, |this| {
+                    let mut edges = this.varying_edges(term)?.into_iter();
+                    edges.try_for_each(|(to, mask)| this.edge(to, Some(mask)))
+                })?;
                 self.b.br(self.enter(*next));
             }
             Exit::Uniform(targets) => {
@@ -304,7 +366,7 @@ impl Lowerer<'_, '_> {
         let a = self.a;
         let succs = &a.cfg.succs[block.index()];
         if let [only] = succs.as_slice() {
-            self.edge(*only, None)?;
+            self.each_subgroup(None, |this| this.edge(*only, None))?;
             self.b.br(self.enter(targets[0]));
             return Ok(());
         }
@@ -319,9 +381,11 @@ impl Lowerer<'_, '_> {
             let label = self.b.block(self.function, &format!("b{}.to.b{}", block.0, succ.0));
             self.b.at_end(label);
             // What the edge loads from slots may not be taken for values of the block itself.
-            let values = self.values.clone();
-            self.edge(*succ, None)?;
-            self.values = values;
+            let own: SmallVec<[_; 1]> = self.team.iter().map(|of| of.values.block.clone()).collect();
+            let shared = self.shared.block.clone();
+            self.each_subgroup(None, |this| this.edge(*succ, None))?;
+            self.shared.block = shared;
+            self.team.iter_mut().zip(own).for_each(|(of, own)| of.values.block = own);
             self.b.br(self.enter(*target));
             labels.push(label);
         }
@@ -360,20 +424,23 @@ impl Lowerer<'_, '_> {
         self.a.func.blocks[to.index()].phis.is_empty() && self.a.control.class[to.index()] != Some(to)
     }
 
-    /// Hands the values of phis and the lanes over to a successor.
+    /// Hands the values of phis and the lanes of a sub-group over to a successor.
     fn edge(&mut self, to: BlockId, lanes: Option<Value>) -> Result<(), EngineError> {
         let a = self.a;
         let from = self.block;
         let blended = a.control.blended[to.index()] && self.w > 1;
         let mut moves: SmallVec<[(Id, super::values::Val); 4]> = SmallVec::new();
         for phi in &a.func.blocks[to.index()].phis {
+            if self.at > 0 && a.is_common(to, phi.result) {
+                continue;
+            }
             // All values are read before any phi changes: phis of a loop may exchange values.
             if let Some((_, id)) = phi.incoming.iter().find(|(pred, _)| *pred == from) {
                 moves.push((phi.result, self.value(*id)?));
             }
         }
         for (result, val) in moves {
-            let slots = self.phi_slots_of(result)?;
+            let slots = self.phi_slots_of(to, result)?;
             let leaves = self.leaves_of(result)?;
             for ((slot, reg), leaf) in slots.iter().zip(val).zip(leaves.iter()) {
                 let reg = self.with_scalar(reg, *slot);
@@ -385,9 +452,7 @@ impl Lowerer<'_, '_> {
                 }
             }
         }
-        if a.control.class[to.index()] == Some(to)
-            && let Some(slots) = self.blocks[to.index()].mask
-        {
+        if let Some(slots) = self.blocks[to.index()].masks.get(self.at).copied() {
             let new = lanes.unwrap_or_else(|| self.mask_vector());
             let old = self.b.load(Scalar::Bool, self.w, slots.incoming, 1);
             self.b.store(self.b.or(old, new), slots.incoming, 1);

@@ -82,7 +82,11 @@ struct Node {
     exit: Exit,
 }
 
-fn program(random: &mut Random) -> Vec<Node> {
+/// The last variable is uniform in a row, and nothing else of it.
+const ROW: usize = VARS - 1;
+
+/// With `calm`, only hammocks diverge: branches within loops and out of them depend on what all work-items agree on.
+fn program(random: &mut Random, calm: bool) -> Vec<Node> {
     let count = 3 + random.below(12);
     let mut nodes = Vec::new();
     for _ in 0..count {
@@ -133,11 +137,44 @@ fn program(random: &mut Random) -> Vec<Node> {
         };
         node.exit = exit;
     }
+    if calm {
+        calm_down(&mut nodes, random);
+    }
     nodes.push(Node { steps: Vec::new(), exit: Exit::End });
     for to in backs {
         nodes.push(Node { steps: Vec::new(), exit: Exit::Back(to) });
     }
     nodes
+}
+
+/// Variables 1 and 2 keep what all work-items agree on, and branches go by them, but for hammocks.
+fn calm_down(nodes: &mut [Node], random: &mut Random) {
+    let last = nodes.len();
+    for at in 0..last {
+        for step in &mut nodes[at].steps {
+            if matches!(step.to, 1 | 2) {
+                step.from = 1 + step.from % 2;
+                if let Source::Var(var) = &mut step.with {
+                    *var = 1 + *var % 2;
+                }
+            }
+        }
+        match &mut nodes[at].exit {
+            Exit::If { var, .. } | Exit::Switch { var, .. } => *var = 1 + *var % 2,
+            _ => {}
+        }
+    }
+    let mut at = 0;
+    while at + 2 < last {
+        if random.below(3) == 0 {
+            let (var, mask) = ([0, ROW][random.below(2)], [1, 3][random.below(2)]);
+            nodes[at].exit = Exit::If { var, mask, limit: 1, then: at + 1, els: at + 2 };
+            nodes[at + 1].exit = Exit::Jump(at + 2);
+            nodes[at + 1].steps.retain(|step| matches!(step.to, 0 | ROW));
+            at += 1;
+        }
+        at += 1;
+    }
 }
 
 fn end_of(nodes: &[Node]) -> usize {
@@ -154,16 +191,16 @@ fn apply(op: Op, a: i32, b: i32) -> i32 {
     }
 }
 
-fn start(input: i32, group: i32) -> [i32; VARS] {
-    [input, 5, group.wrapping_mul(7), input & 3]
+fn start(input: i32, group: i32, row: i32) -> [i32; VARS] {
+    [input, 5, group.wrapping_mul(7), row]
 }
 
 fn result(vars: &[i32; VARS]) -> i32 {
     vars.iter().fold(0, |hash: i32, var| hash.wrapping_mul(31).wrapping_add(*var))
 }
 
-fn interpret(nodes: &[Node], input: i32, group: i32) -> i32 {
-    let mut vars = start(input, group);
+fn interpret(nodes: &[Node], input: i32, group: i32, row: i32) -> i32 {
+    let mut vars = start(input, group, row);
     let (mut at, mut fuel) = (0, FUEL);
     loop {
         for step in &nodes[at].steps {
@@ -334,7 +371,7 @@ fn assemble(nodes: &[Node], width: Option<u32>) -> Vec<u8> {
     let entry_label = b.selected_block().expect("a block is open");
     let entry = b.module_ref().functions[0].blocks[entry_label].label.as_ref().and_then(|l| l.result_id);
     let entry = entry.expect("a block has a label");
-    let _ = b.load(vector, None, global_id, None, []).expect("in a block");
+    let place = b.load(vector, None, global_id, None, []).expect("in a block");
     let gid = b.load(long, None, linear, None, []).expect("in a block");
     let groups = b.load(vector, None, group_id, None, []).expect("in a block");
     let group = b.composite_extract(long, None, groups, [0]).expect("in a block");
@@ -345,8 +382,8 @@ fn assemble(nodes: &[Node], width: Option<u32>) -> Vec<u8> {
     b.copy_object(int, Some(ids[starts[1]]), five).expect("in a block");
     let seven = constant(&mut b, 7);
     b.i_mul(int, Some(ids[starts[2]]), group, seven).expect("in a block");
-    let three = constant(&mut b, 3);
-    b.bitwise_and(int, Some(ids[starts[3]]), ids[starts[0]], three).expect("in a block");
+    let row = b.composite_extract(long, None, place, [1]).expect("in a block");
+    b.u_convert(int, Some(ids[starts[ROW]]), row).expect("in a block");
     let fuel = constant(&mut b, FUEL);
     b.copy_object(int, Some(ids[starts[4]]), fuel).expect("in a block");
     b.branch(labels[0]).expect("in a block");
@@ -426,8 +463,15 @@ fn assemble(nodes: &[Node], width: Option<u32>) -> Vec<u8> {
     b.module().assemble().iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-fn check(seed: u64, engine: &Arc<Engine>, width: Option<u32>, group_size: [u32; 3], group_count: [u32; 3]) {
-    let nodes = program(&mut Random(seed));
+fn check(
+    seed: u64,
+    calm: bool,
+    engine: &Arc<Engine>,
+    width: Option<u32>,
+    group_size: [u32; 3],
+    group_count: [u32; 3],
+) {
+    let nodes = program(&mut Random(seed), calm);
     let bytes = assemble(&nodes, width);
     let profile = ze_extensions::DeviceProfile::host();
     let environment = spirv_env::Environment::new(&profile);
@@ -451,7 +495,8 @@ fn check(seed: u64, engine: &Arc<Engine>, width: Option<u32>, group_size: [u32; 
     for (at, (input, output)) in input.iter().zip(&output).enumerate() {
         let x = at as u32 % global[0];
         let group = (x / group_size[0]) as i32;
-        let expected = interpret(&nodes, *input, group);
+        let row = (at as u32 / global[0] % global[1]) as i32;
+        let expected = interpret(&nodes, *input, group, row);
         assert_eq!(
             *output, expected,
             "seed {seed}, width {width:?}, groups of {group_size:?}, work-item {at}, input {input}\n{nodes:#?}"
@@ -465,14 +510,20 @@ fn random_control_flow_agrees_with_an_interpreter() {
     let first: u64 = std::env::var("ZE_CPU_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     let count: u64 =
         std::env::var("ZE_CPU_TEST_COUNT").ok().and_then(|count| count.parse().ok()).unwrap_or(60);
-    for seed in first..first + count {
-        let seed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        match seed >> 62 {
-            0 => check(seed, &engine, Some(16), [32, 1, 1], [3, 1, 1]),
-            1 => check(seed, &engine, Some(8), [20, 1, 1], [3, 1, 1]),
-            2 => check(seed, &engine, None, [5, 3, 2], [2, 2, 1]),
-            _ => check(seed, &engine, Some(32), [32, 2, 1], [2, 1, 1]),
+    for number in first..first + count {
+        let seed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let calm = number % 2 == 0;
+        match seed >> 61 {
+            0 => check(seed, calm, &engine, Some(16), [32, 1, 1], [3, 1, 1]),
+            1 => check(seed, calm, &engine, Some(8), [20, 1, 1], [3, 1, 1]),
+            2 => check(seed, calm, &engine, None, [5, 3, 2], [2, 2, 1]),
+            3 => check(seed, calm, &engine, Some(32), [32, 3, 1], [2, 1, 1]),
+            // Several sub-groups side by side.
+            4 => check(seed, calm, &engine, Some(8), [64, 1, 1], [2, 1, 1]),
+            5 => check(seed, calm, &engine, Some(16), [16, 4, 1], [2, 1, 2]),
+            6 => check(seed, calm, &engine, Some(8), [8, 6, 2], [2, 2, 1]),
+            _ => check(seed, calm, &engine, Some(8), [24, 2, 1], [2, 1, 1]),
         }
-        check(seed, &engine, None, [1, 1, 1], [8, 1, 1]);
+        check(seed, calm, &engine, None, [1, 1, 1], [8, 1, 1]);
     }
 }

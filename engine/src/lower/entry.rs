@@ -2,10 +2,10 @@
 
 use super::builder::{Builder, Function, Inline, IntPred, Label, Value};
 use super::control::uses_across_blocks;
-use super::values::{Mask, Reg};
+use super::values::{Mask, Reg, Values};
 use super::work_item::WorkItems;
-use super::{Lowerer, contraction_off, groups, local_layout, private};
-use crate::abi::{CodeInfo, ENTRY_SYMBOL, GroupShape, LaunchInfo};
+use super::{Lowerer, contraction_off, groups, local_layout, private, team};
+use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, GroupShape, LaunchInfo};
 use crate::analysis::func::{ENTRY, Func};
 use crate::analysis::leaves::Scalar;
 use crate::analysis::private::Placement;
@@ -55,7 +55,9 @@ pub fn emit(a: &Analysis<'_>, mut builder: Builder, target: &Target) -> Result<C
     let bodies = Bodies { a, b: b.clone(), target, layout: layout.clone(), offsets: Rc::new(offsets) };
     let entry = Entry { a, b, has_barrier };
     entry.emit(&bodies)?;
-    Ok(CodeInfo { has_barrier, private_bytes: layout.memory_bytes, stack_bytes: layout.stack_bytes })
+    let team = a.team();
+    let stack_bytes = layout.stack_bytes * u64::from(team);
+    Ok(CodeInfo { has_barrier, team, private_bytes: layout.memory_bytes, stack_bytes })
 }
 
 /// Whether an instruction makes the sub-groups of a work-group meet.
@@ -89,40 +91,39 @@ impl Bodies<'_, '_> {
         } else {
             Mask::All
         };
-        let (crossing, temporal) = uses_across_blocks(self.a);
+        let lockstep: Rc<[bool]> = team::lockstep(self.a).into();
+        let (crossing, temporal) = uses_across_blocks(self.a, &lockstep);
+        let first = WorkItems {
+            info: param(0),
+            worker: param(1),
+            group: [param(2), param(3), param(4)],
+            local: [param(5), param(6), param(7)],
+            subgroup: param(8),
+            active: partial.then(|| param(9)),
+            cache: FxHashMap::default(),
+            local_memory: None,
+            collective_turn: None,
+        };
         let mut lowerer = Lowerer {
             a: self.a,
             b: b.clone(),
             target: self.target,
             w,
-            items: WorkItems {
-                info: param(0),
-                worker: param(1),
-                group: [param(2), param(3), param(4)],
-                local: [param(5), param(6), param(7)],
-                subgroup: param(8),
-                active: partial.then(|| param(9)),
-                cache: FxHashMap::default(),
-                local_memory: None,
-                collective_turn: None,
-            },
             prologue,
             block: ENTRY,
-            mask,
             entry_mask: mask,
-            values: FxHashMap::default(),
-            entry_values: FxHashMap::default(),
-            slots: FxHashMap::default(),
-            phi_slots: FxHashMap::default(),
-            temporal_slots: FxHashMap::default(),
+            team: team::members(b, first, self.a.variant, mask),
+            at: 0,
+            shared: Values::default(),
+            shared_mask: None,
+            lockstep,
+            nowhere: b.alloca(Scalar::I64, 1),
             crossing: Rc::new(crossing),
             temporal: Rc::new(temporal),
             local_offsets: self.offsets.clone(),
             blocks: Vec::new(),
             function,
             private: self.layout.clone(),
-            interleaved_base: FxHashMap::default(),
-            private_base: Vec::new(),
         };
         lowerer.arguments()?;
         let end = b.block(function, "end");
@@ -136,9 +137,22 @@ impl Bodies<'_, '_> {
 impl Lowerer<'_, '_> {
     /// The kernel's parameters, read from the argument block.
     fn arguments(&mut self) -> Result<(), EngineError> {
+        for at in 0..self.team.len() {
+            self.at = at;
+            self.arguments_of_subgroup()?;
+        }
+        self.at = 0;
+        Ok(())
+    }
+
+    fn arguments_of_subgroup(&mut self) -> Result<(), EngineError> {
         let a = self.a;
         let args = self.args();
         for (arg, (id, ty)) in a.func.kernel.args.iter().zip(&a.func.params) {
+            let common = self.is_common(ENTRY, *id);
+            if common && self.at > 0 {
+                continue;
+            }
             let address = self.b.offset_const(args, arg.offset);
             let val = match a.private.placement.get(id) {
                 Some(Placement::Argument) => smallvec![Reg::uniform(address)],
@@ -168,7 +182,7 @@ impl Lowerer<'_, '_> {
                         .collect()
                 }
             };
-            self.entry_values.insert(*id, val);
+            self.values_mut(common).entry.insert(*id, val);
         }
         Ok(())
     }
@@ -263,6 +277,16 @@ impl Calls<'_, '_, '_> {
         self.b().i64(u64::from(self.entry.a.variant.width))
     }
 
+    /// Work-items of a team in x and y.
+    fn team_size(&self) -> [u64; 2] {
+        let width = u64::from(self.entry.a.variant.width);
+        match self.entry.a.variant.coarsening {
+            Coarsening::Off => [width, 1],
+            Coarsening::AlongX(team) => [width * u64::from(team), 1],
+            Coarsening::AlongY(team) => [width, u64::from(team)],
+        }
+    }
+
     /// The work-group with a linear number.
     fn group(&self, linear: Value) -> [Value; 3] {
         let b = self.b();
@@ -327,10 +351,11 @@ impl Calls<'_, '_, '_> {
                 GroupShape::Rows => {
                     let body = self.full.expect("rows are full");
                     let row = b.bin(super::builder::Opcode::LLVMUDiv, x_size, width);
+                    let [x_step, y_step] = self.team_size();
                     self.each(zero, z_size, one, |z| {
-                        self.each(zero, y_size, one, |y| {
+                        self.each(zero, y_size, b.i64(y_step), |y| {
                             let first = b.mul(b.add(b.mul(z, y_size), y), row);
-                            self.each(zero, x_size, width, |x| {
+                            self.each(zero, x_size, b.i64(x_step), |x| {
                                 let subgroup =
                                     b.add(first, b.bin(super::builder::Opcode::LLVMUDiv, x, width));
                                 self.call(body, group, [x, y, z], subgroup, width);
@@ -383,12 +408,13 @@ impl Calls<'_, '_, '_> {
         self.call(body, group, [base, zero, zero], subgroup, active);
     }
 
-    /// One sub-group of one work-group.
-    fn one(&self, group: [Value; 3], subgroup: Value) {
+    /// One team of one work-group.
+    fn one(&self, group: [Value; 3], team: Value) {
         let b = self.b();
         let (zero, width) = (b.i64(0), self.width());
         let [x_size, y_size, z_size] = self.shared.size;
-        let base = b.mul(subgroup, width);
+        // A team is one sub-group, but for rows.
+        let (subgroup, base) = (team, b.mul(team, width));
         match self.entry.a.variant.shape {
             GroupShape::Rows => {
                 let divide = |n: Value, d: Value| {
@@ -398,8 +424,13 @@ impl Calls<'_, '_, '_> {
                     let r = b.sub(n, b.mul(q, d));
                     (b.zext_or_trunc(q, Scalar::I64), b.zext_or_trunc(r, Scalar::I64))
                 };
-                let (row, x) = divide(base, x_size);
-                let (z, y) = divide(row, y_size);
+                let [x_step, y_step] = self.team_size();
+                let (rows, x) = divide(b.mul(team, b.i64(x_step)), x_size);
+                let first_row = b.mul(rows, b.i64(y_step));
+                let (z, y) = divide(first_row, y_size);
+                let (row, _) = divide(x_size, width);
+                let (in_row, _) = divide(x, width);
+                let subgroup = b.add(b.mul(first_row, row), in_row);
                 self.call(self.full.expect("rows are full"), group, [x, y, z], subgroup, width);
             }
             GroupShape::Line => {

@@ -159,7 +159,7 @@ fn explicit_cast(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineE
     // What is in no other class is global memory.
     let mut ranges: Vec<(Value, Value)> = Vec::new();
     if wanted != StorageClass::Function as u64 {
-        let worker = this.items.worker;
+        let worker = this.items().worker;
         let base = this.local_memory();
         let size = this.in_prologue(|b| {
             b.load_invariant(Scalar::I64, b.offset_const(worker, offset_of!(Worker, local_bytes) as u64), 8)
@@ -168,7 +168,7 @@ fn explicit_cast(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineE
     }
     if wanted != StorageClass::Workgroup as u64 {
         let func = &this.a.func;
-        ranges.extend(this.private_base.iter().filter_map(|(id, base)| {
+        ranges.extend(this.subgroup().private_base.iter().filter_map(|(id, base)| {
             let bytes = object_bytes(func, func.type_of(*id)?, this.w)?;
             Some((*base, this.b.i64(bytes)))
         }));
@@ -194,7 +194,7 @@ impl Lowerer<'_, '_> {
     /// The address of an object that every lane has one of, `private_stride` bytes apart.
     pub(super) fn private_object(&mut self, id: Id, pointer: TypeId) -> Result<Reg, EngineError> {
         let base = self.private_memory(id, pointer)?;
-        self.private_base.push((id, base));
+        self.subgroup_mut().private_base.push((id, base));
         let size = self.a.func.module.types.layout(pointee_of(self, pointer)?).size;
         if self.w == 1 {
             return Ok(Reg::uniform(base));
@@ -213,7 +213,7 @@ impl Lowerer<'_, '_> {
             .ok_or_else(|| self.unsupported("a private variable without a size".into()))?;
         let home = self.private.homes.get(&id).copied().unwrap_or(Home::Stack);
         let total = self.private.memory_bytes;
-        let (worker, subgroup) = (self.items.worker, self.items.subgroup);
+        let (worker, subgroup) = (self.items().worker, self.items().subgroup);
         Ok(self.in_prologue(|b| match home {
             Home::Stack => b.alloca_bytes(bytes, private::ALIGN as u32),
             Home::Memory(at) => {
@@ -240,7 +240,7 @@ fn variable(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError>
     };
     let reg = if this.a.private.placement.get(&id) == Some(&Placement::Interleaved) {
         let base = this.private_memory(id, ty)?;
-        this.interleaved_base.insert(id, base);
+        this.subgroup_mut().interleaved_base.insert(id, base);
         // A pointer into an interleaved object is an offset.
         Reg::uniform(this.b.zero(Scalar::Ptr, 1))
     } else {
@@ -249,18 +249,16 @@ fn variable(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError>
     if inst.operands.len() > 1 {
         let pointee = pointee_of(this, ty)?;
         let val = this.value(inst.id(1))?;
-        let place = match this.a.private.placement.get(&id) {
-            Some(Placement::Interleaved) => {
-                Place::Interleaved { base: this.interleaved_base[&id], offset: Reg::uniform(this.b.i64(0)) }
-            }
-            _ => {
+        let place = match this.subgroup().interleaved_base.get(&id) {
+            Some(&base) => Place::Interleaved { base, offset: Reg::uniform(this.b.i64(0)) },
+            None => {
                 strided_place(this, reg, private_stride(this.a.func.module.types.layout(pointee).size) as i64)
             }
         };
         // Lanes that are off do not care what their object holds.
-        let mask = std::mem::replace(&mut this.mask, Mask::All);
+        let mask = std::mem::replace(&mut this.subgroup_mut().mask, Mask::All);
         let result = store_place(this, &place, pointee, val, None);
-        this.mask = mask;
+        this.subgroup_mut().mask = mask;
         result?;
     }
     Ok(smallvec![reg])

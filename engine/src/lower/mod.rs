@@ -5,6 +5,7 @@
 //! | `builder` | the LLVM IR builder: scalars and vectors of lanes alike |
 //! | `values` | values as leaves; slots |
 //! | `control` | blocks, edges, masks |
+//! | `team` | several sub-groups side by side |
 //! | `entry` | the function that the scheduler calls: loops over work-groups and sub-groups |
 //! | `work_item` | work-item built-ins |
 //! | `arithmetic`, `conversion`, `composite`, `memory`, `atomics`, `groups`, `opencl_std` | instruction families |
@@ -26,22 +27,23 @@ pub mod memory;
 pub mod opencl_std;
 mod prefetch;
 mod private;
+pub mod team;
 pub mod values;
 pub mod work_item;
 
-use crate::abi::{CodeInfo, Variant};
+use crate::abi::{Coarsening, CodeInfo, Variant};
 use crate::analysis::func::{BlockId, Func};
 use crate::analysis::shapes::Analysis;
 use crate::analysis::{cfg, loops};
 use crate::error::EngineError;
 use crate::jit::target::Target;
 use crate::jit::{Context, IrModule};
-use builder::{Builder, Label, Value};
+use builder::{Builder, Label};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{ExecutionMode, Op, StorageClass};
 use spirv_env::{ExtSet, Id, Inst, Kernel, Module};
 use std::rc::Rc;
-use values::{Mask, Slot, Val};
+use values::{Mask, Val};
 
 /// The symbol of a module-scope variable in compiled code.
 pub fn global_symbol(id: Id) -> String {
@@ -59,7 +61,13 @@ pub fn lower(
     let mut func = Func::build(module, kernel)?;
     cfg::remove_unreachable(&mut func);
     loops::canonicalize(&mut func)?;
-    let analysis = Analysis::new(func, variant);
+    let mut analysis = Analysis::new(func, variant);
+    let coarsening = team::best(&analysis, target.vector_registers());
+    if coarsening == Coarsening::Off && variant.coarsening != coarsening {
+        analysis = Analysis::new(analysis.func, Variant { coarsening, ..variant });
+    }
+    analysis.variant.coarsening = coarsening;
+    tracing::trace!("{coarsening:?} of {:?}", variant.coarsening);
     let ir = IrModule::new(llvm, &kernel.name, target);
     // SAFETY: `ir` and its context outlive the builder, which is gone when `entry::emit` returns.
     let builder = unsafe { Builder::new(llvm.raw(), ir.raw(), variant.width) };
@@ -96,19 +104,21 @@ pub struct Lowerer<'a, 'm> {
     pub target: &'a Target,
     /// Lanes of a sub-group.
     pub w: u32,
-    pub items: work_item::WorkItems,
     prologue: Label,
-    /// The block being lowered, its mask, and the values that it has seen.
+    /// The block being lowered.
     block: BlockId,
-    mask: Mask,
     /// The mask of the whole body.
     entry_mask: Mask,
-    values: FxHashMap<Id, Val>,
-    /// Parameters and values of the entry block: they dominate everything.
-    entry_values: FxHashMap<Id, Val>,
-    slots: FxHashMap<Id, Rc<[Slot]>>,
-    phi_slots: FxHashMap<Id, Rc<[Slot]>>,
-    temporal_slots: FxHashMap<Id, Rc<[Value]>>,
+    /// The sub-groups of the team, and which of them is being lowered.
+    team: Vec<team::Subgroup>,
+    at: usize,
+    /// What the sub-groups of the team have in common.
+    shared: values::Values,
+    /// The lanes that are on in any of them, while code for all of them is made.
+    shared_mask: Option<Mask>,
+    lockstep: Rc<[bool]>,
+    /// Memory for loads that are for nobody.
+    nowhere: builder::Value,
     /// Values with uses in other blocks, and those that are used after a divergent loop that made them.
     crossing: Rc<FxHashSet<Id>>,
     temporal: Rc<FxHashSet<Id>>,
@@ -118,14 +128,30 @@ pub struct Lowerer<'a, 'm> {
     function: builder::Function,
     /// Where private variables are.
     private: Rc<private::Layout>,
-    interleaved_base: FxHashMap<Id, Value>,
-    /// Private objects that pointers may lead to.
-    private_base: Vec<(Id, Value)>,
 }
 
 impl<'a, 'm> Lowerer<'a, 'm> {
     pub fn unsupported(&self, what: String) -> EngineError {
         self.a.func.unsupported(what)
+    }
+
+    /// The sub-group being lowered.
+    fn subgroup(&self) -> &team::Subgroup {
+        &self.team[self.at]
+    }
+
+    fn subgroup_mut(&mut self) -> &mut team::Subgroup {
+        &mut self.team[self.at]
+    }
+
+    /// Where the sub-group is.
+    pub fn items(&self) -> &work_item::WorkItems {
+        &self.subgroup().items
+    }
+
+    /// The mask that code runs under.
+    pub fn mask(&self) -> Mask {
+        self.shared_mask.unwrap_or(self.subgroup().mask)
     }
 
     /// Lowers an instruction and keeps its result.

@@ -13,6 +13,7 @@ use crate::analysis::func::{BlockId, ENTRY, Synthetic};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
+use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use spirv::StorageClass;
 use spirv_env::{ConstantValue, Id, Inst, TypeId};
@@ -53,6 +54,18 @@ impl Reg {
     }
 }
 
+/// The values of a sub-group, or those that a team has in common.
+#[derive(Default)]
+pub(super) struct Values {
+    /// What the block being lowered has seen.
+    pub block: FxHashMap<Id, Val>,
+    /// Parameters and values of the entry block: they dominate everything.
+    pub entry: FxHashMap<Id, Val>,
+    pub slots: FxHashMap<Id, Rc<[Slot]>>,
+    pub phi_slots: FxHashMap<Id, Rc<[Slot]>>,
+    pub temporal_slots: FxHashMap<Id, Rc<[Value]>>,
+}
+
 /// Stack slots of one leaf.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Slot {
@@ -85,7 +98,7 @@ impl Lowerer<'_, '_> {
 
     /// The mask as a vector of bools (one bool where W is 1).
     pub fn mask_vector(&self) -> Value {
-        match self.mask {
+        match self.mask() {
             Mask::All => self.b.int(Scalar::Bool, self.w, 1),
             Mask::Lanes(mask) => mask,
         }
@@ -116,28 +129,39 @@ impl Lowerer<'_, '_> {
 
     /// A value as the current block sees it.
     pub fn value(&mut self, id: Id) -> Result<Val, EngineError> {
-        if let Some(val) = self.values.get(&id) {
+        let (own, shared) = (&self.subgroup().values, &self.shared);
+        let known = [&own.block, &shared.block, &own.entry, &shared.entry];
+        if let Some(val) = known.into_iter().find_map(|values| values.get(&id)) {
             return Ok(val.clone());
         }
-        if let Some(val) = self.entry_values.get(&id) {
-            return Ok(val.clone());
-        }
+        let common = self.is_common(self.block, id);
         let val = if self.a.is_temporal(self.block, id) {
-            let slots = self.temporal_slots.get(&id).cloned().unwrap_or_default();
+            let slots = own.temporal_slots.get(&id).cloned().unwrap_or_default();
             let leaves = self.leaves_of(id)?;
             slots
                 .iter()
                 .zip(leaves.iter())
                 .map(|(slot, leaf)| Reg::varying(self.b.load(leaf.scalar, self.w, *slot, 1)))
                 .collect()
-        } else if let Some(slots) = self.slots.get(&id).cloned() {
+        } else if let Some(slots) = if common { shared } else { own }.slots.get(&id).cloned() {
             let leaves = self.leaves_of(id)?;
             slots.iter().zip(leaves.iter()).map(|(slot, leaf)| self.load_slot(*slot, leaf.scalar)).collect()
         } else {
             self.module_value(id)?
         };
-        self.values.insert(id, val.clone());
+        // What one sub-group reads under a condition of its own, the others do not see.
+        let seen_by_all = common && self.lockstep[self.block.index()];
+        self.values_mut(seen_by_all).block.insert(id, val.clone());
         Ok(val)
+    }
+
+    /// Whether one value serves all sub-groups of a team. Alone, a sub-group has all values for itself.
+    pub(super) fn is_common(&self, at: BlockId, id: Id) -> bool {
+        self.team.len() > 1 && self.a.is_common(at, id)
+    }
+
+    pub(super) fn values_mut(&mut self, common: bool) -> &mut Values {
+        if common { &mut self.shared } else { &mut self.team[self.at].values }
     }
 
     /// The only leaf of a value.
@@ -226,33 +250,35 @@ impl Lowerer<'_, '_> {
             .enumerate()
             .map(|(at, reg)| self.conform(reg, shapes.get(at).copied().unwrap_or(Shape::Varying)))
             .collect();
+        let common = self.is_common(self.block, id);
         if self.block == ENTRY {
-            self.entry_values.insert(id, val);
+            self.values_mut(common).entry.insert(id, val);
             return Ok(());
         }
         if self.crossing.contains(&id) {
-            let slots = self.slots_of(id)?;
+            let slots = self.slots_of(id, common)?;
             for (reg, slot) in val.iter().zip(slots.iter()) {
                 self.store_slot(*slot, *reg);
             }
         }
         if self.temporal.contains(&id) {
             let leaves = self.leaves_of(id)?;
-            if !self.temporal_slots.contains_key(&id) {
+            if !self.subgroup().values.temporal_slots.contains_key(&id) {
                 let slots = leaves.iter().map(|leaf| self.prologue_alloca(leaf.scalar, self.w)).collect();
-                self.temporal_slots.insert(id, slots);
+                self.subgroup_mut().values.temporal_slots.insert(id, slots);
             }
-            let slots = self.temporal_slots[&id].clone();
+            let slots = self.subgroup().values.temporal_slots[&id].clone();
             for ((reg, slot), leaf) in val.iter().zip(slots.iter()).zip(leaves.iter()) {
                 let mut new = self.vector(*reg);
-                if let Mask::Lanes(mask) = self.mask {
+                if let Mask::Lanes(mask) = self.mask() {
                     let old = self.b.load(leaf.scalar, self.w, *slot, 1);
                     new = self.b.select(mask, new, old);
                 }
                 self.b.store(new, *slot, 1);
             }
         }
-        self.values.insert(id, val);
+        let seen_by_all = common && self.lockstep[self.block.index()];
+        self.values_mut(seen_by_all).block.insert(id, val);
         Ok(())
     }
 
@@ -271,13 +297,13 @@ impl Lowerer<'_, '_> {
         }
     }
 
-    /// The slots of a value that crosses blocks, or of a phi.
-    pub(super) fn slots_of(&mut self, id: Id) -> Result<Rc<[Slot]>, EngineError> {
-        if let Some(slots) = self.slots.get(&id) {
+    /// The slots of a value that crosses blocks.
+    pub(super) fn slots_of(&mut self, id: Id, common: bool) -> Result<Rc<[Slot]>, EngineError> {
+        if let Some(slots) = self.values_mut(common).slots.get(&id) {
             return Ok(slots.clone());
         }
         let slots = self.new_slots(id)?;
-        self.slots.insert(id, slots.clone());
+        self.values_mut(common).slots.insert(id, slots.clone());
         Ok(slots)
     }
 

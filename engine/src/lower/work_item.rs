@@ -37,21 +37,21 @@ pub struct WorkItems {
 impl Lowerer<'_, '_> {
     /// The address of the work-group's local memory.
     pub fn local_memory(&mut self) -> Value {
-        if let Some(base) = self.items.local_memory {
+        if let Some(base) = self.items().local_memory {
             return base;
         }
-        let worker = self.items.worker;
+        let worker = self.items().worker;
         let base = self.in_prologue(|b| {
             let field = b.offset_const(worker, offset_of!(Worker, local_memory) as u64);
             b.load_invariant(Scalar::Ptr, field, 8)
         });
-        self.items.local_memory = Some(base);
+        self.subgroup_mut().items.local_memory = Some(base);
         base
     }
 
     /// A 32-bit field of [`LaunchInfo`], zero-extended to 64 bits.
     fn info_u32(&self, offset: usize) -> Value {
-        let info = self.items.info;
+        let info = self.items().info;
         self.in_prologue(|b| {
             let field = b.load_invariant(Scalar::I32, b.offset_const(info, offset as u64), 4);
             b.cast(Opcode::LLVMZExt, field, Scalar::I64)
@@ -59,13 +59,13 @@ impl Lowerer<'_, '_> {
     }
 
     fn info_u64(&self, offset: usize) -> Value {
-        let info = self.items.info;
+        let info = self.items().info;
         self.in_prologue(|b| b.load_invariant(Scalar::I64, b.offset_const(info, offset as u64), 8))
     }
 
     /// The argument block.
     pub fn args(&self) -> Value {
-        let info = self.items.info;
+        let info = self.items().info;
         self.in_prologue(|b| {
             b.load_invariant(Scalar::Ptr, b.offset_const(info, offset_of!(LaunchInfo, args) as u64), 8)
         })
@@ -108,11 +108,11 @@ impl Lowerer<'_, '_> {
 
     /// A component of a built-in, in 64 bits.
     pub fn builtin(&mut self, builtin: BuiltIn, component: u32) -> Result<Reg, EngineError> {
-        if let Some(reg) = self.items.cache.get(&(builtin, component)) {
+        if let Some(reg) = self.items().cache.get(&(builtin, component)) {
             return Ok(*reg);
         }
         let reg = self.compute_builtin(builtin, component)?;
-        self.items.cache.insert((builtin, component), reg);
+        self.subgroup_mut().items.cache.insert((builtin, component), reg);
         Ok(reg)
     }
 
@@ -121,7 +121,7 @@ impl Lowerer<'_, '_> {
         let each_u32 = |field: usize| field + at * 4;
         let uniform = |value| Ok(Reg::uniform(value));
         match builtin {
-            BuiltIn::WorkgroupId => uniform(self.items.group[at]),
+            BuiltIn::WorkgroupId => uniform(self.items().group[at]),
             BuiltIn::NumWorkgroups => uniform(self.info_u32(each_u32(offset_of!(LaunchInfo, group_count)))),
             BuiltIn::WorkgroupSize | BuiltIn::EnqueuedWorkgroupSize => {
                 uniform(self.info_u32(each_u32(offset_of!(LaunchInfo, group_size))))
@@ -135,17 +135,17 @@ impl Lowerer<'_, '_> {
                 uniform(self.in_prologue(|b| b.mul(count, size)))
             }
             BuiltIn::WorkDim => uniform(self.info_u32(offset_of!(LaunchInfo, work_dim))),
-            BuiltIn::SubgroupId => uniform(self.items.subgroup),
+            BuiltIn::SubgroupId => uniform(self.items().subgroup),
             BuiltIn::NumSubgroups | BuiltIn::NumEnqueuedSubgroups => {
                 uniform(self.info_u32(offset_of!(LaunchInfo, subgroups)))
             }
             BuiltIn::SubgroupMaxSize => uniform(self.b.i64(u64::from(self.w))),
             BuiltIn::SubgroupSize => {
-                uniform(self.items.active.unwrap_or_else(|| self.b.i64(u64::from(self.w))))
+                uniform(self.items().active.unwrap_or_else(|| self.b.i64(u64::from(self.w))))
             }
             BuiltIn::SubgroupLocalInvocationId => Ok(self.lanes_from(self.b.i64(0))),
             BuiltIn::LocalInvocationIndex => {
-                let (subgroup, width) = (self.items.subgroup, self.b.i64(u64::from(self.w)));
+                let (subgroup, width) = (self.items().subgroup, self.b.i64(u64::from(self.w)));
                 let base = self.in_prologue(|b| b.mul(subgroup, width));
                 Ok(self.lanes_from(base))
             }
@@ -154,7 +154,7 @@ impl Lowerer<'_, '_> {
                 let size = self.scalar_of(BuiltIn::WorkgroupSize, at)?;
                 let offset = self.scalar_of(BuiltIn::GlobalOffset, at)?;
                 let (group, local) =
-                    (self.items.group[at], self.builtin(BuiltIn::LocalInvocationId, component)?);
+                    (self.items().group[at], self.builtin(BuiltIn::LocalInvocationId, component)?);
                 let base = self.in_prologue(|b| b.add(b.mul(group, size), offset));
                 Ok(self.in_prologue_reg(|this| {
                     this.apply(&[local, Reg::uniform(base)], |this, values| this.b.add(values[0], values[1]))
@@ -213,16 +213,16 @@ impl Lowerer<'_, '_> {
 
     fn local_id(&mut self, at: usize) -> Result<Reg, EngineError> {
         if self.a.variant.shape != GroupShape::Any {
-            let base = self.items.local[at];
+            let base = self.items().local[at];
             return Ok(if at == 0 { self.lanes_from(base) } else { Reg::uniform(base) });
         }
         let (x_size, y_size) =
             (self.scalar_of(BuiltIn::WorkgroupSize, 0)?, self.scalar_of(BuiltIn::WorkgroupSize, 1)?);
-        let linear = self.lanes_from(self.items.local[0]);
+        let linear = self.lanes_from(self.items().local[0]);
         let (row, x) = self.divide(linear, x_size);
         let (z, y) = self.divide(row, y_size);
         for (dim, reg) in [x, y, z].into_iter().enumerate() {
-            self.items.cache.insert((BuiltIn::LocalInvocationId, dim as u32), reg);
+            self.subgroup_mut().items.cache.insert((BuiltIn::LocalInvocationId, dim as u32), reg);
         }
         Ok([x, y, z][at])
     }

@@ -23,7 +23,7 @@ const COMPONENT: u64 = 8;
 
 /// Waits until all sub-groups of the work-group are here.
 pub fn barrier(this: &Lowerer<'_, '_>) {
-    let (b, worker) = (&this.b, this.items.worker);
+    let (b, worker) = (&this.b, this.items().worker);
     let field = b.offset_const(worker, offset_of!(Worker, barrier) as u64);
     let function = b.load_invariant(Scalar::Ptr, field, 8);
     b.call_pointer(function, &[worker]);
@@ -44,7 +44,7 @@ pub fn arithmetic(
     let inclusive = combine.inclusive_scan(&this.b, lanes);
     let last = this.b.extract(inclusive, this.b.i32(this.w - 1));
     let base = publish(this, last)?;
-    let before = gather(this, combine, base, this.items.subgroup, this.b.scalar_of(lanes));
+    let before = gather(this, combine, base, this.items().subgroup, this.b.scalar_of(lanes));
     let before = this.b.splat(before, this.w);
     let within = match operation == GroupOperation::InclusiveScan as u64 {
         true => inclusive,
@@ -75,7 +75,7 @@ pub fn broadcast(this: &mut Lowerer<'_, '_>, value: Id, local_id: Id) -> Result<
     let lane = this.b.zext_or_trunc(linear, Scalar::I32);
     let val = this.value(value)?;
     let base = next_half(this)?;
-    let is_owner = this.b.icmp(IntPred::LLVMIntEQ, owner, this.items.subgroup);
+    let is_owner = this.b.icmp(IntPred::LLVMIntEQ, owner, this.items().subgroup);
     this.when(is_owner, |this| {
         for (component, reg) in val.iter().enumerate() {
             let scalar = match reg.is_uniform() {
@@ -113,8 +113,8 @@ pub fn async_copy(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, Engine
     let [to, from, count, stride] = operands;
     let (count, stride) =
         (this.b.zext_or_trunc(count, Scalar::I64), this.b.zext_or_trunc(stride, Scalar::I64));
-    let mut here = this.b.icmp(IntPred::LLVMIntEQ, this.items.subgroup, this.b.i64(0));
-    if let Mask::Lanes(mask) = this.mask {
+    let mut here = this.b.icmp(IntPred::LLVMIntEQ, this.items().subgroup, this.b.i64(0));
+    if let Mask::Lanes(mask) = this.mask() {
         here = this.b.and(here, this.b.any(mask));
     }
     this.when(here, |this| {
@@ -139,17 +139,17 @@ pub fn async_copy(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, Engine
 /// The half of the scratch that is free now.
 fn next_half(this: &mut Lowerer<'_, '_>) -> Result<Value, EngineError> {
     let count = this.scalar_builtin(BuiltIn::NumSubgroups)?;
-    let turn = match this.items.collective_turn {
+    let turn = match this.items().collective_turn {
         Some(turn) => turn,
         None => {
             let turn = this.prologue_alloca(Scalar::I64, 1);
             this.in_prologue(|b| b.store(b.i64(0), turn, 8));
-            this.items.collective_turn = Some(turn);
+            this.subgroup_mut().items.collective_turn = Some(turn);
             turn
         }
     };
     let b = &this.b;
-    let field = b.offset_const(this.items.worker, offset_of!(Worker, collective_scratch) as u64);
+    let field = b.offset_const(this.items().worker, offset_of!(Worker, collective_scratch) as u64);
     let scratch = b.load_invariant(Scalar::Ptr, field, 8);
     let now = b.load(Scalar::I64, 1, turn, 8);
     b.store(b.xor(now, b.i64(1)), turn, 8);
@@ -161,7 +161,7 @@ fn next_half(this: &mut Lowerer<'_, '_>) -> Result<Value, EngineError> {
 fn publish(this: &mut Lowerer<'_, '_>, part: Value) -> Result<Value, EngineError> {
     let base = next_half(this)?;
     let scalar = this.b.scalar_of(part);
-    let slot = this.b.gep(base, this.items.subgroup, scalar);
+    let slot = this.b.gep(base, this.items().subgroup, scalar);
     this.b.store(part, slot, scalar.bytes());
     barrier(this);
     Ok(base)

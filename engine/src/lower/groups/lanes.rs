@@ -21,7 +21,7 @@ impl Lowerer<'_, '_> {
 
     /// The lanes that are on, lane 0 in bit 0 of a 64-bit integer.
     pub(in crate::lower) fn active_bits(&self) -> Value {
-        match self.mask {
+        match self.mask() {
             Mask::All => self.b.i64(self.all_bits()),
             Mask::Lanes(mask) => self.b.mask_bits(mask),
         }
@@ -34,7 +34,7 @@ impl Lowerer<'_, '_> {
 
     /// The number of the first lane that is on, as a 32-bit scalar; some lane if none is.
     pub(in crate::lower) fn first_active(&self) -> Value {
-        match self.mask {
+        match self.mask() {
             Mask::All => self.b.i32(0),
             Mask::Lanes(_) => first_bit(&self.b, self.active_bits(), self.w),
         }

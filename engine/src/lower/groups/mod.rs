@@ -199,7 +199,7 @@ fn within_subgroup(
 /// What each lane brings to a reduction: its value, or the identity if it is off.
 pub(super) fn contributions(this: &Lowerer<'_, '_>, combine: Combine, reg: Reg) -> super::builder::Value {
     let lanes = widen(&this.b, this.vector(reg));
-    match this.mask {
+    match this.mask() {
         Mask::All => lanes,
         Mask::Lanes(mask) => {
             let identity = combine.identity(&this.b, this.b.scalar_of(lanes), this.w);

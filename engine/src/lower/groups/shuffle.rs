@@ -191,7 +191,7 @@ fn block_read(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineErro
         .map(|(component, leaf)| {
             let (scalar, align) = (leaf.scalar, leaf.scalar.bytes());
             let address = this.b.offset_const(base, component as u64 * u64::from(this.w) * align);
-            this.lanes(match this.mask {
+            this.lanes(match this.mask() {
                 Mask::Lanes(mask) if this.w > 1 => this.b.masked_load(scalar, this.w, address, align, mask),
                 _ => this.b.load(scalar, this.w, address, align),
             })
@@ -206,7 +206,7 @@ fn block_write(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<(), EngineErro
         let vector = this.vector(reg);
         let align = this.b.scalar_of(vector).bytes();
         let address = this.b.offset_const(base, component as u64 * u64::from(this.w) * align);
-        match this.mask {
+        match this.mask() {
             Mask::Lanes(mask) if this.w > 1 => this.b.masked_store(vector, address, align, mask),
             _ => this.b.store(vector, address, align),
         }

@@ -115,7 +115,7 @@ fn any_active(this: &Lowerer<'_, '_>, lanes: Value) -> Value {
 
 /// Those of the lanes that are on.
 fn active(this: &Lowerer<'_, '_>, lanes: Value) -> Value {
-    match this.mask {
+    match this.mask() {
         Mask::All => lanes,
         Mask::Lanes(mask) => this.b.and(lanes, mask),
     }

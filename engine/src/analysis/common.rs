@@ -1,0 +1,198 @@
+//! What the sub-groups of a team have in common (thread coarsening: Magni, Dubach and O'Boyle, SC 2013).
+//!
+//! A value that is the same in all sub-groups of a team, lane by lane, is computed once for all of them, and a
+//! branch on it stays a branch. The analysis is to sub-groups what uniformity is to lanes: a forward data flow
+//! from the optimistic assumption that nothing differs.
+
+use super::builtins::BuiltinPointer;
+use super::func::BlockId;
+use super::group_results::group_shape;
+use super::private::Placement;
+use super::shapes::Analysis;
+use crate::abi::Coarsening;
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+use spirv::{BuiltIn, MemoryAccess, Op};
+use spirv_env::{Id, Inst, Operand};
+
+/// Whether each leaf of a value differs between the sub-groups of a team.
+pub type Differs = SmallVec<[bool; 4]>;
+
+/// The leaves that are known to differ; what is missing is common.
+pub type Differing = FxHashMap<Id, Differs>;
+
+impl Analysis<'_> {
+    /// Sub-groups of a team.
+    pub fn team(&self) -> u32 {
+        self.variant.coarsening.team()
+    }
+
+    /// Whether all sub-groups of a team see the same value in block `at`.
+    pub fn is_common(&self, at: BlockId, id: Id) -> bool {
+        self.team() == 1 || !self.differs(at, id, 1).contains(&true)
+    }
+
+    /// Whether one instruction serves all sub-groups of a team.
+    pub fn is_shared(&self, block: BlockId, inst: &Inst) -> bool {
+        match inst.op {
+            Op::ControlBarrier
+            | Op::ControlBarrierArriveINTEL
+            | Op::ControlBarrierWaitINTEL
+            | Op::MemoryBarrier => true,
+            _ => inst.result.is_some_and(|id| self.is_common(block, id)),
+        }
+    }
+
+    fn differs(&self, at: BlockId, id: Id, leaves: usize) -> Differs {
+        match self.differing.get(&id) {
+            Some(differs) if self.is_temporal(at, id) => smallvec![true; differs.len()],
+            Some(differs) => differs.clone(),
+            None => smallvec![self.is_temporal(at, id); leaves],
+        }
+    }
+
+    fn any_differs(&self, at: BlockId, id: Id) -> bool {
+        self.differs(at, id, 1).contains(&true)
+    }
+
+    /// Notes what is known of a value now; whether that is news.
+    pub(super) fn update_differing(&mut self, id: Id, new: Differs) -> bool {
+        if !new.contains(&true) {
+            return false;
+        }
+        match self.differing.get_mut(&id) {
+            None => {
+                self.differing.insert(id, new);
+                true
+            }
+            Some(old) => {
+                let before = old.clone();
+                old.iter_mut().zip(new).for_each(|(old, new)| *old |= new);
+                *old != before
+            }
+        }
+    }
+
+    pub(super) fn phi_differs(&self, block: BlockId, place: usize, leaves: usize) -> Differs {
+        let phi = &self.func.blocks[block.index()].phis[place];
+        let mut joined: Differs = smallvec![self.control.blended[block.index()]; leaves];
+        for (pred, id) in &phi.incoming {
+            join(&mut joined, &self.differs(*pred, *id, leaves));
+        }
+        joined
+    }
+
+    pub(super) fn inst_differs(&self, block: BlockId, inst: &Inst) -> Differs {
+        let count = inst.ty.map_or(1, |ty| self.leaves.count(ty).max(1));
+        let all = |differs: bool| -> Differs { smallvec![differs; count] };
+        let any_operand = || inst.ids().any(|id| self.any_differs(block, id));
+        match inst.op {
+            // Each sub-group has its own objects, its own turn at memory, its own votes.
+            Op::Variable | Op::AtomicLoad => all(true),
+            _ if group_shape(inst, &|id| self.func.constant_bits(id)).is_some() => all(true),
+            Op::Load => {
+                let pointer = inst.id(0);
+                match self.builtins.get(&pointer) {
+                    Some(builtin) => self.builtin_differs(block, *builtin, count),
+                    None => all(self.private.interleaved.contains_key(&pointer)
+                        || is_volatile(inst)
+                        || self.any_differs(block, pointer)),
+                }
+            }
+            Op::CompositeConstruct => {
+                let parts = inst.ids().flat_map(|id| {
+                    let leaves = self.func.type_of(id).map_or(1, |ty| self.leaves.count(ty).max(1));
+                    self.differs(block, id, leaves)
+                });
+                sized(parts.collect(), count)
+            }
+            Op::CompositeExtract => {
+                let whole = self.func.type_of(inst.id(0));
+                let leaves = whole.map_or(1, |ty| self.leaves.count(ty).max(1));
+                let (first, _) = self.path(whole, &inst.operands[1..]);
+                let of = self.differs(block, inst.id(0), leaves);
+                sized(of.into_iter().skip(first).take(count).collect(), count)
+            }
+            Op::CompositeInsert => {
+                let (first, part) = self.path(inst.ty, &inst.operands[2..]);
+                let mut result = sized(self.differs(block, inst.id(1), count), count);
+                let new = self.differs(block, inst.id(0), self.leaves.count(part).max(1));
+                for (at, differs) in new.into_iter().enumerate() {
+                    if let Some(leaf) = result.get_mut(first + at) {
+                        *leaf = differs;
+                    }
+                }
+                result
+            }
+            // A pointer into the objects of one sub-group is null to another.
+            Op::GenericCastToPtrExplicit => all(true),
+            Op::VectorShuffle => all(any_operand()),
+            _ => {
+                // Leaf by leaf where all operands have as many leaves, else all alike.
+                let mut joined = all(false);
+                for id in inst.ids() {
+                    let operand = self.differs(block, id, count);
+                    if operand.len() == count {
+                        join(&mut joined, &operand);
+                    } else if operand.contains(&true) {
+                        return all(true);
+                    }
+                }
+                joined
+            }
+        }
+    }
+
+    fn builtin_differs(&self, block: BlockId, pointer: BuiltinPointer, count: usize) -> Differs {
+        use super::builtins::Component;
+        let component = |at: u32| differs_between(pointer.builtin, at, self.variant.coarsening);
+        match pointer.component {
+            Some(Component::Constant(at)) => smallvec![component(at); count],
+            Some(Component::Dynamic(index)) => {
+                smallvec![(0..3).any(component) || self.any_differs(block, index); count]
+            }
+            None => (0..count as u32).map(component).collect(),
+        }
+    }
+
+    /// The parameters that each sub-group has an object of its own for.
+    pub(super) fn params_differ(&mut self) {
+        for (param, ty) in self.func.params.clone() {
+            if self.private.placement.get(&param) == Some(&Placement::PerLane) {
+                let leaves = self.leaves.count(ty).max(1);
+                self.differing.insert(param, smallvec![true; leaves]);
+            }
+        }
+    }
+}
+
+/// Whether a component of a built-in differs between the sub-groups of a team.
+fn differs_between(builtin: BuiltIn, component: u32, coarsening: Coarsening) -> bool {
+    let along = match coarsening {
+        Coarsening::Off => return false,
+        Coarsening::AlongX(_) => 0,
+        Coarsening::AlongY(_) => 1,
+    };
+    match builtin {
+        BuiltIn::LocalInvocationId | BuiltIn::GlobalInvocationId => component == along,
+        BuiltIn::LocalInvocationIndex | BuiltIn::GlobalLinearId | BuiltIn::SubgroupId => true,
+        _ => false,
+    }
+}
+
+fn join(joined: &mut Differs, with: &Differs) {
+    if joined.len() == with.len() {
+        joined.iter_mut().zip(with).for_each(|(joined, with)| *joined |= with);
+    } else if with.contains(&true) {
+        joined.iter_mut().for_each(|joined| *joined = true);
+    }
+}
+
+/// As many leaves as the result has; if they are not, all leaves alike.
+fn sized(differs: Differs, count: usize) -> Differs {
+    if differs.len() == count { differs } else { smallvec![differs.contains(&true); count] }
+}
+
+fn is_volatile(inst: &Inst) -> bool {
+    matches!(inst.operands.get(1), Some(Operand::Lit(mask)) if mask & u64::from(MemoryAccess::VOLATILE.bits()) != 0)
+}

@@ -1,0 +1,253 @@
+//! Thread coarsening: one instruction stream for several sub-groups, a *team* (`abi::Coarsening`).
+//!
+//! Where a kernel goes through loops or barriers, sub-groups side by side share what they have in common (loop
+//! counters, addresses, loads of the same elements), their independent work hides each other's latencies, and
+//! a barrier switches stacks once for all of them. To memory it looks like any order in which sub-groups may run.
+//!
+//! A block is run *in lockstep*, each instruction for one sub-group after the other, if it runs for all
+//! work-items or does no harm to a sub-group that is not there. Other blocks under a mask are run for one
+//! sub-group after the other as a whole, each only if some lane of it is on.
+
+use super::builder::{Builder, Opcode, Value};
+use super::values::{Mask, Values};
+use super::work_item::WorkItems;
+use super::{Lowerer, arithmetic, composite, conversion, groups, opencl_std};
+use crate::abi::{Coarsening, LaunchInfo, Variant};
+use crate::analysis::func::BlockId;
+use crate::analysis::leaves::Scalar;
+use crate::analysis::loops::Loop;
+use crate::analysis::shapes::{Analysis, Shape};
+use rustc_hash::FxHashMap;
+use spirv::Op;
+use spirv_env::{ExtSet, Id, Inst, Type};
+use std::mem::offset_of;
+
+/// The state of lowering one sub-group of a team.
+pub struct Subgroup {
+    pub items: WorkItems,
+    /// The mask of the block being lowered.
+    pub mask: Mask,
+    pub(super) values: Values,
+    pub(super) interleaved_base: FxHashMap<Id, Value>,
+    /// Private objects that pointers may lead to.
+    pub(super) private_base: Vec<(Id, Value)>,
+}
+
+/// The sub-groups of a team, given the first of them.
+pub(super) fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mask) -> Vec<Subgroup> {
+    let width = u64::from(variant.width);
+    let [x, y, z] = first.local;
+    let row = || {
+        let size = b.offset_const(first.info, offset_of!(LaunchInfo, group_size) as u64);
+        let size = b.zext_or_trunc(b.load_invariant(Scalar::I32, size, 4), Scalar::I64);
+        b.bin(Opcode::LLVMUDiv, size, b.i64(width))
+    };
+    let member = |at: u64| {
+        let (local, subgroup) = match variant.coarsening {
+            _ if at == 0 => (first.local, first.subgroup),
+            Coarsening::AlongY(_) => {
+                ([x, b.add(y, b.i64(at)), z], b.add(first.subgroup, b.mul(row(), b.i64(at))))
+            }
+            _ => ([b.add(x, b.i64(at * width)), y, z], b.add(first.subgroup, b.i64(at))),
+        };
+        let items = WorkItems { local, subgroup, cache: FxHashMap::default(), ..first };
+        Subgroup {
+            items,
+            mask,
+            values: Values::default(),
+            interleaved_base: FxHashMap::default(),
+            private_base: Vec::new(),
+        }
+    };
+    (0..u64::from(variant.coarsening.team())).map(member).collect()
+}
+
+/// The coarsening that serves a kernel best, up to the one that it was analysed for.
+pub fn best(a: &Analysis<'_>, vector_registers: usize) -> Coarsening {
+    let most = a.team();
+    if most == 1 || !is_possible(a) {
+        return Coarsening::Off;
+    }
+    let wanted = wanted(a);
+    let own = a.func.block_ids().map(|block| own_insts(a, block)).sum::<usize>();
+    let live = pressure(a);
+    let fits = |team: u32| {
+        let team = team as usize;
+        // Of twice as many as are wanted, half would do nothing but take time to compile.
+        team < 2 * wanted && own * team <= MOST_INSTS && live * team + SHARED_REGISTERS <= vector_registers
+    };
+    let mut teams = std::iter::successors(Some(most), |team| Some(team / 2));
+    match (teams.find(|team| *team <= 1 || fits(*team)), a.variant.coarsening) {
+        (None | Some(0 | 1), _) | (_, Coarsening::Off) => Coarsening::Off,
+        (Some(team), Coarsening::AlongX(_)) => Coarsening::AlongX(team),
+        (Some(team), Coarsening::AlongY(_)) => Coarsening::AlongY(team),
+    }
+}
+
+/// Instructions that a coarsened kernel may have, sub-groups of a team counted one by one.
+const MOST_INSTS: usize = 500;
+/// Vector registers that are left for what a team shares, and for intermediate results.
+const SHARED_REGISTERS: usize = 4;
+/// Cycles until a result can be used, of most vector instructions.
+const LATENCY: usize = 4;
+/// Vector instructions that a CPU begins in a cycle.
+const ISSUE: usize = 2;
+/// The least team that makes up for what a barrier costs.
+const AT_A_BARRIER: usize = 4;
+
+/// Sub-groups side by side that keep the CPU busy: in a loop whose iterations wait for each other, as many as
+/// the latency of that chain has room for.
+fn wanted(a: &Analysis<'_>) -> usize {
+    let lockstep = lockstep(a);
+    let at_barriers = a
+        .func
+        .block_ids()
+        .flat_map(|block| &a.func.blocks[block.index()].insts)
+        .any(|inst| super::entry::is_barrier(inst, &a.func));
+    let in_loop = |this: &Loop| {
+        let inside = |block: &BlockId| lockstep[block.index()];
+        if !this.blocks.iter().all(inside) {
+            return 1;
+        }
+        let own: usize = this.blocks.iter().map(|block| own_vector_insts(a, *block)).sum();
+        (chain(a, this) * LATENCY * ISSUE).div_ceil(own.max(1))
+    };
+    let in_loops = a.loops.loops.iter().map(in_loop).max().unwrap_or(1);
+    if at_barriers { in_loops.max(AT_A_BARRIER) } else { in_loops }
+}
+
+/// Instructions of the longest way from a value that a loop's iteration begins with to one that it hands on.
+fn chain(a: &Analysis<'_>, this: &Loop) -> usize {
+    let header = &a.func.blocks[this.header.index()];
+    let mut depth: FxHashMap<Id, usize> = FxHashMap::default();
+    let own = |id: &Id| !a.is_common(this.header, *id);
+    depth.extend(header.phis.iter().map(|phi| phi.result).filter(own).map(|id| (id, 0)));
+    let in_order = a.regions.order.iter().filter(|block| this.blocks.contains(block));
+    for &block in in_order {
+        let code = &a.func.blocks[block.index()];
+        if block != this.header {
+            for phi in &code.phis {
+                if let Some(most) = phi.incoming.iter().filter_map(|(_, id)| depth.get(id)).max().copied() {
+                    depth.insert(phi.result, most);
+                }
+            }
+        }
+        for inst in &code.insts {
+            let (Some(result), Some(most)) =
+                (inst.result, inst.ids().filter_map(|id| depth.get(&id).copied()).max())
+            else {
+                continue;
+            };
+            depth.insert(result, most + 1);
+        }
+    }
+    let handed_on = header.phis.iter().flat_map(|phi| &phi.incoming).map(|(_, id)| id);
+    handed_on.filter_map(|id| depth.get(id)).max().copied().unwrap_or(0)
+}
+
+/// Whether a team can run the kernel: no sub-group waits for another within a loop or a collective operation.
+fn is_possible(a: &Analysis<'_>) -> bool {
+    let collective = |inst: &Inst| {
+        groups::is_workgroup_collective(inst, &a.func)
+            && !matches!(
+                inst.op,
+                Op::ControlBarrier | Op::ControlBarrierArriveINTEL | Op::ControlBarrierWaitINTEL
+            )
+    };
+    let barrier = |inst: &Inst| super::entry::is_barrier(inst, &a.func);
+    !a.control.divergent_loop.contains(&true)
+        && a.func.block_ids().all(|block| {
+            let everyone = a.control.class[block.index()].is_none();
+            let insts = &a.func.blocks[block.index()].insts;
+            insts.iter().all(|inst| !collective(inst) && (everyone || !barrier(inst)))
+        })
+}
+
+/// Instructions of a block that each sub-group has for itself.
+fn own_insts(a: &Analysis<'_>, block: BlockId) -> usize {
+    a.func.blocks[block.index()].insts.iter().filter(|inst| !a.is_shared(block, inst)).count()
+}
+
+/// Those of them that make a vector.
+fn own_vector_insts(a: &Analysis<'_>, block: BlockId) -> usize {
+    let is_vector = |id: Id| !a.is_common(block, id) && !a.shape(block, id).iter().all(|s| s.is_uniform());
+    let insts = &a.func.blocks[block.index()].insts;
+    insts.iter().filter_map(|inst| inst.result).filter(|id| is_vector(*id)).count()
+}
+
+/// Vectors that each sub-group keeps through a loop, in the loop that has most of them.
+fn pressure(a: &Analysis<'_>) -> usize {
+    let is_vector = |block: BlockId, id: Id| {
+        !a.is_common(block, id) && a.shape(block, id).iter().any(|shape| *shape == Shape::Varying)
+    };
+    let of_loop = |this: &Loop| {
+        let mut live: rustc_hash::FxHashSet<Id> = rustc_hash::FxHashSet::default();
+        let header = &a.func.blocks[this.header.index()];
+        live.extend(header.phis.iter().map(|phi| phi.result).filter(|id| is_vector(this.header, *id)));
+        for &block in &this.blocks {
+            let used = a.func.blocks[block.index()].insts.iter().flat_map(|inst| inst.ids());
+            let outside = |id: &Id| a.def.get(id).is_some_and(|def| !this.blocks.contains(def));
+            live.extend(used.filter(outside).filter(|id| is_vector(block, *id)));
+        }
+        live.len()
+    };
+    a.loops.loops.iter().map(of_loop).max().unwrap_or(0)
+}
+
+/// The blocks that a team runs in lockstep.
+pub(super) fn lockstep(a: &Analysis<'_>) -> Vec<bool> {
+    a.func
+        .block_ids()
+        .map(|block| {
+            let mut insts = a.func.blocks[block.index()].insts.iter();
+            a.team() == 1
+                || a.control.class[block.index()].is_none()
+                || insts.all(|inst| is_harmless(a, block, inst))
+        })
+        .collect()
+}
+
+impl Lowerer<'_, '_> {
+    /// An address that can be read: the one given, or another if no lane of the sub-group is on, which runs in
+    /// lockstep with others then.
+    pub(super) fn readable(&self, address: Value) -> Value {
+        match self.mask() {
+            // One load for all sub-groups happens only if there is a lane that wants it.
+            Mask::Lanes(mask) if self.team.len() > 1 && self.shared_mask.is_none() => {
+                self.b.select(self.b.any(mask), address, self.nowhere)
+            }
+            _ => address,
+        }
+    }
+}
+
+/// Whether an instruction does nothing, not even fault, for a sub-group without a lane that is on.
+fn is_harmless(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> bool {
+    let pointer_is_masked =
+        |pointer: Id| matches!(a.shape(block, pointer)[0], Shape::Strided(_) | Shape::Varying);
+    let private = |pointer: Id| a.private.interleaved.contains_key(&pointer);
+    let is_pointer = |id: Id| {
+        a.func.type_of(id).is_some_and(|ty| matches!(a.func.module.types.get(ty), Type::Pointer { .. }))
+    };
+    match inst.op {
+        Op::Load if a.builtins.contains_key(&inst.id(0)) => true,
+        // Uniform addresses see `Lowerer::readable`.
+        Op::Load => !private(inst.id(0)),
+        Op::Store => !private(inst.id(0)) && pointer_is_masked(inst.id(0)),
+        Op::AccessChain
+        | Op::InBoundsAccessChain
+        | Op::PtrAccessChain
+        | Op::InBoundsPtrAccessChain
+        | Op::PtrCastToGeneric
+        | Op::GenericCastToPtr => true,
+        Op::ExtInst if a.func.module.ext_sets.get(&inst.id(0)) == Some(&ExtSet::OpenClStd) => {
+            !inst.ids().skip(1).any(is_pointer) && opencl_std::supports(inst, a.func.module).is_ok()
+        }
+        Op::ExtInst => true,
+        op => {
+            (arithmetic::supports(op) && !arithmetic::is_division(op))
+                || composite::supports(op)
+                || conversion::supports(op)
+        }
+    }
+}
