@@ -9,7 +9,7 @@ use crate::jit::hash::Digest;
 use crate::jit::pipeline::Tier;
 use crate::jit::target::{Isa, Target};
 use crate::lower;
-use crate::program::Program;
+use crate::program::{LinkedPart, Program};
 use spirv_env::{Inst, Module};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -79,7 +79,18 @@ impl Engine {
         module: Arc<Module>,
         module_key: Digest,
     ) -> Result<Arc<Program>, EngineError> {
-        Program::load(Arc::clone(self), module, module_key)
+        self.link(module, module_key, &[])
+    }
+
+    /// As [`load`](Self::load), for a module that was built from the inputs of the modules of `parts`, one part after the
+    /// other: all of them share their variables.
+    pub fn link(
+        self: &Arc<Engine>,
+        module: Arc<Module>,
+        module_key: Digest,
+        parts: &[LinkedPart<'_>],
+    ) -> Result<Arc<Program>, EngineError> {
+        Program::link(Arc::clone(self), module, module_key, parts)
     }
 
     /// Whether the engine can lower an instruction of the module; if not, what it is that it cannot.

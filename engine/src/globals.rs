@@ -1,35 +1,88 @@
 //! Storage of module-scope variables, with their initial values.
 
 use crate::error::EngineError;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
 use spirv_env::{ConstantValue, GlobalVariable, Id, Module, Operand, Type, TypeId};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// Variables start at least this far apart: the largest alignment of a type, and two cache lines.
 const ALIGN: usize = 128;
 /// Initialisers nest as deep as types and expressions do; a limit keeps hostile modules off the stack's end.
 const MAX_DEPTH: u32 = 256;
 
-/// All module-scope variables of a module that live as long as it does.
+/// Storage of a module's variables that live as long as it does. A module that was linked from others has no storage of
+/// its own for theirs: it refers to the one that they already have, so that all of them see the same variables.
 pub struct Globals {
-    memory: NonNull<u8>,
-    layout: Layout,
+    /// Of the variables that no other module gave storage to.
+    memory: Memory,
     places: FxHashMap<Id, Place>,
     by_name: FxHashMap<String, Id>,
+    /// Variables whose initial value is not known before what it refers to is linked.
+    open: FxHashSet<Id>,
+    /// Whose storage the places may be in.
+    _parts: Vec<Arc<Globals>>,
+}
+
+/// Zeroed memory of fixed size.
+struct Memory {
+    start: NonNull<u8>,
+    layout: Layout,
 }
 
 #[derive(Clone, Copy)]
 struct Place {
-    offset: usize,
+    address: usize,
     size: usize,
 }
 
 // SAFETY: memory that belongs to the kernels that run; the structure itself only hands out addresses.
-unsafe impl Send for Globals {}
+unsafe impl Send for Memory {}
 // SAFETY: as above.
-unsafe impl Sync for Globals {}
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    fn new(layout: Layout) -> Option<Memory> {
+        // SAFETY: the size is not zero.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(Memory { start, layout })
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout; whoever uses the memory holds the program.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+/// A module that another one is linked from, with the storage that it has.
+pub struct Part<'a> {
+    pub module: &'a Module,
+    pub globals: &'a Arc<Globals>,
+    /// Whether its own imports were linked before: all of its variables then have their values.
+    pub linked: bool,
+}
+
+/// Where the variables of a linked module already are, by their ids in it.
+fn shared(module: &Module, parts: &[Part<'_>]) -> FxHashMap<Id, (Place, bool)> {
+    let mut found = FxHashMap::default();
+    let mut inputs = module.inputs.iter();
+    for part in parts {
+        // The parts' inputs are the linked module's, in the same order, and only the ids' start is another one.
+        for ((at, from), to) in part.module.inputs.iter().enumerate().zip(&mut inputs) {
+            let end = part.module.inputs.get(at + 1).map_or(part.module.bound, |next| next.0);
+            let places = part.globals.places.iter().filter(|(id, _)| (from.0..end).contains(&id.0));
+            for (id, place) in places {
+                let to_initialise = !part.linked && part.globals.open.contains(id);
+                found.insert(Id(id.0 - from.0 + to.0), (*place, to_initialise));
+            }
+        }
+    }
+    found
+}
 
 /// Work-group variables live in local memory, and built-in variables nowhere.
 fn has_storage(variable: &GlobalVariable) -> bool {
@@ -42,77 +95,100 @@ fn failed(variable: &GlobalVariable, reason: impl Into<String>) -> EngineError {
 }
 
 impl Globals {
-    /// Gives every variable memory and its initial value.
-    pub fn load(module: &Module) -> Result<Globals, EngineError> {
+    /// Gives every variable memory and its initial value. If there are parts, the module's inputs are theirs, one part
+    /// after the other, and variables that a part has stay where they are and keep their values.
+    pub fn load(module: &Module, parts: &[Part<'_>]) -> Result<Globals, EngineError> {
+        let shared = shared(module, parts);
+        // An import has its storage in the module that exports it.
+        let unresolved: FxHashSet<Id> = module.unresolved_variables.iter().copied().collect();
+        let stored = |variable: &&GlobalVariable| has_storage(variable) && !unresolved.contains(&variable.id);
         let mut places = FxHashMap::default();
-        let mut by_name = FxHashMap::default();
+        let mut by_name: FxHashMap<String, Id> = FxHashMap::default();
+        let mut own = Vec::new();
         let mut end = 0usize;
-        for variable in module.globals.iter().filter(|variable| has_storage(variable)) {
-            let (_, layout) = pointee(module, variable)?;
-            let align = usize::try_from(variable.align).unwrap_or(1).next_power_of_two().max(ALIGN);
-            let offset = end.checked_next_multiple_of(align);
-            let size = usize::try_from(layout).ok();
-            let too_large = || failed(variable, format!("{layout} bytes are too many"));
-            let (offset, size) = offset.zip(size).ok_or_else(too_large)?;
-            end = offset.checked_add(size).ok_or_else(too_large)?;
-            places.insert(variable.id, Place { offset, size });
-            if let Some(name) = &variable.name {
-                by_name.insert(name.clone(), variable.id);
+        for variable in module.globals.iter().filter(stored) {
+            if let Some((place, _)) = shared.get(&variable.id) {
+                places.insert(variable.id, *place);
+            } else {
+                let (_, bytes) = pointee(module, variable)?;
+                let align = alignment(variable);
+                let offset = end.checked_next_multiple_of(align);
+                let size = usize::try_from(bytes).ok();
+                let too_large = || failed(variable, format!("{bytes} bytes are too many"));
+                let (offset, size) = offset.zip(size).ok_or_else(too_large)?;
+                end = offset.checked_add(size).ok_or_else(too_large)?;
+                own.push((variable.id, offset, size));
+            }
+            // Names for debugging need not be unique.
+            match &variable.name {
+                Some(name) if variable.exported || !by_name.contains_key(name) => {
+                    by_name.insert(name.clone(), variable.id);
+                }
+                _ => {}
             }
         }
-        let most_aligned = module.globals.iter().map(|variable| variable.align).max().unwrap_or(1);
-        let align = usize::try_from(most_aligned).unwrap_or(1).next_power_of_two().max(ALIGN);
+        let align = module.globals.iter().map(alignment).max().unwrap_or(ALIGN);
         let no_memory = || EngineError::OutOfMemory {
             kernel: String::new(),
             what: "module-scope variables",
             bytes: end as u64,
         };
         let layout = Layout::from_size_align(end.max(1), align).map_err(|_| no_memory())?;
-        // SAFETY: the size is not zero.
-        let memory = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(no_memory)?;
-        let globals = Globals { memory, layout, places, by_name };
-        for variable in module.globals.iter().filter(|variable| has_storage(variable)) {
-            globals.initialise(module, variable)?;
+        let memory = Memory::new(layout).ok_or_else(no_memory)?;
+        let start = memory.start.as_ptr() as usize;
+        places.extend(own.iter().map(|&(id, offset, size)| (id, Place { address: start + offset, size })));
+        let parts = parts.iter().map(|part| Arc::clone(part.globals)).collect();
+        let mut globals = Globals { memory, places, by_name, open: FxHashSet::default(), _parts: parts };
+        for variable in module.globals.iter().filter(stored) {
+            let has_value = shared.get(&variable.id).is_some_and(|(_, to_initialise)| !to_initialise);
+            if !has_value && !globals.initialise(module, &unresolved, variable)? {
+                globals.open.insert(variable.id);
+            }
         }
         Ok(globals)
     }
 
     /// The address of a variable's storage.
     pub fn address(&self, id: Id) -> Option<usize> {
-        let place = self.places.get(&id)?;
-        Some(self.memory.as_ptr() as usize + place.offset)
+        self.places.get(&id).map(|place| place.address)
     }
 
     /// Address and size in bytes of the variable with this name.
     pub fn by_name(&self, name: &str) -> Option<(*mut u8, usize)> {
         let place = self.places.get(self.by_name.get(name)?)?;
-        // SAFETY: the place is inside the allocation.
-        Some((unsafe { self.memory.add(place.offset) }.as_ptr(), place.size))
+        Some((place.address as *mut u8, place.size))
     }
 
-    /// Start and size in bytes of all variables' memory.
+    /// Start and size in bytes of the memory of all variables that are not another module's.
     pub fn memory(&self) -> (*mut u8, usize) {
-        (self.memory.as_ptr(), self.layout.size())
+        (self.memory.start.as_ptr(), self.memory.layout.size())
     }
 
-    fn initialise(&self, module: &Module, variable: &GlobalVariable) -> Result<(), EngineError> {
+    /// Writes a variable's initial value; false if it refers to an import that is not resolved.
+    fn initialise(
+        &self,
+        module: &Module,
+        unresolved: &FxHashSet<Id>,
+        variable: &GlobalVariable,
+    ) -> Result<bool, EngineError> {
         let (Some(initializer), Some(place)) = (variable.initializer, self.places.get(&variable.id)) else {
-            return Ok(());
+            return Ok(true);
         };
         let (ty, _) = pointee(module, variable)?;
-        // SAFETY: the place is inside the allocation, which nobody else knows yet.
-        let bytes =
-            unsafe { std::slice::from_raw_parts_mut(self.memory.add(place.offset).as_ptr(), place.size) };
-        let evaluator = Evaluator { module, globals: self };
-        evaluator.write(initializer, ty, bytes, 0).map_err(|reason| failed(variable, reason))
+        // SAFETY: the place is inside an allocation. No kernel uses it: one of a module with open imports cannot exist.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(place.address as *mut u8, place.size) };
+        let evaluator = Evaluator { module, globals: self, unresolved };
+        match evaluator.write(initializer, ty, bytes, 0) {
+            Ok(()) => Ok(true),
+            Err(Refusal::Unresolved) => Ok(false),
+            Err(Refusal::Reason(reason)) => Err(failed(variable, reason)),
+        }
     }
 }
 
-impl Drop for Globals {
-    fn drop(&mut self) {
-        // SAFETY: allocated with this layout; whoever uses the memory holds the program.
-        unsafe { dealloc(self.memory.as_ptr(), self.layout) };
-    }
+/// Where a variable may start.
+fn alignment(variable: &GlobalVariable) -> usize {
+    usize::try_from(variable.align).unwrap_or(1).next_power_of_two().max(ALIGN)
 }
 
 /// Type and size in bytes of what a variable's pointer points to.
@@ -123,15 +199,35 @@ fn pointee(module: &Module, variable: &GlobalVariable) -> Result<(TypeId, u64), 
     }
 }
 
+/// Why an initial value cannot be written.
+enum Refusal {
+    /// It refers to a variable that another module exports.
+    Unresolved,
+    Reason(String),
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Refusal {
+        Refusal::Reason(reason)
+    }
+}
+
+impl From<&str> for Refusal {
+    fn from(reason: &str) -> Refusal {
+        Refusal::Reason(reason.to_owned())
+    }
+}
+
 /// Turns constants into bytes, now that addresses are known.
 struct Evaluator<'a> {
     module: &'a Module,
     globals: &'a Globals,
+    unresolved: &'a FxHashSet<Id>,
 }
 
 impl Evaluator<'_> {
     /// Writes the value of `id`, of type `ty`, to the zeroed `bytes`.
-    fn write(&self, id: Id, ty: TypeId, bytes: &mut [u8], depth: u32) -> Result<(), String> {
+    fn write(&self, id: Id, ty: TypeId, bytes: &mut [u8], depth: u32) -> Result<(), Refusal> {
         if depth > MAX_DEPTH {
             return Err("its initializer nests too deep".into());
         }
@@ -172,12 +268,15 @@ impl Evaluator<'_> {
     }
 
     /// The bits of a scalar or pointer.
-    fn scalar(&self, id: Id, depth: u32) -> Result<u64, String> {
+    fn scalar(&self, id: Id, depth: u32) -> Result<u64, Refusal> {
         if depth > MAX_DEPTH {
             return Err("its initializer nests too deep".into());
         }
         if let Some(address) = self.globals.address(id) {
             return Ok(address as u64);
+        }
+        if self.unresolved.contains(&id) {
+            return Err(Refusal::Unresolved);
         }
         let constant = self.module.constants.get(&id);
         let constant =
@@ -197,7 +296,7 @@ impl Evaluator<'_> {
         }
     }
 
-    fn expression(&self, op: Op, operands: &[Operand], depth: u32) -> Result<u64, String> {
+    fn expression(&self, op: Op, operands: &[Operand], depth: u32) -> Result<u64, Refusal> {
         let operand = |at: usize| match operands.get(at) {
             Some(Operand::Id(id)) => Ok(*id),
             _ => Err(format!("Op{op:?} has no operand {at}")),
@@ -221,18 +320,18 @@ impl Evaluator<'_> {
             Op::BitwiseXor => value(0)? ^ value(1)?,
             Op::AccessChain | Op::InBoundsAccessChain => self.chain(operands, false, depth)?,
             Op::PtrAccessChain | Op::InBoundsPtrAccessChain => self.chain(operands, true, depth)?,
-            _ => return Err(format!("Op{op:?} in an initializer is not supported")),
+            _ => return Err(format!("Op{op:?} in an initializer is not supported").into()),
         })
     }
 
     /// The address that an access chain computes. With `element`, the first index counts whole pointees.
-    fn chain(&self, operands: &[Operand], element: bool, depth: u32) -> Result<u64, String> {
-        let malformed = || "an access chain in its initializer is malformed".to_owned();
+    fn chain(&self, operands: &[Operand], element: bool, depth: u32) -> Result<u64, Refusal> {
+        let malformed = || Refusal::from("an access chain in its initializer is malformed");
         let ids = operands.iter().map(|operand| match operand {
             Operand::Id(id) => Ok(*id),
             Operand::Lit(_) => Err(malformed()),
         });
-        let ids = ids.collect::<Result<Vec<Id>, String>>()?;
+        let ids = ids.collect::<Result<Vec<Id>, _>>()?;
         let (&base, indices) = ids.split_first().ok_or_else(malformed)?;
         let types = &self.module.types;
         let mut address = self.scalar(base, depth)?;
@@ -267,7 +366,7 @@ impl Evaluator<'_> {
     }
 
     /// A scalar as a 64-bit number with the sign of its own width.
-    fn sign_extended(&self, id: Id, depth: u32) -> Result<u64, String> {
+    fn sign_extended(&self, id: Id, depth: u32) -> Result<u64, Refusal> {
         let bits = self.scalar(id, depth)?;
         let width = match self.type_of(id).map(|ty| self.module.types.get(ty)) {
             Some(Type::Int { width }) if (1..64).contains(width) => *width,
@@ -344,7 +443,7 @@ mod tests {
         let value = b.constant(pair, ConstantValue::Composite(vec![small, large]));
         b.variable("pair", pair, Some(value));
         b.variable("zero", i32t, None);
-        let globals = Globals::load(&b.module).expect("loads");
+        let globals = Globals::load(&b.module, &[]).expect("loads");
         assert_eq!(contents(&globals, "pair"), [7, 0, 0, 0, 4, 3, 2, 1]);
         assert_eq!(contents(&globals, "zero"), [0; 4]);
         assert_eq!(globals.by_name("none"), None);
@@ -367,7 +466,7 @@ mod tests {
         b.variable("third", pointer, Some(third));
         let id = b.variable("table", array, None);
         b.module.globals.iter_mut().find(|v| v.id == id).expect("just added").id = table;
-        let globals = Globals::load(&b.module).expect("loads");
+        let globals = Globals::load(&b.module, &[]).expect("loads");
         let address = globals.address(table).expect("has storage") as u64;
         assert_eq!(contents(&globals, "third"), (address + 12).to_le_bytes());
     }
@@ -378,7 +477,7 @@ mod tests {
         let i32t = b.ty(Type::Int { width: 32 });
         let value = b.constant(i32t, ConstantValue::Expression { op: Op::FAdd, operands: vec![] });
         b.variable("sum", i32t, Some(value));
-        let error = Globals::load(&b.module).map(|_| ()).expect_err("unsupported").to_string();
+        let error = Globals::load(&b.module, &[]).map(|_| ()).expect_err("unsupported").to_string();
         assert!(error.contains("sum") && error.contains("OpFAdd"), "{error}");
     }
 
@@ -388,6 +487,6 @@ mod tests {
         let i32t = b.ty(Type::Int { width: 32 });
         let id = b.variable("local", i32t, None);
         b.module.globals[0].class = StorageClass::Workgroup;
-        assert_eq!(Globals::load(&b.module).expect("loads").address(id), None);
+        assert_eq!(Globals::load(&b.module, &[]).expect("loads").address(id), None);
     }
 }

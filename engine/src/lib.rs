@@ -18,4 +18,4 @@ pub mod program;
 pub use engine::{Engine, EngineConfig};
 pub use error::EngineError;
 pub use exec::Dispatch;
-pub use program::{Kernel, Program};
+pub use program::{Kernel, LinkedPart, Program};

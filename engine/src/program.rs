@@ -4,7 +4,7 @@ use crate::abi::{Coarsening, GroupShape, Variant};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::exec::{Code, Dispatch, group_size, launch};
-use crate::globals::Globals;
+use crate::globals::{Globals, Part};
 use crate::jit::cache::{Entry, driver_id};
 use crate::jit::hash::{Digest, Hasher};
 use crate::jit::{Context, JitError, isolate, load, pipeline, symbols};
@@ -19,9 +19,17 @@ pub struct Program {
     engine: Arc<Engine>,
     module: Arc<Module>,
     key: Digest,
-    globals: Globals,
+    globals: Arc<Globals>,
     /// Compiled code of each of the module's kernels, in their order.
     compiled: Vec<Variants>,
+}
+
+/// A program that another one is linked from.
+#[derive(Clone, Copy)]
+pub struct LinkedPart<'a> {
+    pub program: &'a Program,
+    /// Whether its own imports were linked before: its variables then have their values, which linking does not change.
+    pub linked: bool,
 }
 
 /// Most applications that do not say which work-group size they will use take a power of two about this.
@@ -36,12 +44,18 @@ struct Variants(RwLock<Vec<(Variant, Arc<Slot>)>>);
 struct Slot(OnceLock<Result<Code, EngineError>>);
 
 impl Program {
-    pub(crate) fn load(
+    pub(crate) fn link(
         engine: Arc<Engine>,
         module: Arc<Module>,
         key: Digest,
+        parts: &[LinkedPart<'_>],
     ) -> Result<Arc<Program>, EngineError> {
-        let globals = Globals::load(&module)?;
+        let parts = parts.iter().map(|&LinkedPart { program, linked }| Part {
+            module: &program.module,
+            globals: &program.globals,
+            linked,
+        });
+        let globals = Arc::new(Globals::load(&module, &parts.collect::<Vec<_>>())?);
         let compiled = module.kernels.iter().map(|_| Variants::default()).collect();
         Ok(Arc::new(Program { engine, module, key, globals, compiled }))
     }
@@ -61,7 +75,7 @@ impl Program {
         self.globals.by_name(name)
     }
 
-    /// Start and size in bytes of the memory that holds all module-scope variables.
+    /// Start and size in bytes of the memory that holds all module-scope variables but those of other programs.
     pub fn global_memory(&self) -> (*mut u8, usize) {
         self.globals.memory()
     }

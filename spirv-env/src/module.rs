@@ -425,8 +425,12 @@ pub struct Module {
     pub spec_constants: Vec<SpecConstant>,
     pub capabilities: Vec<spirv::Capability>,
     pub extensions: Vec<String>,
+    /// The first id of each input that the module was built from; an input's ids end where the next one's begin.
+    pub inputs: Vec<Id>,
     /// Names that are imported and not defined: the module has to be linked before kernels that reach them can run.
     pub unresolved: Vec<String>,
+    /// Those of them that are variables.
+    pub unresolved_variables: Vec<Id>,
 }
 
 impl Module {

@@ -72,5 +72,8 @@ pub(crate) fn unused_functions(module: &mut Module, kernels: &[Id], imported: &F
     let functions = module.functions.iter().map(|function| function.id);
     // Imports of built-in variables are how producers declare them.
     let variables = module.globals.iter().filter(|global| global.builtin.is_none()).map(|global| global.id);
-    module.unresolved = functions.chain(variables).filter_map(|id| imported.get(&id).cloned()).collect();
+    let variables: Vec<Id> = variables.filter(|id| imported.contains_key(id)).collect();
+    let open = functions.chain(variables.iter().copied());
+    module.unresolved = open.filter_map(|id| imported.get(&id).cloned()).collect();
+    module.unresolved_variables = variables;
 }

@@ -10,7 +10,8 @@ use parking_lot::RwLock;
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::null;
 use std::sync::Arc;
-use ze_engine::{Engine, Program};
+use ze_engine::jit::hash::{self, Digest};
+use ze_engine::{Engine, LinkedPart, Program};
 use ze_headers::*;
 
 /// What a build or a link had to say, as a C string.
@@ -30,17 +31,37 @@ impl BuildLog {
     }
 }
 
+/// What a module is before it is linked, and what other modules are linked with.
+struct Unit {
+    inputs: Vec<Input>,
+    /// Has the storage of the unit's variables, for every program that the unit is linked into.
+    program: Arc<Program>,
+}
+
+impl Unit {
+    fn imports(&self) -> &[String] {
+        &self.program.module().unresolved
+    }
+}
+
+/// What linking makes of a module with imports.
+#[derive(Clone)]
+struct Linked {
+    program: Arc<Program>,
+    /// What the program consists of.
+    units: Arc<[Arc<Unit>]>,
+}
+
 /// A module.
 pub struct Module {
     /// Kept alive by the module.
     _context: Arc<Context>,
     device: Arc<Device>,
-    inputs: Vec<Input>,
+    unit: Arc<Unit>,
     /// Names of its own kernels, which linking does not add to.
     kernel_names: Vec<CString>,
-    imports: bool,
-    /// Replaced once, when the module is linked.
-    program: RwLock<Arc<Program>>,
+    /// Set once.
+    linked: RwLock<Option<Linked>>,
 }
 
 object!(Module, Module, ze_module_handle_t);
@@ -86,16 +107,14 @@ impl Module {
 
     /// `zeModuleCreate` with `ZE_MODULE_FORMAT_IL_SPIRV`: one input, or several that are linked into one module.
     pub fn from_spirv(context: &Arc<Context>, device: &Arc<Device>, inputs: Vec<Input>) -> Result<Arc<Self>> {
-        let program = build(device, &inputs, Error::ModuleBuild)?;
+        let program = load(device, &inputs)?;
         let kernel_names = program.kernel_names().filter_map(|name| CString::new(name).ok()).collect();
-        let imports = !program.module().unresolved.is_empty();
         Ok(Arc::new(Self {
             _context: Arc::clone(context),
             device: Arc::clone(device),
-            inputs,
+            unit: Arc::new(Unit { inputs, program }),
             kernel_names,
-            imports,
-            program: program.into(),
+            linked: RwLock::default(),
         }))
     }
 
@@ -106,7 +125,7 @@ impl Module {
 
     /// `zeModuleGetNativeBinary`.
     pub fn native_binary(&self) -> Vec<u8> {
-        module_binary::encode(&self.inputs)
+        module_binary::encode(&self.unit.inputs)
     }
 
     pub fn device(&self) -> &Arc<Device> {
@@ -119,55 +138,80 @@ impl Module {
 
     /// Whether the module was created with imports (`ZE_MODULE_PROPERTY_FLAG_IMPORTS`).
     pub fn has_imports(&self) -> bool {
-        self.imports
+        !self.unit.imports().is_empty()
     }
 
-    pub(crate) fn program(&self) -> Arc<Program> {
-        Arc::clone(&self.program.read())
+    fn linked(&self) -> Option<Linked> {
+        self.linked.read().clone()
     }
 
-    /// Names that are imported and not defined by the module or what it was linked with.
-    pub fn unresolved(&self) -> Vec<String> {
-        self.program().module().unresolved.clone()
+    fn needs_linking(&self) -> bool {
+        self.has_imports() && self.linked.read().is_none()
     }
 
     /// A kernel of the module.
     pub(crate) fn kernel(&self, name: &str) -> Result<Arc<ze_engine::Kernel>> {
-        let program = self.program();
         // ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED: imports are not resolved
-        if !program.module().unresolved.is_empty() {
-            return Err(Error::ModuleUnlinked(program.module().unresolved.join(", ")));
+        if self.needs_linking() {
+            return Err(Error::ModuleUnlinked(self.unit.imports().join(", ")));
         }
+        let program = self.linked().map_or_else(|| Arc::clone(&self.unit.program), |linked| linked.program);
         let own = self.kernel_names.iter().any(|own| own.to_bytes() == name.as_bytes());
         // ZE_RESULT_ERROR_INVALID_KERNEL_NAME
         own.then(|| program.kernel(name)).flatten().ok_or_else(|| Error::InvalidKernelName(name.into()))
     }
 
-    /// `zeModuleGetGlobalPointer`: address and size in bytes.
+    /// `zeModuleGetGlobalPointer`: address and size in bytes. The name of an imported variable stands for the one that
+    /// the module was linked with.
     pub fn global(&self, name: &str) -> Result<(*mut u8, usize)> {
-        self.program().global(name).ok_or_else(|| Error::InvalidGlobalName(name.into()))
+        let imported = || {
+            let linked = self.linked().filter(|_| self.unit.imports().iter().any(|import| import == name));
+            linked.and_then(|linked| linked.program.global(name))
+        };
+        let found = self.unit.program.global(name).or_else(imported);
+        found.ok_or_else(|| Error::InvalidGlobalName(name.into()))
     }
 
-    /// `zeModuleDynamicLink`: every module with open imports is built again together with the others.
+    /// `zeModuleDynamicLink`: all modules, and what some of them were linked with before, become one program, which those
+    /// with open imports then have their kernels from.
     pub fn link(modules: &[&Arc<Module>]) -> Result<()> {
-        for (index, module) in modules.iter().enumerate() {
-            if module.unresolved().is_empty() {
-                continue;
+        let (open, complete): (Vec<&Module>, Vec<&Module>) =
+            modules.iter().map(|module| &***module).partition(|module| module.needs_linking());
+        let Some(first) = open.first() else { return Ok(()) };
+        // Complete modules come first: of equal `LinkOnceODR` variables the first is used, and they use their own.
+        let mut units: Vec<(Arc<Unit>, bool)> = Vec::new();
+        let mut add = |unit: &Arc<Unit>, linked: bool| {
+            if !units.iter().any(|(known, _)| Arc::ptr_eq(known, unit)) {
+                units.push((Arc::clone(unit), linked));
             }
-            let others = modules.iter().enumerate().filter(|(other, _)| *other != index);
-            let others = others.flat_map(|(_, other)| &other.inputs);
-            let inputs: Vec<Input> = module.inputs.iter().chain(others).cloned().collect();
-            let program = build(&module.device, &inputs, Error::ModuleLink)?;
-            let unresolved = &program.module().unresolved;
-            // ZE_RESULT_ERROR_MODULE_LINK_FAILURE: an import that no module satisfies
-            if !unresolved.is_empty() {
-                let reason = format!("no module defines: {}", unresolved.join(", "));
-                return Err(Error::ModuleLink(reason));
-            }
-            *module.program.write() = program;
+        };
+        for module in complete {
+            add(&module.unit, true);
+            module.linked().iter().flat_map(|linked| linked.units.iter()).for_each(|unit| add(unit, true));
+        }
+        open.iter().for_each(|module| add(&module.unit, false));
+        let program = link(&first.device, &units)?;
+        let units: Arc<[_]> = units.into_iter().map(|(unit, _)| unit).collect();
+        for module in open {
+            let linked = Linked { program: Arc::clone(&program), units: Arc::clone(&units) };
+            module.linked.write().get_or_insert(linked);
         }
         Ok(())
     }
+}
+
+/// Builds one program of units, each with whether its imports were resolved before.
+fn link(device: &Device, units: &[(Arc<Unit>, bool)]) -> Result<Arc<Program>> {
+    let inputs: Vec<Input> = units.iter().flat_map(|(unit, _)| unit.inputs.iter().cloned()).collect();
+    let (module, key) = build(device, &inputs).map_err(Error::ModuleLink)?;
+    // ZE_RESULT_ERROR_MODULE_LINK_FAILURE: an import that no module satisfies
+    if !module.unresolved.is_empty() {
+        let reason = format!("no module defines: {}", module.unresolved.join(", "));
+        return Err(Error::ModuleLink(reason));
+    }
+    let parts = units.iter().map(|(unit, linked)| LinkedPart { program: &unit.program, linked: *linked });
+    let program = device.engine().link(module, key, &parts.collect::<Vec<_>>());
+    program.map_err(|error| Error::ModuleLink(error.to_string()))
 }
 
 /// # Safety
@@ -240,11 +284,12 @@ unsafe fn inputs_of_program(desc: &ze_module_program_exp_desc_t) -> Result<Vec<I
     inputs.collect()
 }
 
-/// `zeModuleInspectLinkageExt`: names that a set of modules imports, cannot resolve among themselves, and exports.
+/// `zeModuleInspectLinkageExt`: names that a set of modules imports, cannot resolve among themselves, and exports,
+/// whether or not they were linked.
 pub fn inspect_linkage(modules: &[&Arc<Module>], flags: ze_linkage_inspection_ext_flags_t) -> String {
-    let programs: Vec<_> = modules.iter().map(|module| module.program()).collect();
-    let imports = || programs.iter().flat_map(|program| program.module().unresolved.iter());
-    let exports: Vec<&str> = programs.iter().flat_map(|program| exports(program.module())).collect();
+    let imports = || modules.iter().flat_map(|module| module.unit.imports());
+    let exports: Vec<&str> =
+        modules.iter().flat_map(|module| exports(module.unit.program.module())).collect();
     let mut sections: Vec<(&str, Vec<&str>)> = Vec::new();
     if flags & ZE_LINKAGE_INSPECTION_EXT_FLAG_IMPORTS != 0 {
         sections.push(("imports", imports().map(String::as_str).collect()));
@@ -268,21 +313,23 @@ fn exports(module: &spirv_env::Module) -> impl Iterator<Item = &str> {
     functions.chain(variables.filter_map(|variable| variable.name.as_deref()))
 }
 
-fn build(device: &Device, inputs: &[Input], failed: fn(String) -> Error) -> Result<Arc<Program>> {
+/// Validates and links inputs. A failure is what the intake has to say.
+fn build(device: &Device, inputs: &[Input]) -> std::result::Result<(Arc<spirv_env::Module>, Digest), String> {
     let engine = device.engine();
     if let Some(dump) = &engine.config().dump {
         for input in inputs {
-            dump.spirv(
-                &ze_engine::jit::hash::hex(&ze_engine::jit::hash::digest(&[&input.spirv])),
-                &input.spirv,
-            );
+            dump.spirv(&hash::hex(&hash::digest(&[&input.spirv])), &input.spirv);
         }
     }
     let supports = |module: &spirv_env::Module, inst: &spirv_env::Inst| Engine::supports(inst, module);
     let environment = spirv_env::Environment::new(device.profile()).with_engine(&supports);
     let sources: Vec<_> = inputs.iter().map(Input::source).collect();
-    let module = spirv_env::build(&sources, &environment).map_err(|error| failed(error.to_string()))?;
-    let encoded = module_binary::encode(inputs);
-    let program = engine.load(Arc::new(module), ze_engine::jit::hash::digest(&[&encoded]));
-    program.map_err(|error| failed(error.to_string()))
+    let module = spirv_env::build(&sources, &environment).map_err(|error| error.to_string())?;
+    Ok((Arc::new(module), hash::digest(&[&module_binary::encode(inputs)])))
+}
+
+/// Builds a module and gives its variables storage.
+fn load(device: &Device, inputs: &[Input]) -> Result<Arc<Program>> {
+    let (module, key) = build(device, inputs).map_err(Error::ModuleBuild)?;
+    device.engine().load(module, key).map_err(|error| Error::ModuleBuild(error.to_string()))
 }

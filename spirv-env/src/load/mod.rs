@@ -154,6 +154,7 @@ pub(crate) fn load(
 ) -> Option<Loaded> {
     let base = module.bound;
     let next_id = base.checked_add(binary.bound)?;
+    module.inputs.push(Id(base));
     let first_function = module.functions.len();
     module.version = module.version.max(binary.version);
     shapes.next_input();

@@ -123,3 +123,132 @@ fn build_options_of_compilers_are_accepted() {
         Module::with_flags(&words, flags).unwrap_or_else(|error| panic!("{flags}: {error:?}"));
     }
 }
+
+/// Links the modules; a failure's reason is the link log.
+fn link(modules: &[&Module]) -> ze_tests::Result<()> {
+    let mut handles: Vec<_> = modules.iter().map(|module| module.handle).collect();
+    // SAFETY: live modules, and no log.
+    let code = unsafe {
+        platform().api.zeModuleDynamicLink(handles.len() as u32, handles.as_mut_ptr(), ptr::null_mut())
+    };
+    platform().check("zeModuleDynamicLink", code)
+}
+
+/// A module-scope variable of four bytes.
+fn global(module: &Module, name: &CStr) -> ze_tests::Result<*mut i32> {
+    let (mut size, mut pointer) = (0, ptr::null_mut());
+    // SAFETY: a live module and places for the answer.
+    let code = unsafe {
+        platform().api.zeModuleGetGlobalPointer(module.handle, name.as_ptr(), &mut size, &mut pointer)
+    };
+    platform().check("zeModuleGetGlobalPointer", code)?;
+    assert_eq!(size, 4, "{name:?}");
+    Ok(pointer.cast())
+}
+
+/// What a kernel of the `linked_*` modules writes.
+fn state<const N: usize>(module: &Module, kernel: &str) -> [i32; N] {
+    let out = platform().filled(-1i32, N);
+    module.kernel(kernel).run([1, 1, 1], [1, 1, 1], &[&out]);
+    out[..].try_into().unwrap()
+}
+
+#[test]
+fn linked_modules_share_their_variables() {
+    let (library, user) = (Module::named("linked_library"), Module::named("linked_user"));
+    let Err(error) = user.try_kernel("user_state") else { panic!("a kernel of a module with open imports") };
+    assert_eq!(error.code, ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED);
+    let counter = global(&library, c"counter").unwrap();
+    // SAFETY: the library's variable, which no kernel uses at this time.
+    unsafe { *counter = 7 };
+    assert_eq!(state(&library, "library_state"), [7, 1]);
+    link(&[&user, &library]).unwrap();
+    // The variable's value, the library's count of calls, and the address of the one variable.
+    assert_eq!(state(&user, "user_state"), [7, 2, 3, 7]);
+    assert_eq!(state(&library, "library_state"), [17, 3]);
+    // SAFETY: as above.
+    unsafe { *counter = 1000 };
+    assert_eq!(state(&user, "user_state"), [1000, 4, 3, 1000]);
+    assert_eq!(global(&user, c"counter").unwrap(), counter, "the import's name");
+    assert_eq!(global(&library, c"counter").unwrap(), counter);
+}
+
+#[test]
+fn variables_live_on_when_their_module_is_linked() {
+    let (library, user) = (Module::named("linked_library"), Module::named("linked_user"));
+    let error = global(&user, c"counter").unwrap_err();
+    assert_eq!(error.code, ZE_RESULT_ERROR_INVALID_GLOBAL_NAME, "an import is not there yet");
+    let own = global(&user, c"own").unwrap();
+    // SAFETY: the module's variable, which no kernel uses.
+    unsafe { *own = 44 };
+    link(&[&user, &library]).unwrap();
+    assert_eq!(global(&user, c"own").unwrap(), own);
+    assert_eq!(state(&user, "user_state"), [5, 1, 44, 5]);
+    // SAFETY: as above.
+    unsafe { *own = 45 };
+    // What the program was linked from is kept.
+    drop(library);
+    assert_eq!(state(&user, "user_state"), [15, 2, 45, 15]);
+}
+
+#[test]
+fn a_linked_module_is_linked_with_others() {
+    let (library, user) = (Module::named("linked_library"), Module::named("linked_user"));
+    let chain = Module::named("linked_chain");
+    let error = link(&[&chain, &user]).unwrap_err();
+    assert_eq!(error.code, ZE_RESULT_ERROR_MODULE_LINK_FAILURE, "the user's imports are open");
+    assert!(user.try_kernel("user_state").is_err(), "a failed link links nothing");
+    link(&[&user, &library]).unwrap();
+    assert_eq!(state(&user, "user_state"), [5, 1, 3, 5]);
+    link(&[&chain, &user, &chain]).unwrap();
+    assert_eq!(state(&chain, "chain"), [302]);
+    assert_eq!(state(&user, "user_state"), [15, 3, 3, 15]);
+    // There is nothing left to link.
+    link(&[&chain, &user]).unwrap();
+    assert_eq!(state(&chain, "chain"), [304]);
+}
+
+#[test]
+fn modules_that_import_from_each_other_in_one_call() {
+    let (library, user) = (Module::named("linked_library"), Module::named("linked_user"));
+    let chain = Module::named("linked_chain");
+    link(&[&chain, &user, &library]).unwrap();
+    assert_eq!(state(&chain, "chain"), [301]);
+    assert_eq!(state(&user, "user_state"), [5, 2, 3, 5]);
+}
+
+#[test]
+fn linkage_is_inspected_before_and_after_linking() {
+    let (library, user) = (Module::named("linked_library"), Module::named("linked_user"));
+    let inspect = |modules: &[&Module], flags| {
+        let mut desc = ze_linkage_inspection_ext_desc_t {
+            stype: ZE_STRUCTURE_TYPE_LINKAGE_INSPECTION_EXT_DESC,
+            flags,
+            ..Default::default()
+        };
+        let mut handles: Vec<_> = modules.iter().map(|module| module.handle).collect();
+        let (count, mut log) = (handles.len() as u32, ptr::null_mut());
+        let api = &platform().api;
+        // SAFETY: live modules, then a live log and room for its text.
+        unsafe {
+            let code = api.zeModuleInspectLinkageExt(&mut desc, count, handles.as_mut_ptr(), &mut log);
+            platform().check("zeModuleInspectLinkageExt", code).unwrap();
+            let mut size = 0;
+            api.zeModuleBuildLogGetString(log, &mut size, ptr::null_mut());
+            let mut text = vec![0u8; size];
+            api.zeModuleBuildLogGetString(log, &mut size, text.as_mut_ptr().cast());
+            api.zeModuleBuildLogDestroy(log);
+            String::from_utf8(text).unwrap()
+        }
+    };
+    let all = ZE_LINKAGE_INSPECTION_EXT_FLAG_IMPORTS
+        | ZE_LINKAGE_INSPECTION_EXT_FLAG_UNRESOLVABLE_IMPORTS
+        | ZE_LINKAGE_INSPECTION_EXT_FLAG_EXPORTS;
+    let (of_user, of_both) = (inspect(&[&user], all), inspect(&[&user, &library], all));
+    assert!(of_user.contains("counter") && of_user.contains("own_and_calls"), "{of_user}");
+    let imports = inspect(&[&user], ZE_LINKAGE_INSPECTION_EXT_FLAG_IMPORTS);
+    assert!(imports.contains("count_call") && !imports.contains("own"), "{imports}");
+    link(&[&user, &library]).unwrap();
+    assert_eq!(inspect(&[&user], all), of_user);
+    assert_eq!(inspect(&[&user, &library], all), of_both);
+}
