@@ -24,6 +24,7 @@ mod modules;
 mod mutation;
 mod private_memory;
 mod properties;
+mod regressions;
 mod subgroups;
 mod vectors;
 mod work_groups;
