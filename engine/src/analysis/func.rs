@@ -4,6 +4,8 @@
 //! analysis sees through calls. The form stays close to SPIR-V: instructions keep their opcode and
 //! operands; only phis, terminators and block names are typed, because passes rewrite those.
 
+mod by_value;
+
 use crate::error::EngineError;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -145,6 +147,8 @@ pub struct Func<'m> {
     origins: FxHashMap<Id, Id>,
     next_id: u32,
     insts: usize,
+    /// Objects of by-value parameters of the functions called, until they are resolved.
+    copies: Vec<by_value::Copy>,
 }
 
 impl<'m> Func<'m> {
@@ -161,6 +165,7 @@ impl<'m> Func<'m> {
             origins: FxHashMap::default(),
             next_id: module.bound,
             insts: 0,
+            copies: Vec::new(),
         };
         let source = module
             .function(kernel.function)
@@ -175,6 +180,10 @@ impl<'m> Func<'m> {
             func.blocks[block.index()].term = Terminator::Branch(exit);
         }
         debug_assert_eq!(body.entry, ENTRY);
+        let copies = std::mem::take(&mut func.copies);
+        if !copies.is_empty() {
+            by_value::resolve(&mut func, &copies);
+        }
         Ok(func)
     }
 
@@ -356,10 +365,15 @@ impl<'m> Func<'m> {
         let rename = |id: Id| map.get(&id).copied().unwrap_or(id);
         let mut inner: FxHashMap<Id, Id> = FxHashMap::default();
         // The intake has cast arguments where modules that were compiled apart disagree about a pointee.
-        for ((param, _), operand) in callee.params.iter().zip(&inst.operands[1..]) {
-            if let Operand::Id(id) = operand {
-                inner.insert(*param, rename(*id));
+        for (&(param, ty), operand) in callee.params.iter().zip(&inst.operands[1..]) {
+            let Operand::Id(id) = operand else { continue };
+            let mut value = rename(*id);
+            if by_value::is_copied(module, param) {
+                let object = self.fresh();
+                self.copies.push(by_value::Copy { object, ty, from: value, at });
+                value = object;
             }
+            inner.insert(param, value);
         }
         let body = self.splice(callee, &mut inner, false)?;
         self.blocks[at.index()].term = Terminator::Branch(body.entry);

@@ -41,7 +41,7 @@ pub fn is_by_value(func: &Func<'_>, param: Id, ty: TypeId) -> bool {
 }
 
 /// `FunctionParameterAttribute` `ByVal` (SPIR-V 1.2 §3.25).
-const BY_VAL: u32 = 2;
+pub(super) const BY_VAL: u32 = 2;
 
 impl Private {
     pub fn new(func: &Func<'_>, leaves: &LeafTable<'_>) -> Self {
@@ -77,6 +77,15 @@ impl Private {
         }
         private
     }
+}
+
+/// Those of some objects that nothing writes and whose address goes nowhere.
+pub(super) fn unchanged(func: &Func<'_>, objects: &[(Id, TypeId)]) -> impl Iterator<Item = Id> {
+    let (uses, leaves) = (Uses::new(func), LeafTable::new(func.module));
+    objects
+        .iter()
+        .filter(move |(id, ty)| !Facts::of(func, &leaves, &uses, *id, *ty).written)
+        .map(|(id, _)| *id)
 }
 
 /// Instructions and phis that use each id.
