@@ -5,7 +5,7 @@ use crate::copy::{self, Region};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::futex::Deadline;
-use crate::signal::{Signal, Timestamps};
+use crate::signal::{Reason, Signal, Timestamps};
 use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,6 +14,8 @@ use ze_headers::{ze_group_count_t, ze_kernel_timestamp_data_t, ze_kernel_timesta
 
 /// Signals that a command waits for.
 pub type Waits = SmallVec<[Arc<Signal>; 2]>;
+/// What of each signal a submitted command waits for: see [`Signal::target`].
+pub type Targets = SmallVec<[u32; 2]>;
 
 /// Copies and fills up to this size take less time than to wake another thread.
 const INSTANT_BYTES: usize = 32 << 10;
@@ -82,16 +84,19 @@ pub enum Operation {
     },
     QueryKernelTimestamps {
         device: Arc<Device>,
-        events: Vec<Arc<Signal>>,
-        dst: usize,
-        offsets: Option<Vec<usize>>,
+        queries: Vec<TimestampQuery>,
     },
     HostFunction {
         function: unsafe extern "C" fn(*mut c_void),
         data: usize,
     },
-    /// Closed lists, one after the other.
-    Lists(Vec<Arc<[Arc<Command>]>>),
+}
+
+/// What one event's timestamps are written to.
+pub struct TimestampQuery {
+    pub signal: Arc<Signal>,
+    pub timescale: Timescale,
+    pub dst: usize,
 }
 
 /// One command of a list.
@@ -106,43 +111,47 @@ impl Command {
         Self { operation, waits, signal }
     }
 
-    /// Tells what the command signals that it is submitted.
-    pub fn submitted(&self) {
+    /// It is submitted: adds the target of each of its waits, and asks for one more signal.
+    pub fn submit(&self, targets: &mut Targets) {
+        targets.extend(self.waits.iter().map(|wait| wait.target()));
         if let Some(signal) = &self.signal {
             signal.submit();
         }
-        if let Operation::Lists(lists) = &self.operation {
-            lists.iter().flat_map(|list| list.iter()).for_each(|command| command.submitted());
+    }
+
+    /// How many targets belong to it.
+    pub fn waits(&self) -> usize {
+        self.waits.len()
+    }
+
+    /// Whether nothing that it waits for is missing.
+    pub fn is_ready(&self, targets: &[u32]) -> bool {
+        self.waits.iter().zip(targets).all(|(wait, &target)| wait.is_reached(target))
+    }
+
+    /// Waits until it is ready.
+    pub fn wait(&self, targets: &[u32]) {
+        for (wait, &target) in self.waits.iter().zip(targets) {
+            wait.reach(target, Deadline::Never);
         }
     }
 
-    /// Whether it, or a command inside it, waits for something that is not signalled.
-    pub fn has_open_waits(&self) -> bool {
-        let inside = match &self.operation {
-            Operation::Lists(lists) => {
-                lists.iter().flat_map(|list| list.iter()).any(|command| command.has_open_waits())
-            }
-            _ => false,
-        };
-        inside || self.waits.iter().any(|wait| !wait.is_signalled())
+    pub fn signals(&self, signal: &Arc<Signal>) -> bool {
+        self.signal.as_ref().is_some_and(|own| Arc::ptr_eq(own, signal))
     }
 
     /// Whether it calls back into the program.
     pub fn is_host_function(&self) -> bool {
-        match &self.operation {
-            Operation::HostFunction { .. } => true,
-            Operation::Lists(lists) => {
-                lists.iter().flat_map(|list| list.iter()).any(|command| command.is_host_function())
-            }
-            _ => false,
-        }
+        matches!(self.operation, Operation::HostFunction { .. })
     }
 
-    /// Whether it needs not wait, and takes less time than to wake another thread.
+    /// Whether it takes less time than to wake another thread.
     pub fn is_instant(&self) -> bool {
-        let quick = match &self.operation {
+        match &self.operation {
             Operation::Copy { len, .. } | Operation::Fill { len, .. } => *len <= INSTANT_BYTES,
-            Operation::CopyRegion { to, .. } => to.extent.iter().product::<usize>() <= INSTANT_BYTES,
+            Operation::CopyRegion { to, .. } => {
+                to.extent.into_iter().fold(1, usize::saturating_mul) <= INSTANT_BYTES
+            }
             Operation::Barrier
             | Operation::ResetEvent(_)
             | Operation::WriteGlobalTimestamp { .. }
@@ -150,26 +159,31 @@ impl Command {
             Operation::Launch { .. }
             | Operation::LaunchIndirect { .. }
             | Operation::LaunchMultipleIndirect { .. }
-            | Operation::HostFunction { .. }
-            | Operation::Lists(_) => false,
-        };
-        quick && self.waits.iter().all(|wait| wait.is_signalled())
+            | Operation::HostFunction { .. } => false,
+        }
     }
 
-    /// Waits, executes and signals. The signal comes also where execution fails: nobody is to wait for ever.
-    pub fn execute(&self) -> Result<()> {
-        for wait in &self.waits {
-            wait.wait(Deadline::Never);
-        }
+    /// Executes, and signals also where execution fails: nobody is to wait for ever. A command that waited for a failed
+    /// one, or that the stream must not execute any more (`lost` says why), fails for the same reason.
+    pub fn execute(&self, lost: Option<Reason>) -> std::result::Result<(), Reason> {
         let start = self.signal.as_ref().map(|_| clock::now());
+        let lost = lost.or_else(|| self.waits.iter().find_map(|wait| wait.outcome().err()));
+        let result = lost.map_or_else(|| self.operate(), Err);
+        if let (Some(signal), Some(start)) = (&self.signal, start) {
+            signal.complete(result.clone().map(|()| Timestamps { start, end: clock::now() }));
+        }
+        result
+    }
+
+    fn operate(&self) -> std::result::Result<(), Reason> {
         // Destructors and locks of the interrupted code are the engine's to keep sound; a stream that stays
         // locked would hang the program instead.
         let result = catch_unwind(AssertUnwindSafe(|| self.operation.execute()))
             .unwrap_or_else(|_| Err(Error::Unknown("a command panicked; see the log".into())));
-        if let (Some(signal), Some(start)) = (&self.signal, start) {
-            signal.complete(Timestamps { start, end: clock::now() });
-        }
-        result.map_err(|error| Error::DeviceLost(error.to_string()))
+        result.map_err(|error| {
+            tracing::error!("a command failed: {error}");
+            error.to_string().into()
+        })
     }
 }
 
@@ -209,23 +223,17 @@ impl Operation {
                 // SAFETY: see above.
                 unsafe { (*dst as *mut u64).write_unaligned(timestamp) };
             }
-            Operation::QueryKernelTimestamps { device, events, dst, offsets } => {
-                for (index, event) in events.iter().enumerate() {
-                    let offset = match offsets {
-                        Some(offsets) => offsets[index],
-                        None => index * size_of::<ze_kernel_timestamp_result_t>(),
-                    };
-                    let result = kernel_timestamps(device, event.timestamps());
+            Operation::QueryKernelTimestamps { device, queries } => {
+                for query in queries {
+                    // What is written for an event that is not signalled, or failed, is undefined.
+                    let times = query.signal.outcome().unwrap_or_default();
+                    let result = kernel_timestamps(device, times, query.timescale);
                     // SAFETY: see above.
-                    unsafe { ((dst + offset) as *mut ze_kernel_timestamp_result_t).write_unaligned(result) };
+                    unsafe { (query.dst as *mut ze_kernel_timestamp_result_t).write_unaligned(result) };
                 }
             }
             // SAFETY: the program's own function with the program's own argument.
             Operation::HostFunction { function, data } => unsafe { function(*data as *mut c_void) },
-            Operation::Lists(lists) => {
-                let commands = lists.iter().flat_map(|list| list.iter());
-                commands.map(|command| command.execute()).fold(Ok(()), Result::and)?;
-            }
         }
         Ok(())
     }
@@ -239,11 +247,25 @@ unsafe fn read_group_count(at: usize) -> [u32; 3] {
     [count.groupCountX, count.groupCountY, count.groupCountZ]
 }
 
-/// A command's times as the device reports them. The device runs one context at a time, so both are the same.
-pub fn kernel_timestamps(device: &Device, times: Timestamps) -> ze_kernel_timestamp_result_t {
-    let data = ze_kernel_timestamp_data_t {
-        kernelStart: device.clock().kernel(times.start),
-        kernelEnd: device.clock().kernel(times.end),
+/// What timestamps count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Timescale {
+    /// Ticks of the device's clock.
+    Device,
+    /// Nanoseconds of the host's clock.
+    Host,
+}
+
+/// A command's times. The device runs one context at a time, so both are the same.
+pub fn kernel_timestamps(
+    device: &Device,
+    times: Timestamps,
+    timescale: Timescale,
+) -> ze_kernel_timestamp_result_t {
+    let at = |time| match timescale {
+        Timescale::Device => device.clock().kernel(time),
+        Timescale::Host => time,
     };
+    let data = ze_kernel_timestamp_data_t { kernelStart: at(times.start), kernelEnd: at(times.end) };
     ze_kernel_timestamp_result_t { global: data, context: data }
 }

@@ -1,12 +1,13 @@
 //! Command lists: regular ones record, immediate ones submit.
 
-use crate::command::{Command, Operation, Waits};
+use crate::command::{Command, Operation, TimestampQuery, Waits};
 use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::handle::object;
 use crate::queue::QueueDesc;
+use crate::signal::Signal;
 use crate::stream::{Stream, Work};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -20,12 +21,22 @@ const LIST_FLAGS: u32 = ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING
     | ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE
     | ZE_COMMAND_LIST_FLAG_COPY_OFFLOAD_HINT;
 
+/// The flags of an immediate list, which is created with a queue's.
+fn list_flags(queue_flags: ze_command_queue_flags_t) -> ze_command_list_flags_t {
+    const SAME: [(u32, u32); 3] = [
+        (ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY, ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY),
+        (ZE_COMMAND_QUEUE_FLAG_IN_ORDER, ZE_COMMAND_LIST_FLAG_IN_ORDER),
+        (ZE_COMMAND_QUEUE_FLAG_COPY_OFFLOAD_HINT, ZE_COMMAND_LIST_FLAG_COPY_OFFLOAD_HINT),
+    ];
+    SAME.iter().filter(|(queue, _)| queue_flags & queue != 0).map(|(_, list)| list).sum()
+}
+
 /// What a regular list has recorded.
 #[derive(Default)]
 struct Recording {
     commands: Vec<Arc<Command>>,
-    /// Events that its commands signal.
-    signalled: Vec<Arc<Event>>,
+    /// The events that its commands signal, each with what it stands for once the list is executed.
+    signalled: Vec<(Arc<Event>, Arc<Signal>)>,
     closed: Option<Arc<[Arc<Command>]>>,
 }
 
@@ -89,14 +100,13 @@ impl CommandList {
         desc: &ze_command_queue_desc_t,
     ) -> Result<Arc<Self>> {
         let desc = QueueDesc::new(device, desc)?;
-        let in_order = desc.flags & ZE_COMMAND_QUEUE_FLAG_IN_ORDER != 0;
         Ok(Arc::new(Self {
             context_handle: context_handle as usize,
             device_handle: device_handle as usize,
             device: Arc::clone(device),
             context: Arc::clone(context),
             ordinal: desc.ordinal,
-            flags: if in_order { ZE_COMMAND_LIST_FLAG_IN_ORDER } else { 0 },
+            flags: list_flags(desc.flags),
             kind: Kind::Immediate { desc, stream: device.new_stream() },
         }))
     }
@@ -131,10 +141,15 @@ impl CommandList {
 
     /// What an immediate list was created from.
     pub fn queue_desc(&self) -> Result<&QueueDesc> {
+        Ok(self.queue()?.0)
+    }
+
+    fn queue(&self) -> Result<(&QueueDesc, &Arc<Stream>)> {
         match &self.kind {
-            Kind::Immediate { desc, .. } => Ok(desc),
+            Kind::Immediate { desc, stream } => Ok((desc, stream)),
+            // ZE_RESULT_ERROR_INVALID_ARGUMENT: handle does not correspond to an immediate command list
             Kind::Regular(_) => {
-                Err(Error::InvalidCommandListType("a regular command list has no queue of its own"))
+                Err(Error::InvalidArgument("the command list is not an immediate one".into()))
             }
         }
     }
@@ -148,38 +163,38 @@ impl CommandList {
                 if recording.closed.is_some() {
                     return Err(Error::InvalidArgument("the command list is closed: reset it first".into()));
                 }
-                if let Some(event) = &events.signal {
-                    recording.signalled.push(Arc::clone(event));
-                }
                 let signal = events.signal.as_ref().map(|event| event.signalled_by(None));
+                if let (Some(event), Some(signal)) = (&events.signal, &signal) {
+                    recording.signalled.push((Arc::clone(event), Arc::clone(signal)));
+                }
                 recording.commands.push(Arc::new(Command::new(operation, waits, signal)));
                 Ok(())
             }
             Kind::Immediate { desc, stream } => {
                 let signal = events.signal.as_ref().map(|event| event.signalled_by(Some(stream)));
                 let work = Work::One(Arc::new(Command::new(operation, waits, signal)));
-                if desc.is_synchronous() {
-                    stream.submit_and_wait(work)
-                } else {
-                    stream.submit(work);
-                    Ok(())
-                }
+                submit(stream, desc, work)
             }
         }
     }
 
     /// `zeCommandListImmediateAppendCommandListsExp`.
     pub fn append_lists(&self, lists: &[&CommandList], events: &Events) -> Result<()> {
-        let Kind::Immediate { stream, .. } = &self.kind else {
-            return Err(Error::InvalidCommandListType(
-                "lists are appended to an immediate command list only",
-            ));
-        };
-        let closed = lists.iter().map(|list| list.closed()).collect::<Result<Vec<_>>>()?;
-        for list in lists {
-            list.submitted_to(stream);
+        let (desc, stream) = self.queue()?;
+        let mut closed = lists.iter().map(|list| list.closed()).collect::<Result<Vec<_>>>()?;
+        if !events.waits.is_empty() {
+            let waits = events.waits.iter().map(|event| event.current()).collect();
+            closed.insert(0, [Arc::new(Command::new(Operation::Barrier, waits, None))].into());
         }
-        self.append(Operation::Lists(closed), events)
+        for list in lists {
+            list.executed_on(stream);
+        }
+        let signal = events.signal.as_ref().map(|event| event.signalled_by(Some(stream)));
+        let commands = match closed.as_slice() {
+            [list] => Arc::clone(list),
+            lists => lists.iter().flat_map(|list| list.iter()).cloned().collect(),
+        };
+        submit(stream, desc, Work::List { commands, signal })
     }
 
     /// The command of `zeCommandListAppendQueryKernelTimestamps`; `dst` is an address, `offsets` are bytes from it.
@@ -187,10 +202,18 @@ impl CommandList {
         &self,
         events: &[Arc<Event>],
         dst: usize,
-        offsets: Option<Vec<usize>>,
-    ) -> Operation {
-        let events = events.iter().map(|event| event.current()).collect();
-        Operation::QueryKernelTimestamps { device: Arc::clone(&self.device), events, dst, offsets }
+        offsets: Option<&[usize]>,
+    ) -> Result<Operation> {
+        let sequential = |index| index * size_of::<ze_kernel_timestamp_result_t>();
+        let query = |(index, event): (usize, &Arc<Event>)| {
+            let offset = offsets.map_or_else(|| sequential(index), |offsets| offsets[index]);
+            let dst = dst.checked_add(offset);
+            let dst =
+                dst.ok_or_else(|| Error::InvalidArgument(format!("offset {offset:#x} is no address")))?;
+            Ok(TimestampQuery { signal: event.current(), timescale: event.timescale(), dst })
+        };
+        let queries = events.iter().enumerate().map(query).collect::<Result<_>>()?;
+        Ok(Operation::QueryKernelTimestamps { device: Arc::clone(&self.device), queries })
     }
 
     fn recording(&self) -> Result<&Mutex<Recording>> {
@@ -245,23 +268,27 @@ impl CommandList {
     }
 
     /// Tells the events of a regular list which stream will signal them.
-    pub(crate) fn submitted_to(&self, stream: &Arc<Stream>) {
+    pub(crate) fn executed_on(&self, stream: &Arc<Stream>) {
         if let Kind::Regular(recording) = &self.kind {
-            for event in &recording.lock().signalled {
-                event.set_producer(stream);
+            for (event, signal) in &recording.lock().signalled {
+                event.executed(signal, stream);
             }
         }
     }
 
     /// `zeCommandListHostSynchronize`; `timeout` in nanoseconds.
     pub fn synchronize(&self, timeout: u64) -> Result<()> {
-        match &self.kind {
-            Kind::Immediate { stream, .. } => stream.synchronize(timeout),
-            Kind::Regular(_) => {
-                Err(Error::InvalidCommandListType("only an immediate command list can be waited for"))
-            }
-        }
+        self.queue()?.1.synchronize(timeout)
     }
+}
+
+/// Hands work to an immediate list's stream, and waits for it where the program asks for that.
+fn submit(stream: &Arc<Stream>, desc: &QueueDesc, work: Work) -> Result<()> {
+    if desc.is_synchronous() {
+        return stream.submit_and_wait(work);
+    }
+    stream.submit(work);
+    Ok(())
 }
 
 impl Drop for CommandList {
@@ -313,12 +340,21 @@ mod tests {
         }
 
         fn event(&self) -> Arc<Event> {
-            let desc = ze_event_pool_desc_t { pNext: null(), count: 1, ..Default::default() };
+            self.event_of_pool(0)
+        }
+
+        fn event_of_pool(&self, flags: ze_event_pool_flags_t) -> Arc<Event> {
+            let desc = ze_event_pool_desc_t { pNext: null(), flags, count: 1, ..Default::default() };
             // SAFETY: there is no chain.
             let pool =
                 unsafe { EventPool::new(Arc::clone(&self.context), null_mut(), &desc) }.expect("valid");
             Event::new(pool, null_mut(), &ze_event_desc_t::default()).expect("in the pool")
         }
+    }
+
+    fn counter_based() -> Arc<Event> {
+        // SAFETY: there is no chain.
+        unsafe { Event::new_counter_based(&ze_event_counter_based_desc_t::default()) }.expect("valid")
     }
 
     fn waiting_for(event: &Arc<Event>) -> Events {
@@ -399,6 +435,126 @@ mod tests {
         done.wait(u64::MAX).expect("it is signalled");
         assert!(event.status().is_ok());
         assert_eq!(memory, [4; 64]);
+    }
+
+    #[test]
+    fn appended_lists_wait_in_no_thread_of_the_program() {
+        let fixture = Fixture::new();
+        let (list, immediate) = (fixture.regular(), fixture.immediate(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS));
+        let (reached, gate, after) = (fixture.event(), fixture.event(), fixture.event());
+        list.append(Operation::Barrier, &signalling(&reached)).expect("open");
+        list.append(gate.reset_command().expect("a flag"), &Events::default()).expect("open");
+        list.append(Operation::Barrier, &waiting_for(&gate)).expect("open");
+        list.close().expect("regular");
+        gate.host_signal().expect("a flag");
+        immediate.append_lists(&[&list], &signalling(&after)).expect("closed");
+        reached.wait(u64::MAX).expect("it is signalled");
+        assert!(matches!(after.wait(1_000_000), Err(Error::NotReady)));
+        gate.host_signal().expect("a flag");
+        immediate.synchronize(u64::MAX).expect("nothing fails");
+        after.status().expect("all is done");
+    }
+
+    #[test]
+    fn appended_lists_come_after_their_events_and_before_their_signal() {
+        let fixture = Fixture::new();
+        let (list, immediate) = (fixture.regular(), fixture.immediate(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS));
+        let (gate, done) = (fixture.event(), fixture.event());
+        let mut memory = [0u8; 64];
+        list.append(fill(&mut memory, 4), &Events::default()).expect("open");
+        list.close().expect("regular");
+        let events = Events { signal: Some(Arc::clone(&done)), ..waiting_for(&gate) };
+        immediate.append_lists(&[&list, &list], &events).expect("closed");
+        assert!(matches!(immediate.synchronize(1_000_000), Err(Error::NotReady)));
+        assert_eq!(memory, [0; 64]);
+        gate.host_signal().expect("a flag");
+        done.wait(u64::MAX).expect("it is signalled");
+        assert_eq!(memory, [4; 64]);
+    }
+
+    #[test]
+    fn a_counter_based_event_stands_for_the_list_that_was_executed_last() {
+        let fixture = Fixture::new();
+        let queue = fixture.queue();
+        let event = counter_based();
+        let lists = [fixture.regular(), fixture.regular()];
+        for list in &lists {
+            list.append(Operation::Barrier, &signalling(&event)).expect("open");
+            list.close().expect("regular");
+        }
+        assert!(matches!(event.status(), Err(Error::NotReady)));
+        for list in [&lists[0], &lists[1], &lists[0]] {
+            queue.execute(&[list], None).expect("closed");
+            event.wait(10_000_000_000).expect("that list signals it");
+        }
+    }
+
+    #[test]
+    fn a_clone_signals_as_its_original_does() {
+        let fixture = Fixture::new();
+        let (event, gate) = (counter_based(), fixture.event());
+        let list = fixture.regular();
+        list.append(Operation::Barrier, &Events { signal: Some(Arc::clone(&event)), ..waiting_for(&gate) })
+            .expect("open");
+        list.close().expect("regular");
+        let clone = list.duplicate().expect("closed");
+        let queues = [fixture.queue(), fixture.queue()];
+        queues[0].execute(&[&list], None).expect("closed");
+        queues[1].execute(&[&clone], None).expect("closed");
+        assert!(matches!(event.wait(1_000_000), Err(Error::NotReady)));
+        gate.host_signal().expect("a flag");
+        event.wait(u64::MAX).expect("both are done");
+        assert!(
+            queues.iter().all(|queue| queue.synchronize(0).is_ok() || queue.synchronize(u64::MAX).is_ok())
+        );
+    }
+
+    #[test]
+    fn queries_write_the_timestamps_that_the_host_would_get() {
+        let driver = Driver::for_tests();
+        let mut profile = driver.device().profile().as_ref().clone();
+        profile.limits.timer_frequency_hz = 12_500_000;
+        let fixture = Fixture { device: Device::new(profile), context: Context::new(driver) };
+        let list = fixture.immediate(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+        let flags = [ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP, ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP];
+        let events = flags.map(|flags| fixture.event_of_pool(flags));
+        for event in &events {
+            list.append(Operation::Barrier, &signalling(event)).expect("immediate");
+        }
+        let mut results = [ze_kernel_timestamp_result_t::default(); 2];
+        let size = size_of::<ze_kernel_timestamp_result_t>();
+        let dst = results.as_mut_ptr() as usize;
+        for offsets in [None, Some([0, size].as_slice())] {
+            let query = list.query_timestamps(&events, dst, offsets).expect("in the array");
+            list.append(query, &Events::default()).expect("immediate");
+            for (event, result) in events.iter().zip(&results) {
+                let want = event.kernel_timestamp(&fixture.device).expect("signalled");
+                assert_eq!(result.global.kernelStart, want.global.kernelStart);
+                assert_eq!(result.context.kernelEnd, want.context.kernelEnd);
+            }
+            results = Default::default();
+        }
+        assert!(list.query_timestamps(&events, dst, Some(&[0, usize::MAX])).is_err());
+    }
+
+    #[test]
+    fn what_only_immediate_lists_have_is_an_invalid_argument_of_others() {
+        let list = Fixture::new().regular();
+        assert!(matches!(list.synchronize(0), Err(Error::InvalidArgument(_))));
+        assert!(matches!(list.queue_desc(), Err(Error::InvalidArgument(_))));
+        assert!(matches!(list.append_lists(&[], &Events::default()), Err(Error::InvalidArgument(_))));
+    }
+
+    #[test]
+    fn an_immediate_list_has_the_flags_of_its_creation() {
+        let fixture = Fixture::new();
+        let desc = ze_command_queue_desc_t {
+            flags: ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY | ZE_COMMAND_QUEUE_FLAG_COPY_OFFLOAD_HINT,
+            ..fixture.queue_desc(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS)
+        };
+        let device = (&fixture.device, null_mut());
+        let list = CommandList::immediate((&fixture.context, null_mut()), device, &desc).expect("valid");
+        assert_eq!(list.flags(), ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY | ZE_COMMAND_LIST_FLAG_COPY_OFFLOAD_HINT);
     }
 
     #[test]

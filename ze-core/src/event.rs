@@ -3,14 +3,14 @@
 //! An event of a normal pool is one flag. A counter-based event stands for the latest command that was appended
 //! with it: each append gives it a completion of its own, and who waits captures the one that is current.
 
-use crate::command::{Operation, kernel_timestamps};
+use crate::command::{Operation, Timescale, kernel_timestamps};
 use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::futex::Deadline;
 use crate::handle::object;
 use crate::pnext::{self, structures};
-use crate::signal::{Signal, Timestamps};
+use crate::signal::Signal;
 use crate::stream::Stream;
 use parking_lot::Mutex;
 use std::sync::{Arc, Weak};
@@ -188,12 +188,9 @@ impl Event {
         self.wait_scope
     }
 
-    /// `zeEventGetCounterBasedFlags`.
-    pub fn counter_flags(&self) -> Result<ze_event_counter_based_flags_t> {
-        match self.kind {
-            Kind::CounterBased(_) => Ok(self.counter_flags),
-            Kind::Flag(_) => Err(Error::InvalidArgument("the event is not counter-based".into())),
-        }
+    /// `zeEventGetCounterBasedFlags`; 0 for an event of a pool.
+    pub fn counter_flags(&self) -> ze_event_counter_based_flags_t {
+        self.counter_flags
     }
 
     /// What a command that is being appended signals. `producer` is the stream it will execute on, if known.
@@ -219,17 +216,21 @@ impl Event {
         }
     }
 
-    /// A command of a list signals the event that a program executes on this stream.
-    pub(crate) fn set_producer(&self, stream: &Arc<Stream>) {
+    /// A list is executed on a stream, of whose commands the one with this signal was appended with the event: that is
+    /// again what the event stands for.
+    pub(crate) fn executed(&self, signal: &Arc<Signal>, stream: &Arc<Stream>) {
         *self.producer.lock() = Arc::downgrade(stream);
+        if let Kind::CounterBased(current) = &self.kind {
+            *current.lock() = Arc::clone(signal);
+        }
     }
 
     /// The flag that resets and host signals act on.
     pub(crate) fn flag(&self) -> Result<&Arc<Signal>> {
         match &self.kind {
             Kind::Flag(signal) => Ok(signal),
-            Kind::CounterBased(_) => Err(Error::InvalidArgument(
-                "a counter-based event is signalled and reset by appending commands only".into(),
+            Kind::CounterBased(_) => Err(Error::InvalidSynchronizationObject(
+                "a counter-based event is signalled and reset by appending commands only",
             )),
         }
     }
@@ -252,40 +253,37 @@ impl Event {
     /// `zeEventHostSynchronize`; `timeout` in nanoseconds.
     pub fn wait(&self, timeout: u64) -> Result<()> {
         let signal = self.current();
-        if signal.is_signalled() {
-            return Ok(());
-        }
         let deadline = Deadline::after(timeout);
-        if matches!(deadline, Deadline::Never) {
+        if matches!(deadline, Deadline::Never) && !signal.is_signalled() {
             let producer = self.producer.lock().upgrade();
             if let Some(stream) = producer {
-                stream.help_while(|| !signal.is_signalled());
+                stream.help_until(&signal);
             }
         }
-        if signal.wait(deadline) { Ok(()) } else { Err(Error::NotReady) }
+        signal.wait(deadline)
     }
 
     /// `zeEventQueryStatus`.
     pub fn status(&self) -> Result<()> {
-        if self.current().is_signalled() { Ok(()) } else { Err(Error::NotReady) }
+        self.current().query().map(drop)
     }
 
-    fn times(&self) -> Result<Timestamps> {
-        let signal = self.current();
-        if signal.is_signalled() { Ok(signal.timestamps()) } else { Err(Error::NotReady) }
-    }
-
-    /// `zeEventQueryKernelTimestamp`. A pool with mapped timestamps gives host time.
-    pub fn kernel_timestamp(&self, device: &Device) -> Result<ze_kernel_timestamp_result_t> {
-        let times = self.times()?;
+    /// In which time the program wants the event's timestamps.
+    pub(crate) fn timescale(&self) -> Timescale {
         let pool_flags = self.pool.as_ref().map_or(0, |(pool, _)| pool.flags);
         if pool_flags & ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP != 0
             || self.counter_flags & ZE_EVENT_COUNTER_BASED_FLAG_HOST_TIMESTAMP != 0
         {
-            let data = ze_kernel_timestamp_data_t { kernelStart: times.start, kernelEnd: times.end };
-            return Ok(ze_kernel_timestamp_result_t { global: data, context: data });
+            Timescale::Host
+        } else {
+            Timescale::Device
         }
-        Ok(kernel_timestamps(device, times))
+    }
+
+    /// `zeEventQueryKernelTimestamp`. A pool with mapped timestamps gives host time.
+    pub fn kernel_timestamp(&self, device: &Device) -> Result<ze_kernel_timestamp_result_t> {
+        let times = self.current().query()?;
+        Ok(kernel_timestamps(device, times, self.timescale()))
     }
 
     /// `zeEventQueryKernelTimestampsExt`: device and host time of the one command that signalled.
@@ -293,10 +291,10 @@ impl Event {
         &self,
         device: &Device,
     ) -> Result<(ze_kernel_timestamp_result_t, ze_synchronized_timestamp_result_ext_t)> {
-        let times = self.times()?;
+        let times = self.current().query()?;
         let data = ze_synchronized_timestamp_data_ext_t { kernelStart: times.start, kernelEnd: times.end };
         let host = ze_synchronized_timestamp_result_ext_t { global: data, context: data };
-        Ok((kernel_timestamps(device, times), host))
+        Ok((kernel_timestamps(device, times, Timescale::Device), host))
     }
 }
 
@@ -335,6 +333,7 @@ mod tests {
         assert!(event.status().is_ok() && event.wait(u64::MAX).is_ok());
         event.host_reset().expect("a normal event");
         assert!(event.status().is_err());
+        assert_eq!(event.counter_flags(), 0);
     }
 
     #[test]
@@ -352,7 +351,9 @@ mod tests {
         let pool = pool((&raw mut counter).cast());
         let event = event(&pool, 0).expect("in the pool");
         assert!(event.status().is_ok(), "nothing was appended yet");
-        assert!(event.host_reset().is_err());
+        assert!(matches!(event.host_reset(), Err(Error::InvalidSynchronizationObject(_))));
+        assert!(matches!(event.host_signal(), Err(Error::InvalidSynchronizationObject(_))));
+        assert!(matches!(event.reset_command(), Err(Error::InvalidSynchronizationObject(_))));
         let stream = Stream::new();
         let blocker = Signal::flag();
         let signal = event.signalled_by(Some(&stream));

@@ -1,6 +1,6 @@
 //! Fences: how a program learns that a queue has executed what it was given.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::futex::Deadline;
 use crate::handle::object;
 use crate::queue::CommandQueue;
@@ -35,14 +35,14 @@ impl Fence {
     pub fn wait(&self, timeout: u64) -> Result<()> {
         let deadline = Deadline::after(timeout);
         if matches!(deadline, Deadline::Never) {
-            self.queue.stream().help_while(|| !self.signal.is_signalled());
+            self.queue.stream().help_until(&self.signal);
         }
-        if self.signal.wait(deadline) { Ok(()) } else { Err(Error::NotReady) }
+        self.signal.wait(deadline)
     }
 
     /// `zeFenceQueryStatus`.
     pub fn status(&self) -> Result<()> {
-        if self.signal.is_signalled() { Ok(()) } else { Err(Error::NotReady) }
+        self.signal.query().map(drop)
     }
 
     /// `zeFenceReset`.

@@ -271,13 +271,7 @@ impl Context {
         }
         if policy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE != 0 {
             // A stream that waits for an event may wait for the caller: what it uses is freed later.
-            after.retain(|(stream, position)| {
-                let blocked = stream.waits_for_events();
-                if !blocked {
-                    stream.reach(*position);
-                }
-                blocked
-            });
+            after.retain(|(stream, position)| !stream.reach(*position));
         }
         if !after.is_empty() {
             self.deferred_frees().add(memory, after);

@@ -87,11 +87,11 @@ impl CommandQueue {
     pub fn execute(&self, lists: &[&CommandList], fence: Option<&Fence>) -> Result<()> {
         let closed = lists.iter().map(|list| list.closed()).collect::<Result<Vec<_>>>()?;
         for (list, commands) in lists.iter().zip(closed) {
-            list.submitted_to(&self.stream);
-            self.stream.submit(Work::List(commands));
+            list.executed_on(&self.stream);
+            self.stream.submit(Work::list(commands));
         }
         if let Some(fence) = fence {
-            self.stream.submit(Work::Fence(Arc::clone(fence.signal())));
+            self.stream.submit(Work::fence(Arc::clone(fence.signal())));
         }
         if self.desc.is_synchronous() { self.synchronize(u64::MAX) } else { Ok(()) }
     }
