@@ -114,10 +114,9 @@ pub unsafe fn zeCommandListAppendQueryKernelTimestamps(
     unsafe {
         let queried = handles::<Event>(numEvents, phEvents, "phEvents")?;
         let queried: Vec<Arc<Event>> = queried.iter().map(|event| Arc::clone(event)).collect();
-        let offsets =
-            (!pOffsets.is_null()).then(|| std::slice::from_raw_parts(pOffsets, numEvents as usize).to_vec());
+        let offsets = (!pOffsets.is_null()).then(|| std::slice::from_raw_parts(pOffsets, numEvents as usize));
         let events = events(hSignalEvent, numWaitEvents, phWaitEvents)?;
-        list.append(list.query_timestamps(&queried, dst, offsets), &events)
+        list.append(list.query_timestamps(&queried, dst, offsets)?, &events)
     }
 }
 
