@@ -71,7 +71,8 @@ pub unsafe fn zeCommandListHostSynchronize(
     hCommandList: ze_command_list_handle_t,
     timeout: u64,
 ) -> Result<()> {
-    handle::get::<CommandList>(hCommandList)?.synchronize(timeout)
+    // A reference of its own: another thread may destroy the list meanwhile.
+    handle::get::<CommandList>(hCommandList)?.clone().synchronize(timeout)
 }
 
 /// `zeCommandListGetDeviceHandle`.

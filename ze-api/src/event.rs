@@ -26,8 +26,8 @@ pub unsafe fn zeEventPoolCreate(
     // SAFETY: the caller passes null or valid pointers, and a valid chain.
     unsafe {
         handles::<Device>(numDevices, phDevices, "phDevices")?;
-        let pool = EventPool::new(context.clone(), hContext, input(desc, "desc")?)?;
-        *output(phEventPool, "phEventPool")? = handle::publish(pool)?;
+        let (desc, out) = (input(desc, "desc")?, output(phEventPool, "phEventPool")?);
+        *out = handle::publish(EventPool::new(context.clone(), hContext, desc)?)?;
     }
     Ok(())
 }
@@ -83,8 +83,8 @@ pub unsafe fn zeEventCounterBasedCreate(
     handle::get::<Device>(hDevice)?;
     // SAFETY: the caller passes null or valid pointers, and a valid chain.
     unsafe {
-        let event = Event::new_counter_based(input(desc, "desc")?)?;
-        *output(phEvent, "phEvent")? = handle::publish(event)?;
+        let (desc, out) = (input(desc, "desc")?, output(phEvent, "phEvent")?);
+        *out = handle::publish(Event::new_counter_based(desc)?)?;
     }
     Ok(())
 }
@@ -101,7 +101,8 @@ pub unsafe fn zeEventHostSignal(hEvent: ze_event_handle_t) -> Result<()> {
 
 /// `zeEventHostSynchronize`.
 pub unsafe fn zeEventHostSynchronize(hEvent: ze_event_handle_t, timeout: u64) -> Result<()> {
-    handle::get::<Event>(hEvent)?.wait(timeout)
+    // A reference of its own: another thread may destroy the event meanwhile.
+    handle::get::<Event>(hEvent)?.clone().wait(timeout)
 }
 
 /// `zeEventQueryStatus`.
@@ -209,6 +210,6 @@ pub unsafe fn zeEventGetCounterBasedFlags(
 ) -> Result<()> {
     let event = handle::get::<Event>(hEvent)?;
     // SAFETY: the caller passes null or a valid pointer.
-    *unsafe { output(pFlags, "pFlags") }? = event.counter_flags()?;
+    *unsafe { output(pFlags, "pFlags") }? = event.counter_flags();
     Ok(())
 }

@@ -33,7 +33,8 @@ pub unsafe fn zeFenceDestroy(hFence: ze_fence_handle_t) -> Result<()> {
 
 /// `zeFenceHostSynchronize`.
 pub unsafe fn zeFenceHostSynchronize(hFence: ze_fence_handle_t, timeout: u64) -> Result<()> {
-    handle::get::<Fence>(hFence)?.wait(timeout)
+    // A reference of its own: another thread may destroy the fence meanwhile.
+    handle::get::<Fence>(hFence)?.clone().wait(timeout)
 }
 
 /// `zeFenceQueryStatus`.

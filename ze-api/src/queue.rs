@@ -55,7 +55,8 @@ pub unsafe fn zeCommandQueueSynchronize(
     hCommandQueue: ze_command_queue_handle_t,
     timeout: u64,
 ) -> Result<()> {
-    handle::get::<CommandQueue>(hCommandQueue)?.synchronize(timeout)
+    // A reference of its own: another thread may destroy the queue meanwhile.
+    handle::get::<CommandQueue>(hCommandQueue)?.clone().synchronize(timeout)
 }
 
 /// `zeCommandQueueGetOrdinal`.
