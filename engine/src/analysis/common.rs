@@ -193,6 +193,10 @@ fn sized(differs: Differs, count: usize) -> Differs {
     if differs.len() == count { differs } else { smallvec![differs.contains(&true); count] }
 }
 
-fn is_volatile(inst: &Inst) -> bool {
+/// Whether an `OpLoad` is volatile.
+pub fn is_volatile(inst: &Inst) -> bool {
+    if inst.op != Op::Load {
+        return false;
+    }
     matches!(inst.operands.get(1), Some(Operand::Lit(mask)) if mask & u64::from(MemoryAccess::VOLATILE.bits()) != 0)
 }

@@ -2,7 +2,7 @@
 
 pub mod builtins;
 pub mod cfg;
-mod common;
+pub mod common;
 pub mod func;
 mod group_results;
 pub mod leaves;

@@ -82,6 +82,8 @@ pub struct Analysis<'m> {
     pub builtins: FxHashMap<Id, BuiltinPointer>,
     pub control: Control,
     shapes: FxHashMap<Id, Leaves>,
+    /// Strided values whose step holds for addresses only (see [`Analysis::convert_shape`]).
+    assumed: FxHashSet<Id>,
     pub(super) differing: Differing,
     /// The block that defines a value; module-scope values and parameters have none.
     pub def: FxHashMap<Id, BlockId>,
@@ -126,6 +128,7 @@ impl<'m> Analysis<'m> {
             builtins,
             control,
             shapes: FxHashMap::default(),
+            assumed: FxHashSet::default(),
             differing: Differing::default(),
             def,
             at,
@@ -188,8 +191,10 @@ impl<'m> Analysis<'m> {
                 let result = phi.result;
                 let blends = self.blends(block, place);
                 let new = self.phi_shape(block, place, blends);
+                let assumed = phi.incoming.iter().any(|(_, id)| self.assumed.contains(id));
                 let differs = teams.then(|| self.phi_differs(block, place, new.len()));
                 changed |= self.update(result, new);
+                changed |= assumed && self.assumed.insert(result);
                 changed |= differs.is_some_and(|differs| self.update_differing(result, differs));
             }
             for place in 0..self.func.blocks[block.index()].insts.len() {
@@ -197,7 +202,9 @@ impl<'m> Analysis<'m> {
                 let (Some(result), Some(_)) = (inst.result, inst.ty) else { continue };
                 let new = self.inst_shape(block, inst);
                 let differs = teams.then(|| self.inst_differs(block, inst));
+                let assumed = self.assumes(block, inst);
                 changed |= self.update(result, new);
+                changed |= assumed && self.assumed.insert(result);
                 changed |= differs.is_some_and(|differs| self.update_differing(result, differs));
             }
         }
@@ -353,14 +360,14 @@ impl<'m> Analysis<'m> {
             Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
                 smallvec![self.chain_shape(block, inst)]
             }
-            Op::IAdd => self.zip(block, inst, count, |a, b| a.checked_add(b)),
-            Op::ISub => self.zip(block, inst, count, |a, b| a.checked_sub(b)),
+            Op::IAdd => self.zip(block, inst, count, i64::checked_add),
+            Op::ISub => self.zip(block, inst, count, i64::checked_sub),
             Op::SNegate => operand(0)
                 .iter()
                 .map(|shape| shape.step().map_or(Shape::Varying, |step| Shape::strided(-step)))
                 .collect(),
             Op::BitwiseOr if count == 1 && self.or_is_add(inst) => {
-                self.zip(block, inst, count, |a, b| a.checked_add(b))
+                self.zip(block, inst, count, i64::checked_add)
             }
             Op::IMul if count == 1 => {
                 match (self.func.constant_int(inst.id(0)), self.func.constant_int(inst.id(1))) {
@@ -446,13 +453,37 @@ impl<'m> Analysis<'m> {
         if a.len() != count || b.len() != count {
             return smallvec![Shape::Varying; count];
         }
+        let assumed = self.assumed.contains(&inst.id(0)) || self.assumed.contains(&inst.id(1));
         a.iter()
             .zip(b)
             .map(|(a, b)| match (a.step(), b.step()) {
-                (Some(a), Some(b)) => f(a, b).map_or(Shape::Varying, Shape::strided),
+                (Some(a), Some(b)) => match f(a, b) {
+                    // Two steps that cancel out make a uniform value, which is more than an address.
+                    None | Some(0) if a != 0 && assumed => Shape::Varying,
+                    step => step.map_or(Shape::Varying, Shape::strided),
+                },
                 _ => Shape::Varying,
             })
             .collect()
+    }
+
+    /// Whether the step of a strided result holds for addresses only.
+    fn assumes(&self, block: BlockId, inst: &Inst) -> bool {
+        let widens = |id: Id| match (self.shape(block, id)[0], self.index_width(id)) {
+            (Shape::Strided(step), Some(width)) => width < 64 && !self.never_wraps(id, step, width),
+            _ => false,
+        };
+        match inst.op {
+            Op::SConvert => widens(inst.id(0)),
+            Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain
+                if inst.ids().skip(1).any(widens) =>
+            {
+                true
+            }
+            // Loads make values of their own.
+            Op::Load => false,
+            _ => inst.ids().any(|id| self.assumed.contains(&id)),
+        }
     }
 
     /// Whether a cast leaves lane differences as they are: between pointers and 64-bit integers, or nothing at all.
@@ -547,7 +578,7 @@ impl<'m> Analysis<'m> {
 
     /// Narrowing keeps a stride (it is modular). Widening does where no lane wraps around.
     ///
-    /// A sign extension of a 32-bit value with a small step is taken not to wrap: a sub-group whose indices
+    /// For addresses, a sign extension of a 32-bit value with a small step is taken not to wrap: a sub-group whose indices
     /// cross 2^31 would address bytes on both sides of a pointer that are 4 GiB apart or more, so lanes on
     /// the far side have no memory there. A zero extension wraps at 0, where both sides can be in use
     /// (`a[i - 1]` with lane 0 masked off), so it needs a proof.
@@ -565,14 +596,17 @@ impl<'m> Analysis<'m> {
         if step == 0 || to <= from {
             return Shape::strided(step);
         }
-        let reach = step.unsigned_abs() * u64::from(self.variant.width);
-        let half = 1u64 << (from - 1);
-        let bounded = step > 0
-            && self
-                .upper(inst.id(0), 0)
-                .is_some_and(|upper| upper.checked_add(reach).is_some_and(|top| top < half));
-        let keeps = bounded || (inst.op == Op::SConvert && from == 32 && reach < 1 << 16);
+        let small = || step.unsigned_abs() * u64::from(self.variant.width) < 1 << 16;
+        let keeps =
+            self.never_wraps(inst.id(0), step, from) || (inst.op == Op::SConvert && from == 32 && small());
         if keeps { Shape::strided(step) } else { Shape::Varying }
+    }
+
+    /// Whether no lane of a value of `width` bits with this step is negative or wraps around.
+    fn never_wraps(&self, id: Id, step: i64, width: u32) -> bool {
+        let reach = step.unsigned_abs() * u64::from(self.variant.width);
+        let below = |upper: u64| upper.checked_add(reach).is_some_and(|top| top < 1u64 << (width - 1));
+        step > 0 && self.upper(id, 0).is_some_and(below)
     }
 
     /// The instruction that makes a value.

@@ -280,11 +280,11 @@ impl Lowerer<'_, '_> {
         match &a.control.exit[block.index()] {
             Exit::Return => self.b.br(end),
             Exit::Latch { header, next } => {
-                debug_assert!(self.team.len() == 1, "teams have no divergent loops");
-                self.edge(*header, None)?;
-                let slots = self.blocks[header.index()].masks[self.at];
-                let stay = self.b.load(Scalar::Bool, self.w, slots.incoming, 1);
-                let any = self.b.any(stay);
+                self.each_subgroup(None, |this| this.edge(*header, None))?;
+                let slots = self.blocks[header.index()].masks.iter();
+                let stay = slots.map(|slots| self.b.load(Scalar::Bool, self.w, slots.incoming, 1));
+                let stay = stay.reduce(|all, lanes| self.b.or(all, lanes));
+                let any = self.b.any(stay.expect("a divergent loop's header owns a mask"));
                 match next {
                     Some(next) => self.b.cond_br(any, self.enter(*header), self.enter(*next)),
                     None => self.b.br(self.enter(*header)),

@@ -41,7 +41,7 @@ use crate::jit::{Context, IrModule};
 use builder::{Builder, Label};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{ExecutionMode, Op, StorageClass};
-use spirv_env::{ExtSet, Id, Inst, Kernel, Module};
+use spirv_env::{ConstantValue, ExtSet, Id, Inst, Kernel, Module, Operand};
 use std::rc::Rc;
 use values::{Mask, Val};
 
@@ -195,17 +195,30 @@ impl<'a, 'm> Lowerer<'a, 'm> {
 
 /// Byte offsets of the `Workgroup` variables that a kernel uses, and the bytes that they take together.
 fn local_layout(func: &Func<'_>) -> (FxHashMap<Id, u64>, u64) {
-    let used: FxHashSet<Id> =
-        func.blocks.iter().flat_map(|block| &block.insts).flat_map(|inst| inst.ids()).collect();
-    let (mut offsets, mut end) = (FxHashMap::default(), 0u64);
-    // A variable may also be reached through a constant expression; then all variables get a place.
     let module = func.module;
-    let by_constant = module
-        .constants
-        .values()
-        .any(|constant| matches!(&constant.value, spirv_env::ConstantValue::Expression { .. }));
+    let by_phis = func.blocks.iter().flat_map(|block| &block.phis).flat_map(|phi| &phi.incoming);
+    let insts = func.blocks.iter().flat_map(|block| &block.insts);
+    let mut work: Vec<Id> = insts.flat_map(|inst| inst.ids()).chain(by_phis.map(|(_, id)| *id)).collect();
+    let mut used: FxHashSet<Id> = FxHashSet::default();
+    while let Some(id) = work.pop() {
+        if !used.insert(id) {
+            continue;
+        }
+        // A variable may also be reached through a constant.
+        match module.constants.get(&id).map(|constant| &constant.value) {
+            Some(ConstantValue::Composite(parts)) => work.extend(parts),
+            Some(ConstantValue::Expression { operands, .. }) => {
+                work.extend(operands.iter().filter_map(|operand| match operand {
+                    Operand::Id(id) => Some(*id),
+                    Operand::Lit(_) => None,
+                }));
+            }
+            _ => {}
+        }
+    }
+    let (mut offsets, mut end) = (FxHashMap::default(), 0u64);
     for global in module.globals.iter().filter(|global| global.class == StorageClass::Workgroup) {
-        if !by_constant && !used.contains(&global.id) {
+        if !used.contains(&global.id) {
             continue;
         }
         if let spirv_env::Type::Pointer { pointee, .. } = module.types.get(global.ty) {

@@ -11,8 +11,9 @@
 use super::builder::{Builder, Opcode, Value};
 use super::values::{Mask, Values};
 use super::work_item::WorkItems;
-use super::{Lowerer, arithmetic, composite, conversion, groups, opencl_std};
+use super::{Lowerer, arithmetic, atomics, composite, conversion, groups, opencl_std};
 use crate::abi::{Coarsening, LaunchInfo, Variant};
+use crate::analysis::common::is_volatile;
 use crate::analysis::func::BlockId;
 use crate::analysis::leaves::Scalar;
 use crate::analysis::loops::Loop;
@@ -92,8 +93,15 @@ const SHARED_REGISTERS: usize = 4;
 const LATENCY: usize = 4;
 /// Vector instructions that a CPU begins in a cycle.
 const ISSUE: usize = 2;
+/// The team that is wanted at most for a loop that sub-groups go through a different number of times.
+const IF_DIVERGENT: usize = 2;
 /// The least team that makes up for what a barrier costs.
 const AT_A_BARRIER: usize = 4;
+
+/// Whether an instruction looks at memory for what another sub-group writes meanwhile.
+fn may_wait(inst: &Inst) -> bool {
+    atomics::supports(inst.op) || is_volatile(inst)
+}
 
 /// Sub-groups side by side that keep the CPU busy: in a loop whose iterations wait for each other, as many as
 /// the latency of that chain has room for.
@@ -104,15 +112,16 @@ fn wanted(a: &Analysis<'_>) -> usize {
         .block_ids()
         .flat_map(|block| &a.func.blocks[block.index()].insts)
         .any(|inst| super::entry::is_barrier(inst, &a.func));
-    let in_loop = |this: &Loop| {
+    let in_loop = |(at, this): (usize, &Loop)| {
         let inside = |block: &BlockId| lockstep[block.index()];
         if !this.blocks.iter().all(inside) {
             return 1;
         }
         let own: usize = this.blocks.iter().map(|block| own_vector_insts(a, *block)).sum();
-        (chain(a, this) * LATENCY * ISSUE).div_ceil(own.max(1))
+        let wanted = (chain(a, this) * LATENCY * ISSUE).div_ceil(own.max(1));
+        if a.control.divergent_loop[at] { wanted.min(IF_DIVERGENT) } else { wanted }
     };
-    let in_loops = a.loops.loops.iter().map(in_loop).max().unwrap_or(1);
+    let in_loops = a.loops.loops.iter().enumerate().map(in_loop).max().unwrap_or(1);
     if at_barriers { in_loops.max(AT_A_BARRIER) } else { in_loops }
 }
 
@@ -145,7 +154,7 @@ fn chain(a: &Analysis<'_>, this: &Loop) -> usize {
     handed_on.filter_map(|id| depth.get(id)).max().copied().unwrap_or(0)
 }
 
-/// Whether a team can run the kernel: no sub-group waits for another within a loop or a collective operation.
+/// Whether a team can run the kernel: no sub-group waits for another in a way that lockstep would not end.
 fn is_possible(a: &Analysis<'_>) -> bool {
     let collective = |inst: &Inst| {
         groups::is_workgroup_collective(inst, &a.func)
@@ -155,7 +164,13 @@ fn is_possible(a: &Analysis<'_>) -> bool {
             )
     };
     let barrier = |inst: &Inst| super::entry::is_barrier(inst, &a.func);
-    !a.control.divergent_loop.contains(&true)
+    // Who left a loop waits for those inside, which may not wait for him: no spinning on what he writes next.
+    let may_spin = |at: usize| {
+        let blocks = &a.loops.loops[at].blocks;
+        blocks.iter().flat_map(|block| &a.func.blocks[block.index()].insts).any(may_wait)
+    };
+    let loops = 0..a.loops.loops.len();
+    !loops.into_iter().any(|at| a.control.divergent_loop[at] && may_spin(at))
         && a.func.block_ids().all(|block| {
             let everyone = a.control.class[block.index()].is_none();
             let insts = &a.func.blocks[block.index()].insts;

@@ -262,23 +262,33 @@ impl Lowerer<'_, '_> {
             }
         }
         if self.temporal.contains(&id) {
-            let leaves = self.leaves_of(id)?;
-            if !self.subgroup().values.temporal_slots.contains_key(&id) {
-                let slots = leaves.iter().map(|leaf| self.prologue_alloca(leaf.scalar, self.w)).collect();
-                self.subgroup_mut().values.temporal_slots.insert(id, slots);
-            }
-            let slots = self.subgroup().values.temporal_slots[&id].clone();
-            for ((reg, slot), leaf) in val.iter().zip(slots.iter()).zip(leaves.iter()) {
-                let mut new = self.vector(*reg);
-                if let Mask::Lanes(mask) = self.mask() {
-                    let old = self.b.load(leaf.scalar, self.w, *slot, 1);
-                    new = self.b.select(mask, new, old);
-                }
-                self.b.store(new, *slot, 1);
+            // Lanes leave the loop in their own time, whatever the sub-groups have in common inside of it.
+            let takers = if self.shared_mask.is_some() { 0..self.team.len() } else { self.at..self.at + 1 };
+            for at in takers {
+                self.take_out(at, id, &val)?;
             }
         }
         let seen_by_all = common && self.lockstep[self.block.index()];
         self.values_mut(seen_by_all).block.insert(id, val);
+        Ok(())
+    }
+
+    /// Blends what a value is now into what the lanes of a sub-group take out of a divergent loop.
+    fn take_out(&mut self, at: usize, id: Id, val: &Val) -> Result<(), EngineError> {
+        let leaves = self.leaves_of(id)?;
+        if !self.team[at].values.temporal_slots.contains_key(&id) {
+            let slots = leaves.iter().map(|leaf| self.prologue_alloca(leaf.scalar, self.w)).collect();
+            self.team[at].values.temporal_slots.insert(id, slots);
+        }
+        let slots = self.team[at].values.temporal_slots[&id].clone();
+        for ((reg, slot), leaf) in val.iter().zip(slots.iter()).zip(leaves.iter()) {
+            let mut new = self.vector(*reg);
+            if let Mask::Lanes(mask) = self.team[at].mask {
+                let old = self.b.load(leaf.scalar, self.w, *slot, 1);
+                new = self.b.select(mask, new, old);
+            }
+            self.b.store(new, *slot, 1);
+        }
         Ok(())
     }
 

@@ -10,6 +10,7 @@ mod atomic_results;
 mod atomics;
 mod bad_input;
 mod calls;
+mod coarsening;
 mod control_flow;
 mod conversions;
 mod events;

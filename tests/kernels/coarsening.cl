@@ -1,0 +1,122 @@
+// Kernels whose sub-groups may run side by side (thread coarsening): loops and barriers in two dimensions, with
+// what differs between rows, and with rows that are off.
+
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+
+// The offsets of rows that are off lead to no memory.
+kernel void guarded_rows(global const int *a, global const ulong *offset, global int *out, uint rows, uint n) {
+  size_t x = get_global_id(0), y = get_global_id(1);
+  ulong base = offset[y];
+  if (y < rows) {
+    int sum = 0;
+    for (uint k = 0; k < n; ++k)
+      sum += a[base + k] * (int)(k + x);
+    out[y * get_global_size(0) + x] = sum;
+  }
+}
+
+// Division traps, and a store to one place for all is no vector instruction.
+kernel void guarded_division(global const int *divisor, global int *out, global int *per_row, uint n) {
+  size_t x = get_global_id(0), y = get_global_id(1);
+  int d = divisor[y], sum = 0;
+  for (uint k = 0; k < n; ++k) {
+    if (d != 0) {
+      int q = (int)(k * 1000) / d;
+      per_row[y] = q;
+      sum += q;
+    }
+    sum = sum * 3 + (int)x;
+  }
+  out[y * get_global_size(0) + x] = sum;
+}
+
+kernel void exchange(global const int *in, global int *out, local int *tile, uint rounds) {
+  size_t x = get_local_id(0), y = get_local_id(1), w = get_local_size(0), h = get_local_size(1);
+  size_t at = get_global_id(1) * get_global_size(0) + get_global_id(0);
+  int v = in[at];
+  for (uint r = 0; r < rounds; ++r) {
+    tile[y * w + x] = v;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    v = v * 3 + tile[(y + 1) % h * w + (x + r) % w] + tile[y * w] - tile[x];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  out[at] = v;
+}
+
+kernel void private_arrays(global const int *in, global int *out, uint n) {
+  size_t y = get_global_id(1), at = y * get_global_size(0) + get_global_id(0);
+  int own[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  int v = in[at];
+  for (uint k = 0; k < n; ++k) {
+    own[(k + y) & 7] += v;
+    own[(v + k) & 7] ^= (int)k;
+    v = v * 5 + own[k & 7];
+  }
+  out[at] = v;
+}
+
+kernel void atomics(global int *counts, uint n) {
+  size_t x = get_global_id(0), y = get_global_id(1);
+  for (uint k = 0; k < n; ++k) {
+    atomic_add(&counts[(x + y * k) % 16], (int)k);
+    atomic_inc(&counts[16 + y % 4]);
+    if (y % 3 == 1)
+      atomic_max(&counts[20], (int)(y * 100 + k));
+  }
+}
+
+kernel void diverging(global const int *in, global int *out, uint n) {
+  size_t x = get_global_id(0), y = get_global_id(1), at = y * get_global_size(0) + x;
+  uint v = (uint)in[at] | 1, steps = 0;
+  int last = -1, sum = 0;
+  while (v != 1 && steps < n + 7 * y) {
+    v = v % 2 == 0 ? v / 2 : v * 3 + 1;
+    ++steps;
+    if (v % 5 == y % 5)
+      continue;
+    last = (int)(v ^ steps);
+    if (v % 1024 == 17)
+      break;
+    for (uint k = 0; k < (v & 3) + y; ++k)
+      sum = sum * 7 + (int)(k ^ x);
+  }
+  out[at] = (int)(steps * 31 + v) ^ last ^ sum;
+}
+
+// What a lane leaves the loop with is what all had in common then.
+kernel void escaping(global const int *in, global int *out, uint n) {
+  size_t x = get_global_id(0), y = get_global_id(1), at = y * get_global_size(0) + x;
+  uint v = (uint)in[at], steps = 0;
+  while (steps < n + 7 * y && (v & 63) != 5) {
+    v = (v ^ (steps + (uint)x)) * 5 + (v >> 3);
+    ++steps;
+  }
+  out[at] = (int)(steps * 1000 + (v & 255));
+}
+
+typedef struct {
+  int values[4];
+  int factor;
+} Table;
+
+kernel void by_value(Table table, global int *out, uint n) {
+  size_t x = get_global_id(0), y = get_global_id(1);
+  int sum = 0;
+  for (uint k = 0; k < n; ++k) {
+    table.values[(k + x + y) & 3] += (int)y * table.factor + (int)k;
+    sum = sum * 3 + table.values[k & 3];
+  }
+  out[y * get_global_size(0) + x] = sum;
+}
+
+__attribute__((intel_reqd_sub_group_size(8)))
+kernel void sub_groups(global const int *in, global int *out, uint n) {
+  size_t at = get_global_id(1) * get_global_size(0) + get_global_id(0);
+  int v = in[at], sum = 0;
+  for (uint k = 0; k < n; ++k) {
+    sum = sum * 5 + sub_group_reduce_add(v + (int)k) + sub_group_broadcast(v, k % 8);
+    if (get_sub_group_id() % 2 == k % 2)
+      v += sub_group_scan_inclusive_max(v) + (int)get_sub_group_id();
+  }
+  out[at] = sum ^ v;
+}
