@@ -77,18 +77,33 @@ impl Region {
         self.origin[0] + (self.origin[1] + y) * self.row_pitch + (self.origin[2] + z) * self.slice_pitch
     }
 
-    /// Bytes from the base address to the end of the region.
-    pub fn end(&self) -> usize {
-        let [width, height, depth] = self.extent;
-        if width == 0 || height == 0 || depth == 0 { 0 } else { self.row(height - 1, depth - 1) + width }
+    /// Whether it has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.extent.contains(&0)
+    }
+
+    /// Bytes from the base address to the end of the region; `None` if an address space cannot have as many.
+    pub fn end(&self) -> Option<usize> {
+        if self.is_empty() {
+            return Some(0);
+        }
+        let offset = |axis: usize, pitch: usize| {
+            self.origin[axis].checked_add(self.extent[axis] - 1)?.checked_mul(pitch)
+        };
+        let row = offset(1, self.row_pitch)?.checked_add(offset(2, self.slice_pitch)?)?;
+        row.checked_add(self.origin[0])?.checked_add(self.extent[0])
     }
 }
 
 /// Copies a box of bytes; both regions have the extent of `to`.
 ///
 /// # Safety
-/// Both regions are accessible and nobody else writes to them meanwhile.
+/// Both regions are accessible, so that they have an [`end`](Region::end), and nobody else writes to them meanwhile.
 pub unsafe fn copy_region(dst: *mut u8, to: &Region, src: *const u8, from: &Region) {
+    // Rows of no bytes can be more than there is time for.
+    if to.is_empty() {
+        return;
+    }
     let [width, height, depth] = to.extent;
     for z in 0..depth {
         for y in 0..height {
@@ -137,7 +152,8 @@ mod tests {
         let mut target = vec![0u8; 3 * 5 * 3];
         let from = Region { origin: [1, 2, 0], extent: [2, 2, 2], row_pitch: 4, slice_pitch: 32 };
         let to = Region { origin: [0, 1, 1], extent: [2, 2, 2], row_pitch: 3, slice_pitch: 15 };
-        assert!(from.end() <= source.len() && to.end() <= target.len());
+        assert!(from.end().is_some_and(|end| end <= source.len()));
+        assert_eq!(to.end(), Some(2 + 2 * 3 + 2 * 15));
         // SAFETY: both regions are in their vectors.
         unsafe { copy_region(target.as_mut_ptr(), &to, source.as_ptr(), &from) };
         for z in 0..2 {
@@ -148,5 +164,26 @@ mod tests {
             }
         }
         assert_eq!(target.iter().filter(|&&byte| byte != 0).count(), 8);
+    }
+
+    #[test]
+    fn regions_of_nothing_are_nothing_however_many_rows_they_have() {
+        let rows = u32::MAX as usize;
+        let region = Region { origin: [0; 3], extent: [0, rows, rows], row_pitch: 0, slice_pitch: 0 };
+        assert_eq!(region.end(), Some(0));
+        let mut byte = 0;
+        // SAFETY: nothing is accessed.
+        unsafe { copy_region(&raw mut byte, &region, &raw const byte, &region) };
+    }
+
+    #[test]
+    fn regions_beyond_all_addresses_have_no_end() {
+        let most = u32::MAX as usize;
+        let region =
+            |origin, extent, row_pitch, slice_pitch| Region { origin, extent, row_pitch, slice_pitch };
+        assert_eq!(region([0; 3], [1, 1, 3], 1, usize::MAX / 2).end(), Some(usize::MAX));
+        assert_eq!(region([0; 3], [2, 1, 3], 1, usize::MAX / 2).end(), None);
+        assert_eq!(region([0, 0, most], [1, 1, most], 1, most * most).end(), None);
+        assert_eq!(region([1, 0, 0], [usize::MAX, 1, 1], 1, 1).end(), None);
     }
 }
