@@ -203,13 +203,14 @@ pub unsafe fn zeCommandListAppendMemoryFill(
     let list = handle::get::<CommandList>(hCommandList)?;
     let dst = address(ptr, "ptr")?;
     address(pattern, "pattern")?;
-    // ZE_RESULT_ERROR_INVALID_SIZE: the pattern is empty
-    if pattern_size == 0 {
-        return Err(Error::InvalidSize("a pattern of 0 bytes".into()));
+    // ZE_RESULT_ERROR_INVALID_SIZE: size % pattern_size != 0. More bytes than an object can have are none.
+    if pattern_size == 0 || !size.is_multiple_of(pattern_size) || size > isize::MAX as usize {
+        return Err(Error::InvalidSize(format!("{size} bytes of a pattern of {pattern_size}")));
     }
-    // SAFETY: the caller passes a pattern of as many bytes, and null or an array of as many events.
+    // SAFETY: the caller passes a pattern of as many bytes, which is not read where there is nothing to fill, and null
+    // or an array of as many events.
     let (pattern, events) = unsafe {
-        let pattern = std::slice::from_raw_parts(pattern.cast::<u8>(), pattern_size);
+        let pattern = std::slice::from_raw_parts(pattern.cast::<u8>(), pattern_size.min(size));
         (pattern, events(hSignalEvent, numWaitEvents, phWaitEvents)?)
     };
     list.append(Operation::Fill { dst, pattern: pattern.iter().copied().collect(), len: size }, &events)
@@ -273,13 +274,10 @@ pub unsafe fn zeCommandListAppendMemoryCopyRegion(
     let (to, from) = unsafe { (input(dstRegion, "dstRegion")?, input(srcRegion, "srcRegion")?) };
     let to = region(to, dstPitch, dstSlicePitch);
     let from = region(from, srcPitch, srcSlicePitch);
-    if to.extent != from.extent {
-        let reason = format!("regions of different sizes: {:?} and {:?}", to.extent, from.extent);
-        return Err(Error::InvalidSize(reason));
-    }
     // SAFETY: the caller passes null or an array of as many events.
     let events = unsafe { events(hSignalEvent, numWaitEvents, phWaitEvents) }?;
-    list.append(Operation::CopyRegion { dst, to, src, from }, &events)
+    // ZE_RESULT_ERROR_OVERLAPPING_REGIONS, and ZE_RESULT_ERROR_INVALID_SIZE of regions that are not alike
+    list.append(Operation::copy_region(dst, to, src, from)?, &events)
 }
 
 /// `zeCommandListAppendMemoryPrefetch`: a hint, and there is nowhere to move memory to.

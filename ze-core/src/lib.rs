@@ -25,6 +25,7 @@ pub mod module;
 pub mod module_binary;
 pub mod pnext;
 pub mod queue;
+mod region;
 mod signal;
 mod stream;
 pub mod text;
