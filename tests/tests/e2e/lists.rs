@@ -1,10 +1,42 @@
 //! Command queues, regular and immediate command lists, fences and barriers.
 
+use std::ptr::null_mut;
+
 use ze_headers::*;
 use ze_tests::ulp::assert_same;
-use ze_tests::{Buffer, CommandList, EventPool, Fence, Kernel, ListOptions, Module, Queue, platform};
+use ze_tests::{
+    Buffer, CommandList, Error, Event, EventPool, Fence, Kernel, ListOptions, Module, Queue, platform,
+};
 
 const FOREVER: u64 = u64::MAX;
+
+/// Appends a launch that fails when it is executed: it has more work-groups than can be counted.
+fn launch_too_much(
+    list: &CommandList,
+    kernel: &Kernel,
+    count: &Buffer<u32>,
+    done: Option<&Event>,
+) -> Result<(), Error> {
+    // SAFETY: live handles; the count is in memory of the driver.
+    let code = unsafe {
+        platform().api.zeCommandListAppendLaunchKernelIndirect(
+            list.handle,
+            kernel.handle,
+            count.pointer().cast(),
+            done.map_or(null_mut(), |event| event.handle),
+            0,
+            null_mut(),
+        )
+    };
+    platform().check("zeCommandListAppendLaunchKernelIndirect", code)
+}
+
+#[track_caller]
+fn assert_lost<T: std::fmt::Debug>(result: Result<T, Error>) {
+    let error = result.unwrap_err();
+    assert_eq!(error.code, ZE_RESULT_ERROR_DEVICE_LOST, "{error:?}");
+    assert!(error.reason.contains("group"), "{error:?}");
+}
 
 /// A kernel that doubles and adds: `y = 1 * x + y`, whose result depends on how often and in which order it ran.
 fn saxpy() -> (Module, Kernel) {
@@ -238,4 +270,155 @@ fn an_indirect_launch_reads_its_group_count_from_memory() {
     platform().check("zeCommandListAppendLaunchKernelIndirect", code).unwrap();
     let want: Vec<f32> = (0..1000).map(|i| if i < 192 { 1.0 } else { 0.0 }).collect();
     assert_same("192 items", &y, &want);
+}
+
+#[test]
+fn a_failed_command_is_told_by_events_fences_and_waits() {
+    let (_module, kernel) = saxpy();
+    let (x, mut y) = (platform().filled(1.0f32, 64), platform().filled(0.0f32, 64));
+    set(&kernel, 1.0, &x, &y);
+    let count = platform().buffer(&[u32::MAX; 3]);
+    let pool = EventPool::timestamps(3);
+    let (failed, behind, elsewhere) = (pool.event(0), pool.event(1), pool.event(2));
+    let other = CommandList::immediate(ListOptions::in_order()).unwrap();
+    for options in [ListOptions::in_order(), ListOptions::synchronous()] {
+        let list = CommandList::immediate(options).unwrap();
+        let appended = launch_too_much(&list, &kernel, &count, Some(&failed));
+        if options.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS {
+            assert_lost(appended);
+        } else {
+            appended.unwrap();
+            list.launch(&kernel, [1, 1, 1], Some(&behind), &[]).unwrap();
+            assert_lost(behind.wait(FOREVER));
+            assert_same("nothing is executed behind", &y, &[0.0; 64]);
+        }
+        assert_lost(failed.wait(FOREVER));
+        assert_lost(failed.wait(0));
+        assert_lost(failed.kernel_timestamp());
+        // SAFETY: a live event.
+        assert_lost(platform().check("status", unsafe { platform().api.zeEventQueryStatus(failed.handle) }));
+
+        other.barrier(Some(&elsewhere), &[&failed]).unwrap();
+        assert_lost(elsewhere.wait(FOREVER));
+        assert_lost(other.synchronize(FOREVER));
+        if options.mode != ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS {
+            assert_lost(list.synchronize(FOREVER));
+        }
+
+        for event in [&failed, &behind, &elsewhere] {
+            event.reset().unwrap();
+        }
+        list.launch(&kernel, [1, 1, 1], Some(&failed), &[]).unwrap();
+        failed.wait(FOREVER).unwrap();
+        assert_same("once it is told, the list goes on", &y, &[1.0; 64]);
+        list.synchronize(FOREVER).unwrap();
+        failed.reset().unwrap();
+        y.fill(0.0);
+    }
+}
+
+#[test]
+fn a_failed_command_is_told_by_the_fence_of_its_execution() {
+    let (_module, kernel) = saxpy();
+    let (x, y) = (platform().filled(1.0f32, 64), platform().filled(0.0f32, 64));
+    set(&kernel, 1.0, &x, &y);
+    let count = platform().buffer(&[u32::MAX; 3]);
+    let queue = Queue::new(ListOptions::asynchronous()).unwrap();
+    let fence = Fence::new(&queue, false).unwrap();
+    let list = CommandList::regular(false).unwrap();
+    launch_too_much(&list, &kernel, &count, None).unwrap();
+    list.close().unwrap();
+    queue.execute(&[&list], Some(&fence)).unwrap();
+    assert_lost(fence.wait(FOREVER));
+    // SAFETY: a live fence.
+    assert_lost(platform().check("status", unsafe { platform().api.zeFenceQueryStatus(fence.handle) }));
+    assert_lost(queue.synchronize(FOREVER));
+    fence.reset().unwrap();
+    list.reset().unwrap();
+    list.launch(&kernel, [1, 1, 1], None, &[]).unwrap();
+    list.close().unwrap();
+    queue.execute(&[&list], Some(&fence)).unwrap();
+    fence.wait(FOREVER).unwrap();
+    assert_same("once it is told, the queue goes on", &y, &[1.0; 64]);
+}
+
+#[test]
+fn fills_are_of_whole_patterns() {
+    let memory = platform().filled(0u8, 64);
+    let list = CommandList::immediate(ListOptions::synchronous()).unwrap();
+    for (pattern, bytes) in [(3usize, 64), (64, 32), (0, 64)] {
+        // SAFETY: the buffer is as long.
+        let result = unsafe { list.fill(memory.pointer().cast(), &vec![7; pattern], bytes, None, &[]) };
+        assert_eq!(result.unwrap_err().code, ZE_RESULT_ERROR_INVALID_SIZE, "{pattern} in {bytes}");
+    }
+    for (pattern, bytes) in [(3usize, 63), (4, 0), (1, 64)] {
+        // SAFETY: the buffer is as long.
+        unsafe { list.fill(memory.pointer().cast(), &vec![7; pattern], bytes, None, &[]) }.unwrap();
+    }
+    assert_eq!(&memory[..], [7; 64]);
+}
+
+/// Appends a copy inside of `memory`, from `[x, y, z]` of rows of 16 bytes and slices of 4 rows.
+fn copy_region(
+    list: &CommandList,
+    memory: &Buffer<u8>,
+    to: [u32; 3],
+    from: [u32; 3],
+    extent: [u32; 3],
+) -> Result<(), Error> {
+    let region = |origin: [u32; 3]| ze_copy_region_t {
+        originX: origin[0],
+        originY: origin[1],
+        originZ: origin[2],
+        width: extent[0],
+        height: extent[1],
+        depth: extent[2],
+    };
+    // SAFETY: a live list; what reaches out of the buffer is refused or empty.
+    let code = unsafe {
+        platform().api.zeCommandListAppendMemoryCopyRegion(
+            list.handle,
+            memory.pointer().cast(),
+            &region(to),
+            16,
+            64,
+            memory.pointer().cast(),
+            &region(from),
+            16,
+            64,
+            null_mut(),
+            0,
+            null_mut(),
+        )
+    };
+    platform().check("zeCommandListAppendMemoryCopyRegion", code)
+}
+
+#[test]
+fn regions_are_copied_where_they_do_not_overlap() {
+    let memory = platform().buffer(&(0..128).collect::<Vec<u8>>());
+    let list = CommandList::immediate(ListOptions::synchronous()).unwrap();
+    copy_region(&list, &memory, [8, 0, 0], [0, 0, 0], [8, 4, 2]).unwrap();
+    let want: Vec<u8> = (0..128).map(|at| at / 16 * 16 + at % 8).collect();
+    assert_eq!(&memory[..], want);
+    for (to, extent) in [([7, 0, 0], [8, 4, 2]), ([0, 1, 0], [8, 2, 1]), ([0, 0, 1], [1, 5, 1])] {
+        let error = copy_region(&list, &memory, to, [0, 0, 0], extent).unwrap_err();
+        assert_eq!(error.code, ZE_RESULT_ERROR_OVERLAPPING_REGIONS, "{to:?} {extent:?}");
+    }
+    assert_eq!(&memory[..], want);
+}
+
+#[test]
+fn an_empty_region_takes_no_time() {
+    let memory = platform().filled(1u8, 128);
+    let list = CommandList::immediate(ListOptions::in_order()).unwrap();
+    copy_region(&list, &memory, [0, 0, 0], [8, 0, 0], [0, u32::MAX, u32::MAX]).unwrap();
+    list.synchronize(FOREVER).unwrap();
+    assert_eq!(&memory[..], [1; 128]);
+}
+
+#[test]
+fn what_only_immediate_lists_have_is_refused_of_others() {
+    let list = CommandList::regular(false).unwrap();
+    assert_eq!(list.synchronize(0).unwrap_err().code, ZE_RESULT_ERROR_INVALID_ARGUMENT);
 }
