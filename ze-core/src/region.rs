@@ -15,7 +15,7 @@ impl Operation {
             let reason = format!("regions of different sizes: {:?} and {:?}", to.extent, from.extent);
             return Err(Error::InvalidSize(reason));
         }
-        if to.extent.contains(&0) {
+        if to.is_empty() {
             return Ok(Operation::Barrier);
         }
         let (written, read) = (span(dst, &to)?, span(src, &from)?);
@@ -29,20 +29,12 @@ impl Operation {
 
 /// The addresses from the first to the last byte of a region that is not empty.
 fn span(base: usize, region: &Region) -> Result<Range<usize>> {
-    let place = |offset: [usize; 3]| {
-        let row = offset[1].checked_mul(region.row_pitch)?;
-        let slice = offset[2].checked_mul(region.slice_pitch)?;
-        base.checked_add(offset[0])?.checked_add(row)?.checked_add(slice)
-    };
-    let Region { origin: [x, y, z], extent: [width, height, depth], .. } = *region;
-    let last = || Some([x.checked_add(width)?, y.checked_add(height - 1)?, z.checked_add(depth - 1)?]);
-    match (place(region.origin), last().and_then(place)) {
-        (Some(start), Some(end)) => Ok(start..end),
-        _ => {
-            let reason = format!("at {base:#x}, the region {region:?} reaches beyond the address space");
-            Err(Error::InvalidSize(reason))
-        }
-    }
+    let end = region.end().and_then(|end| base.checked_add(end)).ok_or_else(|| {
+        Error::InvalidSize(format!("at {base:#x}, the region {region:?} reaches beyond the address space"))
+    })?;
+    // What is before the end overflows nowhere.
+    let [x, y, z] = region.origin;
+    Ok(base + x + y * region.row_pitch + z * region.slice_pitch..end)
 }
 
 /// Whether rows follow each other in memory, and slices too.
