@@ -62,7 +62,7 @@ pub fn lower(
     cfg::remove_unreachable(&mut func);
     loops::canonicalize(&mut func)?;
     let mut analysis = Analysis::new(func, variant);
-    let coarsening = team::best(&analysis, target.vector_registers());
+    let coarsening = team::best(&analysis, target);
     if coarsening == Coarsening::Off && variant.coarsening != coarsening {
         analysis = Analysis::new(analysis.func, Variant { coarsening, ..variant });
     }

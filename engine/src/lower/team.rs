@@ -18,6 +18,7 @@ use crate::analysis::func::BlockId;
 use crate::analysis::leaves::Scalar;
 use crate::analysis::loops::Loop;
 use crate::analysis::shapes::{Analysis, Shape};
+use crate::jit::target::Target;
 use rustc_hash::FxHashMap;
 use spirv::Op;
 use spirv_env::{ExtSet, Id, Inst, Type};
@@ -64,14 +65,14 @@ pub(super) fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mas
 }
 
 /// The coarsening that serves a kernel best, up to the one that it was analysed for.
-pub fn best(a: &Analysis<'_>, vector_registers: usize) -> Coarsening {
+pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
     let most = a.team();
     if most == 1 || !is_possible(a) {
         return Coarsening::Off;
     }
     let wanted = wanted(a);
     let own = a.func.block_ids().map(|block| own_insts(a, block)).sum::<usize>();
-    let live = pressure(a);
+    let (live, vector_registers) = (pressure(a, target.simd_bits()), target.vector_registers());
     let fits = |team: u32| {
         let team = team as usize;
         // Of twice as many as are wanted, half would do nothing but take time to compile.
@@ -190,10 +191,18 @@ fn own_vector_insts(a: &Analysis<'_>, block: BlockId) -> usize {
     insts.iter().filter_map(|inst| inst.result).filter(|id| is_vector(*id)).count()
 }
 
-/// Vectors that each sub-group keeps through a loop, in the loop that has most of them.
-fn pressure(a: &Analysis<'_>) -> usize {
+/// Vector registers that each sub-group keeps through a loop, in the loop that has most of them.
+fn pressure(a: &Analysis<'_>, simd_bits: u32) -> usize {
     let is_vector = |block: BlockId, id: Id| {
         !a.is_common(block, id) && a.shape(block, id).iter().any(|shape| *shape == Shape::Varying)
+    };
+    let registers = |id: Id| -> usize {
+        // The engine's own values have no type of the module.
+        let ty = a.func.type_of(id).filter(|_| !a.func.selectors.contains(&id));
+        let leaves = ty.and_then(|ty| a.leaves.get(ty));
+        let bits =
+            leaves.iter().flat_map(|leaves| leaves.iter()).map(|leaf| leaf.scalar.bits() * a.variant.width);
+        bits.map(|bits| bits.div_ceil(simd_bits) as usize).sum::<usize>().max(1)
     };
     let of_loop = |this: &Loop| {
         let mut live: rustc_hash::FxHashSet<Id> = rustc_hash::FxHashSet::default();
@@ -204,7 +213,7 @@ fn pressure(a: &Analysis<'_>) -> usize {
             let outside = |id: &Id| a.def.get(id).is_some_and(|def| !this.blocks.contains(def));
             live.extend(used.filter(outside).filter(|id| is_vector(block, *id)));
         }
-        live.len()
+        live.into_iter().map(registers).sum()
     };
     a.loops.loops.iter().map(of_loop).max().unwrap_or(0)
 }
