@@ -28,6 +28,7 @@ pub mod queue;
 mod region;
 mod signal;
 mod stream;
+mod system_memory;
 pub mod text;
 
 pub use copy::Region;
