@@ -34,6 +34,11 @@ macro_rules! define_api {
                 }
             }
 
+            /// With the other library's functions where this one has none.
+            fn or(&self, other: &Api) -> Api {
+                Api { $($($($name: self.$name.or(other.$name),)*)*)* }
+            }
+
             /// Whether the opened library exports the function.
             pub fn has(&self, function: &str) -> bool {
                 match function {
@@ -73,18 +78,12 @@ impl Api {
             unsafe { env::set_var(ALT_DRIVERS_VARIABLE, driver_path()) };
         }
         let loader = env::var_os(LOADER_VARIABLE).unwrap_or_else(|| OsString::from("libze_loader.so.1"));
-        let mut api = Api::open(Path::new(&loader))?;
-        // Loader 1.8 is of API 1.5 and does not know these two. Alone with one driver it hands out the driver's own
-        // handles, so the driver can be asked itself.
-        if !(api.has("zeDriverGetLastErrorDescription") && api.has("zeCommandListHostSynchronize")) {
-            let drivers = env::var(ALT_DRIVERS_VARIABLE).unwrap_or_default();
-            let driver = Api::open(Path::new(drivers.split(',').next().unwrap_or_default()))?;
-            api.zeDriverGetLastErrorDescription =
-                api.zeDriverGetLastErrorDescription.or(driver.zeDriverGetLastErrorDescription);
-            api.zeCommandListHostSynchronize =
-                api.zeCommandListHostSynchronize.or(driver.zeCommandListHostSynchronize);
-        }
-        Ok(api)
+        let api = Api::open(Path::new(&loader))?;
+        // Loader 1.8 is of API 1.5. Alone with one driver it hands out the driver's own handles, so the driver can be asked
+        // itself for what is newer.
+        let drivers = env::var(ALT_DRIVERS_VARIABLE).unwrap_or_default();
+        let driver = Api::open(Path::new(drivers.split(',').next().unwrap_or_default()))?;
+        Ok(api.or(&driver))
     }
 }
 
