@@ -80,33 +80,26 @@ impl Module {
         device: &Arc<Device>,
         desc: &ze_module_desc_t,
     ) -> Result<Arc<Self>> {
-        // SAFETY: the caller's promise, for this and what follows.
-        let several = unsafe { pnext::find::<ze_module_program_exp_desc_t>(desc.pNext) };
-        if let Some(several) = several {
-            // SAFETY: see above.
-            let inputs = unsafe { inputs_of_program(several) }?;
-            return Self::from_spirv(context, device, inputs);
+        // ZE_RESULT_ERROR_INVALID_ENUMERATION: ZE_MODULE_FORMAT_NATIVE < desc->format
+        if ![ZE_MODULE_FORMAT_IL_SPIRV, ZE_MODULE_FORMAT_NATIVE].contains(&desc.format) {
+            let (what, value) = ("ze_module_desc_t::format", desc.format.0.into());
+            return Err(Error::InvalidEnumeration { what, value });
         }
-        // SAFETY: see above.
-        let bytes = unsafe { bytes(desc.pInputModule, desc.inputSize) }?;
-        match desc.format {
-            // SAFETY: see above.
-            ZE_MODULE_FORMAT_IL_SPIRV => Self::from_spirv(
-                context,
-                device,
-                vec![unsafe { input(bytes, desc.pBuildFlags, desc.pConstants) }],
-            ),
-            ZE_MODULE_FORMAT_NATIVE => Self::from_native(context, device, bytes),
-            // ZE_RESULT_ERROR_INVALID_ENUMERATION: ZE_MODULE_FORMAT_NATIVE < desc->format
-            other => {
-                let (what, value) = ("ze_module_desc_t::format", other.0.into());
-                Err(Error::InvalidEnumeration { what, value })
+        // SAFETY: the caller's promise, for all of these.
+        let inputs = unsafe {
+            match pnext::find::<ze_module_program_exp_desc_t>(desc.pNext) {
+                Some(several) => inputs_of_program(several, desc.format),
+                None => {
+                    let bytes = bytes(desc.pInputModule, desc.inputSize)?;
+                    inputs(desc.format, bytes, desc.pBuildFlags, desc.pConstants)
+                }
             }
-        }
+        };
+        Self::new(context, device, inputs?)
     }
 
-    /// `zeModuleCreate` with `ZE_MODULE_FORMAT_IL_SPIRV`: one input, or several that are linked into one module.
-    pub fn from_spirv(context: &Arc<Context>, device: &Arc<Device>, inputs: Vec<Input>) -> Result<Arc<Self>> {
+    /// One input, or several that are linked into one module.
+    fn new(context: &Arc<Context>, device: &Arc<Device>, inputs: Vec<Input>) -> Result<Arc<Self>> {
         let program = load(device, &inputs)?;
         let kernel_names = program.kernel_names().filter_map(|name| CString::new(name).ok()).collect();
         Ok(Arc::new(Self {
@@ -116,11 +109,6 @@ impl Module {
             kernel_names,
             linked: RwLock::default(),
         }))
-    }
-
-    /// `zeModuleCreate` with `ZE_MODULE_FORMAT_NATIVE`: what [`native_binary`](Self::native_binary) gave.
-    pub fn from_native(context: &Arc<Context>, device: &Arc<Device>, binary: &[u8]) -> Result<Arc<Self>> {
-        Self::from_spirv(context, device, module_binary::decode(binary)?)
     }
 
     /// `zeModuleGetNativeBinary`.
@@ -229,11 +217,34 @@ unsafe fn bytes<'a>(start: *const u8, size: usize) -> Result<&'a [u8]> {
     Ok(unsafe { std::slice::from_raw_parts(start, size) })
 }
 
+/// What one binary of a format brings: a module with its options, or as many as a native binary was made from, with
+/// theirs.
+///
+/// # Safety
+/// As [`input`].
+unsafe fn inputs(
+    format: ze_module_format_t,
+    bytes: &[u8],
+    flags: *const c_char,
+    constants: *const ze_module_constants_t,
+) -> Result<Vec<Input>> {
+    match format {
+        ZE_MODULE_FORMAT_NATIVE => module_binary::decode(bytes),
+        // SAFETY: the caller's promise.
+        _ => Ok(vec![unsafe { input(bytes, flags, constants) }?]),
+    }
+}
+
 /// One module with its options. Values of constants are given by address alone: their sizes are the module's.
 ///
 /// # Safety
-/// `flags` is null or a C string; `constants` is null or valid, with an id and the address of a value for each.
-unsafe fn input(spirv: &[u8], flags: *const c_char, constants: *const ze_module_constants_t) -> Input {
+/// `flags` is null or a C string; `constants` is null or valid, and its arrays are null or have as many entries as it says,
+/// ids and null or addresses of values.
+unsafe fn input(
+    spirv: &[u8],
+    flags: *const c_char,
+    constants: *const ze_module_constants_t,
+) -> Result<Input> {
     let flags = match flags.is_null() {
         true => String::new(),
         // SAFETY: the caller's promise, for all that follows too.
@@ -241,29 +252,37 @@ unsafe fn input(spirv: &[u8], flags: *const c_char, constants: *const ze_module_
     };
     let mut values = Vec::new();
     // SAFETY: see above.
-    if let Some(constants) = unsafe { constants.as_ref() } {
+    if let Some(constants) = unsafe { constants.as_ref() }.filter(|constants| constants.numConstants != 0) {
+        if constants.pConstantIds.is_null() || constants.pConstantValues.is_null() {
+            return Err(Error::NullPointer("ze_module_constants_t::pConstantIds or pConstantValues"));
+        }
         let known = spirv_env::spec_constants(spirv);
         for index in 0..constants.numConstants as usize {
             // SAFETY: see above.
             let (id, value) = unsafe {
                 (constants.pConstantIds.add(index).read(), constants.pConstantValues.add(index).read())
             };
-            let size = known.iter().find(|constant| constant.spec_id == id).map(|constant| constant.size);
-            if let Some(size) = size.filter(|_| !value.is_null()) {
+            if value.is_null() {
+                return Err(Error::NullPointer("an entry of ze_module_constants_t::pConstantValues"));
+            }
+            if let Some(constant) = known.iter().find(|constant| constant.spec_id == id) {
                 // SAFETY: see above; the module says how large the constant is.
-                let bytes = unsafe { std::slice::from_raw_parts(value.cast::<u8>(), size as usize) };
+                let bytes = unsafe { std::slice::from_raw_parts(value.cast::<u8>(), constant.size as usize) };
                 values.push((id, bytes.to_vec()));
             }
         }
     }
-    Input { spirv: spirv.to_vec(), constants: values, flags }
+    Ok(Input { spirv: spirv.to_vec(), constants: values, flags })
 }
 
-/// The modules that `ZE_experimental_module_program` links into one.
+/// The modules that `ZE_experimental_module_program` links into one, all of one format.
 ///
 /// # Safety
 /// The descriptor's arrays are null or have `count` valid entries.
-unsafe fn inputs_of_program(desc: &ze_module_program_exp_desc_t) -> Result<Vec<Input>> {
+unsafe fn inputs_of_program(
+    desc: &ze_module_program_exp_desc_t,
+    format: ze_module_format_t,
+) -> Result<Vec<Input>> {
     // ZE_RESULT_ERROR_INVALID_SIZE: no modules
     if desc.count == 0 {
         return Err(Error::InvalidSize("a program of no modules".into()));
@@ -271,17 +290,17 @@ unsafe fn inputs_of_program(desc: &ze_module_program_exp_desc_t) -> Result<Vec<I
     if desc.inputSizes.is_null() || desc.pInputModules.is_null() {
         return Err(Error::NullPointer("ze_module_program_exp_desc_t::pInputModules"));
     }
-    let inputs = (0..desc.count as usize).map(|index| {
+    let of_each = (0..desc.count as usize).map(|index| {
         // SAFETY: the caller's promise.
         unsafe {
             let bytes = bytes(desc.pInputModules.add(index).read(), desc.inputSizes.add(index).read())?;
             let flags = if desc.pBuildFlags.is_null() { null() } else { desc.pBuildFlags.add(index).read() };
             let constants =
                 if desc.pConstants.is_null() { null() } else { desc.pConstants.add(index).read() };
-            Ok(input(bytes, flags, constants))
+            inputs(format, bytes, flags, constants)
         }
     });
-    inputs.collect()
+    of_each.collect::<Result<Vec<_>>>().map(|of_each| of_each.into_iter().flatten().collect())
 }
 
 /// `zeModuleInspectLinkageExt`: names that a set of modules imports, cannot resolve among themselves, and exports,

@@ -377,3 +377,38 @@ fn misuse_of_command_lists_is_rejected() {
     let Err(error) = queue.execute(&[&immediate], None) else { panic!("an immediate list is executed") };
     assert!(!error.reason.is_empty(), "{error:?}");
 }
+
+#[test]
+fn specialization_constants_without_arrays_are_rejected() {
+    let platform = platform();
+    let data = spirv("saxpy");
+    let (ids, values) = ([7u32], [ptr::null::<std::ffi::c_void>()]);
+    for (ids, values) in [
+        (ptr::null(), ptr::null_mut()),
+        (ids.as_ptr(), ptr::null_mut()),
+        (ptr::null(), values.as_ptr().cast_mut()),
+        (ids.as_ptr(), values.as_ptr().cast_mut()),
+    ] {
+        let constants = ze_module_constants_t { numConstants: 1, pConstantIds: ids, pConstantValues: values };
+        let desc = ze_module_desc_t {
+            stype: ZE_STRUCTURE_TYPE_MODULE_DESC,
+            format: ZE_MODULE_FORMAT_IL_SPIRV,
+            inputSize: data.len(),
+            pInputModule: data.as_ptr(),
+            pConstants: &constants,
+            ..Default::default()
+        };
+        let mut module = ptr::null_mut();
+        // SAFETY: live handles and data; null arrays are what is tested.
+        let code = unsafe {
+            platform.api.zeModuleCreate(
+                platform.context,
+                platform.device,
+                &desc,
+                &mut module,
+                ptr::null_mut(),
+            )
+        };
+        assert_eq!(code, ZE_RESULT_ERROR_INVALID_NULL_POINTER, "{}", ze_tests::platform::result_name(code));
+    }
+}

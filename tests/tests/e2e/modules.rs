@@ -252,3 +252,62 @@ fn linkage_is_inspected_before_and_after_linking() {
     assert_eq!(inspect(&[&user], all), of_user);
     assert_eq!(inspect(&[&user, &library], all), of_both);
 }
+
+/// Creates a module of several binaries of a format.
+fn program(format: ze_module_format_t, binaries: &[&[u8]]) -> ze_tests::Result<Module> {
+    let platform = platform();
+    let sizes: Vec<usize> = binaries.iter().map(|binary| binary.len()).collect();
+    let mut starts: Vec<*const u8> = binaries.iter().map(|binary| binary.as_ptr()).collect();
+    let several = ze_module_program_exp_desc_t {
+        stype: ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC,
+        count: binaries.len() as u32,
+        inputSizes: sizes.as_ptr(),
+        pInputModules: starts.as_mut_ptr(),
+        ..Default::default()
+    };
+    let desc = ze_module_desc_t {
+        stype: ZE_STRUCTURE_TYPE_MODULE_DESC,
+        pNext: ptr::from_ref(&several).cast(),
+        format,
+        ..Default::default()
+    };
+    let mut handle = ptr::null_mut();
+    // SAFETY: live handles; the descriptors' arrays outlive the call.
+    let code = unsafe {
+        platform.api.zeModuleCreate(platform.context, platform.device, &desc, &mut handle, ptr::null_mut())
+    };
+    platform.check("zeModuleCreate", code).map(|()| Module { handle, log: String::new() })
+}
+
+fn native_binary(module: &Module) -> Vec<u8> {
+    let mut size = 0;
+    // SAFETY: a live module, then room for `size` bytes.
+    unsafe {
+        platform().api.zeModuleGetNativeBinary(module.handle, &mut size, ptr::null_mut());
+        let mut binary = vec![0; size];
+        let code = platform().api.zeModuleGetNativeBinary(module.handle, &mut size, binary.as_mut_ptr());
+        platform().check("zeModuleGetNativeBinary", code).unwrap();
+        binary
+    }
+}
+
+#[test]
+fn a_program_is_made_of_spirv_or_of_native_binaries() {
+    let (library, user) = (ze_tests::spirv("linked_library"), ze_tests::spirv("linked_user"));
+    let whole = program(ZE_MODULE_FORMAT_IL_SPIRV, &[&user, &library]).unwrap();
+    assert_eq!(state(&whole, "user_state"), [5, 1, 3, 5]);
+    let native =
+        [native_binary(&Module::new(&user).unwrap()), native_binary(&Module::new(&library).unwrap())];
+    let parts = program(ZE_MODULE_FORMAT_NATIVE, &[&native[0], &native[1]]).unwrap();
+    assert_eq!(state(&parts, "user_state"), [5, 1, 3, 5]);
+    let again = program(ZE_MODULE_FORMAT_NATIVE, &[&native_binary(&whole)]).unwrap();
+    assert_eq!(state(&again, "user_state"), [5, 1, 3, 5]);
+    for (format, binary, code) in [
+        (ZE_MODULE_FORMAT_NATIVE, &library, ZE_RESULT_ERROR_INVALID_NATIVE_BINARY),
+        (ZE_MODULE_FORMAT_IL_SPIRV, &native[1], ZE_RESULT_ERROR_MODULE_BUILD_FAILURE),
+        (ze_module_format_t(7), &library, ZE_RESULT_ERROR_INVALID_ENUMERATION),
+    ] {
+        let Err(error) = program(format, &[binary]) else { panic!("{code:?} is expected") };
+        assert_eq!(error.code, code, "{error:?}");
+    }
+}
