@@ -1,6 +1,7 @@
 //! `zeContext*`.
 
 use std::ffi::c_void;
+use std::sync::atomic::{Ordering, fence};
 
 use ze_core::context::Context;
 use ze_core::device::Device;
@@ -50,6 +51,10 @@ pub unsafe fn zeContextCreateEx(
 
 /// `zeContextDestroy`.
 pub unsafe fn zeContextDestroy(hContext: ze_context_handle_t) -> Result<()> {
+    // ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE: the driver hands out its default context for as long as the process lives
+    if handle::get::<Context>(hContext)?.driver().is_default_context(hContext) {
+        return Err(Error::ObjectInUse("the default context belongs to the driver"));
+    }
     handle::release::<Context>(hContext).map(drop)
 }
 
@@ -58,13 +63,15 @@ pub unsafe fn zeContextGetStatus(hContext: ze_context_handle_t) -> Result<()> {
     handle::get::<Context>(hContext).map(|_| ())
 }
 
-/// `zeContextSystemBarrier`.
+/// `zeContextSystemBarrier`: what others wrote to memory before is seen from now on. It waits for no command.
 pub unsafe fn zeContextSystemBarrier(
     hContext: ze_context_handle_t,
     hDevice: ze_device_handle_t,
 ) -> Result<()> {
     handle::get::<Context>(hContext)?;
-    handle::get::<Device>(hDevice)?.synchronize()
+    handle::get::<Device>(hDevice)?;
+    fence(Ordering::SeqCst);
+    Ok(())
 }
 
 fn check_residency(

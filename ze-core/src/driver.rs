@@ -132,6 +132,11 @@ impl Driver {
     }
 
     /// `zeDriverGetProperties`.
+    /// Whether a handle is that of the default context.
+    pub fn is_default_context(&self, handle: ze_context_handle_t) -> bool {
+        self.default_context.get() == Some(&(handle as usize))
+    }
+
     ///
     /// # Safety
     /// The structure's `pNext` is a valid chain.

@@ -412,3 +412,16 @@ fn specialization_constants_without_arrays_are_rejected() {
         assert_eq!(code, ZE_RESULT_ERROR_INVALID_NULL_POINTER, "{}", ze_tests::platform::result_name(code));
     }
 }
+
+#[test]
+fn the_default_context_cannot_be_destroyed() {
+    let platform = platform();
+    // SAFETY: a live driver, and its own context.
+    unsafe {
+        let context = platform.api.zeDriverGetDefaultContext(platform.driver);
+        assert!(!context.is_null());
+        assert_eq!(platform.api.zeContextDestroy(context), ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
+        assert_eq!(platform.api.zeContextGetStatus(context), ZE_RESULT_SUCCESS);
+        assert_eq!(platform.api.zeDriverGetDefaultContext(platform.driver), context);
+    }
+}
