@@ -184,7 +184,8 @@ pub unsafe fn zeKernelSetGlobalOffsetExp(
     Ok(())
 }
 
-/// `zeKernelSchedulingHintExp`: work-groups run the oldest first, which is the one hint that the device reports.
+/// `zeKernelSchedulingHintExp`: work-groups run the oldest first whatever the hint is; the specification wants hints that
+/// are not supported to be ignored.
 pub unsafe fn zeKernelSchedulingHintExp(
     hKernel: ze_kernel_handle_t,
     pHint: *mut ze_scheduling_hint_exp_desc_t,
@@ -196,10 +197,6 @@ pub unsafe fn zeKernelSchedulingHintExp(
     if flags & !HINTS != 0 {
         let (what, value) = ("ze_scheduling_hint_exp_desc_t::flags", flags.into());
         return Err(Error::InvalidEnumeration { what, value });
-    }
-    if flags & !ZE_SCHEDULING_HINT_EXP_FLAG_OLDEST_FIRST != 0 {
-        let (what, value) = ("ze_scheduling_hint_exp_desc_t::flags", flags.into());
-        return Err(Error::UnsupportedEnumeration { what, value });
     }
     Ok(())
 }

@@ -15,6 +15,19 @@ fn dimensions(count: &ze_group_count_t) -> [u32; 3] {
     [count.groupCountX, count.groupCountY, count.groupCountZ]
 }
 
+/// Checks what the extensions of a launch ask for.
+///
+/// # Safety
+///
+/// `next` is a valid chain.
+unsafe fn check_extensions(next: *const c_void, group_count: [u32; 3]) -> Result<()> {
+    // SAFETY: the caller's promise.
+    if unsafe { kernel::asks_for_cooperation(next) }? {
+        kernel::check_cooperative(group_count)?;
+    }
+    Ok(())
+}
+
 /// `zeCommandListAppendLaunchKernel`.
 pub unsafe fn zeCommandListAppendLaunchKernel(
     hCommandList: ze_command_list_handle_t,
@@ -69,9 +82,7 @@ pub unsafe fn zeCommandListAppendLaunchKernelWithParameters(
 ) -> Result<()> {
     // SAFETY: the caller passes null or a valid structure and a valid chain; the rest of the contract is the same.
     unsafe {
-        if kernel::asks_for_cooperation(pNext)? {
-            kernel::check_cooperative(dimensions(input(pGroupCounts, "pGroupCounts")?))?;
-        }
+        check_extensions(pNext, dimensions(input(pGroupCounts, "pGroupCounts")?))?;
         zeCommandListAppendLaunchKernel(
             hCommandList,
             hKernel,
@@ -95,25 +106,19 @@ pub unsafe fn zeCommandListAppendLaunchKernelWithArguments(
     numWaitEvents: u32,
     phWaitEvents: *mut ze_event_handle_t,
 ) -> Result<()> {
+    let list = handle::get::<CommandList>(hCommandList)?;
     let kernel = handle::get::<Kernel>(hKernel)?;
-    kernel.set_group_size([groupSizes.groupSizeX, groupSizes.groupSizeY, groupSizes.groupSizeZ])?;
-    // Kernels without arguments need no array.
-    if !pArguments.is_null() {
-        // SAFETY: the caller passes an address for each argument.
-        unsafe { kernel.set_arguments(pArguments.cast_const().cast()) }?;
-    }
-    // SAFETY: the rest of the contract is the same.
-    unsafe {
-        zeCommandListAppendLaunchKernelWithParameters(
-            hCommandList,
-            hKernel,
-            &raw const groupCounts,
-            pNext,
-            hSignalEvent,
-            numWaitEvents,
-            phWaitEvents,
-        )
-    }
+    let group_count = dimensions(&groupCounts);
+    let group_size = [groupSizes.groupSizeX, groupSizes.groupSizeY, groupSizes.groupSizeZ];
+    // SAFETY: the caller passes a valid chain, null or an array of as many events, and an address for each argument.
+    let events = unsafe {
+        check_extensions(pNext, group_count)?;
+        let events = events(hSignalEvent, numWaitEvents, phWaitEvents)?;
+        // The kernel changes last, when nothing is wrong with the rest.
+        kernel.set_launch(group_size, pArguments.cast_const().cast())?;
+        events
+    };
+    list.append(Operation::Launch { launch: kernel.capture()?, group_count }, &events)
 }
 
 /// `zeCommandListAppendLaunchKernelIndirect`.

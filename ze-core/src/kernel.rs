@@ -7,6 +7,7 @@ use crate::module::Module;
 use crate::pnext::{self, structures};
 use parking_lot::Mutex;
 use spirv_env::{ArgKind, KernelArg, Type};
+use std::ptr::null;
 use std::sync::Arc;
 use ze_headers::*;
 
@@ -25,6 +26,7 @@ const INDIRECT_FLAGS: u32 = ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST
 pub const COOPERATIVE_GROUPS: u32 = 1;
 
 /// What is set on a kernel; a launch takes a copy.
+#[derive(Clone)]
 struct State {
     /// The argument block.
     args: Vec<u8>,
@@ -82,10 +84,9 @@ impl Kernel {
     /// # Safety
     /// `value` is null or points to `size` bytes.
     pub unsafe fn set_argument(&self, index: u32, size: usize, value: *const u8) -> Result<()> {
-        // SAFETY: the caller's promise.
-        let value = (!value.is_null()).then(|| unsafe { std::slice::from_raw_parts(value, size) });
         let mut state = self.state.lock();
-        self.write_argument(&mut state, index, size, value)
+        // SAFETY: the caller's promise.
+        unsafe { self.write_argument(&mut state, index, size, value) }
     }
 
     fn argument(&self, index: u32) -> Result<&KernelArg> {
@@ -98,13 +99,21 @@ impl Kernel {
         })
     }
 
-    fn write_argument(&self, state: &mut State, index: u32, size: usize, value: Option<&[u8]>) -> Result<()> {
+    /// # Safety
+    /// `value` is null or points to `size` bytes.
+    unsafe fn write_argument(
+        &self,
+        state: &mut State,
+        index: u32,
+        size: usize,
+        value: *const u8,
+    ) -> Result<()> {
         let arg = self.argument(index)?;
         let at = arg.offset as usize;
         match arg.kind {
             ArgKind::LocalPointer => {
                 // Its value is its size.
-                if value.is_some() {
+                if !value.is_null() {
                     let reason =
                         format!("argument {index} ('{}') is local memory: its value must be null", arg.name);
                     return Err(Error::InvalidArgument(reason));
@@ -125,9 +134,12 @@ impl Kernel {
                     });
                 }
                 let target = &mut state.args[at..at + arg.size as usize];
-                match value {
-                    Some(value) => target.copy_from_slice(&value[..target.len()]),
-                    None => target.fill(0),
+                match value.is_null() {
+                    true => target.fill(0),
+                    // SAFETY: the caller's promise; `size` is no less than the argument's, as checked above.
+                    false => {
+                        target.copy_from_slice(unsafe { std::slice::from_raw_parts(value, target.len()) })
+                    }
                 }
             }
         }
@@ -143,38 +155,49 @@ impl Kernel {
         integer && size as u64 > arg.size && size <= size_of::<u64>()
     }
 
-    /// All arguments at once, as `zeCommandListAppendLaunchKernelWithArguments` passes them: an address each, of
-    /// the value, or of the size of local memory. A null address is a null value.
+    /// Group size and all arguments at once, as `zeCommandListAppendLaunchKernelWithArguments` passes them: an address
+    /// each, of the value, or of the size of local memory. A null address is a null value. An error changes nothing.
     ///
     /// # Safety
-    /// `values` points to as many addresses as the kernel has arguments, each null or of a value of its size.
-    pub unsafe fn set_arguments(&self, values: *const *const u8) -> Result<()> {
+    /// `values` is null or points to as many addresses as the kernel has arguments, each null or of a value of its size.
+    pub unsafe fn set_launch(&self, group_size: [u32; 3], values: *const *const u8) -> Result<()> {
+        self.check_group_size(group_size)?;
+        let args = &self.reflection().args;
+        // ZE_RESULT_ERROR_INVALID_NULL_POINTER: nullptr == pArguments
+        if values.is_null() && !args.is_empty() {
+            return Err(Error::NullPointer("pArguments"));
+        }
         let mut state = self.state.lock();
-        for (index, arg) in self.reflection().args.iter().enumerate() {
+        let mut changed = State { group_size, ..state.clone() };
+        for (index, arg) in args.iter().enumerate() {
             // SAFETY: the caller's promise.
             let value = unsafe { values.add(index).read() };
-            let index = index as u32;
-            if matches!(arg.kind, ArgKind::LocalPointer) {
+            let (size, value) = match arg.kind {
                 // SAFETY: the caller's promise; null is no local memory.
-                let size = unsafe { value.cast::<usize>().as_ref() }.copied().unwrap_or(0);
-                self.write_argument(&mut state, index, size, None)?;
-                continue;
-            }
-            let size = arg.size as usize;
+                ArgKind::LocalPointer => unsafe {
+                    (value.cast::<usize>().as_ref().copied().unwrap_or(0), null())
+                },
+                _ => (arg.size as usize, value),
+            };
             // SAFETY: the caller's promise.
-            let value = (!value.is_null()).then(|| unsafe { std::slice::from_raw_parts(value, size) });
-            self.write_argument(&mut state, index, size, value)?;
+            unsafe { self.write_argument(&mut changed, index as u32, size, value) }?;
         }
+        *state = changed;
         Ok(())
     }
 
     /// `zeKernelSetGroupSize`.
     pub fn set_group_size(&self, size: [u32; 3]) -> Result<()> {
+        self.check_group_size(size)?;
+        self.state.lock().group_size = size;
+        Ok(())
+    }
+
+    fn check_group_size(&self, size: [u32; 3]) -> Result<()> {
         let compute = &self.module.device().profile().compute;
-        let items = size.into_iter().map(u64::from).product::<u64>();
         let fits = size.iter().zip(compute.max_group_size).all(|(&size, max)| size != 0 && size <= max);
         // ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION
-        if !fits || items > u64::from(self.kernel.max_group_size()) {
+        if !fits || product(size) > u64::from(self.kernel.max_group_size()) {
             return Err(Error::InvalidGroupSize(format!(
                 "group size {size:?}: each dimension is 1 to {:?}, and all together at most {}",
                 compute.max_group_size,
@@ -186,7 +209,6 @@ impl Kernel {
                 format!("kernel '{}' requires the group size {required:?}, not {size:?}", self.name());
             return Err(Error::InvalidGroupSize(reason));
         }
-        self.state.lock().group_size = size;
         Ok(())
     }
 
@@ -282,6 +304,11 @@ impl Kernel {
     }
 }
 
+/// A number of work-items or work-groups; more than 64 bits can say are the most that they can.
+fn product(dimensions: [u32; 3]) -> u64 {
+    dimensions.into_iter().map(u64::from).fold(1, u64::saturating_mul)
+}
+
 fn read_u64(bytes: &[u8], at: usize) -> u64 {
     let mut value = [0; 8];
     value.copy_from_slice(&bytes[at..at + 8]);
@@ -306,7 +333,7 @@ pub unsafe fn asks_for_cooperation(next: *const std::ffi::c_void) -> Result<bool
 
 /// Checks the group count of a cooperative launch.
 pub fn check_cooperative(group_count: [u32; 3]) -> Result<()> {
-    let groups: u64 = group_count.into_iter().map(u64::from).product();
+    let groups = product(group_count);
     if groups > u64::from(COOPERATIVE_GROUPS) {
         let reason = format!(
             "a cooperative launch of {groups} work-groups: at most {COOPERATIVE_GROUPS} run at the same time"
@@ -314,4 +341,18 @@ pub fn check_cooperative(group_count: [u32; 3]) -> Result<()> {
         return Err(Error::InvalidGroupSize(reason));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cooperative_launches_are_counted_without_overflow() {
+        assert!(check_cooperative([1; 3]).is_ok());
+        assert!(check_cooperative([2, 1, 1]).is_err());
+        // 2^64 and 2^96 work-groups.
+        assert!(check_cooperative([1 << 31, 1 << 31, 4]).is_err());
+        assert!(check_cooperative([u32::MAX; 3]).is_err());
+    }
 }

@@ -1,5 +1,9 @@
 //! Kernel arguments of every kind and size.
 
+use std::ffi::c_void;
+use std::ptr;
+
+use ze_headers::*;
 use ze_tests::program::{ByValue, NullBuffer};
 use ze_tests::ulp::assert_same;
 use ze_tests::{Local, Module, platform};
@@ -129,4 +133,64 @@ fn arguments_keep_their_value_at_the_time_of_the_append() {
     queue.synchronize(u64::MAX).unwrap();
     assert_same("first launch", &first, &[2.0; 100]);
     assert_same("second launch", &second, &[3.0; 100]);
+}
+
+#[test]
+fn a_launch_with_arguments_that_fails_leaves_the_kernel_alone() {
+    let module = Module::named("saxpy");
+    let kernel = module.kernel("saxpy");
+    let list = ze_tests::CommandList::immediate(ze_tests::ListOptions::synchronous()).unwrap();
+    let x = platform().filled(1.0f32, 100);
+    let y = platform().filled(0.0f32, 100);
+    let (pointers, scale, count) = ([x.pointer(), y.pointer()], 3.0f32, 100u32);
+    let mut arguments = [
+        ptr::from_ref(&scale).cast::<c_void>().cast_mut(),
+        ptr::from_ref(&pointers[0]).cast::<c_void>().cast_mut(),
+        ptr::from_ref(&pointers[1]).cast::<c_void>().cast_mut(),
+        ptr::from_ref(&count).cast::<c_void>().cast_mut(),
+    ];
+    let launch = |size: u32, arguments: *mut *mut c_void, next: *const c_void, waits: u32| {
+        // SAFETY: live handles, and null or an address for each argument; what is null is tested.
+        let code = unsafe {
+            platform().api.zeCommandListAppendLaunchKernelWithArguments(
+                list.handle,
+                kernel.handle,
+                ze_group_count_t {
+                    groupCountX: 100u32.div_ceil(size.max(1)),
+                    groupCountY: 1,
+                    groupCountZ: 1,
+                },
+                ze_group_size_t { groupSizeX: size, groupSizeY: 1, groupSizeZ: 1 },
+                arguments,
+                next,
+                ptr::null_mut(),
+                waits,
+                ptr::null_mut(),
+            )
+        };
+        platform().check("zeCommandListAppendLaunchKernelWithArguments", code).map_err(|error| error.code)
+    };
+    kernel.set_group_size([50, 1, 1]).unwrap();
+    kernel.set_arguments(&[&2.0f32, &x, &y, &100u32]).unwrap();
+    let unknown = ze_base_desc_t { stype: ze_structure_type_t(0x0fff_0000), pNext: ptr::null() };
+    let failures = [
+        (launch(10, ptr::null_mut(), ptr::null(), 0), ZE_RESULT_ERROR_INVALID_NULL_POINTER),
+        (launch(0, arguments.as_mut_ptr(), ptr::null(), 0), ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION),
+        (
+            launch(10, arguments.as_mut_ptr(), ptr::from_ref(&unknown).cast(), 0),
+            ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+        ),
+        (launch(10, arguments.as_mut_ptr(), ptr::null(), 1), ZE_RESULT_ERROR_INVALID_SIZE),
+    ];
+    for (result, code) in failures {
+        assert_eq!(result, Err(code));
+    }
+    assert_same("nothing ran", &y, &[0.0; 100]);
+    list.launch(&kernel, [2, 1, 1], None, &[]).unwrap();
+    assert_same("with what was set", &y, &[2.0; 100]);
+    launch(10, arguments.as_mut_ptr(), ptr::null(), 0).unwrap();
+    assert_same("with the launch's own", &y, &[5.0; 100]);
+    // They are the kernel's now.
+    list.launch(&kernel, [10, 1, 1], None, &[]).unwrap();
+    assert_same("again", &y, &[8.0; 100]);
 }

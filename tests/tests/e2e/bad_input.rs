@@ -414,6 +414,26 @@ fn specialization_constants_without_arrays_are_rejected() {
 }
 
 #[test]
+fn nowhere_to_write_a_pointer_is_seen_before_memory_is_allocated() {
+    let platform = platform();
+    let device =
+        ze_device_mem_alloc_desc_t { stype: ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, ..Default::default() };
+    let host =
+        ze_host_mem_alloc_desc_t { stype: ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, ..Default::default() };
+    // No allocation has 0 bytes: were it tried, that would be the error.
+    // SAFETY: null pointers are what is tested; everything else is valid.
+    let codes = unsafe {
+        let (api, context) = (&platform.api, platform.context);
+        [
+            api.zeMemAllocHost(context, &host, 0, 0, ptr::null_mut()),
+            api.zeMemAllocDevice(context, &device, 0, 0, platform.device, ptr::null_mut()),
+            api.zeMemAllocShared(context, &device, &host, 0, 0, platform.device, ptr::null_mut()),
+        ]
+    };
+    assert_eq!(codes, [ZE_RESULT_ERROR_INVALID_NULL_POINTER; 3]);
+}
+
+#[test]
 fn the_default_context_cannot_be_destroyed() {
     let platform = platform();
     // SAFETY: a live driver, and its own context.
@@ -423,5 +443,52 @@ fn the_default_context_cannot_be_destroyed() {
         assert_eq!(platform.api.zeContextDestroy(context), ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
         assert_eq!(platform.api.zeContextGetStatus(context), ZE_RESULT_SUCCESS);
         assert_eq!(platform.api.zeDriverGetDefaultContext(platform.driver), context);
+    }
+}
+
+#[test]
+fn products_beyond_64_bits_are_rejected() {
+    let module = Module::named("empty");
+    let kernel = module.kernel(&module.kernel_names().unwrap()[0]);
+    let error = kernel.set_group_size([u32::MAX; 3]).unwrap_err();
+    assert_eq!(error.code, ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION, "{error:?}");
+    kernel.set_group_size([1; 3]).unwrap();
+    let list = CommandList::immediate(ListOptions::synchronous()).unwrap();
+    // 2^64 work-groups.
+    let count = ze_group_count_t { groupCountX: 1 << 31, groupCountY: 1 << 31, groupCountZ: 4 };
+    // SAFETY: live handles.
+    let code = unsafe {
+        platform().api.zeCommandListAppendLaunchCooperativeKernel(
+            list.handle,
+            kernel.handle,
+            &count,
+            ptr::null_mut(),
+            0,
+            ptr::null_mut(),
+        )
+    };
+    assert_eq!(
+        code,
+        ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION,
+        "{}",
+        ze_tests::platform::result_name(code)
+    );
+}
+
+#[test]
+fn an_argument_of_an_absurd_size_is_rejected() {
+    let module = Module::named("saxpy");
+    let kernel = module.kernel("saxpy");
+    let value = [0u8; 8];
+    for size in [usize::MAX, isize::MAX as usize + 1] {
+        // SAFETY: a live kernel; the size is seen to be wrong before the value is looked at.
+        let code =
+            unsafe { platform().api.zeKernelSetArgumentValue(kernel.handle, 0, size, value.as_ptr().cast()) };
+        assert_eq!(
+            code,
+            ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE,
+            "{}",
+            ze_tests::platform::result_name(code)
+        );
     }
 }

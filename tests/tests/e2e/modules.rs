@@ -253,6 +253,30 @@ fn linkage_is_inspected_before_and_after_linking() {
     assert_eq!(inspect(&[&user, &library], all), of_both);
 }
 
+#[test]
+fn scheduling_hints_are_hints() {
+    let module = Module::named("saxpy");
+    let kernel = module.kernel("saxpy");
+    let hint = |flags| {
+        let mut hint = ze_scheduling_hint_exp_desc_t {
+            stype: ZE_STRUCTURE_TYPE_SCHEDULING_HINT_EXP_DESC,
+            flags,
+            ..Default::default()
+        };
+        // SAFETY: a live kernel and a structure of the announced type.
+        unsafe { platform().api.zeKernelSchedulingHintExp(kernel.handle, &mut hint) }
+    };
+    for flags in [
+        0,
+        ZE_SCHEDULING_HINT_EXP_FLAG_OLDEST_FIRST,
+        ZE_SCHEDULING_HINT_EXP_FLAG_ROUND_ROBIN,
+        ZE_SCHEDULING_HINT_EXP_FLAG_STALL_BASED_ROUND_ROBIN,
+    ] {
+        assert_eq!(hint(flags), ZE_RESULT_SUCCESS, "{flags:#x}");
+    }
+    assert_eq!(hint(1 << 3), ZE_RESULT_ERROR_INVALID_ENUMERATION);
+}
+
 /// Creates a module of several binaries of a format.
 fn program(format: ze_module_format_t, binaries: &[&[u8]]) -> ze_tests::Result<Module> {
     let platform = platform();
