@@ -19,7 +19,13 @@ const DEVICE_FLAGS: u32 = ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_CACHED
 const HOST_FLAGS: u32 = ZE_HOST_MEM_ALLOC_FLAG_BIAS_CACHED
     | ZE_HOST_MEM_ALLOC_FLAG_BIAS_UNCACHED
     | ZE_HOST_MEM_ALLOC_FLAG_BIAS_WRITE_COMBINED
-    | ZE_HOST_MEM_ALLOC_FLAG_BIAS_INITIAL_PLACEMENT;
+    | ZE_HOST_MEM_ALLOC_FLAG_BIAS_INITIAL_PLACEMENT
+    | ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY;
+/// Flags that exclude each other.
+const READ_ONLY_COMBINED: u32 =
+    ZE_HOST_MEM_ALLOC_FLAG_BIAS_WRITE_COMBINED | ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY;
+/// Memories of the device.
+const MEMORIES: u32 = 1;
 const FREE_POLICIES: u32 =
     ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE | ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE;
 
@@ -31,13 +37,12 @@ const FREE_POLICIES: u32 =
 unsafe fn host_extensions(desc: *const ze_host_mem_alloc_desc_t) -> Result<*const c_void> {
     // SAFETY: the caller's promise.
     let desc = unsafe { input(desc, "host_desc") }?;
-    // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0xf < host_desc->flags
-    match desc.flags & !HOST_FLAGS {
-        0 => Ok(desc.pNext),
-        value => {
-            Err(Error::InvalidEnumeration { what: "ze_host_mem_alloc_desc_t::flags", value: value.into() })
-        }
+    // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x1f < host_desc->flags, or a combination that is none
+    if desc.flags & !HOST_FLAGS != 0 || desc.flags & READ_ONLY_COMBINED == READ_ONLY_COMBINED {
+        let (what, value) = ("ze_host_mem_alloc_desc_t::flags", desc.flags.into());
+        return Err(Error::InvalidEnumeration { what, value });
     }
+    Ok(desc.pNext)
 }
 
 /// The extensions of a device descriptor.
@@ -49,12 +54,16 @@ unsafe fn device_extensions(desc: *const ze_device_mem_alloc_desc_t) -> Result<*
     // SAFETY: the caller's promise.
     let desc = unsafe { input(desc, "device_desc") }?;
     // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x7 < device_desc->flags
-    match desc.flags & !DEVICE_FLAGS {
-        0 => Ok(desc.pNext),
-        value => {
-            Err(Error::InvalidEnumeration { what: "ze_device_mem_alloc_desc_t::flags", value: value.into() })
-        }
+    if desc.flags & !DEVICE_FLAGS != 0 {
+        let (what, value) = ("ze_device_mem_alloc_desc_t::flags", desc.flags.into());
+        return Err(Error::InvalidEnumeration { what, value });
     }
+    // It must be less than the count that zeDeviceGetMemoryProperties returns.
+    if desc.ordinal >= MEMORIES {
+        let reason = format!("memory {} of the device: it has {MEMORIES}", desc.ordinal);
+        return Err(Error::InvalidArgument(reason));
+    }
+    Ok(desc.pNext)
 }
 
 /// `zeMemAllocShared`.
@@ -72,9 +81,9 @@ pub unsafe fn zeMemAllocShared(
     let device = handle::get_optional::<Device>(hDevice)?.map(|device| Arc::clone(&device));
     // SAFETY: the caller passes null or valid pointers, and valid chains.
     unsafe {
-        let next = device_extensions(device_desc)?;
-        host_extensions(host_desc)?;
-        *output(pptr, "pptr")? = context.allocate(MemoryKind::Shared, device, size, alignment, next)?;
+        let chains = [device_extensions(device_desc)?, host_extensions(host_desc)?];
+        let out = output(pptr, "pptr")?;
+        *out = context.allocate(MemoryKind::Shared, device, size, alignment, &chains)?;
     }
     Ok(())
 }
@@ -94,7 +103,8 @@ pub unsafe fn zeMemAllocDevice(
     // SAFETY: the caller passes null or valid pointers, and valid chains.
     unsafe {
         let next = device_extensions(device_desc)?;
-        *output(pptr, "pptr")? = context.allocate(MemoryKind::Device, device, size, alignment, next)?;
+        let out = output(pptr, "pptr")?;
+        *out = context.allocate(MemoryKind::Device, device, size, alignment, &[next])?;
     }
     Ok(())
 }
@@ -111,7 +121,8 @@ pub unsafe fn zeMemAllocHost(
     // SAFETY: the caller passes null or valid pointers, and valid chains.
     unsafe {
         let next = host_extensions(host_desc)?;
-        *output(pptr, "pptr")? = context.allocate(MemoryKind::Host, None, size, alignment, next)?;
+        let out = output(pptr, "pptr")?;
+        *out = context.allocate(MemoryKind::Host, None, size, alignment, &[next])?;
     }
     Ok(())
 }
@@ -185,18 +196,18 @@ pub unsafe fn zeMemGetAddressRange(
     Ok(())
 }
 
-/// `zeMemSetAtomicAccessAttributeExp`.
+/// `zeMemSetAtomicAccessAttributeExp`. No device is all devices.
 pub unsafe fn zeMemSetAtomicAccessAttributeExp(
     hContext: ze_context_handle_t,
     hDevice: ze_device_handle_t,
     ptr: *const c_void,
-    _size: usize,
+    size: usize,
     attr: ze_memory_atomic_attr_exp_flags_t,
 ) -> Result<()> {
     let context = handle::get::<Context>(hContext)?;
-    handle::get::<Device>(hDevice)?;
+    handle::get_optional::<Device>(hDevice)?;
     address(ptr, "ptr")?;
-    context.set_atomic_access(ptr, attr)
+    context.set_atomic_access(ptr, size, attr)
 }
 
 /// `zeMemGetAtomicAccessAttributeExp`.
@@ -208,9 +219,9 @@ pub unsafe fn zeMemGetAtomicAccessAttributeExp(
     pAttr: *mut ze_memory_atomic_attr_exp_flags_t,
 ) -> Result<()> {
     let context = handle::get::<Context>(hContext)?;
-    handle::get::<Device>(hDevice)?;
+    handle::get_optional::<Device>(hDevice)?;
     address(ptr, "ptr")?;
     // SAFETY: the caller passes null or a valid pointer.
-    *unsafe { output(pAttr, "pAttr") }? = context.atomic_access(ptr)?;
+    *unsafe { output(pAttr, "pAttr") }? = context.atomic_access(ptr);
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Contexts: what memory, modules, queues and events belong to.
 
+use crate::allocations::Range;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::handle::object;
@@ -41,9 +42,12 @@ impl Context {
     /// `zeContextMakeMemoryResident` and `zeContextEvictMemory`: host memory is always resident, so only the range
     /// is checked.
     pub fn check_range(&self, address: *const c_void, size: usize) -> Result<()> {
-        let (base, length) = self.address_range(address)?;
+        // ZE_RESULT_ERROR_INVALID_ARGUMENT: ptr is not recognized by the implementation
+        let memory = self
+            .find_allocation(address)
+            .ok_or_else(|| Error::InvalidArgument(Error::AddressNotFound(address as usize).to_string()))?;
         let end = (address as usize).checked_add(size);
-        if end.is_none_or(|end| end > base as usize + length) {
+        if end.is_none_or(|end| end > memory.base() + memory.size()) {
             return Err(Error::InvalidSize(format!("{size} bytes at {address:p} reach past the allocation")));
         }
         Ok(())

@@ -8,6 +8,8 @@ use crate::error::{Error, Result};
 use crate::handle::{self, object};
 use crate::memory::Allocation;
 use crate::pnext::{self, structures};
+use crate::system_memory::SystemAttributes;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use ze_extensions::{DeviceKind, DeviceProfile};
 use ze_headers::*;
@@ -32,6 +34,7 @@ const UUID: [u8; 16] = *b"ze_cpu driver 01";
 pub struct Driver {
     device: Arc<Device>,
     allocations: RangeMap<Allocation>,
+    system_attributes: SystemAttributes,
     handle: OnceLock<usize>,
     default_context: OnceLock<usize>,
 }
@@ -61,6 +64,7 @@ impl Driver {
             handle: OnceLock::new(),
             default_context: OnceLock::new(),
         })
+            system_attributes: SystemAttributes::default(),
     }
 
     /// Initialises the driver, once in a process.
@@ -131,10 +135,8 @@ impl Driver {
         &self.allocations
     }
 
-    /// `zeDriverGetProperties`.
-    /// Whether a handle is that of the default context.
-    pub fn is_default_context(&self, handle: ze_context_handle_t) -> bool {
-        self.default_context.get() == Some(&(handle as usize))
+    pub(crate) fn system_attributes(&self) -> &SystemAttributes {
+        &self.system_attributes
     }
 
     ///

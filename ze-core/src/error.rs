@@ -21,6 +21,8 @@ pub enum Error {
     InvalidHandle { handle: usize, expected: &'static str, found: &'static str },
     #[error("{0}")]
     InvalidArgument(String),
+    #[error("{0:#x} is in no allocation of this driver")]
+    AddressNotFound(usize),
     #[error("{what} has the invalid value {value:#x}")]
     InvalidEnumeration { what: &'static str, value: u64 },
     #[error("{what} has the value {value:#x}, which this device does not support")]
@@ -86,6 +88,7 @@ impl Error {
             NullHandle(_) => ZE_RESULT_ERROR_INVALID_NULL_HANDLE,
             NullPointer(_) => ZE_RESULT_ERROR_INVALID_NULL_POINTER,
             InvalidHandle { .. } | InvalidArgument(_) => ZE_RESULT_ERROR_INVALID_ARGUMENT,
+            AddressNotFound(_) => ZE_RESULT_ERROR_ADDRESS_NOT_FOUND,
             InvalidEnumeration { .. } => ZE_RESULT_ERROR_INVALID_ENUMERATION,
             UnsupportedEnumeration { .. } => ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
             InvalidSize(_) => ZE_RESULT_ERROR_INVALID_SIZE,

@@ -23,6 +23,8 @@ const ATOMIC_FLAGS: u32 = ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_ATOMICS
     | ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_DEVICE_ATOMICS
     | ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_SYSTEM_ATOMICS
     | ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_SYSTEM_ATOMICS;
+/// Limits that an allocation may ask to have relaxed; the flag of the deprecated structure is the same.
+const RELAXED_LIMITS: u32 = ZE_RELAXED_ALLOCATION_LIMITS_EXT_FLAG_MAX_SIZE;
 /// The least alignment: a cache line and the widest vector register.
 const MIN_ALIGNMENT: usize = 64;
 /// Larger alignments are refused.
@@ -31,6 +33,7 @@ const MAX_ALIGNMENT: usize = 1 << 30;
 const MAPPED_SIZE: usize = 4 << 20;
 
 structures! {
+    ze_relaxed_allocation_limits_ext_desc_t = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXT_DESC;
     ze_relaxed_allocation_limits_exp_desc_t = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC;
     ze_external_memory_export_desc_t = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC;
     ze_external_memory_import_fd_t = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD;
@@ -207,20 +210,26 @@ impl Context {
     /// `zeMemAllocHost`, `zeMemAllocDevice`, `zeMemAllocShared`. Alignment 0 is any.
     ///
     /// # Safety
-    /// `next` is a valid chain of extension structures.
+    /// `chains` are valid chains of extension structures.
     pub unsafe fn allocate(
         &self,
         kind: MemoryKind,
         device: Option<Arc<Device>>,
         size: usize,
         alignment: usize,
-        next: *const c_void,
+        chains: &[*const c_void],
     ) -> Result<*mut c_void> {
         let mut relaxed = false;
         // SAFETY: the caller's promise.
-        for link in unsafe { pnext::iter(next) } {
-            if let Some(limits) = link.get::<ze_relaxed_allocation_limits_exp_desc_t>() {
-                relaxed = limits.flags & ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE != 0;
+        for link in chains.iter().flat_map(|&next| unsafe { pnext::iter(next) }) {
+            let limits = link.get::<ze_relaxed_allocation_limits_ext_desc_t>().map(|limits| limits.flags);
+            let deprecated = || Some(link.get::<ze_relaxed_allocation_limits_exp_desc_t>()?.flags);
+            if let Some(flags) = limits.or_else(deprecated) {
+                if flags & !RELAXED_LIMITS != 0 {
+                    let (what, value) = ("ze_relaxed_allocation_limits_ext_desc_t::flags", flags.into());
+                    return Err(Error::InvalidEnumeration { what, value });
+                }
+                relaxed |= flags != 0;
             }
             if link.get::<ze_external_memory_import_fd_t>().is_some()
                 || link.get::<ze_external_memory_export_desc_t>().is_some()
@@ -314,16 +323,11 @@ impl Context {
         Ok(memory.and_then(|memory| memory.device.clone()))
     }
 
-    fn allocation_of(&self, address: *const c_void) -> Result<Arc<Allocation>> {
-        let memory = self.find_allocation(address);
-        memory
-            .ok_or_else(|| Error::InvalidArgument(format!("{address:p} is in no allocation of this driver")))
-    }
-
     /// `zeMemSetAtomicAccessAttributeExp`.
     pub fn set_atomic_access(
         &self,
         address: *const c_void,
+        size: usize,
         flags: ze_memory_atomic_attr_exp_flags_t,
     ) -> Result<()> {
         // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x7f < attr
@@ -331,18 +335,25 @@ impl Context {
             let (what, value) = ("ze_memory_atomic_attr_exp_flags_t", flags.into());
             return Err(Error::InvalidEnumeration { what, value });
         }
-        self.allocation_of(address)?.atomic_access.store(flags, Ordering::Relaxed);
+        match self.find_allocation(address) {
+            Some(memory) => memory.atomic_access.store(flags, Ordering::Relaxed),
+            None => self.driver().system_attributes().set(address as usize, size, flags),
+        }
         Ok(())
     }
 
-    /// `zeMemGetAtomicAccessAttributeExp`.
-    pub fn atomic_access(&self, address: *const c_void) -> Result<ze_memory_atomic_attr_exp_flags_t> {
-        Ok(self.allocation_of(address)?.atomic_access.load(Ordering::Relaxed))
+    /// `zeMemGetAtomicAccessAttributeExp`: 0 where none was set.
+    pub fn atomic_access(&self, address: *const c_void) -> ze_memory_atomic_attr_exp_flags_t {
+        match self.find_allocation(address) {
+            Some(memory) => memory.atomic_access.load(Ordering::Relaxed),
+            None => self.driver().system_attributes().get(address as usize),
+        }
     }
 
     /// `zeMemGetAddressRange`: base and size of the allocation that the address is in.
     pub fn address_range(&self, address: *const c_void) -> Result<(*mut c_void, usize)> {
-        let memory = self.allocation_of(address)?;
+        // ZE_RESULT_ERROR_ADDRESS_NOT_FOUND
+        let memory = self.find_allocation(address).ok_or(Error::AddressNotFound(address as usize))?;
         Ok((memory.base.as_ptr().cast(), memory.size))
     }
 }
@@ -354,7 +365,6 @@ mod tests {
     use crate::driver::Driver;
     use crate::signal::Signal;
     use crate::stream::Work;
-    use std::ptr::null;
 
     fn context() -> Arc<Context> {
         Context::new(Driver::for_tests())
@@ -362,7 +372,7 @@ mod tests {
 
     fn allocate(context: &Context, size: usize, alignment: usize) -> Result<*mut c_void> {
         // SAFETY: there is no chain.
-        unsafe { context.allocate(MemoryKind::Host, None, size, alignment, null()) }
+        unsafe { context.allocate(MemoryKind::Host, None, size, alignment, &[]) }
     }
 
     #[test]

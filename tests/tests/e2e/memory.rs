@@ -5,7 +5,7 @@ use std::ptr;
 
 use ze_headers::*;
 use ze_tests::ulp::assert_same;
-use ze_tests::{CommandList, Kind, ListOptions, Module, Random, platform};
+use ze_tests::{CommandList, EventPool, Kind, ListOptions, Module, Random, platform};
 
 fn allocation_type(pointer: *const c_void) -> (ze_memory_type_t, ze_device_handle_t) {
     let mut properties = ze_memory_allocation_properties_t {
@@ -193,4 +193,161 @@ fn many_allocations_at_once_from_many_threads() {
             });
         }
     });
+}
+
+#[test]
+fn an_address_in_no_allocation_has_no_range() {
+    let local = 5u32;
+    let (mut base, mut size) = (ptr::null_mut(), 0);
+    let platform = platform();
+    let address = ptr::from_ref(&local).cast::<c_void>().cast_mut();
+    // SAFETY: live handles; the address is only looked up.
+    unsafe {
+        let code = platform.api.zeMemGetAddressRange(platform.context, address, &mut base, &mut size);
+        assert_eq!(code, ZE_RESULT_ERROR_ADDRESS_NOT_FOUND);
+        let code = platform.api.zeContextMakeMemoryResident(
+            platform.context,
+            platform.device,
+            address,
+            size_of::<u32>(),
+        );
+        assert_eq!(code, ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    }
+}
+
+#[test]
+fn atomic_access_attributes_are_kept_for_every_memory() {
+    let platform = platform();
+    let system = vec![0u8; 4096];
+    let shared = platform.buffer(&[0u8; 4096]);
+    for pointer in [system.as_ptr(), shared.pointer().cast_const()] {
+        for device in [platform.device, ptr::null_mut()] {
+            for attribute in
+                [ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_SYSTEM_ATOMICS, ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_ATOMICS, 0]
+            {
+                let mut found = u32::MAX;
+                // SAFETY: live handles and memory.
+                unsafe {
+                    let code = platform.api.zeMemSetAtomicAccessAttributeExp(
+                        platform.context,
+                        device,
+                        pointer.cast(),
+                        4096,
+                        attribute,
+                    );
+                    platform.check("zeMemSetAtomicAccessAttributeExp", code).unwrap();
+                    let code = platform.api.zeMemGetAtomicAccessAttributeExp(
+                        platform.context,
+                        device,
+                        pointer.cast(),
+                        4096,
+                        &mut found,
+                    );
+                    platform.check("zeMemGetAtomicAccessAttributeExp", code).unwrap();
+                }
+                assert_eq!(found, attribute);
+            }
+        }
+    }
+}
+
+/// Allocates shared memory with descriptors that only the flags, the ordinal and the chains of are said.
+fn allocate_shared(
+    device: (u32, *const c_void),
+    host: (u32, *const c_void),
+    bytes: usize,
+) -> ze_tests::Result<*mut c_void> {
+    let platform = platform();
+    let device_desc = ze_device_mem_alloc_desc_t {
+        stype: ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC,
+        ordinal: device.0,
+        pNext: device.1,
+        ..Default::default()
+    };
+    let host_desc = ze_host_mem_alloc_desc_t {
+        stype: ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC,
+        flags: host.0,
+        pNext: host.1,
+    };
+    let mut pointer = ptr::null_mut();
+    // SAFETY: live handles and descriptors.
+    let code = unsafe {
+        platform.api.zeMemAllocShared(
+            platform.context,
+            &device_desc,
+            &host_desc,
+            bytes,
+            0,
+            platform.device,
+            &mut pointer,
+        )
+    };
+    platform.check("zeMemAllocShared", code).map(|()| pointer)
+}
+
+#[test]
+fn limits_of_an_allocation_can_be_relaxed() {
+    let limit = platform().device_properties().unwrap().maxMemAllocSize as usize;
+    for stype in [
+        ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXT_DESC,
+        ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC,
+    ] {
+        let mut limits = ze_relaxed_allocation_limits_ext_desc_t { stype, ..Default::default() };
+        let none = allocate_shared((0, ptr::from_ref(&limits).cast()), (0, ptr::null()), limit + 1);
+        assert_eq!(none.unwrap_err().code, ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "no limit is relaxed");
+        limits.flags = ZE_RELAXED_ALLOCATION_LIMITS_EXT_FLAG_MAX_SIZE;
+        match allocate_shared((0, ptr::from_ref(&limits).cast()), (0, ptr::null()), limit + 1) {
+            // SAFETY: nothing uses the memory.
+            Ok(pointer) => unsafe { platform().free(pointer) }.unwrap(),
+            // The system need not have as much.
+            Err(error) => assert_eq!(error.code, ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "{error:?}"),
+        }
+        limits.flags = 1 << 20;
+        let unknown = allocate_shared((0, ptr::from_ref(&limits).cast()), (0, ptr::null()), 64);
+        assert_eq!(unknown.unwrap_err().code, ZE_RESULT_ERROR_INVALID_ENUMERATION);
+    }
+}
+
+#[test]
+fn both_descriptors_of_a_shared_allocation_are_looked_at() {
+    let nothing = (0, ptr::null());
+    let import = ze_external_memory_import_fd_t {
+        stype: ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD,
+        ..Default::default()
+    };
+    let import = (0, ptr::from_ref(&import).cast());
+    for (device, host) in [(import, nothing), (nothing, import)] {
+        let error = allocate_shared(device, host, 64).unwrap_err();
+        assert_eq!(error.code, ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "external memory");
+    }
+    let error = allocate_shared((1, ptr::null()), nothing, 64).unwrap_err();
+    assert_eq!(error.code, ZE_RESULT_ERROR_INVALID_ARGUMENT, "there is one memory");
+    let read_only = ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY;
+    let pointer = allocate_shared(nothing, (read_only, ptr::null()), 64).unwrap();
+    // SAFETY: nothing uses the memory.
+    unsafe { platform().free(pointer) }.unwrap();
+    for flags in [1 << 5, read_only | ZE_HOST_MEM_ALLOC_FLAG_BIAS_WRITE_COMBINED] {
+        let error = allocate_shared(nothing, (flags, ptr::null()), 64).unwrap_err();
+        assert_eq!(error.code, ZE_RESULT_ERROR_INVALID_ENUMERATION, "flags {flags:#x}");
+    }
+}
+
+#[test]
+fn a_system_barrier_waits_for_no_command() {
+    let pool = EventPool::host_visible(1);
+    let event = pool.event(0);
+    let list = CommandList::immediate(ListOptions::asynchronous()).unwrap();
+    list.barrier(None, &[&event]).unwrap();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        // SAFETY: live handles.
+        let code = unsafe { platform().api.zeContextSystemBarrier(platform().context, platform().device) };
+        sender.send(platform().check("zeContextSystemBarrier", code))
+    });
+    let result = receiver.recv_timeout(std::time::Duration::from_secs(10));
+    // SAFETY: a live event.
+    let code = unsafe { platform().api.zeEventHostSignal(event.handle) };
+    platform().check("zeEventHostSignal", code).unwrap();
+    result.expect("the barrier does not wait for the list").unwrap();
+    list.synchronize(u64::MAX).unwrap();
 }
