@@ -61,8 +61,8 @@ pub unsafe fn zeDeviceGetComputeProperties(
     pComputeProperties: *mut ze_device_compute_properties_t,
 ) -> Result<()> {
     let device = handle::get::<Device>(hDevice)?;
-    // SAFETY: the caller passes null or a valid structure.
-    device.compute_properties(unsafe { output(pComputeProperties, "pComputeProperties") }?);
+    // SAFETY: the caller passes null or a valid structure with a valid chain.
+    unsafe { device.compute_properties(output(pComputeProperties, "pComputeProperties")?) };
     Ok(())
 }
 

@@ -92,9 +92,6 @@ impl Device {
         } else if let Some(out) = link.get::<ze_mutable_command_list_exp_properties_t>() {
             out.mutableCommandListFlags = 0;
             out.mutableCommandFlags = 0;
-        } else if let Some(out) = link.get::<ze_scheduling_hint_exp_properties_t>() {
-            // Work-groups run to completion, the first first.
-            out.schedulingHintFlags = ZE_SCHEDULING_HINT_EXP_FLAG_OLDEST_FIRST;
         } else if let Some(out) = link.get::<ze_record_replay_graph_ext_properties_t>() {
             out.graphFlags = 0;
         } else if let Some(out) = link.get::<ze_event_query_kernel_timestamps_ext_properties_t>() {
@@ -104,7 +101,10 @@ impl Device {
     }
 
     /// `zeDeviceGetComputeProperties`.
-    pub fn compute_properties(&self, out: &mut ze_device_compute_properties_t) {
+    ///
+    /// # Safety
+    /// The structure's `pNext` is a valid chain.
+    pub unsafe fn compute_properties(&self, out: &mut ze_device_compute_properties_t) {
         let compute = &self.profile().compute;
         out.maxTotalGroupSize = compute.max_total_group_size;
         [out.maxGroupSizeX, out.maxGroupSizeY, out.maxGroupSizeZ] = compute.max_group_size;
@@ -114,6 +114,12 @@ impl Device {
         out.numSubGroupSizes = compute.sub_group_sizes.len().min(out.subGroupSizes.len()) as u32;
         for (to, &size) in out.subGroupSizes.iter_mut().zip(&compute.sub_group_sizes) {
             *to = size;
+        }
+        // SAFETY: the caller's promise.
+        if let Some(out) = unsafe { pnext::find::<ze_device_compute_dotproduct_ext_properties_t>(out.pNext) }
+        {
+            let (stype, next) = (out.stype, out.pNext);
+            *out = ze_device_compute_dotproduct_ext_properties_t { stype, pNext: next, ..Default::default() };
         }
     }
 
@@ -141,13 +147,9 @@ impl Device {
             } else if let Some(out) = link.get::<ze_device_raytracing_ext_properties_t>() {
                 out.flags = 0;
                 out.maxBVHLevels = 0;
-            } else if let Some(out) = link.get::<ze_device_compute_dotproduct_ext_properties_t>() {
-                let (stype, next) = (out.stype, out.pNext);
-                *out = ze_device_compute_dotproduct_ext_properties_t {
-                    stype,
-                    pNext: next,
-                    ..Default::default()
-                };
+            } else if let Some(out) = link.get::<ze_scheduling_hint_exp_properties_t>() {
+                // Work-groups run to completion, the first first.
+                out.schedulingHintFlags = ZE_SCHEDULING_HINT_EXP_FLAG_OLDEST_FIRST;
             }
         }
     }
@@ -345,7 +347,8 @@ mod tests {
     fn sub_group_sizes_and_spirv_version_are_packed() {
         let device = device();
         let mut compute = ze_device_compute_properties_t::default();
-        device.compute_properties(&mut compute);
+        // SAFETY: there is no chain.
+        unsafe { device.compute_properties(&mut compute) };
         assert_eq!(compute.subGroupSizes[..compute.numSubGroupSizes as usize], [8, 16, 32]);
         assert_eq!(spirv_version([1, 4]), 0x0001_0004);
     }
