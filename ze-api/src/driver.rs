@@ -9,7 +9,8 @@ use ze_core::handle;
 use ze_headers::*;
 
 use crate::args::{input, list, output, text};
-use crate::{entry, exports, logging};
+use crate::entry::Failure;
+use crate::{dispatch, entry, exports, logging};
 
 const INIT_FLAGS: u32 = ZE_INIT_FLAG_GPU_ONLY | ZE_INIT_FLAG_VPU_ONLY;
 
@@ -21,7 +22,7 @@ pub unsafe fn zeInit(flags: ze_init_flags_t) -> Result<()> {
         return Err(Error::InvalidEnumeration { what: "zeInit flags", value: flags.into() });
     }
     // ZE_RESULT_ERROR_UNINITIALIZED: no device of the wanted types
-    if Driver::initialize().matches_init_flags(flags) { Ok(()) } else { Err(Error::Uninitialized) }
+    Driver::initialize_for(flags).map(|_| ())
 }
 
 /// `zeInitDrivers`.
@@ -37,10 +38,14 @@ pub unsafe fn zeInitDrivers(
     if types == 0 {
         return Err(Error::InvalidEnumeration { what: "ze_init_driver_type_desc_t::flags", value: 0 });
     }
-    let driver = Driver::initialize();
-    let total = driver.matches_driver_types(types).into();
+    // That there is no driver of the wanted types is no error here.
+    let driver = Driver::initialize_for_types(types).ok();
     // SAFETY: as above.
-    unsafe { list(pCount, phDrivers, total, |_, out| driver.handle().map(|handle| *out = handle)) }
+    unsafe {
+        list(pCount, phDrivers, driver.iter().count(), |_, out| {
+            driver.map_or(Err(Error::Uninitialized), |driver| driver.handle()).map(|handle| *out = handle)
+        })
+    }
 }
 
 /// `zeDriverGet`.
@@ -99,9 +104,49 @@ pub unsafe fn zeDriverGetExtensionProperties(
     }
 }
 
-/// Functions that programs look up by name, because loaders of their time did not have them.
-const EXTENSION_FUNCTIONS: &[(&str, *const ())] =
-    &[("zeCommandListAppendHostFunction", exports::zeCommandListAppendHostFunction as *const ())];
+/// A function of the API.
+struct Function {
+    name: &'static str,
+    address: *const (),
+    implemented: bool,
+}
+
+/// Stands for an argument of a call that is never made.
+fn never<T>() -> T {
+    unreachable!("only the type of the call's result is wanted")
+}
+
+fn is_implemented<T, E: Failure>(_: impl Fn() -> std::result::Result<T, E>) -> bool {
+    E::IMPLEMENTED
+}
+
+macro_rules! functions {
+    ($($api:ident $aggregate:ident { $($member:ident $table:ident $get:ident {
+        $([$major:literal $minor:literal] $name:ident $field:ident ($($arg:ident: $ty:ty),*) -> $ret:ty;)*
+    })* })*) => {
+        /// Every function of the API.
+        fn functions() -> impl Iterator<Item = Function> {
+            [$($($(
+                || Function {
+                    name: stringify!($name),
+                    address: exports::$name as *const (),
+                    // SAFETY: it is never called.
+                    #[allow(unused_unsafe, reason = "a fallback is safe to call")]
+                    implemented: is_implemented(|| unsafe { dispatch::$name($(never::<$ty>()),*) }),
+                },
+            )*)*)*]
+            .into_iter()
+            .map(|function: fn() -> Function| function())
+        }
+    };
+}
+for_each_function! { functions }
+
+/// Whether programs look a function up by name: experimental ones and extensions, and what loaders of their time did not
+/// have.
+fn is_extension(name: &str) -> bool {
+    name.ends_with("Exp") || name.ends_with("Ext") || name == "zeCommandListAppendHostFunction"
+}
 
 /// `zeDriverGetExtensionFunctionAddress`.
 pub unsafe fn zeDriverGetExtensionFunctionAddress(
@@ -112,8 +157,9 @@ pub unsafe fn zeDriverGetExtensionFunctionAddress(
     handle::get::<Driver>(hDriver)?;
     // SAFETY: the caller passes null or valid pointers.
     let (name, out) = unsafe { (text(name, "name")?, output(ppFunctionAddress, "ppFunctionAddress")?) };
-    let function = EXTENSION_FUNCTIONS.iter().find(|(known, _)| *known == name);
-    *out = function.map_or(null_mut(), |(_, function)| function.cast_mut().cast());
+    let function = functions()
+        .find(|function| function.implemented && function.name == name && is_extension(function.name));
+    *out = function.as_ref().map_or(null_mut(), |function| function.address.cast_mut().cast());
     // ZE_RESULT_ERROR_INVALID_ARGUMENT: not a function of this driver
     function.map(|_| ()).ok_or_else(|| Error::InvalidArgument(format!("no extension function '{name}'")))
 }

@@ -11,6 +11,9 @@ use ze_headers::{ZE_RESULT_ERROR_UNKNOWN, ZE_RESULT_NOT_READY, c_char, ze_result
 
 /// An error that an entry point may return. Its text is the reason that the program can ask for.
 pub trait Failure: Display {
+    /// Whether functions with this error do something.
+    const IMPLEMENTED: bool = true;
+
     /// What the C function returns.
     fn result(&self) -> ze_result_t;
 }
@@ -48,8 +51,9 @@ impl Returned for u32 {
         value
     }
 
+    /// `UINT32_MAX`, for 0 is an identifier.
     fn failed(_: ze_result_t) -> Self {
-        0
+        u32::MAX
     }
 }
 
@@ -72,7 +76,7 @@ pub fn entry<R: Returned, E: Failure>(name: &'static str, body: impl FnOnce() ->
     }
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => R::succeeded(value),
-        Ok(Err(error)) => R::failed(failure(name, &error)),
+        Ok(Err(error)) => R::failed(failure(name, error.result(), &error)),
         Err(panic) => R::failed(panicked(name, panic)),
     }
 }
@@ -83,8 +87,7 @@ fn trace(name: &'static str) {
 }
 
 #[cold]
-fn failure(name: &'static str, error: &dyn Failure) -> ze_result_t {
-    let result = error.result();
+fn failure(name: &'static str, result: ze_result_t, error: &dyn Display) -> ze_result_t {
     // A query's answer "not yet" is asked for in loops, and nothing went wrong.
     if result != ZE_RESULT_NOT_READY {
         let reason = format!("{name}: {error}");
@@ -186,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_function_that_returns_no_code_returns_nothing_when_it_fails() {
-        assert_eq!(entry::<u32, _>("zerSomething", || Err(Unsupported)), 0);
+        assert_eq!(entry::<u32, _>("zerSomething", || Err(Unsupported)), u32::MAX);
         assert!(entry::<ze_context_handle_t, _>("zerSomething", || Err(Unsupported)).is_null());
     }
 

@@ -22,7 +22,7 @@
 //! and its name to the list in `dispatch.rs`. That is all: the entry point around it catches panics, keeps the reason
 //! of an error for `zeDriverGetLastErrorDescription`, and turns the `Result` into what C expects ([`entry`]). The
 //! compiler checks the arguments against the bindings. The few functions that do not return `ze_result_t` return
-//! `Result<u32, _>` or `Result<ze_context_handle_t, _>`, and an error becomes 0 or null. An error type implements
+//! `Result<u32, _>` or `Result<ze_context_handle_t, _>`, and an error becomes `UINT32_MAX` or null. An error type implements
 //! [`entry::Failure`]. The functions that begin a program's use of the driver (`zeInit`, `zeInitDrivers`, `zesInit`)
 //! call [`logging::initialize`].
 #![allow(non_snake_case, reason = "functions and arguments are named as in C")]

@@ -17,6 +17,8 @@ impl fmt::Display for Unsupported {
 }
 
 impl Failure for Unsupported {
+    const IMPLEMENTED: bool = false;
+
     fn result(&self) -> ze_result_t {
         ZE_RESULT_ERROR_UNSUPPORTED_FEATURE
     }

@@ -43,6 +43,9 @@ object!(Driver, Driver, ze_driver_handle_t);
 
 static DRIVER: OnceLock<Arc<Driver>> = OnceLock::new();
 
+/// Whether a program asked for a driver of this type.
+static INITIALIZED: AtomicBool = AtomicBool::new(false);
+
 /// The profile that `ZE_CPU_PROFILE` names; the host's where it names none.
 fn selected_profile() -> DeviceProfile {
     let Some(path) = env::PROFILE.get().filter(|path| !path.is_empty() && path != "host") else {
@@ -61,14 +64,13 @@ impl Driver {
         Arc::new(Self {
             device: Device::new(profile),
             allocations: RangeMap::new(),
+            system_attributes: SystemAttributes::default(),
             handle: OnceLock::new(),
             default_context: OnceLock::new(),
         })
-            system_attributes: SystemAttributes::default(),
     }
 
-    /// Initialises the driver, once in a process.
-    pub fn initialize() -> &'static Arc<Self> {
+    fn instance() -> &'static Arc<Self> {
         DRIVER.get_or_init(|| {
             let driver = Self::with_profile(selected_profile());
             tracing::info!("device: {}", driver.device.profile().name);
@@ -76,25 +78,36 @@ impl Driver {
         })
     }
 
+    fn initialize(wanted: bool) -> Result<&'static Arc<Self>> {
+        if !wanted {
+            return Err(Error::Uninitialized);
+        }
+        INITIALIZED.store(true, Ordering::Release);
+        Ok(Self::instance())
+    }
+
+    /// `zeInit`: initialises the driver, once in a process. It stays uninitialised where the flags want no device of its
+    /// type; no flag is all.
+    pub fn initialize_for(flags: ze_init_flags_t) -> Result<&'static Arc<Self>> {
+        let own = Self::instance().type_flag(ZE_INIT_FLAG_GPU_ONLY, ZE_INIT_FLAG_VPU_ONLY);
+        Self::initialize(flags == 0 || flags & own != 0)
+    }
+
+    /// `zeInitDrivers`: as [`initialize_for`](Self::initialize_for), with the types of drivers that are wanted.
+    pub fn initialize_for_types(types: ze_init_driver_type_flags_t) -> Result<&'static Arc<Self>> {
+        let own = Self::instance().type_flag(ZE_INIT_DRIVER_TYPE_FLAG_GPU, ZE_INIT_DRIVER_TYPE_FLAG_NPU);
+        Self::initialize(types & own != 0)
+    }
+
     /// The initialised driver.
     pub fn get() -> Result<&'static Arc<Self>> {
-        DRIVER.get().ok_or(Error::Uninitialized)
+        if INITIALIZED.load(Ordering::Acquire) { Ok(Self::instance()) } else { Err(Error::Uninitialized) }
     }
 
     /// A driver of the host's profile for unit tests.
     #[cfg(test)]
     pub fn for_tests() -> Arc<Self> {
         Self::with_profile(DeviceProfile::host())
-    }
-
-    /// Whether `zeInit` flags ask for devices of this driver's type; no flag is all.
-    pub fn matches_init_flags(&self, flags: ze_init_flags_t) -> bool {
-        flags == 0 || flags & self.type_flag(ZE_INIT_FLAG_GPU_ONLY, ZE_INIT_FLAG_VPU_ONLY) != 0
-    }
-
-    /// Whether the driver types of `zeInitDrivers` include this driver's.
-    pub fn matches_driver_types(&self, types: ze_init_driver_type_flags_t) -> bool {
-        types & self.type_flag(ZE_INIT_DRIVER_TYPE_FLAG_GPU, ZE_INIT_DRIVER_TYPE_FLAG_NPU) != 0
     }
 
     fn type_flag(&self, gpu: u32, vpu: u32) -> u32 {
@@ -119,6 +132,11 @@ impl Driver {
         Ok(*self.default_context.get_or_init(|| handle as usize) as ze_context_handle_t)
     }
 
+    /// Whether a handle is that of the default context.
+    pub fn is_default_context(&self, handle: ze_context_handle_t) -> bool {
+        self.default_context.get() == Some(&(handle as usize))
+    }
+
     /// Whether `ZE_AFFINITY_MASK`, the variable of every Level Zero driver, leaves the device visible: a list of
     /// device numbers, each with sub-devices behind a dot.
     pub fn device_is_visible(&self) -> bool {
@@ -139,6 +157,7 @@ impl Driver {
         &self.system_attributes
     }
 
+    /// `zeDriverGetProperties`.
     ///
     /// # Safety
     /// The structure's `pNext` is a valid chain.
@@ -171,5 +190,21 @@ impl Driver {
                 properties
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_driver_stays_uninitialised_where_another_type_is_wanted() {
+        assert!(matches!(Driver::initialize_for(ZE_INIT_FLAG_VPU_ONLY), Err(Error::Uninitialized)));
+        assert!(Driver::initialize_for_types(ZE_INIT_DRIVER_TYPE_FLAG_NPU).is_err());
+        assert!(matches!(Driver::get(), Err(Error::Uninitialized)));
+        assert!(Driver::initialize_for(ZE_INIT_FLAG_GPU_ONLY).is_ok() && Driver::get().is_ok());
+        assert!(Driver::initialize_for(ZE_INIT_FLAG_VPU_ONLY).is_err());
+        assert!(Driver::get().is_ok(), "it stays initialised");
+        assert!(Driver::initialize_for_types(u32::MAX).is_ok() && Driver::initialize_for(0).is_ok());
     }
 }

@@ -141,3 +141,87 @@ fn the_driver_names_its_extensions() {
     assert!(names.iter().any(|name| name == "ZE_experimental_global_offset"), "{names:?}");
     assert!(extensions.iter().all(|extension| extension.version != 0));
 }
+
+#[test]
+fn a_translation_that_fails_is_no_identifier() {
+    let platform = platform();
+    // SAFETY: a live device, then null.
+    unsafe {
+        let identifier = platform.api.zerTranslateDeviceHandleToIdentifier(platform.device);
+        assert_eq!(platform.api.zerTranslateIdentifierToDeviceHandle(identifier), platform.device);
+        assert_eq!(platform.api.zerTranslateDeviceHandleToIdentifier(ptr::null_mut()), u32::MAX);
+    }
+}
+
+#[test]
+fn chained_structures_are_filled_by_the_query_that_they_belong_to() {
+    let platform = platform();
+    let mut hints = ze_scheduling_hint_exp_properties_t {
+        stype: ZE_STRUCTURE_TYPE_SCHEDULING_HINT_EXP_PROPERTIES,
+        schedulingHintFlags: u32::MAX,
+        ..Default::default()
+    };
+    let mut dot_product = ze_device_compute_dotproduct_ext_properties_t {
+        stype: ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_DOTPRODUCT_EXT_PROPERTIES,
+        dp_caps: u32::MAX,
+        dpas_input_types: u32::MAX,
+        ..Default::default()
+    };
+    let mut module = ze_device_module_properties_t {
+        stype: ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES,
+        pNext: ptr::from_mut(&mut hints).cast(),
+        ..Default::default()
+    };
+    let mut compute = ze_device_compute_properties_t {
+        stype: ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES,
+        pNext: ptr::from_mut(&mut dot_product).cast(),
+        ..Default::default()
+    };
+    // SAFETY: a live device and structures of the announced types.
+    unsafe {
+        let code = platform.api.zeDeviceGetModuleProperties(platform.device, &mut module);
+        platform.check("zeDeviceGetModuleProperties", code).unwrap();
+        let code = platform.api.zeDeviceGetComputeProperties(platform.device, &mut compute);
+        platform.check("zeDeviceGetComputeProperties", code).unwrap();
+    }
+    assert_eq!(hints.schedulingHintFlags, ZE_SCHEDULING_HINT_EXP_FLAG_OLDEST_FIRST);
+    assert_eq!(
+        (dot_product.dp_caps, dot_product.dpas_input_types),
+        (0, 0),
+        "kernels have no such instructions"
+    );
+    assert!(compute.numSubGroupSizes > 0);
+}
+
+#[test]
+fn experimental_functions_and_extensions_are_found_by_name() {
+    let platform = platform();
+    let address = |name: &std::ffi::CStr| {
+        let mut address = ptr::null_mut();
+        // SAFETY: a live driver, a C string and a place for the address.
+        let code = unsafe {
+            platform.api.zeDriverGetExtensionFunctionAddress(platform.driver, name.as_ptr(), &mut address)
+        };
+        platform.check("zeDriverGetExtensionFunctionAddress", code).map(|()| address)
+    };
+    for name in [
+        c"zeCommandListAppendHostFunction",
+        c"zeKernelSetGlobalOffsetExp",
+        c"zeKernelSchedulingHintExp",
+        c"zeEventQueryTimestampsExp",
+        c"zeCommandListImmediateAppendCommandListsExp",
+        c"zeCommandListCreateCloneExp",
+        c"zeMemFreeExt",
+    ] {
+        assert!(!address(name).unwrap().is_null(), "{name:?}");
+    }
+    // Not implemented, no extension, no function.
+    for name in [c"zeGraphCreateExp", c"zeImageGetDeviceOffsetExp", c"zeFabricVertexGetExp", c"zeInit", c""] {
+        assert_eq!(address(name).unwrap_err().code, ZE_RESULT_ERROR_INVALID_ARGUMENT, "{name:?}");
+    }
+    type SetGlobalOffset = unsafe extern "C" fn(ze_kernel_handle_t, u32, u32, u32) -> ze_result_t;
+    let function = address(c"zeKernelSetGlobalOffsetExp").unwrap();
+    // SAFETY: the function's own type; null is no kernel.
+    let code = unsafe { std::mem::transmute::<*mut _, SetGlobalOffset>(function)(ptr::null_mut(), 0, 0, 0) };
+    assert_eq!(code, ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+}
