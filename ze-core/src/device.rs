@@ -83,7 +83,7 @@ impl Device {
         self.streams.lock().iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// `zeDeviceSynchronize`, `zeContextSystemBarrier`.
+    /// `zeDeviceSynchronize`.
     pub fn synchronize(&self) -> Result<()> {
         self.streams().iter().map(|stream| stream.synchronize(u64::MAX)).fold(Ok(()), Result::and)
     }

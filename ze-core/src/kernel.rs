@@ -134,12 +134,11 @@ impl Kernel {
                     });
                 }
                 let target = &mut state.args[at..at + arg.size as usize];
-                match value.is_null() {
-                    true => target.fill(0),
+                if value.is_null() {
+                    target.fill(0);
+                } else {
                     // SAFETY: the caller's promise; `size` is no less than the argument's, as checked above.
-                    false => {
-                        target.copy_from_slice(unsafe { std::slice::from_raw_parts(value, target.len()) })
-                    }
+                    target.copy_from_slice(unsafe { std::slice::from_raw_parts(value, target.len()) });
                 }
             }
         }
