@@ -9,6 +9,21 @@ use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
 use spirv_env::{Id, TypeId};
 
+/// What an instruction says of its access.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Access {
+    /// The alignment that it promises, in bytes; that of each scalar if it promises none.
+    pub align: Option<u64>,
+    /// The access is neither left out nor repeated, nor moved across other volatile ones.
+    pub volatile: bool,
+}
+
+impl Access {
+    pub fn aligned(align: Option<u64>) -> Self {
+        Access { align, volatile: false }
+    }
+}
+
 /// Where an access goes.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
@@ -54,15 +69,15 @@ pub fn place(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Place, EngineErr
     })
 }
 
-/// Loads a value of type `ty` through a pointer. `align` is what the instruction promises, in bytes.
+/// Loads a value of type `ty` through a pointer.
 pub fn load_from(
     this: &mut Lowerer<'_, '_>,
     pointer: Id,
     ty: TypeId,
-    align: Option<u64>,
+    access: Access,
 ) -> Result<Val, EngineError> {
     let place = place(this, pointer)?;
-    load_place(this, &place, ty, align)
+    load_place(this, &place, ty, access)
 }
 
 /// Stores a value of type `ty` through a pointer.
@@ -71,30 +86,31 @@ pub fn store_to(
     pointer: Id,
     ty: TypeId,
     val: Val,
-    align: Option<u64>,
+    access: Access,
 ) -> Result<(), EngineError> {
     let place = place(this, pointer)?;
-    store_place(this, &place, ty, val, align)
+    store_place(this, &place, ty, val, access)
 }
 
 pub fn load_place(
     this: &mut Lowerer<'_, '_>,
     place: &Place,
     ty: TypeId,
-    align: Option<u64>,
+    access: Access,
 ) -> Result<Val, EngineError> {
     let leaves = this.leaves(ty)?;
-    Ok(load_leaves(this, place, &leaves, align))
+    Ok(load_leaves(this, place, &leaves, access))
 }
 
 /// Loads leaves that need not be those of a type of the module.
-pub fn load_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], align: Option<u64>) -> Val {
+pub fn load_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], access: Access) -> Val {
     if let Place::Strided { base, step } = place
+        && !access.volatile
         && let Some(stride) = run_stride(leaves, *step)
     {
-        return load_run(this, *base, leaves, stride, align);
+        return load_run(this, *base, leaves, stride, access.align);
     }
-    leaves.iter().map(|leaf| load_leaf(this, place, *leaf, align)).collect()
+    leaves.iter().map(|leaf| load_leaf(this, place, *leaf, access)).collect()
 }
 
 pub fn store_place(
@@ -102,23 +118,24 @@ pub fn store_place(
     place: &Place,
     ty: TypeId,
     val: Val,
-    align: Option<u64>,
+    access: Access,
 ) -> Result<(), EngineError> {
     let leaves = this.leaves(ty)?;
-    store_leaves(this, place, &leaves, &val, align);
+    store_leaves(this, place, &leaves, &val, access);
     Ok(())
 }
 
 /// Stores leaves that need not be those of a type of the module.
-pub fn store_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], val: &Val, align: Option<u64>) {
+pub fn store_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], val: &Val, access: Access) {
     if let Place::Strided { base, step } = place
+        && !access.volatile
         && run_stride(leaves, *step) == Some(leaves.len())
     {
-        store_run(this, *base, leaves, val, align);
+        store_run(this, *base, leaves, val, access.align);
         return;
     }
     for (leaf, reg) in leaves.iter().zip(val) {
-        store_leaf(this, place, *leaf, *reg, align);
+        store_leaf(this, place, *leaf, *reg, access);
     }
 }
 
@@ -166,16 +183,31 @@ fn lane_addresses(this: &Lowerer<'_, '_>, base: Value, step: i64) -> Value {
     this.b.offset(base, this.b.int_vector(Scalar::I64, steps))
 }
 
-/// Loads one leaf for all lanes.
-pub fn load_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, align: Option<u64>) -> Reg {
+/// Emits an access that LLVM has no volatile form of.
+fn in_order<T>(this: &Lowerer<'_, '_>, access: Access, emit: impl FnOnce() -> T) -> T {
+    if !access.volatile {
+        return emit();
+    }
+    this.b.fence_compiler();
+    let result = emit();
+    this.b.fence_compiler();
+    result
+}
+
+/// Loads one leaf for all lanes. Interleaved memory is nobody else's, so volatile means nothing there.
+pub fn load_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, access: Access) -> Reg {
     let b = &this.b;
     let memory = in_memory(leaf.scalar);
-    let align = align_at(align, leaf.offset, memory);
+    let align = align_at(access.align, leaf.offset, memory);
     let size = memory.bytes() as i64;
+    let load = |lanes, address| match access.volatile {
+        true => b.load_volatile(memory, lanes, address, align),
+        false => b.load(memory, lanes, address, align),
+    };
     let value = match *place {
         Place::Uniform(address) => {
             let address = this.readable(b.offset_const(address, leaf.offset));
-            let value = b.load(memory, 1, address, align);
+            let value = load(1, address);
             return Reg::uniform(from_memory(this, value, leaf.scalar));
         }
         Place::Strided { base, step } => {
@@ -183,20 +215,21 @@ pub fn load_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, align: Optio
             if step == size || step == -size {
                 let low = if step > 0 { base } else { lowest(this, base, size) };
                 let value = match this.mask() {
-                    Mask::All => b.load(memory, this.w, low, align),
+                    Mask::All => load(this.w, low),
                     Mask::Lanes(mask) => {
                         let mask = if step > 0 { mask } else { reversed(this, mask) };
-                        b.masked_load(memory, this.w, low, align, mask)
+                        in_order(this, access, || b.masked_load(memory, this.w, low, align, mask))
                     }
                 };
                 if step > 0 { value } else { reversed(this, value) }
             } else {
-                b.gather(memory, lane_addresses(this, base, step), align, this.mask_vector())
+                let addresses = lane_addresses(this, base, step);
+                in_order(this, access, || b.gather(memory, addresses, align, this.mask_vector()))
             }
         }
         Place::Varying(addresses) => {
             let at = b.offset_const(addresses, leaf.offset);
-            b.gather(memory, at, align, this.mask_vector())
+            in_order(this, access, || b.gather(memory, at, align, this.mask_vector()))
         }
         Place::Interleaved { base, offset } => match interleaved(this, base, offset, leaf.offset, memory) {
             Interleaved::Row(address) => {
@@ -219,11 +252,15 @@ fn lowest(this: &Lowerer<'_, '_>, base: Value, size: i64) -> Value {
 }
 
 /// Stores one leaf of all lanes that are on.
-pub fn store_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, align: Option<u64>) {
+pub fn store_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, access: Access) {
     let b = &this.b;
     let memory = in_memory(leaf.scalar);
-    let align = align_at(align, leaf.offset, memory);
+    let align = align_at(access.align, leaf.offset, memory);
     let size = memory.bytes() as i64;
+    let store = |value, address| match access.volatile {
+        true => b.store_volatile(value, address, align),
+        false => b.store(value, address, align),
+    };
     match *place {
         Place::Uniform(address) => {
             let value = match reg.scalar() {
@@ -231,7 +268,7 @@ pub fn store_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, a
                 // All lanes write the same place: as in a scatter, the last one stays.
                 _ => last_active(this, this.vector(reg)),
             };
-            b.store(to_memory(this, value), b.offset_const(address, leaf.offset), align);
+            store(to_memory(this, value), b.offset_const(address, leaf.offset));
         }
         Place::Strided { base, step } => {
             let base = b.offset_const(base, leaf.offset);
@@ -240,19 +277,21 @@ pub fn store_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, a
                 let low = if step > 0 { base } else { lowest(this, base, size) };
                 let value = if step > 0 { value } else { reversed(this, value) };
                 match this.mask() {
-                    Mask::All => b.store(value, low, align),
+                    Mask::All => store(value, low),
                     Mask::Lanes(mask) => {
                         let mask = if step > 0 { mask } else { reversed(this, mask) };
-                        b.masked_store(value, low, align, mask);
+                        in_order(this, access, || b.masked_store(value, low, align, mask));
                     }
                 }
             } else {
-                b.scatter(value, lane_addresses(this, base, step), align, this.mask_vector());
+                let addresses = lane_addresses(this, base, step);
+                in_order(this, access, || b.scatter(value, addresses, align, this.mask_vector()));
             }
         }
         Place::Varying(addresses) => {
             let value = to_memory(this, this.vector(reg));
-            b.scatter(value, b.offset_const(addresses, leaf.offset), align, this.mask_vector());
+            let addresses = b.offset_const(addresses, leaf.offset);
+            in_order(this, access, || b.scatter(value, addresses, align, this.mask_vector()));
         }
         Place::Interleaved { base, offset } => {
             let value = to_memory(this, this.vector(reg));

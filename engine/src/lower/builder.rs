@@ -500,6 +500,13 @@ impl Builder {
         })
     }
 
+    /// A load that happens as often as the program says, in the order in which it says so.
+    pub fn load_volatile(&self, scalar: Scalar, lanes: u32, address: Value, align: u64) -> Value {
+        let load = self.load(scalar, lanes, address, align);
+        llvm!(LLVMSetVolatile(load.0, 1));
+        load
+    }
+
     /// A load of memory that does not change while the kernel runs.
     pub fn load_invariant(&self, scalar: Scalar, address: Value, align: u64) -> Value {
         let load = self.load(scalar, 1, address, align);
@@ -508,10 +515,21 @@ impl Builder {
     }
 
     pub fn store(&self, value: Value, address: Value, align: u64) {
+        self.aligned_store(value, address, align);
+    }
+
+    /// The store's [`Builder::load_volatile`].
+    pub fn store_volatile(&self, value: Value, address: Value, align: u64) {
+        let store = self.aligned_store(value, address, align);
+        llvm!(LLVMSetVolatile(store, 1));
+    }
+
+    fn aligned_store(&self, value: Value, address: Value, align: u64) -> LLVMValueRef {
         llvm!({
             let store = LLVMBuildStore(self.raw, value.0, address.0);
             LLVMSetAlignment(store, align as u32);
-        });
+            store
+        })
     }
 
     /// Contiguous lanes at one address; lanes that are off read as `passthrough` and touch no memory.
@@ -544,7 +562,17 @@ impl Builder {
     }
 
     pub fn memcpy(&self, to: Value, from: Value, size: Value, align: u32) {
-        llvm!(LLVMBuildMemCpy(self.raw, to.0, align, from.0, align, size.0));
+        self.copy((to, align), (from, align), size, false);
+    }
+
+    /// Copies `size` bytes between two addresses that have these alignments.
+    pub fn copy(&self, to: (Value, u32), from: (Value, u32), size: Value, volatile: bool) {
+        llvm!({
+            let call = LLVMBuildMemCpy(self.raw, to.0.0, to.1, from.0.0, from.1, size.0);
+            if volatile {
+                LLVMSetOperand(call, MEMCPY_VOLATILE, LLVMConstInt(self.i[0], 1, 0));
+            }
+        });
     }
 
     /// Asks for a cache line that will be read. Any address will do.
@@ -866,6 +894,9 @@ pub enum Inline {
     Never,
     Free,
 }
+
+/// The operand of `llvm.memcpy` that says whether it is volatile.
+const MEMCPY_VOLATILE: u32 = 3;
 
 /// Values get no names: they cost time and help nobody who reads the optimised IR.
 const NAME: *const std::ffi::c_char = c"".as_ptr();

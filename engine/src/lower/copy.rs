@@ -1,7 +1,7 @@
 //! Copies of memory (`OpCopyMemory`, `OpCopyMemorySized`), and code that runs for one lane after the other.
 
 use super::Lowerer;
-use super::access::{Place, load_leaf, place, store_leaf};
+use super::access::{Access, Place, load_leaf, place, store_leaf};
 use super::builder::{IntPred, Value};
 use super::values::Reg;
 use crate::analysis::leaves::{Leaf, Scalar};
@@ -20,10 +20,11 @@ pub(super) fn copy(
     to: Id,
     from: Id,
     size: Size,
-    align: u64,
+    access: Access,
 ) -> Result<(), EngineError> {
     /// Copies up to this size become loads and stores.
     const SMALL: u64 = 256;
+    let align = access.align.unwrap_or(1).min(16) as u32;
     let (target, source) = (place(this, to)?, place(this, from)?);
     let uniform_size = match size {
         Size::Bytes(bytes) => Some(this.b.i64(bytes)),
@@ -33,7 +34,7 @@ pub(super) fn copy(
         }
     };
     if let (Place::Uniform(target), Place::Uniform(source), Some(size)) = (target, source, uniform_size) {
-        this.b.memcpy(target, source, size, align.min(16) as u32);
+        this.b.copy((target, align), (source, align), size, access.volatile);
         return Ok(());
     }
     if let Size::Bytes(bytes) = size
@@ -41,13 +42,14 @@ pub(super) fn copy(
     {
         let mut at = 0;
         while at < bytes {
-            let unit =
-                [8, 4, 2, 1].into_iter().find(|unit| at + unit <= bytes && align.is_multiple_of(*unit));
+            let unit = [8, 4, 2, 1]
+                .into_iter()
+                .find(|unit| at + unit <= bytes && u64::from(align).is_multiple_of(*unit));
             let unit = unit.unwrap_or(1);
             let scalar = Scalar::int(unit as u32 * 8).expect("units are integer sizes");
             let leaf = Leaf { scalar, offset: at };
-            let reg = load_leaf(this, &source, leaf, Some(align));
-            store_leaf(this, &target, leaf, reg, Some(align));
+            let reg = load_leaf(this, &source, leaf, access);
+            store_leaf(this, &target, leaf, reg, access);
             at += unit;
         }
         return Ok(());
@@ -63,7 +65,7 @@ pub(super) fn copy(
             if reg.is_uniform() { this.vector_or_scalar(reg) } else { this.b.extract(this.vector(reg), lane) }
         };
         let bytes = this.b.zext_or_trunc(pick(size), Scalar::I64);
-        this.b.memcpy(pick(target), pick(source), bytes, align.min(16) as u32);
+        this.b.copy((pick(target), align), (pick(source), align), bytes, access.volatile);
     });
     Ok(())
 }

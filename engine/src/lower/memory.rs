@@ -1,6 +1,6 @@
 //! Memory instructions: addresses and private objects; `access` has loads and stores, `copy` copies.
 
-use super::access::{Place, load_from, store_place, store_to, strided_place};
+use super::access::{Access, Place, load_from, store_place, store_to, strided_place};
 use super::builder::{IntPred, Value};
 use super::copy::{Size, copy};
 use super::private::{Home, object_bytes};
@@ -12,7 +12,7 @@ use crate::analysis::private::Placement;
 use crate::analysis::shapes::{ChainStep, private_stride};
 use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
-use spirv::{Op, StorageClass};
+use spirv::{MemoryAccess, Op, StorageClass};
 use spirv_env::{Id, Inst, Operand, Type, TypeId};
 use std::mem::offset_of;
 
@@ -46,7 +46,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
                 return this.load_builtin(builtin, ty).map(Some);
             }
             super::prefetch::ahead(this, inst.id(0), ty)?;
-            load_from(this, inst.id(0), ty, alignment(inst, 1)).map(Some)
+            load_from(this, inst.id(0), ty, access(inst, 1)).map(Some)
         }
         Op::Store => {
             let ty = this
@@ -55,13 +55,14 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
                 .type_of(inst.id(1))
                 .ok_or_else(|| this.unsupported("a store of something without a type".into()))?;
             let val = this.value(inst.id(1))?;
-            store_to(this, inst.id(0), ty, val, alignment(inst, 2))?;
+            store_to(this, inst.id(0), ty, val, access(inst, 2))?;
             Ok(None)
         }
         Op::CopyMemory => {
             let ty = pointee(this, inst.id(1))?;
             let size = this.a.func.module.types.layout(ty);
-            copy(this, inst.id(0), inst.id(1), Size::Bytes(size.size), size.align)?;
+            let access = Access { align: Some(size.align), ..access(inst, 2) };
+            copy(this, inst.id(0), inst.id(1), Size::Bytes(size.size), access)?;
             Ok(None)
         }
         Op::CopyMemorySized => {
@@ -69,7 +70,8 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
                 Some(bytes) => Size::Bytes(bytes),
                 None => Size::Value(inst.id(2)),
             };
-            copy(this, inst.id(0), inst.id(1), size, alignment(inst, 3).unwrap_or(1))?;
+            let access = access(inst, 3);
+            copy(this, inst.id(0), inst.id(1), size, Access { align: access.align.or(Some(1)), ..access })?;
             Ok(None)
         }
         Op::LifetimeStart | Op::LifetimeStop => Ok(None),
@@ -88,16 +90,15 @@ fn pointee(this: &Lowerer<'_, '_>, pointer: Id) -> Result<TypeId, EngineError> {
     }
 }
 
-/// The alignment that the memory operands from `at` on name, in bytes.
-fn alignment(inst: &Inst, at: usize) -> Option<u64> {
-    match (inst.operands.get(at), inst.operands.get(at + 1)) {
-        (Some(Operand::Lit(mask)), Some(Operand::Lit(align)))
-            if mask & u64::from(spirv::MemoryAccess::ALIGNED.bits()) != 0 && align.is_power_of_two() =>
-        {
-            Some(*align)
-        }
+/// What the memory operands from `at` on say.
+fn access(inst: &Inst, at: usize) -> Access {
+    let Some(Operand::Lit(mask)) = inst.operands.get(at) else { return Access::default() };
+    let has = |bit: MemoryAccess| mask & u64::from(bit.bits()) != 0;
+    let align = match inst.operands.get(at + 1) {
+        Some(Operand::Lit(align)) if has(MemoryAccess::ALIGNED) && align.is_power_of_two() => Some(*align),
         _ => None,
-    }
+    };
+    Access { align, volatile: has(MemoryAccess::VOLATILE) }
 }
 
 // Addresses.
@@ -257,7 +258,7 @@ fn variable(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError>
         };
         // Lanes that are off do not care what their object holds.
         let mask = std::mem::replace(&mut this.subgroup_mut().mask, Mask::All);
-        let result = store_place(this, &place, pointee, val, None);
+        let result = store_place(this, &place, pointee, val, Access::default());
         this.subgroup_mut().mask = mask;
         result?;
     }

@@ -1,8 +1,10 @@
 //! Kernels that once were compiled wrongly: one test for each cause.
 
+use std::time::{Duration, Instant};
+
 use ze_tests::program::NullBuffer;
 use ze_tests::ulp::assert_same;
-use ze_tests::{Local, Module, platform};
+use ze_tests::{Buffer, CommandList, ListOptions, Local, Module, platform};
 
 /// Sizes of a work-group that are and are not multiples of a SIMD width.
 const GROUPS: [u32; 4] = [1, 16, 64, 100];
@@ -164,5 +166,42 @@ fn what_functions_get_of_a_kernel_argument_is_the_same_for_all_work_items() {
             group.iter_mut().for_each(|v| *v = v.wrapping_sub(factor));
         }
         assert_same(&format!("groups of {size}"), &out, &want);
+    }
+}
+
+/// Runs a kernel that waits until the host changes its flags, which follow `started` in its arguments.
+fn run_with_flags(kernel: &str, n: usize, size: u32, order: Option<&Buffer<u32>>) {
+    let module = Module::named("regressions_memory");
+    let kernel = module.kernel(kernel);
+    let (started, flags, out) =
+        (platform().filled(0u32, 1), platform().filled(0u32, n), platform().filled(7u32, n));
+    let mut arguments: Vec<&dyn ze_tests::Argument> = vec![&started, &flags];
+    arguments.extend(order.map(|order| order as &dyn ze_tests::Argument));
+    arguments.push(&out);
+    kernel.set_group_size([size, 1, 1]).expect("size");
+    kernel.set_arguments(&arguments).expect("arguments");
+    let list = CommandList::immediate(ListOptions::asynchronous()).expect("list");
+    list.launch(&kernel, [1, 1, 1], None, &[]).expect("launch");
+    let patience = Instant::now() + Duration::from_secs(30);
+    // SAFETY: live allocations; the kernel accesses them at the same time, with volatile accesses as here.
+    unsafe {
+        while started.pointer().read_volatile() == 0 && Instant::now() < patience {
+            std::thread::yield_now();
+        }
+        for at in 0..n {
+            flags.pointer().add(at).write_volatile(1);
+        }
+    }
+    list.synchronize(u64::MAX).expect("the kernel ends");
+    assert_same(&format!("a group of {size}"), &out, &vec![1; n]);
+}
+
+#[test]
+fn a_volatile_load_sees_what_the_host_writes() {
+    run_with_flags("wait_for_host", 1, 1, None);
+    for size in [16, 5] {
+        run_with_flags("each_waits_for_host", size, size as u32, None);
+        let order: Vec<u32> = (0..size as u32).map(|at| at * 3 % size as u32).collect();
+        run_with_flags("each_waits_for_another", size, size as u32, Some(&platform().buffer(&order)));
     }
 }

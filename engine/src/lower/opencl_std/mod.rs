@@ -138,7 +138,7 @@ fn with_pointer(this: &mut Lowerer<'_, '_>, inst: &Inst, f: table::PairFunction)
         Some(Type::Pointer { pointee, .. }) => *pointee,
         _ => return Err(this.unsupported(format!("a result through {pointer}, which is no pointer"))),
     };
-    access::store_to(this, pointer, pointee, stored, None)?;
+    access::store_to(this, pointer, pointee, stored, access::Access::default())?;
     Ok(results)
 }
 

@@ -1,7 +1,7 @@
 //! Vector loads and stores through element pointers, of the element's type or of halves (OpenCL C 2.0 §6.13.7).
 
 use super::super::Lowerer;
-use super::super::access::{self, Place};
+use super::super::access::{self, Access, Place};
 use super::super::builder::{Opcode, Value};
 use super::super::conversion::float_to_float;
 use super::super::values::{Reg, Val};
@@ -47,7 +47,7 @@ fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, op: StdOp) -> Result<Val, Engin
     let scalar = if op == StdOp::vloadn { types[0].scalar } else { Scalar::F16 };
     let leaves = elements(scalar, types.len());
     let place = place(this, inst.id(3), inst.id(2), unit(op, types.len()) * scalar.bytes())?;
-    let val = access::load_leaves(this, &place, &leaves, align(op, scalar, types.len()));
+    let val = access::load_leaves(this, &place, &leaves, alignment(op, scalar, types.len()));
     if scalar == types[0].scalar {
         return Ok(val);
     }
@@ -71,7 +71,7 @@ fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, op: StdOp) -> Result<(), Engin
     }
     let leaves = elements(scalar, val.len());
     let place = place(this, inst.id(4), inst.id(3), unit(op, val.len()) * scalar.bytes())?;
-    access::store_leaves(this, &place, &leaves, &val, align(op, scalar, val.len()));
+    access::store_leaves(this, &place, &leaves, &val, alignment(op, scalar, val.len()));
     Ok(())
 }
 
@@ -89,8 +89,8 @@ fn unit(op: StdOp, components: usize) -> u64 {
 }
 
 /// The alignment that the instruction promises: the element's, or the vector's.
-fn align(op: StdOp, scalar: Scalar, components: usize) -> Option<u64> {
-    is_aligned(op).then(|| unit(op, components) * scalar.bytes())
+fn alignment(op: StdOp, scalar: Scalar, components: usize) -> Access {
+    Access::aligned(is_aligned(op).then(|| unit(op, components) * scalar.bytes()))
 }
 
 /// Where `pointer` leads when `offset` units of `size` bytes are added.
