@@ -205,3 +205,24 @@ fn a_volatile_load_sees_what_the_host_writes() {
         run_with_flags("each_waits_for_another", size, size as u32, Some(&platform().buffer(&order)));
     }
 }
+
+#[test]
+fn a_local_variable_may_be_reached_through_a_phi() {
+    let module = Module::named("regressions_local");
+    let kernel = module.kernel("chosen");
+    for s in [5u32, 6] {
+        let out = platform().filled(0u32, 1);
+        kernel.run_1d(1, 1, &[&out, &s]);
+        assert_same("what was stored", &out, &[s]);
+    }
+}
+
+#[test]
+fn a_constant_expression_takes_no_local_memory() {
+    let module = Module::named("regressions_local");
+    for (kernel, want) in [("first", 5u32), ("second", 1)] {
+        let out = platform().filled(0u32, 1);
+        module.kernel(kernel).run_1d(1, 1, &[&out]);
+        assert_same(kernel, &out, &[want]);
+    }
+}
