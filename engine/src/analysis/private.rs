@@ -88,18 +88,24 @@ pub(super) fn unchanged(func: &Func<'_>, objects: &[(Id, TypeId)]) -> impl Itera
         .map(|(id, _)| *id)
 }
 
-/// Instructions and phis that use each id.
+/// Instructions and phis that use each id, and the one that makes it.
 struct Uses<'f> {
+    definitions: FxHashMap<Id, &'f Inst>,
     insts: FxHashMap<Id, Vec<&'f Inst>>,
     phis: FxHashSet<Id>,
 }
 
 impl<'f> Uses<'f> {
     fn new(func: &'f Func<'_>) -> Self {
-        let mut uses = Uses { insts: FxHashMap::default(), phis: FxHashSet::default() };
+        let mut uses = Uses {
+            definitions: FxHashMap::default(),
+            insts: FxHashMap::default(),
+            phis: FxHashSet::default(),
+        };
         for block in &func.blocks {
             uses.phis.extend(block.phis.iter().flat_map(|phi| phi.incoming.iter().map(|(_, id)| *id)));
             for inst in &block.insts {
+                uses.definitions.extend(inst.result.map(|result| (result, inst)));
                 for id in inst.ids() {
                     uses.insts.entry(id).or_default().push(inst);
                 }
@@ -127,8 +133,12 @@ impl Facts {
         // Whether some access may see the object under another type than the declared one.
         let mut reinterpreted = false;
         let mut sizes = FxHashSet::default();
-        let mut note = |facts: &mut Facts, ty: TypeId| match leaves.get(ty) {
-            Some(list) => sizes.extend(list.iter().map(|leaf| leaf.scalar.bytes())),
+        // `unit` is a power of two that divides the offset in the object.
+        let mut note = |facts: &mut Facts, ty: TypeId, unit: u64| match leaves.get(ty) {
+            Some(list) => {
+                sizes.extend(list.iter().map(|leaf| leaf.scalar.bytes()));
+                facts.regular &= list.iter().all(|leaf| (unit | leaf.offset) % leaf.scalar.bytes() == 0);
+            }
             None => facts.regular = false,
         };
         // A large array is never loaded whole, so its element's leaves stand for it.
@@ -136,9 +146,9 @@ impl Facts {
         while let Type::Array { elem: inner, .. } = types.get(elem) {
             elem = *inner;
         }
-        note(&mut facts, elem);
-        let mut work = vec![root];
-        while let Some(pointer) = work.pop() {
+        note(&mut facts, elem, 0);
+        let mut work = vec![(root, 0)];
+        while let Some((pointer, unit)) = work.pop() {
             if !facts.pointers.insert(pointer) {
                 continue;
             }
@@ -149,29 +159,29 @@ impl Facts {
             for inst in uses.insts.get(&pointer).into_iter().flatten() {
                 match inst.op {
                     Op::AccessChain | Op::InBoundsAccessChain if inst.id(0) == pointer => {
-                        work.extend(inst.result);
+                        work.extend(inst.result.map(|to| (to, unit | chain_unit(func, uses, inst))));
                     }
                     Op::PtrAccessChain | Op::InBoundsPtrAccessChain if inst.id(0) == pointer => {
                         reinterpreted |= func.constant_bits(inst.id(1)) != Some(0);
-                        work.extend(inst.result);
+                        work.extend(inst.result.map(|to| (to, unit | chain_unit(func, uses, inst))));
                     }
-                    Op::CopyObject => work.extend(inst.result),
+                    Op::CopyObject => work.extend(inst.result.map(|to| (to, unit))),
                     Op::Bitcast | Op::PtrCastToGeneric | Op::GenericCastToPtr => {
                         let is_pointer =
                             inst.ty.is_some_and(|ty| matches!(types.get(ty), Type::Pointer { .. }));
                         if is_pointer {
                             reinterpreted |= inst.op == Op::Bitcast;
-                            work.extend(inst.result);
+                            work.extend(inst.result.map(|to| (to, unit)));
                         } else {
                             facts.regular = false;
                             facts.written = true;
                         }
                     }
-                    Op::Load => note(&mut facts, inst.ty.expect("a load has a type")),
+                    Op::Load => note(&mut facts, inst.ty.expect("a load has a type"), unit),
                     Op::Store if inst.id(1) != pointer => {
                         facts.written = true;
                         match func.type_of(inst.id(1)) {
-                            Some(ty) => note(&mut facts, ty),
+                            Some(ty) => note(&mut facts, ty, unit),
                             None => facts.regular = false,
                         }
                     }
@@ -191,5 +201,56 @@ impl Facts {
             facts.regular = false;
         }
         facts
+    }
+}
+
+/// The byte offsets that an access chain adds, or'ed: their lowest set bit divides the sum, whatever the indices.
+fn chain_unit(func: &Func<'_>, uses: &Uses<'_>, inst: &Inst) -> u64 {
+    let types = &func.module.types;
+    let Some(Type::Pointer { pointee, .. }) = func.type_of(inst.id(0)).map(|ty| types.get(ty)) else {
+        return 1;
+    };
+    let scaled = |index: Id, size: u64| index_unit(func, uses, index, 0).wrapping_mul(size);
+    let (mut ty, mut unit) = (*pointee, 0);
+    let mut indices = inst.ids().skip(1);
+    if matches!(inst.op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
+        unit |= indices.next().map_or(0, |element| scaled(element, types.layout(ty).size));
+    }
+    for index in indices {
+        match types.get(ty) {
+            Type::Struct { members, .. } => {
+                let member = func.constant_bits(index).unwrap_or(0) as usize;
+                unit |= types.member_offsets(ty)[member];
+                ty = members[member];
+            }
+            Type::Array { elem, .. } | Type::Vector { elem, .. } => {
+                unit |= scaled(index, types.layout(*elem).size);
+                ty = *elem;
+            }
+            _ => break,
+        }
+    }
+    unit
+}
+
+/// A number whose lowest set bit divides an integer; 0 divides only 0.
+fn index_unit(func: &Func<'_>, uses: &Uses<'_>, id: Id, depth: u32) -> u64 {
+    const DEPTH: u32 = 8;
+    if let Some(bits) = func.constant_bits(id) {
+        return bits;
+    }
+    let Some(inst) = uses.definitions.get(&id).filter(|_| depth < DEPTH) else { return 1 };
+    let of = |at: usize| index_unit(func, uses, inst.id(at), depth + 1);
+    match inst.op {
+        Op::ShiftLeftLogical => match func.constant_bits(inst.id(1)) {
+            Some(bits @ 0..64) => of(0) << bits,
+            _ => 1,
+        },
+        Op::IMul => of(0).wrapping_mul(of(1)),
+        Op::IAdd | Op::ISub | Op::BitwiseOr => of(0) | of(1),
+        Op::UConvert | Op::SConvert if func.decoration(id, Decoration::SaturatedConversion).is_none() => {
+            of(0)
+        }
+        _ => 1,
     }
 }

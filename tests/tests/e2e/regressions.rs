@@ -226,3 +226,17 @@ fn a_constant_expression_takes_no_local_memory() {
         assert_same(kernel, &out, &[want]);
     }
 }
+
+#[test]
+fn private_memory_may_be_read_across_its_elements() {
+    let module = Module::named("regressions");
+    let kernel = module.kernel("unaligned_private");
+    for size in GROUPS {
+        let n = 2 * size as usize;
+        let input: Vec<u32> = (0..n as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+        let out = platform().filled(0u32, n);
+        kernel.run_1d(n, size, &[&platform().buffer(&input), &out]);
+        let want: Vec<u32> = input.iter().map(|x| x >> 16 | 5 << 16).collect();
+        assert_same(&format!("groups of {size}"), &out, &want);
+    }
+}
