@@ -20,11 +20,12 @@ pub(super) fn copy(
     to: Id,
     from: Id,
     size: Size,
-    access: Access,
+    [write, read]: [Access; 2],
 ) -> Result<(), EngineError> {
     /// Copies up to this size become loads and stores.
     const SMALL: u64 = 256;
-    let align = access.align.unwrap_or(1).min(16) as u32;
+    let [to_align, from_align] = [write, read].map(|access| access.align.unwrap_or(1).min(16) as u32);
+    let volatile = write.volatile || read.volatile;
     let (target, source) = (place(this, to)?, place(this, from)?);
     let uniform_size = match size {
         Size::Bytes(bytes) => Some(this.b.i64(bytes)),
@@ -34,7 +35,7 @@ pub(super) fn copy(
         }
     };
     if let (Place::Uniform(target), Place::Uniform(source), Some(size)) = (target, source, uniform_size) {
-        this.b.copy((target, align), (source, align), size, access.volatile);
+        this.b.copy((target, to_align), (source, from_align), size, volatile);
         return Ok(());
     }
     if let Size::Bytes(bytes) = size
@@ -44,12 +45,12 @@ pub(super) fn copy(
         while at < bytes {
             let unit = [8, 4, 2, 1]
                 .into_iter()
-                .find(|unit| at + unit <= bytes && u64::from(align).is_multiple_of(*unit));
+                .find(|unit| at + unit <= bytes && u64::from(to_align.min(from_align)).is_multiple_of(*unit));
             let unit = unit.unwrap_or(1);
             let scalar = Scalar::int(unit as u32 * 8).expect("units are integer sizes");
             let leaf = Leaf { scalar, offset: at };
-            let reg = load_leaf(this, &source, leaf, access);
-            store_leaf(this, &target, leaf, reg, access);
+            let reg = load_leaf(this, &source, leaf, read);
+            store_leaf(this, &target, leaf, reg, write);
             at += unit;
         }
         return Ok(());
@@ -65,7 +66,7 @@ pub(super) fn copy(
             if reg.is_uniform() { this.vector_or_scalar(reg) } else { this.b.extract(this.vector(reg), lane) }
         };
         let bytes = this.b.zext_or_trunc(pick(size), Scalar::I64);
-        this.b.copy((pick(target), align), (pick(source), align), bytes, access.volatile);
+        this.b.copy((pick(target), to_align), (pick(source), from_align), bytes, volatile);
     });
     Ok(())
 }

@@ -61,8 +61,11 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
         Op::CopyMemory => {
             let ty = pointee(this, inst.id(1))?;
             let size = this.a.func.module.types.layout(ty);
-            let access = Access { align: Some(size.align), ..access(inst, 2) };
-            copy(this, inst.id(0), inst.id(1), Size::Bytes(size.size), access)?;
+            let accesses = accesses(inst, 2).map(|access| Access {
+                align: Some(access.align.map_or(size.align, |align| align.min(size.align))),
+                ..access
+            });
+            copy(this, inst.id(0), inst.id(1), Size::Bytes(size.size), accesses)?;
             Ok(None)
         }
         Op::CopyMemorySized => {
@@ -70,8 +73,9 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
                 Some(bytes) => Size::Bytes(bytes),
                 None => Size::Value(inst.id(2)),
             };
-            let access = access(inst, 3);
-            copy(this, inst.id(0), inst.id(1), size, Access { align: access.align.or(Some(1)), ..access })?;
+            let accesses =
+                accesses(inst, 3).map(|access| Access { align: access.align.or(Some(1)), ..access });
+            copy(this, inst.id(0), inst.id(1), size, accesses)?;
             Ok(None)
         }
         Op::LifetimeStart | Op::LifetimeStop => Ok(None),
@@ -99,6 +103,26 @@ fn access(inst: &Inst, at: usize) -> Access {
         _ => None,
     };
     Access { align, volatile: has(MemoryAccess::VOLATILE) }
+}
+
+/// What the memory operands of a copy say of its target and of its source (SPIR-V 1.4 §3.32.8): the second ones
+/// are the source's, and the first ones are both's where there are no others.
+fn accesses(inst: &Inst, at: usize) -> [Access; 2] {
+    /// Bits of the mask that bring an operand.
+    const WITH_OPERAND: u32 = MemoryAccess::ALIGNED.bits()
+        | MemoryAccess::MAKE_POINTER_AVAILABLE.bits()
+        | MemoryAccess::MAKE_POINTER_VISIBLE.bits()
+        | MemoryAccess::ALIAS_SCOPE_INTEL_MASK.bits()
+        | MemoryAccess::NO_ALIAS_INTEL_MASK.bits();
+    let target = access(inst, at);
+    match inst.operands.get(at) {
+        Some(Operand::Lit(mask)) => {
+            let next = at + 1 + (mask & u64::from(WITH_OPERAND)).count_ones() as usize;
+            let source = inst.operands.get(next).map(|_| access(inst, next));
+            [target, source.unwrap_or(target)]
+        }
+        _ => [target, target],
+    }
 }
 
 // Addresses.

@@ -240,3 +240,29 @@ fn private_memory_may_be_read_across_its_elements() {
         assert_same(&format!("groups of {size}"), &out, &want);
     }
 }
+
+#[test]
+fn copies_take_the_alignment_that_they_are_promised() {
+    let data: Vec<u32> = (1..=20).collect();
+    let input = platform().buffer(&data);
+    for shift in 0..4usize {
+        let out = platform().filled(0u32, 8);
+        let (from, to) = (input.pointer() as u64 + 4 * shift as u64, out.pointer() as u64 + 4);
+        Module::named("regressions").kernel("copy_unaligned").run_1d(1, 1, &[&from, &to]);
+        let want: Vec<u32> =
+            (0..8).map(|at| if (1..5).contains(&at) { data[shift + at - 1] } else { 0 }).collect();
+        assert_same(&format!("a float4 at element {shift}"), &out, &want);
+    }
+    for shift in [0u64, 1, 4, 8] {
+        let out = platform().filled(0u32, 8);
+        let from = input.pointer() as u64 + shift;
+        Module::named("regressions_copy").kernel("copy").run_1d(1, 1, &[&from, &out]);
+        let bytes: Vec<u8> =
+            data.iter().flat_map(|x| x.to_le_bytes()).skip(shift as usize).take(32).collect();
+        let want: Vec<u32> = bytes
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+            .collect();
+        assert_same(&format!("32 bytes at byte {shift}"), &out, &want);
+    }
+}
