@@ -99,16 +99,26 @@ pub fn load_place(
     access: Access,
 ) -> Result<Val, EngineError> {
     let leaves = this.leaves(ty)?;
-    Ok(load_leaves(this, place, &leaves, access))
+    let bytes = this.a.func.module.types.layout(ty).size;
+    Ok(load_leaves(this, place, &leaves, bytes, access))
 }
 
-/// Loads leaves that need not be those of a type of the module.
-pub fn load_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], access: Access) -> Val {
+/// Loads leaves that need not be those of a type of the module, from objects of so many bytes.
+pub fn load_leaves(
+    this: &Lowerer<'_, '_>,
+    place: &Place,
+    leaves: &[Leaf],
+    bytes: u64,
+    access: Access,
+) -> Val {
     if let Place::Strided { base, step } = place
         && !access.volatile
         && let Some(stride) = run_stride(leaves, *step)
     {
-        return load_run(this, *base, leaves, stride, access.align);
+        // What is behind the leaves of one lane belongs to the object of the next; behind the last lane, only
+        // padding is there to be read.
+        let readable = bytes >= stride as u64 * in_memory(leaves[0].scalar).bytes();
+        return load_run(this, *base, leaves, stride, readable, access.align);
     }
     leaves.iter().map(|leaf| load_leaf(this, place, *leaf, access)).collect()
 }
@@ -352,8 +362,8 @@ pub fn last_active(this: &Lowerer<'_, '_>, vector: Value) -> Value {
 
 // Runs: lanes whose objects are a few equal elements and follow each other without a gap.
 
-/// Elements from lane to lane, if the leaves are a run of equal elements that fills the step (but for the
-/// padding of a 3-component vector).
+/// Elements from lane to lane, if the leaves are a run of equal elements that fills the step, but for one behind
+/// three: the padding of a 3-component vector, or something else.
 fn run_stride(leaves: &[Leaf], step: i64) -> Option<usize> {
     const MOST: usize = 8;
     let first = leaves.first()?;
@@ -367,14 +377,31 @@ fn run_stride(leaves: &[Leaf], step: i64) -> Option<usize> {
     (regular && leaves.len() > 1 && stride <= MOST && step == (stride as u64 * size) as i64).then_some(stride)
 }
 
-fn load_run(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], stride: usize, align: Option<u64>) -> Val {
+/// `readable`: a lane that is on may be read up to the next one's place.
+fn load_run(
+    this: &Lowerer<'_, '_>,
+    base: Value,
+    leaves: &[Leaf],
+    stride: usize,
+    readable: bool,
+    align: Option<u64>,
+) -> Val {
     let b = &this.b;
     let memory = in_memory(leaves[0].scalar);
     let lanes = this.w * stride as u32;
     let align = align_at(align, 0, memory);
     let all = match this.mask() {
-        Mask::All => b.load(memory, lanes, base, align),
-        Mask::Lanes(mask) => b.masked_load(memory, lanes, base, align, repeated(this, mask, stride)),
+        Mask::All if readable => b.load(memory, lanes, base, align),
+        Mask::All => {
+            let all_but_last = (0..u64::from(lanes)).map(|at| u64::from(at + 1 < u64::from(lanes)));
+            b.masked_load(memory, lanes, base, align, b.int_vector(Scalar::Bool, all_but_last))
+        }
+        Mask::Lanes(mask) if readable => {
+            b.masked_load(memory, lanes, base, align, repeated(this, mask, stride, stride))
+        }
+        Mask::Lanes(mask) => {
+            b.masked_load(memory, lanes, base, align, repeated(this, mask, stride, leaves.len()))
+        }
     };
     leaves
         .iter()
@@ -405,12 +432,14 @@ fn store_run(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], val: &Val, al
     let all = b.shuffle(parts[0], parts[0], &indices);
     match this.mask() {
         Mask::All => b.store(all, base, align),
-        Mask::Lanes(mask) => b.masked_store(all, base, align, repeated(this, mask, stride)),
+        Mask::Lanes(mask) => b.masked_store(all, base, align, repeated(this, mask, stride, stride)),
     }
 }
 
-/// Each lane of a mask `times` times.
-fn repeated(this: &Lowerer<'_, '_>, mask: Value, times: usize) -> Value {
-    let indices: Vec<i32> = (0..this.w as usize * times).map(|at| (at / times) as i32).collect();
-    this.b.shuffle(mask, mask, &indices)
+/// Each lane of a mask `times` times, of which the first `on` times count.
+fn repeated(this: &Lowerer<'_, '_>, mask: Value, times: usize, on: usize) -> Value {
+    let w = this.w as usize;
+    let indices: Vec<i32> =
+        (0..w * times).map(|at| if at % times < on { at / times } else { w } as i32).collect();
+    this.b.shuffle(mask, this.b.zero(Scalar::Bool, this.w), &indices)
 }

@@ -266,3 +266,59 @@ fn copies_take_the_alignment_that_they_are_promised() {
         assert_same(&format!("32 bytes at byte {shift}"), &out, &want);
     }
 }
+
+/// Pages at whose end memory ends.
+struct Cliff {
+    start: *mut u8,
+    bytes: usize,
+    page: usize,
+}
+
+impl Cliff {
+    fn new(bytes: usize) -> Cliff {
+        // SAFETY: a new mapping, whose last page is taken away.
+        unsafe {
+            let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
+            let bytes = bytes.next_multiple_of(page);
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let start = libc::mmap(std::ptr::null_mut(), bytes + page, protection, flags, -1, 0);
+            assert_ne!(start, libc::MAP_FAILED);
+            assert_eq!(libc::mprotect(start.byte_add(bytes), page, libc::PROT_NONE), 0);
+            Cliff { start: start.cast(), bytes, page }
+        }
+    }
+
+    /// The address of these values, which the memory ends behind.
+    fn fill(&self, values: &[f32]) -> u64 {
+        assert!(size_of_val(values) <= self.bytes);
+        // SAFETY: the mapping has room for the values.
+        unsafe {
+            let at = self.start.add(self.bytes - size_of_val(values)).cast::<f32>();
+            std::ptr::copy_nonoverlapping(values.as_ptr(), at, values.len());
+            at as u64
+        }
+    }
+}
+
+impl Drop for Cliff {
+    fn drop(&mut self) {
+        // SAFETY: ours; no kernel uses it any more.
+        unsafe { libc::munmap(self.start.cast(), self.bytes + self.page) };
+    }
+}
+
+#[test]
+fn nothing_is_read_behind_three_components_but_padding() {
+    for (module, kernel) in [("regressions_memory", "three_of_four"), ("regressions", "inner_struct")] {
+        let kernel = Module::named(module).kernel(kernel);
+        for size in GROUPS {
+            let n = 2 * size as usize;
+            let input: Vec<f32> = (0..4 * n).map(|at| at as f32).collect();
+            let (cliff, out) = (Cliff::new(16 * n), platform().filled(0f32, n));
+            kernel.run_1d(n, size, &[&cliff.fill(&input), &out]);
+            let want: Vec<f32> = input.chunks_exact(4).map(|v| v[1] + v[2] + v[3]).collect();
+            assert_same(&format!("groups of {size}"), &out, &want);
+        }
+    }
+}

@@ -47,7 +47,8 @@ fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, op: StdOp) -> Result<Val, Engin
     let scalar = if op == StdOp::vloadn { types[0].scalar } else { Scalar::F16 };
     let leaves = elements(scalar, types.len());
     let place = place(this, inst.id(3), inst.id(2), unit(op, types.len()) * scalar.bytes())?;
-    let val = access::load_leaves(this, &place, &leaves, alignment(op, scalar, types.len()));
+    let bytes = leaves.len() as u64 * scalar.bytes();
+    let val = access::load_leaves(this, &place, &leaves, bytes, alignment(op, scalar, types.len()));
     if scalar == types[0].scalar {
         return Ok(val);
     }
