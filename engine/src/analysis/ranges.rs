@@ -73,7 +73,7 @@ impl Analysis<'_> {
         };
         match inst.op {
             Op::UMod => upper < limit,
-            _ => (limit + 1).is_power_of_two() && upper <= limit,
+            _ => limit & limit.wrapping_add(1) == 0 && upper <= limit,
         }
     }
 

@@ -19,7 +19,7 @@ use spirv_env::{Id, Type, TypeId};
 /// power of two apart.
 const AHEAD: i64 = 8;
 /// Steps that are known to be shorter are left to the hardware, in bytes.
-const SHORT: i64 = 2048;
+const SHORT: u64 = 2048;
 const LINE: u64 = 64;
 /// Most lines for one load.
 const LINES: u64 = 4;
@@ -62,7 +62,7 @@ pub fn ahead(this: &mut Lowerer<'_, '_>, pointer: Id, ty: TypeId) -> Result<(), 
     };
     let Some(step) = pointer_step(this, inside, pointer)? else { return Ok(()) };
     let distance = match step {
-        Step::Constant(step) if step.abs() < SHORT => return Ok(()),
+        Step::Constant(step) if step.unsigned_abs() < SHORT => return Ok(()),
         Step::Constant(step) => this.b.i64(step.wrapping_mul(AHEAD) as u64),
         Step::Value(step) => this.b.mul(step, this.b.i64(AHEAD as u64)),
     };

@@ -322,3 +322,12 @@ fn nothing_is_read_behind_three_components_but_padding() {
         }
     }
 }
+
+#[test]
+fn a_mask_of_all_64_bits_keeps_an_index() {
+    let kernel = Module::named("regressions").kernel("all_bits");
+    let input: Vec<u32> = (0..128).collect();
+    let out = platform().filled(0u32, 128);
+    kernel.run_1d(128, 64, &[&platform().buffer(&input), &out]);
+    assert_same("a copy", &out, &input);
+}
