@@ -218,7 +218,7 @@ fn merged(
                 let lanes = b.intrinsic("llvm.ctpop", &[bits]);
                 b.mul(b.splat(value, w), b.zext_or_trunc(lanes, scalar))
             }
-            _ => combine.exclusive_scan(b, all_lanes),
+            _ => combine.exclusive_scan(b, all_lanes, combine.neutral(b, scalar, 1)),
         };
         combine.apply(b, b.splat(old, w), before)
     })

@@ -331,3 +331,33 @@ fn a_mask_of_all_64_bits_keeps_an_index() {
     kernel.run_1d(128, 64, &[&platform().buffer(&input), &out]);
     assert_same("a copy", &out, &input);
 }
+
+#[test]
+fn lanes_that_are_off_do_not_show_in_reductions() {
+    let module = Module::named("regressions_groups");
+    for size in [1u32, 5, 16, 32, 37, 40] {
+        let n = size as usize;
+        let run = |kernel: &str, value: f32| -> Vec<u32> {
+            let (input, out) = (platform().filled(value, n), platform().filled(0u32, 6 * n));
+            module.kernel(kernel).run_1d(n, size, &[&input, &out]);
+            out.to_vec()
+        };
+        let is_nan = |bits: u32| f32::from_bits(bits).is_nan();
+        let zero = (-0.0f32).to_bits();
+        for (at, result) in run("reductions", f32::NAN).chunks_exact(6).enumerate() {
+            assert!(result.iter().all(|bits| is_nan(*bits)), "groups of {size}, {at}: {result:x?}");
+        }
+        for (at, result) in run("reductions", -0.0).chunks_exact(6).enumerate() {
+            assert_eq!(result, [zero; 6], "groups of {size}, {at}");
+        }
+        for (at, result) in run("scans", f32::NAN).chunks_exact(6).enumerate() {
+            assert!(result[..4].iter().all(|bits| is_nan(*bits)), "groups of {size}, {at}: {result:x?}");
+            // Of nothing, the identity; of numbers that are none, none.
+            let first = f32::from_bits(result[4]) == f32::INFINITY && f32::from_bits(result[5]) == 0.0;
+            assert!(if at == 0 { first } else { is_nan(result[5]) }, "groups of {size}, {at}: {result:x?}");
+        }
+        for (at, result) in run("scans", -0.0).chunks_exact(6).enumerate() {
+            assert_eq!(result[..4], [zero; 4], "groups of {size}, {at}");
+        }
+    }
+}

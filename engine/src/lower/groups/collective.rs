@@ -29,7 +29,7 @@ pub fn barrier(this: &Lowerer<'_, '_>) {
     b.call_pointer(function, &[worker]);
 }
 
-/// A reduction or scan of one scalar over the work-group. Lanes that are off hold the identity.
+/// A reduction or scan of one scalar over the work-group. Lanes that are off hold what changes nothing.
 pub fn arithmetic(
     this: &mut Lowerer<'_, '_>,
     combine: Combine,
@@ -48,7 +48,12 @@ pub fn arithmetic(
     let before = this.b.splat(before, this.w);
     let within = match operation == GroupOperation::InclusiveScan as u64 {
         true => inclusive,
-        false => combine.exclusive_scan(&this.b, lanes),
+        false => {
+            let (b, scalar) = (&this.b, this.b.scalar_of(lanes));
+            let is_first = b.icmp(IntPred::LLVMIntEQ, this.items().subgroup, b.i64(0));
+            let first = b.select(is_first, combine.identity(b, scalar, 1), combine.neutral(b, scalar, 1));
+            combine.exclusive_scan(b, lanes, first)
+        }
     };
     Ok(this.lanes(combine.apply(&this.b, before, within)))
 }
@@ -170,9 +175,9 @@ fn publish(this: &mut Lowerer<'_, '_>, part: Value) -> Result<Value, EngineError
 /// The parts of the first `count` sub-groups together.
 fn gather(this: &Lowerer<'_, '_>, combine: Combine, base: Value, count: Value, scalar: Scalar) -> Value {
     let (b, w) = (&this.b, this.w);
-    let identity = combine.identity(b, scalar, w);
+    let neutral = combine.neutral(b, scalar, w);
     let total = this.prologue_alloca(scalar, w);
-    b.store(identity, total, 1);
+    b.store(neutral, total, 1);
     this.repeat(count, b.i64(u64::from(w)), |this, first| {
         let address = b.gep(base, first, scalar);
         let parts = if w == 1 {
@@ -181,7 +186,7 @@ fn gather(this: &Lowerer<'_, '_>, combine: Combine, base: Value, count: Value, s
             let numbers = b.add(b.splat(first, w), b.lane_numbers(Scalar::I64));
             let there = b.icmp(IntPred::LLVMIntULT, numbers, b.splat(count, w));
             let parts = b.masked_load(scalar, w, address, scalar.bytes(), there);
-            b.select(there, parts, identity)
+            b.select(there, parts, neutral)
         };
         let so_far = this.b.load(scalar, w, total, 1);
         this.b.store(combine.apply(b, so_far, parts), total, 1);

@@ -88,6 +88,22 @@ impl Combine {
         }
     }
 
+    /// What changes nothing when it is combined with any value, a NaN or a negative zero included. It fills the
+    /// places of lanes that bring nothing, so that they do not show in the result.
+    pub fn neutral(self, b: &Builder, scalar: Scalar, lanes: u32) -> Value {
+        match self {
+            Combine::FAdd => b.float(scalar, lanes, -0.0),
+            // The number wins over the NaN.
+            Combine::FMin | Combine::FMax => b.float(scalar, lanes, f64::NAN),
+            _ => self.identity(b, scalar, lanes),
+        }
+    }
+
+    /// Whether [`Self::neutral`] and [`Self::identity`] differ.
+    pub fn has_neutral(self) -> bool {
+        matches!(self, Combine::FAdd | Combine::FMin | Combine::FMax)
+    }
+
     /// All lanes together, as a scalar: halves the vector until one lane is left.
     pub fn reduce(self, b: &Builder, value: Value) -> Value {
         let mut value = value;
@@ -127,28 +143,27 @@ impl Combine {
         let lanes = b.lanes(value);
         let mut step = 1;
         while step < lanes {
-            let before = self.shift(b, value, step);
+            let before = self.shift(b, value, step, self.neutral(b, b.scalar_of(value), lanes));
             value = self.apply(b, before, value);
             step *= 2;
         }
         value
     }
 
-    /// All lanes before each lane.
-    pub fn exclusive_scan(self, b: &Builder, value: Value) -> Value {
+    /// All lanes before each lane; the scalar `first` is for lane 0, which has none.
+    pub fn exclusive_scan(self, b: &Builder, value: Value, first: Value) -> Value {
         if b.lanes(value) == 1 {
-            return self.identity(b, b.scalar_of(value), 1);
+            return first;
         }
         let inclusive = self.inclusive_scan(b, value);
-        self.shift(b, inclusive, 1)
+        self.shift(b, inclusive, 1, b.splat(first, b.lanes(value)))
     }
 
-    /// Moves lanes up by `step`; identities follow.
-    fn shift(self, b: &Builder, value: Value, step: u32) -> Value {
+    /// Moves lanes up by `step`; those of `fill` follow.
+    fn shift(self, b: &Builder, value: Value, step: u32, fill: Value) -> Value {
         let lanes = b.lanes(value);
-        let identity = self.identity(b, b.scalar_of(value), lanes);
         let indices: Vec<i32> = (0..lanes).map(|lane| (lane + lanes - step) as i32).collect();
-        b.shuffle(identity, value, &indices)
+        b.shuffle(fill, value, &indices)
     }
 }
 

@@ -18,8 +18,10 @@ mod vote;
 pub use lanes::first_bit;
 
 use super::Lowerer;
+use super::builder::IntPred;
 use super::values::{Mask, Reg, Val};
 use crate::analysis::func::Func;
+use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
 use combine::{Combine, narrow, widen};
 use smallvec::smallvec;
@@ -179,7 +181,19 @@ fn within_subgroup(
     Ok(match GroupOperation::from_u32(inst.lit(1) as u32) {
         Some(GroupOperation::Reduce) => Reg::uniform(combine.reduce(b, lanes)),
         Some(GroupOperation::InclusiveScan) => this.lanes(combine.inclusive_scan(b, lanes)),
-        Some(GroupOperation::ExclusiveScan) => this.lanes(combine.exclusive_scan(b, lanes)),
+        Some(GroupOperation::ExclusiveScan) => {
+            let identity = combine.identity(b, b.scalar_of(lanes), 1);
+            let scan = combine.exclusive_scan(b, lanes, identity);
+            match this.mask() {
+                // Of the lanes that are on, the first may have others before it.
+                Mask::Lanes(_) if combine.has_neutral() && this.w > 1 => {
+                    let first = b.splat(this.first_active(), this.w);
+                    let is_first = b.icmp(IntPred::LLVMIntEQ, b.lane_numbers(Scalar::I32), first);
+                    this.lanes(b.select(is_first, b.splat(identity, this.w), scan))
+                }
+                _ => this.lanes(scan),
+            }
+        }
         Some(GroupOperation::ClusteredReduce) => {
             let size = inst.operands.get(3).and_then(|_| this.a.func.constant_bits(inst.id(3)));
             match size {
@@ -196,14 +210,14 @@ fn within_subgroup(
     })
 }
 
-/// What each lane brings to a reduction: its value, or the identity if it is off.
+/// What each lane brings to a reduction: its value, or what changes nothing if it is off.
 pub(super) fn contributions(this: &Lowerer<'_, '_>, combine: Combine, reg: Reg) -> super::builder::Value {
     let lanes = widen(&this.b, this.vector(reg));
     match this.mask() {
         Mask::All => lanes,
         Mask::Lanes(mask) => {
-            let identity = combine.identity(&this.b, this.b.scalar_of(lanes), this.w);
-            this.b.select(mask, lanes, identity)
+            let neutral = combine.neutral(&this.b, this.b.scalar_of(lanes), this.w);
+            this.b.select(mask, lanes, neutral)
         }
     }
 }
