@@ -208,7 +208,9 @@ fn permute_in_memory(this: &Lowerer<'_, '_>, vector: Value, indices: Value) -> V
     let (b, scalar) = (&this.b, this.b.scalar_of(vector));
     let slot = this.prologue_alloca(scalar, this.w);
     b.store(vector, slot, 1);
-    let addresses = b.gep(slot, indices, scalar);
+    // Lanes that are off may be poison, and they read as well.
+    let last = b.int(b.scalar_of(indices), this.w, u64::from(this.w) - 1);
+    let addresses = b.gep(slot, b.and(b.freeze(indices), last), scalar);
     b.gather(scalar, addresses, scalar.bytes(), b.int(Scalar::Bool, this.w, 1))
 }
 

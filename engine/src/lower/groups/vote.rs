@@ -113,11 +113,11 @@ fn any_active(this: &Lowerer<'_, '_>, lanes: Value) -> Value {
     this.b.any(active(this, lanes))
 }
 
-/// Those of the lanes that are on.
+/// Those of the lanes that are on. What is off may be poison, which a selection keeps out.
 fn active(this: &Lowerer<'_, '_>, lanes: Value) -> Value {
     match this.mask() {
         Mask::All => lanes,
-        Mask::Lanes(mask) => this.b.and(lanes, mask),
+        Mask::Lanes(mask) => this.b.select(mask, lanes, this.b.zero(Scalar::Bool, this.w)),
     }
 }
 

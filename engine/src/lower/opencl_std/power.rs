@@ -107,7 +107,8 @@ fn has_special(m: &Element<'_>, x: Value) -> Value {
     let least = m.bits(m.c(f64::from(f32::MIN_POSITIVE)));
     let above = m.b.sub(m.bits(x), least);
     let span = m.b.sub(m.bits(m.inf()), least);
-    m.b.any(m.b.icmp(IntPred::LLVMIntUGE, above, span))
+    // Lanes that are off may be poison, which no branch may depend on.
+    m.b.any(m.b.freeze(m.b.icmp(IntPred::LLVMIntUGE, above, span)))
 }
 
 /// `1 / sqrt(x)` of positive normal numbers from an estimate good to 11 bits and Halley's step, of third order.

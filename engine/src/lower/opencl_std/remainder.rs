@@ -58,7 +58,8 @@ fn by_steps(m: &Element<'_>, library: &str, x: &[Value], finish: Finish) -> Valu
     let long = m.le(m.mul(divisor, m.c(f64::powi(2.0, STEP))), dividend);
     let long = m.b.and(long, m.b.and(m.gt(divisor, m.c(0.0)), m.lt(dividend, m.inf())));
     m.b.branch(
-        m.b.any(long),
+        // Lanes that are off may be poison, which no branch may depend on.
+        m.b.any(m.b.freeze(long)),
         || m.libm(library, x),
         || reduced(m, x, 1, finish, |m, r| m.div(r, m.abs(x[1]))),
     )
