@@ -5,7 +5,7 @@
 
 use super::builtins;
 use super::shapes::Analysis;
-use spirv::Op;
+use spirv::{Decoration, Op};
 use spirv_env::{Id, Inst};
 
 impl Analysis<'_> {
@@ -101,6 +101,11 @@ impl Analysis<'_> {
             Op::IMul => of(0).saturating_add(of(1)),
             Op::IAdd | Op::ISub | Op::BitwiseOr | Op::BitwiseXor => of(0).min(of(1)),
             Op::BitwiseAnd => of(0).max(of(1)),
+            Op::UConvert | Op::SConvert
+                if self.func.decoration(id, Decoration::SaturatedConversion).is_some() =>
+            {
+                0
+            }
             Op::UConvert | Op::SConvert | Op::CopyObject => of(0),
             _ => 0,
         }
