@@ -252,20 +252,34 @@ impl Event {
 
     /// `zeEventHostSynchronize`; `timeout` in nanoseconds.
     pub fn wait(&self, timeout: u64) -> Result<()> {
-        let signal = self.current();
+        let signal = self.observed();
         let deadline = Deadline::after(timeout);
         if matches!(deadline, Deadline::Never) && !signal.is_signalled() {
-            let producer = self.producer.lock().upgrade();
-            if let Some(stream) = producer {
+            if let Some(stream) = self.producer() {
                 stream.help_until(&signal);
             }
         }
         signal.wait(deadline)
     }
 
+    fn producer(&self) -> Option<Arc<Stream>> {
+        self.producer.lock().upgrade()
+    }
+
+    /// What the host looks at.
+    fn observed(&self) -> Arc<Signal> {
+        let signal = self.current();
+        if !signal.is_signalled() {
+            if let Some(stream) = self.producer() {
+                stream.settle();
+            }
+        }
+        signal
+    }
+
     /// `zeEventQueryStatus`.
     pub fn status(&self) -> Result<()> {
-        self.current().query().map(drop)
+        self.observed().query().map(drop)
     }
 
     /// In which time the program wants the event's timestamps.
@@ -282,7 +296,7 @@ impl Event {
 
     /// `zeEventQueryKernelTimestamp`. A pool with mapped timestamps gives host time.
     pub fn kernel_timestamp(&self, device: &Device) -> Result<ze_kernel_timestamp_result_t> {
-        let times = self.current().query()?;
+        let times = self.observed().query()?;
         Ok(kernel_timestamps(device, times, self.timescale()))
     }
 
@@ -291,7 +305,7 @@ impl Event {
         &self,
         device: &Device,
     ) -> Result<(ze_kernel_timestamp_result_t, ze_synchronized_timestamp_result_ext_t)> {
-        let times = self.current().query()?;
+        let times = self.observed().query()?;
         let data = ze_synchronized_timestamp_data_ext_t { kernelStart: times.start, kernelEnd: times.end };
         let host = ze_synchronized_timestamp_result_ext_t { global: data, context: data };
         Ok((kernel_timestamps(device, times, Timescale::Device), host))

@@ -34,6 +34,7 @@ impl Fence {
     /// `zeFenceHostSynchronize`; `timeout` in nanoseconds.
     pub fn wait(&self, timeout: u64) -> Result<()> {
         let deadline = Deadline::after(timeout);
+        self.queue.stream().settle();
         if matches!(deadline, Deadline::Never) {
             self.queue.stream().help_until(&self.signal);
         }
@@ -42,6 +43,7 @@ impl Fence {
 
     /// `zeFenceQueryStatus`.
     pub fn status(&self) -> Result<()> {
+        self.queue.stream().settle();
         self.signal.query().map(drop)
     }
 

@@ -16,6 +16,7 @@ pub mod env;
 pub mod error;
 pub mod event;
 pub mod fence;
+mod fork;
 pub mod futex;
 pub mod handle;
 pub mod kernel;

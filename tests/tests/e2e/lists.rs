@@ -422,3 +422,10 @@ fn what_only_immediate_lists_have_is_refused_of_others() {
     let list = CommandList::regular(false).unwrap();
     assert_eq!(list.synchronize(0).unwrap_err().code, ZE_RESULT_ERROR_INVALID_ARGUMENT);
 }
+
+#[test]
+fn a_forked_child_goes_on_with_lists_of_its_parent() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_fork")).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{}\n{}{}", output.status, text(&output.stdout), text(&output.stderr));
+}

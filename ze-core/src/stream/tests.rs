@@ -1,0 +1,242 @@
+//! Tests of streams.
+
+use super::*;
+use crate::command::Operation;
+use std::time::Duration;
+
+fn command(waits: &[&Arc<Signal>], signal: Option<&Arc<Signal>>) -> Work {
+    Work::One(Arc::new(Command::new(
+        Operation::Barrier,
+        waits.iter().map(|&wait| Arc::clone(wait)).collect(),
+        signal.map(Arc::clone),
+    )))
+}
+
+fn host_function(function: unsafe extern "C" fn(*mut std::ffi::c_void), data: *mut u32) -> Work {
+    let operation = Operation::HostFunction { function, data: data as usize };
+    Work::One(Arc::new(Command::new(operation, Default::default(), None)))
+}
+
+unsafe extern "C" fn append_digit(data: *mut std::ffi::c_void) {
+    // SAFETY: the tests pass a live number that nobody else touches meanwhile.
+    unsafe { *data.cast::<u32>() += 1 };
+}
+
+#[test]
+fn submissions_execute_in_order() {
+    let stream = Stream::new();
+    let first = Signal::flag();
+    let mut count = 0u32;
+    let blocker = Signal::flag();
+    let position = stream.submit(command(&[&blocker], None));
+    stream.submit(host_function(append_digit, &raw mut count));
+    stream.submit(command(&[], Some(&first)));
+    assert!(!stream.is_reached(position) && !first.is_signalled() && !stream.reach(position));
+    assert!(matches!(stream.synchronize(1000), Err(Error::NotReady)));
+    blocker.raise();
+    assert!(stream.synchronize(u64::MAX).is_ok());
+    assert!(first.is_signalled() && stream.reach(position));
+    assert_eq!(count, 1);
+    stream.close();
+}
+
+#[test]
+fn a_blocked_stream_blocks_no_other() {
+    let (slow, fast) = (Stream::new(), Stream::new());
+    let (from_fast, from_host) = (Signal::flag(), Signal::flag());
+    slow.submit(command(&[&from_fast, &from_host], None));
+    fast.submit(command(&[], Some(&from_fast)));
+    assert!(fast.synchronize(u64::MAX).is_ok());
+    let helper = {
+        let slow = Arc::clone(&slow);
+        thread::spawn(move || slow.synchronize(u64::MAX).is_ok())
+    };
+    thread::sleep(Duration::from_millis(2));
+    from_host.raise();
+    assert!(helper.join().is_ok_and(|done| done));
+}
+
+#[test]
+fn a_helping_thread_never_waits_for_an_event_that_it_is_to_signal_itself() {
+    let stream = Stream::new();
+    let (done, gate, after) = (Signal::flag(), Signal::flag(), Signal::flag());
+    let barrier = |waits: &[&Arc<Signal>], signal: &Arc<Signal>| {
+        let waits = waits.iter().map(|&wait| Arc::clone(wait)).collect();
+        Arc::new(Command::new(Operation::Barrier, waits, Some(Arc::clone(signal))))
+    };
+    stream.submit(Work::list([barrier(&[], &done), barrier(&[&gate], &after)].into()));
+    stream.help_until(&done);
+    assert!(done.is_signalled() && !after.is_signalled());
+    let position = stream.latest();
+    stream.help(position);
+    assert!(!stream.is_reached(position));
+    gate.raise();
+    assert!(stream.wait(position, u64::MAX).is_ok() && after.is_signalled());
+    stream.close();
+}
+
+#[test]
+fn instant_work_on_an_idle_stream_needs_no_worker() {
+    let stream = Stream::new();
+    let done = Signal::flag();
+    stream.submit(command(&[], Some(&done)));
+    assert!(done.is_signalled());
+    assert!(!stream.state.lock().has_worker);
+    assert!(stream.submit_and_wait(command(&[&done], None)).is_ok());
+    assert!(!stream.state.lock().has_worker);
+}
+
+#[test]
+fn host_functions_run_on_the_worker() {
+    let stream = Stream::new();
+    let mut count = 0u32;
+    for _ in 0..100 {
+        stream.submit(host_function(append_digit, &raw mut count));
+    }
+    assert!(stream.submit_and_wait(host_function(append_digit, &raw mut count)).is_ok());
+    assert!(stream.state.lock().has_worker);
+    assert_eq!(count, 101);
+    stream.close();
+}
+
+fn failed() -> Arc<Signal> {
+    let signal = Signal::flag();
+    signal.complete(Err("no memory".into()));
+    signal
+}
+
+fn is_lost<T>(result: Result<T>) -> bool {
+    matches!(result, Err(Error::DeviceLost(reason)) if reason == "no memory")
+}
+
+#[test]
+fn what_waits_for_a_failed_command_or_is_behind_it_fails_too() {
+    let (stream, other) = (Stream::new(), Stream::new());
+    let [waits, behind, fence, elsewhere] = [(); 4].map(|()| Signal::flag());
+    let mut count = 0u32;
+    stream.submit(command(&[&failed()], Some(&waits)));
+    stream.submit(host_function(append_digit, &raw mut count));
+    stream.submit(command(&[&Signal::flag()], Some(&behind)));
+    stream.submit(Work::fence(Arc::clone(&fence)));
+    other.submit(command(&[&waits], Some(&elsewhere)));
+    for signal in [waits, behind, fence, elsewhere] {
+        assert!(is_lost(signal.wait(Deadline::Never)));
+    }
+    assert!(is_lost(stream.synchronize(u64::MAX)) && is_lost(other.synchronize(u64::MAX)));
+    assert_eq!(count, 0, "nothing is called back that would rely on what failed");
+    let again = Signal::flag();
+    stream.submit(command(&[], Some(&again)));
+    assert!(again.wait(Deadline::Never).is_ok() && stream.synchronize(u64::MAX).is_ok());
+    stream.close();
+}
+
+#[test]
+fn a_failure_is_told_to_who_waits_for_it_only() {
+    let stream = Stream::new();
+    let before = stream.submit(command(&[], None));
+    let failing = stream.submit(command(&[&failed()], None));
+    assert!(stream.wait(before, u64::MAX).is_ok());
+    assert!(is_lost(stream.wait(failing, u64::MAX)));
+    assert!(stream.wait(failing, u64::MAX).is_ok(), "it was told");
+}
+
+#[test]
+fn a_submitted_command_waits_for_what_was_submitted_before_it() {
+    let stream = Stream::new();
+    let (gate, completion) = (Signal::flag(), Signal::completion());
+    completion.submit();
+    stream.submit(command(&[&gate], None));
+    let position = stream.submit(command(&[&completion], None));
+    completion.submit();
+    gate.raise();
+    assert!(matches!(stream.wait(position, 1_000_000), Err(Error::NotReady)));
+    completion.raise();
+    assert!(stream.wait(position, u64::MAX).is_ok() && !completion.is_signalled());
+    stream.close();
+}
+
+#[test]
+fn nobody_helps_a_stream_that_will_not_signal() {
+    let stream = Stream::new();
+    let unrelated = Signal::flag();
+    drop(stream.push(command(&[], Some(&unrelated))));
+    stream.help_until(&Signal::flag());
+    assert!(!unrelated.is_signalled());
+    stream.help_until(&unrelated);
+    assert!(unrelated.is_signalled());
+}
+
+#[test]
+fn a_stream_that_will_wait_for_an_event_that_it_resets_is_not_waited_for() {
+    let stream = Stream::new();
+    let (started, event) = (Signal::flag(), Signal::raised());
+    let reset = Command::new(Operation::ResetEvent(Arc::clone(&event)), Default::default(), None);
+    let waits = [Arc::clone(&event)].into_iter().collect();
+    let wait = Command::new(Operation::Barrier, waits, None);
+    let mut memory = vec![0u8; 64 << 20];
+    let operation = Operation::Fill {
+        dst: memory.as_mut_ptr() as usize,
+        pattern: [1, 2].into_iter().collect(),
+        len: 64 << 20,
+    };
+    stream.submit(command(&[], Some(&started)));
+    stream.submit(Work::One(Arc::new(Command::new(operation, Default::default(), None))));
+    let position = stream.submit(Work::list([Arc::new(reset), Arc::new(wait)].into()));
+    assert!(event.is_signalled() || !stream.is_reached(position));
+    assert!(!stream.reach(position));
+    event.raise();
+    assert!(stream.reach(position));
+    stream.close();
+}
+
+#[test]
+fn a_stream_that_is_closed_while_a_host_thread_executes_lets_its_worker_go() {
+    let stream = Stream::new();
+    let mut count = 0u32;
+    assert!(stream.submit_and_wait(host_function(append_digit, &raw mut count)).is_ok());
+    let mut memory = vec![0u8; 64 << 20];
+    let operation = Operation::Fill {
+        dst: memory.as_mut_ptr() as usize,
+        pattern: [1, 2].into_iter().collect(),
+        len: 64 << 20,
+    };
+    drop(stream.push(Work::One(Arc::new(Command::new(operation, Default::default(), None)))));
+    let closer = {
+        let stream = Arc::clone(&stream);
+        thread::spawn(move || {
+            while !stream.state.lock().running {
+                thread::yield_now();
+            }
+            stream.close();
+        })
+    };
+    stream.help(stream.latest());
+    assert!(closer.join().is_ok());
+    let end = std::time::Instant::now() + Duration::from_secs(10);
+    while Arc::strong_count(&stream) != 1 {
+        assert!(std::time::Instant::now() < end, "the worker is still there");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn many_threads_submit_and_wait() {
+    let stream = Stream::new();
+    let threads: Vec<_> = (0..8)
+        .map(|_| {
+            let stream = Arc::clone(&stream);
+            thread::spawn(move || {
+                for round in 0..500 {
+                    let done = Signal::flag();
+                    stream.submit(command(&[], Some(&done)));
+                    if round % 3 == 0 {
+                        assert!(stream.synchronize(u64::MAX).is_ok());
+                        assert!(done.is_signalled());
+                    }
+                }
+                stream.synchronize(u64::MAX).is_ok()
+            })
+        })
+        .collect();
+    assert!(threads.into_iter().all(|thread| thread.join().is_ok_and(|done| done)));
+}
