@@ -254,10 +254,11 @@ impl Event {
     pub fn wait(&self, timeout: u64) -> Result<()> {
         let signal = self.observed();
         let deadline = Deadline::after(timeout);
-        if matches!(deadline, Deadline::Never) && !signal.is_signalled() {
-            if let Some(stream) = self.producer() {
-                stream.help_until(&signal);
-            }
+        if matches!(deadline, Deadline::Never)
+            && !signal.is_signalled()
+            && let Some(stream) = self.producer()
+        {
+            stream.help_until(&signal);
         }
         signal.wait(deadline)
     }
@@ -269,10 +270,10 @@ impl Event {
     /// What the host looks at.
     fn observed(&self) -> Arc<Signal> {
         let signal = self.current();
-        if !signal.is_signalled() {
-            if let Some(stream) = self.producer() {
-                stream.settle();
-            }
+        if !signal.is_signalled()
+            && let Some(stream) = self.producer()
+        {
+            stream.settle();
         }
         signal
     }
