@@ -173,6 +173,8 @@ impl Stream {
         })
     }
 
+    /// The state. What a forked child finds there is its parent's: threads that it does not have, and commands that are
+    /// executed elsewhere.
     fn lock(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock();
         let generation = fork::generation();
