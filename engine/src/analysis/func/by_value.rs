@@ -102,22 +102,16 @@ fn emit(func: &mut Func<'_>, copy: &Copy) {
         leaves.len() <= MOST_LEAVES
             && leaves.iter().map(|leaf| leaf.scalar.bytes()).sum::<u64>() == layout.size
     });
-    let new = if leaves.is_some() {
+    let (object, from, [mask, align]) = (Operand::Id(copy.object), Operand::Id(copy.from), access);
+    let mut new = vec![inst(Op::Variable, Some(copy.ty), Some(copy.object), smallvec![class])];
+    if leaves.is_some() {
         let value = func.fresh();
         func.types.insert(value, pointee);
-        let [mask, align] = access;
-        let load = smallvec![Operand::Id(copy.from), mask, align];
-        [
-            inst(Op::Load, Some(pointee), Some(value), load),
-            inst(Op::Variable, Some(copy.ty), Some(copy.object), smallvec![class, Operand::Id(value)]),
-        ]
+        new.push(inst(Op::Load, Some(pointee), Some(value), smallvec![from, mask, align]));
+        new.push(inst(Op::Store, None, None, smallvec![object, Operand::Id(value), mask, align]));
     } else {
-        let operands = [Operand::Id(copy.object), Operand::Id(copy.from)].into_iter().chain(access);
-        [
-            inst(Op::Variable, Some(copy.ty), Some(copy.object), smallvec![class]),
-            inst(Op::CopyMemory, None, None, operands.collect()),
-        ]
-    };
+        new.push(inst(Op::CopyMemory, None, None, smallvec![object, from, mask, align]));
+    }
     func.types.insert(copy.object, copy.ty);
     func.blocks[copy.at.index()].insts.extend(new);
 }
