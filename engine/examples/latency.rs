@@ -75,7 +75,7 @@ fn object(text: &str, target: &Target, tier: Tier) -> Vec<u8> {
     let ir = IrModule::parse(&context, &text, target).expect("IR");
     ir.verify().expect("valid");
     pipeline::optimise(&ir, target, tier).expect("passes");
-    pipeline::object_code(ir, target, tier).expect("code")
+    pipeline::object_code(ir, target, tier).expect("code").bytes
 }
 
 fn code(text: &str, target: &Target, has_barrier: bool) -> Code {

@@ -108,7 +108,8 @@ pub struct CodeInfo {
     pub team: u32,
     /// Bytes of `Worker::private_memory` that each sub-group needs.
     pub private_bytes: u64,
-    /// Bytes of stack that private variables of a team take (spills come on top).
+    /// Bytes of stack that the code takes for a team: private variables, spilled registers. What it calls comes on
+    /// top.
     pub stack_bytes: u64,
 }
 

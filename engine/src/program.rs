@@ -1,9 +1,9 @@
 //! A loaded module and its kernels: storage of module-scope variables, compiled variants, launches.
 
-use crate::abi::{Coarsening, GroupShape, Variant};
+use crate::abi::{Coarsening, CodeInfo, GroupShape, Variant};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::exec::{Code, Dispatch, group_size, launch};
+use crate::exec::{Code, Dispatch, MOST_STACK_BYTES, group_size, launch};
 use crate::globals::{Globals, Part};
 use crate::jit::cache::{Entry, driver_id};
 use crate::jit::hash::{Digest, Hasher};
@@ -286,7 +286,12 @@ impl Kernel {
                 pipeline::object_code(ir, target, config.tier)
             };
             let object = generate().map_err(&on_thread)?;
-            Ok(Entry { info, object })
+            let info = CodeInfo { stack_bytes: object.stack_bytes, ..info };
+            if !info.has_barrier && info.stack_bytes > MOST_STACK_BYTES {
+                let what = format!("code that takes {} bytes of stack", info.stack_bytes);
+                return Err(EngineError::Unsupported { kernel: kernel.name.clone(), what });
+            }
+            Ok(Entry { info, object: object.bytes })
         };
         isolate::run_mapped(&self.reflection().name, work, failed)
     }

@@ -14,8 +14,8 @@ use std::ffi::c_void;
 use std::io;
 use std::ptr::NonNull;
 
-/// Stack beyond the kernel's private variables: for spilled registers, the math library, and `printf`. Only
-/// what is touched takes memory.
+/// Stack beyond what the kernel's own code takes: for the math library and `printf`. Only what is touched takes
+/// memory.
 const STACK_RESERVE: u64 = 256 << 10;
 /// Coroutines that are made at a time.
 const STACKS_A_REGION: usize = 16;
@@ -62,10 +62,11 @@ pub struct Groups<'a> {
 }
 
 impl Ring {
-    /// A ring with at least `count` coroutines of `stack_bytes` for private variables.
+    /// A ring with at least `count` coroutines of `stack_bytes` for the kernel's code.
     pub fn new(count: u32, stack_bytes: u64) -> io::Result<Ring> {
         let bytes = usize::try_from(stack_bytes.saturating_add(STACK_RESERVE)).ok();
-        let bytes = bytes.and_then(|bytes| bytes.checked_next_multiple_of(page_size()));
+        // Few sizes, so that most kernels can use the ring of another.
+        let bytes = bytes.and_then(usize::checked_next_power_of_two);
         let stack_bytes = bytes.ok_or(io::ErrorKind::OutOfMemory)?;
         let mut ring = Ring {
             shared: Box::new(Shared {
@@ -89,7 +90,7 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Whether the stacks have room for this many bytes of private variables.
+    /// Whether the stacks have room for code that takes this many bytes.
     pub fn has_stack(&self, stack_bytes: u64) -> bool {
         stack_bytes.saturating_add(STACK_RESERVE) <= self.stack_bytes as u64
     }

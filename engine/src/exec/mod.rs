@@ -16,6 +16,7 @@ pub mod workgroup;
 
 pub use launch::{Code, Dispatch};
 pub use scheduler::Scheduler;
+pub use workgroup::MOST_STACK_BYTES;
 
 #[cfg(test)]
 mod tests;

@@ -83,7 +83,7 @@ fn compile(text: &str, has_barrier: bool) -> Code {
     ir.verify().expect("valid IR");
     pipeline::optimise(&ir, &target, Tier::Optimising).expect("passes");
     let object = pipeline::object_code(ir, &target, Tier::Optimising).expect("object code");
-    let loaded = load::load(&object, &symbols::function_address).expect("loads");
+    let loaded = load::load(&object.bytes, &symbols::function_address).expect("loads");
     Code::new(loaded, CodeInfo { has_barrier, ..CodeInfo::default() }).expect("has an entry")
 }
 

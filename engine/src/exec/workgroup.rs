@@ -18,6 +18,15 @@ const SCRATCH_BYTES: u64 = 128;
 /// Memory beyond this is given back after the launch that needed it.
 const KEEP_BYTES: usize = 16 << 20;
 
+/// Code that takes more stack than this does not run on that of the calling thread.
+pub const MOST_STACK_BYTES: u64 = 4 << 20;
+
+/// Whether teams need stacks of their own.
+fn needs_ring(code: &Code, teams: u32) -> bool {
+    let info = code.info();
+    info.has_barrier && (teams > 1 || info.stack_bytes > MOST_STACK_BYTES)
+}
+
 /// What each thread needs to run a work-group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Needs {
@@ -40,7 +49,7 @@ impl Needs {
             private_bytes: info.private_bytes.saturating_mul(u64::from(subgroups)),
             subgroups,
             teams,
-            stack_bytes: (info.has_barrier && teams > 1).then_some(info.stack_bytes),
+            stack_bytes: needs_ring(code, teams).then_some(info.stack_bytes),
         }
     }
 }
@@ -122,7 +131,7 @@ impl Workspace {
         unsafe {
             match (code.entry(), &mut self.ring) {
                 (Entry::Range(entry), _) => entry(info, &mut worker, groups.start, groups.end),
-                (Entry::Team(entry), Some(ring)) if teams > 1 => {
+                (Entry::Team(entry), Some(ring)) if needs_ring(code, teams) => {
                     ring.run(&Groups { entry, info, teams, first: groups.start, last: groups.end }, &worker);
                 }
                 (Entry::Team(entry), _) => {

@@ -10,7 +10,7 @@ use llvm_sys::core::*;
 use llvm_sys::ir_reader::LLVMParseIRInContext;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMDiagnosticSeverity, core};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::rc::Rc;
 
@@ -21,7 +21,15 @@ pub struct Context(Rc<ContextOwner>);
 struct ContextOwner {
     raw: LLVMContextRef,
     /// Boxed: LLVM keeps its address.
-    errors: Box<RefCell<Vec<String>>>,
+    reports: Box<Reports>,
+}
+
+/// What LLVM has reported.
+#[derive(Default)]
+struct Reports {
+    errors: RefCell<Vec<String>>,
+    /// Bytes of the stack frames of all functions that code was made for.
+    frame_bytes: Cell<u64>,
 }
 
 impl Default for Context {
@@ -33,18 +41,18 @@ impl Default for Context {
 impl Context {
     pub fn new() -> Context {
         super::isolate::install_fatal_error_handler();
-        let errors = Box::new(RefCell::new(Vec::new()));
-        // SAFETY: a new context is valid until it is disposed of in `drop`; `errors` outlives it.
+        let reports = Box::new(Reports::default());
+        // SAFETY: a new context is valid until it is disposed of in `drop`; `reports` outlives it.
         let raw = unsafe {
             let raw = LLVMContextCreate();
             LLVMContextSetDiagnosticHandler(
                 raw,
                 Some(collect_diagnostic),
-                (&raw const *errors).cast_mut().cast::<c_void>(),
+                (&raw const *reports).cast_mut().cast::<c_void>(),
             );
             raw
         };
-        Context(Rc::new(ContextOwner { raw, errors }))
+        Context(Rc::new(ContextOwner { raw, reports }))
     }
 
     /// The context for the C API. Valid while a `Context` or an `IrModule` of it lives.
@@ -54,8 +62,14 @@ impl Context {
 
     /// Fails with the errors that LLVM reported since the last call, if there were any.
     pub fn check(&self) -> Result<(), JitError> {
-        let errors = std::mem::take(&mut *self.0.errors.borrow_mut());
+        let errors = self.0.reports.errors.take();
         if errors.is_empty() { Ok(()) } else { Err(JitError::Llvm(errors.join("; "))) }
+    }
+
+    /// Bytes of the stack frames of the functions that code was made for since the last call. Only functions
+    /// with the attribute [`REPORT_FRAME`] count.
+    pub(super) fn take_frame_bytes(&self) -> u64 {
+        self.0.reports.frame_bytes.take()
     }
 }
 
@@ -66,15 +80,29 @@ impl Drop for ContextOwner {
     }
 }
 
-extern "C" fn collect_diagnostic(info: LLVMDiagnosticInfoRef, errors: *mut c_void) {
+/// A function attribute, with its value, that makes LLVM report the size of the function's stack frame: as a
+/// warning that it exceeds 0 bytes. The C API has no other way to learn it.
+pub(super) const REPORT_FRAME: [&str; 2] = ["warn-stack-size", "0"];
+
+/// The size of a stack frame, if a diagnostic reports one: `PLACE: stack frame size (N) exceeds limit (0) in ...`.
+fn frame_size(text: &str) -> Option<u64> {
+    let (_, size) = text.split_once("stack frame size (")?;
+    size.split_once(") exceeds limit (0)")?.0.parse().ok()
+}
+
+extern "C" fn collect_diagnostic(info: LLVMDiagnosticInfoRef, reports: *mut c_void) {
     // SAFETY: LLVM passes a live diagnostic, and the pointer registered with the handler, which points
     // into the owner of the context that reports.
-    let (severity, text, errors) = unsafe {
+    let (severity, text, reports) = unsafe {
         let text = take_message(LLVMGetDiagInfoDescription(info));
-        (LLVMGetDiagInfoSeverity(info), text, &*errors.cast::<RefCell<Vec<String>>>())
+        (LLVMGetDiagInfoSeverity(info), text, &*reports.cast::<Reports>())
     };
+    if let Some(bytes) = frame_size(&text) {
+        let total = reports.frame_bytes.get().saturating_add(bytes);
+        return reports.frame_bytes.set(total);
+    }
     match severity {
-        LLVMDiagnosticSeverity::LLVMDSError => errors.borrow_mut().push(text),
+        LLVMDiagnosticSeverity::LLVMDSError => reports.errors.borrow_mut().push(text),
         LLVMDiagnosticSeverity::LLVMDSWarning => tracing::warn!("LLVM: {text}"),
         _ => tracing::trace!("LLVM: {text}"),
     }

@@ -1,7 +1,7 @@
 //! The passes over a kernel's IR, in two tiers, and its translation to object code or assembly.
 
 use super::JitError;
-use super::context::{IrModule, take_message};
+use super::context::{IrModule, REPORT_FRAME, take_message};
 use super::target::Target;
 use llvm_sys::LLVMAttributeFunctionIndex;
 use llvm_sys::core::*;
@@ -48,7 +48,7 @@ impl Tier {
 
 /// Runs the tier's passes over the module.
 pub fn optimise(module: &IrModule, target: &Target, tier: Tier) -> Result<(), JitError> {
-    align_stacks(module, target);
+    set_up_stacks(module, target);
     target.with_machine(tier, |machine| {
         // SAFETY: module and machine are alive and used by this thread only; the options are ours; an error
         // is consumed by the call that takes its message.
@@ -71,28 +71,54 @@ pub fn optimise(module: &IrModule, target: &Target, tier: Tier) -> Result<(), Ji
     module.context().check()
 }
 
-/// Makes functions align their stack frame to a vector register. The calling convention aligns it to 16 bytes,
-/// and every spilled register would lie across two cache lines.
-fn align_stacks(module: &IrModule, target: &Target) {
+/// Says what stack frames shall be like.
+///
+/// Functions align theirs to a vector register: the calling convention aligns it to 16 bytes, and every spilled
+/// register would lie across two cache lines. Frames of more than a page are touched page by page, so that they
+/// cannot miss the guard page below the stack.
+fn set_up_stacks(module: &IrModule, target: &Target) {
     const KIND: &str = "alignstack";
-    // SAFETY: module, context and functions are alive; the attribute is one of LLVM's for functions.
+    const PROBES: [&str; 2] = ["probe-stack", "inline-asm"];
+    let context = module.context().raw();
+    // SAFETY: module, context and functions are alive; the attributes are LLVM's for functions.
     unsafe {
         let kind = LLVMGetEnumAttributeKindForName(KIND.as_ptr().cast(), KIND.len());
         let bytes = u64::from(target.simd_bits() / 8);
-        let attribute = LLVMCreateEnumAttribute(module.context().raw(), kind, bytes);
+        let text = |[name, value]: [&str; 2]| {
+            let (name_len, value_len) = (name.len() as u32, value.len() as u32);
+            LLVMCreateStringAttribute(
+                context,
+                name.as_ptr().cast(),
+                name_len,
+                value.as_ptr().cast(),
+                value_len,
+            )
+        };
+        let attributes = [LLVMCreateEnumAttribute(context, kind, bytes), text(PROBES), text(REPORT_FRAME)];
         let mut function = LLVMGetFirstFunction(module.raw());
         while !function.is_null() {
             if LLVMIsDeclaration(function) == 0 {
-                LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attribute);
+                for attribute in attributes {
+                    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attribute);
+                }
             }
             function = LLVMGetNextFunction(function);
         }
     }
 }
 
-/// Relocatable object code of the module. Code generation changes the module; it is of no use afterwards.
-pub fn object_code(module: IrModule, target: &Target, tier: Tier) -> Result<Vec<u8>, JitError> {
-    emit(&module, target, tier, LLVMCodeGenFileType::LLVMObjectFile)
+/// Relocatable object code, and what it needs.
+pub struct ObjectCode {
+    pub bytes: Vec<u8>,
+    /// Bytes of stack that its functions take together.
+    pub stack_bytes: u64,
+}
+
+/// Object code of the module. Code generation changes the module; it is of no use afterwards.
+pub fn object_code(module: IrModule, target: &Target, tier: Tier) -> Result<ObjectCode, JitError> {
+    module.context().take_frame_bytes();
+    let bytes = emit(&module, target, tier, LLVMCodeGenFileType::LLVMObjectFile)?;
+    Ok(ObjectCode { bytes, stack_bytes: module.context().take_frame_bytes() })
 }
 
 /// Assembly of the module, for people.

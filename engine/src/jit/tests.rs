@@ -12,7 +12,7 @@ fn object(text: &str, target: &Target, tier: Tier) -> Result<Vec<u8>, JitError> 
     let ir = IrModule::parse(&context, text, target)?;
     ir.verify()?;
     pipeline::optimise(&ir, target, tier)?;
-    pipeline::object_code(ir, target, tier)
+    pipeline::object_code(ir, target, tier).map(|object| object.bytes)
 }
 
 fn compile(text: &str, tier: Tier) -> Result<LoadedCode, JitError> {
@@ -141,6 +141,30 @@ fn module_scope_variables_are_reached_by_their_symbols() {
     let next: extern "C" fn() -> i32 = function(&code, "next");
     assert_eq!(next(), 42);
     assert_eq!(storage, 42);
+}
+
+#[test]
+fn stack_that_code_takes_is_known_and_probed() {
+    const TEXT: &str = "
+    define void @small(ptr %p) { store i32 1, ptr %p ret void }
+    define void @large(ptr %p) {
+      %a = alloca [100000 x i8]
+      %b = ptrtoint ptr %a to i64
+      store volatile i64 %b, ptr %p
+      store volatile i8 1, ptr %a
+      ret void
+    }";
+    let target = Target::host().expect("target");
+    for tier in [Tier::Fast, Tier::Optimising] {
+        let context = Context::new();
+        let ir = IrModule::parse(&context, TEXT, &target).expect("IR");
+        pipeline::optimise(&ir, &target, tier).expect("passes");
+        // Code that is made twice counts once.
+        let text = pipeline::assembly(&ir, &target, tier).expect("assembly");
+        assert!(text.contains("4096"), "no probes: {text}");
+        let object = pipeline::object_code(ir, &target, tier).expect("object");
+        assert!((100_000..102_000).contains(&object.stack_bytes), "{}", object.stack_bytes);
+    }
 }
 
 #[test]

@@ -361,3 +361,18 @@ fn lanes_that_are_off_do_not_show_in_reductions() {
         }
     }
 }
+
+#[test]
+fn stacks_have_room_for_large_values_across_a_barrier() {
+    const ELEMENTS: usize = 2560;
+    let module = Module::named("regressions_stack");
+    let kernel = module.kernel("windows");
+    let size = 48usize;
+    let n = size + ELEMENTS - 1;
+    let a: Vec<f32> = (0..n).map(|at| at as f32).collect();
+    let b: Vec<f32> = a.iter().map(|x| -2.0 * x).collect();
+    let (to_a, to_b) = (platform().filled(0f32, n), platform().filled(0f32, n));
+    kernel.run_1d(size, size as u32, &[&platform().buffer(&a), &platform().buffer(&b), &to_a, &to_b]);
+    assert_same("the first array", &to_a, &a);
+    assert_same("the second array", &to_b, &b);
+}

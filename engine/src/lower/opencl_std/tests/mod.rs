@@ -58,7 +58,7 @@ pub fn compile(
         std::fs::write(std::path::Path::new(&dir).join("last.s"), text).expect("written");
     }
     let object = pipeline::object_code(ir, target, Tier::Optimising).expect("code");
-    let code = load::load(&object, &symbols::function_address).expect("loads");
+    let code = load::load(&object.bytes, &symbols::function_address).expect("loads");
     Compiled { code, lanes: lanes as usize }
 }
 
