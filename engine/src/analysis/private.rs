@@ -137,7 +137,8 @@ impl Facts {
         let mut note = |facts: &mut Facts, ty: TypeId, unit: u64| match leaves.get(ty) {
             Some(list) => {
                 sizes.extend(list.iter().map(|leaf| leaf.scalar.bytes()));
-                facts.regular &= list.iter().all(|leaf| (unit | leaf.offset) % leaf.scalar.bytes() == 0);
+                facts.regular &=
+                    list.iter().all(|leaf| (unit | leaf.offset).is_multiple_of(leaf.scalar.bytes()));
             }
             None => facts.regular = false,
         };

@@ -123,8 +123,8 @@ fn functions_change_copies_of_a_kernel_argument() {
             let mut outer = argument;
             outer[(x & 3) as usize] += 5;
             let mut inner = outer;
-            inner[(x + 1 & 3) as usize] = 0;
-            [10_000 * digits(inner) + outer[(x + 1 & 3) as usize], argument[(x & 3) as usize]]
+            inner[((x + 1) & 3) as usize] = 0;
+            [10_000 * digits(inner) + outer[((x + 1) & 3) as usize], argument[(x & 3) as usize]]
         });
         assert_same(&format!("groups of {size}"), &out, &want.collect::<Vec<u32>>());
     }
