@@ -9,6 +9,7 @@ use super::func::BlockId;
 use super::group_results::group_shape;
 use super::private::Placement;
 use super::shapes::Analysis;
+use super::uniform_objects::Holds;
 use crate::abi::Coarsening;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
@@ -39,6 +40,10 @@ impl Analysis<'_> {
             | Op::ControlBarrierArriveINTEL
             | Op::ControlBarrierWaitINTEL
             | Op::MemoryBarrier => true,
+            // Writing the same to the same place again changes nothing.
+            Op::Store | Op::CopyMemory | Op::CopyMemorySized => {
+                inst.ids().all(|id| self.is_common(block, id)) && !is_volatile(inst)
+            }
             _ => inst.result.is_some_and(|id| self.is_common(block, id)),
         }
     }
@@ -88,7 +93,8 @@ impl Analysis<'_> {
         let any_operand = || inst.ids().any(|id| self.any_differs(block, id));
         match inst.op {
             // Each sub-group has its own objects, its own turn at memory, its own votes.
-            Op::Variable | Op::AtomicLoad => all(true),
+            Op::Variable => all(inst.result.is_none_or(|object| !self.is_common_object(object))),
+            Op::AtomicLoad => all(true),
             _ if group_shape(inst, &|id| self.func.constant_bits(id)).is_some() => all(true),
             Op::Load => {
                 let pointer = inst.id(0);
@@ -143,6 +149,10 @@ impl Analysis<'_> {
         }
     }
 
+    fn is_common_object(&self, object: Id) -> bool {
+        self.holds.get(&object) == Some(&Holds::Common)
+    }
+
     fn builtin_differs(&self, block: BlockId, pointer: BuiltinPointer, count: usize) -> Differs {
         use super::builtins::Component;
         let component = |at: u32| differs_between(pointer.builtin, at, self.variant.coarsening);
@@ -158,7 +168,12 @@ impl Analysis<'_> {
     /// The parameters that each sub-group has an object of its own for.
     pub(super) fn params_differ(&mut self) {
         for (param, ty) in self.func.params.clone() {
-            if self.private.placement.get(&param) == Some(&Placement::PerLane) {
+            let own = match self.private.placement.get(&param) {
+                Some(Placement::PerLane | Placement::Interleaved) => true,
+                Some(Placement::Uniform) => !self.is_common_object(param),
+                Some(Placement::Argument) | None => false,
+            };
+            if own {
                 let leaves = self.leaves.count(ty).max(1);
                 self.differing.insert(param, smallvec![true; leaves]);
             }
@@ -193,10 +208,13 @@ fn sized(differs: Differs, count: usize) -> Differs {
     if differs.len() == count { differs } else { smallvec![differs.contains(&true); count] }
 }
 
-/// Whether an `OpLoad` is volatile.
+/// Whether a load, store or copy is volatile.
 pub fn is_volatile(inst: &Inst) -> bool {
-    if inst.op != Op::Load {
-        return false;
-    }
-    matches!(inst.operands.get(1), Some(Operand::Lit(mask)) if mask & u64::from(MemoryAccess::VOLATILE.bits()) != 0)
+    let at = match inst.op {
+        Op::Load => 1,
+        Op::Store | Op::CopyMemory => 2,
+        Op::CopyMemorySized => 3,
+        _ => return false,
+    };
+    matches!(inst.operands.get(at), Some(Operand::Lit(mask)) if mask & u64::from(MemoryAccess::VOLATILE.bits()) != 0)
 }

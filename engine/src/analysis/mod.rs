@@ -12,3 +12,4 @@ pub mod private;
 mod ranges;
 pub mod regions;
 pub mod shapes;
+mod uniform_objects;

@@ -18,11 +18,13 @@ pub enum Placement {
     Interleaved,
     /// Each lane's object is contiguous; pointers to it are addresses.
     PerLane,
+    /// One object for all lanes, which write and read the same (`uniform_objects`).
+    Uniform,
     /// A by-value argument that the kernel only reads: its bytes in the argument block.
     Argument,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Private {
     /// Variables and by-value parameters.
     pub placement: FxHashMap<Id, Placement>,

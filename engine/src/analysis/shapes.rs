@@ -15,6 +15,7 @@ use super::linear::{Control, Graph};
 use super::loops::Loops;
 use super::private::{Placement, Private};
 use super::regions::Regions;
+use super::uniform_objects::{Candidates, Holds};
 use crate::abi::Variant;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
@@ -85,6 +86,8 @@ pub struct Analysis<'m> {
     /// Strided values whose step holds for addresses only (see [`Analysis::convert_shape`]).
     assumed: FxHashSet<Id>,
     pub(super) differing: Differing,
+    /// What private objects that may be uniform hold.
+    pub(super) holds: FxHashMap<Id, Holds>,
     /// The block that defines a value; module-scope values and parameters have none.
     pub def: FxHashMap<Id, BlockId>,
     /// The index of the defining instruction in its block.
@@ -130,11 +133,12 @@ impl<'m> Analysis<'m> {
             shapes: FxHashMap::default(),
             assumed: FxHashSet::default(),
             differing: Differing::default(),
+            holds: FxHashMap::default(),
             def,
             at,
             used: OnceCell::new(),
         };
-        analysis.solve();
+        analysis.solve_objects();
         analysis
     }
 
@@ -145,6 +149,35 @@ impl<'m> Analysis<'m> {
             doms: &self.doms,
             loops: &self.loops,
             regions: &self.regions,
+        }
+    }
+
+    /// Finds all shapes, and the private objects that are uniform, which depend on each other.
+    fn solve_objects(&mut self) {
+        if self.variant.width == 1 {
+            return self.solve();
+        }
+        let candidates = Candidates::new(&self.func, &self.private);
+        let private = self.private.clone();
+        self.holds = candidates.all();
+        loop {
+            self.private = private.clone();
+            let holds = &self.holds;
+            let uniform = |object: &Id| holds.get(object).is_some_and(|holds| *holds >= Holds::Uniform);
+            let placements = self.private.placement.iter_mut().filter(|(object, _)| uniform(object));
+            placements.for_each(|(_, placement)| *placement = Placement::Uniform);
+            self.private.interleaved.retain(|_, object| !uniform(object));
+            self.solve();
+            let mut holds = std::mem::take(&mut self.holds);
+            let changed = candidates.contradict(self, &mut holds);
+            self.holds = holds;
+            if !changed {
+                return;
+            }
+            self.shapes.clear();
+            self.differing.clear();
+            self.assumed.clear();
+            self.control = Control::new(&self.graph(), vec![false; self.func.blocks.len()]);
         }
     }
 
@@ -333,7 +366,7 @@ impl<'m> Analysis<'m> {
             Op::Undef => all(Shape::Undefined),
             Op::Variable => {
                 all(match self.private.placement.get(&inst.result.expect("variables have ids")) {
-                    Some(Placement::Interleaved) => Shape::Uniform,
+                    Some(Placement::Interleaved | Placement::Uniform) => Shape::Uniform,
                     _ => self.lane_stride(ty),
                 })
             }

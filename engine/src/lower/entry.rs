@@ -156,6 +156,11 @@ impl Lowerer<'_, '_> {
             let address = self.b.offset_const(args, arg.offset);
             let val = match a.private.placement.get(id) {
                 Some(Placement::Argument) => smallvec![Reg::uniform(address)],
+                Some(Placement::Uniform) => {
+                    let object = self.private_memory(*id, *ty)?;
+                    self.b.memcpy(object, address, self.b.i64(arg.size), 1);
+                    smallvec![Reg::uniform(object)]
+                }
                 Some(_) => {
                     let size = arg.size;
                     let reg = self.private_object(*id, *ty)?;

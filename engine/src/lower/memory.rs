@@ -232,9 +232,10 @@ impl Lowerer<'_, '_> {
         Ok(Reg::strided(base, lanes))
     }
 
-    /// Memory for a private variable of all lanes.
-    fn private_memory(&mut self, id: Id, pointer: TypeId) -> Result<Value, EngineError> {
-        let bytes = object_bytes(&self.a.func, pointer, self.w)
+    /// Memory for a private variable: one object for each lane, or for all together.
+    pub(super) fn private_memory(&mut self, id: Id, pointer: TypeId) -> Result<Value, EngineError> {
+        let uniform = self.a.private.placement.get(&id) == Some(&Placement::Uniform);
+        let bytes = object_bytes(&self.a.func, pointer, if uniform { 1 } else { self.w })
             .ok_or_else(|| self.unsupported("a private variable without a size".into()))?;
         let home = self.private.homes.get(&id).copied().unwrap_or(Home::Stack);
         let total = self.private.memory_bytes;
@@ -263,19 +264,22 @@ fn variable(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError>
         (Some(id), Some(ty)) => (id, ty),
         _ => return Err(this.unsupported("OpVariable without a result".into())),
     };
-    let reg = if this.a.private.placement.get(&id) == Some(&Placement::Interleaved) {
-        let base = this.private_memory(id, ty)?;
-        this.subgroup_mut().interleaved_base.insert(id, base);
-        // A pointer into an interleaved object is an offset.
-        Reg::uniform(this.b.zero(Scalar::Ptr, 1))
-    } else {
-        this.private_object(id, ty)?
+    let reg = match this.a.private.placement.get(&id) {
+        Some(Placement::Interleaved) => {
+            let base = this.private_memory(id, ty)?;
+            this.subgroup_mut().interleaved_base.insert(id, base);
+            // A pointer into an interleaved object is an offset.
+            Reg::uniform(this.b.zero(Scalar::Ptr, 1))
+        }
+        Some(Placement::Uniform) => Reg::uniform(this.private_memory(id, ty)?),
+        _ => this.private_object(id, ty)?,
     };
     if inst.operands.len() > 1 {
         let pointee = pointee_of(this, ty)?;
         let val = this.value(inst.id(1))?;
         let place = match this.subgroup().interleaved_base.get(&id) {
             Some(&base) => Place::Interleaved { base, offset: Reg::uniform(this.b.i64(0)) },
+            None if reg.is_uniform() => Place::Uniform(reg.scalar().expect("a uniform leaf has a scalar")),
             None => {
                 strided_place(this, reg, private_stride(this.a.func.module.types.layout(pointee).size) as i64)
             }

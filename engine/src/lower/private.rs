@@ -46,13 +46,13 @@ impl Layout {
         let variables =
             func.blocks.iter().flat_map(|block| &block.insts).filter(|inst| inst.op == Op::Variable);
         let objects = variables.filter_map(|inst| Some((inst.result?, inst.ty?))).chain(
-            func.params
-                .iter()
-                .copied()
-                .filter(|(id, _)| private.placement.get(id) == Some(&Placement::PerLane)),
+            func.params.iter().copied().filter(|(id, _)| {
+                matches!(private.placement.get(id), Some(Placement::PerLane | Placement::Uniform))
+            }),
         );
         for (id, ty) in objects.collect::<Vec<_>>() {
-            let bytes = object_bytes(func, ty, width)?;
+            let uniform = private.placement.get(&id) == Some(&Placement::Uniform);
+            let bytes = object_bytes(func, ty, if uniform { 1 } else { width })?;
             let home = if layout.stack_bytes + bytes <= STACK_BYTES {
                 layout.stack_bytes += bytes;
                 Home::Stack

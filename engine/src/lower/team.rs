@@ -257,7 +257,9 @@ fn is_harmless(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> bool {
         Op::Load if a.builtins.contains_key(&inst.id(0)) => true,
         // Uniform addresses see `Lowerer::readable`.
         Op::Load => !private(inst.id(0)),
-        Op::Store => !private(inst.id(0)) && pointer_is_masked(inst.id(0)),
+        Op::Store => a.is_shared(block, inst) || (!private(inst.id(0)) && pointer_is_masked(inst.id(0))),
+        Op::CopyMemory | Op::CopyMemorySized => a.is_shared(block, inst),
+        Op::Variable | Op::LifetimeStart | Op::LifetimeStop => true,
         Op::AccessChain
         | Op::InBoundsAccessChain
         | Op::PtrAccessChain

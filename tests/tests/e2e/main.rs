@@ -27,6 +27,7 @@ mod private_memory;
 mod properties;
 mod regressions;
 mod subgroups;
+mod uniform_objects;
 mod vectors;
 mod work_groups;
 mod work_items;

@@ -1,0 +1,192 @@
+//! Private objects that hold the same in all lanes.
+//!
+//! Kernels written in SYCL copy their closure into private memory, and parts of it into further objects: pointers,
+//! sizes and strides that all work-items have in common. One copy serves a sub-group then, and what is read from it
+//! is uniform. An object whose address goes nowhere is taken for uniform until a write contradicts: one of varying
+//! data, to a varying place, or one that work-items do not see who read the object later.
+
+use super::func::{BlockId, ENTRY, Func};
+use super::private::{Placement, Private};
+use super::shapes::Analysis;
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirv::Op;
+use spirv_env::{Id, Inst, Type};
+
+/// The objects that may be uniform.
+#[derive(Debug, Default)]
+pub(super) struct Candidates {
+    /// The object that a pointer leads into.
+    object_of: FxHashMap<Id, Id>,
+    objects: FxHashMap<Id, Accesses>,
+}
+
+#[derive(Debug, Default)]
+struct Accesses {
+    /// Instructions that write: their block and place in it.
+    writes: Vec<(BlockId, usize)>,
+    reads: Vec<BlockId>,
+}
+
+/// What the writes of an object allow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Holds {
+    /// Something else in each lane.
+    Varying,
+    /// The same in all lanes of a sub-group.
+    Uniform,
+    /// The same in all lanes of a team.
+    Common,
+}
+
+impl Candidates {
+    pub(super) fn new(func: &Func<'_>, private: &Private) -> Self {
+        let mut candidates = Candidates::default();
+        let is_root =
+            |id: &Id| matches!(private.placement.get(id), Some(Placement::Interleaved | Placement::PerLane));
+        for (param, _) in func.params.iter().filter(|(param, _)| is_root(param)) {
+            candidates.object_of.insert(*param, *param);
+            candidates.objects.insert(*param, Accesses { writes: vec![(ENTRY, SET_UP)], reads: Vec::new() });
+        }
+        let mut lost: FxHashSet<Id> = FxHashSet::default();
+        // Definitions may stand behind uses in the order of blocks: as long as there is something new.
+        loop {
+            let before = candidates.object_of.len();
+            for inst in func.blocks.iter().flat_map(|block| &block.insts) {
+                let Some(result) = inst.result else { continue };
+                if inst.op == Op::Variable && is_root(&result) {
+                    candidates.object_of.insert(result, result);
+                } else if derives(func, inst)
+                    && let Some(&object) = candidates.object_of.get(&inst.id(0))
+                {
+                    candidates.object_of.insert(result, object);
+                }
+            }
+            if candidates.object_of.len() == before {
+                break;
+            }
+        }
+        for block in func.block_ids() {
+            let code = &func.blocks[block.index()];
+            let objects = &candidates.object_of;
+            let of_phis =
+                code.phis.iter().flat_map(|phi| &phi.incoming).filter_map(|(_, id)| objects.get(id));
+            lost.extend(of_phis);
+            for (place, inst) in code.insts.iter().enumerate() {
+                let object =
+                    |at: usize| inst.ids().nth(at).and_then(|id| candidates.object_of.get(&id).copied());
+                let mut note = |object: Option<Id>, write: bool| {
+                    let Some(object) = object else { return };
+                    let accesses = candidates.objects.entry(object).or_default();
+                    if write {
+                        accesses.writes.push((block, place));
+                    } else {
+                        accesses.reads.push(block);
+                    }
+                };
+                match inst.op {
+                    Op::Variable if inst.operands.len() > 1 => note(inst.result.filter(is_root), true),
+                    Op::Variable | Op::LifetimeStart | Op::LifetimeStop => {}
+                    Op::Load => note(object(0), false),
+                    Op::Store if object(1).is_none() => note(object(0), true),
+                    Op::CopyMemory | Op::CopyMemorySized if object(0) != object(1) => {
+                        note(object(0), true);
+                        note(object(1), false);
+                    }
+                    _ if derives(func, inst) && !inst.ids().skip(1).any(|id| objects.contains_key(&id)) => {}
+                    _ => lost.extend(inst.ids().filter_map(|id| objects.get(&id))),
+                }
+            }
+        }
+        candidates.objects.retain(|object, _| !lost.contains(object));
+        candidates
+    }
+
+    /// All objects, taken for uniform.
+    pub(super) fn all(&self) -> FxHashMap<Id, Holds> {
+        self.objects.keys().map(|object| (*object, Holds::Common)).collect()
+    }
+
+    /// Lowers what objects are taken to hold to what an analysis says of their writes; whether anything changed.
+    pub(super) fn contradict(&self, a: &Analysis<'_>, holds: &mut FxHashMap<Id, Holds>) -> bool {
+        let mut changed = false;
+        for (object, accesses) in &self.objects {
+            let now = holds[object];
+            let of_write = |write: &(BlockId, usize)| self.allows(a, holds, accesses, *write);
+            let least = accesses.writes.iter().map(of_write).min().unwrap_or(now).min(now);
+            if least < now {
+                holds.insert(*object, least);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// What a write allows its object to hold.
+    fn allows(
+        &self,
+        a: &Analysis<'_>,
+        holds: &FxHashMap<Id, Holds>,
+        accesses: &Accesses,
+        (block, place): (BlockId, usize),
+    ) -> Holds {
+        if !accesses.reads.iter().all(|read| seen_by(a, block, *read)) {
+            return Holds::Varying;
+        }
+        let inst = match a.func.blocks[block.index()].insts.get(place) {
+            Some(inst) if inst.op != Op::Variable => inst,
+            // What an object is set up with is a constant, or an argument.
+            _ => return Holds::Common,
+        };
+        let of_operand = |id: Id| match (
+            a.shape(block, id).iter().all(|shape| shape.is_uniform()),
+            a.is_common(block, id),
+        ) {
+            (false, _) => Holds::Varying,
+            (true, false) => Holds::Uniform,
+            (true, true) => Holds::Common,
+        };
+        // A copy is as uniform as what it copies from.
+        let source = match inst.op {
+            Op::Store => Holds::Common,
+            _ => match self.object_of.get(&inst.id(1)) {
+                Some(object) => holds.get(object).copied().unwrap_or(Holds::Varying),
+                None => Holds::Common,
+            },
+        };
+        inst.ids().map(of_operand).min().unwrap_or(Holds::Common).min(source)
+    }
+}
+
+/// The place of a write that is no instruction: an argument's object is set up before the first one.
+const SET_UP: usize = usize::MAX;
+
+/// Whether an instruction makes a pointer into the object that its first operand leads into.
+fn derives(func: &Func<'_>, inst: &Inst) -> bool {
+    match inst.op {
+        Op::AccessChain
+        | Op::InBoundsAccessChain
+        | Op::PtrAccessChain
+        | Op::InBoundsPtrAccessChain
+        | Op::CopyObject
+        | Op::PtrCastToGeneric
+        | Op::GenericCastToPtr => true,
+        Op::Bitcast => inst.ty.is_some_and(|ty| matches!(func.module.types.get(ty), Type::Pointer { .. })),
+        _ => false,
+    }
+}
+
+/// Whether work-items that read an object in one block took part in the last write of the other block before.
+///
+/// They did if every way to the read leads through the write. They did, too, if both run under one mask, which no
+/// loop around both changes from one iteration to the next. In a loop that they left, others may have gone on writing.
+fn seen_by(a: &Analysis<'_>, write: BlockId, read: BlockId) -> bool {
+    let class = |block: BlockId| a.control.class[block.index()];
+    let goes_on = |this| a.loops.encloses(Some(this), a.loops.of(read));
+    let left_behind =
+        a.loops.around(write).any(|this| a.control.divergent_loop[this.index()] && !goes_on(this));
+    let one_mask = || {
+        let mut around = a.loops.around(write).filter(|this| goes_on(*this));
+        class(write) == class(read) && around.all(|this| class(a.loops.get(this).header) == class(write))
+    };
+    !left_behind && (a.doms.dominates(write, read) || one_mask())
+}
