@@ -135,7 +135,7 @@ impl Facts {
         // Whether some access may see the object under another type than the declared one.
         let mut reinterpreted = false;
         let mut sizes = FxHashSet::default();
-        // `unit` is a power of two that divides the offset in the object.
+        // The lowest set bit of `unit` divides the offset in the object.
         let mut note = |facts: &mut Facts, ty: TypeId, unit: u64| match leaves.get(ty) {
             Some(list) => {
                 sizes.extend(list.iter().map(|leaf| leaf.scalar.bytes()));
