@@ -150,8 +150,8 @@ fn program(random: &mut Random, calm: bool) -> Vec<Node> {
 /// Variables 1 and 2 keep what all work-items agree on, and branches go by them, but for hammocks.
 fn calm_down(nodes: &mut [Node], random: &mut Random) {
     let last = nodes.len();
-    for at in 0..last {
-        for step in &mut nodes[at].steps {
+    for node in nodes.iter_mut() {
+        for step in &mut node.steps {
             if matches!(step.to, 1 | 2) {
                 step.from = 1 + step.from % 2;
                 if let Source::Var(var) = &mut step.with {
@@ -159,7 +159,7 @@ fn calm_down(nodes: &mut [Node], random: &mut Random) {
                 }
             }
         }
-        match &mut nodes[at].exit {
+        match &mut node.exit {
             Exit::If { var, .. } | Exit::Switch { var, .. } => *var = 1 + *var % 2,
             _ => {}
         }

@@ -194,7 +194,7 @@ fn own_vector_insts(a: &Analysis<'_>, block: BlockId) -> usize {
 /// Vector registers that each sub-group keeps through a loop, in the loop that has most of them.
 fn pressure(a: &Analysis<'_>, simd_bits: u32) -> usize {
     let is_vector = |block: BlockId, id: Id| {
-        !a.is_common(block, id) && a.shape(block, id).iter().any(|shape| *shape == Shape::Varying)
+        !a.is_common(block, id) && a.shape(block, id).contains(&Shape::Varying)
     };
     let registers = |id: Id| -> usize {
         // The engine's own values have no type of the module.
