@@ -85,6 +85,15 @@ impl Coarsening {
             Coarsening::AlongX(team) | Coarsening::AlongY(team) => team,
         }
     }
+
+    /// The same direction with teams of this size.
+    pub fn with_team(self, team: u32) -> Coarsening {
+        match self {
+            Coarsening::AlongX(_) if team > 1 => Coarsening::AlongX(team),
+            Coarsening::AlongY(_) if team > 1 => Coarsening::AlongY(team),
+            _ => Coarsening::Off,
+        }
+    }
 }
 
 /// Which code of a kernel.

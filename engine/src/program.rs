@@ -37,11 +37,15 @@ const LIKELY_GROUP: u32 = 256;
 
 /// The compiled variants of a kernel. Few, so a list.
 #[derive(Default)]
-struct Variants(RwLock<Vec<(Variant, Arc<Slot>)>>);
+struct Variants {
+    code: RwLock<Vec<(Variant, Arc<Slot>)>>,
+    /// The team that serves the kernel best, for each variant with the largest.
+    teams: RwLock<Vec<(Variant, u32)>>,
+}
 
 /// A variant that is compiled, or about to be by whoever came first.
 #[derive(Default)]
-struct Slot(OnceLock<Result<Code, EngineError>>);
+struct Slot(OnceLock<Result<Arc<Code>, EngineError>>);
 
 impl Program {
     pub(crate) fn link(
@@ -177,7 +181,10 @@ impl Kernel {
             }
         };
         let engine = &self.program.engine;
-        if let Err(prepare) = engine.scheduler().in_background(prepare) {
+        // Finding out which code several sub-groups side by side would take costs more than looking for it.
+        if let Err(prepare) = engine.scheduler().in_background(prepare)
+            && variant.coarsening == Coarsening::Off
+        {
             let key = self.cache_key(variant);
             if engine.cache().zip(key.ok()).is_some_and(|(cache, key)| cache.contains(&key)) {
                 prepare();
@@ -208,11 +215,11 @@ impl Kernel {
     ) -> Result<(), EngineError> {
         let slot = self.slot(variant);
         let code = slot.0.get_or_init(|| self.compile(variant));
-        code.as_ref().map_err(Clone::clone).and_then(work)
+        code.as_ref().map_err(Clone::clone).and_then(|code| work(code))
     }
 
     fn slot(&self, variant: Variant) -> Arc<Slot> {
-        let variants = &self.program.compiled[self.at].0;
+        let variants = &self.program.compiled[self.at].code;
         let find = |variants: &[(Variant, Arc<Slot>)]| {
             variants.iter().find(|(of, _)| *of == variant).map(|(_, slot)| Arc::clone(slot))
         };
@@ -227,7 +234,47 @@ impl Kernel {
         })
     }
 
-    fn compile(&self, variant: Variant) -> Result<Code, EngineError> {
+    /// The variant whose code serves launches of this one: with as many sub-groups side by side as pay.
+    fn settled(&self, variant: Variant) -> Result<Variant, EngineError> {
+        if variant.coarsening == Coarsening::Off {
+            return Ok(variant);
+        }
+        let largest = Variant { coarsening: variant.coarsening.with_team(group_size::TEAMS[0]), ..variant };
+        let teams = &self.program.compiled[self.at].teams;
+        let known = teams.read().iter().find(|(of, _)| *of == largest).map(|(_, team)| *team);
+        let best = match known {
+            Some(team) => team,
+            None => {
+                let team = self.best_team(largest)?;
+                teams.write().push((largest, team));
+                team
+            }
+        };
+        let team = best.min(variant.coarsening.team());
+        Ok(Variant { coarsening: variant.coarsening.with_team(team), ..variant })
+    }
+
+    fn best_team(&self, variant: Variant) -> Result<u32, EngineError> {
+        let (program, at) = (Arc::clone(&self.program), self.at);
+        let name = self.reflection().name.clone();
+        let failed = move |error: JitError| EngineError::CodeGeneration {
+            kernel: name.clone(),
+            reason: error.to_string(),
+        };
+        let on_thread = failed.clone();
+        let work = move || {
+            let target = program.engine.target().map_err(&on_thread)?;
+            let kernel = &program.module.kernels[at];
+            lower::best_coarsening(&program.module, kernel, variant, target).map(Coarsening::team)
+        };
+        isolate::run_mapped(&self.reflection().name, work, failed)
+    }
+
+    fn compile(&self, variant: Variant) -> Result<Arc<Code>, EngineError> {
+        let settled = self.settled(variant)?;
+        if settled != variant {
+            return self.slot(settled).0.get_or_init(|| self.compile(settled)).clone();
+        }
         let engine = &self.program.engine;
         let failed = |error: JitError| self.code_generation(error);
         let key = self.cache_key(variant).map_err(failed)?;
@@ -236,7 +283,7 @@ impl Kernel {
         let cached = engine.cache().filter(|_| !dumps).and_then(|cache| Some((cache, cache.get(&key)?)));
         if let Some((cache, entry)) = cached {
             match self.load_code(&entry) {
-                Ok(code) => return Ok(code),
+                Ok(code) => return Ok(Arc::new(code)),
                 Err(error) => {
                     // A library may have changed since. Compiling again settles it.
                     tracing::info!("kernel '{}' from the code cache: {error}", self.reflection().name);
@@ -256,7 +303,7 @@ impl Kernel {
         if let Some(cache) = engine.cache() {
             cache.put(&key, &entry);
         }
-        Ok(code)
+        Ok(Arc::new(code))
     }
 
     fn make_object(&self, variant: Variant) -> Result<Entry, EngineError> {

@@ -80,3 +80,16 @@ fn kernels_over_rows_gather_nothing() {
         assert_eq!(calls(&ir, "llvm.masked.scatter"), 0, "{kernel} scatters");
     }
 }
+
+#[test]
+fn selections_that_always_choose_ids_keep_their_stride() {
+    let ir = ir("selected_ids", "selected_ids");
+    assert_eq!(calls(&ir, "gather") + calls(&ir, "scatter"), 0);
+}
+
+#[test]
+fn closures_in_private_memory_have_uniform_pointers() {
+    // What is gathered and scattered are the elements, whose index went through memory, and `offsets[at & 1]`.
+    let ir = ir("uniform_objects", "closure");
+    assert_eq!((calls(&ir, "gather"), calls(&ir, "scatter")), (2, 1));
+}

@@ -97,6 +97,14 @@ impl Terminator {
         }
     }
 
+    pub(super) fn condition_mut(&mut self) -> Option<&mut Id> {
+        match self {
+            Terminator::Cond { cond, .. } => Some(cond),
+            Terminator::Switch { selector, .. } | Terminator::Dispatch { selector, .. } => Some(selector),
+            Terminator::Branch(_) | Terminator::Return => None,
+        }
+    }
+
     /// The value that decides between successors.
     pub fn condition(&self) -> Option<Id> {
         match self {

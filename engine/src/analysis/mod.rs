@@ -12,4 +12,5 @@ pub mod private;
 mod ranges;
 pub mod regions;
 pub mod shapes;
+pub mod simplify;
 mod uniform_objects;

@@ -6,7 +6,7 @@ use crate::abi::{Coarsening, GroupShape, Variant};
 /// Sub-group sizes that code can be made for, ascending.
 const WIDTHS: [u32; 5] = [1, 4, 8, 16, 32];
 /// Sub-groups that may run side by side, descending.
-const TEAMS: [u32; 3] = [8, 4, 2];
+pub const TEAMS: [u32; 3] = [8, 4, 2];
 /// From this row length on, a partial last sub-group costs less than narrower vectors do.
 const LINE_FROM: u64 = 64;
 /// Groups larger than this gain nothing when the application leaves the size to the driver.

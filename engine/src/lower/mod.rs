@@ -34,7 +34,7 @@ pub mod work_item;
 use crate::abi::{Coarsening, CodeInfo, Variant};
 use crate::analysis::func::{BlockId, Func};
 use crate::analysis::shapes::Analysis;
-use crate::analysis::{cfg, loops};
+use crate::analysis::{cfg, loops, simplify};
 use crate::error::EngineError;
 use crate::jit::target::Target;
 use crate::jit::{Context, IrModule};
@@ -58,10 +58,7 @@ pub fn lower(
     target: &Target,
     llvm: &Context,
 ) -> Result<(IrModule, CodeInfo), EngineError> {
-    let mut func = Func::build(module, kernel)?;
-    cfg::remove_unreachable(&mut func);
-    loops::canonicalize(&mut func)?;
-    let mut analysis = Analysis::new(func, variant);
+    let mut analysis = Analysis::new(prepared(module, kernel)?, variant);
     let coarsening = team::best(&analysis, target);
     if coarsening == Coarsening::Off && variant.coarsening != coarsening {
         analysis = Analysis::new(analysis.func, Variant { coarsening, ..variant });
@@ -73,6 +70,25 @@ pub fn lower(
     let builder = unsafe { Builder::new(llvm.raw(), ir.raw(), variant.width) };
     let info = entry::emit(&analysis, builder, target)?;
     Ok((ir, info))
+}
+
+/// The coarsening that serves a kernel best, up to the variant's: that of the variant which is worth compiling.
+pub fn best_coarsening(
+    module: &Module,
+    kernel: &Kernel,
+    variant: Variant,
+    target: &Target,
+) -> Result<Coarsening, EngineError> {
+    Ok(team::best(&Analysis::new(prepared(module, kernel)?, variant), target))
+}
+
+/// A kernel in the form that analyses take.
+fn prepared<'m>(module: &'m Module, kernel: &'m Kernel) -> Result<Func<'m>, EngineError> {
+    let mut func = Func::build(module, kernel)?;
+    cfg::remove_unreachable(&mut func);
+    simplify::propagate_copies(&mut func);
+    loops::canonicalize(&mut func)?;
+    Ok(func)
 }
 
 /// Whether the engine implements an instruction; the error names what is missing.

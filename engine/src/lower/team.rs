@@ -79,11 +79,7 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
         team < 2 * wanted && own * team <= MOST_INSTS && live * team + SHARED_REGISTERS <= vector_registers
     };
     let mut teams = std::iter::successors(Some(most), |team| Some(team / 2));
-    match (teams.find(|team| *team <= 1 || fits(*team)), a.variant.coarsening) {
-        (None | Some(0 | 1), _) | (_, Coarsening::Off) => Coarsening::Off,
-        (Some(team), Coarsening::AlongX(_)) => Coarsening::AlongX(team),
-        (Some(team), Coarsening::AlongY(_)) => Coarsening::AlongY(team),
-    }
+    a.variant.coarsening.with_team(teams.find(|team| *team <= 1 || fits(*team)).unwrap_or(1))
 }
 
 /// Instructions that a coarsened kernel may have, sub-groups of a team counted one by one.
@@ -193,9 +189,8 @@ fn own_vector_insts(a: &Analysis<'_>, block: BlockId) -> usize {
 
 /// Vector registers that each sub-group keeps through a loop, in the loop that has most of them.
 fn pressure(a: &Analysis<'_>, simd_bits: u32) -> usize {
-    let is_vector = |block: BlockId, id: Id| {
-        !a.is_common(block, id) && a.shape(block, id).contains(&Shape::Varying)
-    };
+    let is_vector =
+        |block: BlockId, id: Id| !a.is_common(block, id) && a.shape(block, id).contains(&Shape::Varying);
     let registers = |id: Id| -> usize {
         // The engine's own values have no type of the module.
         let ty = a.func.type_of(id).filter(|_| !a.func.selectors.contains(&id));

@@ -131,3 +131,12 @@ fn a_required_group_size_is_kept_and_reported() {
     kernel.run([2, 1, 1], [4, 2, 3], &[&out]);
     assert_same("sizes", &out, &[423; 48]);
 }
+
+#[test]
+fn ids_behind_selections_that_always_choose_them() {
+    let kernel = Module::named("selected_ids").kernel("selected_ids");
+    let input: Vec<u32> = (0..96).map(|i| i * i).collect();
+    let out = platform().filled(0u32, input.len());
+    kernel.run_1d(input.len(), 32, &[&platform().buffer(&input), &out]);
+    assert_same("selected_ids", &out, &input.iter().map(|v| v * 3).collect::<Vec<_>>());
+}
