@@ -192,11 +192,17 @@ fn explicit_cast(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineE
         ranges.push((base, size));
     }
     if wanted != StorageClass::Workgroup as u64 {
-        let func = &this.a.func;
-        ranges.extend(this.subgroup().private_base.iter().filter_map(|(id, base)| {
-            let bytes = object_bytes(func, func.type_of(*id)?, this.w)?;
-            Some((*base, this.b.i64(bytes)))
-        }));
+        // All of them, also those whose variables come later: a loop may bring their pointers here.
+        let (func, placement) = (&this.a.func, &this.a.private.placement);
+        let mut objects: Vec<Id> =
+            placement.iter().filter(|(_, of)| **of == Placement::PerLane).map(|(id, _)| *id).collect();
+        objects.sort_unstable();
+        for id in objects {
+            let Some(ty) = func.type_of(id) else { continue };
+            let Some(bytes) = object_bytes(func, ty, this.w) else { continue };
+            let base = this.private_base(id, ty)?;
+            ranges.push((base, this.b.i64(bytes)));
+        }
     }
     Ok(this.apply(&[pointer], |this, v| {
         let b = &this.b;
@@ -218,8 +224,7 @@ fn explicit_cast(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineE
 impl Lowerer<'_, '_> {
     /// The address of an object that every lane has one of, `private_stride` bytes apart.
     pub(super) fn private_object(&mut self, id: Id, pointer: TypeId) -> Result<Reg, EngineError> {
-        let base = self.private_memory(id, pointer)?;
-        self.subgroup_mut().private_base.push((id, base));
+        let base = self.private_base(id, pointer)?;
         let size = self.a.func.module.types.layout(pointee_of(self, pointer)?).size;
         if self.w == 1 {
             return Ok(Reg::uniform(base));
@@ -230,6 +235,16 @@ impl Lowerer<'_, '_> {
             b.offset(base, offsets)
         });
         Ok(Reg::strided(base, lanes))
+    }
+
+    /// The memory of an object that every lane has one of. It is there from the beginning.
+    fn private_base(&mut self, id: Id, pointer: TypeId) -> Result<Value, EngineError> {
+        if let Some(base) = self.subgroup().private_base.get(&id) {
+            return Ok(*base);
+        }
+        let base = self.private_memory(id, pointer)?;
+        self.subgroup_mut().private_base.insert(id, base);
+        Ok(base)
     }
 
     /// Memory for a private variable: one object for each lane, or for all together.

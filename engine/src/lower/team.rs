@@ -32,7 +32,7 @@ pub struct Subgroup {
     pub(super) values: Values,
     pub(super) interleaved_base: FxHashMap<Id, Value>,
     /// Private objects that pointers may lead to.
-    pub(super) private_base: Vec<(Id, Value)>,
+    pub(super) private_base: FxHashMap<Id, Value>,
 }
 
 /// The sub-groups of a team, given the first of them.
@@ -58,7 +58,7 @@ pub(super) fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mas
             mask,
             values: Values::default(),
             interleaved_base: FxHashMap::default(),
-            private_base: Vec::new(),
+            private_base: FxHashMap::default(),
         }
     };
     (0..u64::from(variant.coarsening.team())).map(member).collect()
