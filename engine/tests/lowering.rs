@@ -93,3 +93,9 @@ fn closures_in_private_memory_have_uniform_pointers() {
     let ir = ir("uniform_objects", "closure");
     assert_eq!((calls(&ir, "gather"), calls(&ir, "scatter")), (2, 1));
 }
+
+#[test]
+fn arrays_that_are_set_up_by_a_copy_are_rows_of_lanes() {
+    let ir = ir("private_copies", "blocked");
+    assert_eq!(calls(&ir, "gather") + calls(&ir, "scatter"), 0);
+}

@@ -30,7 +30,12 @@ pub struct Private {
     pub placement: FxHashMap<Id, Placement>,
     /// Pointers that lead into an interleaved variable, and which.
     pub interleaved: FxHashMap<Id, Id>,
+    /// Bytes of the leaves of an interleaved variable, where all have as many.
+    pub leaf_bytes: FxHashMap<Id, u64>,
 }
+
+/// Copies of more bytes into or out of a variable are left to memory.
+pub const MOST_COPIED: u64 = 1024;
 
 /// Whether a parameter is a structure passed by value (behind a pointer).
 pub fn is_by_value(func: &Func<'_>, param: Id, ty: TypeId) -> bool {
@@ -74,10 +79,30 @@ impl Private {
             };
             if placement == Placement::Interleaved {
                 private.interleaved.extend(facts.pointers.iter().map(|pointer| (*pointer, root)));
+                private.leaf_bytes.extend(facts.leaf_bytes.map(|bytes| (root, bytes)));
             }
             private.placement.insert(root, placement);
         }
+        private.separate_copies(func);
         private
+    }
+
+    /// Gives up interleaving two variables that are copied to each other and have leaves of different sizes.
+    fn separate_copies(&mut self, func: &Func<'_>) {
+        for inst in func.blocks.iter().flat_map(|block| &block.insts) {
+            if !matches!(inst.op, Op::CopyMemory | Op::CopyMemorySized) {
+                continue;
+            }
+            let [to, from] = [0, 1].map(|at| self.interleaved.get(&inst.id(at)).copied());
+            if let (Some(to), Some(from)) = (to, from)
+                && self.leaf_bytes.get(&to) != self.leaf_bytes.get(&from)
+            {
+                for object in [to, from] {
+                    self.placement.insert(object, Placement::PerLane);
+                    self.interleaved.retain(|_, of| *of != object);
+                }
+            }
+        }
     }
 }
 
@@ -123,18 +148,23 @@ struct Facts {
     /// Every access is a load or store of leaves that the object's own leaves line up with.
     regular: bool,
     pointers: FxHashSet<Id>,
+    /// Bytes of all leaves, if they have as many.
+    leaf_bytes: Option<u64>,
 }
 
 impl Facts {
     fn of(func: &Func<'_>, leaves: &LeafTable<'_>, uses: &Uses<'_>, root: Id, ty: TypeId) -> Self {
-        let mut facts = Facts { written: false, regular: true, pointers: FxHashSet::default() };
+        let mut facts =
+            Facts { written: false, regular: true, pointers: FxHashSet::default(), leaf_bytes: None };
         let types = &func.module.types;
         let Type::Pointer { pointee, .. } = types.get(ty) else {
-            return Facts { written: true, regular: false, pointers: FxHashSet::default() };
+            return Facts { written: true, regular: false, ..facts };
         };
         // Whether some access may see the object under another type than the declared one.
         let mut reinterpreted = false;
         let mut sizes = FxHashSet::default();
+        // Offsets and sizes of copies, or'ed, and what they copy.
+        let (mut copied, mut copies) = (0, Vec::new());
         // The lowest set bit of `unit` divides the offset in the object.
         let mut note = |facts: &mut Facts, ty: TypeId, unit: u64| match leaves.get(ty) {
             Some(list) => {
@@ -190,7 +220,11 @@ impl Facts {
                     }
                     Op::LifetimeStart | Op::LifetimeStop => {}
                     Op::CopyMemory | Op::CopyMemorySized => {
-                        facts.regular = false;
+                        match copy_bytes(func, inst).filter(|bytes| *bytes <= MOST_COPIED) {
+                            Some(bytes) => copied |= unit | bytes,
+                            None => facts.regular = false,
+                        }
+                        copies.push(inst);
                         facts.written |= inst.id(0) == pointer;
                     }
                     _ => {
@@ -200,10 +234,25 @@ impl Facts {
                 }
             }
         }
-        if reinterpreted && sizes.len() > 1 {
-            facts.regular = false;
-        }
+        facts.leaf_bytes = sizes.iter().copied().next().filter(|_| sizes.len() == 1);
+        facts.regular &= !reinterpreted || sizes.len() == 1;
+        // A copy moves whole leaves, and not within the object.
+        let whole = facts.leaf_bytes.is_some_and(|bytes| copied % bytes == 0);
+        let within = |inst: &Inst| [0, 1].iter().all(|at| facts.pointers.contains(&inst.id(*at)));
+        facts.regular &= copies.is_empty() || (whole && !copies.iter().any(|inst| within(inst)));
         facts
+    }
+}
+
+/// How many bytes a copy moves, if that is known.
+fn copy_bytes(func: &Func<'_>, inst: &Inst) -> Option<u64> {
+    let types = &func.module.types;
+    match inst.op {
+        Op::CopyMemorySized => func.constant_bits(inst.id(2)),
+        _ => match types.get(func.type_of(inst.id(1))?) {
+            Type::Pointer { pointee, .. } => Some(types.layout(*pointee).size),
+            _ => None,
+        },
     }
 }
 

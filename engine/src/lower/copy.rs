@@ -38,15 +38,18 @@ pub(super) fn copy(
         this.b.copy((target, to_align), (source, from_align), size, volatile);
         return Ok(());
     }
+    // A row of an interleaved variable is a leaf, and moves as a whole.
+    let private = &this.a.private;
+    let row = |pointer: Id| private.leaf_bytes.get(private.interleaved.get(&pointer)?).copied();
+    let row = row(to).or(row(from));
     if let Size::Bytes(bytes) = size
-        && bytes <= SMALL
+        && (bytes <= SMALL || row.is_some())
     {
         let mut at = 0;
         while at < bytes {
-            let unit = [8, 4, 2, 1]
-                .into_iter()
-                .find(|unit| at + unit <= bytes && u64::from(to_align.min(from_align)).is_multiple_of(*unit));
-            let unit = unit.unwrap_or(1);
+            let fits =
+                |unit: &u64| at + unit <= bytes && u64::from(to_align.min(from_align)).is_multiple_of(*unit);
+            let unit = row.or_else(|| [8, 4, 2, 1].into_iter().find(fits)).unwrap_or(1);
             let scalar = Scalar::int(unit as u32 * 8).expect("units are integer sizes");
             let leaf = Leaf { scalar, offset: at };
             let reg = load_leaf(this, &source, leaf, read);

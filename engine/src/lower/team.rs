@@ -92,6 +92,8 @@ const LATENCY: usize = 4;
 const ISSUE: usize = 2;
 /// The team that is wanted at most for a loop that sub-groups go through a different number of times.
 const IF_DIVERGENT: usize = 2;
+/// Vector instructions of such a loop from which on the waste outweighs the gain, and the time to compile, too.
+const LARGE_IF_DIVERGENT: usize = 40;
 /// The least team that makes up for what a barrier costs.
 const AT_A_BARRIER: usize = 4;
 
@@ -116,7 +118,11 @@ fn wanted(a: &Analysis<'_>) -> usize {
         }
         let own: usize = this.blocks.iter().map(|block| own_vector_insts(a, *block)).sum();
         let wanted = (chain(a, this) * LATENCY * ISSUE).div_ceil(own.max(1));
-        if a.control.divergent_loop[at] { wanted.min(IF_DIVERGENT) } else { wanted }
+        match a.control.divergent_loop[at] {
+            true if own > LARGE_IF_DIVERGENT => 1,
+            true => wanted.min(IF_DIVERGENT),
+            false => wanted,
+        }
     };
     let in_loops = a.loops.loops.iter().enumerate().map(in_loop).max().unwrap_or(1);
     if at_barriers { in_loops.max(AT_A_BARRIER) } else { in_loops }

@@ -23,6 +23,7 @@ mod memory;
 mod memory_access;
 mod modules;
 mod mutation;
+mod private_copies;
 mod private_memory;
 mod properties;
 mod regressions;

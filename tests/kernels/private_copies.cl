@@ -1,0 +1,50 @@
+// Private arrays that are set up as a whole: compilers copy constants, or zeros, into them.
+
+kernel void blocked(global const float *a, global const float *b, global float *c, int n, int rows) {
+  int x = get_global_id(0);
+  float sum[8] = {};
+  for (int k = 0; k < n; ++k)
+    for (int i = 0; i < rows; ++i)
+      sum[i] += a[i * n + k] * b[k * (int)get_global_size(0) + x];
+  for (int i = 0; i < rows; ++i)
+    c[i * (int)get_global_size(0) + x] = sum[i];
+}
+
+kernel void tables(global const int *in, global int *out, int n) {
+  int own[9] = {2, 3, 5, 7, 11, 13, 17, 19, 23};
+  int counts[12] = {0};
+  char bytes[16] = {1, 2, 3};
+  int i = get_global_id(0), v = in[i];
+  own[v & 7] += n;
+  for (int k = 0; k < n; ++k) {
+    counts[(v >> (k & 15)) & 7] += own[k % 9];
+    bytes[(v + k) & 15] += k;
+  }
+  int r = 0;
+  for (int k = 0; k < 12; ++k)
+    r = r * 3 + counts[k] + bytes[k];
+  out[i] = r;
+}
+
+typedef struct {
+  long key;
+  int counts[6];
+} Entry;
+
+// Leaves of two sizes, copied as a whole; under a condition, too.
+kernel void entries(global Entry *entries, global const int *in, int n) {
+  int i = get_global_id(0);
+  Entry mine = entries[i], old = mine;
+  for (int k = 0; k < n; ++k) {
+    mine.counts[(in[i] + k) % 6 & 3] += k;
+    if ((in[i] & k) == 1) {
+      Entry swap = old;
+      old = mine;
+      mine = swap;
+      mine.key += k;
+    }
+  }
+  old.key ^= mine.key;
+  old.counts[5] += mine.counts[in[i] & 3];
+  entries[i] = old;
+}

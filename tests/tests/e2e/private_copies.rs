@@ -1,0 +1,97 @@
+//! Private arrays and structures that are copied as a whole.
+
+use crate::for_each_shape;
+use ze_tests::ulp::assert_same;
+use ze_tests::{Module, Random, platform};
+
+#[test]
+fn sums_in_an_array_that_begins_with_zeros() {
+    const N: usize = 13;
+    let kernel = Module::named("private_copies").kernel("blocked");
+    for (groups, size, rows) in [(1, 16, 8), (3, 32, 5), (2, 7, 8), (1, 1, 3)] {
+        let width = (groups * size) as usize;
+        let mut random = Random::new(width as u64);
+        // Small integers: sums are exact in any order.
+        let mut numbers = |n| -> Vec<f32> { random.ints(n, -9, 9).into_iter().map(|v| v as f32).collect() };
+        let (a, b) = (numbers(rows * N), numbers(N * width));
+        let c = platform().filled(-1f32, rows * width);
+        let (a_there, b_there) = (platform().buffer(&a), platform().buffer(&b));
+        kernel.run(
+            [groups, 1, 1],
+            [size, 1, 1],
+            &[&a_there, &b_there, &c, &(N as i32), &(rows as i32)],
+        );
+        let want = |at: usize| -> f32 {
+            let (i, x) = (at / width, at % width);
+            (0..N).map(|k| a[i * N + k] * b[k * width + x]).sum()
+        };
+        assert_same("blocked", &c, &(0..rows * width).map(want).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn tables_of_constants() {
+    const N: i32 = 30;
+    let kernel = Module::named("private_copies").kernel("tables");
+    for_each_shape(|n, group_size| {
+        let n = n.next_multiple_of(group_size as usize);
+        let input = Random::new(n as u64).ints(n, 0, 1 << 20);
+        let out = platform().filled(0, n);
+        kernel.run_1d(n, group_size, &[&platform().buffer(&input), &out, &N]);
+        let want = |v: &i32| {
+            let mut own = [2, 3, 5, 7, 11, 13, 17, 19, 23];
+            let (mut counts, mut bytes) = ([0i32; 12], [0i8; 16]);
+            bytes[..3].copy_from_slice(&[1, 2, 3]);
+            own[(v & 7) as usize] += N;
+            for k in 0..N {
+                counts[((v >> (k & 15)) & 7) as usize] += own[(k % 9) as usize];
+                let byte = &mut bytes[((v + k) & 15) as usize];
+                *byte = byte.wrapping_add(k as i8);
+            }
+            (0..12).fold(0i32, |r, k| {
+                r.wrapping_mul(3).wrapping_add(counts[k]).wrapping_add(i32::from(bytes[k]))
+            })
+        };
+        assert_same("tables", &out, &input.iter().map(want).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn structures_change_places() {
+    const N: i32 = 11;
+    type Entry = (i64, [i32; 6]);
+    let words = |(key, counts): &Entry| {
+        let mut words = vec![*key as i32, (*key >> 32) as i32];
+        words.extend(counts);
+        words
+    };
+    let kernel = Module::named("private_copies").kernel("entries");
+    for_each_shape(|n, group_size| {
+        let n = n.next_multiple_of(group_size as usize);
+        let mut random = Random::new(n as u64 + 1);
+        let input = random.ints(n, 0, 64);
+        let entries: Vec<Entry> = (0..n)
+            .map(|i| {
+                let counts: Vec<i32> = random.ints(6, -100, 100);
+                (i as i64 * 0x1_0000_0003, counts.try_into().expect("six"))
+            })
+            .collect();
+        let there = platform().buffer(&entries.iter().flat_map(words).collect::<Vec<i32>>());
+        kernel.run_1d(n, group_size, &[&there, &platform().buffer(&input), &N]);
+        let want = |(entry, v): (&Entry, &i32)| {
+            let (mut mine, mut old) = (*entry, *entry);
+            for k in 0..N {
+                mine.1[((v + k) % 6 & 3) as usize] += k;
+                if v & k == 1 {
+                    std::mem::swap(&mut mine, &mut old);
+                    mine.0 += i64::from(k);
+                }
+            }
+            old.0 ^= mine.0;
+            old.1[5] += mine.1[(v & 3) as usize];
+            words(&old)
+        };
+        let want: Vec<i32> = entries.iter().zip(&input).flat_map(want).collect();
+        assert_same("entries", &there, &want);
+    });
+}
