@@ -16,11 +16,7 @@ fn sums_in_an_array_that_begins_with_zeros() {
         let (a, b) = (numbers(rows * N), numbers(N * width));
         let c = platform().filled(-1f32, rows * width);
         let (a_there, b_there) = (platform().buffer(&a), platform().buffer(&b));
-        kernel.run(
-            [groups, 1, 1],
-            [size, 1, 1],
-            &[&a_there, &b_there, &c, &(N as i32), &(rows as i32)],
-        );
+        kernel.run([groups, 1, 1], [size, 1, 1], &[&a_there, &b_there, &c, &(N as i32), &(rows as i32)]);
         let want = |at: usize| -> f32 {
             let (i, x) = (at / width, at % width);
             (0..N).map(|k| a[i * N + k] * b[k * width + x]).sum()
@@ -81,7 +77,7 @@ fn structures_change_places() {
         let want = |(entry, v): (&Entry, &i32)| {
             let (mut mine, mut old) = (*entry, *entry);
             for k in 0..N {
-                mine.1[((v + k) % 6 & 3) as usize] += k;
+                mine.1[(((v + k) % 6) & 3) as usize] += k;
                 if v & k == 1 {
                     std::mem::swap(&mut mine, &mut old);
                     mine.0 += i64::from(k);
