@@ -7,6 +7,7 @@ use crate::exec::{Code, Dispatch, MOST_STACK_BYTES, group_size, launch};
 use crate::globals::{Globals, Part};
 use crate::jit::cache::{Entry, driver_id};
 use crate::jit::hash::{Digest, Hasher};
+use crate::jit::target::Target;
 use crate::jit::{Context, JitError, isolate, load, pipeline, symbols};
 use crate::lower;
 use parking_lot::RwLock;
@@ -255,19 +256,24 @@ impl Kernel {
     }
 
     fn best_team(&self, variant: Variant) -> Result<u32, EngineError> {
+        self.isolated(move |program, kernel, target| {
+            lower::best_coarsening(&program.module, kernel, variant, target).map(Coarsening::team)
+        })
+    }
+
+    /// Runs a part of the compiler on a thread of its own, with the machine that code is made for.
+    fn isolated<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Program, &spirv_env::Kernel, &Target) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, EngineError> {
         let (program, at) = (Arc::clone(&self.program), self.at);
         let name = self.reflection().name.clone();
-        let failed = move |error: JitError| EngineError::CodeGeneration {
-            kernel: name.clone(),
-            reason: error.to_string(),
-        };
-        let on_thread = failed.clone();
-        let work = move || {
-            let target = program.engine.target().map_err(&on_thread)?;
+        let on_thread = move || {
             let kernel = &program.module.kernels[at];
-            lower::best_coarsening(&program.module, kernel, variant, target).map(Coarsening::team)
+            let target = program.engine.target().map_err(|error| code_generation(&kernel.name, error))?;
+            work(&program, kernel, target)
         };
-        isolate::run_mapped(&self.reflection().name, work, failed)
+        isolate::run_mapped(&self.reflection().name, on_thread, move |error| code_generation(&name, error))
     }
 
     fn compile(&self, variant: Variant) -> Result<Arc<Code>, EngineError> {
@@ -276,7 +282,7 @@ impl Kernel {
             return self.slot(settled).0.get_or_init(|| self.compile(settled)).clone();
         }
         let engine = &self.program.engine;
-        let failed = |error: JitError| self.code_generation(error);
+        let failed = |error: JitError| code_generation(&self.reflection().name, error);
         let key = self.cache_key(variant).map_err(failed)?;
         let dumps = engine.config().dump.as_ref().is_some_and(|dump| dump.ir || dump.asm);
         // What is read from the cache has no IR to dump.
@@ -307,17 +313,8 @@ impl Kernel {
     }
 
     fn make_object(&self, variant: Variant) -> Result<Entry, EngineError> {
-        let (program, at) = (Arc::clone(&self.program), self.at);
-        let name = self.reflection().name.clone();
-        let failed = move |error: JitError| EngineError::CodeGeneration {
-            kernel: name.clone(),
-            reason: error.to_string(),
-        };
-        let on_thread = failed.clone();
-        let work = move || {
-            let (engine, kernel) = (&program.engine, &program.module.kernels[at]);
-            let target = engine.target().map_err(&on_thread)?;
-            let config = engine.config();
+        self.isolated(move |program, kernel, target| {
+            let config = program.engine.config();
             let name = format!("{}.{}", kernel.name, variant_name(variant));
             let (ir, info) = lower::lower(&program.module, kernel, variant, target, &Context::new())?;
             let generate = || {
@@ -332,15 +329,14 @@ impl Kernel {
                 }
                 pipeline::object_code(ir, target, config.tier)
             };
-            let object = generate().map_err(&on_thread)?;
+            let object = generate().map_err(|error| code_generation(&kernel.name, error))?;
             let info = CodeInfo { stack_bytes: object.stack_bytes, ..info };
             if !info.has_barrier && info.stack_bytes > MOST_STACK_BYTES {
                 let what = format!("code that takes {} bytes of stack", info.stack_bytes);
                 return Err(EngineError::Unsupported { kernel: kernel.name.clone(), what });
             }
             Ok(Entry { info, object: object.bytes })
-        };
-        isolate::run_mapped(&self.reflection().name, work, failed)
+        })
     }
 
     fn load_code(&self, entry: &Entry) -> Result<Code, JitError> {
@@ -364,10 +360,10 @@ impl Kernel {
             .field(driver_id().as_bytes());
         Ok(hasher.finish())
     }
+}
 
-    fn code_generation(&self, error: JitError) -> EngineError {
-        EngineError::CodeGeneration { kernel: self.reflection().name.clone(), reason: error.to_string() }
-    }
+fn code_generation(kernel: &str, error: JitError) -> EngineError {
+    EngineError::CodeGeneration { kernel: kernel.to_owned(), reason: error.to_string() }
 }
 
 /// A variant in file names and keys.

@@ -30,7 +30,7 @@ impl Analysis<'_> {
 
     /// Whether all sub-groups of a team see the same value in block `at`.
     pub fn is_common(&self, at: BlockId, id: Id) -> bool {
-        self.team() == 1 || !self.differs(at, id, 1).contains(&true)
+        self.team() == 1 || !self.any_differs(at, id)
     }
 
     /// Whether one instruction serves all sub-groups of a team.

@@ -5,7 +5,11 @@
 //! operands; only phis, terminators and block names are typed, because passes rewrite those.
 
 mod by_value;
+mod chain;
 
+pub use chain::ChainStep;
+
+use crate::analysis::private::has_by_val;
 use crate::error::EngineError;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -376,7 +380,7 @@ impl<'m> Func<'m> {
         for (&(param, ty), operand) in callee.params.iter().zip(&inst.operands[1..]) {
             let Operand::Id(id) = operand else { continue };
             let mut value = rename(*id);
-            if by_value::is_copied(module, param) {
+            if has_by_val(module, param) {
                 let object = self.fresh();
                 self.copies.push(by_value::Copy { object, ty, from: value, at });
                 value = object;

@@ -5,11 +5,11 @@
 //! a uniform offset is then one contiguous vector, and SROA turns constant offsets into registers. All
 //! others keep each lane's object contiguous, so that their pointers are ordinary addresses.
 
-use super::func::Func;
+use super::func::{ChainStep, Func};
 use super::leaves::LeafTable;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Decoration, Op, StorageClass};
-use spirv_env::{Id, Inst, Type, TypeId};
+use spirv_env::{Id, Inst, Module, Type, TypeId};
 
 /// How a private object is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,18 +37,18 @@ pub struct Private {
 /// Copies of more bytes into or out of a variable are left to memory.
 pub const MOST_COPIED: u64 = 1024;
 
-/// Whether a parameter is a structure passed by value (behind a pointer).
+/// Whether a kernel's parameter is a structure passed by value (behind a pointer).
 pub fn is_by_value(func: &Func<'_>, param: Id, ty: TypeId) -> bool {
     matches!(func.module.types.get(ty), Type::Pointer { class: StorageClass::Function, .. })
-        || func
-            .module
-            .decorations_of(param)
-            .iter()
-            .any(|d| d.kind == Decoration::FuncParamAttr && d.literals.as_slice() == [BY_VAL])
+        || has_by_val(func.module, param)
 }
 
-/// `FunctionParameterAttribute` `ByVal` (SPIR-V 1.2 §3.25).
-pub(super) const BY_VAL: u32 = 2;
+/// Whether a parameter has `FunctionParameterAttribute` `ByVal` (SPIR-V 1.2 §3.25).
+pub(super) fn has_by_val(module: &Module, param: Id) -> bool {
+    const BY_VAL: u32 = 2;
+    let decorations = module.decorations_of(param);
+    decorations.iter().any(|d| d.kind == Decoration::FuncParamAttr && d.literals.as_slice() == [BY_VAL])
+}
 
 impl Private {
     pub fn new(func: &Func<'_>, leaves: &LeafTable<'_>) -> Self {
@@ -258,31 +258,11 @@ fn copy_bytes(func: &Func<'_>, inst: &Inst) -> Option<u64> {
 
 /// The byte offsets that an access chain adds, or'ed: their lowest set bit divides the sum, whatever the indices.
 fn chain_unit(func: &Func<'_>, uses: &Uses<'_>, inst: &Inst) -> u64 {
-    let types = &func.module.types;
-    let Some(Type::Pointer { pointee, .. }) = func.type_of(inst.id(0)).map(|ty| types.get(ty)) else {
-        return 1;
+    let of_step = |step: ChainStep| match step {
+        ChainStep::Constant(bytes) => bytes as u64,
+        ChainStep::Scaled { index, size } => index_unit(func, uses, index, 0).wrapping_mul(size),
     };
-    let scaled = |index: Id, size: u64| index_unit(func, uses, index, 0).wrapping_mul(size);
-    let (mut ty, mut unit) = (*pointee, 0);
-    let mut indices = inst.ids().skip(1);
-    if matches!(inst.op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
-        unit |= indices.next().map_or(0, |element| scaled(element, types.layout(ty).size));
-    }
-    for index in indices {
-        match types.get(ty) {
-            Type::Struct { members, .. } => {
-                let member = func.constant_bits(index).unwrap_or(0) as usize;
-                unit |= types.member_offsets(ty)[member];
-                ty = members[member];
-            }
-            Type::Array { elem, .. } | Type::Vector { elem, .. } => {
-                unit |= scaled(index, types.layout(*elem).size);
-                ty = *elem;
-            }
-            _ => break,
-        }
-    }
-    unit
+    func.chain(inst).into_iter().map(of_step).fold(0, |unit, step| unit | step)
 }
 
 /// A number whose lowest set bit divides an integer; 0 divides only 0.

@@ -8,7 +8,7 @@
 use super::builtins::{self, BuiltinPointer};
 use super::cfg::{Cfg, Dominators};
 use super::common::Differing;
-use super::func::{BlockId, Func, Synthetic};
+use super::func::{BlockId, ChainStep, Func, Synthetic};
 use super::group_results::{GroupResult, group_shape};
 use super::leaves::LeafTable;
 use super::linear::{Control, Graph};
@@ -529,7 +529,7 @@ impl<'m> Analysis<'m> {
     }
 
     fn chain_shape(&self, block: BlockId, inst: &Inst) -> Shape {
-        let steps = self.chain(inst);
+        let steps = self.func.chain(inst);
         let base = inst.id(0);
         let mut total = match self.shape(block, base)[0].step() {
             Some(step) => step,
@@ -556,38 +556,6 @@ impl<'m> Analysis<'m> {
             Type::Int { width } => Some(*width),
             _ => None,
         }
-    }
-
-    /// The address arithmetic of an access chain.
-    pub fn chain(&self, inst: &Inst) -> SmallVec<[ChainStep; 4]> {
-        let types = &self.func.module.types;
-        let mut steps = SmallVec::new();
-        let Some(Type::Pointer { pointee, .. }) = self.func.type_of(inst.id(0)).map(|ty| types.get(ty))
-        else {
-            return steps;
-        };
-        let mut ty = *pointee;
-        let mut indices = inst.ids().skip(1);
-        if matches!(inst.op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain)
-            && let Some(element) = indices.next()
-        {
-            push_scaled(&mut steps, self, element, types.layout(ty).size);
-        }
-        for index in indices {
-            match types.get(ty) {
-                Type::Struct { members, .. } => {
-                    let member = self.func.constant_bits(index).unwrap_or(0) as usize;
-                    steps.push(ChainStep::Constant(types.member_offsets(ty)[member] as i64));
-                    ty = members[member];
-                }
-                Type::Array { elem, .. } | Type::Vector { elem, .. } => {
-                    push_scaled(&mut steps, self, index, types.layout(*elem).size);
-                    ty = *elem;
-                }
-                _ => break,
-            }
-        }
-        steps
     }
 
     /// The first leaf and the type that literal indices lead to.
@@ -645,20 +613,6 @@ impl<'m> Analysis<'m> {
     /// The instruction that makes a value.
     pub fn definition(&self, id: Id) -> Option<&Inst> {
         self.at.get(&id).map(|(block, place)| &self.func.blocks[block.index()].insts[*place])
-    }
-}
-
-/// A part of an address: a byte offset, or an index (sign-extended to 64 bits) times a size.
-#[derive(Clone, Copy, Debug)]
-pub enum ChainStep {
-    Constant(i64),
-    Scaled { index: Id, size: u64 },
-}
-
-fn push_scaled(steps: &mut SmallVec<[ChainStep; 4]>, analysis: &Analysis<'_>, index: Id, size: u64) {
-    match analysis.func.constant_int(index) {
-        Some(index) => steps.push(ChainStep::Constant(index.wrapping_mul(size as i64))),
-        None => steps.push(ChainStep::Scaled { index, size }),
     }
 }
 

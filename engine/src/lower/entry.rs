@@ -6,7 +6,7 @@ use super::values::{Mask, Reg, Values};
 use super::work_item::WorkItems;
 use super::{Lowerer, contraction_off, groups, local_layout, private, team};
 use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, GroupShape, LaunchInfo};
-use crate::analysis::func::{ENTRY, Func};
+use crate::analysis::func::{BlockId, ENTRY, Func};
 use crate::analysis::leaves::Scalar;
 use crate::analysis::private::Placement;
 use crate::analysis::shapes::{Analysis, private_stride};
@@ -40,8 +40,7 @@ pub fn emit(a: &Analysis<'_>, mut builder: Builder, target: &Target) -> Result<C
     let layout = private::Layout::new(&a.func, &a.private, a.variant.width)
         .ok_or_else(|| a.func.unsupported("private variables of more than 2^64 bytes".into()))?;
     let layout = Rc::new(layout);
-    let has_barrier =
-        a.func.blocks.iter().flat_map(|block| &block.insts).any(|inst| is_barrier(inst, &a.func));
+    let has_barrier = a.func.block_ids().any(|block| meets_at_barrier(&a.func, block));
     let (offsets, local_bytes) = local_layout(&a.func);
     if local_bytes > a.func.kernel.static_local_size {
         return Err(EngineError::CodeGeneration {
@@ -65,6 +64,11 @@ pub(super) fn is_barrier(inst: &spirv_env::Inst, func: &Func<'_>) -> bool {
     let execution = || func.constant_bits(inst.id(0));
     (inst.op == Op::ControlBarrier && execution() != Some(Scope::Subgroup as u64))
         || groups::is_workgroup_collective(inst, func)
+}
+
+/// Whether the sub-groups of a work-group meet in a block.
+pub(super) fn meets_at_barrier(func: &Func<'_>, block: BlockId) -> bool {
+    func.blocks[block.index()].insts.iter().any(|inst| is_barrier(inst, func))
 }
 
 struct Bodies<'a, 'm> {

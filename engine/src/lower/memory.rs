@@ -7,9 +7,10 @@ use super::private::{Home, object_bytes};
 use super::values::{Mask, Reg, Val};
 use super::{Lowerer, private};
 use crate::abi::Worker;
+use crate::analysis::func::ChainStep;
 use crate::analysis::leaves::Scalar;
 use crate::analysis::private::Placement;
-use crate::analysis::shapes::{ChainStep, private_stride};
+use crate::analysis::shapes::private_stride;
 use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
 use spirv::{MemoryAccess, Op, StorageClass};
@@ -129,7 +130,7 @@ fn accesses(inst: &Inst, at: usize) -> [Access; 2] {
 
 fn chain(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {
     let base = this.leaf(inst.id(0))?;
-    let steps = this.a.chain(inst);
+    let steps = this.a.func.chain(inst);
     let constant: i64 = steps
         .iter()
         .map(|step| if let ChainStep::Constant(bytes) = step { *bytes } else { 0 })

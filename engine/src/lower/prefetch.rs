@@ -6,11 +6,12 @@
 
 use super::Lowerer;
 use super::builder::Value;
-use super::entry::is_barrier;
+use super::entry::meets_at_barrier;
 use crate::analysis::builtins::Component;
+use crate::analysis::func::ChainStep;
 use crate::analysis::leaves::Scalar;
 use crate::analysis::loops::LoopId;
-use crate::analysis::shapes::{ChainStep, Shape};
+use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
 use spirv::{Op, StorageClass};
 use spirv_env::{Id, Type, TypeId};
@@ -36,17 +37,15 @@ enum Step {
 
 /// Whether a loop has a work-group barrier in it. All sub-groups of the group take turns in it then: lines for
 /// several iterations of each would push one another out of the cache before their time.
-fn meets_at_barrier(this: &Lowerer<'_, '_>, inside: LoopId) -> bool {
-    let func = &this.a.func;
-    let blocks = &this.a.loops.get(inside).blocks;
-    blocks.iter().any(|block| func.blocks[block.index()].insts.iter().any(|inst| is_barrier(inst, func)))
+fn takes_turns(this: &Lowerer<'_, '_>, inside: LoopId) -> bool {
+    this.a.loops.get(inside).blocks.iter().any(|block| meets_at_barrier(&this.a.func, *block))
 }
 
 /// Asks for what a load through `pointer` will want some iterations of the innermost loop later, if the load is
 /// in a loop and moves on by an amount that all lanes share.
 pub fn ahead(this: &mut Lowerer<'_, '_>, pointer: Id, ty: TypeId) -> Result<(), EngineError> {
     let Some(inside) = this.a.loops.of(this.current_block()) else { return Ok(()) };
-    if meets_at_barrier(this, inside) {
+    if takes_turns(this, inside) {
         return Ok(());
     }
     let Some(class) = this.a.func.type_of(pointer).map(|ty| this.a.func.module.types.get(ty)) else {
@@ -91,7 +90,7 @@ fn pointer_step(
         return Ok(None);
     }
     let mut total = Step::Constant(0);
-    for step in a.chain(inst) {
+    for step in a.func.chain(inst) {
         if let ChainStep::Scaled { index, size } = step {
             let Some(step) = value_step(this, inside, index, 0)? else { return Ok(None) };
             let bytes = times(this, step, Step::Constant(size as i64));

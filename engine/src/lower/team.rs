@@ -106,11 +106,7 @@ fn may_wait(inst: &Inst) -> bool {
 /// the latency of that chain has room for.
 fn wanted(a: &Analysis<'_>) -> usize {
     let lockstep = lockstep(a);
-    let at_barriers = a
-        .func
-        .block_ids()
-        .flat_map(|block| &a.func.blocks[block.index()].insts)
-        .any(|inst| super::entry::is_barrier(inst, &a.func));
+    let at_barriers = a.func.block_ids().any(|block| super::entry::meets_at_barrier(&a.func, block));
     let in_loop = |(at, this): (usize, &Loop)| {
         let inside = |block: &BlockId| lockstep[block.index()];
         if !this.blocks.iter().all(inside) {

@@ -6,11 +6,11 @@
 
 use super::{BlockId, Func};
 use crate::analysis::leaves::LeafTable;
-use crate::analysis::private::{BY_VAL, is_by_value, unchanged};
+use crate::analysis::private::{is_by_value, unchanged};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
-use spirv::{Decoration, MemoryAccess, Op, StorageClass};
-use spirv_env::{Id, Inst, Module, Operand, Type, TypeId};
+use spirv::{MemoryAccess, Op, StorageClass};
+use spirv_env::{Id, Inst, Operand, Type, TypeId};
 
 /// Objects with more leaves than this are copied as bytes.
 const MOST_LEAVES: usize = 64;
@@ -25,12 +25,6 @@ pub(super) struct Copy {
     pub from: Id,
     /// The call ends this block.
     pub at: BlockId,
-}
-
-/// Whether a function's parameter is an object passed by value.
-pub(super) fn is_copied(module: &Module, param: Id) -> bool {
-    let decorations = module.decorations_of(param);
-    decorations.iter().any(|d| d.kind == Decoration::FuncParamAttr && d.literals.as_slice() == [BY_VAL])
 }
 
 /// Emits the copies that calls ask for, outer calls first, or makes the original stand for the object.
