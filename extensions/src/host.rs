@@ -11,9 +11,10 @@ use std::path::Path;
 const VENDOR_INTEL: u32 = 0x8086;
 /// A device id that no Intel GPU has, so that nothing mistakes the CPU for a GPU it has native code for.
 const DEVICE_ID: u32 = 0xCB00;
-/// The highest architecture number: no GPU's native images match it, and SYCL's newer adapter
-/// (0x05004000 and later) is the default.
-const IP_VERSION: u32 = 63 << 22;
+/// That of the Arc B series (20.1.4). oneAPI's libraries need an architecture that they know: with any other number oneMKL
+/// throws "unknown GPU architecture" in matrix products, factorisations and more. This one selects the newer of SYCL's
+/// adapters (0x05004000 and later), and for it oneMKL's SPIR-V images work.
+const IP_VERSION: u32 = ip_version(20, 1, 4);
 
 const SPIRV_VERSION: [u8; 2] = [1, 4];
 const MAX_GROUP_SIZE: u32 = 1024;
@@ -21,6 +22,11 @@ const SHARED_LOCAL_MEMORY: u32 = 128 << 10;
 const MAX_ARGUMENTS_SIZE: u32 = 4096;
 const PRINTF_BUFFER_SIZE: u32 = 4 << 20;
 const NANOSECONDS_A_SECOND: u64 = 1_000_000_000;
+
+/// `ze_device_ip_version_ext_t::ipVersion` of an architecture's release and revision.
+const fn ip_version(architecture: u32, release: u32, revision: u32) -> u32 {
+    architecture << 22 | release << 14 | revision
+}
 
 pub(crate) fn detect() -> DeviceProfile {
     let fp = FpFlags::DENORM
@@ -32,7 +38,7 @@ pub(crate) fn detect() -> DeviceProfile {
         | FpFlags::ROUNDED_DIVIDE_SQRT;
     let memory = memory_size();
     DeviceProfile {
-        name: cpu_name(),
+        name: format!("ze_cpu on {}", cpu_name()),
         kind: DeviceKind::Gpu,
         vendor_id: VENDOR_INTEL,
         device_id: DEVICE_ID,
@@ -243,6 +249,7 @@ mod tests {
         assert!(host.memory.total_size > 1 << 20);
         assert!(!host.caches.is_empty() && host.caches.is_sorted_by_key(|cache| cache.level));
         assert!(!host.name.is_empty() && host.name.len() < 256);
-        assert!(host.ip_version >= 0x0500_4000);
+        assert!(host.name.starts_with("ze_cpu on "), "a CPU does not pass for a GPU: {}", host.name);
+        assert_eq!(host.ip_version, 0x0500_4004);
     }
 }

@@ -116,3 +116,32 @@ def test_shapes(dtype):
     np.testing.assert_array_equal(dpnp.asnumpy(dpnp.concatenate([x, x], axis=1)), np.concatenate([a, a], axis=1))
     np.testing.assert_array_equal(dpnp.asnumpy(x[10:50:3, 5:]), a[10:50:3, 5:])
     np.testing.assert_array_equal(dpnp.asnumpy(x + x[0]), a + a[0])
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in TYPES if np.dtype(dtype).kind == "f"])
+def test_linear_algebra(dtype):
+    """What oneMKL computes, which wants to know the architecture."""
+    tolerance = {"f4": 1e-3, "f8": 1e-9}[dtype]
+    a = values(50 * 50, dtype).reshape(50, 50) / 1000
+    definite = a @ a.T + 50 * np.eye(50, dtype=dtype)
+    x, y = dpnp.asarray(a), dpnp.asarray(definite)
+
+    def agrees(got, want):
+        np.testing.assert_allclose(dpnp.asnumpy(got), want, rtol=tolerance, atol=tolerance)
+
+    agrees(x @ x, a @ a)
+    agrees(dpnp.linalg.cholesky(y), np.linalg.cholesky(definite))
+    agrees(y @ dpnp.linalg.solve(y, x), a)
+    agrees(dpnp.linalg.eigvalsh(y), np.linalg.eigvalsh(definite))
+    q, r = dpnp.linalg.qr(x)
+    agrees(q @ r, a)
+    u, s, v = dpnp.linalg.svd(x)
+    agrees((u * s) @ v, a)
+
+
+def test_random_numbers():
+    dpnp.random.seed(5)
+    a = dpnp.asnumpy(dpnp.random.normal(3, 2, 100_000))
+    # Six standard deviations of the estimates.
+    assert abs(a.mean() - 3) < 6 * 2 / np.sqrt(a.size)
+    assert abs(a.std() - 2) < 6 * 2 / np.sqrt(2 * a.size)
