@@ -3,5 +3,7 @@
 fn main() {
     // The loader closes its drivers when the process ends, while threads of the driver may still run its code.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    // Nothing of LLVM's is destroyed when the process ends, for the same reason: see `exit.rs`.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,--wrap=__cxa_atexit");
     println!("cargo::rerun-if-changed=build.rs");
 }

@@ -39,6 +39,7 @@ pub mod dispatch;
 pub mod driver;
 pub mod entry;
 pub mod event;
+mod exit;
 pub mod exports;
 pub mod fence;
 pub mod kernel;

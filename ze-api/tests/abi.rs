@@ -89,6 +89,23 @@ fn exported_symbols_are_the_api_and_nothing_else() {
 }
 
 #[test]
+fn nothing_is_destroyed_when_the_process_ends() {
+    let output = Command::new("nm").args(["-D", "--undefined-only"]).arg(path()).output().expect("nm runs");
+    let listing = String::from_utf8_lossy(&output.stdout).into_owned();
+    let used: BTreeSet<_> =
+        listing.lines().filter_map(|line| line.split(' ').next_back()?.split('@').next()).collect();
+    assert!(used.contains("malloc"), "no symbols listed");
+    for name in ["__cxa_atexit", "atexit", "on_exit", "at_quick_exit"] {
+        assert!(!used.contains(name), "the library registers destructors with {name}");
+    }
+    // The toolchain's own function, which ends in the call of `__cxa_finalize`, is the only one there.
+    let output = Command::new("readelf").args(["-dW"]).arg(path()).output().expect("readelf runs");
+    let dynamic = String::from_utf8_lossy(&output.stdout).into_owned();
+    let size = dynamic.lines().find(|line| line.contains("(FINI_ARRAYSZ)")).expect("there is a size");
+    assert!(size.trim_end().ends_with(" 8 (bytes)"), "{size}");
+}
+
+#[test]
 fn a_reference_to_an_own_symbol_cannot_be_bound_to_the_loaders() {
     let output = Command::new("readelf").args(["-rW"]).arg(path()).output().expect("readelf runs");
     let relocations = String::from_utf8_lossy(&output.stdout).into_owned();
