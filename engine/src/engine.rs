@@ -2,6 +2,7 @@
 
 use crate::error::EngineError;
 use crate::exec::Scheduler;
+use crate::fork::{self, OnceLock};
 use crate::jit::JitError;
 use crate::jit::cache::Cache;
 use crate::jit::dump::DumpConfig;
@@ -12,7 +13,7 @@ use crate::lower;
 use crate::program::{LinkedPart, Program};
 use spirv_env::{Inst, Module};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Bound of the code cache on disk unless the configuration says another, in bytes.
 pub const DEFAULT_CACHE_BYTES: u64 = 512 << 20;
@@ -64,6 +65,7 @@ pub struct Engine {
 
 impl Engine {
     pub fn new(config: EngineConfig) -> Arc<Engine> {
+        fork::watch();
         let threads = match config.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,

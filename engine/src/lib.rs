@@ -10,6 +10,8 @@ pub mod builtins;
 pub mod engine;
 pub mod error;
 pub mod exec;
+pub mod fork;
+pub mod futex;
 mod globals;
 pub mod jit;
 pub mod lower;

@@ -4,15 +4,15 @@ use crate::abi::{Coarsening, CodeInfo, GroupShape, Variant};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::exec::{Code, Dispatch, MOST_STACK_BYTES, group_size, launch};
+use crate::fork::{RwLock, Slow};
 use crate::globals::{Globals, Part};
 use crate::jit::cache::{Entry, driver_id};
 use crate::jit::hash::{Digest, Hasher};
 use crate::jit::target::Target;
 use crate::jit::{Context, JitError, isolate, load, pipeline, symbols};
 use crate::lower;
-use parking_lot::RwLock;
 use spirv_env::Module;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A module that kernels can be taken from.
@@ -46,7 +46,7 @@ struct Variants {
 
 /// A variant that is compiled, or about to be by whoever came first.
 #[derive(Default)]
-struct Slot(OnceLock<Result<Arc<Code>, EngineError>>);
+struct Slot(Slow<Result<Arc<Code>, EngineError>>);
 
 impl Program {
     pub(crate) fn link(

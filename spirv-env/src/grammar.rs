@@ -5,7 +5,7 @@ use crate::module::{Id, Operand};
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
 use smallvec::SmallVec;
 use spirv::{ImageOperands, MemoryAccess, Op};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 pub(crate) const OPERANDS: RuleId = RuleId { id: "binary.operands", source: "SPIR-V 1.2 §3.32" };
 pub(crate) const STRING: RuleId = RuleId { id: "binary.string", source: "SPIR-V 1.2 §2.2.1" };
@@ -55,34 +55,52 @@ struct Table {
 }
 
 fn table() -> &'static Table {
-    static TABLE: OnceLock<Table> = OnceLock::new();
-    TABLE.get_or_init(|| {
-        let mut table = Table { dense: Vec::new(), sparse: Vec::new() };
-        table.dense.resize_with(DENSE, || None);
-        for entry in INSTRUCTION_TABLE.iter() {
-            let mut shape = Shape {
-                name: entry.opname,
-                has_type: false,
-                has_result: false,
-                capabilities: entry.capabilities,
-                operands: SmallVec::new(),
-            };
-            for operand in entry.operands {
-                match operand.kind {
-                    OperandKind::IdResultType => shape.has_type = true,
-                    OperandKind::IdResult => shape.has_result = true,
-                    kind => shape.operands.push((kind_of(kind), repeat_of(operand.quantifier))),
-                }
-            }
-            let number = entry.opcode as u32;
-            match table.dense.get_mut(number as usize) {
-                Some(slot) => *slot = Some(shape),
-                None => table.sparse.push((number, shape)),
+    // Not a `OnceLock`: threads that need the table at the same time each make one, and the first stays. None waits
+    // for another, which in a forked child may not exist.
+    static TABLE: AtomicPtr<Table> = AtomicPtr::new(std::ptr::null_mut());
+    // SAFETY: the pointer is null, or from `Box::into_raw` and never freed.
+    if let Some(table) = unsafe { TABLE.load(Ordering::Acquire).as_ref() } {
+        return table;
+    }
+    let made = Box::into_raw(Box::new(make_table()));
+    match TABLE.compare_exchange(std::ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire) {
+        // SAFETY: just made, and never freed.
+        Ok(_) => unsafe { &*made },
+        Err(first) => {
+            // SAFETY: just made, and nobody else has seen it.
+            drop(unsafe { Box::from_raw(made) });
+            // SAFETY: as above: it is not null.
+            unsafe { &*first }
+        }
+    }
+}
+
+fn make_table() -> Table {
+    let mut table = Table { dense: Vec::new(), sparse: Vec::new() };
+    table.dense.resize_with(DENSE, || None);
+    for entry in INSTRUCTION_TABLE.iter() {
+        let mut shape = Shape {
+            name: entry.opname,
+            has_type: false,
+            has_result: false,
+            capabilities: entry.capabilities,
+            operands: SmallVec::new(),
+        };
+        for operand in entry.operands {
+            match operand.kind {
+                OperandKind::IdResultType => shape.has_type = true,
+                OperandKind::IdResult => shape.has_result = true,
+                kind => shape.operands.push((kind_of(kind), repeat_of(operand.quantifier))),
             }
         }
-        table.sparse.sort_by_key(|(number, _)| *number);
-        table
-    })
+        let number = entry.opcode as u32;
+        match table.dense.get_mut(number as usize) {
+            Some(slot) => *slot = Some(shape),
+            None => table.sparse.push((number, shape)),
+        }
+    }
+    table.sparse.sort_by_key(|(number, _)| *number);
+    table
 }
 
 fn kind_of(kind: OperandKind) -> Kind {

@@ -1,8 +1,10 @@
 //! Which allocation an address belongs to.
 //!
 //! Every SYCL operation asks this for its pointers, so reads take no lock: a lock-free skip list ordered by
-//! base address, whose nodes are reclaimed by epochs.
+//! base address, whose nodes are reclaimed by epochs. A thread that looks holds back the reclamation, for ever if it
+//! does so while the process forks and is none of the child's: every look is a section.
 
+use crate::fork;
 use crossbeam_skiplist::SkipMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -26,11 +28,13 @@ impl<T: Range + Send + Sync + 'static> RangeMap<T> {
 
     /// Adds a range that overlaps none of those in the map.
     pub fn insert(&self, range: Arc<T>) {
+        let _section = fork::section();
         self.by_base.insert(range.base(), range);
     }
 
     /// The range that the address is in.
     pub fn find(&self, address: usize) -> Option<Arc<T>> {
+        let _section = fork::section();
         let entry = self.by_base.upper_bound(Bound::Included(&address))?;
         let range = entry.value();
         (address - range.base() < range.size()).then(|| Arc::clone(range))
@@ -38,12 +42,14 @@ impl<T: Range + Send + Sync + 'static> RangeMap<T> {
 
     /// Takes out the range that begins at the address.
     pub fn remove(&self, base: usize) -> Option<Arc<T>> {
+        let _section = fork::section();
         self.by_base.remove(&base).map(|entry| Arc::clone(entry.value()))
     }
 
     /// Every range, in no particular moment of concurrent changes.
     pub fn iter(&self) -> impl Iterator<Item = Arc<T>> + '_ {
-        self.by_base.iter().map(|entry| Arc::clone(entry.value()))
+        let _section = fork::section();
+        self.by_base.iter().map(|entry| Arc::clone(entry.value())).collect::<Vec<_>>().into_iter()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::copy::{self, Region};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::futex::Deadline;
-use crate::signal::{Reason, Signal, Timestamps};
+use crate::signal::{Outcome, Reason, Signal, Timestamps};
 use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -163,16 +163,21 @@ impl Command {
         }
     }
 
-    /// Executes, and signals also where execution fails: nobody is to wait for ever. A command that waited for a failed
-    /// one, or that the stream must not execute any more (`lost` says why), fails for the same reason.
-    pub fn execute(&self, lost: Option<Reason>) -> std::result::Result<(), Reason> {
+    /// Executes; whoever calls this then [`complete`](Self::complete)s the command, also where execution fails. A command
+    /// that waited for a failed one, or that the stream must not execute any more (`lost` says why), fails for the same
+    /// reason.
+    pub fn execute(&self, lost: Option<Reason>) -> Outcome {
         let start = self.signal.as_ref().map(|_| clock::now());
         let lost = lost.or_else(|| self.waits.iter().find_map(|wait| wait.outcome().err()));
-        let result = lost.map_or_else(|| self.operate(), Err);
-        if let (Some(signal), Some(start)) = (&self.signal, start) {
-            signal.complete(result.clone().map(|()| Timestamps { start, end: clock::now() }));
+        lost.map_or_else(|| self.operate(), Err)?;
+        Ok(start.map_or_else(Timestamps::default, |start| Timestamps { start, end: clock::now() }))
+    }
+
+    /// Signals how the command ended: nobody is to wait for ever.
+    pub fn complete(&self, outcome: Outcome) {
+        if let Some(signal) = &self.signal {
+            signal.complete(outcome);
         }
-        result
     }
 
     fn operate(&self) -> std::result::Result<(), Reason> {

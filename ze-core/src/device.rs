@@ -3,10 +3,11 @@
 use crate::clock::DeviceClock;
 use crate::env;
 use crate::error::{Error, Result};
+use crate::fork::Mutex;
+use crate::fork::OnceLock;
 use crate::handle::{self, object};
 use crate::stream::Stream;
-use parking_lot::Mutex;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 use ze_engine::{Engine, EngineConfig};
 use ze_extensions::DeviceProfile;
 use ze_headers::ze_device_handle_t;

@@ -5,12 +5,13 @@ use crate::context::Context;
 use crate::device::Device;
 use crate::env;
 use crate::error::{Error, Result};
+use crate::fork::{self, OnceLock};
 use crate::handle::{self, object};
 use crate::memory::Allocation;
 use crate::pnext::{self, structures};
 use crate::system_memory::SystemAttributes;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use ze_extensions::{DeviceKind, DeviceProfile};
 use ze_headers::*;
 
@@ -71,6 +72,7 @@ impl Driver {
     }
 
     fn instance() -> &'static Arc<Self> {
+        fork::watch();
         DRIVER.get_or_init(|| {
             let driver = Self::with_profile(selected_profile());
             tracing::info!("device: {}", driver.device.profile().name);

@@ -7,12 +7,12 @@ use crate::command::{Operation, Timescale, kernel_timestamps};
 use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::fork::Mutex;
 use crate::futex::Deadline;
 use crate::handle::object;
 use crate::pnext::{self, structures};
 use crate::signal::Signal;
 use crate::stream::Stream;
-use parking_lot::Mutex;
 use std::sync::{Arc, Weak};
 use ze_headers::*;
 

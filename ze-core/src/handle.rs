@@ -6,12 +6,13 @@
 //! nothing outside the table is ever read.
 
 use crate::error::{Error, Result};
-use parking_lot::Mutex;
+use crate::fork::Mutex;
+use crate::fork::OnceLock;
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
 use ze_headers::HandleHeader;
 
 /// What a slot holds.

@@ -2,10 +2,10 @@
 
 use crate::command::Launch;
 use crate::error::{Error, Result};
+use crate::fork::Mutex;
 use crate::handle::object;
 use crate::module::Module;
 use crate::pnext::{self, structures};
-use parking_lot::Mutex;
 use spirv_env::{ArgKind, KernelArg, Type};
 use std::ptr::null;
 use std::sync::Arc;

@@ -16,8 +16,6 @@ pub mod env;
 pub mod error;
 pub mod event;
 pub mod fence;
-mod fork;
-pub mod futex;
 pub mod handle;
 pub mod kernel;
 mod mapping;
@@ -34,6 +32,7 @@ pub mod text;
 
 pub use copy::Region;
 pub use error::{Error, Result};
+pub use ze_engine::{fork, futex};
 
 /// Host time of the device's clock in nanoseconds (`CLOCK_MONOTONIC_RAW`).
 pub fn host_time() -> u64 {

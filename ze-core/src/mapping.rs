@@ -1,7 +1,7 @@
 //! Mapped memory for large allocations. What is freed is kept for a while: a program that makes and drops large
 //! arrays would otherwise spend most of its time on the page faults of memory that it has just given back.
 
-use parking_lot::Mutex;
+use crate::fork::Mutex;
 use std::ffi::c_void;
 
 /// Alignment with which the system can use huge pages.

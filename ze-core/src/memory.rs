@@ -185,7 +185,7 @@ struct Deferred {
 
 /// Frees that wait for commands (`ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE`).
 #[derive(Default)]
-pub struct DeferredFrees(parking_lot::Mutex<Vec<Deferred>>);
+pub struct DeferredFrees(crate::fork::Mutex<Vec<Deferred>>);
 
 impl DeferredFrees {
     fn add(&self, memory: Arc<Allocation>, after: Vec<(Arc<Stream>, Position)>) {

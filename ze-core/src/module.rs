@@ -3,10 +3,10 @@
 use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::fork::RwLock;
 use crate::handle::object;
 use crate::module_binary::{self, Input};
 use crate::pnext::{self, structures};
-use parking_lot::RwLock;
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::null;
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use crate::clock;
 use crate::error::{Error, Result};
+use crate::fork::Mutex;
 use crate::futex::{Counter, Deadline};
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -7,15 +7,15 @@
 //!
 //! After a command failed, those behind it are not executed, but signal, and fail for the same reason, until somebody
 //! who waits for the stream has learned of it: what they would work on is not there. In a forked child that is what
-//! becomes of the commands that its parent executes.
+//! becomes of the commands that its parent executes: they signal, and nothing of them is executed.
 
 use crate::clock;
 use crate::command::{Command, Targets};
 use crate::error::{Error, Result};
 use crate::fork;
+use crate::fork::{Mutex, MutexGuard};
 use crate::futex::{Counter, Deadline};
 use crate::signal::{Reason, Signal, Timestamps};
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -177,18 +177,33 @@ impl Stream {
     /// executed elsewhere.
     fn lock(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock();
-        let generation = fork::generation();
-        if state.generation != generation {
-            state.generation = generation;
-            (state.running, state.has_worker) = (false, false);
-            if let Some(last) = state.queue.back() {
-                let reason =
-                    "the process that submitted the command has forked, and this is not that process".into();
-                state.failure = Some(Failure { reason, position: last.position });
-                state = self.run(state, Executor::Program, || true);
-            }
-        }
+        self.notice_fork(&mut state);
         state
+    }
+
+    /// Whether this is a forked child that sees the stream for the first time. Then it gives up what is queued: everything
+    /// signals that it failed. That is done under the lock, so that no other thread of the child executes any of it.
+    fn notice_fork(&self, state: &mut State) -> bool {
+        let generation = fork::generation();
+        if state.generation == generation {
+            return false;
+        }
+        state.generation = generation;
+        (state.running, state.has_worker) = (false, false);
+        let items = std::mem::take(&mut state.queue);
+        self.queued.store(0, Ordering::Relaxed);
+        let Some(last) = items.back() else { return true };
+        let reason: Reason =
+            "the process that submitted the command has forked, and this is not that process".into();
+        state.failure = Some(Failure { reason: Arc::clone(&reason), position: last.position });
+        for item in &items {
+            item.left().for_each(|(command, _)| command.complete(Err(Arc::clone(&reason))));
+            if let Some(signal) = item.work.signal() {
+                signal.complete(Err(Arc::clone(&reason)));
+            }
+            self.completed.advance();
+        }
+        true
     }
 
     /// In a forked child, gives up what the parent executes.
@@ -221,6 +236,8 @@ impl Stream {
     }
 
     fn push(&self, work: Work) -> (Position, MutexGuard<'_, State>) {
+        // A child finds what is submitted in the queue.
+        let _section = fork::section();
         let mut targets = Targets::new();
         for command in work.commands() {
             command.submit(&mut targets);
@@ -329,6 +346,10 @@ impl Stream {
 
     /// Executes one command. False: there is none, or none that this thread may execute.
     fn step(&self, state: &mut MutexGuard<'_, State>, executor: Executor) -> bool {
+        // A host function may fork, and its child returns from it.
+        if self.notice_fork(state) {
+            return false;
+        }
         let Some(item) = state.queue.front() else { return false };
         let (next, timed) = (item.left().next(), item.work.signal().is_some() && item.start.is_none());
         if let Some((command, targets)) = next {
@@ -338,12 +359,21 @@ impl Stream {
                 return false;
             }
             let (command, targets) = (Arc::clone(command), Targets::from_slice(targets));
-            let (start, result) = MutexGuard::unlocked(state, || {
+            let (start, result, _section) = MutexGuard::unlocked(state, || {
                 if executor == Executor::Worker && lost.is_none() {
                     command.wait(&targets);
                 }
-                (timed.then(clock::now), command.execute(lost))
+                let start = timed.then(clock::now);
+                let outcome = command.execute(lost);
+                // A child finds a command that signalled to be done.
+                let section = fork::section();
+                let result = outcome.as_ref().map(drop).map_err(Arc::clone);
+                command.complete(outcome);
+                (start, result, section)
             });
+            if self.notice_fork(state) {
+                return false;
+            }
             let Some(item) = state.queue.front_mut() else { return false };
             item.start = item.start.or(start);
             item.done += 1;
@@ -361,6 +391,8 @@ impl Stream {
 
     /// Takes the front out of the queue, all of whose commands are done.
     fn finish(&self, state: &mut MutexGuard<'_, State>) {
+        // A child finds it in the queue, or completed.
+        let section = fork::section();
         let Some(item) = state.queue.pop_front() else { return };
         self.queued.fetch_sub(1, Ordering::Relaxed);
         let lost = state.lost();
@@ -372,6 +404,7 @@ impl Stream {
                 signal.complete(lost.map_or(Ok(times), Err));
             }
             self.completed.advance();
+            drop(section);
             drop(item);
         });
     }
@@ -400,7 +433,12 @@ impl Stream {
 
     fn work(&self) {
         let mut state = self.lock();
+        let generation = fork::generation();
         loop {
+            if fork::generation() != generation {
+                // Forked by a host function: the child's streams have workers of their own.
+                return;
+            }
             if !state.running && !state.queue.is_empty() {
                 state = self.run(state, Executor::Worker, || true);
                 MutexGuard::unlocked(&mut state, || self.look_for_work());

@@ -1,6 +1,6 @@
 //! Attributes of memory that the driver did not allocate: the host's own, which kernels reach all the same.
 
-use parking_lot::Mutex;
+use crate::fork::Mutex;
 use std::ops::Range;
 use ze_headers::ze_memory_atomic_attr_exp_flags_t;
 

@@ -3,9 +3,9 @@
 //! Names follow the x86-64 vector function ABI: `_ZGV` ISA `N` lanes, a `v` for each parameter, `_` name,
 //! with an `f` at the end for f32. ISA `b` is SSE4, `d` AVX2, `e` AVX-512; `N` means no mask.
 
+use crate::fork::OnceLock;
 use libloading::Library;
 use rustc_hash::FxHashMap;
-use std::sync::OnceLock;
 
 const LIBRARY: &str = "libmvec.so.1";
 

@@ -11,10 +11,13 @@ use super::launch::Code;
 use super::workgroup::{Needs, Workspace};
 use crate::abi::LaunchInfo;
 use crate::error::EngineError;
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use crate::fork::PerProcess;
+use crate::futex::{Counter, Deadline};
+use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
+use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::thread::Thread;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Work that is worth waking other threads for. A wake-up costs 5 to 50 µs, on virtual machines more.
@@ -64,13 +67,14 @@ pub struct Job<'a> {
 /// The threads that run kernels.
 pub struct Scheduler {
     threads: usize,
-    pool: OnceLock<Option<ThreadPool>>,
+    /// A forked child has none of its parent's threads, and starts its own.
+    pool: PerProcess<Option<ThreadPool>>,
 }
 
 impl Scheduler {
     /// `threads` includes the one that launches. None is started before a launch is worth it.
     pub fn new(threads: usize) -> Scheduler {
-        Scheduler { threads: threads.max(1), pool: OnceLock::new() }
+        Scheduler { threads: threads.max(1), pool: PerProcess::default() }
     }
 
     pub fn threads(&self) -> usize {
@@ -89,15 +93,7 @@ impl Scheduler {
     }
 
     fn pool(&self) -> Option<&ThreadPool> {
-        let start = || {
-            ThreadPoolBuilder::new()
-                .num_threads(self.threads - 1)
-                .thread_name(|at| format!("ze-cpu-worker {at}"))
-                .stack_size(WORKER_STACK_BYTES)
-                .build()
-                .inspect_err(|error| tracing::warn!("kernels run on one thread: {error}"))
-                .ok()
-        };
+        let start = || start_pool(self.threads - 1, spawn_worker);
         if self.threads == 1 { None } else { self.pool.get_or_init(start).as_ref() }
     }
 
@@ -155,7 +151,9 @@ impl Scheduler {
         let left = job.groups - first;
         let cost = job.code.cost.get().unwrap_or(1);
         let worth = cost.saturating_mul(left) / picoseconds(SHARE);
-        let helpers = worth.min(left - 1).min(self.threads as u64 - 1);
+        let pool = self.pool();
+        let threads = pool.map_or(0, ThreadPool::current_num_threads) as u64;
+        let helpers = worth.min(left - 1).min(threads);
         let shared = Arc::new(Shared {
             next: AtomicU64::new(first),
             left: AtomicU64::new(left),
@@ -165,10 +163,10 @@ impl Scheduler {
             needs: job.needs,
             code: job.code,
             info: job.info,
-            launcher: std::thread::current(),
+            done: Counter::new(0),
         });
-        if let Some(pool) = self.pool() {
-            shared.recruit(pool.current_num_threads().min(helpers as usize), &|work| pool.spawn(work));
+        if let Some(pool) = pool {
+            shared.recruit(helpers as usize, &|work| pool.spawn(work));
         }
         let start = Instant::now();
         // SAFETY: the job lives until the last group has ended, which is waited for below.
@@ -176,6 +174,45 @@ impl Scheduler {
         job.code.cost.update(start.elapsed(), ran);
         shared.wait();
     }
+}
+
+/// Starts a pool of `wanted` threads, or of as many as the system gives.
+fn start_pool(
+    wanted: usize,
+    spawn: impl Fn(ThreadBuilder) -> io::Result<JoinHandle<()>>,
+) -> Option<ThreadPool> {
+    let mut count = wanted;
+    while count > 0 {
+        let mut started = Vec::new();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(count)
+            .thread_name(|at| format!("ze-cpu-worker {at}"))
+            .stack_size(WORKER_STACK_BYTES)
+            .spawn_handler(|thread| spawn(thread).map(|thread| started.push(thread)))
+            .build();
+        match pool {
+            Ok(pool) => return Some(pool),
+            Err(error) => {
+                let got = started.len();
+                tracing::warn!("kernels run on {} threads instead of {}: {error}", got + 1, wanted + 1);
+                // The pool that was not made lets its threads go. The next is for as many, which the system then has.
+                started.into_iter().for_each(|thread| drop(thread.join()));
+                count = got.min(count - 1);
+            }
+        }
+    }
+    None
+}
+
+fn spawn_worker(thread: ThreadBuilder) -> io::Result<JoinHandle<()>> {
+    let mut builder = std::thread::Builder::new();
+    if let Some(name) = thread.name() {
+        builder = builder.name(name.to_owned());
+    }
+    if let Some(bytes) = thread.stack_size() {
+        builder = builder.stack_size(bytes);
+    }
+    builder.spawn(|| thread.run())
 }
 
 /// A launch that several threads run. `code` and `info` may be used only while a taken chunk is not reported
@@ -192,7 +229,9 @@ struct Shared {
     needs: Needs,
     code: *const Code,
     info: *const LaunchInfo,
-    launcher: Thread,
+    /// 1 when none is left. Not a handle of the launching thread: it may be one that ends, or whose process exits,
+    /// without thread-local storage.
+    done: Counter,
 }
 
 // SAFETY: the pointers are used only as the structure says; what they point to is `Sync` (atomics and data
@@ -236,7 +275,7 @@ impl Shared {
             unsafe { workspace.run(&*self.code, &*self.info, first..last) };
             ran += last - first;
             if self.left.fetch_sub(last - first, Ordering::AcqRel) == last - first {
-                self.launcher.unpark();
+                self.done.set(1);
             }
         }
         ran
@@ -262,7 +301,7 @@ impl Shared {
             if start.elapsed() < SPIN {
                 std::hint::spin_loop();
             } else {
-                std::thread::park();
+                self.done.wait(Deadline::Never, |done| done != 0);
             }
         }
     }

@@ -6,10 +6,10 @@
 
 use super::hash::{Digest, digest, hex};
 use crate::abi::CodeInfo;
+use crate::fork::OnceLock;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 

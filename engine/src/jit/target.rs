@@ -3,12 +3,11 @@
 use super::JitError;
 use super::context::{c_string, take_message};
 use super::pipeline::Tier;
+use crate::fork::{Mutex, OnceLock};
 use llvm_sys::core::LLVMDisposeMessage;
 use llvm_sys::target::{LLVMCopyStringRepOfTargetData, LLVMDisposeTargetData};
 use llvm_sys::target_machine::*;
-use parking_lot::Mutex;
 use std::ffi::{CStr, CString};
-use std::sync::Once;
 
 /// Limits what the host CPU has, so that code for lesser CPUs can be made and tested on a greater one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -201,8 +200,8 @@ impl Drop for Machine {
 }
 
 fn initialise() {
-    static INITIALISE: Once = Once::new();
-    INITIALISE.call_once(|| {
+    static INITIALISED: OnceLock<()> = OnceLock::new();
+    INITIALISED.get_or_init(|| {
         super::isolate::install_fatal_error_handler();
         // SAFETY: registration of a target, once.
         #[cfg(target_arch = "x86_64")]

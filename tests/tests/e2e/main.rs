@@ -25,6 +25,7 @@ mod modules;
 mod mutation;
 mod private_copies;
 mod private_memory;
+mod processes;
 mod properties;
 mod regressions;
 mod subgroups;

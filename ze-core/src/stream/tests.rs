@@ -240,3 +240,50 @@ fn many_threads_submit_and_wait() {
         .collect();
     assert!(threads.into_iter().all(|thread| thread.join().is_ok_and(|done| done)));
 }
+
+/// What parent and child share: how often a host function ran, in whichever process.
+struct ForkingProgram {
+    calls: AtomicU32,
+    child: std::sync::atomic::AtomicI32,
+}
+
+unsafe extern "C" fn fork_and_return(data: *mut std::ffi::c_void) {
+    // SAFETY: the test passes memory that outlives the stream's commands. The child ends by itself.
+    unsafe {
+        let child = libc::fork();
+        match child {
+            0 => drop(libc::alarm(20)),
+            child => (*data.cast::<ForkingProgram>()).child.store(child, Ordering::Relaxed),
+        }
+    }
+}
+
+unsafe extern "C" fn count_call(data: *mut std::ffi::c_void) {
+    // SAFETY: as above.
+    unsafe { (*data.cast::<ForkingProgram>()).calls.fetch_add(1, Ordering::Relaxed) };
+}
+
+#[test]
+fn a_child_that_a_host_function_forks_executes_nothing_of_what_is_behind_it() {
+    // SAFETY: a new mapping, zeroed, which both processes see; atomics may be zero.
+    let shared = unsafe {
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
+        let memory = libc::mmap(std::ptr::null_mut(), size_of::<ForkingProgram>(), protection, flags, -1, 0);
+        assert_ne!(memory, libc::MAP_FAILED);
+        &*memory.cast::<ForkingProgram>()
+    };
+    let data = std::ptr::from_ref(shared).cast_mut().cast();
+    let stream = Stream::new();
+    stream.submit(host_function(fork_and_return, data));
+    stream.submit(host_function(count_call, data));
+    stream.submit(host_function(count_call, data));
+    assert!(stream.synchronize(u64::MAX).is_ok());
+    let mut status = -1;
+    let child = shared.child.load(Ordering::Relaxed);
+    // SAFETY: a child of this process.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    assert!(libc::WIFEXITED(status), "how the child ended: {status}");
+    assert_eq!(shared.calls.load(Ordering::Relaxed), 2, "in the parent only");
+    stream.close();
+}

@@ -1,0 +1,177 @@
+//! Tests of what a forked child finds. The tests fork with other tests' threads at work: a child calls nothing but what is
+//! tested, and `_exit`.
+
+use super::*;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+/// Runs a child, which an alarm ends where it hangs, and says whether it did what it should.
+fn child(work: impl FnOnce() -> bool) -> bool {
+    watch();
+    // SAFETY: the child calls the closure and ends without returning.
+    unsafe {
+        let child = libc::fork();
+        assert!(child >= 0, "the process cannot fork");
+        if child == 0 {
+            libc::alarm(20);
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or(false);
+            libc::_exit(if done { 0 } else { 1 });
+        }
+        let mut status = -1;
+        assert_eq!(libc::waitpid(child, &mut status, 0), child);
+        status == 0
+    }
+}
+
+/// Runs `work` again and again in other threads while `test` runs.
+fn beside(work: impl Fn() + Sync, test: impl FnOnce()) {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    work();
+                }
+            });
+        }
+        test();
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn locks_are_free_and_what_they_guard_is_whole_in_a_child() {
+    let (pair, list) = (Mutex::new((0u64, 0u64)), RwLock::new(Vec::<u64>::new()));
+    let work = || {
+        let mut pair = pair.lock();
+        pair.0 += 1;
+        std::hint::black_box(&*pair);
+        pair.1 += 1;
+        drop(pair);
+        let mut list = list.write();
+        list.push(1);
+        list.truncate(100);
+    };
+    beside(work, || {
+        for _ in 0..100 {
+            assert!(child(|| {
+                let whole = { *pair.lock() };
+                whole.0 == whole.1 && list.read().len() <= 100 && list.write().iter().all(|one| *one == 1)
+            }));
+        }
+    });
+}
+
+#[test]
+fn what_is_unlocked_for_a_while_can_be_locked_in_a_child() {
+    let lock = Mutex::new(7);
+    let (entered, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut guard = lock.lock();
+            MutexGuard::unlocked(&mut guard, || {
+                entered.store(true, Ordering::Relaxed);
+                while !stop.load(Ordering::Relaxed) {
+                    std::thread::yield_now();
+                }
+            });
+        });
+        while !entered.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        let done = child(|| *lock.lock() == 7);
+        stop.store(true, Ordering::Relaxed);
+        assert!(done);
+    });
+}
+
+#[test]
+fn a_value_that_the_parent_is_making_is_made_again_in_a_child() {
+    let slow = Slow::default();
+    let (making, go_on) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let maker = scope.spawn(|| {
+            *slow.get_or_init(|| {
+                making.store(true, Ordering::Relaxed);
+                while !go_on.load(Ordering::Relaxed) {
+                    std::thread::yield_now();
+                }
+                1
+            })
+        });
+        while !making.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        let done = child(|| *slow.get_or_init(|| 2) == 2 && *slow.get_or_init(|| 3) == 2);
+        go_on.store(true, Ordering::Relaxed);
+        assert!(done);
+        assert_eq!(maker.join().expect("no panic"), 1);
+    });
+    assert_eq!(slow.get(), Some(&1));
+}
+
+#[test]
+fn a_slow_value_is_made_once_and_again_after_a_panic() {
+    let (slow, made) = (Arc::new(Slow::default()), Arc::new(AtomicUsize::new(0)));
+    let panicked = {
+        let slow = Arc::clone(&slow);
+        std::thread::spawn(move || {
+            slow.get_or_init(|| panic!("expected by this test"));
+        })
+    };
+    assert!(panicked.join().is_err());
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                slow.get_or_init(|| {
+                    made.fetch_add(1, Ordering::Relaxed);
+                    std::thread::sleep(Duration::from_millis(2));
+                    5
+                })
+            });
+        }
+    });
+    assert_eq!((slow.get(), made.load(Ordering::Relaxed)), (Some(&5), 1));
+}
+
+#[test]
+fn a_child_makes_its_own_of_what_belongs_to_a_process() {
+    let value = PerProcess::default();
+    assert_eq!((value.get(), *value.get_or_init(|| 1)), (None, 1));
+    assert!(child(|| value.get().is_none() && *value.get_or_init(|| 2) == 2 && value.get() == Some(&2)));
+    assert_eq!((value.get(), *value.get_or_init(|| 3)), (Some(&1), 1));
+}
+
+#[test]
+fn a_fork_waits_for_compilations_and_they_for_it() {
+    let (inside, forks) = (AtomicU32::new(0), AtomicU32::new(0));
+    let work = || {
+        let _compilation = compilation();
+        inside.fetch_add(1, Ordering::SeqCst);
+        drop(section());
+        std::hint::black_box(std::time::Instant::now());
+        inside.fetch_sub(1, Ordering::SeqCst);
+    };
+    beside(work, || {
+        for _ in 0..100 {
+            assert!(child(|| {
+                let at_rest = inside.load(Ordering::SeqCst) == 0 && !is_restless();
+                drop(compilation());
+                at_rest
+            }));
+            forks.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    assert_eq!(forks.load(Ordering::Relaxed), 100);
+}
+
+#[test]
+fn a_child_that_is_forked_inside_of_a_section_goes_on_with_it() {
+    let lock = Mutex::new(1);
+    let mut guard = lock.lock();
+    *guard = 2;
+    assert!(child(|| {
+        drop(guard);
+        *lock.lock() == 2
+    }));
+}
