@@ -56,8 +56,11 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect());
+/// The entries of a cache, which are in a folder of its own.
+fn files(cache: &Path) -> Vec<PathBuf> {
+    let own = fs::read_dir(cache).into_iter().flatten().flatten().map(|folder| folder.path()).next();
+    let entries = fs::read_dir(own.unwrap_or_default())
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect());
     let mut files: Vec<PathBuf> = entries.unwrap_or_default();
     files.sort();
     files

@@ -10,8 +10,10 @@ use crate::handle::{self, object};
 use crate::memory::Allocation;
 use crate::pnext::{self, structures};
 use crate::system_memory::SystemAttributes;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use ze_engine::jit::folder::read_regular;
 use ze_extensions::{DeviceKind, DeviceProfile};
 use ze_headers::*;
 
@@ -44,6 +46,9 @@ object!(Driver, Driver, ze_driver_handle_t);
 
 static DRIVER: OnceLock<Arc<Driver>> = OnceLock::new();
 
+/// Larger files are no profile.
+const MOST_PROFILE_BYTES: u64 = 1 << 20;
+
 /// Whether a program asked for a driver of this type.
 static INITIALIZED: AtomicBool = AtomicBool::new(false);
 
@@ -52,7 +57,9 @@ fn selected_profile() -> DeviceProfile {
     let Some(path) = env::PROFILE.get().filter(|path| !path.is_empty() && path != "host") else {
         return DeviceProfile::host();
     };
-    let profile = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+    // Root's program may be pointed to a pipe that nobody writes to, or a device: neither is opened for long.
+    let profile = read_regular(Path::new(&path), MOST_PROFILE_BYTES).map_err(|error| error.to_string());
+    let profile = profile.and_then(|bytes| String::from_utf8(bytes).map_err(|error| error.to_string()));
     let profile = profile.and_then(|text| DeviceProfile::from_toml(&text).map_err(|error| error.to_string()));
     profile.unwrap_or_else(|reason| {
         tracing::error!("{}={path}: {reason}; the host's profile is used", env::PROFILE.name);

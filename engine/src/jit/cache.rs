@@ -1,17 +1,31 @@
 //! Object code on disk, so that the next process need not compile it.
 //!
-//! One file an entry, named by the hash of everything that the code depends on. Files are written under
-//! another name and renamed, so a reader sees a whole file or none; each carries a digest of its contents, and
-//! what does not match is deleted and compiled again. The files used longest ago go when the bound is passed.
+//! One file an entry, named by the hash of everything that the code depends on, in a folder of the cache's own. Files are
+//! written under another name and renamed, so a reader sees a whole file or none; each carries a digest of its
+//! contents, and what does not match is deleted and compiled again. The files used longest ago go when the bound is
+//! passed; nothing is ever deleted that does not have a name of the cache's.
+//!
+//! What is read here is run. So the folder belongs to this user and is closed to all others, as is the way to it, and
+//! each file is looked at before it is read ([`folder`](super::folder)); else there is no cache, and the log says why. The folder is
+//! opened anew each time: a descriptor that is kept is one that a program closes, and then another file's.
 
+use super::folder::{Access, Folder};
 use super::hash::{Digest, digest, hex};
 use crate::abi::CodeInfo;
 use crate::fork::OnceLock;
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+/// The folder inside the one that the user names. Another name where files of older drivers cannot be told from today's.
+const FOLDER: &str = "ze_cpu-code-1";
+/// Larger files are no code of a kernel.
+const MOST_BYTES: u64 = 256 << 20;
+/// What was being written when its process ended is removed after this time.
+const ABANDONED: Duration = Duration::from_secs(3600);
+const TEMPORARY: &str = "tmp";
 
 const MAGIC: [u8; 8] = *b"ZECPUOBJ";
 const DIGEST: usize = size_of::<Digest>();
@@ -28,6 +42,8 @@ pub struct Cache {
     max_bytes: u64,
     /// Bytes written since the folder's size was last looked at. Starts at the bound: the first write looks.
     unaccounted: AtomicU64,
+    /// The log says why there is no cache.
+    refused: AtomicBool,
 }
 
 /// What is kept for a compiled kernel.
@@ -40,34 +56,53 @@ pub struct Entry {
 impl Cache {
     /// A cache in `dir`, which is made when the first entry is written.
     pub fn new(dir: PathBuf, max_bytes: u64) -> Cache {
-        Cache { dir, max_bytes, unaccounted: AtomicU64::new(max_bytes) }
+        let dir = dir.join(FOLDER);
+        Cache { dir, max_bytes, unaccounted: AtomicU64::new(max_bytes), refused: AtomicBool::new(false) }
     }
 
-    fn path(&self, key: &Digest) -> PathBuf {
-        self.dir.join(hex(key)).with_extension(EXTENSION)
+    /// The folder; `None` where there is none that can be trusted.
+    fn folder(&self, create: bool) -> Option<Folder> {
+        match Folder::open(&self.dir, Access::Private, create) {
+            Ok(folder) => Some(folder),
+            Err(error) if !create && error.kind() == ErrorKind::NotFound => None,
+            Err(error) => {
+                if !self.refused.swap(true, Ordering::Relaxed) {
+                    tracing::warn!("no code cache in {}: {error}", self.dir.display());
+                }
+                None
+            }
+        }
     }
 
     pub fn contains(&self, key: &Digest) -> bool {
-        self.path(key).exists()
+        self.folder(false).is_some_and(|folder| folder.contains(&file_name(key)))
     }
 
     /// The entry, if it is there and intact.
     pub fn get(&self, key: &Digest) -> Option<Entry> {
-        let path = self.path(key);
-        let file = fs::read(&path).ok()?;
-        let Some(entry) = decode(&file) else {
-            tracing::warn!("damaged entry in the code cache: {}", path.display());
-            let _ = fs::remove_file(&path);
-            return None;
+        let (folder, name) = (self.folder(false)?, file_name(key));
+        let file = match folder.read(&name, MOST_BYTES) {
+            Ok(file) => file,
+            Err(error) => {
+                if error.kind() != ErrorKind::NotFound {
+                    tracing::warn!("code cache {}: {error}", self.dir.display());
+                }
+                return None;
+            }
         };
-        touch(&path);
-        Some(entry)
+        let entry = decode(&file);
+        if entry.is_none() {
+            tracing::warn!("damaged entry in the code cache: {}", self.dir.join(&name).display());
+            folder.remove(&name);
+        }
+        entry
     }
 
     /// Keeps an entry. A failure is logged and otherwise ignored: the cache only saves time.
     pub fn put(&self, key: &Digest, entry: &Entry) {
+        let Some(folder) = self.folder(true) else { return };
         let file = encode(entry);
-        if let Err(error) = self.write(&self.path(key), &file) {
+        if let Err(error) = folder.replace(&file_name(key), &temporary_name(key), &file) {
             tracing::info!("code cache {}: {error}", self.dir.display());
             return;
         }
@@ -75,7 +110,7 @@ impl Cache {
         let unaccounted = self.unaccounted.fetch_add(written, Ordering::Relaxed) + written;
         if unaccounted > self.max_bytes / KEEP_DENOMINATOR {
             self.unaccounted.store(0, Ordering::Relaxed);
-            if let Err(error) = self.evict() {
+            if let Err(error) = self.evict(&folder) {
                 tracing::info!("code cache {}: {error}", self.dir.display());
             }
         }
@@ -83,48 +118,59 @@ impl Cache {
 
     /// Forgets an entry that turned out to be of no use.
     pub fn remove(&self, key: &Digest) {
-        let _ = fs::remove_file(self.path(key));
+        self.folder(false).map(|folder| folder.remove(&file_name(key)));
     }
 
-    fn write(&self, path: &Path, file: &[u8]) -> std::io::Result<()> {
-        static UNIQUE: AtomicU64 = AtomicU64::new(0);
-        fs::create_dir_all(&self.dir)?;
-        let unique = UNIQUE.fetch_add(1, Ordering::Relaxed);
-        let temporary = path.with_extension(format!("{}.{unique}.tmp", std::process::id()));
-        let mut out = fs::File::create(&temporary)?;
-        let written = out.write_all(file).and_then(|()| fs::rename(&temporary, path));
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary);
+    fn evict(&self, folder: &Folder) -> io::Result<()> {
+        let (entries, temporary) = {
+            let files = folder.files(is_own_name)?;
+            files.into_iter().partition::<Vec<_>, _>(|file| file.name.ends_with(EXTENSION))
+        };
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let abandoned = i64::try_from(now.saturating_sub(ABANDONED).as_secs()).unwrap_or(0);
+        for file in temporary.iter().filter(|file| file.modified.0 < abandoned) {
+            folder.remove(&file.name);
         }
-        written
-    }
-
-    fn evict(&self) -> std::io::Result<()> {
-        let mut files = Vec::new();
-        for file in fs::read_dir(&self.dir)? {
-            // Another process may be evicting as well: what is gone is gone.
-            let Ok((path, data)) = file.and_then(|file| Ok((file.path(), file.metadata()?))) else {
-                continue;
-            };
-            if data.is_file() {
-                files.push((data.modified().unwrap_or(SystemTime::UNIX_EPOCH), data.len(), path));
-            }
-        }
-        let mut total: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+        let mut total: u64 = entries.iter().map(|file| file.bytes).sum();
         if total <= self.max_bytes {
             return Ok(());
         }
-        files.sort();
-        for (_, bytes, path) in files {
+        let mut entries = entries;
+        entries.sort();
+        for file in entries {
             if total <= self.max_bytes / KEEP_DENOMINATOR * KEEP_NUMERATOR {
                 break;
             }
-            if fs::remove_file(path).is_ok() {
-                total -= bytes;
-            }
+            // Another process may be evicting as well: what is gone is gone, for it is not in the folder either way.
+            folder.remove(&file.name);
+            total -= file.bytes;
         }
         Ok(())
     }
+}
+
+/// The file of an entry.
+fn file_name(key: &Digest) -> String {
+    format!("{}.{EXTENSION}", hex(key))
+}
+
+/// What an entry's file is called while it is written: no other thread's or process's name.
+fn temporary_name(key: &Digest) -> String {
+    static UNIQUE: AtomicU64 = AtomicU64::new(0);
+    let mut random = [0u8; 8];
+    // SAFETY: as much room as is said. Without random bytes, process and count have to do.
+    unsafe { libc::getrandom(random.as_mut_ptr().cast(), random.len(), libc::GRND_NONBLOCK) };
+    let unique = UNIQUE.fetch_add(1, Ordering::Relaxed);
+    let (random, process) = (u64::from_ne_bytes(random), std::process::id());
+    format!("{}.{process}-{unique}-{random:016x}.{TEMPORARY}", hex(key))
+}
+
+/// Whether a name is one of those above.
+fn is_own_name(name: &str) -> bool {
+    let Some((key, rest)) = name.split_at_checked(2 * DIGEST) else { return false };
+    let is_key = key.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    let rest = rest.strip_prefix('.').unwrap_or_default();
+    is_key && (rest == EXTENSION || rest.strip_suffix(TEMPORARY).is_some_and(|rest| rest.ends_with('.')))
 }
 
 /// Where the cache is if nobody says otherwise: `$XDG_CACHE_HOME/ze_cpu`, or `~/.cache/ze_cpu`.
@@ -163,12 +209,6 @@ fn own_file() -> Option<PathBuf> {
     if path.exists() { Some(path) } else { std::env::current_exe().ok() }
 }
 
-fn touch(path: &Path) {
-    let now = fs::FileTimes::new().set_modified(SystemTime::now());
-    // Read-only caches are fine: then nothing is evicted either.
-    let _ = fs::File::options().write(true).open(path).and_then(|file| file.set_times(now));
-}
-
 fn encode(entry: &Entry) -> Vec<u8> {
     let CodeInfo { has_barrier, team, private_bytes, stack_bytes } = entry.info;
     let mut file = vec![0; HEADER];
@@ -202,11 +242,16 @@ fn decode(file: &[u8]) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     fn scratch(name: &str) -> PathBuf {
         let dir = std::env::temp_dir().join(format!("ze-cpu-cache-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&dir);
         dir
+    }
+
+    fn clean_up(cache: &Cache) {
+        let _ = fs::remove_dir_all(cache.dir.parent().expect("the folder of the test"));
     }
 
     fn entry(len: usize) -> Entry {
@@ -222,28 +267,29 @@ mod tests {
         cache.put(&key, &entry(100));
         assert!(cache.contains(&key));
         assert_eq!(cache.get(&key), Some(entry(100)));
-        let _ = fs::remove_dir_all(&cache.dir);
+        clean_up(&cache);
     }
 
     #[test]
     fn damaged_entry_is_a_miss_and_goes_away() {
         let cache = Cache::new(scratch("damage"), 1 << 20);
         let key = digest(&[b"key"]);
+        let path = cache.dir.join(file_name(&key));
         for damage in [0, 10, HEADER, HEADER + INFO + 5] {
             cache.put(&key, &entry(100));
-            let mut file = fs::read(cache.path(&key)).expect("just written");
+            let mut file = fs::read(&path).expect("just written");
             file[damage] ^= 1;
-            fs::write(cache.path(&key), &file).expect("writable");
+            fs::write(&path, &file).expect("writable");
             assert_eq!(cache.get(&key), None, "byte {damage}");
             assert!(!cache.contains(&key));
         }
         cache.put(&key, &entry(100));
-        let file = fs::read(cache.path(&key)).expect("just written");
+        let file = fs::read(&path).expect("just written");
         for len in [0, 5, HEADER, HEADER + 3, file.len() - 1] {
-            fs::write(cache.path(&key), &file[..len]).expect("writable");
+            fs::write(&path, &file[..len]).expect("writable");
             assert_eq!(cache.get(&key), None, "cut to {len}");
         }
-        let _ = fs::remove_dir_all(&cache.dir);
+        clean_up(&cache);
     }
 
     #[test]
@@ -258,7 +304,100 @@ mod tests {
             .sum();
         assert!(size <= (64 << 10) * 5 / 4 + (5 << 10), "{size}");
         assert!(cache.contains(&digest(&[&63u32.to_le_bytes()])));
-        let _ = fs::remove_dir_all(&cache.dir);
+        clean_up(&cache);
+    }
+
+    #[test]
+    fn eviction_deletes_nothing_but_entries() {
+        let outer = scratch("others");
+        let cache = Cache::new(outer.clone(), 16 << 10);
+        cache.put(&digest(&[b"first"]), &entry(1));
+        let name = file_name(&digest(&[b"name"]));
+        let others = [
+            outer.join("thesis.tex"),
+            outer.join(&name),
+            cache.dir.join("thesis.tex"),
+            cache.dir.join(format!("copy of {name}")),
+            cache.dir.join(format!("{name}.bak")),
+            cache.dir.join(name.to_uppercase()),
+        ];
+        for path in &others {
+            fs::write(path, vec![1; 64 << 10]).expect("a new file");
+            let old = fs::FileTimes::new().set_modified(SystemTime::UNIX_EPOCH);
+            let file = fs::File::options().write(true).open(path).expect("own");
+            file.set_times(old).expect("own");
+        }
+        fs::create_dir(cache.dir.join(&name)).expect("a new folder");
+        for at in 0..32u32 {
+            cache.put(&digest(&[&at.to_le_bytes()]), &entry(4 << 10));
+        }
+        assert!(!cache.contains(&digest(&[b"first"])), "nothing was evicted");
+        for path in &others {
+            assert_eq!(fs::metadata(path).map_or(0, |file| file.len()), 64 << 10, "{}", path.display());
+        }
+        clean_up(&cache);
+    }
+
+    #[test]
+    fn what_others_could_have_put_there_is_a_miss() {
+        let cache = Cache::new(scratch("forged"), 1 << 20);
+        let key = digest(&[b"key"]);
+        cache.put(&key, &entry(100));
+        let path = cache.dir.join(file_name(&key));
+        let kept = cache.dir.join("kept");
+        fs::rename(&path, &kept).expect("own");
+        std::os::unix::fs::symlink(&kept, &path).expect("a new link");
+        assert_eq!(cache.get(&key), None, "a link is followed");
+        fs::remove_file(&path).expect("own");
+        fs::hard_link(&kept, &path).expect("a new name");
+        assert_eq!(cache.get(&key), None, "a file with two names");
+        fs::remove_file(&kept).expect("own");
+        assert_eq!(cache.get(&key), Some(entry(100)));
+        let mode = |path: &Path, mode| {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("own");
+        };
+        mode(&path, 0o622);
+        assert_eq!(cache.get(&key), None, "others can write to the file");
+        mode(&path, 0o600);
+        mode(&cache.dir, 0o770);
+        assert_eq!(cache.get(&key), None, "others can write to the folder");
+        cache.put(&digest(&[b"other"]), &entry(1));
+        assert_eq!(fs::read_dir(&cache.dir).expect("own").count(), 1, "an entry is written there");
+        mode(&cache.dir, 0o700);
+        assert_eq!(cache.get(&key), Some(entry(100)));
+        clean_up(&cache);
+    }
+
+    #[test]
+    fn processes_share_a_cache_while_it_is_evicted() {
+        let dir = scratch("shared");
+        let work = |seed: u32| {
+            let cache = Cache::new(dir.clone(), 64 << 10);
+            for at in 0..200u32 {
+                let key = (at * 7 + seed) % 40;
+                let (len, key) = (1000 + key as usize * 100, digest(&[&key.to_le_bytes()]));
+                match cache.get(&key) {
+                    Some(found) => assert_eq!(found, entry(len)),
+                    None => cache.put(&key, &entry(len)),
+                }
+            }
+        };
+        std::thread::scope(|scope| (0..4).for_each(|seed| drop(scope.spawn(move || work(seed)))));
+        let names = fs::read_dir(dir.join(FOLDER)).expect("there").flatten();
+        assert!(names.into_iter().all(|file| file.file_name().to_string_lossy().ends_with(EXTENSION)));
+        let _ = fs::remove_dir_all(dir);
+    }
+
+    #[test]
+    fn only_the_caches_own_names_are_its_own() {
+        let key = digest(&[b"key"]);
+        let (name, temporary) = (file_name(&key), temporary_name(&key));
+        assert!(is_own_name(&name) && is_own_name(&temporary) && temporary != temporary_name(&key));
+        for other in ["", "thesis.tex", ".zeo", "a.zeo", &name[1..], &name.to_uppercase(), &hex(&key)] {
+            assert!(!is_own_name(other), "{other}");
+        }
+        assert!(!is_own_name(&format!("{name}.bak")) && !is_own_name(&format!("{}tmp", hex(&key))));
     }
 
     #[test]

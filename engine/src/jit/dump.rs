@@ -1,6 +1,7 @@
 //! `ZE_CPU_DUMP`: what the engine reads and makes, written to files for people.
 
-use std::path::{Path, PathBuf};
+use super::folder::{Access, Folder};
+use std::path::PathBuf;
 
 /// What is written, and where to.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -55,19 +56,14 @@ impl DumpConfig {
         }
     }
 
+    /// Whatever is in the way stays: a link, a pipe, another user's file.
     fn write(&self, name: &str, extension: &str, bytes: &[u8]) {
-        let path = self.dir.join(format!("{}.{extension}", file_name(name)));
-        if let Err(error) = write(&path, bytes) {
-            tracing::warn!("{}: {error}", path.display());
+        let name = format!("{}.{extension}", file_name(name));
+        let folder = Folder::open(&self.dir, Access::Any, true);
+        if let Err(error) = folder.and_then(|folder| folder.overwrite(&name, bytes)) {
+            tracing::warn!("{}: {error}", self.dir.join(name).display());
         }
     }
-}
-
-fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    if let Some(dir) = path.parent() {
-        std::fs::create_dir_all(dir)?;
-    }
-    std::fs::write(path, bytes)
 }
 
 /// Longest part of a kernel's name that goes into a file name; C++ names are longer than file names may be.
@@ -96,6 +92,22 @@ mod tests {
         for text in ["", "ir", "ir:", "llvm:/tmp/d", ":/tmp/d"] {
             assert!(DumpConfig::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_dump_overwrites_its_own_files_and_follows_no_link() {
+        let dir = std::env::temp_dir().join(format!("ze-cpu-dump-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&dir);
+        let config = DumpConfig { spirv: true, dir: dir.join("new/folder"), ..DumpConfig::default() };
+        config.spirv("module", b"long contents");
+        config.spirv("module", b"short");
+        let path = config.dir.join("module.spv");
+        assert_eq!(std::fs::read(&path).expect("written"), b"short");
+        std::fs::rename(&path, dir.join("precious")).expect("own");
+        std::os::unix::fs::symlink(dir.join("precious"), &path).expect("a new link");
+        config.spirv("module", b"dump");
+        assert_eq!(std::fs::read(dir.join("precious")).expect("there"), b"short");
+        let _ = std::fs::remove_dir_all(dir);
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod cache;
 pub mod context;
 pub mod dump;
 pub mod elf;
+pub mod folder;
 pub mod hash;
 pub mod isolate;
 pub mod load;
