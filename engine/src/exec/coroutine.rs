@@ -215,14 +215,14 @@ fn page_size() -> usize {
 
 /// Stacks in one mapping, each above a guard page: a kernel that overflows its stack faults instead of
 /// writing over its neighbour's.
-struct Region {
+pub(crate) struct Region {
     base: NonNull<u8>,
     stacks: usize,
     stride: usize,
 }
 
 impl Region {
-    fn new(stacks: usize, stack_bytes: usize) -> io::Result<Region> {
+    pub fn new(stacks: usize, stack_bytes: usize) -> io::Result<Region> {
         let guard = page_size();
         // Room for the colours, so that every stack has what was asked for.
         let stride = stack_bytes.checked_add(2 * guard).ok_or(io::ErrorKind::OutOfMemory)?;
@@ -250,7 +250,7 @@ impl Region {
     }
 
     /// The upper end of a stack, `colour` bytes below the end of its room.
-    fn top(&self, at: usize, colour: usize) -> *mut u8 {
+    pub fn top(&self, at: usize, colour: usize) -> *mut u8 {
         assert!(at < self.stacks && colour < page_size());
         // SAFETY: inside the mapping: every stack has a page for the colours.
         unsafe { self.base.add((at + 1) * self.stride - colour).as_ptr() }

@@ -20,3 +20,6 @@ pub use workgroup::MOST_STACK_BYTES;
 
 #[cfg(test)]
 mod tests;
+
+pub(crate) use coroutine::Region;
+pub(crate) use switch::{StackPointer, prepare, switch_stack};

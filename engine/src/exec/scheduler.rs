@@ -306,3 +306,32 @@ impl Shared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_pool_has_as_many_threads_as_the_system_gives() {
+        for (most, expected) in [(5, Some(4)), (2, Some(2)), (1, Some(1)), (0, None)] {
+            // As under `ulimit -u`: what has ended may be started again.
+            let started = Cell::new(0);
+            let spawn = |thread: ThreadBuilder| {
+                if thread.index() == 0 {
+                    started.set(0);
+                }
+                if started.get() == most {
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
+                started.set(started.get() + 1);
+                spawn_worker(thread)
+            };
+            let pool = start_pool(4, spawn);
+            assert_eq!(pool.as_ref().map(ThreadPool::current_num_threads), expected);
+            if let Some(pool) = pool {
+                assert_eq!(pool.install(|| 7), 7);
+            }
+        }
+    }
+}

@@ -8,12 +8,12 @@ use std::mem::offset_of;
 
 /// The pointer of a suspended stack. A ring is an array of them, then a null, then the array's own address;
 /// `Worker::scheduler` points to the running one's place. `switch_to_next` relies on all of this.
-pub(super) type StackPointer = *mut u8;
+pub(crate) type StackPointer = *mut u8;
 
 /// What a coroutine runs. It must not return.
-pub(super) type Body = unsafe extern "C" fn(shared: *mut u8, index: usize) -> !;
+pub(crate) type Body = unsafe extern "C" fn(shared: *mut u8, index: usize) -> !;
 
-pub(super) use arch::{prepare, switch_stack, switch_to_next};
+pub(crate) use arch::{prepare, switch_stack, switch_to_next};
 
 #[cfg(target_arch = "x86_64")]
 mod arch {

@@ -3,10 +3,14 @@
 //! LLVM reports a fatal error through a handler that must not return: it would `exit`. Every compilation
 //! therefore runs on a thread of its own. The handler hands its reason to whoever waits for that thread and
 //! parks it for good; what the compilation held is lost, and the process lives.
+//!
+//! Where the system gives no more threads, a compilation runs on the calling one, on a stack of its own: then the handler
+//! goes back to the caller's stack and leaves the other as it is.
 
 use super::JitError;
 #[cfg(test)]
 use super::context::c_string;
+use crate::exec::{Region, StackPointer, prepare, switch_stack};
 use crate::fork::{self, Compilation, Mutex, OnceLock};
 use crate::futex::{Counter, Deadline};
 use llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
@@ -24,6 +28,17 @@ struct Running {
     report: Box<dyn Fn(String)>,
     /// A process that forks waits for its end.
     _compilation: Compilation,
+    /// Where to go back to, on a thread that is not the compilation's own.
+    borrowed: Option<*mut Borrowed>,
+}
+
+/// A thread that compiles on another stack than its own.
+struct Borrowed {
+    /// The thread's own stack.
+    caller: StackPointer,
+    work: Option<Box<dyn FnOnce(*mut Borrowed)>>,
+    /// LLVM gave up: what is on the other stack stays there.
+    lost: bool,
 }
 
 thread_local! {
@@ -71,26 +86,82 @@ pub fn run_mapped<T: Send + 'static, E: Send + 'static>(
         return Err(map(JitError::Llvm(reason.into())));
     }
     let handover = Arc::new(Handover { result: Mutex::new(None), over: Counter::new(0) });
-    let (theirs, failed, on_thread) = (Arc::clone(&handover), Arc::clone(&handover), map.clone());
-    let thread = std::thread::Builder::new()
+    let (theirs, on_thread) = (Arc::clone(&handover), map.clone());
+    let compile = move |borrowed: Option<*mut Borrowed>| {
+        let failed = Arc::clone(&theirs);
+        let report = Box::new(move |reason| failed.give(Err(on_thread(JitError::Llvm(reason)))));
+        let running = Running { report, _compilation: fork::compilation(), borrowed };
+        // The storage is gone on a thread that ends. Its compilations are those of exit handlers without a thread to be had.
+        if RUNNING.try_with(|place| place.replace(Some(running))).is_err() {
+            return theirs.over.set(1);
+        }
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        RUNNING.set(None);
+        match result {
+            Ok(result) => theirs.give(result),
+            Err(_) => theirs.over.set(1),
+        }
+    };
+    // A thread that cannot be started does not give back what it was to do.
+    let compile = Arc::new(Mutex::new(Some(compile)));
+    let on_thread = Arc::clone(&compile);
+    let take = |compile: &Mutex<Option<_>>| compile.lock().take();
+    let started = std::thread::Builder::new()
         .name(format!("ze-cpu-jit {name}"))
         .stack_size(STACK_BYTES)
-        .spawn(move || {
-            let report = Box::new(move |reason| failed.give(Err(on_thread(JitError::Llvm(reason)))));
-            RUNNING.set(Some(Running { report, _compilation: fork::compilation() }));
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-            RUNNING.set(None);
-            match result {
-                Ok(result) => theirs.give(result),
-                Err(_) => theirs.over.set(1),
-            }
-        });
-    match thread {
-        Ok(_) => handover.wait().unwrap_or_else(|| {
-            Err(map(JitError::Llvm("the compilation panicked; see standard error".into())))
-        }),
-        Err(error) => Err(map(JitError::Memory(error.kind()))),
+        .spawn(move || take(&on_thread).map_or((), |compile| compile(None)));
+    if let Err(error) = started {
+        tracing::debug!("no thread for a compilation ({error}): compiling on the caller's");
+        let compile = compile.lock().take();
+        let run = compile.map(|compile| run_here(Box::new(move |borrowed| compile(Some(borrowed)))));
+        if let Some(Err(error)) = run {
+            return Err(map(JitError::Memory(error.kind())));
+        }
     }
+    handover
+        .wait()
+        .unwrap_or_else(|| Err(map(JitError::Llvm("the compilation panicked; see standard error".into()))))
+}
+
+/// Runs a compilation, which does not unwind, on the calling thread, but on a stack that is large enough.
+fn run_here(work: Box<dyn FnOnce(*mut Borrowed)>) -> std::io::Result<()> {
+    let stack = Region::new(1, STACK_BYTES)?;
+    let mut borrowed = Borrowed { caller: std::ptr::null_mut(), work: Some(work), lost: false };
+    let place = &raw mut borrowed;
+    // SAFETY: there is a stack below its top. The compilation runs on this thread, to its end or until LLVM gives up; both
+    // switch back here, and `borrowed` lives until then.
+    unsafe {
+        let start = prepare(stack.top(0, 0), begin, place.cast(), 0);
+        switch_stack(&raw mut (*place).caller, start);
+        if (*place).lost {
+            // LLVM's thread-local state may refer to it.
+            std::mem::forget(stack);
+        }
+    }
+    Ok(())
+}
+
+/// The first function of the other stack.
+unsafe extern "C" fn begin(borrowed: *mut u8, _: usize) -> ! {
+    let borrowed = borrowed.cast::<Borrowed>();
+    // SAFETY: `run_here` waits on the other stack, where this lives.
+    unsafe {
+        if let Some(work) = (*borrowed).work.take() {
+            work(borrowed);
+        }
+        go_back(borrowed)
+    }
+}
+
+/// Resumes the stack of `run_here`, for good.
+///
+/// # Safety
+/// It is that of the calling thread, and suspended.
+unsafe fn go_back(borrowed: *mut Borrowed) -> ! {
+    let mut left = std::ptr::null_mut();
+    // SAFETY: the caller's promise.
+    unsafe { switch_stack(&raw mut left, (*borrowed).caller) };
+    unreachable!("nobody resumes a stack that was left")
 }
 
 /// Makes LLVM's fatal errors fail the compilation instead of ending the process. Idempotent.
@@ -109,8 +180,16 @@ extern "C" fn on_fatal_error(reason: *const c_char) {
         return;
     };
     (running.report)(reason);
-    // Nobody waits for this thread any more, nor does a fork.
+    let borrowed = running.borrowed;
+    // Nobody waits for this compilation any more, nor does a fork.
     drop(running);
+    if let Some(borrowed) = borrowed {
+        // SAFETY: this is the stack that `run_here` switched to, on its thread.
+        unsafe {
+            (*borrowed).lost = true;
+            go_back(borrowed);
+        }
+    }
     loop {
         std::thread::park();
     }
@@ -139,6 +218,28 @@ mod tests {
     fn panic_fails_the_compilation_only() {
         let result: Result<(), JitError> = run("test", || panic!("expected by this test"));
         assert!(matches!(result, Err(JitError::Llvm(_))));
+    }
+
+    #[test]
+    fn without_a_thread_the_caller_compiles_on_another_stack() {
+        let (result, done) = (Arc::new(Mutex::new(0)), Arc::new(Counter::new(0)));
+        for fatal in [false, true, false] {
+            let (result, done) = (Arc::clone(&result), Arc::clone(&done));
+            let compile = Box::new(move |borrowed| {
+                // More than a test's thread has.
+                let large = std::hint::black_box([7u8; 8 << 20]);
+                let report = Box::new(move |_| done.advance());
+                let running = Running { report, _compilation: fork::compilation(), borrowed: Some(borrowed) };
+                RUNNING.set(Some(running));
+                *result.lock() += u32::from(large[1 << 20]);
+                if fatal {
+                    provoke("cannot select");
+                }
+                RUNNING.set(None);
+            });
+            run_here(compile).expect("memory is there");
+        }
+        assert_eq!((*result.lock(), done.get()), (21, 1));
     }
 
     #[test]

@@ -69,3 +69,31 @@ fn children_that_are_forked_in_the_middle_of_everything_can_do_everything() {
     let output = program(env!("CARGO_BIN_EXE_fork_storm"), "20").output().unwrap();
     assert_success(&output, "20 forks");
 }
+
+#[test]
+fn fewer_threads_than_asked_for_are_enough() {
+    for most in ["1", "2", "4"] {
+        let mut command = program(env!("CARGO_BIN_EXE_few_threads"), most);
+        let output = command.env("ZE_CPU_THREADS", "8").env("ZE_CPU_LOG", "debug").output().unwrap();
+        assert_success(&output, &format!("{most} threads"));
+        let log = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(most == "4" || log.contains("no thread"), "{most} threads were enough:\n{log}");
+    }
+}
+
+#[test]
+fn a_number_of_threads_that_makes_no_sense_is_told_in_the_log() {
+    for (threads, told) in [
+        ("100000", "ZE_CPU_THREADS=100000: "),
+        ("many", "ZE_CPU_THREADS=many: expected a number"),
+        ("0", "ZE_CPU_THREADS=0: expected a number"),
+        ("-3", "ZE_CPU_THREADS=-3: expected a number"),
+        ("99999999999999999999999999", "ZE_CPU_THREADS=99999999999999999999999999: expected a number"),
+    ] {
+        let mut command = program(env!("CARGO_BIN_EXE_exit"), "launch");
+        let output = command.env("ZE_CPU_THREADS", threads).env("ZE_CPU_LOG", "warn").output().unwrap();
+        assert_success(&output, threads);
+        let log = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(log.contains(told), "{threads}: {log}");
+    }
+}
