@@ -1,4 +1,5 @@
 //! Locks that are free in a forked child: each is held inside of a section.
+#![allow(clippy::disallowed_types, reason = "these are what stands for them")]
 
 use super::{Section, enter_section, leave_section, section};
 use std::fmt;
