@@ -4,7 +4,6 @@ pub mod builtins;
 pub mod cfg;
 pub mod common;
 pub mod func;
-mod group_results;
 pub mod leaves;
 pub mod linear;
 pub mod loops;

@@ -9,7 +9,6 @@ use super::builtins::{self, BuiltinPointer};
 use super::cfg::{Cfg, Dominators};
 use super::common::Differing;
 use super::func::{BlockId, ChainStep, Func, Synthetic};
-use super::group_results::{GroupResult, group_shape};
 use super::leaves::LeafTable;
 use super::linear::{Control, Graph};
 use super::loops::Loops;
@@ -19,8 +18,9 @@ use super::uniform_objects::{Candidates, Holds};
 use crate::abi::Variant;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
-use spirv::{Decoration, Op};
-use spirv_env::{ExtSet, Id, Inst, Type, TypeId};
+use spirv::{Decoration, GroupOperation, Op};
+use spirv_env::opcodes::{Derives, Memory, Uniformity};
+use spirv_env::{Id, Inst, Type, TypeId};
 use std::cell::OnceCell;
 
 /// How one leaf of a value varies over lanes.
@@ -360,17 +360,20 @@ impl<'m> Analysis<'m> {
             return smallvec![Shape::Uniform; count];
         }
         let all = |shape: Shape| -> Leaves { smallvec![shape; count] };
-        let operand = |at: usize| self.shape(block, inst.id(at));
-        let one = |at: usize| operand(at).first().copied().unwrap_or(Shape::Uniform);
-        match inst.op {
-            Op::Undef => all(Shape::Undefined),
-            Op::Variable => {
+        let one = |at: usize| self.shape(block, inst.id(at)).first().copied().unwrap_or(Shape::Uniform);
+        match inst.row().uniformity {
+            Uniformity::Nothing | Uniformity::Uniform => all(Shape::Uniform),
+            Uniformity::Varying => all(Shape::Varying),
+            Uniformity::Elementwise => self.elementwise(block, inst, count),
+            Uniformity::Strided => self.strided(block, inst, ty, count),
+            Uniformity::Rearranged => self.rearranged(block, inst, ty, count),
+            Uniformity::Object => {
                 all(match self.private.placement.get(&inst.result.expect("variables have ids")) {
                     Some(Placement::Interleaved | Placement::Uniform) => Shape::Uniform,
                     _ => self.lane_stride(ty),
                 })
             }
-            Op::Load => {
+            Uniformity::Loaded => {
                 let pointer = inst.id(0);
                 if let Some(builtin) = self.builtins.get(&pointer) {
                     return builtins::shapes(*builtin, count, self.variant);
@@ -380,7 +383,35 @@ impl<'m> Analysis<'m> {
                 }
                 all(if one(0).is_uniform() { Shape::Uniform } else { Shape::Varying })
             }
-            Op::CopyObject | Op::CopyLogical | Op::ExpectKHR => operand(0),
+            Uniformity::Extended => {
+                let uniform = inst.ids().skip(1).all(|id| {
+                    !self.private.interleaved.contains_key(&id)
+                        && self.shape(block, id).iter().all(|shape| shape.is_uniform())
+                });
+                all(if uniform { Shape::Uniform } else { Shape::Varying })
+            }
+            Uniformity::UniformIf(at) if one(at).is_uniform() => all(Shape::Uniform),
+            Uniformity::UniformIf(_) => self.elementwise(block, inst, count),
+            Uniformity::ByOperation => all(if self.reduces(inst) { Shape::Uniform } else { Shape::Varying }),
+            Uniformity::CountByOperation => {
+                all(if self.reduces(inst) && one(2).is_uniform() { Shape::Uniform } else { Shape::Varying })
+            }
+        }
+    }
+
+    /// Whether the group operation, operand 1, is a reduction of the whole group.
+    fn reduces(&self, inst: &Inst) -> bool {
+        inst.lit(1) == GroupOperation::Reduce as u64
+    }
+
+    /// Results that equal steps between lanes may go through; a case that is not looked at knows no step.
+    fn strided(&self, block: BlockId, inst: &Inst, ty: TypeId, count: usize) -> Leaves {
+        let operand = |at: usize| self.shape(block, inst.id(at));
+        let one = |at: usize| operand(at).first().copied().unwrap_or(Shape::Uniform);
+        if matches!(inst.row().derives, Derives::Chain | Derives::ElementChain) {
+            return smallvec![self.chain_shape(block, inst)];
+        }
+        match inst.op {
             Op::Bitcast
             | Op::PtrCastToGeneric
             | Op::GenericCastToPtr
@@ -389,9 +420,6 @@ impl<'m> Analysis<'m> {
                 if operand(0).len() == count && self.keeps_stride(block, inst, ty) =>
             {
                 operand(0)
-            }
-            Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
-                smallvec![self.chain_shape(block, inst)]
             }
             Op::IAdd => self.zip(block, inst, count, i64::checked_add),
             Op::ISub => self.zip(block, inst, count, i64::checked_sub),
@@ -417,12 +445,22 @@ impl<'m> Analysis<'m> {
             Op::UConvert | Op::SConvert if count == 1 && !self.saturates(inst) => {
                 smallvec![self.convert_shape(inst, one(0))]
             }
+            _ => self.elementwise(block, inst, count),
+        }
+    }
+
+    /// Results whose leaves are those of operands.
+    fn rearranged(&self, block: BlockId, inst: &Inst, ty: TypeId, count: usize) -> Leaves {
+        let operand = |at: usize| self.shape(block, inst.id(at));
+        match inst.op {
+            Op::Undef => smallvec![Shape::Undefined; count],
+            Op::CopyObject | Op::CopyLogical | Op::ExpectKHR => operand(0),
             Op::Select => {
                 let condition = operand(0);
                 if condition.iter().all(|shape| shape.is_uniform()) {
                     operand(1).iter().zip(operand(2)).map(|(a, b)| a.join(b)).collect()
                 } else {
-                    all(Shape::Varying)
+                    smallvec![Shape::Varying; count]
                 }
             }
             Op::CompositeConstruct => inst.ids().flat_map(|id| self.shape(block, id)).collect(),
@@ -446,21 +484,8 @@ impl<'m> Analysis<'m> {
                 };
                 (2..inst.operands.len()).map(|at| pick(inst.lit(at))).collect()
             }
-            _ => match group_shape(inst, &|id| self.func.constant_bits(id)) {
-                Some(GroupResult::Uniform) => all(Shape::Uniform),
-                Some(GroupResult::Varying) => all(Shape::Varying),
-                Some(GroupResult::UniformIf(at)) if one(at).is_uniform() => all(Shape::Uniform),
-                None if inst.op == Op::ExtInst
-                    && self.func.module.ext_sets.get(&inst.id(0)) == Some(&ExtSet::OpenClStd) =>
-                {
-                    let uniform = inst.ids().skip(1).all(|id| {
-                        !self.private.interleaved.contains_key(&id)
-                            && self.shape(block, id).iter().all(|shape| shape.is_uniform())
-                    });
-                    all(if uniform { Shape::Uniform } else { Shape::Varying })
-                }
-                Some(GroupResult::UniformIf(_)) | None => self.elementwise(block, inst, count),
-            },
+            // Where leaves go is not known, so nothing is.
+            _ => smallvec![Shape::Varying; count],
         }
     }
 
@@ -506,16 +531,16 @@ impl<'m> Analysis<'m> {
             (Shape::Strided(step), Some(width)) => width < 64 && !self.never_wraps(id, step, width),
             _ => false,
         };
-        match inst.op {
-            Op::SConvert => widens(inst.id(0)),
-            Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain
-                if inst.ids().skip(1).any(widens) =>
-            {
-                true
-            }
+        let row = inst.row();
+        match row.memory {
             // Loads make values of their own.
-            Op::Load => false,
-            _ => inst.ids().any(|id| self.assumed.contains(&id)),
+            Memory::Read { .. } => false,
+            _ if inst.op == Op::SConvert => widens(inst.id(0)),
+            _ => {
+                let is_chain = matches!(row.derives, Derives::Chain | Derives::ElementChain);
+                (is_chain && inst.ids().skip(1).any(widens))
+                    || inst.ids().any(|id| self.assumed.contains(&id))
+            }
         }
     }
 

@@ -1,8 +1,8 @@
 //! What single instructions say, read by their rows: memory operands and execution scopes.
 
-use super::{Opcode, row};
-use crate::module::{ConstantValue, Id, Inst, Module, Operand};
-use spirv::{MemoryAccess, Scope};
+use super::{Opcode, opencl_std, row};
+use crate::module::{ConstantValue, ExtSet, Id, Inst, Module, Operand};
+use spirv::{MemoryAccess, Op, Scope};
 
 /// Memory operands of one access (SPIR-V 1.2 §3.26).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +66,14 @@ impl Inst {
         self.memory_operands().into_iter().any(MemoryOperands::is_volatile)
     }
 
+    /// The function of `OpenCL.std` that an `OpExtInst` calls; none if it is of another set.
+    pub fn opencl_std(&self, module: &Module) -> Option<&'static opencl_std::Function> {
+        if self.op != Op::ExtInst || module.ext_sets.get(&self.id(0)) != Some(&ExtSet::OpenClStd) {
+            return None;
+        }
+        opencl_std::of_number(self.lit(1))
+    }
+
     /// The group that executes the instruction together, if it says so with a constant.
     pub fn execution_scope(&self, module: &Module) -> Option<Scope> {
         if !self.row().convergence.has_scope() {
@@ -83,7 +91,7 @@ impl Inst {
 }
 
 /// The scope that a constant is.
-pub fn constant_scope(module: &Module, id: Id) -> Option<Scope> {
+fn constant_scope(module: &Module, id: Id) -> Option<Scope> {
     match module.constants.get(&id)?.value {
         ConstantValue::Scalar(bits) => Scope::from_u32(u32::try_from(bits).ok()?),
         ConstantValue::Null => Some(Scope::CrossDevice),

@@ -38,7 +38,6 @@ pub enum Signature {
     FloatToFloat,
     FloatToInt,
     IntToFloat,
-    QuantizeFloat,
     FloatToBFloat16,
     BFloat16ToFloat,
     PointerToInt,

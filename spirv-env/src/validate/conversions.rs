@@ -26,11 +26,6 @@ pub(super) fn int_to_float(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     convert(ctx, inst, |from, to| matches!((from, to), (Scalar::Int(_), Scalar::Float(_))))
 }
 
-/// Single precision, and the same of the result.
-pub(super) fn quantize(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
-    convert(ctx, inst, |from, to| (from, to) == (Scalar::Float(32), Scalar::Float(32)))
-}
-
 pub(super) fn float_to_bfloat16(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     convert(ctx, inst, |from, to| (from, to) == (Scalar::Float(32), Scalar::Int(16)))
 }

@@ -37,7 +37,6 @@ pub(super) fn check(signature: Signature) -> Check {
         S::FloatToFloat => conversions::float_to_float,
         S::FloatToInt => conversions::float_to_int,
         S::IntToFloat => conversions::int_to_float,
-        S::QuantizeFloat => conversions::quantize,
         S::FloatToBFloat16 => conversions::float_to_bfloat16,
         S::BFloat16ToFloat => conversions::bfloat16_to_float,
         S::PointerToInt => conversions::pointer_to_int,
