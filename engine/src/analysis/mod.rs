@@ -12,4 +12,5 @@ mod ranges;
 pub mod regions;
 pub mod shapes;
 pub mod simplify;
+mod transfer;
 mod uniform_objects;

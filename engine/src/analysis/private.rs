@@ -38,6 +38,11 @@ pub struct Private {
 /// Copies of more bytes into or out of a variable are left to memory.
 pub const MOST_COPIED: u64 = 1024;
 
+/// Bytes between the private objects of neighbouring lanes, for an object of `size` bytes.
+pub fn private_stride(size: u64) -> u64 {
+    if size >= 16 { size.next_multiple_of(16) } else { size.max(1).next_power_of_two() }
+}
+
 /// Whether a kernel's parameter is a structure passed by value (behind a pointer).
 pub fn is_by_value(func: &Func<'_>, param: Id, ty: TypeId) -> bool {
     matches!(func.module.types.get(ty), Type::Pointer { class: StorageClass::Function, .. })

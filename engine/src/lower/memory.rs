@@ -10,7 +10,7 @@ use crate::abi::Worker;
 use crate::analysis::func::ChainStep;
 use crate::analysis::leaves::Scalar;
 use crate::analysis::private::Placement;
-use crate::analysis::shapes::private_stride;
+use crate::analysis::private::private_stride;
 use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
 use spirv::{MemorySemantics, Op, StorageClass};

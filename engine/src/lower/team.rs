@@ -19,7 +19,7 @@ use crate::analysis::loops::Loop;
 use crate::analysis::shapes::{Analysis, Shape};
 use crate::jit::target::Target;
 use rustc_hash::FxHashMap;
-use spirv_env::opcodes::{Convergence, Cost, Memory};
+use spirv_env::opcodes::{Convergence, Cost, Family, Memory};
 use spirv_env::{Id, Inst};
 use std::mem::offset_of;
 
@@ -250,7 +250,9 @@ fn is_harmless(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> bool {
         }
         Memory::Copy { .. } => a.is_shared(block, inst),
         Memory::Object | Memory::Lifetime => true,
-        Memory::ByCallee => inst.opencl_std(a.func.module).is_none_or(|function| function.is_pure()),
+        Memory::ByCallee if row.family == Family::Extended => {
+            inst.opencl_std(a.func.module).is_none_or(|function| function.is_pure())
+        }
         _ => row.is_pure() && row.cost == Cost::Low,
     }
 }

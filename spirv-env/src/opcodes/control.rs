@@ -24,9 +24,9 @@ pub(super) const ROWS: &[Opcode] = {
         terminator(Op::Return, S::Return),
         terminator(Op::ReturnValue, S::ReturnValue),
         terminator(Op::Unreachable, S::Unreachable),
-        // Linearization knows how phis and results of calls vary.
+        // Linearization knows how phis vary.
         Opcode::new(Op::Phi, Family::Phi, S::Phi, Uniformity::Nothing),
-        Opcode::new(Op::FunctionCall, Family::Call, S::Call, Uniformity::Varying)
+        Opcode::new(Op::FunctionCall, Family::Call, S::Call, Uniformity::Called)
             .memory(Memory::ByCallee)
             .own(),
         structure(Op::Function),

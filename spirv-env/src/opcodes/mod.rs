@@ -90,6 +90,8 @@ pub enum Uniformity {
     Object,
     /// As the operands of an extended instruction do.
     Extended,
+    /// As the called function makes it.
+    Called,
     /// The same in all lanes, whatever the operands are.
     Uniform,
     /// Different in each lane, whatever the operands are.

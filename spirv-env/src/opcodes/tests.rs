@@ -105,7 +105,7 @@ fn results_of_groups_state_how_they_vary() {
                     | Signature::BallotBitExtract
                     | Signature::BallotFind
             ),
-            U::Strided | U::Rearranged | U::Loaded | U::Object | U::Extended => false,
+            U::Strided | U::Rearranged | U::Loaded | U::Object | U::Extended | U::Called => false,
         };
         assert!(stated, "{:?} is {:?}", row.op, row.uniformity);
         let by_operation = matches!(row.uniformity, U::ByOperation | U::CountByOperation);
