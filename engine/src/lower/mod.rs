@@ -148,7 +148,11 @@ impl<'a, 'm> Lowerer<'a, 'm> {
     /// An instruction whose row leads to a file that does not know it: a bug of the engine.
     pub fn no_lowering(&self, inst: &Inst) -> EngineError {
         let kernel = self.a.func.kernel.name.clone();
-        EngineError::CodeGeneration { kernel, reason: format!("{} has no lowering", op_name(inst.op)) }
+        let name = match inst.opencl_std(self.a.func.module) {
+            Some(function) => format!("OpenCL.std {:?}", function.op),
+            None => op_name(inst.op),
+        };
+        EngineError::CodeGeneration { kernel, reason: format!("{name} has no lowering") }
     }
 
     /// The sub-group being lowered.

@@ -47,7 +47,7 @@ pub fn lower(
     function: &Function,
 ) -> Result<Option<Val>, EngineError> {
     let op = function.op;
-    let missing = || this.unsupported(format!("OpenCL.std {op:?}"));
+    let missing = || this.no_lowering(inst);
     match function.family {
         Family::Float => {
             let function = table::function(op).ok_or_else(missing)?;
