@@ -65,7 +65,7 @@ pub(crate) fn detect() -> DeviceProfile {
         },
         module: ModuleProperties {
             spirv_version: SPIRV_VERSION,
-            flags: ModuleFlags::FP16 | ModuleFlags::FP64 | ModuleFlags::INT64_ATOMICS,
+            flags: ModuleFlags::FP16 | ModuleFlags::FP64 | ModuleFlags::INT64_ATOMICS | ModuleFlags::DP4A,
             fp16: fp,
             fp32: fp,
             fp64: fp,

@@ -160,6 +160,7 @@ pub const CAPABILITIES: &[CapabilitySupport] = {
         by(C::GlobalVariableHostAccessINTEL, Nothing, &["SPV_INTEL_global_variable_host_access"]),
         by(C::CacheControlsINTEL, Nothing, &["SPV_INTEL_cache_controls"]),
         by(C::BitInstructions, Nothing, &["SPV_KHR_bit_instructions"]),
+        by(C::ArithmeticFenceEXT, Nothing, &["SPV_EXT_arithmetic_fence"]),
         by(C::SplitBarrierINTEL, Nothing, &["SPV_INTEL_split_barrier"]),
         by(C::DotProduct, Need::DotProduct, DOT),
         by(C::DotProductInput4x8Bit, Need::DotProduct, DOT),
@@ -204,6 +205,7 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtensionSupport] = {
         extension("SPV_INTEL_kernel_attributes", Nothing),
         extension("SPV_INTEL_global_variable_host_access", Nothing),
         extension("SPV_INTEL_cache_controls", Nothing),
+        extension("SPV_EXT_arithmetic_fence", Nothing),
         extension("SPV_INTEL_split_barrier", Nothing),
     ]
 };

@@ -10,6 +10,7 @@ pub mod grammar;
 mod link;
 mod load;
 pub mod module;
+pub mod opcodes;
 mod prune;
 mod reflect;
 mod rules;

@@ -5,9 +5,10 @@ mod args;
 use crate::diagnostics::{Diagnostic, Diagnostics, Fault, RuleId};
 use crate::load::{EntryPoint, Loaded};
 use crate::module::{ConstantValue, Function, Id, Inst, Kernel, Module, Operand, Type};
+use crate::opcodes::{Convergence, Memory};
 use crate::prune::{callees, successors};
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{BuiltIn, Capability, ExecutionMode, Op, Scope, StorageClass};
+use spirv::{BuiltIn, ExecutionMode, StorageClass};
 
 const ENTRY: RuleId = RuleId { id: "kernels.entry-point", source: "SPIR-V 1.2 §2.16.1" };
 const GRAPH: RuleId = RuleId { id: "limits.call-graph", source: "this driver" };
@@ -156,16 +157,18 @@ fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Functio
     let mut constants = Vec::new();
     let mut seen = FxHashSet::default();
     for inst in function.blocks.iter().flat_map(|block| &block.insts) {
-        match (group_scope(module, inst), inst.op) {
+        let row = inst.row();
+        match row.convergence {
+            Convergence::None => {}
+            Convergence::Subgroup | Convergence::ImplicitSubgroup => summary.subgroups = true,
+            _ if inst.waits_for_work_group(module) => summary.barrier = true,
             // A barrier of a sub-group, whose lanes run in lockstep, shows nothing of its size.
-            (Some(Scope::Subgroup), Op::ControlBarrier) => {}
-            (Some(Scope::Subgroup), _) => summary.subgroups = true,
-            (Some(_), _) => summary.barrier = true,
-            (None, Op::Variable) => {
-                let layout = inst.ty.map_or(0, |ty| pointee_size(module, ty));
-                summary.private_size = end_of(summary.private_size, natural_alignment(module, inst), layout);
-            }
-            (None, _) => summary.subgroups |= is_subgroup_op(inst.op),
+            Convergence::Barrier => {}
+            Convergence::Group | Convergence::Workgroup => summary.subgroups = true,
+        }
+        if row.memory == Memory::Object {
+            let layout = inst.ty.map_or(0, |ty| pointee_size(module, ty));
+            summary.private_size = end_of(summary.private_size, natural_alignment(module, inst), layout);
         }
         constants.extend(inst.ids());
         // Variables may hide in constant expressions.
@@ -219,65 +222,6 @@ pub(crate) fn constant_scalar(module: &Module, id: Id) -> Option<u64> {
         ConstantValue::Null => Some(0),
         _ => None,
     }
-}
-
-/// The execution scope of an instruction that all work-items of a group execute together.
-fn group_scope(module: &Module, inst: &Inst) -> Option<Scope> {
-    use Op::*;
-    let collective = matches!(
-        inst.op,
-        ControlBarrier
-            | ControlBarrierArriveINTEL
-            | ControlBarrierWaitINTEL
-            | GroupAsyncCopy
-            | GroupWaitEvents
-            | GroupAll
-            | GroupAny
-            | GroupBroadcast
-            | GroupIAdd
-            | GroupFAdd
-            | GroupFMin
-            | GroupUMin
-            | GroupSMin
-            | GroupFMax
-            | GroupUMax
-            | GroupSMax
-            | GroupIMulKHR
-            | GroupFMulKHR
-            | GroupBitwiseAndKHR
-            | GroupBitwiseOrKHR
-            | GroupBitwiseXorKHR
-            | GroupLogicalAndKHR
-            | GroupLogicalOrKHR
-            | GroupLogicalXorKHR
-    );
-    let scope = collective.then(|| inst.ids().next()).flatten()?;
-    constant_scalar(module, scope).and_then(|scope| Scope::from_u32(u32::try_from(scope).ok()?))
-}
-
-/// Instructions that exist for sub-groups only, by the capability that brings them.
-fn is_subgroup_op(op: Op) -> bool {
-    use Capability as C;
-    let Some(entry) = crate::grammar::capabilities(op) else { return false };
-    entry.iter().any(|capability| {
-        matches!(
-            capability,
-            C::GroupNonUniform
-                | C::GroupNonUniformVote
-                | C::GroupNonUniformBallot
-                | C::GroupNonUniformArithmetic
-                | C::GroupNonUniformShuffle
-                | C::GroupNonUniformShuffleRelative
-                | C::GroupNonUniformClustered
-                | C::GroupNonUniformRotateKHR
-                | C::SubgroupShuffleINTEL
-                | C::SubgroupBufferBlockIOINTEL
-                | C::SubgroupImageBlockIOINTEL
-                | C::SubgroupImageMediaBlockIOINTEL
-                | C::SubgroupBallotKHR
-                | C::SubgroupVoteKHR
-        )
-    })
 }
 
 fn is_subgroup_builtin(builtin: BuiltIn) -> bool {

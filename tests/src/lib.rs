@@ -1,5 +1,6 @@
 //! Support for the end-to-end tests: Level Zero through a real loader, kernels, and independent reference arithmetic.
 
+pub mod assembler;
 pub mod bench;
 pub mod loader;
 pub mod memory;

@@ -5,8 +5,9 @@ use super::shapes::{Leaves, Shape};
 use crate::abi::{GroupShape, Variant};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
-use spirv::{BuiltIn, Op};
+use spirv::BuiltIn;
 use spirv_env::Id;
+use spirv_env::opcodes::Derives;
 
 /// A pointer to an `Input` variable, or to one component of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,21 +37,12 @@ pub fn pointers(func: &Func<'_>) -> FxHashMap<Id, BuiltinPointer> {
         let before = found.len();
         for inst in func.blocks.iter().flat_map(|block| &block.insts) {
             let Some(result) = inst.result else { continue };
-            let derives = matches!(
-                inst.op,
-                Op::AccessChain
-                    | Op::InBoundsAccessChain
-                    | Op::PtrAccessChain
-                    | Op::InBoundsPtrAccessChain
-                    | Op::Bitcast
-                    | Op::CopyObject
-                    | Op::PtrCastToGeneric
-                    | Op::GenericCastToPtr
-            );
-            let Some(base) = derives.then(|| found.get(&inst.id(0)).copied()).flatten() else { continue };
-            let last = match inst.op {
-                Op::AccessChain | Op::InBoundsAccessChain => inst.ids().skip(1).last(),
-                Op::PtrAccessChain | Op::InBoundsPtrAccessChain => inst.ids().skip(2).last(),
+            let Some(base) = func.derived_from(inst).and_then(|base| found.get(&base).copied()) else {
+                continue;
+            };
+            let last = match inst.row().derives {
+                Derives::Chain => inst.ids().skip(1).last(),
+                Derives::ElementChain => inst.ids().skip(2).last(),
                 _ => None,
             };
             let component = match last {

@@ -6,15 +6,15 @@
 
 use super::builtins::BuiltinPointer;
 use super::func::BlockId;
-use super::group_results::group_shape;
 use super::private::Placement;
 use super::shapes::Analysis;
 use super::uniform_objects::Holds;
 use crate::abi::Coarsening;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
-use spirv::{BuiltIn, MemoryAccess, Op};
-use spirv_env::{Id, Inst, Operand};
+use spirv::{BuiltIn, Op};
+use spirv_env::opcodes::{Common, Convergence, Memory};
+use spirv_env::{Id, Inst};
 
 /// Whether each leaf of a value differs between the sub-groups of a team.
 pub type Differs = SmallVec<[bool; 4]>;
@@ -35,14 +35,12 @@ impl Analysis<'_> {
 
     /// Whether one instruction serves all sub-groups of a team.
     pub fn is_shared(&self, block: BlockId, inst: &Inst) -> bool {
-        match inst.op {
-            Op::ControlBarrier
-            | Op::ControlBarrierArriveINTEL
-            | Op::ControlBarrierWaitINTEL
-            | Op::MemoryBarrier => true,
+        let row = inst.row();
+        match (row.convergence, row.memory) {
+            (Convergence::Barrier, _) | (_, Memory::Fence) => true,
             // Writing the same to the same place again changes nothing.
-            Op::Store | Op::CopyMemory | Op::CopyMemorySized => {
-                inst.ids().all(|id| self.is_common(block, id)) && !is_volatile(inst)
+            (_, Memory::Write { .. } | Memory::Copy { .. }) => {
+                inst.ids().all(|id| self.is_common(block, id)) && !inst.is_volatile()
             }
             _ => inst.result.is_some_and(|id| self.is_common(block, id)),
         }
@@ -91,35 +89,34 @@ impl Analysis<'_> {
         let count = inst.ty.map_or(1, |ty| self.leaves.count(ty).max(1));
         let all = |differs: bool| -> Differs { smallvec![differs; count] };
         let any_operand = || inst.ids().any(|id| self.any_differs(block, id));
-        match inst.op {
-            // Each sub-group has its own objects, its own turn at memory, its own votes.
-            Op::Variable => all(inst.result.is_none_or(|object| !self.is_common_object(object))),
-            Op::AtomicLoad => all(true),
-            _ if group_shape(inst, &|id| self.func.constant_bits(id)).is_some() => all(true),
-            Op::Load => {
+        let row = inst.row();
+        match (row.memory, inst.op) {
+            _ if row.common == Common::Own => all(true),
+            (Memory::Object, _) => all(inst.result.is_none_or(|object| !self.is_common_object(object))),
+            (Memory::Read { .. }, _) => {
                 let pointer = inst.id(0);
                 match self.builtins.get(&pointer) {
                     Some(builtin) => self.builtin_differs(block, *builtin, count),
                     None => all(self.private.interleaved.contains_key(&pointer)
-                        || is_volatile(inst)
+                        || inst.is_volatile()
                         || self.any_differs(block, pointer)),
                 }
             }
-            Op::CompositeConstruct => {
+            (_, Op::CompositeConstruct) => {
                 let parts = inst.ids().flat_map(|id| {
                     let leaves = self.func.type_of(id).map_or(1, |ty| self.leaves.count(ty).max(1));
                     self.differs(block, id, leaves)
                 });
                 sized(parts.collect(), count)
             }
-            Op::CompositeExtract => {
+            (_, Op::CompositeExtract) => {
                 let whole = self.func.type_of(inst.id(0));
                 let leaves = whole.map_or(1, |ty| self.leaves.count(ty).max(1));
                 let (first, _) = self.path(whole, &inst.operands[1..]);
                 let of = self.differs(block, inst.id(0), leaves);
                 sized(of.into_iter().skip(first).take(count).collect(), count)
             }
-            Op::CompositeInsert => {
+            (_, Op::CompositeInsert) => {
                 let (first, part) = self.path(inst.ty, &inst.operands[2..]);
                 let mut result = sized(self.differs(block, inst.id(1), count), count);
                 let new = self.differs(block, inst.id(0), self.leaves.count(part).max(1));
@@ -130,9 +127,7 @@ impl Analysis<'_> {
                 }
                 result
             }
-            // A pointer into the objects of one sub-group is null to another.
-            Op::GenericCastToPtrExplicit => all(true),
-            Op::VectorShuffle => all(any_operand()),
+            (_, Op::VectorShuffle) => all(any_operand()),
             _ => {
                 // Leaf by leaf where all operands have as many leaves, else all alike.
                 let mut joined = all(false);
@@ -206,15 +201,4 @@ fn join(joined: &mut Differs, with: &Differs) {
 /// As many leaves as the result has; if they are not, all leaves alike.
 fn sized(differs: Differs, count: usize) -> Differs {
     if differs.len() == count { differs } else { smallvec![differs.contains(&true); count] }
-}
-
-/// Whether a load, store or copy is volatile.
-pub fn is_volatile(inst: &Inst) -> bool {
-    let at = match inst.op {
-        Op::Load => 1,
-        Op::Store | Op::CopyMemory => 2,
-        Op::CopyMemorySized => 3,
-        _ => return false,
-    };
-    matches!(inst.operands.get(at), Some(Operand::Lit(mask)) if mask & u64::from(MemoryAccess::VOLATILE.bits()) != 0)
 }

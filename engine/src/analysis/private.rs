@@ -9,6 +9,7 @@ use super::func::{ChainStep, Func};
 use super::leaves::LeafTable;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Decoration, Op, StorageClass};
+use spirv_env::opcodes::{Derives, Memory};
 use spirv_env::{Id, Inst, Module, Type, TypeId};
 
 /// How a private object is kept.
@@ -36,6 +37,11 @@ pub struct Private {
 
 /// Copies of more bytes into or out of a variable are left to memory.
 pub const MOST_COPIED: u64 = 1024;
+
+/// Bytes between the private objects of neighbouring lanes, for an object of `size` bytes.
+pub fn private_stride(size: u64) -> u64 {
+    if size >= 16 { size.next_multiple_of(16) } else { size.max(1).next_power_of_two() }
+}
 
 /// Whether a kernel's parameter is a structure passed by value (behind a pointer).
 pub fn is_by_value(func: &Func<'_>, param: Id, ty: TypeId) -> bool {
@@ -90,7 +96,7 @@ impl Private {
     /// Gives up interleaving two variables that are copied to each other and have leaves of different sizes.
     fn separate_copies(&mut self, func: &Func<'_>) {
         for inst in func.blocks.iter().flat_map(|block| &block.insts) {
-            if !matches!(inst.op, Op::CopyMemory | Op::CopyMemorySized) {
+            if !matches!(inst.row().memory, Memory::Copy { .. }) {
                 continue;
             }
             let [to, from] = [0, 1].map(|at| self.interleaved.get(&inst.id(at)).copied());
@@ -190,36 +196,32 @@ impl Facts {
                 facts.written = true;
             }
             for inst in uses.insts.get(&pointer).into_iter().flatten() {
-                match inst.op {
-                    Op::AccessChain | Op::InBoundsAccessChain if inst.id(0) == pointer => {
-                        work.extend(inst.result.map(|to| (to, unit | chain_unit(func, uses, inst))));
-                    }
-                    Op::PtrAccessChain | Op::InBoundsPtrAccessChain if inst.id(0) == pointer => {
-                        reinterpreted |= func.constant_bits(inst.id(1)) != Some(0);
-                        work.extend(inst.result.map(|to| (to, unit | chain_unit(func, uses, inst))));
-                    }
-                    Op::CopyObject => work.extend(inst.result.map(|to| (to, unit))),
-                    Op::Bitcast | Op::PtrCastToGeneric | Op::GenericCastToPtr => {
-                        let is_pointer =
-                            inst.ty.is_some_and(|ty| matches!(types.get(ty), Type::Pointer { .. }));
-                        if is_pointer {
-                            reinterpreted |= inst.op == Op::Bitcast;
-                            work.extend(inst.result.map(|to| (to, unit)));
-                        } else {
-                            facts.regular = false;
-                            facts.written = true;
+                let row = inst.row();
+                if func.derived_from(inst) == Some(pointer) {
+                    let mut unit = unit;
+                    match row.derives {
+                        Derives::Chain => unit |= chain_unit(func, uses, inst),
+                        Derives::ElementChain => {
+                            reinterpreted |= func.constant_bits(inst.id(1)) != Some(0);
+                            unit |= chain_unit(func, uses, inst);
                         }
+                        Derives::AddressIfPointer => reinterpreted = true,
+                        Derives::Address | Derives::Nothing => {}
                     }
-                    Op::Load => note(&mut facts, inst.ty.expect("a load has a type"), unit),
-                    Op::Store if inst.id(1) != pointer => {
+                    work.extend(inst.result.map(|to| (to, unit)));
+                    continue;
+                }
+                match row.memory {
+                    Memory::Read { .. } => note(&mut facts, inst.ty.expect("a load has a type"), unit),
+                    Memory::Write { .. } if inst.id(1) != pointer => {
                         facts.written = true;
                         match func.type_of(inst.id(1)) {
                             Some(ty) => note(&mut facts, ty, unit),
                             None => facts.regular = false,
                         }
                     }
-                    Op::LifetimeStart | Op::LifetimeStop => {}
-                    Op::CopyMemory | Op::CopyMemorySized => {
+                    Memory::Lifetime => {}
+                    Memory::Copy { .. } => {
                         match copy_bytes(func, inst).filter(|bytes| *bytes <= MOST_COPIED) {
                             Some(bytes) => copied |= unit | bytes,
                             None => facts.regular = false,

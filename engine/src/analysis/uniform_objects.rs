@@ -9,8 +9,8 @@ use super::func::{BlockId, ENTRY, Func};
 use super::private::{Placement, Private};
 use super::shapes::Analysis;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::Op;
-use spirv_env::{Id, Inst, Type};
+use spirv_env::Id;
+use spirv_env::opcodes::Memory;
 
 /// The objects that may be uniform.
 #[derive(Debug, Default)]
@@ -53,10 +53,10 @@ impl Candidates {
             let before = candidates.object_of.len();
             for inst in func.blocks.iter().flat_map(|block| &block.insts) {
                 let Some(result) = inst.result else { continue };
-                if inst.op == Op::Variable && is_root(&result) {
+                if inst.row().memory == Memory::Object && is_root(&result) {
                     candidates.object_of.insert(result, result);
-                } else if derives(func, inst)
-                    && let Some(&object) = candidates.object_of.get(&inst.id(0))
+                } else if let Some(base) = func.derived_from(inst)
+                    && let Some(&object) = candidates.object_of.get(&base)
                 {
                     candidates.object_of.insert(result, object);
                 }
@@ -83,16 +83,17 @@ impl Candidates {
                         accesses.reads.push(block);
                     }
                 };
-                match inst.op {
-                    Op::Variable if inst.operands.len() > 1 => note(inst.result.filter(is_root), true),
-                    Op::Variable | Op::LifetimeStart | Op::LifetimeStop => {}
-                    Op::Load => note(object(0), false),
-                    Op::Store if object(1).is_none() => note(object(0), true),
-                    Op::CopyMemory | Op::CopyMemorySized if object(0) != object(1) => {
+                match inst.row().memory {
+                    Memory::Object if inst.operands.len() > 1 => note(inst.result.filter(is_root), true),
+                    Memory::Object | Memory::Lifetime => {}
+                    Memory::Read { .. } => note(object(0), false),
+                    Memory::Write { .. } if object(1).is_none() => note(object(0), true),
+                    Memory::Copy { .. } if object(0) != object(1) => {
                         note(object(0), true);
                         note(object(1), false);
                     }
-                    _ if derives(func, inst) && !inst.ids().skip(1).any(|id| objects.contains_key(&id)) => {}
+                    _ if func.derived_from(inst).is_some()
+                        && !inst.ids().skip(1).any(|id| objects.contains_key(&id)) => {}
                     _ => lost.extend(inst.ids().filter_map(|id| objects.get(&id))),
                 }
             }
@@ -133,7 +134,7 @@ impl Candidates {
             return Holds::Varying;
         }
         let inst = match a.func.blocks[block.index()].insts.get(place) {
-            Some(inst) if inst.op != Op::Variable => inst,
+            Some(inst) if inst.row().memory != Memory::Object => inst,
             // What an object is set up with is a constant, or an argument.
             _ => return Holds::Common,
         };
@@ -146,8 +147,8 @@ impl Candidates {
             (true, true) => Holds::Common,
         };
         // A copy is as uniform as what it copies from.
-        let source = match inst.op {
-            Op::Store => Holds::Common,
+        let source = match inst.row().memory {
+            Memory::Write { .. } => Holds::Common,
             _ => match self.object_of.get(&inst.id(1)) {
                 Some(object) => holds.get(object).copied().unwrap_or(Holds::Varying),
                 None => Holds::Common,
@@ -159,21 +160,6 @@ impl Candidates {
 
 /// The place of a write that is no instruction: an argument's object is set up before the first one.
 const SET_UP: usize = usize::MAX;
-
-/// Whether an instruction makes a pointer into the object that its first operand leads into.
-fn derives(func: &Func<'_>, inst: &Inst) -> bool {
-    match inst.op {
-        Op::AccessChain
-        | Op::InBoundsAccessChain
-        | Op::PtrAccessChain
-        | Op::InBoundsPtrAccessChain
-        | Op::CopyObject
-        | Op::PtrCastToGeneric
-        | Op::GenericCastToPtr => true,
-        Op::Bitcast => inst.ty.is_some_and(|ty| matches!(func.module.types.get(ty), Type::Pointer { .. })),
-        _ => false,
-    }
-}
 
 /// Whether work-items that read an object in one block took part in the last write of the other block before.
 ///

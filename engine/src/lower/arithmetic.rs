@@ -1,4 +1,4 @@
-//! Integer and floating-point arithmetic, comparisons, logic, bits, and reinterpretation of bits.
+//! Integer and floating-point arithmetic, comparisons, logic and bits.
 
 use super::Lowerer;
 use super::builder::{IntPred, Opcode, RealPred, Value};
@@ -61,54 +61,6 @@ fn float_compare(op: Op) -> Option<RealPred> {
         Op::Unordered => RealPred::LLVMRealUNO,
         _ => return None,
     })
-}
-
-/// Whether an instruction divides integers.
-pub fn is_division(op: Op) -> bool {
-    matches!(op, Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod)
-}
-
-/// Whether this file lowers an instruction.
-pub fn supports(op: Op) -> bool {
-    binary(op).is_some()
-        || int_compare(op).is_some()
-        || float_compare(op).is_some()
-        || is_division(op)
-        || matches!(
-            op,
-            Op::SNegate
-                | Op::FNegate
-                | Op::FMod
-                | Op::Not
-                | Op::LogicalNot
-                | Op::LogicalEqual
-                | Op::ShiftLeftLogical
-                | Op::ShiftRightLogical
-                | Op::ShiftRightArithmetic
-                | Op::BitReverse
-                | Op::BitCount
-                | Op::BitFieldInsert
-                | Op::BitFieldSExtract
-                | Op::BitFieldUExtract
-                | Op::Select
-                | Op::Any
-                | Op::All
-                | Op::IsNan
-                | Op::IsInf
-                | Op::IsFinite
-                | Op::IsNormal
-                | Op::SignBitSet
-                | Op::VectorTimesScalar
-                | Op::Dot
-                | Op::IAddCarry
-                | Op::ISubBorrow
-                | Op::UMulExtended
-                | Op::SMulExtended
-                | Op::Bitcast
-                | Op::ConvertPtrToU
-                | Op::ConvertUToPtr
-                | Op::PtrDiff
-        )
 }
 
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
@@ -233,12 +185,21 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
                 b.sext_or_trunc(b.bin(Opcode::LLVMSDiv, bytes, size), to)
             })
         }
-        _ => {
-            // OpBitcast, OpConvertPtrToU, OpConvertUToPtr
-            let val = this.value(ids[0])?;
-            let to: SmallVec<[Scalar; 4]> = leaves.iter().map(|leaf| leaf.scalar).collect();
-            Ok(bitcast(this, inst.op, &val, &to))
+        Op::ArithmeticFenceEXT => this.map(&ids, count, |this, _, v| fence(this, v[0])),
+        _ => Err(this.no_lowering(inst)),
+    }
+}
+
+/// A value that algebra does not look through. Halves go through f32, which holds them exactly: not every
+/// CPU's code generator knows a fence of halves.
+fn fence(this: &Lowerer<'_, '_>, x: Value) -> Value {
+    let (b, name) = (&this.b, "llvm.arithmetic.fence");
+    match b.scalar_of(x) {
+        Scalar::F16 => {
+            let wide = b.cast(Opcode::LLVMFPExt, x, Scalar::F32);
+            b.cast(Opcode::LLVMFPTrunc, b.intrinsic(name, &[wide]), Scalar::F16)
         }
+        _ => b.intrinsic(name, &[x]),
     }
 }
 
@@ -389,69 +350,4 @@ pub fn multiply_high(this: &Lowerer<'_, '_>, x: Value, y: Value, signed: bool) -
     let from_x = b.and(b.ashr(x, sign), y);
     let from_y = b.and(b.ashr(y, sign), x);
     b.sub(b.sub(unsigned, from_x), from_y)
-}
-
-/// Reinterprets the bits of a value as leaves of other types, little-endian.
-fn bitcast(this: &Lowerer<'_, '_>, op: Op, val: &Val, to: &[Scalar]) -> Val {
-    let convert = |this: &Lowerer<'_, '_>, value: Value, to: Scalar| {
-        // OpConvertPtrToU and OpConvertUToPtr also change the width.
-        if op == Op::Bitcast {
-            return this.b.reinterpret(value, to);
-        }
-        let value =
-            this.b.reinterpret(value, if to == Scalar::Ptr { this.b.scalar_of(value) } else { Scalar::I64 });
-        let sized = this.b.zext_or_trunc(value, if to == Scalar::Ptr { Scalar::I64 } else { to });
-        this.b.reinterpret(sized, to)
-    };
-    if val.len() == to.len() {
-        return val
-            .iter()
-            .zip(to)
-            .map(|(reg, to)| this.apply(&[*reg], |this, v| convert(this, v[0], *to)))
-            .collect();
-    }
-    let ints: Val = val
-        .iter()
-        .map(|reg| {
-            this.apply(&[*reg], |this, v| {
-                let int = Scalar::int(this.b.scalar_of(v[0]).bits()).expect("leaves have integer widths");
-                this.b.reinterpret(v[0], int)
-            })
-        })
-        .collect();
-    let to_int = Scalar::int(to[0].bits()).expect("leaves have integer widths");
-    let merged: Val = if to.len() < ints.len() {
-        // Several leaves make one.
-        let each = ints.len() / to.len();
-        ints.chunks(each)
-            .map(|parts| {
-                this.apply(parts, |this, v| {
-                    let b = &this.b;
-                    let (bits, lanes) = (u64::from(b.scalar_of(v[0]).bits()), b.lanes(v[0]));
-                    v.iter().enumerate().fold(b.zero(to_int, lanes), |all, (at, part)| {
-                        let part = b.zext_or_trunc(*part, to_int);
-                        b.or(all, b.shl(part, b.int(to_int, lanes, at as u64 * bits)))
-                    })
-                })
-            })
-            .collect()
-    } else {
-        let each = to.len() / ints.len().max(1);
-        ints.iter()
-            .flat_map(|reg| (0..each).map(move |at| (reg, at)))
-            .map(|(reg, at)| {
-                this.apply(&[*reg], |this, v| {
-                    let b = &this.b;
-                    let (scalar, lanes) = (b.scalar_of(v[0]), b.lanes(v[0]));
-                    let amount = b.int(scalar, lanes, at as u64 * u64::from(to_int.bits()));
-                    b.zext_or_trunc(b.lshr(v[0], amount), to_int)
-                })
-            })
-            .collect()
-    };
-    merged
-        .iter()
-        .zip(to)
-        .map(|(reg, to)| this.apply(&[*reg], |this, v| this.b.reinterpret(v[0], *to)))
-        .collect()
 }

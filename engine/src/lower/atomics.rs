@@ -1,4 +1,4 @@
-//! Atomic instructions and barriers.
+//! Atomic instructions.
 //!
 //! A lane is a work-item, so an atomic instruction runs once for each lane that is on. Where all lanes have one
 //! address and the operation is associative, they combine first and touch memory once; the old value of each
@@ -8,55 +8,31 @@
 use super::Lowerer;
 use super::builder::{IntPred, Rmw, Value};
 use super::groups::combine::Combine;
-use super::groups::{collective, contributions, first_bit, scope};
+use super::groups::{contributions, first_bit};
 use super::values::{Mask, Reg, Val};
 use crate::analysis::leaves::Scalar;
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
-use spirv::{MemorySemantics, Op, Scope, StorageClass};
+use spirv::{MemorySemantics, Op, StorageClass};
 use spirv_env::{Id, Inst, Type};
-
-/// Whether this file lowers an instruction.
-pub fn supports(op: Op) -> bool {
-    matches!(
-        op,
-        Op::MemoryBarrier
-            | Op::ControlBarrier
-            | Op::ControlBarrierArriveINTEL
-            | Op::ControlBarrierWaitINTEL
-            | Op::AtomicLoad
-            | Op::AtomicStore
-            | Op::AtomicFlagClear
-    ) || Update::of(op).is_some()
-}
 
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
     match inst.op {
-        Op::MemoryBarrier => memory_barrier(this, inst),
-        // Lanes of a sub-group run in lockstep, and their accesses stay in order.
-        Op::ControlBarrier | Op::ControlBarrierWaitINTEL => {
-            if scope(inst, this.a.func.module) != Some(Scope::Subgroup) {
-                collective::barrier(this);
-            }
-        }
-        // Who waits, waits until all wait: so all have arrived.
-        Op::ControlBarrierArriveINTEL => {}
-        Op::AtomicLoad => return load(this, inst).map(|reg| Some(smallvec![reg])),
+        Op::AtomicLoad => load(this, inst).map(|reg| Some(smallvec![reg])),
         Op::AtomicStore => {
             let value = this.leaf(inst.id(3))?;
-            store(this, inst, value)?;
+            store(this, inst, value).map(|()| None)
         }
         Op::AtomicFlagClear => {
             let zero = Reg::uniform(this.b.i32(0));
-            store(this, inst, zero)?;
+            store(this, inst, zero).map(|()| None)
         }
         op => {
-            let update = Update::of(op).ok_or_else(|| this.unsupported(format!("Op{op:?}")))?;
-            return read_modify_write(this, inst, update);
+            let update = Update::of(op).ok_or_else(|| this.no_lowering(inst))?;
+            read_modify_write(this, inst, update)
         }
     }
-    Ok(None)
 }
 
 /// What a read-modify-write instruction does to memory.
@@ -442,18 +418,8 @@ fn is_contiguous(this: &Lowerer<'_, '_>, pointer: Id, scalar: Scalar) -> bool {
     shapes.first() == Some(&Shape::Strided(scalar.bytes() as i64))
 }
 
-fn memory_barrier(this: &Lowerer<'_, '_>, inst: &Inst) {
-    let semantics = semantics(this, inst.id(1));
-    match scope(inst, this.a.func.module) {
-        // These work-items all run on this thread, in the order of the code.
-        Some(Scope::Workgroup | Scope::Subgroup | Scope::Invocation) => this.b.fence_compiler(),
-        _ if semantics.contains(MemorySemantics::SEQUENTIALLY_CONSISTENT) => this.b.fence(),
-        _ => this.b.fence_acquire_release(),
-    }
-}
-
 /// A memory semantics operand; everything that it may be if it is no constant.
-fn semantics(this: &Lowerer<'_, '_>, id: Id) -> MemorySemantics {
+pub(super) fn semantics(this: &Lowerer<'_, '_>, id: Id) -> MemorySemantics {
     let bits = this.a.func.constant_bits(id);
     bits.map_or(MemorySemantics::all(), |bits| MemorySemantics::from_bits_truncate(bits as u32))
 }
@@ -473,22 +439,9 @@ fn sharing(this: &Lowerer<'_, '_>, pointer: Id) -> Sharing {
             _ => return Sharing::Threads,
         }
         // A generic pointer may have been made from a local one right here.
-        match this.a.definition(pointer) {
-            Some(made)
-                if matches!(
-                    made.op,
-                    Op::PtrCastToGeneric
-                        | Op::Bitcast
-                        | Op::CopyObject
-                        | Op::AccessChain
-                        | Op::InBoundsAccessChain
-                        | Op::PtrAccessChain
-                        | Op::InBoundsPtrAccessChain
-                ) =>
-            {
-                pointer = made.id(0);
-            }
-            _ => return Sharing::Threads,
+        match this.a.definition(pointer).and_then(|made| this.a.func.derived_from(made)) {
+            Some(base) => pointer = base,
+            None => return Sharing::Threads,
         }
     }
     Sharing::Threads

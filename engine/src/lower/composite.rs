@@ -9,23 +9,6 @@ use smallvec::smallvec;
 use spirv::Op;
 use spirv_env::Inst;
 
-/// Whether this file lowers an instruction.
-pub fn supports(op: Op) -> bool {
-    matches!(
-        op,
-        Op::CompositeConstruct
-            | Op::CompositeExtract
-            | Op::CompositeInsert
-            | Op::VectorShuffle
-            | Op::VectorExtractDynamic
-            | Op::VectorInsertDynamic
-            | Op::CopyObject
-            | Op::CopyLogical
-            | Op::Undef
-            | Op::ExpectKHR
-    )
-}
-
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
     let ty = inst.ty.expect("composite instructions have a type");
     match inst.op {
@@ -33,7 +16,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
             let leaves = this.leaves(ty)?;
             Ok(leaves.iter().map(|leaf| Reg::uniform(this.b.zero(leaf.scalar, 1))).collect())
         }
-        Op::CopyObject | Op::CopyLogical | Op::ExpectKHR => this.value(inst.id(0)),
+        Op::CopyObject | Op::CopyLogical => this.value(inst.id(0)),
         Op::CompositeConstruct => {
             let mut val = Val::new();
             for id in inst.ids().collect::<Vec<_>>() {
@@ -78,8 +61,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
             }
             Ok(smallvec![result])
         }
-        _ => {
-            // OpVectorInsertDynamic
+        Op::VectorInsertDynamic => {
             let (vector, new) = (this.value(inst.id(0))?, this.leaf(inst.id(1))?);
             let index = this.leaf(inst.id(2))?;
             Ok(vector
@@ -93,6 +75,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
                 })
                 .collect())
         }
+        _ => Err(this.no_lowering(inst)),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::analysis::linear::Exit;
 use crate::error::EngineError;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
-use spirv::Op;
+use spirv_env::opcodes::{Cost, Family, Memory};
 use spirv_env::{Id, Inst};
 use std::rc::Rc;
 
@@ -32,27 +32,6 @@ struct MaskSlots {
     incoming: Value,
     /// The lanes that the block was entered with, for the blocks that share its mask.
     current: Value,
-}
-
-/// Control-flow and other instructions that the engine handles outside the instruction families.
-pub fn supports(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Phi
-            | Op::Branch
-            | Op::BranchConditional
-            | Op::Switch
-            | Op::Return
-            | Op::ReturnValue
-            | Op::Unreachable
-            | Op::FunctionCall
-            | Op::AssumeTrueKHR
-            | Op::NoLine
-            | Op::Line
-            | Op::Label
-            | Op::LoopMerge
-            | Op::SelectionMerge
-    )
 }
 
 /// Values that are used outside the block that makes them: (within reach, after a divergent loop).
@@ -86,7 +65,7 @@ pub(super) fn uses_across_blocks(
         .block_ids()
         .flat_map(|block| a.func.blocks[block.index()].insts.iter().map(move |inst| (block, inst)))
     {
-        if inst.op == Op::Load
+        if matches!(inst.row().memory, Memory::Read { .. })
             && let Some(pointer) = a.builtins.get(&inst.id(0))
             && let Some(crate::analysis::builtins::Component::Dynamic(index)) = pointer.component
         {
@@ -142,8 +121,11 @@ impl Lowerer<'_, '_> {
         const FEW: usize = 6;
         let code = &self.a.func.blocks[block.index()];
         let harmless = |inst: &Inst| {
-            (super::arithmetic::supports(inst.op) && !super::arithmetic::is_division(inst.op))
-                || super::composite::supports(inst.op)
+            use Family::{Arithmetic, Composite, Hint, Reinterpretation};
+            let row = inst.row();
+            matches!(row.family, Arithmetic | Composite | Hint | Reinterpretation)
+                && row.is_pure()
+                && row.cost == Cost::Low
         };
         let leads_on = matches!(
             (&code.term, &self.a.control.exit[block.index()]),

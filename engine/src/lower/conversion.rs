@@ -12,21 +12,39 @@ use crate::error::EngineError;
 use spirv::{Decoration, FPRoundingMode, Op};
 use spirv_env::{Id, Inst};
 
-/// Whether this file lowers an instruction.
-pub fn supports(op: Op) -> bool {
-    matches!(
-        op,
-        Op::ConvertFToU
-            | Op::ConvertFToS
-            | Op::ConvertSToF
-            | Op::ConvertUToF
-            | Op::UConvert
-            | Op::SConvert
-            | Op::FConvert
-            | Op::SatConvertSToU
-            | Op::SatConvertUToS
-            | Op::QuantizeToF16
-    )
+/// What a conversion does to one number.
+#[derive(Clone, Copy)]
+enum Kind {
+    FloatToInt { signed: bool },
+    IntToFloat { signed: bool },
+    Resize { signed: bool },
+    Saturate { from_signed: bool, to_signed: bool },
+    FloatToFloat,
+    ToBFloat16,
+    FromBFloat16,
+}
+
+impl Kind {
+    fn of(op: Op, saturated: bool) -> Option<Self> {
+        let int = |signed: bool| match saturated {
+            true => Kind::Saturate { from_signed: signed, to_signed: signed },
+            false => Kind::Resize { signed },
+        };
+        Some(match op {
+            Op::ConvertFToS => Kind::FloatToInt { signed: true },
+            Op::ConvertFToU => Kind::FloatToInt { signed: false },
+            Op::ConvertSToF => Kind::IntToFloat { signed: true },
+            Op::ConvertUToF => Kind::IntToFloat { signed: false },
+            Op::SConvert => int(true),
+            Op::UConvert => int(false),
+            Op::SatConvertSToU => Kind::Saturate { from_signed: true, to_signed: false },
+            Op::SatConvertUToS => Kind::Saturate { from_signed: false, to_signed: true },
+            Op::FConvert => Kind::FloatToFloat,
+            Op::ConvertFToBF16INTEL => Kind::ToBFloat16,
+            Op::ConvertBF16ToFINTEL => Kind::FromBFloat16,
+            _ => return None,
+        })
+    }
 }
 
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
@@ -34,23 +52,20 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
     let to = leaves[0].scalar;
     let rounding = inst.result.and_then(|id| rounding_of(this, id));
     let saturated = inst.result.is_some_and(|id| has(this, id, Decoration::SaturatedConversion));
+    let kind = Kind::of(inst.op, saturated).ok_or_else(|| this.no_lowering(inst))?;
     let to_even = rounding.unwrap_or(FPRoundingMode::RTE);
     let to_zero = rounding.unwrap_or(FPRoundingMode::RTZ);
     this.map(&[inst.id(0)], leaves.len(), |this, _, values| {
         let (b, x) = (&this.b, values[0]);
-        match inst.op {
-            Op::ConvertFToS => float_to_int(b, x, to, true, saturated, to_zero),
-            Op::ConvertFToU => float_to_int(b, x, to, false, saturated, to_zero),
-            Op::ConvertSToF => int_to_float(b, x, to, true, to_even),
-            Op::ConvertUToF => int_to_float(b, x, to, false, to_even),
-            Op::SConvert if saturated => saturate(b, x, to, true, true),
-            Op::UConvert if saturated => saturate(b, x, to, false, false),
-            Op::SConvert => b.sext_or_trunc(x, to),
-            Op::UConvert => b.zext_or_trunc(x, to),
-            Op::SatConvertSToU => saturate(b, x, to, true, false),
-            Op::SatConvertUToS => saturate(b, x, to, false, true),
-            Op::QuantizeToF16 => quantize(b, x),
-            _ => float_to_float(b, x, to, to_even),
+        match kind {
+            Kind::FloatToInt { signed } => float_to_int(b, x, to, signed, saturated, to_zero),
+            Kind::IntToFloat { signed } => int_to_float(b, x, to, signed, to_even),
+            Kind::Resize { signed: true } => b.sext_or_trunc(x, to),
+            Kind::Resize { signed: false } => b.zext_or_trunc(x, to),
+            Kind::Saturate { from_signed, to_signed } => saturate(b, x, to, from_signed, to_signed),
+            Kind::FloatToFloat => float_to_float(b, x, to, to_even),
+            Kind::ToBFloat16 => to_bfloat16(b, x),
+            Kind::FromBFloat16 => from_bfloat16(b, x),
         }
     })
 }
@@ -217,15 +232,22 @@ fn saturate(b: &Builder, x: Value, to: Scalar, from_signed: bool, to_signed: boo
     if from_signed { b.sext_or_trunc(x, to) } else { b.zext_or_trunc(x, to) }
 }
 
-/// An f32 as precise as a half; halves below the least normal one are zero (SPIR-V 1.2 §3.32.11).
-fn quantize(b: &Builder, x: Value) -> Value {
+/// The upper half of an f32, rounded to nearest even; NaNs stay NaNs (`SPV_INTEL_bfloat16_conversion`).
+fn to_bfloat16(b: &Builder, x: Value) -> Value {
+    const QUIET: u64 = 1 << 6;
     let lanes = b.lanes(x);
-    let half = b.cast(Opcode::LLVMFPTrunc, x, Scalar::F16);
-    let wide = b.cast(Opcode::LLVMFPExt, half, Scalar::F32);
-    let magnitude = b.intrinsic("llvm.fabs", &[wide]);
-    let least_normal = b.float(Scalar::F32, lanes, f64::powi(2.0, -14));
-    let tiny = b.fcmp(RealPred::LLVMRealOLT, magnitude, least_normal);
-    b.select(tiny, b.intrinsic("llvm.copysign", &[b.zero(Scalar::F32, lanes), x]), wide)
+    let int = |value: u64| b.int(Scalar::I32, lanes, value);
+    let bits = b.reinterpret(x, Scalar::I32);
+    let cut = b.lshr(bits, int(16));
+    let to_even = b.add(int(0x7FFF), b.and(cut, int(1)));
+    let rounded = b.lshr(b.add(bits, to_even), int(16));
+    let is_nan = b.fcmp(RealPred::LLVMRealUNO, x, x);
+    b.zext_or_trunc(b.select(is_nan, b.or(cut, int(QUIET)), rounded), Scalar::I16)
+}
+
+fn from_bfloat16(b: &Builder, x: Value) -> Value {
+    let wide = b.zext_or_trunc(x, Scalar::I32);
+    b.reinterpret(b.shl(wide, b.int(Scalar::I32, b.lanes(x), 16)), Scalar::F32)
 }
 
 #[cfg(test)]

@@ -4,17 +4,17 @@ use super::builder::{Builder, Function, Inline, IntPred, Label, Value};
 use super::control::uses_across_blocks;
 use super::values::{Mask, Reg, Values};
 use super::work_item::WorkItems;
-use super::{Lowerer, contraction_off, groups, local_layout, private, team};
+use super::{Lowerer, contraction_off, local_layout, private, team};
 use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, GroupShape, LaunchInfo};
 use crate::analysis::func::{BlockId, ENTRY, Func};
 use crate::analysis::leaves::Scalar;
 use crate::analysis::private::Placement;
-use crate::analysis::shapes::{Analysis, private_stride};
+use crate::analysis::private::private_stride;
+use crate::analysis::shapes::Analysis;
 use crate::error::EngineError;
 use crate::jit::target::Target;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
-use spirv::{Op, Scope};
 use spirv_env::{ArgKind, Id};
 use std::mem::offset_of;
 use std::rc::Rc;
@@ -59,16 +59,9 @@ pub fn emit(a: &Analysis<'_>, mut builder: Builder, target: &Target) -> Result<C
     Ok(CodeInfo { has_barrier, team, private_bytes: layout.memory_bytes, stack_bytes })
 }
 
-/// Whether an instruction makes the sub-groups of a work-group meet.
-pub(super) fn is_barrier(inst: &spirv_env::Inst, func: &Func<'_>) -> bool {
-    let execution = || func.constant_bits(inst.id(0));
-    (inst.op == Op::ControlBarrier && execution() != Some(Scope::Subgroup as u64))
-        || groups::is_workgroup_collective(inst, func)
-}
-
 /// Whether the sub-groups of a work-group meet in a block.
 pub(super) fn meets_at_barrier(func: &Func<'_>, block: BlockId) -> bool {
-    func.blocks[block.index()].insts.iter().any(|inst| is_barrier(inst, func))
+    func.blocks[block.index()].insts.iter().any(|inst| inst.waits_for_work_group(func.module))
 }
 
 struct Bodies<'a, 'm> {

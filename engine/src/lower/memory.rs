@@ -10,33 +10,12 @@ use crate::abi::Worker;
 use crate::analysis::func::ChainStep;
 use crate::analysis::leaves::Scalar;
 use crate::analysis::private::Placement;
-use crate::analysis::shapes::private_stride;
+use crate::analysis::private::private_stride;
 use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
-use spirv::{MemoryAccess, Op, StorageClass};
-use spirv_env::{Id, Inst, Operand, Type, TypeId};
+use spirv::{MemorySemantics, Op, StorageClass};
+use spirv_env::{Id, Inst, Type, TypeId};
 use std::mem::offset_of;
-
-/// Whether this file lowers an instruction.
-pub fn supports(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Variable
-            | Op::Load
-            | Op::Store
-            | Op::CopyMemory
-            | Op::CopyMemorySized
-            | Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain
-            | Op::PtrCastToGeneric
-            | Op::GenericCastToPtr
-            | Op::GenericCastToPtrExplicit
-            | Op::LifetimeStart
-            | Op::LifetimeStop
-    )
-}
 
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
     match inst.op {
@@ -47,7 +26,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
                 return this.load_builtin(builtin, ty).map(Some);
             }
             super::prefetch::ahead(this, inst.id(0), ty)?;
-            load_from(this, inst.id(0), ty, access(inst, 1)).map(Some)
+            load_from(this, inst.id(0), ty, accesses(inst)[1]).map(Some)
         }
         Op::Store => {
             let ty = this
@@ -56,13 +35,13 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
                 .type_of(inst.id(1))
                 .ok_or_else(|| this.unsupported("a store of something without a type".into()))?;
             let val = this.value(inst.id(1))?;
-            store_to(this, inst.id(0), ty, val, access(inst, 2))?;
+            store_to(this, inst.id(0), ty, val, accesses(inst)[0])?;
             Ok(None)
         }
         Op::CopyMemory => {
             let ty = pointee(this, inst.id(1))?;
             let size = this.a.func.module.types.layout(ty);
-            let accesses = accesses(inst, 2).map(|access| Access {
+            let accesses = accesses(inst).map(|access| Access {
                 align: Some(access.align.map_or(size.align, |align| align.min(size.align))),
                 ..access
             });
@@ -74,17 +53,18 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
                 Some(bytes) => Size::Bytes(bytes),
                 None => Size::Value(inst.id(2)),
             };
-            let accesses =
-                accesses(inst, 3).map(|access| Access { align: access.align.or(Some(1)), ..access });
+            let accesses = accesses(inst).map(|access| Access { align: access.align.or(Some(1)), ..access });
             copy(this, inst.id(0), inst.id(1), size, accesses)?;
             Ok(None)
         }
         Op::LifetimeStart | Op::LifetimeStop => Ok(None),
-        // A pointer to a built-in is no value; its loads are recognized.
-        _ if this.a.builtins.contains_key(&inst.id(0)) => Ok(None),
         Op::PtrCastToGeneric | Op::GenericCastToPtr => this.value(inst.id(0)).map(Some),
         Op::GenericCastToPtrExplicit => explicit_cast(this, inst).map(|reg| Some(smallvec![reg])),
-        _ => chain(this, inst).map(|reg| Some(smallvec![reg])),
+        Op::GenericPtrMemSemantics => semantics_of(this, inst).map(|reg| Some(smallvec![reg])),
+        Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
+            chain(this, inst).map(|reg| Some(smallvec![reg]))
+        }
+        _ => Err(this.no_lowering(inst)),
     }
 }
 
@@ -95,35 +75,9 @@ fn pointee(this: &Lowerer<'_, '_>, pointer: Id) -> Result<TypeId, EngineError> {
     }
 }
 
-/// What the memory operands from `at` on say.
-fn access(inst: &Inst, at: usize) -> Access {
-    let Some(Operand::Lit(mask)) = inst.operands.get(at) else { return Access::default() };
-    let has = |bit: MemoryAccess| mask & u64::from(bit.bits()) != 0;
-    let align = match inst.operands.get(at + 1) {
-        Some(Operand::Lit(align)) if has(MemoryAccess::ALIGNED) && align.is_power_of_two() => Some(*align),
-        _ => None,
-    };
-    Access { align, volatile: has(MemoryAccess::VOLATILE) }
-}
-
-/// What the memory operands of a copy say of its target and of its source (SPIR-V 1.4 §3.32.8): the second ones
-/// are the source's, and the first ones are both's where there are no others.
-fn accesses(inst: &Inst, at: usize) -> [Access; 2] {
-    /// Bits of the mask that bring an operand.
-    const WITH_OPERAND: u32 = MemoryAccess::ALIGNED.bits()
-        | MemoryAccess::MAKE_POINTER_AVAILABLE.bits()
-        | MemoryAccess::MAKE_POINTER_VISIBLE.bits()
-        | MemoryAccess::ALIAS_SCOPE_INTEL_MASK.bits()
-        | MemoryAccess::NO_ALIAS_INTEL_MASK.bits();
-    let target = access(inst, at);
-    match inst.operands.get(at) {
-        Some(Operand::Lit(mask)) => {
-            let next = at + 1 + (mask & u64::from(WITH_OPERAND)).count_ones() as usize;
-            let source = inst.operands.get(next).map(|_| access(inst, next));
-            [target, source.unwrap_or(target)]
-        }
-        _ => [target, target],
-    }
+/// What the memory operands say of what is written and of what is read.
+fn accesses(inst: &Inst) -> [Access; 2] {
+    inst.memory_operands().map(|of| Access { align: of.align, volatile: of.is_volatile() })
 }
 
 // Addresses.
@@ -185,39 +139,75 @@ fn explicit_cast(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineE
     // What is in no other class is global memory.
     let mut ranges: Vec<(Value, Value)> = Vec::new();
     if wanted != StorageClass::Function as u64 {
-        let worker = this.items().worker;
-        let base = this.local_memory();
-        let size = this.in_prologue(|b| {
-            b.load_invariant(Scalar::I64, b.offset_const(worker, offset_of!(Worker, local_bytes) as u64), 8)
-        });
-        ranges.push((base, size));
+        ranges.push(local_range(this));
     }
     if wanted != StorageClass::Workgroup as u64 {
-        // All of them, also those whose variables come later: a loop may bring their pointers here.
-        let (func, placement) = (&this.a.func, &this.a.private.placement);
-        let mut objects: Vec<Id> =
-            placement.iter().filter(|(_, of)| **of == Placement::PerLane).map(|(id, _)| *id).collect();
-        objects.sort_unstable();
-        for id in objects {
-            let Some(ty) = func.type_of(id) else { continue };
-            let Some(bytes) = object_bytes(func, ty, this.w) else { continue };
-            let base = this.private_base(id, ty)?;
-            ranges.push((base, this.b.i64(bytes)));
-        }
+        ranges.extend(private_ranges(this)?);
     }
     Ok(this.apply(&[pointer], |this, v| {
         let b = &this.b;
-        let lanes = b.lanes(v[0]);
-        let address = b.reinterpret(v[0], Scalar::I64);
-        let mut inside = b.int(Scalar::Bool, lanes, 0);
-        for (base, size) in &ranges {
-            let base = b.splat(b.reinterpret(*base, Scalar::I64), lanes);
-            let distance = b.sub(address, base);
-            inside = b.or(inside, b.icmp(IntPred::LLVMIntULT, distance, b.splat(*size, lanes)));
-        }
+        let inside = is_inside(this, v[0], &ranges);
         let keep = if wanted == StorageClass::CrossWorkgroup as u64 { b.not(inside) } else { inside };
-        b.select(keep, v[0], b.zero(Scalar::Ptr, lanes))
+        b.select(keep, v[0], b.zero(Scalar::Ptr, b.lanes(v[0])))
     }))
+}
+
+/// The memory semantics of the storage class that a generic pointer leads into (SPIR-V 1.2 §3.32.8). Private
+/// memory has none.
+fn semantics_of(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {
+    let pointer = this.leaf(inst.id(0))?;
+    let local = [local_range(this)];
+    let private = private_ranges(this)?;
+    Ok(this.apply(&[pointer], |this, v| {
+        let b = &this.b;
+        let semantics =
+            |semantics: MemorySemantics| b.int(Scalar::I32, b.lanes(v[0]), u64::from(semantics.bits()));
+        let of_class = b.select(
+            is_inside(this, v[0], &local),
+            semantics(MemorySemantics::WORKGROUP_MEMORY),
+            semantics(MemorySemantics::CROSS_WORKGROUP_MEMORY),
+        );
+        b.select(is_inside(this, v[0], &private), semantics(MemorySemantics::empty()), of_class)
+    }))
+}
+
+/// Local memory: where it begins, and its bytes.
+fn local_range(this: &mut Lowerer<'_, '_>) -> (Value, Value) {
+    let worker = this.items().worker;
+    let base = this.local_memory();
+    let size = this.in_prologue(|b| {
+        b.load_invariant(Scalar::I64, b.offset_const(worker, offset_of!(Worker, local_bytes) as u64), 8)
+    });
+    (base, size)
+}
+
+/// The private objects that pointers may lead to, also those whose variables come later: a loop may bring their
+/// pointers here.
+fn private_ranges(this: &mut Lowerer<'_, '_>) -> Result<Vec<(Value, Value)>, EngineError> {
+    let (func, placement) = (&this.a.func, &this.a.private.placement);
+    let mut objects: Vec<Id> =
+        placement.iter().filter(|(_, of)| **of == Placement::PerLane).map(|(id, _)| *id).collect();
+    objects.sort_unstable();
+    let mut ranges = Vec::new();
+    for id in objects {
+        let Some(ty) = func.type_of(id) else { continue };
+        let Some(bytes) = object_bytes(func, ty, this.w) else { continue };
+        let base = this.private_base(id, ty)?;
+        ranges.push((base, this.b.i64(bytes)));
+    }
+    Ok(ranges)
+}
+
+/// Whether addresses are in one of some ranges.
+fn is_inside(this: &Lowerer<'_, '_>, pointer: Value, ranges: &[(Value, Value)]) -> Value {
+    let b = &this.b;
+    let lanes = b.lanes(pointer);
+    let address = b.reinterpret(pointer, Scalar::I64);
+    ranges.iter().fold(b.int(Scalar::Bool, lanes, 0), |inside, (base, size)| {
+        let base = b.splat(b.reinterpret(*base, Scalar::I64), lanes);
+        let distance = b.sub(address, base);
+        b.or(inside, b.icmp(IntPred::LLVMIntULT, distance, b.splat(*size, lanes)))
+    })
 }
 
 // Private objects.

@@ -14,6 +14,7 @@ use crate::analysis::loops::LoopId;
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
 use spirv::{Op, StorageClass};
+use spirv_env::opcodes::Derives;
 use spirv_env::{Id, Type, TypeId};
 
 /// Iterations ahead: measured, and few enough for the ways of one cache set, which all lines share that are a
@@ -82,10 +83,7 @@ fn pointer_step(
 ) -> Result<Option<Step>, EngineError> {
     let a = this.a;
     let Some(inst) = a.definition(pointer) else { return Ok(None) };
-    let is_chain = matches!(
-        inst.op,
-        Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain
-    );
+    let is_chain = matches!(inst.row().derives, Derives::Chain | Derives::ElementChain);
     if !is_chain || !is_invariant(this, inside, inst.id(0)) {
         return Ok(None);
     }

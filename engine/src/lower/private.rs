@@ -1,8 +1,8 @@
 //! Where private variables live: on the stack, or in memory of the worker when they are large.
 
 use crate::analysis::func::Func;
+use crate::analysis::private::private_stride;
 use crate::analysis::private::{Placement, Private};
-use crate::analysis::shapes::private_stride;
 use rustc_hash::FxHashMap;
 use spirv::Op;
 use spirv_env::{Id, Type};

@@ -8,20 +8,19 @@
 //! work-items or does no harm to a sub-group that is not there. Other blocks under a mask are run for one
 //! sub-group after the other as a whole, each only if some lane of it is on.
 
+use super::Lowerer;
 use super::builder::{Builder, Opcode, Value};
 use super::values::{Mask, Values};
 use super::work_item::WorkItems;
-use super::{Lowerer, arithmetic, atomics, composite, conversion, groups, opencl_std};
 use crate::abi::{Coarsening, LaunchInfo, Variant};
-use crate::analysis::common::is_volatile;
 use crate::analysis::func::BlockId;
 use crate::analysis::leaves::Scalar;
 use crate::analysis::loops::Loop;
 use crate::analysis::shapes::{Analysis, Shape};
 use crate::jit::target::Target;
 use rustc_hash::FxHashMap;
-use spirv::Op;
-use spirv_env::{ExtSet, Id, Inst, Type};
+use spirv_env::opcodes::{Convergence, Cost, Family, Memory};
+use spirv_env::{Id, Inst};
 use std::mem::offset_of;
 
 /// The state of lowering one sub-group of a team.
@@ -99,7 +98,7 @@ const AT_A_BARRIER: usize = 4;
 
 /// Whether an instruction looks at memory for what another sub-group writes meanwhile.
 fn may_wait(inst: &Inst) -> bool {
-    atomics::supports(inst.op) || is_volatile(inst)
+    inst.row().synchronizes() || inst.is_volatile()
 }
 
 /// Sub-groups side by side that keep the CPU busy: in a loop whose iterations wait for each other, as many as
@@ -155,14 +154,8 @@ fn chain(a: &Analysis<'_>, this: &Loop) -> usize {
 
 /// Whether a team can run the kernel: no sub-group waits for another in a way that lockstep would not end.
 fn is_possible(a: &Analysis<'_>) -> bool {
-    let collective = |inst: &Inst| {
-        groups::is_workgroup_collective(inst, &a.func)
-            && !matches!(
-                inst.op,
-                Op::ControlBarrier | Op::ControlBarrierArriveINTEL | Op::ControlBarrierWaitINTEL
-            )
-    };
-    let barrier = |inst: &Inst| super::entry::is_barrier(inst, &a.func);
+    let waits = |inst: &Inst| inst.waits_for_work_group(a.func.module);
+    let is_barrier = |inst: &Inst| inst.row().convergence == Convergence::Barrier;
     // Who left a loop waits for those inside, which may not wait for him: no spinning on what he writes next.
     let may_spin = |at: usize| {
         let blocks = &a.loops.loops[at].blocks;
@@ -173,7 +166,7 @@ fn is_possible(a: &Analysis<'_>) -> bool {
         && a.func.block_ids().all(|block| {
             let everyone = a.control.class[block.index()].is_none();
             let insts = &a.func.blocks[block.index()].insts;
-            insts.iter().all(|inst| !collective(inst) && (everyone || !barrier(inst)))
+            insts.iter().all(|inst| !waits(inst) || (everyone && is_barrier(inst)))
         })
 }
 
@@ -247,30 +240,19 @@ fn is_harmless(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> bool {
     let pointer_is_masked =
         |pointer: Id| matches!(a.shape(block, pointer)[0], Shape::Strided(_) | Shape::Varying);
     let private = |pointer: Id| a.private.interleaved.contains_key(&pointer);
-    let is_pointer = |id: Id| {
-        a.func.type_of(id).is_some_and(|ty| matches!(a.func.module.types.get(ty), Type::Pointer { .. }))
-    };
-    match inst.op {
-        Op::Load if a.builtins.contains_key(&inst.id(0)) => true,
+    let row = inst.row();
+    match row.memory {
+        Memory::Read { .. } if a.builtins.contains_key(&inst.id(0)) => true,
         // Uniform addresses see `Lowerer::readable`.
-        Op::Load => !private(inst.id(0)),
-        Op::Store => a.is_shared(block, inst) || (!private(inst.id(0)) && pointer_is_masked(inst.id(0))),
-        Op::CopyMemory | Op::CopyMemorySized => a.is_shared(block, inst),
-        Op::Variable | Op::LifetimeStart | Op::LifetimeStop => true,
-        Op::AccessChain
-        | Op::InBoundsAccessChain
-        | Op::PtrAccessChain
-        | Op::InBoundsPtrAccessChain
-        | Op::PtrCastToGeneric
-        | Op::GenericCastToPtr => true,
-        Op::ExtInst if a.func.module.ext_sets.get(&inst.id(0)) == Some(&ExtSet::OpenClStd) => {
-            !inst.ids().skip(1).any(is_pointer) && opencl_std::supports(inst, a.func.module).is_ok()
+        Memory::Read { .. } => !private(inst.id(0)),
+        Memory::Write { .. } => {
+            a.is_shared(block, inst) || (!private(inst.id(0)) && pointer_is_masked(inst.id(0)))
         }
-        Op::ExtInst => true,
-        op => {
-            (arithmetic::supports(op) && !arithmetic::is_division(op))
-                || composite::supports(op)
-                || conversion::supports(op)
+        Memory::Copy { .. } => a.is_shared(block, inst),
+        Memory::Object | Memory::Lifetime => true,
+        Memory::ByCallee if row.family == Family::Extended => {
+            inst.opencl_std(a.func.module).is_none_or(|function| function.is_pure())
         }
+        _ => row.is_pure() && row.cost == Cost::Low,
     }
 }

@@ -194,7 +194,7 @@ impl Lowerer<'_, '_> {
                     let base = self.local_memory();
                     self.b.offset_const(base, offset)
                 }
-                _ => self.b.external(&super::global_symbol(id)),
+                _ => self.b.external(&crate::jit::symbols::global_symbol(id)),
             };
             return Ok(smallvec![Reg::uniform(address)]);
         }

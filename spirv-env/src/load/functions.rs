@@ -4,10 +4,11 @@ use super::{LAYOUT, Loader, OPCODE, Section};
 use crate::binary::RawInst;
 use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
-use crate::grammar::{Cursor, OPERANDS, heads, operands, shape};
+use crate::grammar::{Cursor, OPERANDS, heads, op_name, operands, shape};
 use crate::module::{Block, ExtSet, Function, Id, Inst, Operand, Type, TypeId};
+use crate::opcodes::{Family, Opcode, opencl_std};
 use smallvec::SmallVec;
-use spirv::{FunctionControl, Op, OpenclStd100Op};
+use spirv::{FunctionControl, Op};
 
 const FUNCTIONS: RuleId = RuleId { id: "functions.well-formed", source: "SPIR-V 1.2 §3.32.9" };
 const BLOCKS: RuleId = RuleId { id: "blocks.well-formed", source: "SPIR-V 1.2 §2.16.1" };
@@ -31,30 +32,6 @@ pub(super) struct OpenFunction {
 impl OpenFunction {
     pub fn id(&self) -> Id {
         self.function.id
-    }
-}
-
-/// Instructions that end a block.
-pub(crate) fn is_terminator(op: Op) -> bool {
-    use Op::*;
-    matches!(op, Branch | BranchConditional | Switch | Return | ReturnValue | Unreachable | Kill)
-}
-
-/// Instructions that say something about structure or debugging and have no effect.
-fn is_dropped(op: Op) -> bool {
-    use Op::*;
-    matches!(op, LoopMerge | SelectionMerge | LoopControlINTEL)
-}
-
-/// Which operand of an OpenCL.std instruction is a literal, counted behind the instruction's number.
-fn literal_operand(op: OpenclStd100Op) -> Option<usize> {
-    use OpenclStd100Op::*;
-    match op {
-        // The component count.
-        vloadn | vload_halfn | vloada_halfn => Some(2),
-        // The rounding mode.
-        vstore_half_r | vstore_halfn_r | vstorea_halfn_r => Some(3),
-        _ => None,
     }
 }
 
@@ -134,7 +111,10 @@ impl Loader<'_> {
         Ok(())
     }
 
-    pub(super) fn body_instruction(&mut self, inst: &RawInst<'_>) -> Result<(), Fault> {
+    pub(super) fn body_instruction(&mut self, inst: &RawInst<'_>, row: &Opcode) -> Result<(), Fault> {
+        if !row.in_function {
+            return Err(Fault::new(OPCODE, format!("{} is not supported in a function", op_name(inst.op))));
+        }
         let cursor = &mut Cursor::new(inst.operands);
         if inst.op == Op::Label {
             return self.label(cursor);
@@ -145,7 +125,7 @@ impl Loader<'_> {
         if open.block.is_none() {
             return Err(Fault::new(BLOCKS, "an instruction outside of a block"));
         }
-        if is_dropped(inst.op) {
+        if row.family == Family::Merge {
             return Ok(());
         }
         let heads = heads(shape, cursor)?;
@@ -175,7 +155,7 @@ impl Loader<'_> {
         let Some((block, offsets)) = open.block.as_mut() else { return Ok(()) };
         block.insts.push(lowered);
         offsets.push(inst.offset);
-        if is_terminator(inst.op)
+        if row.family == Family::Terminator
             && let Some((block, offsets)) = open.block.take()
         {
             open.function.blocks.push(block);
@@ -210,7 +190,7 @@ impl Loader<'_> {
         operands.push(Operand::Id(self.id(cursor.word()?)?));
         let number = cursor.word()?;
         operands.push(Operand::Lit(u64::from(number)));
-        let literal = OpenclStd100Op::from_u32(number).and_then(literal_operand);
+        let literal = opencl_std::of_number(u64::from(number)).and_then(|function| function.literal());
         for (at, &word) in cursor.rest().iter().enumerate() {
             operands.push(if literal == Some(at) {
                 Operand::Lit(u64::from(word))

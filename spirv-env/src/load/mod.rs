@@ -14,6 +14,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics, Fault, InstructionRef, RuleId}
 use crate::environment::{Environment, ModuleInput};
 use crate::grammar::{Cursor, op_name, shape};
 use crate::module::{Decorated, ExtSet, Id, Line, Module, TypeId};
+use crate::opcodes::{self, Family, Opcode, Section};
 use crate::rules::{self, Declarations};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Capability, ExecutionMode, LinkageType, Op};
@@ -28,55 +29,9 @@ const EXT_SET: RuleId =
     RuleId { id: "env.extended-instructions", source: "L0 SPIR-V Guide, Extended Instruction Sets" };
 pub(crate) const OPCODE: RuleId = RuleId { id: "module.opcode", source: "SPIR-V 1.2 §3.32" };
 
-/// The opcodes of SPIR-V 1.2 §3.32.6 are contiguous.
-const FIRST_TYPE: u32 = Op::TypeVoid as u32;
-const LAST_TYPE: u32 = Op::TypeForwardPointer as u32;
-
-/// The sections of a module in their order (SPIR-V 1.2 §2.4). Those whose order nothing depends on are one here.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
-enum Section {
-    #[default]
-    Capabilities,
-    Extensions,
-    MemoryModel,
-    EntryPoints,
-    Modes,
-    Debug,
-    Annotations,
-    Declarations,
-    Functions,
-}
-
-/// The section that an instruction outside of functions belongs to; `None` for those that stand anywhere.
-fn section(op: Op) -> Option<Section> {
-    Some(match op {
-        Op::Capability => Section::Capabilities,
-        Op::Extension | Op::ExtInstImport => Section::Extensions,
-        Op::MemoryModel => Section::MemoryModel,
-        Op::EntryPoint => Section::EntryPoints,
-        Op::ExecutionMode | Op::ExecutionModeId => Section::Modes,
-        Op::String
-        | Op::Name
-        | Op::MemberName
-        | Op::Source
-        | Op::SourceContinued
-        | Op::SourceExtension
-        | Op::ModuleProcessed => Section::Debug,
-        Op::Decorate
-        | Op::DecorateString
-        | Op::MemberDecorate
-        | Op::MemberDecorateString
-        | Op::DecorationGroup
-        | Op::GroupDecorate
-        | Op::GroupMemberDecorate => Section::Annotations,
-        // Debug information refers to whatever it likes, and alias lists stand among decorations.
-        Op::ExtInst
-        | Op::DecorateId
-        | Op::AliasDomainDeclINTEL
-        | Op::AliasScopeDeclINTEL
-        | Op::AliasScopeListDeclINTEL => return None,
-        _ => Section::Declarations,
-    })
+/// An opcode that has no row, or does not belong where it stands.
+pub(crate) fn not_supported(op: Op) -> Fault {
+    Fault::new(OPCODE, format!("{} is not supported", op_name(op)))
 }
 
 /// `OpEntryPoint`.
@@ -236,6 +191,7 @@ fn continues(op: Op, next: Op) -> bool {
 
 impl Loader<'_> {
     fn instruction(&mut self, inst: &RawInst<'_>) -> Result<(), Fault> {
+        let row = opcodes::row(inst.op).ok_or_else(|| not_supported(inst.op))?;
         match inst.op {
             Op::Nop => return Ok(()),
             Op::NoLine => {
@@ -244,10 +200,10 @@ impl Loader<'_> {
             }
             Op::Line => return self.op_line(&mut Cursor::new(inst.operands)),
             Op::Function | Op::FunctionEnd | Op::FunctionParameter => return self.function_level(inst),
-            _ if self.open.is_some() => return self.body_instruction(inst),
+            _ if self.open.is_some() => return self.body_instruction(inst, row),
             _ => {}
         }
-        self.module_level(inst)
+        self.module_level(inst, row)
     }
 
     /// Later sections rely on earlier ones: a decoration behind what it decorates would have no effect.
@@ -262,8 +218,8 @@ impl Loader<'_> {
         Ok(())
     }
 
-    fn module_level(&mut self, inst: &RawInst<'_>) -> Result<(), Fault> {
-        if let Some(section) = section(inst.op) {
+    fn module_level(&mut self, inst: &RawInst<'_>, row: &Opcode) -> Result<(), Fault> {
+        if let Some(section) = row.section {
             self.enter(section)?;
         }
         let so_far = Declarations { module: self.module, env: self.env, defs: &self.out.defs };
@@ -310,7 +266,7 @@ impl Loader<'_> {
                 self.out.defs.define(id, Def::Inert)
             }
             Op::ExtInst => self.inert_ext_inst(cursor),
-            op if (FIRST_TYPE..=LAST_TYPE).contains(&(op as u32)) => self.type_declaration(inst),
+            _ if row.family == Family::Type => self.type_declaration(inst),
             Op::Variable => self.global_variable(cursor),
             _ => self.constant(inst),
         }

@@ -256,7 +256,7 @@ mod tests {
             ("%t = OpTypeStruct %fn", "types.well-formed"),
             ("%t = OpTypeStruct %later", "ids.defined"),
             ("%t = OpTypeFunction %void %void", "types.well-formed"),
-            ("%t = OpTypeRuntimeArray %uint", "types.well-formed"),
+            ("%t = OpTypeRuntimeArray %uint", "module.opcode"),
             ("%t = OpTypeInt 32 0\n%t = OpTypeInt 32 0", "ids.unique"),
             ("OpTypeForwardPointer %p CrossWorkgroup", "types.well-formed"),
         ] {

@@ -3,6 +3,7 @@
 use super::{GUIDE, InstructionRule};
 use crate::diagnostics::RuleId;
 use crate::module::Inst;
+use crate::opcodes::{self, Convergence, Family};
 use crate::validate::{Ctx, Scalar};
 use spirv::{Capability, GroupOperation, Op, Scope, StorageClass};
 
@@ -12,22 +13,24 @@ const INTEL: &str = "L0 SPIR-V Guide, Intel Subgroups";
 pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
     InstructionRule {
         id: RuleId { id: "env.async-scope", source: GUIDE },
-        applies: |op| matches!(op, Op::GroupAsyncCopy | Op::GroupWaitEvents),
+        applies: |op| convergence(op) == Convergence::Workgroup,
         check: async_scope,
     },
     InstructionRule {
         id: RuleId { id: "env.execution-scope", source: GUIDE },
-        applies: has_scope,
+        applies: |op| {
+            matches!(convergence(op), Convergence::Barrier | Convergence::Group | Convergence::Subgroup)
+        },
         check: execution_scope,
     },
     InstructionRule {
         id: RuleId { id: "env.group-value", source: SUBGROUPS },
-        applies: |op| is_arithmetic(op),
+        applies: |op| is_of_family(op, Family::Reduction),
         check: scalar_value,
     },
     InstructionRule {
         id: RuleId { id: "env.cluster-size", source: SUBGROUPS },
-        applies: is_non_uniform_arithmetic,
+        applies: |op| is_of_family(op, Family::Reduction) && convergence(op) == Convergence::Subgroup,
         check: cluster,
     },
     InstructionRule {
@@ -69,94 +72,12 @@ pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
     },
 ];
 
-fn is_non_uniform_arithmetic(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        GroupNonUniformIAdd
-            | GroupNonUniformFAdd
-            | GroupNonUniformIMul
-            | GroupNonUniformFMul
-            | GroupNonUniformSMin
-            | GroupNonUniformUMin
-            | GroupNonUniformFMin
-            | GroupNonUniformSMax
-            | GroupNonUniformUMax
-            | GroupNonUniformFMax
-            | GroupNonUniformBitwiseAnd
-            | GroupNonUniformBitwiseOr
-            | GroupNonUniformBitwiseXor
-            | GroupNonUniformLogicalAnd
-            | GroupNonUniformLogicalOr
-            | GroupNonUniformLogicalXor
-    )
+fn convergence(op: Op) -> Convergence {
+    opcodes::row(op).map_or(Convergence::None, |row| row.convergence)
 }
 
-fn is_non_uniform(op: Op) -> bool {
-    use Op::*;
-    is_non_uniform_arithmetic(op)
-        || matches!(
-            op,
-            GroupNonUniformElect
-                | GroupNonUniformAll
-                | GroupNonUniformAny
-                | GroupNonUniformAllEqual
-                | GroupNonUniformBroadcast
-                | GroupNonUniformBroadcastFirst
-                | GroupNonUniformBallot
-                | GroupNonUniformInverseBallot
-                | GroupNonUniformBallotBitExtract
-                | GroupNonUniformBallotBitCount
-                | GroupNonUniformBallotFindLSB
-                | GroupNonUniformBallotFindMSB
-                | GroupNonUniformShuffle
-                | GroupNonUniformShuffleXor
-                | GroupNonUniformShuffleUp
-                | GroupNonUniformShuffleDown
-                | GroupNonUniformRotateKHR
-        )
-}
-
-fn is_uniform_arithmetic(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        GroupIAdd
-            | GroupFAdd
-            | GroupFMin
-            | GroupUMin
-            | GroupSMin
-            | GroupFMax
-            | GroupUMax
-            | GroupSMax
-            | GroupIMulKHR
-            | GroupFMulKHR
-            | GroupBitwiseAndKHR
-            | GroupBitwiseOrKHR
-            | GroupBitwiseXorKHR
-            | GroupLogicalAndKHR
-            | GroupLogicalOrKHR
-            | GroupLogicalXorKHR
-    )
-}
-
-fn is_arithmetic(op: Op) -> bool {
-    is_uniform_arithmetic(op) || is_non_uniform_arithmetic(op)
-}
-
-fn has_scope(op: Op) -> bool {
-    use Op::*;
-    is_non_uniform(op)
-        || is_uniform_arithmetic(op)
-        || matches!(
-            op,
-            ControlBarrier
-                | ControlBarrierArriveINTEL
-                | ControlBarrierWaitINTEL
-                | GroupAll
-                | GroupAny
-                | GroupBroadcast
-        )
+fn is_of_family(op: Op, family: Family) -> bool {
+    opcodes::row(op).is_some_and(|row| row.family == family)
 }
 
 fn scope(ctx: &Ctx<'_>, inst: &Inst) -> Result<Option<Scope>, String> {
@@ -174,8 +95,10 @@ fn execution_scope(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     match scope(ctx, inst)? {
         Some(Scope::Subgroup) => Ok(()),
         // The guide's extended sub-groups are of sub-groups only.
-        Some(Scope::Workgroup) if !is_non_uniform(inst.op) => Ok(()),
-        _ if is_non_uniform(inst.op) => Err("the execution scope is not Subgroup".into()),
+        Some(Scope::Workgroup) if convergence(inst.op) != Convergence::Subgroup => Ok(()),
+        _ if convergence(inst.op) == Convergence::Subgroup => {
+            Err("the execution scope is not Subgroup".into())
+        }
         _ => Err("the execution scope is neither Workgroup nor Subgroup".into()),
     }
 }

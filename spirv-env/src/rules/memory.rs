@@ -3,6 +3,7 @@
 use super::{GUIDE, InstructionRule};
 use crate::diagnostics::RuleId;
 use crate::module::{Inst, Type};
+use crate::opcodes::{self, Convergence, Memory};
 use crate::reflect::constant_scalar;
 use crate::validate::{Ctx, Scalar};
 use spirv::{Capability, Op, Scope, StorageClass};
@@ -34,31 +35,7 @@ pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
 ];
 
 fn is_atomic(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        AtomicLoad
-            | AtomicStore
-            | AtomicExchange
-            | AtomicCompareExchange
-            | AtomicCompareExchangeWeak
-            | AtomicIIncrement
-            | AtomicIDecrement
-            | AtomicIAdd
-            | AtomicISub
-            | AtomicSMin
-            | AtomicUMin
-            | AtomicSMax
-            | AtomicUMax
-            | AtomicAnd
-            | AtomicOr
-            | AtomicXor
-            | AtomicFAddEXT
-            | AtomicFMinEXT
-            | AtomicFMaxEXT
-            | AtomicFlagTestAndSet
-            | AtomicFlagClear
-    )
+    opcodes::row(op).is_some_and(|row| row.memory.is_atomic())
 }
 
 fn target(ctx: &Ctx<'_>, inst: &Inst) -> Result<(StorageClass, Scalar), String> {
@@ -134,11 +111,11 @@ fn min_max_capability(width: u32) -> Option<Capability> {
 }
 
 fn memory_scope_place(op: Op) -> Option<usize> {
-    match op {
-        Op::MemoryBarrier => Some(0),
-        Op::ControlBarrier | Op::ControlBarrierArriveINTEL | Op::ControlBarrierWaitINTEL => Some(1),
-        op if is_atomic(op) => Some(1),
-        _ => None,
+    let row = opcodes::row(op)?;
+    match (row.memory, row.convergence) {
+        (Memory::Fence, _) => Some(0),
+        (_, Convergence::Barrier) => Some(1),
+        (memory, _) => memory.is_atomic().then_some(1),
     }
 }
 

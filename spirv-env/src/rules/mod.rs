@@ -10,7 +10,7 @@ mod memory;
 mod module;
 mod types;
 
-pub(crate) use module::instruction_capability;
+pub(crate) use module::{instruction_capability, instruction_version};
 
 use crate::binary::RawInst;
 use crate::defs::Defs;

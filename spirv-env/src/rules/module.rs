@@ -4,6 +4,7 @@ use super::{DeclarationRule, Declarations, GUIDE, ModuleRule};
 use crate::diagnostics::{Fault, RuleId};
 use crate::environment::Environment;
 use crate::module::Module;
+use crate::opcodes::Opcode;
 use spirv::{AddressingModel, Capability, ExecutionMode, ExecutionModel, MemoryModel, Op};
 use ze_extensions::spirv_support;
 
@@ -151,6 +152,17 @@ pub(crate) fn instruction_capability(module: &Module, op: Op) -> Result<(), Faul
     Err(Fault::new(INSTRUCTION, message))
 }
 
+const INSTRUCTION_VERSION: RuleId = RuleId { id: "env.instruction-version", source: "SPIR-V 1.4 §3.32" };
+
+/// An instruction that no capability brings needs a module of the version that has it.
+pub(crate) fn instruction_version(module: &Module, row: &Opcode) -> Result<(), Fault> {
+    if module.version >= row.since {
+        return Ok(());
+    }
+    let ((major, minor), name) = (row.since, crate::grammar::op_name(row.op));
+    Err(Fault::new(INSTRUCTION_VERSION, format!("{name} needs SPIR-V {major}.{minor}")))
+}
+
 /// Whether a capability is declared or implied by one that is (SPIR-V 1.2 §3.31).
 fn is_declared(module: &Module, wanted: Capability) -> bool {
     use Capability as C;
@@ -192,8 +204,9 @@ mod tests {
     use ze_extensions::DeviceProfile;
 
     use crate::test_support::{
-        KERNEL, assert_accepted, assert_rejected, kernel, profile_without_flags, rejected_on,
+        KERNEL, assemble, assert_accepted, assert_rejected, kernel, profile_without_flags, rejected_on,
     };
+    use crate::{Environment, ModuleInput, build};
 
     #[test]
     fn capability_of_shaders_is_rejected() {
@@ -271,6 +284,23 @@ mod tests {
         assert_rejected(&elect, "env.instruction-capability");
         let vote = "OpCapability Kernel\nOpCapability GroupNonUniformVote";
         assert_accepted(&elect.replace("OpCapability Kernel", vote));
+    }
+
+    #[test]
+    fn instructions_need_the_version_that_has_them() {
+        let equal = kernel(
+            "%p = OpTypePointer Function %uint\n%n = OpConstantNull %p",
+            "%r = OpPtrEqual %bool %n %n",
+        );
+        assert_accepted(&equal);
+        let rule = |version: u32| {
+            let mut bytes = assemble(&equal);
+            bytes[4..8].copy_from_slice(&version.to_ne_bytes());
+            let built = build(&[ModuleInput::new(&bytes)], &Environment::new(&DeviceProfile::host()));
+            built.map_or_else(|error| error.diagnostics[0].rule, |_| "accepted")
+        };
+        assert_eq!(rule(0x0001_0400), "accepted");
+        assert_eq!(rule(0x0001_0300), "env.instruction-version");
     }
 
     #[test]

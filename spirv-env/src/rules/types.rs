@@ -3,6 +3,7 @@
 use super::{DeclarationRule, Declarations, GUIDE, InstructionRule};
 use crate::diagnostics::RuleId;
 use crate::module::Inst;
+use crate::opcodes::{self, Family, Signature};
 use crate::validate::{Ctx, Scalar};
 use spirv::{Capability, Op};
 use ze_extensions::ModuleFlags;
@@ -32,11 +33,18 @@ pub(super) const DECLARATIONS: &[DeclarationRule] = &[
     },
 ];
 
-pub(super) const INSTRUCTIONS: &[InstructionRule] = &[InstructionRule {
-    id: RuleId { id: "env.half-arithmetic", source: WIDTHS },
-    applies: is_float_arithmetic,
-    check: half_arithmetic,
-}];
+pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
+    InstructionRule {
+        id: RuleId { id: "env.half-arithmetic", source: WIDTHS },
+        applies: is_float_arithmetic,
+        check: half_arithmetic,
+    },
+    InstructionRule {
+        id: RuleId { id: "env.dot-product-input", source: "SPV_KHR_integer_dot_product" },
+        applies: |op| opcodes::row(op).is_some_and(|row| row.family == Family::IntegerDot),
+        check: dot_product_input,
+    },
+];
 
 fn signedness(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
     match words.get(2) {
@@ -83,8 +91,9 @@ fn vector_length(context: &Declarations<'_>, words: &[u32]) -> Result<(), String
 }
 
 fn is_float_arithmetic(op: Op) -> bool {
-    use Op::*;
-    matches!(op, FNegate | FAdd | FSub | FMul | FDiv | FRem | FMod | Dot | VectorTimesScalar)
+    use Signature::{FloatBinary, FloatDot, FloatUnary, VectorTimesScalar};
+    let arithmetic = [FloatUnary, FloatBinary, FloatDot, VectorTimesScalar];
+    opcodes::row(op).is_some_and(|row| arithmetic.contains(&row.signature))
 }
 
 /// `Float16Buffer` has halves in memory and converts them; computing with them needs the device's arithmetic. The
@@ -95,6 +104,20 @@ fn half_arithmetic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
         return Err("arithmetic on 16-bit floating-point numbers needs ZE_DEVICE_MODULE_FLAG_FP16".into());
     }
     Ok(())
+}
+
+/// Integer dot products need a capability for the kind of vectors that they take.
+fn dot_product_input(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    let any: &[Capability] = match ctx.operand_lanes(inst, 0)? {
+        (_, 1) => &[Capability::DotProductInput4x8BitPacked],
+        (Scalar::Int(8), 4) => &[Capability::DotProductInput4x8Bit, Capability::DotProductInputAll],
+        _ => &[Capability::DotProductInputAll],
+    };
+    if any.iter().any(|capability| ctx.module.capabilities.contains(capability)) {
+        Ok(())
+    } else {
+        Err(format!("these vectors need capability {:?}", any[0]))
+    }
 }
 
 #[cfg(test)]
@@ -135,5 +158,32 @@ mod tests {
         assert_eq!(rejected_on(&module, &profile), ["env.half-arithmetic"]);
         let converted = module.replace("%r = OpFAdd %half %c %c", "%r = OpFConvert %float %c");
         assert!(rejected_on(&converted, &profile).is_empty());
+    }
+
+    #[test]
+    fn dot_products_need_the_capability_of_their_vectors() {
+        let dot = |capability: &str, operands: &str| {
+            kernel(
+                "%uchar4 = OpTypeVector %uchar 4\n%c4 = OpConstantNull %uchar4\n%v2 = OpConstantNull %uint2",
+                &format!("%r = OpSDot %uint {operands}"),
+            )
+            .replace(
+                "OpCapability Kernel",
+                &format!("OpCapability Kernel\nOpCapability DotProduct\nOpCapability {capability}"),
+            )
+            .replace("OpMemoryModel", "OpExtension \"SPV_KHR_integer_dot_product\"\nOpMemoryModel")
+        };
+        let (all, four, packed) =
+            ("DotProductInputAll", "DotProductInput4x8Bit", "DotProductInput4x8BitPacked");
+        assert_accepted(&dot(all, "%v2 %v2"));
+        assert_accepted(&dot(all, "%c4 %c4"));
+        assert_accepted(&dot(four, "%c4 %c4"));
+        assert_accepted(&dot(packed, "%u1 %u1 0"));
+        assert_rejected(&dot(four, "%v2 %v2"), "env.dot-product-input");
+        assert_rejected(&dot(packed, "%c4 %c4"), "env.dot-product-input");
+        assert_rejected(&dot(all, "%u1 %u1 0"), "env.dot-product-input");
+        assert_rejected(&dot(packed, "%u1 %u1"), "types.operands");
+        assert_rejected(&dot(packed, "%u1 %u1 1"), "types.operands");
+        assert_rejected(&dot(all, "%c4 %v2"), "types.operands");
     }
 }

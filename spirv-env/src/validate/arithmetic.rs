@@ -1,53 +1,8 @@
 //! Types of arithmetic, bit, relational and logical instructions (SPIR-V 1.2 §3.32.13 to §3.32.15).
 
-use super::Check;
 use super::ctx::{Ctx, Scalar, require};
 use crate::module::{Inst, Type, TypeId};
-use spirv::Op;
-
-pub(super) fn check(op: Op) -> Option<Check> {
-    use Op::*;
-    Some(match op {
-        SNegate | Not | BitReverse => int_unary,
-        BitCount => bit_count,
-        IAdd | ISub | IMul | UDiv | SDiv | UMod | SRem | SMod | BitwiseOr | BitwiseXor | BitwiseAnd => {
-            int_binary
-        }
-        ShiftLeftLogical | ShiftRightLogical | ShiftRightArithmetic => shift,
-        BitFieldInsert => bit_field_insert,
-        BitFieldSExtract | BitFieldUExtract => bit_field_extract,
-        FNegate => float_unary,
-        FAdd | FSub | FMul | FDiv | FRem | FMod => float_binary,
-        VectorTimesScalar => vector_times_scalar,
-        Dot => dot,
-        IAddCarry | ISubBorrow | UMulExtended | SMulExtended => extended,
-        IEqual | INotEqual | ULessThan | SLessThan | UGreaterThan | SGreaterThan | ULessThanEqual
-        | SLessThanEqual | UGreaterThanEqual | SGreaterThanEqual => int_compare,
-        FOrdEqual
-        | FUnordEqual
-        | FOrdNotEqual
-        | FUnordNotEqual
-        | FOrdLessThan
-        | FUnordLessThan
-        | FOrdGreaterThan
-        | FUnordGreaterThan
-        | FOrdLessThanEqual
-        | FUnordLessThanEqual
-        | FOrdGreaterThanEqual
-        | FUnordGreaterThanEqual
-        | LessOrGreater
-        | Ordered
-        | Unordered => float_compare,
-        IsNan | IsInf | IsFinite | IsNormal | SignBitSet => float_classify,
-        LogicalEqual | LogicalNotEqual | LogicalOr | LogicalAnd => bool_binary,
-        LogicalNot => bool_unary,
-        Any | All => reduce_bool,
-        Select => select,
-        ExpectKHR => expect,
-        AssumeTrueKHR => assume,
-        _ => return None,
-    })
-}
+use spirv::PackedVectorFormat;
 
 /// The result is of a scalar kind, and `count` operands are of the result's type.
 fn same(ctx: &Ctx<'_>, inst: &Inst, count: usize, kind: fn(Scalar) -> bool) -> Result<(), String> {
@@ -70,31 +25,31 @@ fn is_bool(scalar: Scalar) -> bool {
     scalar == Scalar::Bool
 }
 
-fn int_unary(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn int_unary(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     same(ctx, inst, 1, is_int)
 }
 
-fn int_binary(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn int_binary(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     same(ctx, inst, 2, is_int)
 }
 
-fn float_unary(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn float_unary(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     same(ctx, inst, 1, is_float)
 }
 
-fn float_binary(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn float_binary(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     same(ctx, inst, 2, is_float)
 }
 
-fn bool_unary(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn bool_unary(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     same(ctx, inst, 1, is_bool)
 }
 
-fn bool_binary(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn bool_binary(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     same(ctx, inst, 2, is_bool)
 }
 
-fn bit_count(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn bit_count(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     let ((result, lanes), (base, count)) = (ctx.result_lanes(inst)?, ctx.operand_lanes(inst, 0)?);
     require(is_int(result) && is_int(base) && lanes == count, || {
@@ -103,7 +58,7 @@ fn bit_count(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
 }
 
 /// The shift may have another width than the base.
-fn shift(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn shift(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     let (scalar, lanes) = ctx.result_lanes(inst)?;
     let (amount, count) = ctx.operand_lanes(inst, 1)?;
@@ -120,14 +75,14 @@ fn scalar_int(ctx: &Ctx<'_>, inst: &Inst, at: usize) -> Result<(), String> {
     }
 }
 
-fn bit_field_insert(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn bit_field_insert(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 4)?;
     require(is_int(ctx.result_lanes(inst)?.0), || "the result is not an integer".into())?;
     (0..2).try_for_each(|at| ctx.operand_is(inst, at, ctx.result(inst)?))?;
     (2..4).try_for_each(|at| scalar_int(ctx, inst, at))
 }
 
-fn bit_field_extract(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn bit_field_extract(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 3)?;
     require(is_int(ctx.result_lanes(inst)?.0), || "the result is not an integer".into())?;
     ctx.operand_is(inst, 0, ctx.result(inst)?)?;
@@ -141,7 +96,7 @@ fn element(ctx: &Ctx<'_>, ty: TypeId) -> TypeId {
     }
 }
 
-fn vector_times_scalar(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn vector_times_scalar(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     let ty = ctx.result(inst)?;
     let (scalar, lanes) = ctx.result_lanes(inst)?;
@@ -150,7 +105,7 @@ fn vector_times_scalar(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.operand_is(inst, 1, element(ctx, ty))
 }
 
-fn dot(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn dot(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     let vector = ctx.ty(inst, 0)?;
     let (scalar, lanes) = ctx.operand_lanes(inst, 0)?;
@@ -159,8 +114,41 @@ fn dot(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     require(fine, || "the operands are not vectors of the result's type".into())
 }
 
+/// Two vectors of integers, or packed into 32 bits by the format behind them.
+pub(super) fn int_dot(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    int_dot_of(ctx, inst, 2)
+}
+
+pub(super) fn int_dot_accumulate(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    ctx.operand_is(inst, 2, ctx.result(inst)?)?;
+    int_dot_of(ctx, inst, 3)
+}
+
+/// `format` is the place of the packed format.
+fn int_dot_of(ctx: &Ctx<'_>, inst: &Inst, format: usize) -> Result<(), String> {
+    const BITS_OF_PACKED: u32 = 8;
+    ctx.operand_is(inst, 1, ctx.ty(inst, 0)?)?;
+    let wide = match ctx.operand_lanes(inst, 0)? {
+        (Scalar::Int(32), 1) => {
+            ctx.count(inst, format + 1)?;
+            let known = ctx.lit(inst, format)? == PackedVectorFormat::PackedVectorFormat4x8Bit as u64;
+            require(known, || "the packed format is unknown".into())?;
+            BITS_OF_PACKED
+        }
+        (Scalar::Int(width), 2..) => {
+            ctx.count(inst, format)?;
+            width
+        }
+        _ => return Err("the operands are neither vectors of integers nor packed into 32 bits".into()),
+    };
+    match ctx.result_lanes(inst)? {
+        (Scalar::Int(width), 1) if width >= wide => Ok(()),
+        _ => Err("the result is not an integer at least as wide as the components".into()),
+    }
+}
+
 /// The result is a structure of two values of the operands' type.
-fn extended(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn extended(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     let Type::Struct { members, .. } = ctx.get(ctx.result(inst)?) else {
         return Err("the result is not a structure".into());
@@ -185,29 +173,29 @@ fn compare(ctx: &Ctx<'_>, inst: &Inst, kind: fn(Scalar) -> bool) -> Result<(), S
     bool_result(ctx, inst, lanes)
 }
 
-fn int_compare(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn int_compare(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     compare(ctx, inst, is_int)
 }
 
-fn float_compare(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn float_compare(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     compare(ctx, inst, is_float)
 }
 
-fn float_classify(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn float_classify(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     let (scalar, lanes) = ctx.operand_lanes(inst, 0)?;
     require(is_float(scalar), || format!("operand 0 is {scalar:?}"))?;
     bool_result(ctx, inst, lanes)
 }
 
-fn reduce_bool(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn reduce_bool(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     let (scalar, lanes) = ctx.operand_lanes(inst, 0)?;
     require(is_bool(scalar) && lanes > 1, || "the operand is not a vector of Booleans".into())?;
     bool_result(ctx, inst, 1)
 }
 
-fn select(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn select(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 3)?;
     let ty = ctx.result(inst)?;
     (1..3).try_for_each(|at| ctx.operand_is(inst, at, ty))?;
@@ -219,11 +207,11 @@ fn select(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     require(!matches!(ctx.get(ty), Type::Void), || "nothing to select".into())
 }
 
-fn expect(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn expect(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     same(ctx, inst, 2, |scalar| is_int(scalar) || is_bool(scalar))
 }
 
-fn assume(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn assume(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     require(ctx.operand_lanes(inst, 0)? == (Scalar::Bool, 1), || {
         "the condition is not a scalar Boolean".into()

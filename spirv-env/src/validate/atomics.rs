@@ -1,26 +1,7 @@
 //! Types of atomic instructions (SPIR-V 1.2 §3.32.18). Widths are the environment's business.
 
-use super::Check;
 use super::ctx::{Ctx, Scalar, require};
 use crate::module::{Inst, TypeId};
-use spirv::Op;
-
-pub(super) fn check(op: Op) -> Option<Check> {
-    use Op::*;
-    Some(match op {
-        AtomicLoad => load,
-        AtomicStore => store,
-        AtomicExchange => exchange,
-        AtomicCompareExchange | AtomicCompareExchangeWeak => compare_exchange,
-        AtomicIIncrement | AtomicIDecrement => step,
-        AtomicIAdd | AtomicISub | AtomicSMin | AtomicUMin | AtomicSMax | AtomicUMax | AtomicAnd
-        | AtomicOr | AtomicXor => int_update,
-        AtomicFAddEXT | AtomicFMinEXT | AtomicFMaxEXT => float_update,
-        AtomicFlagTestAndSet => flag_test,
-        AtomicFlagClear => flag_clear,
-        _ => return None,
-    })
-}
 
 /// Scopes and memory semantics are 32-bit integers.
 fn words(ctx: &Ctx<'_>, inst: &Inst, places: std::ops::Range<usize>) -> Result<(), String> {
@@ -43,19 +24,19 @@ fn result_is(ctx: &Ctx<'_>, inst: &Inst, ty: TypeId) -> Result<(), String> {
     require(ctx.result(inst)? == ty, || "the result is not what the pointer points to".into())
 }
 
-fn load(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn load(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 3)?;
     words(ctx, inst, 1..3)?;
     result_is(ctx, inst, pointee(ctx, inst)?.0)
 }
 
-fn store(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn store(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 4)?;
     words(ctx, inst, 1..3)?;
     ctx.operand_is(inst, 3, pointee(ctx, inst)?.0)
 }
 
-fn exchange(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn exchange(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 4)?;
     words(ctx, inst, 1..3)?;
     let (ty, _) = pointee(ctx, inst)?;
@@ -70,7 +51,7 @@ fn int_pointee(ctx: &Ctx<'_>, inst: &Inst) -> Result<TypeId, String> {
     }
 }
 
-fn compare_exchange(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn compare_exchange(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 6)?;
     words(ctx, inst, 1..4)?;
     let ty = int_pointee(ctx, inst)?;
@@ -78,18 +59,18 @@ fn compare_exchange(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     result_is(ctx, inst, ty)
 }
 
-fn step(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn step(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 3)?;
     words(ctx, inst, 1..3)?;
     result_is(ctx, inst, int_pointee(ctx, inst)?)
 }
 
-fn int_update(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn int_update(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     int_pointee(ctx, inst)?;
     exchange(ctx, inst)
 }
 
-fn float_update(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn float_update(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     match pointee(ctx, inst)? {
         (_, Scalar::Float(_)) => exchange(ctx, inst),
         (ty, _) => Err(format!("a floating-point atomic on {}", ctx.show(ty))),
@@ -102,11 +83,11 @@ fn flag(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     require(pointee(ctx, inst)?.1 == Scalar::Int(32), || "an atomic flag is a 32-bit integer".into())
 }
 
-fn flag_test(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn flag_test(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     require(ctx.result_lanes(inst)? == (Scalar::Bool, 1), || "the result is not Boolean".into())?;
     flag(ctx, inst)
 }
 
-fn flag_clear(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn flag_clear(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     flag(ctx, inst)
 }

@@ -1,25 +1,7 @@
 //! Types of composite instructions (SPIR-V 1.2 §3.32.12).
 
-use super::Check;
 use super::ctx::{Ctx, Scalar, require};
 use crate::module::{Inst, Type, TypeId};
-use spirv::Op;
-
-pub(super) fn check(op: Op) -> Option<Check> {
-    use Op::*;
-    Some(match op {
-        CompositeExtract => extract,
-        CompositeInsert => insert,
-        CompositeConstruct => construct,
-        VectorExtractDynamic => extract_dynamic,
-        VectorInsertDynamic => insert_dynamic,
-        VectorShuffle => shuffle,
-        CopyObject => copy_object,
-        CopyLogical => copy_logical,
-        Undef => undef,
-        _ => return None,
-    })
-}
 
 /// Follows literal indices from operand `first` on.
 fn walk(ctx: &Ctx<'_>, inst: &Inst, mut ty: TypeId, first: usize) -> Result<TypeId, String> {
@@ -39,7 +21,7 @@ fn walk(ctx: &Ctx<'_>, inst: &Inst, mut ty: TypeId, first: usize) -> Result<Type
     Ok(ty)
 }
 
-fn extract(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn extract(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let found = walk(ctx, inst, ctx.ty(inst, 0)?, 1)?;
     let wanted = ctx.result(inst)?;
     require(found == wanted, || {
@@ -47,14 +29,14 @@ fn extract(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     })
 }
 
-fn insert(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn insert(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let ty = ctx.result(inst)?;
     ctx.operand_is(inst, 1, ty)?;
     let member = walk(ctx, inst, ty, 2)?;
     ctx.operand_is(inst, 0, member)
 }
 
-fn construct(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn construct(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let ty = ctx.result(inst)?;
     let count = inst.operands.len();
     match ctx.get(ty) {
@@ -93,14 +75,14 @@ fn scalar_index(ctx: &Ctx<'_>, inst: &Inst, at: usize) -> Result<(), String> {
     })
 }
 
-fn extract_dynamic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn extract_dynamic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     let (elem, _) = vector(ctx, ctx.ty(inst, 0)?)?;
     require(elem == ctx.result(inst)?, || "the result is not the vector's component type".into())?;
     scalar_index(ctx, inst, 1)
 }
 
-fn insert_dynamic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn insert_dynamic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 3)?;
     let ty = ctx.result(inst)?;
     let (elem, _) = vector(ctx, ty)?;
@@ -109,7 +91,7 @@ fn insert_dynamic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     scalar_index(ctx, inst, 2)
 }
 
-fn shuffle(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn shuffle(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     const UNDEFINED: u64 = 0xFFFF_FFFF;
     let (elem, len) = vector(ctx, ctx.result(inst)?)?;
     let ((a, a_len), (b, b_len)) = (vector(ctx, ctx.ty(inst, 0)?)?, vector(ctx, ctx.ty(inst, 1)?)?);
@@ -126,13 +108,13 @@ fn shuffle(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     })
 }
 
-fn copy_object(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn copy_object(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     ctx.operand_is(inst, 0, ctx.result(inst)?)
 }
 
 /// The same shape, whatever the decorations.
-fn copy_logical(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn copy_logical(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     let mut pairs = vec![(ctx.ty(inst, 0)?, ctx.result(inst)?)];
     // As many pairs as the type has nodes, which the limit on a value's size keeps small.
@@ -151,7 +133,7 @@ fn copy_logical(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     Ok(())
 }
 
-fn undef(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn undef(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 0)?;
     let ty = ctx.result(inst)?;
     match ctx.get(ty) {

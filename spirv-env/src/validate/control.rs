@@ -1,35 +1,18 @@
 //! Types of control flow and function instructions (SPIR-V 1.2 §3.32.9, §3.32.17).
 
-use super::Check;
 use super::ctx::{Ctx, Scalar, require};
 use crate::module::{Inst, Type};
 use rustc_hash::FxHashSet;
-use spirv::Op;
 
-pub(super) fn check(op: Op) -> Option<Check> {
-    use Op::*;
-    Some(match op {
-        Branch => branch,
-        BranchConditional => branch_conditional,
-        Switch => switch,
-        Return => return_nothing,
-        ReturnValue => return_value,
-        Unreachable => unreachable,
-        Phi => phi,
-        FunctionCall => call,
-        _ => return None,
-    })
-}
-
-fn branch(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn branch(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)
 }
 
-fn unreachable(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn unreachable(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 0)
 }
 
-fn branch_conditional(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn branch_conditional(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     require(ctx.operand_lanes(inst, 0)? == (Scalar::Bool, 1), || {
         "the condition is not a scalar Boolean".into()
     })?;
@@ -38,7 +21,7 @@ fn branch_conditional(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
 }
 
 /// Literals are read with the selector's width; here they only have to differ.
-fn switch(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn switch(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     require(matches!(ctx.operand_lanes(inst, 0)?, (Scalar::Int(_), 1)), || {
         "the selector is not a scalar integer".into()
     })?;
@@ -49,24 +32,24 @@ fn switch(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     })
 }
 
-fn return_nothing(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn return_nothing(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 0)?;
     require(*ctx.get(ctx.function.result) == Type::Void, || "the function returns a value".into())
 }
 
-fn return_value(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn return_value(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     require(*ctx.get(ctx.function.result) != Type::Void, || "the function returns nothing".into())?;
     ctx.operand_is(inst, 0, ctx.function.result)
 }
 
-fn phi(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn phi(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let ty = ctx.result(inst)?;
     require(*ctx.get(ty) != Type::Void, || "a phi of nothing".into())?;
     (0..inst.operands.len()).step_by(2).try_for_each(|at| ctx.operand_is(inst, at, ty))
 }
 
-fn call(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn call(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let callee = ctx.id(inst, 0)?;
     let Some(Type::Function { result, params }) = ctx.defs.type_of(callee).map(|ty| ctx.get(ty)) else {
         return Err(format!("{} is not a function", ctx.defs.raw(callee)));

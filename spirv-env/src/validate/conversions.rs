@@ -1,29 +1,8 @@
 //! Types of conversion instructions (SPIR-V 1.2 §3.32.11).
 
-use super::Check;
 use super::ctx::{Ctx, Scalar, require};
 use crate::module::{Inst, Type, TypeId};
-use spirv::{Op, StorageClass};
-
-pub(super) fn check(op: Op) -> Option<Check> {
-    use Op::*;
-    Some(match op {
-        UConvert | SConvert => int_to_int,
-        SatConvertSToU | SatConvertUToS => int_to_int,
-        FConvert => float_to_float,
-        ConvertFToU | ConvertFToS => float_to_int,
-        ConvertUToF | ConvertSToF => int_to_float,
-        ConvertPtrToU => pointer_to_int,
-        ConvertUToPtr => int_to_pointer,
-        PtrCastToGeneric => to_generic,
-        GenericCastToPtr => from_generic,
-        GenericCastToPtrExplicit => from_generic_explicit,
-        Bitcast => bitcast,
-        ConvertFToBF16INTEL => float_to_bfloat16,
-        ConvertBF16ToFINTEL => bfloat16_to_float,
-        _ => return None,
-    })
-}
+use spirv::StorageClass;
 
 fn convert(ctx: &Ctx<'_>, inst: &Inst, fits: fn(Scalar, Scalar) -> bool) -> Result<(), String> {
     ctx.count(inst, 1)?;
@@ -31,27 +10,27 @@ fn convert(ctx: &Ctx<'_>, inst: &Inst, fits: fn(Scalar, Scalar) -> bool) -> Resu
     require(fits(from, to) && lanes == count, || format!("{count} x {from:?} to {lanes} x {to:?}"))
 }
 
-fn int_to_int(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn int_to_int(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     convert(ctx, inst, |from, to| matches!((from, to), (Scalar::Int(_), Scalar::Int(_))))
 }
 
-fn float_to_float(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn float_to_float(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     convert(ctx, inst, |from, to| matches!((from, to), (Scalar::Float(_), Scalar::Float(_))))
 }
 
-fn float_to_int(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn float_to_int(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     convert(ctx, inst, |from, to| matches!((from, to), (Scalar::Float(_), Scalar::Int(_))))
 }
 
-fn int_to_float(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn int_to_float(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     convert(ctx, inst, |from, to| matches!((from, to), (Scalar::Int(_), Scalar::Float(_))))
 }
 
-fn float_to_bfloat16(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn float_to_bfloat16(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     convert(ctx, inst, |from, to| (from, to) == (Scalar::Float(32), Scalar::Int(16)))
 }
 
-fn bfloat16_to_float(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn bfloat16_to_float(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     convert(ctx, inst, |from, to| (from, to) == (Scalar::Int(16), Scalar::Float(32)))
 }
 
@@ -60,7 +39,7 @@ fn result_pointer(ctx: &Ctx<'_>, inst: &Inst) -> Result<(StorageClass, TypeId), 
     ctx.as_pointer(ty).ok_or_else(|| format!("the result is {}, not a pointer", ctx.show(ty)))
 }
 
-fn pointer_to_int(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn pointer_to_int(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     ctx.pointer(inst, 0)?;
     require(matches!(ctx.result_lanes(inst)?, (Scalar::Int(_), 1)), || {
@@ -68,7 +47,7 @@ fn pointer_to_int(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     })
 }
 
-fn int_to_pointer(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn int_to_pointer(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     result_pointer(ctx, inst)?;
     require(matches!(ctx.operand_lanes(inst, 0)?, (Scalar::Int(_), 1)), || {
@@ -81,19 +60,19 @@ fn is_generic_part(class: StorageClass) -> bool {
     matches!(class, StorageClass::Workgroup | StorageClass::CrossWorkgroup | StorageClass::Function)
 }
 
-fn to_generic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn to_generic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     let ((from, a), (to, b)) = (ctx.pointer(inst, 0)?, result_pointer(ctx, inst)?);
     let fine = is_generic_part(from) && to == StorageClass::Generic && a == b;
     require(fine, || format!("a {from:?} pointer becomes a {to:?} pointer, or its pointee changes"))
 }
 
-fn from_generic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn from_generic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     cast_from_generic(ctx, inst)
 }
 
-fn from_generic_explicit(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn from_generic_explicit(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     let (class, _) = result_pointer(ctx, inst)?;
     let literal = ctx.lit(inst, 1)?;
@@ -109,7 +88,7 @@ fn cast_from_generic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
 
 /// Pointers keep their storage class; an integer may stand for a pointer of as many bits; other values keep
 /// their number of bits.
-fn bitcast(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn bitcast(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     let (to, from) = (ctx.result(inst)?, ctx.ty(inst, 0)?);
     const POINTER_BITS: u32 = 64;

@@ -5,6 +5,7 @@ use super::dominators::Dominators;
 use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
 use crate::module::{Id, Inst, Operand};
+use crate::opcodes;
 use crate::prune::successors;
 use rustc_hash::FxHashMap;
 use spirv::Op;
@@ -63,9 +64,9 @@ fn role(inst: &Inst, at: usize) -> Role {
         Op::Phi if at % 2 == 1 => Role::Label,
         Op::FunctionCall if at == 0 => Role::Function,
         Op::ExtInst if at == 0 => Role::ExtSet,
-        Op::Load if at > 1 => Role::Access,
-        Op::Store | Op::CopyMemory if at > 2 => Role::Access,
-        Op::CopyMemorySized if at > 3 => Role::Access,
+        _ if opcodes::row(inst.op).and_then(|row| row.memory.access()).is_some_and(|mask| at > mask) => {
+            Role::Access
+        }
         _ => Role::Value,
     }
 }

@@ -1,60 +1,8 @@
 //! Types of barriers, group instructions and sub-group instructions (SPIR-V 1.2 §3.32.20, §3.32.21).
 
-use super::Check;
 use super::ctx::{Ctx, Scalar, require};
 use crate::module::{Inst, Type, TypeId};
-use spirv::{GroupOperation, Op, StorageClass};
-
-pub(super) fn check(op: Op) -> Option<Check> {
-    use Op::*;
-    Some(match op {
-        ControlBarrier | ControlBarrierArriveINTEL | ControlBarrierWaitINTEL => control_barrier,
-        MemoryBarrier => memory_barrier,
-        GroupAll | GroupAny => group_vote,
-        GroupBroadcast => group_broadcast,
-        GroupIAdd | GroupUMin | GroupSMin | GroupUMax | GroupSMax | GroupIMulKHR | GroupBitwiseAndKHR
-        | GroupBitwiseOrKHR | GroupBitwiseXorKHR => group_int,
-        GroupFAdd | GroupFMin | GroupFMax | GroupFMulKHR => group_float,
-        GroupLogicalAndKHR | GroupLogicalOrKHR | GroupLogicalXorKHR => group_bool,
-        GroupAsyncCopy => async_copy,
-        GroupWaitEvents => wait_events,
-        GroupNonUniformElect => elect,
-        GroupNonUniformAll | GroupNonUniformAny => group_vote,
-        GroupNonUniformAllEqual => all_equal,
-        GroupNonUniformBroadcast => group_broadcast,
-        GroupNonUniformBroadcastFirst => broadcast_first,
-        GroupNonUniformBallot => ballot,
-        GroupNonUniformInverseBallot => inverse_ballot,
-        GroupNonUniformBallotBitExtract => ballot_bit_extract,
-        GroupNonUniformBallotBitCount => ballot_bit_count,
-        GroupNonUniformBallotFindLSB | GroupNonUniformBallotFindMSB => ballot_find,
-        GroupNonUniformShuffle
-        | GroupNonUniformShuffleXor
-        | GroupNonUniformShuffleUp
-        | GroupNonUniformShuffleDown => shuffle,
-        GroupNonUniformIAdd
-        | GroupNonUniformIMul
-        | GroupNonUniformSMin
-        | GroupNonUniformUMin
-        | GroupNonUniformSMax
-        | GroupNonUniformUMax
-        | GroupNonUniformBitwiseAnd
-        | GroupNonUniformBitwiseOr
-        | GroupNonUniformBitwiseXor => group_int,
-        GroupNonUniformFAdd | GroupNonUniformFMul | GroupNonUniformFMin | GroupNonUniformFMax => group_float,
-        GroupNonUniformLogicalAnd | GroupNonUniformLogicalOr | GroupNonUniformLogicalXor => group_bool,
-        GroupNonUniformRotateKHR => rotate,
-        SubgroupAllKHR | SubgroupAnyKHR | SubgroupAllEqualKHR => khr_vote,
-        SubgroupBallotKHR => khr_ballot,
-        SubgroupFirstInvocationKHR => khr_first,
-        SubgroupReadInvocationKHR => intel_shuffle,
-        SubgroupShuffleINTEL | SubgroupShuffleXorINTEL => intel_shuffle,
-        SubgroupShuffleDownINTEL | SubgroupShuffleUpINTEL => intel_shuffle_pair,
-        SubgroupBlockReadINTEL => block_read,
-        SubgroupBlockWriteINTEL => block_write,
-        _ => return None,
-    })
-}
+use spirv::{GroupOperation, StorageClass};
 
 fn word(ctx: &Ctx<'_>, inst: &Inst, at: usize) -> Result<(), String> {
     let fine = ctx.operand_lanes(inst, at)? == (Scalar::Int(32), 1);
@@ -67,13 +15,13 @@ fn scope(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.constant(inst, 0).map(|_| ())
 }
 
-fn control_barrier(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn control_barrier(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 3)?;
     scope(ctx, inst)?;
     (1..3).try_for_each(|at| word(ctx, inst, at))
 }
 
-fn memory_barrier(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn memory_barrier(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     (0..2).try_for_each(|at| word(ctx, inst, at))
 }
@@ -86,20 +34,20 @@ fn bool_result(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     require(is_bool(ctx, ctx.result(inst)?), || "the result is not Boolean".into())
 }
 
-fn elect(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn elect(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     scope(ctx, inst)?;
     bool_result(ctx, inst)
 }
 
-fn group_vote(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn group_vote(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     scope(ctx, inst)?;
     bool_result(ctx, inst)?;
     require(is_bool(ctx, ctx.ty(inst, 1)?), || "the predicate is not Boolean".into())
 }
 
-fn all_equal(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn all_equal(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     scope(ctx, inst)?;
     bool_result(ctx, inst)?;
@@ -112,7 +60,7 @@ fn scalar_or_vector_result(ctx: &Ctx<'_>, inst: &Inst, value: usize) -> Result<(
 }
 
 /// The local id is an integer, or for a work-group a vector of two or three.
-fn group_broadcast(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn group_broadcast(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 3)?;
     scope(ctx, inst)?;
     scalar_or_vector_result(ctx, inst, 1)?;
@@ -122,7 +70,7 @@ fn group_broadcast(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     }
 }
 
-fn broadcast_first(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn broadcast_first(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     scope(ctx, inst)?;
     scalar_or_vector_result(ctx, inst, 1)
@@ -149,20 +97,20 @@ fn reduction(ctx: &Ctx<'_>, inst: &Inst, fits: fn(Scalar) -> bool) -> Result<(),
     ctx.operand_is(inst, 2, ctx.result(inst)?)
 }
 
-fn group_int(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn group_int(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     reduction(ctx, inst, |scalar| matches!(scalar, Scalar::Int(_)))
 }
 
-fn group_float(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn group_float(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     reduction(ctx, inst, |scalar| matches!(scalar, Scalar::Float(_)))
 }
 
-fn group_bool(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn group_bool(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     reduction(ctx, inst, |scalar| scalar == Scalar::Bool)
 }
 
 /// Operands: scope, destination, source, number of elements, stride, event.
-fn async_copy(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn async_copy(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 6)?;
     scope(ctx, inst)?;
     let ((to, a), (from, b)) = (ctx.pointer(inst, 1)?, ctx.pointer(inst, 2)?);
@@ -179,7 +127,7 @@ fn async_copy(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     require(event(ctx.result(inst)?) && event(ctx.ty(inst, 5)?), || "the event is none".into())
 }
 
-fn wait_events(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn wait_events(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 3)?;
     scope(ctx, inst)?;
     word(ctx, inst, 1)?;
@@ -192,21 +140,21 @@ fn is_ballot(ctx: &Ctx<'_>, ty: TypeId) -> Result<(), String> {
     require(ctx.lanes(ty) == Some((Scalar::Int(32), 4)), || format!("{} is not a ballot", ctx.show(ty)))
 }
 
-fn ballot(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn ballot(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     scope(ctx, inst)?;
     is_ballot(ctx, ctx.result(inst)?)?;
     require(is_bool(ctx, ctx.ty(inst, 1)?), || "the predicate is not Boolean".into())
 }
 
-fn inverse_ballot(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn inverse_ballot(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     scope(ctx, inst)?;
     bool_result(ctx, inst)?;
     is_ballot(ctx, ctx.ty(inst, 1)?)
 }
 
-fn ballot_bit_extract(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn ballot_bit_extract(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 3)?;
     scope(ctx, inst)?;
     bool_result(ctx, inst)?;
@@ -214,7 +162,7 @@ fn ballot_bit_extract(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     word(ctx, inst, 2)
 }
 
-fn ballot_bit_count(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn ballot_bit_count(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 3)?;
     scope(ctx, inst)?;
     let operation = u32::try_from(ctx.lit(inst, 1)?).ok().and_then(GroupOperation::from_u32);
@@ -228,7 +176,7 @@ fn ballot_bit_count(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     })
 }
 
-fn ballot_find(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn ballot_find(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     scope(ctx, inst)?;
     is_ballot(ctx, ctx.ty(inst, 1)?)?;
@@ -237,7 +185,7 @@ fn ballot_find(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     })
 }
 
-fn shuffle(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn shuffle(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 3)?;
     scope(ctx, inst)?;
     scalar_or_vector_result(ctx, inst, 1)?;
@@ -245,7 +193,7 @@ fn shuffle(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
 }
 
 /// Operands: scope, value, delta and, where clustered, the cluster's size.
-fn rotate(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn rotate(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     if inst.operands.len() == 3 {
         return shuffle(ctx, inst);
     }
@@ -257,30 +205,30 @@ fn rotate(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     require(cluster.is_power_of_two(), || format!("a cluster of {cluster}"))
 }
 
-fn khr_vote(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn khr_vote(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     bool_result(ctx, inst)?;
     require(is_bool(ctx, ctx.ty(inst, 0)?), || "the predicate is not Boolean".into())
 }
 
-fn khr_ballot(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn khr_ballot(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     is_ballot(ctx, ctx.result(inst)?)?;
     require(is_bool(ctx, ctx.ty(inst, 0)?), || "the predicate is not Boolean".into())
 }
 
-fn khr_first(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn khr_first(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     scalar_or_vector_result(ctx, inst, 0)
 }
 
-fn intel_shuffle(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn intel_shuffle(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     scalar_or_vector_result(ctx, inst, 0)?;
     word(ctx, inst, 1)
 }
 
-fn intel_shuffle_pair(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn intel_shuffle_pair(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 3)?;
     (0..2).try_for_each(|at| scalar_or_vector_result(ctx, inst, at))?;
     word(ctx, inst, 2)
@@ -296,13 +244,13 @@ fn is_block(ctx: &Ctx<'_>, data: TypeId, pointee: TypeId) -> Result<(), String> 
     require(fine, || format!("{} is no block of {}", ctx.show(data), ctx.show(pointee)))
 }
 
-fn block_read(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn block_read(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     let (_, pointee) = ctx.pointer(inst, 0)?;
     is_block(ctx, ctx.result(inst)?, pointee)
 }
 
-fn block_write(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn block_write(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     let (class, pointee) = ctx.pointer(inst, 0)?;
     let read_only = matches!(class, StorageClass::Input | StorageClass::UniformConstant);

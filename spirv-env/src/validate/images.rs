@@ -1,24 +1,8 @@
 //! Types of image instructions (SPIR-V 1.2 §3.32.10).
 
-use super::Check;
 use super::ctx::{Ctx, Scalar, require};
 use crate::module::{ImageType, Inst, Type};
-use spirv::{Dim, Op};
-
-pub(super) fn check(op: Op) -> Option<Check> {
-    use Op::*;
-    Some(match op {
-        SampledImage => sampled_image,
-        ImageSampleExplicitLod => sample,
-        ImageRead => read,
-        ImageWrite => write,
-        Image => image_of,
-        ImageQuerySize => query_size,
-        ImageQuerySizeLod => query_size_lod,
-        ImageQueryFormat | ImageQueryOrder | ImageQuerySamples | ImageQueryLevels => query_word,
-        _ => return None,
-    })
-}
+use spirv::Dim;
 
 fn image(ctx: &Ctx<'_>, inst: &Inst, at: usize) -> Result<ImageType, String> {
     match ctx.get(ctx.ty(inst, at)?) {
@@ -52,7 +36,7 @@ fn texel(found: (Scalar, u32), image: &ImageType) -> Result<(), String> {
     })
 }
 
-fn sampled_image(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn sampled_image(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     let image = image(ctx, inst, 0)?;
     require(*ctx.get(ctx.ty(inst, 1)?) == Type::Sampler, || "operand 1 is not a sampler".into())?;
@@ -61,7 +45,7 @@ fn sampled_image(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     })
 }
 
-fn sample(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn sample(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let Type::SampledImage(image) = *ctx.get(ctx.ty(inst, 0)?) else {
         return Err("operand 0 is not a sampled image".into());
     };
@@ -70,19 +54,19 @@ fn sample(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     texel(ctx.result_lanes(inst)?, &image)
 }
 
-fn read(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn read(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let image = image(ctx, inst, 0)?;
     coordinate(ctx, inst, 1, &image)?;
     texel(ctx.result_lanes(inst)?, &image)
 }
 
-fn write(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn write(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let image = image(ctx, inst, 0)?;
     coordinate(ctx, inst, 1, &image)?;
     texel(ctx.operand_lanes(inst, 2)?, &image)
 }
 
-fn image_of(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn image_of(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     match (ctx.get(ctx.ty(inst, 0)?), ctx.get(ctx.result(inst)?)) {
         (Type::SampledImage(from), Type::Image(to)) if from == to => Ok(()),
@@ -99,12 +83,12 @@ fn size_of(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     }
 }
 
-fn query_size(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn query_size(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     size_of(ctx, inst)
 }
 
-fn query_size_lod(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn query_size_lod(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     require(matches!(ctx.operand_lanes(inst, 1)?, (Scalar::Int(_), 1)), || {
         "the level is not a scalar integer".into()
@@ -112,7 +96,7 @@ fn query_size_lod(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     size_of(ctx, inst)
 }
 
-fn query_word(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn query_word(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     image(ctx, inst, 0)?;
     require(ctx.result_lanes(inst)? == (Scalar::Int(32), 1), || "the result is not a 32-bit integer".into())

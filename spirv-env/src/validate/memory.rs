@@ -1,28 +1,10 @@
 //! Types of memory instructions (SPIR-V 1.2 §3.32.8).
 
-use super::Check;
 use super::ctx::{Ctx, Scalar, require};
 use crate::defs::Def;
 use crate::module::{Id, Inst, Type, TypeId};
-use spirv::{MemoryAccess, Op, StorageClass};
-
-pub(super) fn check(op: Op) -> Option<Check> {
-    use Op::*;
-    Some(match op {
-        Load => load,
-        Store => store,
-        Variable => variable,
-        CopyMemory => copy_memory,
-        CopyMemorySized => copy_memory_sized,
-        AccessChain | InBoundsAccessChain => access_chain,
-        PtrAccessChain | InBoundsPtrAccessChain => ptr_access_chain,
-        PtrEqual | PtrNotEqual => pointer_compare,
-        PtrDiff => pointer_difference,
-        LifetimeStart | LifetimeStop => lifetime,
-        GenericPtrMemSemantics => generic_semantics,
-        _ => return None,
-    })
-}
+use crate::opcodes::Memory;
+use spirv::{MemoryAccess, StorageClass};
 
 /// Checks a memory access mask and its parameters; the place behind them.
 fn access(ctx: &Ctx<'_>, inst: &Inst, at: usize) -> Result<usize, String> {
@@ -50,8 +32,14 @@ fn access(ctx: &Ctx<'_>, inst: &Inst, at: usize) -> Result<usize, String> {
     Ok(next)
 }
 
-fn accesses(ctx: &Ctx<'_>, inst: &Inst, at: usize) -> Result<(), String> {
-    let end = access(ctx, inst, at)?;
+/// Checks all memory operands. SPIR-V 1.4 has a second access of copies, for the source.
+fn accesses(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    let memory = inst.row().memory;
+    let Some(at) = memory.access() else { return Ok(()) };
+    let mut end = access(ctx, inst, at)?;
+    if matches!(memory, Memory::Copy { .. }) {
+        end = access(ctx, inst, end)?;
+    }
     require(end == inst.operands.len(), || "operands behind the memory access".into())
 }
 
@@ -59,23 +47,23 @@ fn is_writable(class: StorageClass) -> bool {
     !matches!(class, StorageClass::Input | StorageClass::UniformConstant)
 }
 
-fn load(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn load(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let (_, pointee) = ctx.pointer(inst, 0)?;
     let ty = ctx.result(inst)?;
     require(pointee == ty, || {
         format!("the pointer is to {}, the result is {}", ctx.show(pointee), ctx.show(ty))
     })?;
     in_memory(ctx, ty)?;
-    accesses(ctx, inst, 1)
+    accesses(ctx, inst)
 }
 
-fn store(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn store(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let (class, pointee) = ctx.pointer(inst, 0)?;
     require(is_writable(class), || format!("{class:?} memory is read-only"))?;
     ctx.operand_is(inst, 1, pointee)?;
     ctx.size(pointee)?;
     in_memory(ctx, pointee)?;
-    accesses(ctx, inst, 2)
+    accesses(ctx, inst)
 }
 
 /// Values that memory can hold.
@@ -86,7 +74,7 @@ fn in_memory(ctx: &Ctx<'_>, ty: TypeId) -> Result<(), String> {
     }
 }
 
-fn variable(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn variable(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let ty = ctx.result(inst)?;
     let (class, pointee) = ctx.as_pointer(ty).ok_or("the result is not a pointer")?;
     let declared = ctx.lit(inst, 0)?;
@@ -108,31 +96,28 @@ fn variable(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     }
 }
 
-fn copy_memory(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn copy_memory(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let ((class, target), (_, source)) = (ctx.pointer(inst, 0)?, ctx.pointer(inst, 1)?);
     require(is_writable(class), || format!("{class:?} memory is read-only"))?;
     require(target == source, || "target and source point to different types".into())?;
     in_memory(ctx, target)?;
-    // SPIR-V 1.4 has a second access, for the source.
-    let source = access(ctx, inst, 2)?;
-    accesses(ctx, inst, source)
+    accesses(ctx, inst)
 }
 
-fn copy_memory_sized(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn copy_memory_sized(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let ((class, _), _) = (ctx.pointer(inst, 0)?, ctx.pointer(inst, 1)?);
     require(is_writable(class), || format!("{class:?} memory is read-only"))?;
     require(matches!(ctx.operand_lanes(inst, 2)?, (Scalar::Int(_), 1)), || {
         "the size is not a scalar integer".into()
     })?;
-    let source = access(ctx, inst, 3)?;
-    accesses(ctx, inst, source)
+    accesses(ctx, inst)
 }
 
-fn access_chain(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn access_chain(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     chain(ctx, inst, 1)
 }
 
-fn ptr_access_chain(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn ptr_access_chain(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     index(ctx, inst, 1)?;
     chain(ctx, inst, 2)
 }
@@ -173,12 +158,12 @@ fn pointer_pair(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.operand_is(inst, 1, ctx.ty(inst, 0)?)
 }
 
-fn pointer_compare(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn pointer_compare(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     pointer_pair(ctx, inst)?;
     require(ctx.result_lanes(inst)? == (Scalar::Bool, 1), || "the result is not Boolean".into())
 }
 
-fn pointer_difference(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn pointer_difference(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     pointer_pair(ctx, inst)?;
     let (_, pointee) = ctx.pointer(inst, 0)?;
     require(ctx.module.types.layout(pointee).size > 0, || "the pointee has no size to count in".into())?;
@@ -187,14 +172,14 @@ fn pointer_difference(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     })
 }
 
-fn lifetime(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn lifetime(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     let (class, _) = ctx.pointer(inst, 0)?;
     require(class == StorageClass::Function, || format!("a {class:?} pointer has no lifetime"))?;
     ctx.lit(inst, 1).map(|_| ())
 }
 
-fn generic_semantics(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn generic_semantics(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     let (class, _) = ctx.pointer(inst, 0)?;
     require(class == StorageClass::Generic, || format!("a {class:?} pointer is not generic"))?;

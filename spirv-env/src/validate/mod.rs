@@ -1,7 +1,7 @@
 //! Structural safety: what a consumer of a [`Module`] relies on, checked function by function.
 //!
-//! `flow` looks at blocks, targets and dominance; the other files hold the types that each family of
-//! opcodes takes and gives. An opcode that no family knows is not supported.
+//! `flow` looks at blocks, targets and dominance; the other files hold the types that the signatures of
+//! opcodes take and give. Which signature an opcode has is in its row (`opcodes`).
 
 mod arithmetic;
 mod atomics;
@@ -15,14 +15,16 @@ mod groups;
 mod images;
 mod memory;
 mod opencl_std;
+mod signatures;
 
 pub(crate) use ctx::{Ctx, Scalar};
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Fault, InstructionRef, RuleId};
 use crate::environment::Environment;
 use crate::grammar::op_name;
-use crate::load::{Loaded, OPCODE};
+use crate::load::{Loaded, not_supported};
 use crate::module::{Constant, ConstantValue, Function, Id, Inst, Module};
+use crate::opcodes;
 use crate::rules::{self, InstructionRule};
 use rustc_hash::FxHashMap;
 use spirv::{LinkageType, Op};
@@ -33,19 +35,6 @@ const LINKAGE: RuleId = RuleId { id: "functions.linkage", source: "SPIR-V 1.2 §
 
 /// Checks the operands of one opcode; the error says what is wrong with them.
 type Check = fn(&Ctx<'_>, &Inst) -> Result<(), String>;
-
-/// The families in the order of how often their opcodes occur.
-const FAMILIES: &[fn(Op) -> Option<Check>] = &[
-    memory::check,
-    arithmetic::check,
-    conversions::check,
-    composites::check,
-    control::check,
-    opencl_std::check,
-    groups::check,
-    atomics::check,
-    images::check,
-];
 
 /// Checks all functions that an input brought.
 pub(crate) fn validate(
@@ -113,8 +102,8 @@ fn expression(
     else {
         return Ok(());
     };
-    let check =
-        FAMILIES.iter().find_map(|family| family(*op)).ok_or_else(|| format!("{op:?} is not supported"))?;
+    let row = opcodes::row(*op).ok_or_else(|| format!("{op:?} is not supported"))?;
+    let check = signatures::check(row.signature);
     let function = Function {
         id,
         result: *ty,
@@ -138,9 +127,12 @@ struct Judge {
 
 impl Judge {
     fn new(module: &Module, op: Op) -> Self {
-        let check = FAMILIES.iter().find_map(|family| family(op));
-        let check = check.ok_or_else(|| Fault::new(OPCODE, format!("{} is not supported", op_name(op))));
-        let supported = check.and_then(|check| rules::instruction_capability(module, op).map(|()| check));
+        let row = opcodes::row(op).ok_or_else(|| not_supported(op));
+        let supported = row.and_then(|row| {
+            rules::instruction_capability(module, op)?;
+            rules::instruction_version(module, row)?;
+            Ok(signatures::check(row.signature))
+        });
         Self { supported, rules: rules::of(op) }
     }
 

@@ -1,115 +1,18 @@
-//! Types of the OpenCL.std extended instructions: one table of signatures (OpenCL C 2.0 §6.13).
+//! Types of the OpenCL.std extended instructions: by the signatures of their rows (OpenCL C 2.0 §6.13).
 
-use super::Check;
 use super::ctx::{Ctx, Scalar, require};
 use crate::module::{Inst, Type, TypeId};
-use spirv::{FPRoundingMode, Op, OpenclStd100Op, StorageClass};
-
-pub(super) fn check(op: Op) -> Option<Check> {
-    (op == Op::ExtInst).then_some(extended)
-}
+use crate::opcodes::opencl_std::{self, Signature};
+use spirv::{FPRoundingMode, StorageClass};
 
 /// Operands of an instruction begin behind the set and the instruction's number.
 const FIRST: usize = 2;
 
-/// What an instruction takes and gives. `T` is the result's type.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Signature {
-    /// Floating-point: as many `T`.
-    Float(usize),
-    /// Integer: as many `T`.
-    Int(usize),
-    /// 32-bit integer: as many `T`.
-    Int32(usize),
-    /// Integer or floating-point: as many `T`.
-    Any(usize),
-    /// As many `T` and a pointer to `T`.
-    FloatAndPointer(usize),
-    /// As many `T` and a pointer to 32-bit integers.
-    FloatAndIntPointer(usize),
-    /// `T` and 32-bit integers.
-    FloatAndInt,
-    /// 32-bit integers from floating-point numbers.
-    IntOfFloat,
-    /// Floating-point numbers from integers of the same width.
-    FloatOfInt,
-    /// `T` is twice as wide as two integers.
-    Upsample,
-    /// Two `T` and an integer a component.
-    Select,
-    /// `T` of three or four components, twice.
-    Cross,
-    /// A scalar from as many vectors.
-    Length(usize),
-    VectorLoad,
-    VectorStore,
-    HalfLoad,
-    HalfVectorLoad,
-    HalfStore,
-    HalfVectorStore,
-    /// Like the one before, with a rounding mode.
-    HalfStoreRounded,
-    HalfVectorStoreRounded,
-    Shuffle,
-    Shuffle2,
-    Printf,
-    Prefetch,
-}
-
-fn signature(op: OpenclStd100Op) -> Signature {
-    use OpenclStd100Op::*;
-    use Signature as S;
-    match op {
-        acos | acosh | acospi | asin | asinh | asinpi | atan | atanh | atanpi | cbrt | ceil | cos | cosh
-        | cospi | erfc | erf | exp | exp2 | exp10 | expm1 | fabs | floor | lgamma | log | log2 | log10
-        | log1p | logb | rint | round | rsqrt | sin | sinh | sinpi | sqrt | tan | tanh | tanpi | tgamma
-        | trunc | half_cos | half_exp | half_exp2 | half_exp10 | half_log | half_log2 | half_log10
-        | half_recip | half_rsqrt | half_sin | half_sqrt | half_tan | native_cos | native_exp
-        | native_exp2 | native_exp10 | native_log | native_log2 | native_log10 | native_recip
-        | native_rsqrt | native_sin | native_sqrt | native_tan | degrees | radians | sign | normalize
-        | fast_normalize => S::Float(1),
-        atan2 | atan2pi | copysign | fdim | fmax | fmin | fmod | hypot | maxmag | minmag | nextafter
-        | pow | powr | remainder | half_divide | half_powr | native_divide | native_powr | fmax_common
-        | fmin_common | step => S::Float(2),
-        fma | mad | fclamp | mix | smoothstep => S::Float(3),
-        fract | modf | sincos => S::FloatAndPointer(1),
-        frexp | lgamma_r => S::FloatAndIntPointer(1),
-        remquo => S::FloatAndIntPointer(2),
-        ldexp | pown | rootn => S::FloatAndInt,
-        ilogb => S::IntOfFloat,
-        nan => S::FloatOfInt,
-        s_abs | u_abs | clz | ctz | popcount => S::Int(1),
-        s_abs_diff | u_abs_diff | s_add_sat | u_add_sat | s_hadd | u_hadd | s_rhadd | u_rhadd | s_max
-        | u_max | s_min | u_min | s_mul_hi | u_mul_hi | rotate | s_sub_sat | u_sub_sat => S::Int(2),
-        s_clamp | u_clamp | s_mad_hi | u_mad_hi | s_mad_sat | u_mad_sat => S::Int(3),
-        s_mul24 | u_mul24 => S::Int32(2),
-        s_mad24 | u_mad24 => S::Int32(3),
-        s_upsample | u_upsample => S::Upsample,
-        bitselect => S::Any(3),
-        select => S::Select,
-        cross => S::Cross,
-        distance | fast_distance => S::Length(2),
-        length | fast_length => S::Length(1),
-        vloadn => S::VectorLoad,
-        vstoren => S::VectorStore,
-        vload_half => S::HalfLoad,
-        vload_halfn | vloada_halfn => S::HalfVectorLoad,
-        vstore_half => S::HalfStore,
-        vstore_half_r => S::HalfStoreRounded,
-        vstore_halfn | vstorea_halfn => S::HalfVectorStore,
-        vstore_halfn_r | vstorea_halfn_r => S::HalfVectorStoreRounded,
-        shuffle => S::Shuffle,
-        shuffle2 => S::Shuffle2,
-        printf => S::Printf,
-        prefetch => S::Prefetch,
-    }
-}
-
-fn extended(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+pub(super) fn extended(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let number = ctx.lit(inst, 1)?;
-    let op = u32::try_from(number).ok().and_then(OpenclStd100Op::from_u32);
-    let op = op.ok_or_else(|| format!("OpenCL.std has no instruction {number}"))?;
-    operands(ctx, inst, signature(op)).map_err(|message| format!("{op:?}: {message}"))
+    let function = opencl_std::of_number(number);
+    let function = function.ok_or_else(|| format!("OpenCL.std has no instruction {number}"))?;
+    operands(ctx, inst, function.signature).map_err(|message| format!("{:?}: {message}", function.op))
 }
 
 fn operands(ctx: &Ctx<'_>, inst: &Inst, signature: Signature) -> Result<(), String> {

@@ -188,7 +188,7 @@ fn chained_structures_are_filled_by_the_query_that_they_belong_to() {
     assert_eq!(
         (dot_product.dp_caps, dot_product.dpas_input_types),
         (0, 0),
-        "kernels have no such instructions"
+        "no bit of them stands for what kernels can do"
     );
     assert!(compute.numSubGroupSizes > 0);
 }

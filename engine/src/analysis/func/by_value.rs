@@ -67,21 +67,8 @@ pub(super) fn resolve(func: &mut Func<'_>, copies: &[Copy]) {
 
 /// The pointer that each pointer is made from.
 fn bases(func: &Func<'_>) -> FxHashMap<Id, Id> {
-    let derives = |op: Op| {
-        matches!(
-            op,
-            Op::AccessChain
-                | Op::InBoundsAccessChain
-                | Op::PtrAccessChain
-                | Op::InBoundsPtrAccessChain
-                | Op::CopyObject
-                | Op::Bitcast
-                | Op::PtrCastToGeneric
-                | Op::GenericCastToPtr
-        )
-    };
-    let insts = func.blocks.iter().flat_map(|block| &block.insts).filter(|inst| derives(inst.op));
-    insts.filter_map(|inst| Some((inst.result?, inst.id(0)))).collect()
+    let insts = func.blocks.iter().flat_map(|block| &block.insts);
+    insts.filter_map(|inst| Some((inst.result?, func.derived_from(inst)?))).collect()
 }
 
 fn emit(func: &mut Func<'_>, copy: &Copy) {

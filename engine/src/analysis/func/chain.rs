@@ -1,9 +1,9 @@
-//! The address arithmetic of access chains.
+//! Pointers that are made from pointers: access chains and casts.
 
 use super::Func;
 use smallvec::SmallVec;
-use spirv::Op;
-use spirv_env::{Id, Inst, Type};
+use spirv_env::opcodes::Derives;
+use spirv_env::{Id, Inst, Type, TypeId};
 
 /// A part of an address: a byte offset, or an index (sign-extended to 64 bits) times a size.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +13,16 @@ pub enum ChainStep {
 }
 
 impl Func<'_> {
+    /// The pointer into whose object an instruction makes another pointer.
+    pub fn derived_from(&self, inst: &Inst) -> Option<Id> {
+        if inst.row().derives == Derives::Nothing {
+            return None;
+        }
+        let is_pointer = |ty: TypeId| matches!(self.module.types.get(ty), Type::Pointer { .. });
+        let base = inst.id(0);
+        (inst.ty.is_some_and(is_pointer) && self.type_of(base).is_some_and(is_pointer)).then_some(base)
+    }
+
     /// What an access chain adds to its base.
     pub fn chain(&self, inst: &Inst) -> SmallVec<[ChainStep; 4]> {
         let types = &self.module.types;
@@ -22,7 +32,7 @@ impl Func<'_> {
         };
         let mut ty = *pointee;
         let mut indices = inst.ids().skip(1);
-        if matches!(inst.op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain)
+        if inst.row().derives == Derives::ElementChain
             && let Some(element) = indices.next()
         {
             steps.push(self.scaled(element, types.layout(ty).size));

@@ -5,6 +5,7 @@
 //! barrier of the collective between, which nobody reaches before he has read that half.
 
 use super::combine::{Combine, narrow, widen};
+use super::{is_of_work_group, shuffle, vote};
 use crate::abi::Worker;
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
@@ -12,7 +13,7 @@ use crate::lower::Lowerer;
 use crate::lower::builder::{IntPred, Opcode, Value};
 use crate::lower::values::{Mask, Reg, Val};
 use smallvec::smallvec;
-use spirv::{BuiltIn, GroupOperation, StorageClass};
+use spirv::{BuiltIn, GroupOperation, Op, StorageClass};
 use spirv_env::{Id, Inst, Type};
 use std::mem::offset_of;
 
@@ -20,6 +21,41 @@ use std::mem::offset_of;
 const HALF_SLOT: u64 = 64;
 /// Bytes between the components of a broadcast: those of the largest scalar. 16 of them fill the smallest half.
 const COMPONENT: u64 = 8;
+
+/// What work-groups do together besides reductions, and some of it sub-groups as well.
+pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
+    match inst.op {
+        Op::GroupAll => group_vote(this, inst, Combine::And).map(|reg| Some(smallvec![reg])),
+        Op::GroupAny => group_vote(this, inst, Combine::Or).map(|reg| Some(smallvec![reg])),
+        Op::GroupBroadcast if is_of_work_group(this, inst) => {
+            broadcast(this, inst.id(1), inst.id(2)).map(Some)
+        }
+        Op::GroupBroadcast => {
+            // A sub-group is one row of lanes, so of a local id of several dimensions the first counts.
+            let lane = this.value(inst.id(2))?[0];
+            let lane = this.same_i32(lane);
+            Ok(Some(shuffle::broadcast_lane(this, inst.id(1), lane)?))
+        }
+        Op::GroupAsyncCopy => async_copy(this, inst).map(Some),
+        Op::GroupWaitEvents => {
+            barrier(this);
+            Ok(None)
+        }
+        _ => Err(this.no_lowering(inst)),
+    }
+}
+
+fn group_vote(this: &mut Lowerer<'_, '_>, inst: &Inst, combine: Combine) -> Result<Reg, EngineError> {
+    let of_subgroup = match combine {
+        Combine::And => vote::all_of(this, inst.id(1))?,
+        _ => vote::any_of(this, inst.id(1))?,
+    };
+    if !is_of_work_group(this, inst) {
+        return Ok(of_subgroup);
+    }
+    let of_subgroup = this.same(of_subgroup);
+    vote(this, combine, of_subgroup)
+}
 
 /// Waits until all sub-groups of the work-group are here.
 pub fn barrier(this: &Lowerer<'_, '_>) {
@@ -59,7 +95,7 @@ pub fn arithmetic(
 }
 
 /// A vote of the work-group, given that of the sub-group.
-pub fn vote(this: &mut Lowerer<'_, '_>, combine: Combine, of_subgroup: Value) -> Result<Reg, EngineError> {
+fn vote(this: &mut Lowerer<'_, '_>, combine: Combine, of_subgroup: Value) -> Result<Reg, EngineError> {
     let count = this.scalar_builtin(BuiltIn::NumSubgroups)?;
     let base = publish(this, widen(&this.b, of_subgroup))?;
     let result = gather(this, combine, base, count, Scalar::I8);
@@ -67,7 +103,7 @@ pub fn vote(this: &mut Lowerer<'_, '_>, combine: Combine, of_subgroup: Value) ->
 }
 
 /// The value of the work-item with this local id, of one to three dimensions.
-pub fn broadcast(this: &mut Lowerer<'_, '_>, value: Id, local_id: Id) -> Result<Val, EngineError> {
+fn broadcast(this: &mut Lowerer<'_, '_>, value: Id, local_id: Id) -> Result<Val, EngineError> {
     let id = this.value(local_id)?;
     let mut linear = this.b.i64(0);
     for (dim, reg) in id.iter().enumerate().rev() {
@@ -102,7 +138,7 @@ pub fn broadcast(this: &mut Lowerer<'_, '_>, value: Id, local_id: Id) -> Result<
 }
 
 /// `OpGroupAsyncCopy`: sub-group 0 copies everything at once; `OpGroupWaitEvents` is a barrier.
-pub fn async_copy(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
+fn async_copy(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
     let types = &this.a.func.module.types;
     let destination = this.a.func.type_of(inst.id(1)).map(|ty| types.get(ty));
     let Some(&Type::Pointer { class, pointee }) = destination else {

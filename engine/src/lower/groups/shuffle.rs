@@ -9,27 +9,6 @@ use crate::lower::values::{Mask, Reg, Val};
 use spirv::Op;
 use spirv_env::{Id, Inst};
 
-pub fn supports(op: Op) -> bool {
-    matches!(
-        op,
-        Op::GroupNonUniformBroadcast
-            | Op::GroupNonUniformBroadcastFirst
-            | Op::GroupNonUniformShuffle
-            | Op::GroupNonUniformShuffleXor
-            | Op::GroupNonUniformShuffleUp
-            | Op::GroupNonUniformShuffleDown
-            | Op::GroupNonUniformRotateKHR
-            | Op::SubgroupFirstInvocationKHR
-            | Op::SubgroupReadInvocationKHR
-            | Op::SubgroupShuffleINTEL
-            | Op::SubgroupShuffleXorINTEL
-            | Op::SubgroupShuffleUpINTEL
-            | Op::SubgroupShuffleDownINTEL
-            | Op::SubgroupBlockReadINTEL
-            | Op::SubgroupBlockWriteINTEL
-    )
-}
-
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
     let id = |at: usize| inst.id(at);
     match inst.op {
@@ -60,7 +39,8 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
         Op::SubgroupShuffleDownINTEL => move_between(this, id(0), id(1), id(2), Motion::Down),
         Op::SubgroupShuffleUpINTEL => move_between(this, id(1), id(0), id(2), Motion::Up),
         Op::SubgroupBlockReadINTEL => return block_read(this, inst).map(Some),
-        _ => return block_write(this, inst).map(|()| None),
+        Op::SubgroupBlockWriteINTEL => return block_write(this, inst).map(|()| None),
+        _ => return Err(this.no_lowering(inst)),
     }
     .map(Some)
 }

@@ -9,26 +9,6 @@ use smallvec::smallvec;
 use spirv::{GroupOperation, Op};
 use spirv_env::{Id, Inst};
 
-pub fn supports(op: Op) -> bool {
-    matches!(
-        op,
-        Op::GroupNonUniformElect
-            | Op::GroupNonUniformAll
-            | Op::GroupNonUniformAny
-            | Op::GroupNonUniformAllEqual
-            | Op::GroupNonUniformBallot
-            | Op::GroupNonUniformInverseBallot
-            | Op::GroupNonUniformBallotBitExtract
-            | Op::GroupNonUniformBallotBitCount
-            | Op::GroupNonUniformBallotFindLSB
-            | Op::GroupNonUniformBallotFindMSB
-            | Op::SubgroupAllKHR
-            | Op::SubgroupAnyKHR
-            | Op::SubgroupAllEqualKHR
-            | Op::SubgroupBallotKHR
-    )
-}
-
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
     let result = match inst.op {
         Op::GroupNonUniformElect => {
@@ -71,8 +51,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
             })
         }
         Op::GroupNonUniformBallotBitCount => bit_count(this, inst)?,
-        _ => {
-            // OpGroupNonUniformBallotFindLSB, OpGroupNonUniformBallotFindMSB
+        Op::GroupNonUniformBallotFindLSB | Op::GroupNonUniformBallotFindMSB => {
             let word = this.value(inst.id(1))?[0];
             let lsb = inst.op == Op::GroupNonUniformBallotFindLSB;
             let all = this.all_bits();
@@ -86,6 +65,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
                 b.zext_or_trunc(number, to)
             })
         }
+        _ => return Err(this.no_lowering(inst)),
     };
     Ok(smallvec![result])
 }

@@ -29,50 +29,55 @@ use crate::error::EngineError;
 use element::Element;
 use smallvec::SmallVec;
 use spirv::OpenclStd100Op as StdOp;
+use spirv_env::opcodes::opencl_std::{Family, Function};
 use spirv_env::{Id, Inst, Module, Type};
 
-fn std_op(inst: &Inst) -> Option<StdOp> {
-    StdOp::from_u32(u32::try_from(inst.lit(1)).ok()?)
-}
-
 /// Whether this folder lowers an instruction; the error names what is missing.
-pub fn supports(inst: &Inst, _module: &Module) -> Result<(), String> {
-    match std_op(inst) {
-        Some(StdOp::printf) => Err("OpenCL.std printf".into()),
-        Some(_) => Ok(()),
+pub fn supports(inst: &Inst, module: &Module) -> Result<(), String> {
+    match inst.opencl_std(module) {
+        Some(function) if function.family.is_lowered() => Ok(()),
+        Some(function) => Err(format!("OpenCL.std {:?}", function.op)),
         None => Err(format!("OpenCL.std instruction {}", inst.lit(1))),
     }
 }
 
-pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
-    let Some(op) = std_op(inst) else {
-        return Err(this.unsupported(format!("OpenCL.std instruction {}", inst.lit(1))));
-    };
-    if let Some(function) = table::function(op) {
-        return element_wise(this, inst, |m, x| m.promoted(x, |m, x| function.call(m, x))).map(Some);
-    }
-    if let Some(function) = table::native_function(op) {
-        return element_wise(this, inst, function).map(Some);
-    }
-    if let Some(function) = integer::function(op) {
-        return element_wise(this, inst, |m, x| function(m.b, x)).map(Some);
-    }
-    if let Some(function) = table::pair_function(op) {
-        return with_pointer(this, inst, function).map(Some);
-    }
-    if let Some(function) = geometric::function(op) {
-        return whole_vectors(this, inst, function).map(Some);
-    }
-    if vector_data::supports(op) {
-        return vector_data::lower(this, inst, op);
-    }
-    match op {
-        StdOp::bitselect => element_wise(this, inst, bit_select).map(Some),
-        StdOp::select => select(this, inst).map(Some),
-        StdOp::shuffle | StdOp::shuffle2 => shuffle(this, inst).map(Some),
-        // A hint.
-        StdOp::prefetch => Ok(None),
-        _ => Err(this.unsupported(format!("OpenCL.std {op:?}"))),
+pub fn lower(
+    this: &mut Lowerer<'_, '_>,
+    inst: &Inst,
+    function: &Function,
+) -> Result<Option<Val>, EngineError> {
+    let op = function.op;
+    let missing = || this.no_lowering(inst);
+    match function.family {
+        Family::Float => {
+            let function = table::function(op).ok_or_else(missing)?;
+            element_wise(this, inst, |m, x| m.promoted(x, |m, x| function.call(m, x))).map(Some)
+        }
+        Family::Bits => {
+            let function = table::native_function(op).ok_or_else(missing)?;
+            element_wise(this, inst, function).map(Some)
+        }
+        Family::Integer => {
+            let function = integer::function(op).ok_or_else(missing)?;
+            element_wise(this, inst, |m, x| function(m.b, x)).map(Some)
+        }
+        Family::Pair => {
+            let function = table::pair_function(op).ok_or_else(missing)?;
+            with_pointer(this, inst, function).map(Some)
+        }
+        Family::Geometric => {
+            let function = geometric::function(op).ok_or_else(missing)?;
+            whole_vectors(this, inst, function).map(Some)
+        }
+        Family::VectorData => vector_data::lower(this, inst, function),
+        Family::Selection => match op {
+            StdOp::bitselect => element_wise(this, inst, bit_select).map(Some),
+            StdOp::select => select(this, inst).map(Some),
+            StdOp::shuffle | StdOp::shuffle2 => shuffle(this, inst).map(Some),
+            _ => Err(missing()),
+        },
+        Family::Hint => Ok(None),
+        Family::Print => Err(missing()),
     }
 }
 

@@ -9,37 +9,24 @@ use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
 use spirv::{FPRoundingMode, OpenclStd100Op as StdOp};
+use spirv_env::opcodes::opencl_std::{Function, Through};
 use spirv_env::{Id, Inst};
-
-/// Whether this file lowers an instruction.
-pub fn supports(op: StdOp) -> bool {
-    is_load(op) || is_store(op)
-}
-
-fn is_load(op: StdOp) -> bool {
-    matches!(op, StdOp::vloadn | StdOp::vload_half | StdOp::vload_halfn | StdOp::vloada_halfn)
-}
-
-fn is_store(op: StdOp) -> bool {
-    matches!(
-        op,
-        StdOp::vstoren
-            | StdOp::vstore_half
-            | StdOp::vstore_half_r
-            | StdOp::vstore_halfn
-            | StdOp::vstore_halfn_r
-            | StdOp::vstorea_halfn
-            | StdOp::vstorea_halfn_r
-    )
-}
 
 /// `vloada_halfn` and `vstorea_halfn` address whole vectors: three components take the place of four.
 fn is_aligned(op: StdOp) -> bool {
     matches!(op, StdOp::vloada_halfn | StdOp::vstorea_halfn | StdOp::vstorea_halfn_r)
 }
 
-pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst, op: StdOp) -> Result<Option<Val>, EngineError> {
-    if is_load(op) { load(this, inst, op).map(Some) } else { store(this, inst, op).map(|()| None) }
+pub fn lower(
+    this: &mut Lowerer<'_, '_>,
+    inst: &Inst,
+    function: &Function,
+) -> Result<Option<Val>, EngineError> {
+    match function.pointer() {
+        Some((_, Through::Reads)) => load(this, inst, function.op).map(Some),
+        Some((_, Through::Writes)) => store(this, inst, function.op).map(|()| None),
+        None => Err(this.no_lowering(inst)),
+    }
 }
 
 fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, op: StdOp) -> Result<Val, EngineError> {

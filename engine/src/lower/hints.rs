@@ -1,0 +1,16 @@
+//! Hints of `SPV_KHR_expect_assume`: what a value will be most of the time, and what always holds.
+
+use super::Lowerer;
+use super::values::Val;
+use crate::error::EngineError;
+use spirv::Op;
+use spirv_env::Inst;
+
+pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
+    match inst.op {
+        Op::ExpectKHR => this.value(inst.id(0)).map(Some),
+        // What holds for the lanes that are on says nothing of a vector.
+        Op::AssumeTrueKHR => Ok(None),
+        _ => Err(this.no_lowering(inst)),
+    }
+}

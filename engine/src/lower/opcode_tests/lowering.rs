@@ -1,0 +1,112 @@
+//! Every accepted opcode and every function of `OpenCL.std` is lowered, as a scalar, as lanes and for teams.
+
+use super::examples::{Example, VARIABLES, examples, operands};
+use super::{STORED, build, kernel, std_examples};
+use crate::abi::{Coarsening, GroupShape, Variant};
+use crate::jit::pipeline::{self, Tier};
+use crate::jit::target::{Isa, Target};
+use crate::jit::{Context, IrModule};
+use crate::lower;
+use spirv_env::opcodes::{self, Signature, opencl_std};
+
+/// The operands are the same in all lanes, or not; or the instruction runs for some lanes only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Setting {
+    Uniform,
+    Varying,
+    Masked,
+}
+
+fn text(example: &Example, setting: Setting) -> String {
+    let at = if setting == Setting::Uniform { "%ul1" } else { "%gx" };
+    let inst = match example.ty {
+        Some(_) => format!("%r = {}\n", example.text),
+        None => format!("{}\n", example.text),
+    };
+    // The result is used, so that nobody drops it.
+    let (value, ty) = match example.ty {
+        None | Some("void" | "event" | "ulong3" | "bool4") => ("", ""),
+        Some("bool") => ("%rb = OpSelect %uint %r %u1 %u0\n", "uint"),
+        Some(ty) if STORED.contains(&ty) => ("", ty),
+        Some(_) => ("%rb = OpConvertPtrToU %ulong %r\n", "ulong"),
+    };
+    let stored = if value.is_empty() { "%r" } else { "%rb" };
+    let store = match ty {
+        "" => String::new(),
+        ty => format!(
+            "{value}%to = OpInBoundsPtrAccessChain %pg_uint %out %gx\n%to_as = OpBitcast %pg_{ty} %to\n\
+             OpStore %to_as {stored} Aligned 1\n"
+        ),
+    };
+    let body = match setting {
+        Setting::Masked => format!(
+            "{}OpBranchConditional %b %then %join\n%then = OpLabel\n{inst}{store}OpBranch %join\n%join = OpLabel\n",
+            operands(at)
+        ),
+        _ => format!("{}{inst}{store}", operands(at)),
+    };
+    kernel(None, VARIABLES, &body)
+}
+
+fn lowers(example: &Example, target: &Target) {
+    for setting in [Setting::Uniform, Setting::Varying, Setting::Masked] {
+        if setting == Setting::Masked && example.everyone {
+            continue;
+        }
+        let text = text(example, setting);
+        let module = build(&text);
+        let kernel = module.kernel("main").expect("the kernel");
+        for (width, coarsening) in [(1, Coarsening::Off), (8, Coarsening::Off), (8, Coarsening::AlongX(2))] {
+            let variant = Variant { width, shape: GroupShape::Rows, coarsening, large_ids: false };
+            let context = Context::new();
+            let (ir, _) = lower::lower(&module, kernel, variant, target, &context)
+                .unwrap_or_else(|error| panic!("{error}: {} {setting:?} {variant:?}", example.text));
+            ir.verify().unwrap_or_else(|error| panic!("{error}: {} {setting:?} {variant:?}", example.text));
+            if setting == Setting::Varying && coarsening == Coarsening::Off {
+                compiles(ir, target, example);
+            }
+        }
+    }
+}
+
+/// What LLVM's own passes accept may still be more than its code generator knows.
+fn compiles(ir: IrModule, target: &Target, example: &Example) {
+    let tier = Tier::Fast;
+    pipeline::optimise(&ir, target, tier).unwrap_or_else(|error| panic!("{error}: {}", example.text));
+    pipeline::object_code(ir, target, tier).unwrap_or_else(|error| panic!("{error}: {}", example.text));
+}
+
+fn is_body(row: &&opcodes::Opcode) -> bool {
+    !matches!(row.signature, Signature::Layout | Signature::Extended)
+}
+
+#[test]
+fn every_opcode_has_a_lowering() {
+    let target = Target::limited(Isa::Avx512).expect("a target machine");
+    for row in opcodes::rows().filter(is_body) {
+        let examples = examples(row);
+        assert_eq!(examples.is_empty(), !row.family.is_lowered(), "{:?}", row.op);
+        examples.iter().for_each(|example| lowers(example, &target));
+    }
+}
+
+#[test]
+fn every_function_of_opencl_std_has_a_lowering() {
+    let target = Target::limited(Isa::Avx512).expect("a target machine");
+    for function in opencl_std::FUNCTIONS {
+        let examples = std_examples::examples(function);
+        assert_eq!(examples.is_empty(), !function.family.is_lowered(), "{:?}", function.op);
+        examples.iter().for_each(|example| lowers(example, &target));
+    }
+}
+
+/// What has a row and no lowering is refused when the module is made, by name.
+#[test]
+fn what_has_no_lowering_is_refused_by_name() {
+    for row in opcodes::rows().filter(|row| !row.family.is_lowered()) {
+        let inst =
+            spirv_env::Inst { op: row.op, ty: None, result: None, operands: Default::default(), line: None };
+        let refused = lower::supports(&inst, &spirv_env::Module::default()).unwrap_err();
+        assert!(refused.contains(&spirv_env::op_name(row.op)), "{refused}");
+    }
+}

@@ -1,0 +1,26 @@
+//! Images (SPIR-V 1.2 §3.32.10). The intake checks them; the engine lowers none yet.
+
+use super::{Family, Memory, Opcode, Signature, Uniformity};
+use spirv::Op;
+
+const fn image(op: Op, signature: Signature) -> Opcode {
+    Opcode::new(op, Family::Image, signature, Uniformity::Elementwise)
+}
+
+pub(super) const ROWS: &[Opcode] = {
+    use Signature as S;
+    &[
+        image(Op::SampledImage, S::SampledImage),
+        image(Op::ImageSampleExplicitLod, S::Sample).memory(Memory::ImageRead),
+        image(Op::ImageRead, S::ImageRead).memory(Memory::ImageRead),
+        Opcode::new(Op::ImageWrite, Family::Image, S::ImageWrite, Uniformity::Nothing)
+            .memory(Memory::ImageWrite),
+        image(Op::Image, S::ImageOf),
+        image(Op::ImageQuerySize, S::QuerySize),
+        image(Op::ImageQuerySizeLod, S::QuerySizeLod),
+        image(Op::ImageQueryFormat, S::QueryWord),
+        image(Op::ImageQueryOrder, S::QueryWord),
+        image(Op::ImageQuerySamples, S::QueryWord),
+        image(Op::ImageQueryLevels, S::QueryWord),
+    ]
+};

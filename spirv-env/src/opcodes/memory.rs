@@ -1,0 +1,33 @@
+//! Objects, pointers, loads, stores and copies (SPIR-V 1.2 §3.32.8).
+
+use super::{Derives, Family, Memory, Opcode, Section, Signature, Uniformity};
+use spirv::Op;
+
+const fn effect(op: Op, signature: Signature, memory: Memory) -> Opcode {
+    Opcode::new(op, Family::Memory, signature, Uniformity::Nothing).memory(memory)
+}
+
+const fn chain(op: Op, signature: Signature, derives: Derives) -> Opcode {
+    Opcode::new(op, Family::Memory, signature, Uniformity::Strided).derives(derives)
+}
+
+pub(super) const ROWS: &[Opcode] = {
+    use Signature as S;
+    &[
+        Opcode::new(Op::Variable, Family::Memory, S::Variable, Uniformity::Object)
+            .memory(Memory::Object)
+            .also_outside(Section::Declarations),
+        Opcode::new(Op::Load, Family::Memory, S::Load, Uniformity::Loaded).memory(Memory::Read { access: 1 }),
+        effect(Op::Store, S::Store, Memory::Write { access: 2 }),
+        effect(Op::CopyMemory, S::CopyMemory, Memory::Copy { access: 2 }),
+        effect(Op::CopyMemorySized, S::CopyMemorySized, Memory::Copy { access: 3 }),
+        chain(Op::AccessChain, S::AccessChain, Derives::Chain),
+        chain(Op::InBoundsAccessChain, S::AccessChain, Derives::Chain),
+        chain(Op::PtrAccessChain, S::ElementAccessChain, Derives::ElementChain),
+        chain(Op::InBoundsPtrAccessChain, S::ElementAccessChain, Derives::ElementChain),
+        effect(Op::LifetimeStart, S::Lifetime, Memory::Lifetime),
+        effect(Op::LifetimeStop, S::Lifetime, Memory::Lifetime),
+        Opcode::new(Op::GenericPtrMemSemantics, Family::Memory, S::GenericSemantics, Uniformity::Elementwise)
+            .own(),
+    ]
+};

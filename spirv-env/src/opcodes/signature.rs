@@ -1,0 +1,136 @@
+//! What operands instructions take and what they give: each is checked by one function of `validate`.
+
+/// The operands and the result of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Signature {
+    /// Outside of functions, or part of a function's frame: read word by word by `load`.
+    Layout,
+
+    // Arithmetic. `Int` and `Float` are scalars or vectors, and all operands are of the result's type.
+    IntUnary,
+    IntBinary,
+    BitCount,
+    Shift,
+    BitFieldInsert,
+    BitFieldExtract,
+    FloatUnary,
+    FloatBinary,
+    VectorTimesScalar,
+    FloatDot,
+    /// A structure of two integers of the operands' type.
+    TwoInts,
+    IntCompare,
+    FloatCompare,
+    FloatClassify,
+    BoolUnary,
+    BoolBinary,
+    BoolReduce,
+    Select,
+    Expect,
+    Assume,
+    /// Two vectors of integers, or packed in 32 bits; the result is as wide as their components or wider.
+    IntDot,
+    /// The same and a number to add, of the result's type.
+    IntDotAccumulate,
+
+    // Conversions.
+    IntToInt,
+    FloatToFloat,
+    FloatToInt,
+    IntToFloat,
+    FloatToBFloat16,
+    BFloat16ToFloat,
+    PointerToInt,
+    IntToPointer,
+    PointerToGeneric,
+    GenericToPointer,
+    /// The same and the storage class.
+    GenericToPointerExplicit,
+    Bitcast,
+
+    // Composites.
+    Extract,
+    Insert,
+    Construct,
+    ExtractDynamic,
+    InsertDynamic,
+    VectorShuffle,
+    CopyObject,
+    CopyLogical,
+    Undef,
+
+    // Memory.
+    Load,
+    Store,
+    Variable,
+    CopyMemory,
+    CopyMemorySized,
+    AccessChain,
+    ElementAccessChain,
+    PointerCompare,
+    PointerDifference,
+    Lifetime,
+    GenericSemantics,
+
+    // Atomics.
+    AtomicLoad,
+    AtomicStore,
+    AtomicExchange,
+    AtomicCompareExchange,
+    AtomicStep,
+    AtomicInt,
+    AtomicFloat,
+    AtomicFlagTest,
+    AtomicFlagClear,
+
+    // Groups.
+    ControlBarrier,
+    MemoryBarrier,
+    GroupVote,
+    GroupBroadcast,
+    GroupInt,
+    GroupFloat,
+    GroupBool,
+    AsyncCopy,
+    WaitEvents,
+    Elect,
+    AllEqual,
+    BroadcastFirst,
+    Ballot,
+    InverseBallot,
+    BallotBitExtract,
+    BallotBitCount,
+    BallotFind,
+    Shuffle,
+    Rotate,
+    KhrVote,
+    KhrBallot,
+    KhrFirst,
+    IntelShuffle,
+    IntelShufflePair,
+    BlockRead,
+    BlockWrite,
+
+    // Images.
+    SampledImage,
+    Sample,
+    ImageRead,
+    ImageWrite,
+    ImageOf,
+    QuerySize,
+    QuerySizeLod,
+    QueryWord,
+
+    // Control flow.
+    Branch,
+    BranchConditional,
+    Switch,
+    Return,
+    ReturnValue,
+    Unreachable,
+    Phi,
+    Call,
+
+    /// What `opencl_std` says of the instruction of the set.
+    Extended,
+}

@@ -1,0 +1,168 @@
+//! A SPIR-V assembler for tests: text as `spirv-dis` writes it, as far as tests need.
+
+use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind as K, OperandQuantifier};
+use spirv::*;
+use std::collections::HashMap;
+use std::str::FromStr;
+
+/// The words of a module of SPIR-V 1.4.
+pub fn assemble(text: &str) -> Vec<u8> {
+    let mut ids: HashMap<String, u32> = HashMap::new();
+    let mut wide: HashMap<u32, u32> = HashMap::new();
+    let mut words = vec![spirv::MAGIC_NUMBER, 0x0001_0400, 0, 0, 0];
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let mut tokens = tokens(line);
+        let result = (tokens.get(1).map(String::as_str) == Some("=")).then(|| {
+            let result = tokens.remove(0);
+            tokens.remove(0);
+            result
+        });
+        let name = tokens.remove(0);
+        let entry = INSTRUCTION_TABLE
+            .iter()
+            .find(|entry| Some(entry.opname) == name.strip_prefix("Op"))
+            .unwrap_or_else(|| panic!("no instruction {name}"));
+        let mut id = |token: &str| {
+            let next = ids.len() as u32 + 1;
+            *ids.entry(token.to_owned()).or_insert(next)
+        };
+        let mut operands = Vec::new();
+        let mut tokens = tokens.into_iter().peekable();
+        for operand in entry.operands {
+            if operand.kind == K::IdResult {
+                operands.push(id(result.as_ref().expect("a result")));
+                continue;
+            }
+            loop {
+                let optional = operand.quantifier != OperandQuantifier::One;
+                let Some(token) = tokens.next_if(|_| true) else {
+                    assert!(optional, "{line}: an operand is missing");
+                    break;
+                };
+                match operand.kind {
+                    K::LiteralString => operands.extend(string(&token)),
+                    K::PairLiteralIntegerIdRef => {
+                        operands.push(number(&token) as u32);
+                        operands.push(id(&tokens.next().expect("a label")));
+                    }
+                    K::PairIdRefIdRef => {
+                        operands.push(id(&token));
+                        operands.push(id(&tokens.next().expect("a block")));
+                    }
+                    K::LiteralContextDependentNumber => {
+                        let value = number(&token);
+                        operands.push(value as u32);
+                        if wide.get(&operands[0]) == Some(&64) {
+                            operands.push((value >> 32) as u32);
+                        }
+                    }
+                    _ if token.starts_with('%') => operands.push(id(&token)),
+                    K::ImageOperands | K::MemoryAccess | K::Decoration | K::ExecutionMode => {
+                        operands.push(enumerant(operand.kind, &token));
+                        // Their parameters follow in the text as well.
+                        for token in tokens.by_ref() {
+                            match () {
+                                () if token.starts_with('%') => operands.push(id(&token)),
+                                () if token.starts_with('"') => operands.extend(string(&token)),
+                                () if token.parse::<u32>().is_ok() => operands.push(number(&token) as u32),
+                                () => operands.push(parameter(&token)),
+                            }
+                        }
+                    }
+                    kind => operands.push(enumerant(kind, &token)),
+                }
+                if operand.quantifier != OperandQuantifier::ZeroOrMore {
+                    break;
+                }
+            }
+        }
+        // Operands of the inner opcode of OpSpecConstantOp.
+        operands.extend(
+            tokens.map(|token| if token.starts_with('%') { id(&token) } else { number(&token) as u32 }),
+        );
+        if matches!(entry.opcode, Op::TypeInt | Op::TypeFloat) {
+            wide.insert(operands[0], operands[1]);
+        }
+        words.push((operands.len() as u32 + 1) << 16 | entry.opcode as u32);
+        words.extend(operands);
+    }
+    words[3] = ids.len() as u32 + 1;
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
+fn tokens(line: &str) -> Vec<String> {
+    let mut tokens = Vec::new();
+    let mut rest = line;
+    while !rest.is_empty() {
+        let end = if let Some(text) = rest.strip_prefix('"') {
+            text.find('"').expect("a closing quote") + 2
+        } else {
+            rest.find(' ').unwrap_or(rest.len())
+        };
+        tokens.push(rest[..end].to_owned());
+        rest = rest[end..].trim_start();
+    }
+    tokens
+}
+
+fn string(token: &str) -> Vec<u32> {
+    let mut bytes = token.trim_matches('"').as_bytes().to_vec();
+    bytes.resize(bytes.len() / 4 * 4 + 4, 0);
+    bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
+}
+
+fn number(token: &str) -> u64 {
+    match token.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).unwrap(),
+        None => token.parse::<u64>().unwrap_or_else(|_| panic!("{token} is not a number")),
+    }
+}
+
+/// Enumerants that follow a decoration.
+fn parameter(token: &str) -> u32 {
+    BuiltIn::from_str(token)
+        .map(|value| value as u32)
+        .or_else(|()| LinkageType::from_str(token).map(|value| value as u32))
+        .or_else(|()| FunctionParameterAttribute::from_str(token).map(|value| value as u32))
+        .unwrap_or_else(|()| panic!("no parameter {token}"))
+}
+
+fn enumerant(kind: K, token: &str) -> u32 {
+    macro_rules! of {
+        ($($kind:ident),*) => {
+            match kind {
+                $(K::$kind => $kind::from_str(token).ok().map(|value| value as u32),)*
+                K::FunctionControl => Some(0),
+                K::ImageOperands => Some(match token { "Lod" => 2, "ConstOffset" => 8, _ => panic!("{token}") }),
+                K::MemoryAccess => Some(match token { "None" => 0, "Volatile" => 1, "Aligned" => 2, _ => panic!("{token}") }),
+                K::LiteralExtInstInteger => token.parse().ok().or_else(|| {
+                    let named = |number: &u32| OpenclStd100Op::from_u32(*number).is_some_and(|op| format!("{op:?}") == token);
+                    (0..256).find(named)
+                }),
+                K::LiteralSpecConstantOpInteger => {
+                    INSTRUCTION_TABLE.iter().find(|entry| entry.opname == token).map(|entry| entry.opcode as u32)
+                }
+                K::Dim => Dim::from_str(&format!("Dim{}", token.trim_start_matches("Dim"))).or_else(|()| Dim::from_str(&format!("Dim{token}"))).ok().map(|dim| dim as u32),
+                _ => Some(number(token) as u32),
+            }
+        };
+    }
+    of!(
+        Capability,
+        ExecutionModel,
+        AddressingModel,
+        MemoryModel,
+        StorageClass,
+        Decoration,
+        ExecutionMode,
+        SourceLanguage,
+        ImageFormat,
+        AccessQualifier,
+        LinkageType,
+        GroupOperation,
+        Scope,
+        SamplerAddressingMode,
+        SamplerFilterMode
+    )
+    .unwrap_or_else(|| panic!("no {kind:?} {token}"))
+}
