@@ -1,7 +1,10 @@
 //! A SPIR-V assembler for tests, and modules to vary.
 
+#[cfg(test)]
 use crate::environment::{Environment, ModuleInput};
+#[cfg(test)]
 use crate::module::Module;
+#[cfg(test)]
 use crate::{BuildError, build};
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind as K, OperandQuantifier};
 use rustc_hash::FxHashMap;
@@ -82,6 +85,24 @@ pub fn with_parameter(declarations: &str, ty: &str) -> String {
         .replace("%fn = OpTypeFunction %void\n", "")
         .replace("%main = OpFunction", &format!("%fn = OpTypeFunction %void {ty}\n%main = OpFunction"))
         .replace("%entry = OpLabel", &format!("%param = OpFunctionParameter {ty}\n%entry = OpLabel"))
+}
+
+/// With a capability declared in front of `Kernel`.
+pub fn declaring(capability: &str, text: &str) -> String {
+    text.replacen("OpCapability Kernel", &format!("OpCapability {capability}\nOpCapability Kernel"), 1)
+}
+
+/// A kernel with a parameter `%img` of an image type, for a device that has images.
+pub fn in_image_kernel(
+    capability: &str,
+    image: &str,
+    declarations: &str,
+    body: &str,
+) -> crate::catalogue::Case {
+    let text = with_parameter(&format!("%image = OpTypeImage {image}\n{declarations}"), "%image")
+        .replace("%param", "%img")
+        .replace("%entry = OpLabel\n", &format!("%entry = OpLabel\n{body}\n"));
+    crate::catalogue::Case { profile: profile_with_images(), ..declaring(capability, &text).into() }
 }
 
 /// A device without optional arithmetic.
@@ -225,7 +246,7 @@ fn enumerant(kind: K, token: &str) -> u32 {
             match kind {
                 $(K::$kind => $kind::from_str(token).ok().map(|value| value as u32),)*
                 K::FunctionControl => Some(0),
-                K::ImageOperands => Some(match token { "Lod" => 2, "ConstOffset" => 8, _ => panic!("{token}") }),
+                K::ImageOperands => Some(match token { "Lod" => 2, "ConstOffset" => 8, "ZeroExtend" => 0x2000, _ => panic!("{token}") }),
                 K::MemoryAccess => Some(match token { "None" => 0, "Volatile" => 1, "Aligned" => 2, _ => panic!("{token}") }),
                 K::LiteralExtInstInteger => token.parse().ok().or_else(|| {
                     let named = |number: &u32| OpenclStd100Op::from_u32(*number).is_some_and(|op| format!("{op:?}") == token);
@@ -259,16 +280,19 @@ fn enumerant(kind: K, token: &str) -> u32 {
     .unwrap_or_else(|| panic!("no {kind:?} {token}"))
 }
 
+#[cfg(test)]
 pub fn build_on(text: &str, profile: &DeviceProfile) -> Result<Module, BuildError> {
     let bytes = assemble(text);
     build(&[ModuleInput::new(&bytes)], &Environment::new(profile))
 }
 
+#[cfg(test)]
 pub fn build_text(text: &str) -> Result<Module, BuildError> {
     build_on(text, &DeviceProfile::host())
 }
 
 /// The rules that a module breaks on a device.
+#[cfg(test)]
 pub fn rejected_on(text: &str, profile: &DeviceProfile) -> Vec<&'static str> {
     match build_on(text, profile) {
         Ok(_) => Vec::new(),
@@ -276,6 +300,7 @@ pub fn rejected_on(text: &str, profile: &DeviceProfile) -> Vec<&'static str> {
     }
 }
 
+#[cfg(test)]
 #[track_caller]
 pub fn assert_accepted(text: &str) {
     if let Err(error) = build_text(text) {
@@ -283,6 +308,7 @@ pub fn assert_accepted(text: &str) {
     }
 }
 
+#[cfg(test)]
 #[track_caller]
 pub fn assert_rejected(text: &str, rule: &str) {
     match build_text(text) {

@@ -16,6 +16,8 @@ pub(super) fn check(op: Op) -> Option<Check> {
         ImageQuerySize => query_size,
         ImageQuerySizeLod => query_size_lod,
         ImageQueryFormat | ImageQueryOrder | ImageQuerySamples | ImageQueryLevels => query_word,
+        SubgroupImageBlockReadINTEL => block_read,
+        SubgroupImageBlockWriteINTEL => block_write,
         _ => return None,
     })
 }
@@ -80,6 +82,21 @@ fn write(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let image = image(ctx, inst, 0)?;
     coordinate(ctx, inst, 1, &image)?;
     texel(ctx.operand_lanes(inst, 2)?, &image)
+}
+
+/// Blocks of an image; which types, images and coordinates there are is the environment's business.
+fn block_read(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    ctx.count(inst, 2)?;
+    image(ctx, inst, 0)?;
+    ctx.operand_lanes(inst, 1)?;
+    ctx.result_lanes(inst).map(|_| ())
+}
+
+fn block_write(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    ctx.count(inst, 3)?;
+    image(ctx, inst, 0)?;
+    ctx.operand_lanes(inst, 1)?;
+    ctx.operand_lanes(inst, 2).map(|_| ())
 }
 
 fn image_of(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
