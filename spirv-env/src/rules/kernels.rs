@@ -87,8 +87,8 @@ fn call_depth(module: &Module) -> Result<usize, &Function> {
     Ok(state.iter().map(depth).max().unwrap_or(0))
 }
 
-pub(super) fn no_recursion(module: &Module, loaded: &[Loaded]) -> Result<(), Diagnostic> {
-    let Err(function) = call_depth(module) else { return Ok(()) };
+pub(super) fn recursion(module: &Module, loaded: &[Loaded]) -> Option<Diagnostic> {
+    let function = call_depth(module).err()?;
     let input =
         loaded.iter().rfind(|input| input.sources.iter().any(|source| source.function == function.id));
     let name = match input {
@@ -96,7 +96,7 @@ pub(super) fn no_recursion(module: &Module, loaded: &[Loaded]) -> Result<(), Dia
         None => format!("function {}", function.id),
     };
     let fault = Fault::new(RECURSION, format!("{name} calls itself, or a function that calls it"));
-    Err(Diagnostic { function: Some(name), ..Diagnostic::new(fault) })
+    Some(Diagnostic { function: Some(name), ..Diagnostic::new(fault) })
 }
 
 fn calls_nest(module: &Module, _: &Environment<'_>) -> Result<(), String> {

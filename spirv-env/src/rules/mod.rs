@@ -96,8 +96,8 @@ pub(crate) fn functions(
     env: &Environment<'_>,
     diagnostics: &mut Diagnostics,
 ) {
-    if let Err(fault) = kernels::no_recursion(module, loaded) {
-        diagnostics.judge(fault);
+    if let Some(diagnostic) = kernels::recursion(module, loaded) {
+        diagnostics.judge(diagnostic);
     }
     for rule in kernels::WHOLE {
         if let Err(message) = (rule.check)(module, env) {
