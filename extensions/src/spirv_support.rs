@@ -133,7 +133,8 @@ pub const CAPABILITIES: &[CapabilitySupport] = {
         by(C::GroupNonUniformRotateKHR, SUBGROUPS, &["SPV_KHR_subgroup_rotate"]),
         by(C::SubgroupShuffleINTEL, Nothing, INTEL_SUBGROUPS),
         by(C::SubgroupBufferBlockIOINTEL, Nothing, INTEL_SUBGROUPS),
-        by(C::SubgroupImageBlockIOINTEL, Images, INTEL_SUBGROUPS),
+        // The guide has the capability accepted of every module; what it brings needs an image type.
+        by(C::SubgroupImageBlockIOINTEL, Nothing, INTEL_SUBGROUPS),
         by(C::AtomicFloat16AddEXT, FpAtomics(16, FpAtomicFlags::ADD), FLOAT16_ADD),
         by(C::AtomicFloat32AddEXT, FpAtomics(32, FpAtomicFlags::ADD), FLOAT_ADD),
         by(C::AtomicFloat64AddEXT, FpAtomics(64, FpAtomicFlags::ADD), FLOAT_ADD),
@@ -215,6 +216,40 @@ pub fn capability(capability: Capability) -> Option<&'static CapabilitySupport> 
     CAPABILITIES.iter().find(|support| support.capability == capability)
 }
 
+/// The capabilities that one declares without their names being written, and theirs in turn (SPIR-V 1.2 §3.31, and
+/// the extensions' own tables).
+pub fn implied(capability: Capability) -> &'static [Capability] {
+    use Capability as C;
+    match capability {
+        C::Vector16
+        | C::Float16Buffer
+        | C::ImageBasic
+        | C::Pipes
+        | C::DeviceEnqueue
+        | C::LiteralSampler
+        | C::NamedBarrier
+        | C::FPFastMathModeINTEL => &[C::Kernel],
+        C::ImageReadWrite | C::ImageMipmap => &[C::ImageBasic, C::Kernel],
+        C::SubgroupDispatch => &[C::DeviceEnqueue, C::Kernel],
+        C::PipeStorage => &[C::Pipes, C::Kernel],
+        C::Int64Atomics => &[C::Int64],
+        C::GenericPointer => &[C::Addresses],
+        C::Image1D => &[C::Sampled1D],
+        C::ImageBuffer => &[C::SampledBuffer],
+        C::GroupNonUniformVote
+        | C::GroupNonUniformArithmetic
+        | C::GroupNonUniformBallot
+        | C::GroupNonUniformShuffle
+        | C::GroupNonUniformShuffleRelative
+        | C::GroupNonUniformClustered
+        | C::GroupNonUniformQuad
+        | C::GroupNonUniformRotateKHR => &[C::GroupNonUniform],
+        C::DotProductInput4x8Bit => &[C::Int8],
+        C::KernelAttributesINTEL => &[C::Kernel],
+        _ => &[],
+    }
+}
+
 /// What a SPIR-V extension needs; `None` for one that no device of this driver has.
 pub fn spirv_extension(name: &str) -> Option<&'static SpirvExtensionSupport> {
     SPIRV_EXTENSIONS.iter().find(|support| support.name == name)
@@ -239,6 +274,19 @@ mod tests {
             let again = CAPABILITIES[..at].iter().any(|earlier| earlier.capability == support.capability);
             assert!(!again, "{:?}", support.capability);
         }
+    }
+
+    #[test]
+    fn implied_capabilities_are_closed() {
+        for support in CAPABILITIES {
+            for &first in implied(support.capability) {
+                for second in implied(first) {
+                    assert!(implied(support.capability).contains(second), "{:?}", support.capability);
+                }
+            }
+        }
+        assert_eq!(implied(Capability::Int64Atomics), [Capability::Int64]);
+        assert!(implied(Capability::SubgroupDispatch).contains(&Capability::Kernel));
     }
 
     #[test]

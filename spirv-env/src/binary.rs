@@ -7,6 +7,7 @@ const SOURCE: &str = "SPIR-V 1.2 §2.3";
 const SIZE: RuleId = RuleId { id: "binary.size", source: SOURCE };
 const MAGIC: RuleId = RuleId { id: "binary.magic", source: SOURCE };
 const ENDIANNESS: RuleId = RuleId { id: "binary.endianness", source: "L0 SPIR-V Guide, Common Properties" };
+const SCHEMA: RuleId = RuleId { id: "binary.schema", source: SOURCE };
 const VERSION: RuleId = RuleId { id: "binary.version", source: "L0 SPIR-V Guide, Supported SPIR-V Versions" };
 const BOUND: RuleId = RuleId { id: "binary.bound", source: "SPIR-V 1.2 §2.17" };
 const WORD_COUNT: RuleId = RuleId { id: "binary.word-count", source: SOURCE };
@@ -82,7 +83,18 @@ impl Binary {
         if bound == 0 || bound > MAX_BOUND {
             return Err(Fault::new(BOUND, format!("the id bound {bound} is not between 1 and {MAX_BOUND}")));
         }
-        Ok(Self { words, version, bound })
+        match words[4] {
+            0 => Ok(Self { words, version, bound }),
+            schema => Err(Fault::new(SCHEMA, format!("the instruction schema is {schema}, it must be 0"))),
+        }
+    }
+
+    /// The instruction that begins at a word of the module.
+    pub fn instruction_at(&self, offset: u32) -> Option<RawInst<'_>> {
+        if (offset as usize) < HEADER_WORDS {
+            return None;
+        }
+        Instructions { words: &self.words, at: offset as usize }.next()?.ok()
     }
 
     pub fn instructions(&self) -> Instructions<'_> {
@@ -145,6 +157,7 @@ mod tests {
             (1, 0x0001_0500, "binary.version"),
             (1, 0x0002_0000, "binary.version"),
             (1, 0x0001_0201, "binary.version"),
+            (4, 1, "binary.schema"),
             (3, 0, "binary.bound"),
             (3, MAX_BOUND + 1, "binary.bound"),
         ] {

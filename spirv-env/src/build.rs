@@ -4,7 +4,7 @@ use crate::binary::Binary;
 use crate::diagnostics::{BuildError, Diagnostic, Diagnostics, Fault, RuleId};
 use crate::environment::{Environment, ModuleInput};
 use crate::grammar::Cursor;
-use crate::load::{self, TypeShapes};
+use crate::load::{self, Loaded, TypeShapes};
 use crate::module::{Id, Module};
 use crate::{link, prune, reflect, rules, validate};
 use rustc_hash::FxHashMap;
@@ -36,50 +36,65 @@ fn build_inputs(inputs: &[ModuleInput<'_>], env: &Environment<'_>) -> Result<Mod
     if inputs.is_empty() {
         return Err(Fault::new(LINK, "there is no module to build").into());
     }
+    let mut diagnostics = Diagnostics::default();
+    let [major, minor] = env.profile.module.spirv_version;
+    let binaries: Vec<Option<Binary>> = inputs
+        .iter()
+        .enumerate()
+        .map(|(at, input)| {
+            let fault = match Binary::new(input.bytes, (major, minor)) {
+                Ok(binary) => return Some(binary),
+                Err(fault) => fault,
+            };
+            diagnostics
+                .push(Diagnostic { input: (inputs.len() > 1).then_some(at), ..Diagnostic::new(fault) });
+            None
+        })
+        .collect();
+    let built = stages(inputs, &binaries, env, &mut diagnostics);
+    match (diagnostics.finish(&binaries), built) {
+        (Some(error), _) => Err(error),
+        (None, Some(module)) => Ok(module),
+        (None, None) => Err(Fault::new(INTERNAL, "the module was rejected without a reason").into()),
+    }
+}
+
+/// One stage after the other, for as long as what they found leaves the next one something to rely on.
+fn stages(
+    inputs: &[ModuleInput<'_>],
+    binaries: &[Option<Binary>],
+    env: &Environment<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Module> {
     let mut module = Module::default();
     let mut shapes = TypeShapes::default();
-    let mut diagnostics = Diagnostics::default();
     let mut loaded = Vec::with_capacity(inputs.len());
-    for (at, input) in inputs.iter().enumerate() {
-        let index = (inputs.len() > 1).then_some(at);
-        let [major, minor] = env.profile.module.spirv_version;
-        match Binary::new(input.bytes, (major, minor)) {
-            Ok(binary) => {
-                loaded.extend(load::load(
-                    &mut module,
-                    &mut shapes,
-                    env,
-                    &binary,
-                    input,
-                    &mut diagnostics,
-                    index,
-                ));
-            }
-            Err(fault) => diagnostics.push(Diagnostic { input: index, ..Diagnostic::new(fault) }),
-        }
+    let index = |at: usize| (inputs.len() > 1).then_some(at);
+    for (at, (input, binary)) in inputs.iter().zip(binaries).enumerate() {
+        let Some(binary) = binary else { continue };
+        let one = load::load(&mut module, &mut shapes, env, binary, input, diagnostics, index(at))?;
+        loaded.push((at, one));
     }
-    diagnostics.finish()?;
-    rules::declared(&module, env, &mut diagnostics);
-    for (at, input) in loaded.iter().enumerate() {
+    rules::declared(&module, env, diagnostics);
+    for (at, input) in &loaded {
         if let Err(fault) = link::check_linkonce(&module, input) {
-            diagnostics.push(Diagnostic::new(fault));
+            diagnostics.judge(Diagnostic { input: index(*at), ..Diagnostic::new(fault) });
         }
-        validate::validate(
-            &module,
-            env,
-            input,
-            shapes.leaves(),
-            (inputs.len() > 1).then_some(at),
-            &mut diagnostics,
-        );
+        validate::validate(&module, env, input, shapes.leaves(), index(*at), diagnostics);
     }
-    diagnostics.finish()?;
+    if !diagnostics.is_sound() {
+        return None;
+    }
+    let mut loaded: Vec<Loaded> = loaded.into_iter().map(|(_, input)| input).collect();
     let sources = loaded.iter_mut().flat_map(|input| &mut input.sources);
     for (function, source) in module.functions.iter_mut().zip(sources) {
         prune::unreachable_blocks(function, source);
+        prune::order_blocks(function, source);
     }
-    link::link(&mut module, &mut loaded, &mut diagnostics);
-    diagnostics.finish()?;
+    link::link(&mut module, &mut loaded, diagnostics);
+    if !diagnostics.is_sound() {
+        return None;
+    }
     let kernels: Vec<Id> =
         loaded.iter().flat_map(|input| &input.entry_points).map(|entry| entry.function).collect();
     let imported: FxHashMap<Id, String> = loaded
@@ -89,13 +104,14 @@ fn build_inputs(inputs: &[ModuleInput<'_>], env: &Environment<'_>) -> Result<Mod
         .map(|(id, linkage)| (*id, linkage.name.clone()))
         .collect();
     prune::unused_functions(&mut module, &kernels, &imported);
-    rules::functions(&module, env, &mut diagnostics);
-    validate::ask_engine(&module, env, &loaded, &mut diagnostics);
-    diagnostics.finish()?;
-    reflect::reflect(&mut module, &loaded, &mut diagnostics);
-    rules::kernels(&module, env, &mut diagnostics);
-    diagnostics.finish()?;
-    Ok(module)
+    rules::functions(&module, &loaded, env, diagnostics);
+    validate::ask_engine(&module, env, &loaded, diagnostics);
+    if !diagnostics.is_sound() {
+        return None;
+    }
+    reflect::reflect(&mut module, &loaded, diagnostics);
+    rules::kernels(&module, env, diagnostics);
+    Some(module)
 }
 
 /// A specialization constant that a module declares.

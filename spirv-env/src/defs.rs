@@ -27,6 +27,8 @@ pub(crate) enum Def {
     Text(u32),
     /// Decoration groups, alias scopes, debug information: ids without meaning at run time.
     Inert,
+    /// What was rejected. Whatever uses it is not to blame.
+    Poison,
 }
 
 /// The ids of one input. Linked inputs have their ids moved up by `base`, so that they stay apart.
@@ -79,6 +81,12 @@ impl Defs {
         Ok(())
     }
 
+    /// Marks the result of what was rejected.
+    pub fn poison(&mut self, id: Id) {
+        // One that has a meaning already keeps it.
+        let _ = self.define(id, Def::Poison);
+    }
+
     /// The type of a constant, variable, parameter or result.
     pub fn type_of(&self, id: Id) -> Option<TypeId> {
         match self.get(id) {
@@ -104,6 +112,7 @@ impl Defs {
     pub fn wrong(&self, id: Id, def: Def, wanted: &str) -> Fault {
         let id = self.raw(id);
         match def {
+            Def::Poison => Fault::consequence(),
             Def::None => Fault::new(ID_DEFINED, format!("{id} is used as {wanted} but not defined before")),
             _ => Fault::new(ID_KIND, format!("{id} is not {wanted}")),
         }

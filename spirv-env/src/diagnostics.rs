@@ -1,5 +1,8 @@
 //! What the intake says about a module it rejects: the module build log.
 
+use crate::binary::Binary;
+use crate::catalogue;
+use crate::listing::Listing;
 use crate::module::{Id, Line};
 use std::fmt;
 
@@ -18,9 +21,21 @@ pub struct Fault {
     pub message: String,
 }
 
+/// Not a rule of its own: what fails because of something that was reported where it is.
+const CONSEQUENCE: RuleId = RuleId { id: "consequence", source: "this driver" };
+
 impl Fault {
     pub fn new(rule: RuleId, message: impl Into<String>) -> Self {
         Self { rule, message: message.into() }
+    }
+
+    /// Something does not work because an id stands for something that was rejected: nobody is told twice.
+    pub fn consequence() -> Self {
+        Self::new(CONSEQUENCE, "follows from what was rejected before")
+    }
+
+    pub fn is_consequence(&self) -> bool {
+        self.rule == CONSEQUENCE
     }
 }
 
@@ -33,6 +48,8 @@ pub struct InstructionRef {
     pub offset: u32,
     /// The result id, as numbered in the module.
     pub result: Option<Id>,
+    /// The instruction as text, with names where the module has them.
+    pub text: Option<String>,
 }
 
 /// One broken rule in one place.
@@ -69,10 +86,14 @@ impl fmt::Display for Diagnostic {
             write!(f, "{}:{}:{}: ", line.file, line.line, line.column)?;
         }
         write!(f, "error: {} [{}; {}]", self.message, self.rule, self.source)?;
+        if let Some(says) = catalogue::says(self.rule) {
+            write!(f, "\n  rule: {says}")?;
+        }
         if let Some(instruction) = &self.instruction {
-            write!(f, "\n  at {}", instruction.opcode)?;
-            if let Some(result) = instruction.result {
-                write!(f, " {result}")?;
+            match (&instruction.text, instruction.result) {
+                (Some(text), _) => write!(f, "\n  at {text}")?,
+                (None, Some(result)) => write!(f, "\n  at {result} = {}", instruction.opcode)?,
+                (None, None) => write!(f, "\n  at {}", instruction.opcode)?,
             }
             write!(f, ", word {}", instruction.offset)?;
         }
@@ -91,6 +112,8 @@ impl fmt::Display for Diagnostic {
 pub struct BuildError {
     /// At least one.
     pub diagnostics: Vec<Diagnostic>,
+    /// How many more were found than are listed.
+    pub more: usize,
 }
 
 impl fmt::Display for BuildError {
@@ -101,6 +124,9 @@ impl fmt::Display for BuildError {
             }
             write!(f, "{diagnostic}")?;
         }
+        if self.more > 0 {
+            write!(f, "\nand {} more", self.more)?;
+        }
         Ok(())
     }
 }
@@ -109,35 +135,75 @@ impl std::error::Error for BuildError {}
 
 impl From<Fault> for BuildError {
     fn from(fault: Fault) -> Self {
-        Self { diagnostics: vec![Diagnostic::new(fault)] }
+        Self { diagnostics: vec![Diagnostic::new(fault)], more: 0 }
     }
 }
 
-/// Diagnostics as they are found. A broken module breaks many rules: after [`Self::LIMIT`], no more are kept.
+/// Diagnostics as they are found. A broken module breaks many rules: after [`Self::LIMIT`] they are only counted.
 #[derive(Default, Debug)]
 pub struct Diagnostics {
     found: Vec<Diagnostic>,
+    more: usize,
+    unsound: bool,
 }
 
 impl Diagnostics {
-    const LIMIT: usize = 32;
+    const LIMIT: usize = 64;
 
+    /// Takes what makes the module unfit for the stages to come, which rely on it.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        if !self.is_full() {
+        self.unsound = true;
+        self.judge(diagnostic);
+    }
+
+    /// Takes a broken rule that later stages do not rely on.
+    pub fn judge(&mut self, diagnostic: Diagnostic) {
+        if self.found.len() < Self::LIMIT {
             self.found.push(diagnostic);
-        }
-    }
-
-    pub fn is_full(&self) -> bool {
-        self.found.len() >= Self::LIMIT
-    }
-
-    /// The end of a stage: later stages rely on what this one checked.
-    pub fn finish(&mut self) -> Result<(), BuildError> {
-        if self.found.is_empty() {
-            Ok(())
         } else {
-            Err(BuildError { diagnostics: std::mem::take(&mut self.found) })
+            self.more += 1;
         }
+    }
+
+    /// Later stages cannot be relied on to make sense of the module, although there is nothing to add to the log.
+    pub fn spoil(&mut self) {
+        self.unsound = true;
+    }
+
+    /// Whether later stages can look at the module.
+    pub fn is_sound(&self) -> bool {
+        !self.unsound
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// Where instructions of an input were found wanting, in words from its start.
+    pub fn places(&self) -> impl Iterator<Item = (Option<usize>, u32)> + '_ {
+        self.found.iter().filter_map(|found| found.instruction.as_ref().map(|at| (found.input, at.offset)))
+    }
+
+    /// The build log, with instructions as text; `None` where there is nothing to say.
+    pub fn finish(self, inputs: &[Option<Binary>]) -> Option<BuildError> {
+        let Self { found: mut diagnostics, more, .. } = self;
+        if diagnostics.is_empty() {
+            return None;
+        }
+        let mut listings: Vec<Option<Listing<'_>>> = inputs.iter().map(|_| None).collect();
+        for diagnostic in &mut diagnostics {
+            let at = diagnostic.input.unwrap_or(0);
+            let Some(binary) = inputs.get(at).and_then(Option::as_ref) else { continue };
+            // Without it, several inputs share the diagnostic.
+            if diagnostic.input.is_none() && inputs.len() > 1 {
+                continue;
+            }
+            let listing = listings[at].get_or_insert_with(|| Listing::new(binary));
+            diagnostic.message = listing.with_names(&diagnostic.message);
+            if let Some(instruction) = &mut diagnostic.instruction {
+                instruction.text = listing.instruction(instruction.offset);
+            }
+        }
+        Some(BuildError { diagnostics, more })
     }
 }

@@ -154,7 +154,56 @@ pub(crate) fn capabilities(op: Op) -> Option<&'static [spirv::Capability]> {
 
 /// The opcode's name as the specification writes it.
 pub fn op_name(op: Op) -> String {
-    format!("Op{}", shape(op).map_or_else(|| format!("{op:?}"), |shape| shape.name.to_owned()))
+    own_name(format!("Op{}", shape(op).map_or_else(|| format!("{op:?}"), |shape| shape.name.to_owned())))
+}
+
+/// A capability's name as the specification writes it, or its vendor did before it changed hands.
+pub(crate) fn capability_name(capability: spirv::Capability) -> String {
+    own_name(format!("{capability:?}"))
+}
+
+/// INTEL's extensions for FPGAs are also called ALTERA's; programs know them by the first name.
+fn own_name(name: String) -> String {
+    match name.strip_suffix("ALTERA") {
+        Some(stem) => format!("{stem}INTEL"),
+        None => name,
+    }
+}
+
+/// The name of an enumerant; `None` for a mask or a number.
+pub(crate) fn enumerant_name(kind: OperandKind, value: u32) -> Option<String> {
+    macro_rules! of {
+        ($($kind:ident),*) => {
+            match kind {
+                $(OperandKind::$kind => spirv::$kind::from_u32(value).map(|value| format!("{value:?}")),)*
+                OperandKind::LiteralSpecConstantOpInteger => {
+                    Op::from_u32(value).map(|op| op_name(op)[2..].to_owned())
+                }
+                _ => None,
+            }
+        };
+    }
+    of!(
+        Capability,
+        ExecutionModel,
+        AddressingModel,
+        MemoryModel,
+        ExecutionMode,
+        StorageClass,
+        Dim,
+        SamplerAddressingMode,
+        SamplerFilterMode,
+        ImageFormat,
+        AccessQualifier,
+        Decoration,
+        BuiltIn,
+        LinkageType,
+        FunctionParameterAttribute,
+        FPRoundingMode,
+        GroupOperation,
+        SourceLanguage
+    )
+    .map(|name| own_name(name.strip_prefix("Dim").unwrap_or(&name).to_owned()))
 }
 
 /// The ids that are in front of the other operands.

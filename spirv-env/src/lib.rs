@@ -2,19 +2,21 @@
 
 mod binary;
 mod build;
+pub mod catalogue;
 mod defs;
 pub mod diagnostics;
 pub mod environment;
 mod fold;
 pub mod grammar;
 mod link;
+mod listing;
 mod load;
 pub mod module;
 pub mod opcodes;
 mod prune;
 mod reflect;
 mod rules;
-#[cfg(test)]
+#[cfg(any(test, feature = "catalogue"))]
 mod test_support;
 mod validate;
 

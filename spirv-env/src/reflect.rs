@@ -45,9 +45,6 @@ pub(crate) fn reflect(module: &mut Module, loaded: &[Loaded], diagnostics: &mut 
     for input in loaded {
         let source = args::SourceLists::new(&input.texts);
         for entry in &input.entry_points {
-            if diagnostics.is_full() {
-                return;
-            }
             let described = if names.insert(&entry.name) {
                 context.kernel(input, &source, entry)
             } else {
@@ -55,7 +52,7 @@ pub(crate) fn reflect(module: &mut Module, loaded: &[Loaded], diagnostics: &mut 
             };
             match described {
                 Ok(kernel) => kernels.push(kernel),
-                Err(fault) => diagnostics.push(Diagnostic {
+                Err(fault) => diagnostics.judge(Diagnostic {
                     function: Some(format!("kernel {}", entry.name)),
                     ..Diagnostic::new(fault)
                 }),

@@ -1,7 +1,10 @@
 //! Modules to vary in tests.
 
+#[cfg(test)]
 use crate::environment::{Environment, ModuleInput};
+#[cfg(test)]
 use crate::module::Module;
+#[cfg(test)]
 use crate::{BuildError, build};
 use ze_extensions::DeviceProfile;
 pub use ze_tests::assembler::assemble;
@@ -81,6 +84,24 @@ pub fn with_parameter(declarations: &str, ty: &str) -> String {
         .replace("%entry = OpLabel", &format!("%param = OpFunctionParameter {ty}\n%entry = OpLabel"))
 }
 
+/// With a capability declared in front of `Kernel`.
+pub fn declaring(capability: &str, text: &str) -> String {
+    text.replacen("OpCapability Kernel", &format!("OpCapability {capability}\nOpCapability Kernel"), 1)
+}
+
+/// A kernel with a parameter `%img` of an image type, for a device that has images.
+pub fn in_image_kernel(
+    capability: &str,
+    image: &str,
+    declarations: &str,
+    body: &str,
+) -> crate::catalogue::Case {
+    let text = with_parameter(&format!("%image = OpTypeImage {image}\n{declarations}"), "%image")
+        .replace("%param", "%img")
+        .replace("%entry = OpLabel\n", &format!("%entry = OpLabel\n{body}\n"));
+    crate::catalogue::Case { profile: profile_with_images(), ..declaring(capability, &text).into() }
+}
+
 /// A device without optional arithmetic.
 pub fn profile_without_flags() -> DeviceProfile {
     let mut profile = DeviceProfile::host();
@@ -99,11 +120,13 @@ pub fn build_on(text: &str, profile: &DeviceProfile) -> Result<Module, BuildErro
     build(&[ModuleInput::new(&bytes)], &Environment::new(profile))
 }
 
+#[cfg(test)]
 pub fn build_text(text: &str) -> Result<Module, BuildError> {
     build_on(text, &DeviceProfile::host())
 }
 
 /// The rules that a module breaks on a device.
+#[cfg(test)]
 pub fn rejected_on(text: &str, profile: &DeviceProfile) -> Vec<&'static str> {
     match build_on(text, profile) {
         Ok(_) => Vec::new(),
@@ -111,6 +134,7 @@ pub fn rejected_on(text: &str, profile: &DeviceProfile) -> Vec<&'static str> {
     }
 }
 
+#[cfg(test)]
 #[track_caller]
 pub fn assert_accepted(text: &str) {
     if let Err(error) = build_text(text) {
@@ -118,6 +142,7 @@ pub fn assert_accepted(text: &str) {
     }
 }
 
+#[cfg(test)]
 #[track_caller]
 pub fn assert_rejected(text: &str, rule: &str) {
     match build_text(text) {

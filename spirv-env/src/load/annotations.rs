@@ -5,7 +5,7 @@ use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
 use crate::grammar::Cursor;
 use crate::module::{Decorated, Id};
-use spirv::{Decoration, FPRoundingMode, LinkageType, Op};
+use spirv::{Decoration, FPRoundingMode, FunctionParameterAttribute, LinkageType, Op};
 
 const DECORATIONS: RuleId = RuleId { id: "module.decoration", source: "SPIR-V 1.2 §3.32.3" };
 
@@ -24,6 +24,7 @@ impl Loader<'_> {
                 self.expand(group.len().saturating_mul(cursor.rest().len()))?;
                 for &word in cursor.rest() {
                     let target = self.id(word)?;
+                    self.references.decorated.push((target, self.at));
                     self.module.decorations.entry(target).or_default().extend_from_slice(&group);
                 }
                 Ok(())
@@ -33,12 +34,14 @@ impl Loader<'_> {
                 self.expand(group.len().saturating_mul(cursor.rest().len()))?;
                 while !cursor.is_empty() {
                     let key = (self.id(cursor.word()?)?, cursor.word()?);
+                    self.references.members.push((key.0, key.1, self.at));
                     self.module.member_decorations.entry(key).or_default().extend_from_slice(&group);
                 }
                 Ok(())
             }
             Op::MemberDecorate | Op::MemberDecorateString => {
                 let key = (self.id(cursor.word()?)?, cursor.word()?);
+                self.references.members.push((key.0, key.1, self.at));
                 if let Some(decorated) = self.decorated(op, cursor)? {
                     self.module.member_decorations.entry(key).or_default().push(decorated);
                 }
@@ -46,6 +49,7 @@ impl Loader<'_> {
             }
             _ => {
                 let target = self.id(cursor.word()?)?;
+                self.references.decorated.push((target, self.at));
                 if let Some(decorated) = self.decorated(op, cursor)? {
                     if decorated.kind == Decoration::LinkageAttributes {
                         self.linkage(target, &decorated)?;
@@ -95,6 +99,9 @@ impl Loader<'_> {
         }
         if kind == Decoration::FPRoundingMode && FPRoundingMode::from_u32(literals[0]).is_none() {
             return Err(Fault::new(DECORATIONS, format!("rounding mode {} is unknown", literals[0])));
+        }
+        if kind == Decoration::FuncParamAttr && FunctionParameterAttribute::from_u32(literals[0]).is_none() {
+            return Err(Fault::new(DECORATIONS, format!("parameter attribute {} is unknown", literals[0])));
         }
         Ok(Some(Decorated { kind, literals }))
     }
@@ -152,6 +159,7 @@ mod tests {
         assert_rejected(&decorated("OpDecorate %v Alignment"), "module.decoration");
         assert_rejected(&decorated("OpDecorate %v Constant 1"), "module.decoration");
         assert_rejected(&decorated("OpDecorate %v FPRoundingMode 4"), "module.decoration");
+        assert_rejected(&decorated("OpDecorate %v FuncParamAttr 99"), "module.decoration");
         assert_rejected(&decorated("OpGroupDecorate %nothing %v"), "module.decoration");
         assert_rejected(&decorated("OpDecorate %v Alignment 3"), "variables.well-formed");
     }

@@ -7,6 +7,7 @@ use crate::diagnostics::{Fault, RuleId};
 use crate::fold::{self, Folded};
 use crate::grammar::{Cursor, op_name, operands, shape};
 use crate::module::{Constant, ConstantValue, GlobalVariable, Id, Operand, SpecConstant, Type, TypeId};
+use rustc_hash::FxHashSet;
 use spirv::{BuiltIn, Decoration, LinkageType, Op, SamplerAddressingMode, SamplerFilterMode, StorageClass};
 
 const CONSTANTS: RuleId = RuleId { id: "constants.well-formed", source: "SPIR-V 1.2 §3.32.7" };
@@ -211,7 +212,7 @@ impl Loader<'_> {
             ));
         }
         self.expression_depths.insert(id, depth);
-        self.out.expressions.push(id);
+        self.out.expressions.push((id, self.at));
         Ok(())
     }
 
@@ -270,6 +271,7 @@ impl Loader<'_> {
         self.not_void(pointee)?;
         if let Some(initializer) = initializer {
             self.check_initializer(initializer, pointee, class)?;
+            self.universal_import(id);
         }
         let builtin = self.builtin(id)?;
         if let Some(builtin) = builtin {
@@ -282,6 +284,8 @@ impl Loader<'_> {
         let name = linkage.map(|linkage| &linkage.name).or_else(|| self.module.names.get(&id)).cloned();
         let exported = linkage.is_some_and(|linkage| linkage.kind != LinkageType::Import);
         let align = self.alignment(id, pointee)?;
+        // Local memory begins undefined, whatever its initializer spells out.
+        let initializer = initializer.filter(|_| class != StorageClass::Workgroup);
         self.module.globals.push(GlobalVariable {
             id,
             ty,
@@ -312,14 +316,29 @@ impl Loader<'_> {
         let (Def::Constant(ty) | Def::Global(ty)) = def else {
             return Err(self.out.defs.wrong(id, def, "a constant"));
         };
-        let undefined = matches!(self.module.constants.get(&id), Some(constant) if constant.value == ConstantValue::Undef);
-        if class == StorageClass::Workgroup && !undefined {
+        if class == StorageClass::Workgroup && !self.is_undefined(id) {
             return Err(Fault::new(VARIABLES, "a Workgroup variable has no initializer"));
         }
         if ty != pointee {
             return Err(Fault::new(VARIABLES, "the initializer is of another type than the variable"));
         }
         Ok(())
+    }
+
+    /// Whether a constant has no value: the LLVM translator initialises local structures with composites of that.
+    fn is_undefined(&self, id: Id) -> bool {
+        // A constituent may be shared by many composites: each is looked at once.
+        let (mut work, mut seen) = (vec![id], FxHashSet::default());
+        while let Some(id) = work.pop() {
+            match self.module.constants.get(&id).map(|constant| &constant.value) {
+                Some(ConstantValue::Undef) => {}
+                Some(ConstantValue::Composite(parts)) => {
+                    work.extend(parts.iter().filter(|part| seen.insert(**part)));
+                }
+                _ => return false,
+            }
+        }
+        true
     }
 
     fn check_builtin(&self, builtin: BuiltIn, class: StorageClass, ty: TypeId) -> Result<(), Fault> {
@@ -542,5 +561,22 @@ mod tests {
         let module = build_text(&address("%p")).unwrap();
         assert!(module.constants.values().any(|c| matches!(c.value, ConstantValue::Expression { .. })));
         assert_rejected(&address("%pp"), "types.operands");
+    }
+
+    #[test]
+    fn local_variables_are_initialised_with_nothing() {
+        let variable = |initializer: &str| {
+            kernel(
+                &format!(
+                    "%undef = OpUndef %uint\n%pair = OpTypeStruct %uint %uint\n%p = OpTypePointer Workgroup %pair\n\
+                     {initializer}\n%v = OpVariable %p Workgroup %init"
+                ),
+                "",
+            )
+        };
+        assert_accepted(&variable("%init = OpUndef %pair"));
+        assert_accepted(&variable("%init = OpConstantComposite %pair %undef %undef"));
+        assert_rejected(&variable("%init = OpConstantComposite %pair %undef %u1"), "variables.well-formed");
+        assert_rejected(&variable("%init = OpConstantNull %pair"), "variables.well-formed");
     }
 }

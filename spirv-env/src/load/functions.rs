@@ -30,6 +30,10 @@ pub(super) struct OpenFunction {
 }
 
 impl OpenFunction {
+    pub fn is_in_block(&self) -> bool {
+        self.block.is_some()
+    }
+
     pub fn id(&self) -> Id {
         self.function.id
     }
@@ -149,6 +153,11 @@ impl Loader<'_> {
                 None => Def::Inert,
             };
             self.out.defs.define(id, def)?;
+        }
+        if inst.op == Op::FunctionCall
+            && let Some(Operand::Id(callee)) = operands.first()
+        {
+            self.references.calls.push((*callee, inst.offset));
         }
         let lowered = Inst { op: inst.op, ty, result, operands, line: self.line };
         let Some(open) = self.open.as_mut() else { return Ok(()) };

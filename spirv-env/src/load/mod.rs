@@ -7,9 +7,10 @@ mod annotations;
 mod constants;
 mod functions;
 mod types;
+mod universal;
 
 use crate::binary::{Binary, RawInst};
-use crate::defs::{Def, Defs};
+use crate::defs::{Def, Defs, ID_RANGE};
 use crate::diagnostics::{Diagnostic, Diagnostics, Fault, InstructionRef, RuleId};
 use crate::environment::{Environment, ModuleInput};
 use crate::grammar::{Cursor, op_name, shape};
@@ -19,12 +20,12 @@ use crate::rules::{self, Declarations};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Capability, ExecutionMode, LinkageType, Op};
 use std::sync::Arc;
+use ze_extensions::spirv_support;
 
 pub(crate) use functions::FunctionSource;
 pub(crate) use types::TypeShapes;
 
 const LAYOUT: RuleId = RuleId { id: "module.layout", source: "SPIR-V 1.2 §2.4" };
-const CAPABILITY: RuleId = RuleId { id: "module.capability", source: "SPIR-V 1.2 §3.31" };
 const EXT_SET: RuleId =
     RuleId { id: "env.extended-instructions", source: "L0 SPIR-V Guide, Extended Instruction Sets" };
 pub(crate) const OPCODE: RuleId = RuleId { id: "module.opcode", source: "SPIR-V 1.2 §3.32" };
@@ -39,6 +40,8 @@ pub(crate) fn not_supported(op: Op) -> Fault {
 pub(crate) struct EntryPoint {
     pub function: Id,
     pub name: String,
+    /// Of its declaration, in words from the start of the module.
+    pub offset: u32,
 }
 
 /// An `Import`, `Export` or `LinkOnceODR` name.
@@ -59,8 +62,9 @@ pub(crate) struct Loaded {
     pub modes: FxHashMap<Id, Vec<(ExecutionMode, Vec<u32>)>>,
     pub linkage: FxHashMap<Id, Linkage>,
     pub texts: Vec<Arc<str>>,
-    /// Constants that are [`ConstantValue::Expression`](crate::module::ConstantValue::Expression).
-    pub expressions: Vec<Id>,
+    /// Constants that are [`ConstantValue::Expression`](crate::module::ConstantValue::Expression), each with its
+    /// instruction's place.
+    pub expressions: Vec<(Id, u32)>,
 }
 
 impl Loaded {
@@ -79,8 +83,11 @@ pub(crate) struct Loader<'m> {
     module: &'m mut Module,
     env: &'m Environment<'m>,
     shapes: &'m mut TypeShapes,
+    binary: &'m Binary,
     spec_values: FxHashMap<u32, &'m [u8]>,
     out: Loaded,
+    /// The instruction's place, in words from the start of the module.
+    at: u32,
     /// The next id that no input uses: for constants that folding creates.
     next_id: u32,
     line: Option<u32>,
@@ -90,11 +97,21 @@ pub(crate) struct Loader<'m> {
     expanded: usize,
     entry_names: FxHashSet<String>,
     forward_pointers: FxHashMap<Id, TypeId>,
+    /// By storage class and pointee, as words: the pointer with a forward declaration that later ones are equal to.
+    pointer_twins: FxHashMap<(u32, u32), Id>,
+    twins_found: bool,
+    /// By opcode and words behind the id: types of which there may be one.
+    declared_types: FxHashMap<(Op, Vec<u32>), Id>,
+    references: universal::References,
     open: Option<functions::OpenFunction>,
+    /// The rest of a function of which something essential was rejected.
+    skipping: bool,
     /// How deep constant expressions nest, by id; others are not in here.
     expression_depths: FxHashMap<Id, u32>,
     memory_model: bool,
     section: Section,
+    /// Rules that the instruction breaks and that nothing relies on.
+    judged: Vec<Fault>,
 }
 
 /// Loads one input behind those that are already in `module`.
@@ -108,7 +125,11 @@ pub(crate) fn load(
     input_index: Option<usize>,
 ) -> Option<Loaded> {
     let base = module.bound;
-    let next_id = base.checked_add(binary.bound)?;
+    let Some(next_id) = base.checked_add(binary.bound) else {
+        let fault = Fault::new(ID_RANGE, "the modules have more ids together than there are");
+        diagnostics.push(Diagnostic { input: input_index, ..Diagnostic::new(fault) });
+        return None;
+    };
     module.inputs.push(Id(base));
     let first_function = module.functions.len();
     module.version = module.version.max(binary.version);
@@ -117,6 +138,7 @@ pub(crate) fn load(
         module,
         env,
         shapes,
+        binary,
         spec_values: input.constants.iter().map(|(id, value)| (*id, value.as_slice())).collect(),
         out: Loaded {
             defs: Defs::new(base, binary.bound),
@@ -129,53 +151,89 @@ pub(crate) fn load(
             expressions: Vec::new(),
         },
         next_id,
+        at: 0,
         line: None,
         files: FxHashMap::default(),
         groups: FxHashMap::default(),
         expanded: 0,
         entry_names: FxHashSet::default(),
         forward_pointers: FxHashMap::default(),
+        pointer_twins: FxHashMap::default(),
+        twins_found: false,
+        declared_types: FxHashMap::default(),
+        references: universal::References::default(),
         open: None,
+        skipping: false,
         expression_depths: FxHashMap::default(),
         memory_model: false,
         section: Section::default(),
+        judged: Vec::new(),
     };
     let mut instructions = binary.instructions().peekable();
+    let mut complete = true;
     while let Some(inst) = instructions.next() {
-        let (offset, result) = match inst {
-            Err(bad) => (bad.offset, Err((None, bad.fault))),
-            Ok(inst) => {
-                // The members or constituents of one that exceeds an instruction's 65,535 words.
-                let mut whole: Option<Vec<u32>> = None;
-                while let Some(Ok(next)) = instructions.peek()
-                    && continues(inst.op, next.op)
-                {
-                    whole.get_or_insert_with(|| inst.operands.to_vec()).extend_from_slice(next.operands);
-                    instructions.next();
-                }
-                let full = RawInst { operands: whole.as_deref().unwrap_or(inst.operands), ..inst };
-                (inst.offset, loader.instruction(&full).map_err(|fault| (Some(inst), fault)))
+        let inst = match inst {
+            Ok(inst) => inst,
+            Err(bad) => {
+                let mut diagnostic = loader.diagnostic(None, bad.fault);
+                diagnostic.input = input_index;
+                diagnostic.message.push_str(&format!(" (word {})", bad.offset));
+                diagnostics.push(diagnostic);
+                complete = false;
+                break;
             }
         };
-        if let Err((inst, fault)) = result {
-            let mut diagnostic = loader.diagnostic(inst, fault);
-            diagnostic.input = input_index;
-            if diagnostic.instruction.is_none() {
-                diagnostic.message.push_str(&format!(" (word {offset})"));
+        // The members or constituents of one that exceeds an instruction's 65,535 words.
+        let mut whole: Option<Vec<u32>> = None;
+        while let Some(Ok(next)) = instructions.peek()
+            && continues(inst.op, next.op)
+        {
+            whole.get_or_insert_with(|| inst.operands.to_vec()).extend_from_slice(next.operands);
+            instructions.next();
+        }
+        let full = RawInst { operands: whole.as_deref().unwrap_or(inst.operands), ..inst };
+        loader.at = inst.offset;
+        let outcome = loader.instruction(&full);
+        let judged = std::mem::take(&mut loader.judged);
+        if let Err(fault) = outcome {
+            // A rule that was broken says more than what comes of it.
+            if judged.is_empty() && !fault.is_consequence() {
+                let diagnostic = loader.diagnostic(Some(inst), fault);
+                diagnostics.push(Diagnostic { input: input_index, ..diagnostic });
             }
-            diagnostics.push(diagnostic);
-            // Whatever else is wrong follows from this more often than not.
-            return None;
+            diagnostics.spoil();
+            loader.recover(&full);
+        }
+        for fault in judged {
+            let diagnostic = loader.diagnostic(Some(inst), fault);
+            diagnostics.judge(Diagnostic { input: input_index, ..diagnostic });
         }
     }
-    if let Err(fault) = loader.end() {
-        let mut diagnostic = Diagnostic::new(fault);
-        diagnostic.input = input_index;
-        diagnostics.push(diagnostic);
-        return None;
+    if complete {
+        let sound = diagnostics.is_sound();
+        loader.end(sound, &mut |at, fault| {
+            let mut diagnostic = Diagnostic { input: input_index, ..Diagnostic::new(fault) };
+            diagnostic.instruction = at.and_then(|at| binary.instruction_at(at)).map(instruction_ref);
+            diagnostics.push(diagnostic);
+        });
     }
     loader.module.bound = loader.next_id;
     Some(loader.out)
+}
+
+fn instruction_ref(inst: RawInst<'_>) -> InstructionRef {
+    let at = result_place(inst.op);
+    InstructionRef {
+        opcode: op_name(inst.op),
+        offset: inst.offset,
+        result: at.and_then(|at| inst.operands.get(at)).map(|&word| Id(word)),
+        text: None,
+    }
+}
+
+/// Which of an instruction's words behind the first is its result.
+fn result_place(op: Op) -> Option<usize> {
+    shape(op).filter(|shape| shape.has_result).map(|shape| usize::from(shape.has_type))
 }
 
 /// `SPV_INTEL_long_composites`.
@@ -191,6 +249,16 @@ fn continues(op: Op, next: Op) -> bool {
 
 impl Loader<'_> {
     fn instruction(&mut self, inst: &RawInst<'_>) -> Result<(), Fault> {
+        if self.skipping {
+            match inst.op {
+                Op::FunctionEnd => {
+                    self.skipping = false;
+                    return Ok(());
+                }
+                Op::Function => self.skipping = false,
+                _ => return Ok(()),
+            }
+        }
         let row = opcodes::row(inst.op).ok_or_else(|| not_supported(inst.op))?;
         match inst.op {
             Op::Nop => return Ok(()),
@@ -206,6 +274,23 @@ impl Loader<'_> {
         self.module_level(inst, row)
     }
 
+    /// Makes what comes next meaningful, as far as that is possible.
+    fn recover(&mut self, inst: &RawInst<'_>) {
+        let result = result_place(inst.op).and_then(|at| inst.operands.get(at)).copied();
+        if let Some(id) = result.and_then(|raw| self.id(raw).ok()) {
+            self.out.defs.poison(id);
+        }
+        let structure =
+            matches!(inst.op, Op::Function | Op::FunctionParameter | Op::FunctionEnd | Op::Label | Op::Line);
+        let is_terminator = opcodes::row(inst.op).is_some_and(|row| row.family == Family::Terminator);
+        let in_block = self.open.as_ref().is_some_and(functions::OpenFunction::is_in_block);
+        let in_function = self.open.is_some() || inst.op == Op::Function;
+        if in_function && inst.op != Op::Line && (structure || is_terminator || !in_block) {
+            self.open = None;
+            self.skipping = inst.op != Op::FunctionEnd;
+        }
+    }
+
     /// Later sections rely on earlier ones: a decoration behind what it decorates would have no effect.
     fn enter(&mut self, section: Section) -> Result<(), Fault> {
         if section < self.section {
@@ -219,11 +304,16 @@ impl Loader<'_> {
     }
 
     fn module_level(&mut self, inst: &RawInst<'_>, row: &Opcode) -> Result<(), Fault> {
-        if let Some(section) = row.section {
-            self.enter(section)?;
+        match row.section {
+            Some(section) => self.enter(section)?,
+            // Not in any section, then: it computes, or ends a block.
+            None if row.in_function && !matches!(row.family, Family::Extended | Family::Structure) => {
+                return Err(not_supported(inst.op));
+            }
+            None => {}
         }
-        let so_far = Declarations { module: self.module, env: self.env, defs: &self.out.defs };
-        rules::declaration(&so_far, inst)?;
+        let so_far = Declarations { op: inst.op, module: self.module, env: self.env, defs: &self.out.defs };
+        rules::declaration(&so_far, inst, &mut self.judged);
         let cursor = &mut Cursor::new(inst.operands);
         match inst.op {
             Op::Capability => self.capability(cursor),
@@ -280,10 +370,12 @@ impl Loader<'_> {
     fn capability(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
         let number = cursor.word()?;
         cursor.end()?;
-        let capability = Capability::from_u32(number)
-            .ok_or_else(|| Fault::new(CAPABILITY, format!("capability {number} is unknown")))?;
-        if !self.module.capabilities.contains(&capability) {
-            self.module.capabilities.push(capability);
+        // The environment's rule about capabilities has said so.
+        let capability = Capability::from_u32(number).ok_or_else(Fault::consequence)?;
+        for &capability in std::iter::once(&capability).chain(spirv_support::implied(capability)) {
+            if !self.module.capabilities.contains(&capability) {
+                self.module.capabilities.push(capability);
+            }
         }
         Ok(())
     }
@@ -320,12 +412,13 @@ impl Loader<'_> {
         let name = cursor.string()?;
         // The interface lists variables that the function reaches anyway.
         for &word in cursor.rest() {
-            self.id(word)?;
+            let variable = self.id(word)?;
+            self.references.interface.push((variable, self.at));
         }
         if !self.entry_names.insert(name.clone()) {
             return Err(Fault::new(LAYOUT, format!("two entry points are named \"{name}\"")));
         }
-        self.out.entry_points.push(EntryPoint { function, name });
+        self.out.entry_points.push(EntryPoint { function, name, offset: self.at });
         Ok(())
     }
 
@@ -340,6 +433,8 @@ impl Loader<'_> {
                 *word = self.id(*word)?.0;
             }
         }
+        self.references.modes.push((function, self.at));
+        self.universal_mode(function, mode);
         self.out.modes.entry(function).or_default().push((mode, literals));
         Ok(())
     }
@@ -374,32 +469,31 @@ impl Loader<'_> {
         }
     }
 
-    fn end(&mut self) -> Result<(), Fault> {
-        if self.open.is_some() {
-            return Err(Fault::new(LAYOUT, "the module ends inside a function"));
+    /// What is known at the end of the module. `report` takes the place of the instruction to blame. In one that is
+    /// not `sound`, ids may be missing that are there.
+    fn end(&mut self, sound: bool, report: &mut dyn FnMut(Option<u32>, Fault)) {
+        if self.open.is_some() || self.skipping {
+            report(None, Fault::new(LAYOUT, "the module ends inside a function"));
         }
         if !self.memory_model {
-            return Err(Fault::new(LAYOUT, "the module has no OpMemoryModel"));
+            report(None, Fault::new(LAYOUT, "the module has no OpMemoryModel"));
         }
-        if let Some(id) = self.forward_pointers.keys().min() {
-            let message = format!("forward pointer {} is never declared", self.out.defs.raw(*id));
-            return Err(Fault::new(types::TYPES, message));
+        let mut missing: Vec<Id> = self.forward_pointers.keys().copied().collect();
+        missing.sort_unstable();
+        for id in missing {
+            let message = format!("forward pointer {} is never declared", self.out.defs.raw(id));
+            report(None, Fault::new(types::TYPES, message));
         }
-        Ok(())
+        if sound {
+            self.universal_references(report);
+        }
     }
 
     fn diagnostic(&self, inst: Option<RawInst<'_>>, fault: Fault) -> Diagnostic {
         let mut diagnostic = Diagnostic::new(fault);
         diagnostic.function = self.open.as_ref().map(|open| self.out.function_name(self.module, open.id()));
         diagnostic.line = self.line.and_then(|line| self.module.lines.get(line as usize)).cloned();
-        diagnostic.instruction = inst.map(|inst| {
-            let at = shape(inst.op).filter(|shape| shape.has_result).map(|shape| usize::from(shape.has_type));
-            InstructionRef {
-                opcode: op_name(inst.op),
-                offset: inst.offset,
-                result: at.and_then(|at| inst.operands.get(at)).map(|&word| Id(word)),
-            }
-        });
+        diagnostic.instruction = inst.map(instruction_ref);
         diagnostic
     }
 }
@@ -439,6 +533,15 @@ mod tests {
         );
         assert_rejected(&move_behind("OpDecorate %s CPacked", "%s = OpTypeStruct %uint"), "module.layout");
         assert_rejected(&move_behind("OpName %s \"s\"", "OpFunctionEnd"), "module.layout");
+        for (line, anchor) in [
+            ("OpExtension \"SPV_KHR_expect_assume\"", "%std = OpExtInstImport \"OpenCL.std\""),
+            ("OpSource OpenCL_C 200000", "OpName %void \"void\""),
+            ("OpName %void \"void\"", "OpModuleProcessed \"done\""),
+        ] {
+            let ordered =
+                kernel("", "").replace(anchor, "").replace("%void = ", &format!("{anchor}\n%void = "));
+            assert_rejected(&ordered.replace(anchor, &format!("{anchor}\n{line}")), "module.layout");
+        }
     }
 
     #[test]
@@ -469,6 +572,50 @@ mod tests {
             .replace("%std = ", "%debug = OpExtInstImport \"OpenCL.DebugInfo.100\"\n%std = ");
         let module = build_text(&text).unwrap();
         assert_eq!(module.functions[0].blocks[0].insts.len(), 1);
+    }
+
+    /// The rules that a module breaks, in order.
+    fn all(text: &str) -> Vec<&'static str> {
+        build_text(text).unwrap_err().diagnostics.iter().map(|diagnostic| diagnostic.rule).collect()
+    }
+
+    #[test]
+    fn every_broken_rule_is_reported_where_it_is_broken() {
+        let text = kernel(
+            "%s1 = OpTypeInt 16 1\n%bad = OpTypeInt 24 0\n%p = OpTypePointer Uniform %bad\n%v = OpTypeVector %bad 2",
+            "%a = OpIAdd %uint %u1 %f1\n%b = OpIAdd %uint %a %u1\n%c = OpIAdd %bad %b %b\n\
+             %d = OpIAdd %uint %c %missing\nOpMemoryBarrier %u5 %u0\n%e = OpFAdd %float %f1 %u1\n\
+             OpMemoryBarrier %u1 %u3",
+        );
+        // What uses a rejected type or value is not to blame: %v, %c and %d.
+        let expected = [
+            "env.signedness",
+            "types.well-formed",
+            "env.storage-class",
+            "types.operands",
+            "env.memory-scope",
+            "types.operands",
+        ];
+        assert_eq!(all(&text), expected);
+    }
+
+    #[test]
+    fn a_function_that_cannot_be_read_hides_no_other() {
+        let other = "%f = OpFunction %void None %fn\n%l = OpLabel\n%r = OpIAdd %uint %u1 %f1\nOpReturn\nOpFunctionEnd\n";
+        for broken in ["%p = OpFunctionParameter %void\n%entry = OpLabel", "OpReturn\n%entry = OpLabel"] {
+            let text = format!("{}{other}", kernel("", "").replace("%entry = OpLabel", broken));
+            let found = all(&text);
+            assert_eq!(found.len(), 2, "{found:?}");
+            assert_eq!(found[1], "types.operands");
+        }
+    }
+
+    #[test]
+    fn a_log_of_many_faults_is_cut_and_says_so() {
+        let text = kernel("", &"%uint = OpIAdd %uint %u1 %f1\n".repeat(100));
+        let error = build_text(&text).unwrap_err();
+        assert_eq!((error.diagnostics.len(), error.more), (64, 36));
+        assert!(error.to_string().ends_with("and 36 more"));
     }
 
     #[test]

@@ -6,14 +6,21 @@ use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
 use crate::grammar::{Cursor, op_name};
 use crate::module::{ConstantValue, Id, ImageType, Type, TypeId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{AccessQualifier, Decoration, Dim, Op, StorageClass};
+use std::collections::hash_map::Entry;
 
 pub(super) const TYPES: RuleId = RuleId { id: "types.well-formed", source: "SPIR-V 1.2 §3.32.6" };
+const UNIQUE: RuleId = RuleId { id: "types.unique", source: "SPIR-V 1.2 §2.8" };
+const FORWARD: RuleId = RuleId { id: "types.forward-pointer", source: "SPIR-V 1.2 §3.32.6" };
+const TO_FUNCTION: RuleId = RuleId { id: "types.function-pointer", source: "SPIR-V 1.2 §3.32.6" };
+const PARAMETERS: RuleId = RuleId { id: "types.parameters", source: "SPIR-V 1.2 §2.17" };
 const SIZE: RuleId = RuleId { id: "types.size", source: "SPIR-V 1.2 §2.17" };
 
 /// Nesting of types (SPIR-V 1.2 §2.17 allows 255 structures).
 const MAX_DEPTH: u32 = 255;
+/// Parameters of a function (SPIR-V 1.2 §2.17).
+const MAX_PARAMETERS: usize = 255;
 /// Members of a type that has fewer bytes than members.
 const MAX_EMPTY: u64 = 1 << 14;
 
@@ -58,6 +65,7 @@ impl Loader<'_> {
         if inst.op == Op::TypeForwardPointer {
             return self.forward_pointer(id, cursor);
         }
+        self.unique(id, inst);
         let ty = match inst.op {
             Op::TypeVoid => Type::Void,
             Op::TypeBool => Type::Bool,
@@ -73,9 +81,17 @@ impl Loader<'_> {
             Op::TypePointer => {
                 let class = storage_class(cursor)?;
                 let pointee = self.ty(cursor)?;
+                if matches!(self.module.types.get(pointee), Type::Function { .. }) {
+                    self.judged.push(Fault::new(TO_FUNCTION, "a pointer to a function"));
+                }
                 if let Some(pointer) = self.forward_pointers.remove(&id) {
-                    self.module.types.complete_pointer(pointer, pointee);
+                    self.complete_pointer(pointer, class, pointee);
                     return cursor.end();
+                }
+                let twin = self.pointer_twins.get(&(inst.operands[1], inst.operands[2]));
+                if let Some(Def::Type(ty)) = twin.map(|&twin| self.out.defs.get(twin)) {
+                    cursor.end()?;
+                    return self.out.defs.define(id, Def::Type(ty));
                 }
                 Type::Pointer { class, pointee }
             }
@@ -84,6 +100,10 @@ impl Loader<'_> {
                 let mut params = Vec::new();
                 while !cursor.is_empty() {
                     params.push(self.value_type(cursor, "a parameter")?);
+                }
+                if params.len() > MAX_PARAMETERS {
+                    let message = format!("{} parameters; there are at most {MAX_PARAMETERS}", params.len());
+                    self.judged.push(Fault::new(PARAMETERS, message));
                 }
                 Type::Function { result, params }
             }
@@ -108,9 +128,76 @@ impl Loader<'_> {
         self.out.defs.define(id, Def::Type(ty))
     }
 
+    /// Of types that are neither aggregates nor pointers there is one declaration. Function types are left out:
+    /// producers tell them apart by types that are one in SPIR-V.
+    fn unique(&mut self, id: Id, inst: &RawInst<'_>) {
+        use Op::*;
+        let single = matches!(
+            inst.op,
+            TypeVoid
+                | TypeBool
+                | TypeInt
+                | TypeFloat
+                | TypeVector
+                | TypeImage
+                | TypeSampler
+                | TypeSampledImage
+                | TypeEvent
+                | TypeDeviceEvent
+                | TypeReserveId
+                | TypeQueue
+        );
+        if !single {
+            return;
+        }
+        let words = inst.operands.get(1..).unwrap_or_default().to_vec();
+        match self.declared_types.entry((inst.op, words)) {
+            Entry::Occupied(first) if *first.get() != id => {
+                let first = self.out.defs.raw(*first.get());
+                self.judged.push(Fault::new(UNIQUE, format!("the same type as {first}, declared again")));
+            }
+            Entry::Occupied(_) => {}
+            Entry::Vacant(place) => {
+                place.insert(id);
+            }
+        }
+    }
+
+    fn complete_pointer(&mut self, pointer: TypeId, class: StorageClass, pointee: TypeId) {
+        if let Type::Pointer { class: declared, .. } = *self.module.types.get(pointer)
+            && declared != class
+        {
+            let message = format!("a {class:?} pointer, declared before as a {declared:?} pointer");
+            self.judged.push(Fault::new(FORWARD, message));
+        }
+        self.module.types.complete_pointer(pointer, pointee);
+    }
+
+    /// The LLVM translator declares some pointers twice, with and without a forward declaration, and uses either: they
+    /// are one type. Which will be equal is found once for a module that has forward declarations.
+    fn find_twins(&mut self) {
+        let instructions = || self.binary.instructions().map_while(Result::ok);
+        let forward: FxHashSet<u32> = instructions()
+            .take_while(|inst| inst.op != Op::Function)
+            .filter(|inst| inst.op == Op::TypeForwardPointer)
+            .filter_map(|inst| inst.operands.first().copied())
+            .collect();
+        for inst in instructions().take_while(|inst| inst.op != Op::Function) {
+            if let (Op::TypePointer, &[id, class, pointee]) = (inst.op, inst.operands)
+                && forward.contains(&id)
+                && let Ok(id) = self.out.defs.id(id)
+            {
+                self.pointer_twins.entry((class, pointee)).or_insert(id);
+            }
+        }
+    }
+
     fn forward_pointer(&mut self, id: Id, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
         let class = storage_class(cursor)?;
         cursor.end()?;
+        if !std::mem::replace(&mut self.twins_found, true) {
+            self.find_twins();
+        }
         let ty = self.module.types.reserve_pointer(class).ok_or_else(too_large)?;
         self.shapes.depths.push(1);
         self.shapes.leaves.push(1);
@@ -257,7 +344,7 @@ mod tests {
             ("%t = OpTypeStruct %later", "ids.defined"),
             ("%t = OpTypeFunction %void %void", "types.well-formed"),
             ("%t = OpTypeRuntimeArray %uint", "module.opcode"),
-            ("%t = OpTypeInt 32 0\n%t = OpTypeInt 32 0", "ids.unique"),
+            ("%t = OpTypeStruct %uint\n%t = OpTypeStruct %uint", "ids.unique"),
             ("OpTypeForwardPointer %p CrossWorkgroup", "types.well-formed"),
         ] {
             assert_rejected(&kernel(declaration, ""), rule);
@@ -305,6 +392,58 @@ mod tests {
             .unwrap();
         assert_eq!(module.types.layout(at), Layout { size: 16, align: 8 });
         assert!(matches!(module.types.get(members[1]), Type::Pointer { pointee, .. } if *pointee == at));
+    }
+
+    #[test]
+    fn types_without_members_are_declared_once() {
+        for declaration in
+            ["OpTypeInt 32 0", "OpTypeFloat 32", "OpTypeVector %uint 4", "OpTypeBool", "OpTypeVoid"]
+        {
+            assert_rejected(&kernel(&format!("%t = {declaration}"), ""), "types.unique");
+        }
+        for declaration in ["OpTypeStruct %uint", "OpTypeArray %uint %u2", "OpTypePointer Function %uint"] {
+            assert_accepted(&kernel(&format!("%t = {declaration}\n%s = {declaration}"), ""));
+        }
+    }
+
+    #[test]
+    fn forward_pointers_keep_their_class() {
+        let list = |class: &str| {
+            kernel(
+                &format!(
+                    "OpTypeForwardPointer %p {class}\n%s = OpTypeStruct %p\n%p = OpTypePointer CrossWorkgroup %s"
+                ),
+                "",
+            )
+        };
+        assert_accepted(&list("CrossWorkgroup"));
+        assert_rejected(&list("Workgroup"), "types.forward-pointer");
+    }
+
+    /// What the LLVM translator makes of a list's node: one pointer type twice, and uses of either as the other.
+    #[test]
+    fn a_pointer_and_its_twin_are_one_type() {
+        let twins = |order: [&str; 2]| {
+            let types = format!(
+                "OpTypeForwardPointer %p CrossWorkgroup\n%s = OpTypeStruct %uint %p\n{}\n{}\n\
+                 %pp = OpTypePointer CrossWorkgroup %q\n%node = OpVariable %q CrossWorkgroup",
+                order[0], order[1]
+            );
+            kernel(&types, "%next = OpAccessChain %pp %node %u1\n%r = OpLoad %p %next\n%t = OpLoad %q %next")
+        };
+        let (forward, twin) =
+            ("%p = OpTypePointer CrossWorkgroup %s", "%q = OpTypePointer CrossWorkgroup %s");
+        assert_accepted(&twins([forward, twin]));
+        assert_accepted(&twins([twin, forward]));
+    }
+
+    #[test]
+    fn functions_have_no_pointers_and_few_parameters() {
+        assert_rejected(&kernel("%p = OpTypePointer Function %fn", ""), "types.function-pointer");
+        let function =
+            |count: usize| kernel(&format!("%f = OpTypeFunction %void{}", " %uint".repeat(count)), "");
+        assert_accepted(&function(255));
+        assert_rejected(&function(256), "types.parameters");
     }
 
     #[test]

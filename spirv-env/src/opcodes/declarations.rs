@@ -3,16 +3,19 @@
 use super::{Family, Opcode, Signature, Uniformity};
 use spirv::Op;
 
-/// The sections of a module in their order (SPIR-V 1.2 §2.4). Those whose order nothing depends on are one here.
+/// The sections of a module in their order (SPIR-V 1.2 §2.4).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(crate) enum Section {
     #[default]
     Capabilities,
     Extensions,
+    Imports,
     MemoryModel,
     EntryPoints,
     Modes,
-    Debug,
+    Sources,
+    Names,
+    Processes,
     Annotations,
     Declarations,
     Functions,
@@ -37,18 +40,18 @@ pub(super) const ROWS: &[Opcode] = {
     &[
         of(Op::Capability, S::Capabilities),
         of(Op::Extension, S::Extensions),
-        of(Op::ExtInstImport, S::Extensions),
+        of(Op::ExtInstImport, S::Imports),
         of(Op::MemoryModel, S::MemoryModel),
         of(Op::EntryPoint, S::EntryPoints),
         of(Op::ExecutionMode, S::Modes),
         of(Op::ExecutionModeId, S::Modes),
-        of(Op::String, S::Debug),
-        of(Op::Name, S::Debug),
-        of(Op::MemberName, S::Debug),
-        of(Op::Source, S::Debug),
-        of(Op::SourceContinued, S::Debug),
-        of(Op::SourceExtension, S::Debug),
-        of(Op::ModuleProcessed, S::Debug),
+        of(Op::String, S::Sources),
+        of(Op::Name, S::Names),
+        of(Op::MemberName, S::Names),
+        of(Op::Source, S::Sources),
+        of(Op::SourceContinued, S::Sources),
+        of(Op::SourceExtension, S::Sources),
+        of(Op::ModuleProcessed, S::Processes),
         of(Op::Decorate, S::Annotations),
         of(Op::DecorateString, S::Annotations),
         of(Op::MemberDecorate, S::Annotations),

@@ -1,6 +1,6 @@
 //! Images (SPIR-V 1.2 §3.32.10). The intake checks them; the engine lowers none yet.
 
-use super::{Family, Memory, Opcode, Signature, Uniformity};
+use super::{Convergence, Family, Memory, Opcode, Signature, Uniformity};
 use spirv::Op;
 
 const fn image(op: Op, signature: Signature) -> Opcode {
@@ -22,5 +22,12 @@ pub(super) const ROWS: &[Opcode] = {
         image(Op::ImageQueryOrder, S::QueryWord),
         image(Op::ImageQuerySamples, S::QueryWord),
         image(Op::ImageQueryLevels, S::QueryWord),
+        Opcode::new(Op::SubgroupImageBlockReadINTEL, Family::Image, S::ImageBlockRead, Uniformity::Varying)
+            .memory(Memory::ImageRead)
+            .converges(Convergence::ImplicitSubgroup)
+            .own(),
+        Opcode::new(Op::SubgroupImageBlockWriteINTEL, Family::Image, S::ImageBlockWrite, Uniformity::Nothing)
+            .memory(Memory::ImageWrite)
+            .converges(Convergence::ImplicitSubgroup),
     ]
 };

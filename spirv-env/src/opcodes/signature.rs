@@ -120,6 +120,8 @@ pub enum Signature {
     QuerySize,
     QuerySizeLod,
     QueryWord,
+    ImageBlockRead,
+    ImageBlockWrite,
 
     // Control flow.
     Branch,

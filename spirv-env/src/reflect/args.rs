@@ -24,9 +24,8 @@ pub(super) fn arguments(
     let mut args = Vec::with_capacity(function.params.len());
     let (mut end, mut block_align) = (0u64, 1u64);
     for (at, &(id, ty)) in function.params.iter().enumerate() {
-        let (kind, layout) = classify(module, ty).ok_or_else(|| {
-            Fault::new(ARGUMENTS, format!("argument {at} is of a type that kernels cannot take"))
-        })?;
+        let (kind, layout) = classify(module, id, ty)
+            .map_err(|reason| Fault::new(ARGUMENTS, format!("argument {at} is {reason}")))?;
         let align = layout.align.clamp(1, MAX_ALIGNMENT);
         let offset = end.next_multiple_of(align);
         end = offset
@@ -55,14 +54,17 @@ pub(super) fn arguments(
 }
 
 /// How a parameter of this type is passed, and its place in the argument block.
-fn classify(module: &Module, ty: TypeId) -> Option<(ArgKind, Layout)> {
+fn classify(module: &Module, id: Id, ty: TypeId) -> Result<(ArgKind, Layout), String> {
     const HANDLE: Layout = Layout { size: 8, align: 8 };
-    Some(match *module.types.get(ty) {
+    Ok(match *module.types.get(ty) {
         Type::Pointer { class: StorageClass::CrossWorkgroup, .. } => (ArgKind::GlobalPointer, HANDLE),
         Type::Pointer { class: StorageClass::UniformConstant, .. } => (ArgKind::ConstantPointer, HANDLE),
         Type::Pointer { class: StorageClass::Workgroup, .. } => (ArgKind::LocalPointer, HANDLE),
         // Producers pass structures behind a ByVal pointer; the guide lists the structure itself.
         Type::Pointer { class: StorageClass::Function, pointee } => {
+            if !has_attribute(module, id, FunctionParameterAttribute::ByVal) {
+                return Err("a Function pointer without ByVal".into());
+            }
             (ArgKind::Value, module.types.layout(pointee))
         }
         Type::Image(image) => (ArgKind::Image(image), HANDLE),
@@ -74,7 +76,8 @@ fn classify(module: &Module, ty: TypeId) -> Option<(ArgKind, Layout)> {
         | Type::Vector { .. }
         | Type::Struct { .. }
         | Type::Array { .. } => (ArgKind::Value, module.types.layout(ty)),
-        _ => return None,
+        Type::Pointer { class, .. } => return Err(format!("a {class:?} pointer")),
+        _ => return Err("of a type that kernels cannot take".into()),
     })
 }
 

@@ -43,6 +43,7 @@ pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
                     | Op::GroupNonUniformShuffleUp
                     | Op::GroupNonUniformShuffleDown
                     | Op::GroupNonUniformBroadcastFirst
+                    | Op::GroupNonUniformAllEqual
             )
         },
         check: non_uniform_value,
@@ -62,7 +63,15 @@ pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
     },
     InstructionRule {
         id: RuleId { id: "env.block-type", source: INTEL },
-        applies: |op| matches!(op, Op::SubgroupBlockReadINTEL | Op::SubgroupBlockWriteINTEL),
+        applies: |op| {
+            matches!(
+                op,
+                Op::SubgroupBlockReadINTEL
+                    | Op::SubgroupBlockWriteINTEL
+                    | Op::SubgroupImageBlockReadINTEL
+                    | Op::SubgroupImageBlockWriteINTEL
+            )
+        },
         check: block_type,
     },
     InstructionRule {
@@ -119,8 +128,11 @@ fn cluster(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
 }
 
 fn non_uniform_value(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
-    match ctx.result_lanes(inst)? {
-        // Producers pass Booleans of votes on; as one bit a lane they are as good as integers.
+    const VALUE: usize = 1;
+    match ctx.operand_lanes(inst, VALUE)? {
+        // Producers pass Booleans of votes on; to all lanes, they are as good as integers.
+        (Scalar::Bool, 1) if inst.op == Op::GroupNonUniformBroadcastFirst => Ok(()),
+        (Scalar::Bool, _) => Err("a Boolean where a number belongs".into()),
         (_, 1) => Ok(()),
         (_, lanes) => Err(format!("a value of {lanes} components where a scalar belongs")),
     }
@@ -135,14 +147,15 @@ fn shuffle_data(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
 }
 
 fn block_type(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
-    let data = if inst.op == Op::SubgroupBlockReadINTEL {
-        ctx.result_lanes(inst)
-    } else {
-        ctx.operand_lanes(inst, 1)
+    let data = match inst.op {
+        Op::SubgroupBlockWriteINTEL => ctx.operand_lanes(inst, 1),
+        Op::SubgroupImageBlockWriteINTEL => ctx.operand_lanes(inst, 2),
+        _ => ctx.result_lanes(inst),
     };
     match data? {
-        // The guide lists 16 and 32 bits; 8 and 64 are what `cl_intel_subgroups_char` and `_long` add.
-        (Scalar::Int(_), 1 | 2 | 4 | 8 | 16) => Ok(()),
+        // The guide lists 16 and 32 bits; 8 and 64 are what `cl_intel_subgroups_char` and `_long` add, and sixteen
+        // components what they and `_short` have of narrow ones.
+        (Scalar::Int(_), 1 | 2 | 4 | 8) | (Scalar::Int(8 | 16), 16) => Ok(()),
         (scalar, lanes) => Err(format!("a block of {lanes} x {scalar:?}")),
     }
 }
@@ -162,7 +175,7 @@ mod tests {
     fn with_subgroups(body: &str) -> String {
         kernel("", body)
             .replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability SubgroupShuffleINTEL\nOpCapability SubgroupBufferBlockIOINTEL")
-            .replace("OpMemoryModel", "OpExtension \"SPV_INTEL_subgroups\"\nOpMemoryModel")
+            .replace("%std = ", "OpExtension \"SPV_INTEL_subgroups\"\n%std = ")
     }
 
     #[test]
@@ -220,6 +233,34 @@ mod tests {
         };
         assert_accepted(&shuffle("%float"));
         assert_rejected(&shuffle("%float2"), "env.non-uniform-value");
+        assert_rejected(&shuffle("%bool"), "env.non-uniform-value");
+    }
+
+    #[test]
+    fn equality_is_of_scalars() {
+        let equal = |ty: &str| {
+            kernel(&format!("%v = OpConstantNull {ty}"), "%r = OpGroupNonUniformAllEqual %bool %u3 %v")
+                .replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability GroupNonUniformVote")
+        };
+        assert_accepted(&equal("%float"));
+        assert_rejected(&equal("%float2"), "env.non-uniform-value");
+    }
+
+    #[test]
+    fn blocks_are_of_listed_lengths() {
+        let read = |elem: &str, len: &str| {
+            with_subgroups("%r = OpSubgroupBlockReadINTEL %block %nil").replace(
+                "%main = OpFunction",
+                &format!(
+                    "%block = OpTypeVector {elem} {len}\n%ptr = OpTypePointer CrossWorkgroup {elem}\n\
+                     %nil = OpConstantNull %ptr\n%main = OpFunction"
+                ),
+            )
+        };
+        assert_accepted(&read("%uint", "8"));
+        assert_accepted(&read("%ushort", "16"));
+        assert_rejected(&read("%uint", "3"), "env.block-type");
+        assert_rejected(&read("%uint", "16"), "env.block-type");
     }
 
     #[test]

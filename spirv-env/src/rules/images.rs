@@ -3,9 +3,10 @@
 use super::{DeclarationRule, Declarations, GUIDE, InstructionRule};
 use crate::diagnostics::RuleId;
 use crate::module::{Inst, Type};
-use crate::validate::Ctx;
-use spirv::{Dim, ImageFormat, ImageOperands, Op};
+use crate::validate::{Ctx, Scalar};
+use spirv::{AccessQualifier, Capability, Dim, ImageFormat, ImageOperands, Op};
 
+const INTEL: &str = "L0 SPIR-V Guide, Intel Subgroups";
 const TYPES: &str = "L0 SPIR-V Guide, Image-Related Data Types";
 
 /// Words of `OpTypeImage`.
@@ -37,6 +38,7 @@ pub(super) const DECLARATIONS: &[DeclarationRule] = &[
     about_types("env.image-sampled", GUIDE, sampled),
     about_types("env.image-format", GUIDE, format),
     about_types("env.image-access", GUIDE, access),
+    about_types("env.image-capability", "SPIR-V 1.2 §3.31", capabilities),
 ];
 
 pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
@@ -50,7 +52,21 @@ pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
         applies: |op| matches!(op, Op::ImageRead | Op::ImageSampleExplicitLod),
         check: read_offset,
     },
+    InstructionRule {
+        id: RuleId { id: "env.block-image", source: INTEL },
+        applies: is_image_block,
+        check: block_image,
+    },
+    InstructionRule {
+        id: RuleId { id: "env.block-coordinate", source: INTEL },
+        applies: is_image_block,
+        check: block_coordinate,
+    },
 ];
+
+fn is_image_block(op: Op) -> bool {
+    matches!(op, Op::SubgroupImageBlockReadINTEL | Op::SubgroupImageBlockWriteINTEL)
+}
 
 fn supported(context: &Declarations<'_>, _: &[u32]) -> Result<(), String> {
     if context.env.profile.images.supported() { Ok(()) } else { Err("the device has no images".into()) }
@@ -111,9 +127,49 @@ fn access(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
     if words.len() > ACCESS { Ok(()) } else { Err("the image type has no access qualifier".into()) }
 }
 
-fn write_operands(_: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
-    const WITHOUT: usize = 3;
-    if inst.operands.len() == WITHOUT {
+/// The LLVM translator declares `Sampled1D` and `SampledBuffer` for all one-dimensional images and buffers; `Image1D`
+/// and `ImageBuffer` imply them.
+fn capabilities(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
+    let needed = [
+        Some(Capability::ImageBasic),
+        match Dim::from_u32(word(words, DIM)) {
+            Some(Dim::Dim1D) => Some(Capability::Sampled1D),
+            Some(Dim::DimBuffer) => Some(Capability::SampledBuffer),
+            _ => None,
+        },
+        (words.get(ACCESS) == Some(&(AccessQualifier::ReadWrite as u32)))
+            .then_some(Capability::ImageReadWrite),
+    ];
+    match needed.into_iter().flatten().find(|needed| !context.module.capabilities.contains(needed)) {
+        Some(missing) => Err(format!("the image type needs capability {missing:?}")),
+        None => Ok(()),
+    }
+}
+
+fn block_image(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    match ctx.get(ctx.ty(inst, 0)?) {
+        Type::Image(image) if image.dim == Dim::Dim2D && !image.depth && !image.arrayed => Ok(()),
+        _ => Err("a block of an image that is not two-dimensional, or is a depth image or an array".into()),
+    }
+}
+
+fn block_coordinate(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    match ctx.operand_lanes(inst, 1)? {
+        (Scalar::Int(32), 2) => Ok(()),
+        (scalar, lanes) => {
+            Err(format!("a coordinate of {lanes} x {scalar:?} instead of two 32-bit integers"))
+        }
+    }
+}
+
+/// Producers of SPIR-V 1.4 say with `SignExtend` and `ZeroExtend` what the type of an integer texel does not.
+fn write_operands(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    const MASK: usize = 3;
+    if inst.operands.len() <= MASK {
+        return Ok(());
+    }
+    let mask = ImageOperands::from_bits_retain(ctx.lit(inst, MASK)? as u32);
+    if (ImageOperands::SIGN_EXTEND | ImageOperands::ZERO_EXTEND).contains(mask) {
         Ok(())
     } else {
         Err("an image is written with image operands".into())
@@ -167,14 +223,15 @@ mod tests {
             assert_eq!(rules(&with(at, value)), [rule], "{value}");
         }
         assert_eq!(rules(&with(3, "1").replace(" 2D ", " 3D ")), ["env.image-arrayed"]);
-        assert_eq!(rules(&with(2, "1").replace(" 2D ", " 1D ")), ["env.image-dimension"]);
+        let depth = with(2, "1").replace("ImageBasic", "ImageBasic\nOpCapability Sampled1D");
+        assert_eq!(rules(&depth.replace(" 2D ", " 1D ")), ["env.image-dimension"]);
     }
 
     #[test]
     fn images_need_a_device_that_has_them() {
-        let module = kernel("%image = OpTypeImage %void 2D 0 0 0 0 Unknown ReadOnly", "");
+        let module = with(0, "%void");
         assert!(rules(&module).is_empty());
-        assert_eq!(rejected_on(&module, &DeviceProfile::host()), ["env.image-support"]);
+        assert_eq!(rejected_on(&module, &DeviceProfile::host()), ["env.capability", "env.image-support"]);
     }
 
     fn body(access: &str, types: &str, body: &str) -> String {
@@ -187,6 +244,49 @@ mod tests {
     }
 
     #[test]
+    fn image_types_need_their_capabilities() {
+        for (at, value, capability) in [
+            (1, "2D", "ImageBasic"),
+            (1, "1D", "Sampled1D"),
+            (1, "1D", "Image1D"),
+            (1, "Buffer", "SampledBuffer"),
+            (1, "Buffer", "ImageBuffer"),
+            (7, "ReadWrite", "ImageReadWrite"),
+        ] {
+            let module = with(at, value).replace("OpCapability ImageBasic\n", "");
+            assert_eq!(rules(&module), ["env.image-capability"]);
+            let declare = |capability: &str| format!("OpCapability Kernel\nOpCapability {capability}");
+            let declared = with(at, value).replace("OpCapability Kernel", &declare(capability));
+            assert!(rules(&declared).is_empty(), "{value} with {capability}");
+        }
+    }
+
+    #[test]
+    fn image_blocks_are_of_two_dimensions() {
+        let block = |read: &str| {
+            body("ReadOnly", "%at = OpConstantNull %uint2\n%far = OpConstantNull %uint4", read)
+                .replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability SubgroupImageBlockIOINTEL")
+        };
+        let read = block("%r = OpSubgroupImageBlockReadINTEL %uint4 %img %at");
+        assert!(rules(&read).is_empty(), "{:?}", rules(&read));
+        assert_eq!(rules(&read.replace(" 2D 0 0 ", " 2D 1 0 ")), ["env.block-image"]);
+        assert_eq!(rules(&read.replace(" 2D 0 0 ", " 2D 0 1 ")), ["env.block-image"]);
+        assert_eq!(rules(&read.replace("%img %at", "%img %far")), ["env.block-coordinate"]);
+        assert_eq!(rules(&read.replace("INTEL %uint4", "INTEL %float4")), ["env.block-type"]);
+        let write = block("OpSubgroupImageBlockWriteINTEL %img %at %u1");
+        assert!(rules(&write).is_empty(), "{:?}", rules(&write));
+        assert_eq!(rules(&write.replace("%img %at", "%at %at")), ["types.operands"]);
+    }
+
+    #[test]
+    fn the_capability_of_image_blocks_needs_no_images() {
+        let module = kernel("", "")
+            .replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability SubgroupImageBlockIOINTEL")
+            .replace("%std = ", "OpExtension \"SPV_INTEL_subgroups\"\n%std = ");
+        assert!(rejected_on(&module, &DeviceProfile::host()).is_empty());
+    }
+
+    #[test]
     fn images_are_written_without_operands() {
         let write = |operands: &str| {
             body(
@@ -196,6 +296,7 @@ mod tests {
             )
         };
         assert!(rules(&write("")).is_empty());
+        assert!(rules(&write("ZeroExtend")).is_empty());
         assert_eq!(rules(&write("Lod %u0")), ["env.image-write-operands"]);
     }
 

@@ -1,8 +1,9 @@
 //! Rules about kernels and the functions they reach.
 
 use super::{GUIDE, KernelRule, ModuleRule};
-use crate::diagnostics::RuleId;
+use crate::diagnostics::{Diagnostic, Fault, RuleId};
 use crate::environment::Environment;
+use crate::load::Loaded;
 use crate::module::{ArgKind, Function, Id, Kernel, Module, Type};
 use crate::prune::callees;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -11,8 +12,9 @@ use spirv::StorageClass;
 const ARGUMENTS: &str = "L0 SPIR-V Guide, Kernel Arguments";
 const LIMITS: &str = "Level Zero, ze_device_compute_properties_t";
 
+const RECURSION: RuleId = RuleId { id: "env.recursion", source: GUIDE };
+
 pub(super) const WHOLE: &[ModuleRule] = &[
-    ModuleRule { id: RuleId { id: "env.recursion", source: GUIDE }, check: no_recursion },
     ModuleRule { id: RuleId { id: "limits.call-depth", source: "this driver" }, check: calls_nest },
     ModuleRule { id: RuleId { id: "limits.global-memory", source: "this driver" }, check: global_memory },
 ];
@@ -85,11 +87,16 @@ fn call_depth(module: &Module) -> Result<usize, &Function> {
     Ok(state.iter().map(depth).max().unwrap_or(0))
 }
 
-fn no_recursion(module: &Module, _: &Environment<'_>) -> Result<(), String> {
-    match call_depth(module) {
-        Ok(_) => Ok(()),
-        Err(function) => Err(format!("{} calls itself", function.name.as_deref().unwrap_or("a function"))),
-    }
+pub(super) fn recursion(module: &Module, loaded: &[Loaded]) -> Option<Diagnostic> {
+    let function = call_depth(module).err()?;
+    let input =
+        loaded.iter().rfind(|input| input.sources.iter().any(|source| source.function == function.id));
+    let name = match input {
+        Some(input) => input.function_name(module, function.id),
+        None => format!("function {}", function.id),
+    };
+    let fault = Fault::new(RECURSION, format!("{name} calls itself, or a function that calls it"));
+    Some(Diagnostic { function: Some(name), ..Diagnostic::new(fault) })
 }
 
 fn calls_nest(module: &Module, _: &Environment<'_>) -> Result<(), String> {
@@ -125,7 +132,7 @@ fn returns_nothing(module: &Module, _: &Environment<'_>, kernel: &Kernel) -> Res
     }
 }
 
-/// Structures hold no images, samplers or events. Arrays and Booleans, which the guide does not list, are
+/// Structures hold no images, samplers, events or Generic pointers. Arrays and Booleans, which the guide does not list, are
 /// what producers pass and GPUs take.
 fn struct_members(module: &Module, _: &Environment<'_>, kernel: &Kernel) -> Result<(), String> {
     let mut work: Vec<_> =
@@ -146,6 +153,9 @@ fn struct_members(module: &Module, _: &Environment<'_>, kernel: &Kernel) -> Resu
         match module.types.get(ty) {
             Type::Struct { members, .. } => work.extend(members),
             Type::Array { elem, .. } => work.push(*elem),
+            Type::Pointer { class: StorageClass::Generic, .. } => {
+                return Err("a structure argument holds a Generic pointer".into());
+            }
             Type::Image(_) | Type::Sampler | Type::SampledImage(_) | Type::Event | Type::Opaque { .. } => {
                 return Err(
                     "a structure argument holds an image, a sampler, an event or an opaque object".into()
@@ -198,7 +208,7 @@ fn private_memory(_: &Module, _: &Environment<'_>, kernel: &Kernel) -> Result<()
 
 #[cfg(test)]
 mod tests {
-    use crate::test_support::{assert_accepted, assert_rejected, kernel, with_parameter};
+    use crate::test_support::{assert_accepted, assert_rejected, build_text, kernel, with_parameter};
 
     #[test]
     fn functions_do_not_call_themselves() {
@@ -211,6 +221,9 @@ mod tests {
         };
         assert_accepted(&calls("g"));
         assert_rejected(&calls("f"), "env.recursion");
+        let named = calls("f").replace("%void = ", "OpName %f \"again\"\n%void = ");
+        let log = build_text(&named).unwrap_err().to_string();
+        assert!(log.contains("function again calls itself"), "{log}");
     }
 
     #[test]
@@ -254,10 +267,18 @@ mod tests {
             ("%p", "%p = OpTypePointer CrossWorkgroup %uint"),
             ("%p", "%p = OpTypePointer Workgroup %uint"),
             ("%p", "%p = OpTypePointer UniformConstant %uint"),
-            ("%p", "%s = OpTypeStruct %uint %ulong\n%p = OpTypePointer Function %s"),
         ] {
             assert_accepted(&with_parameter(declaration, ty));
         }
+        let structure =
+            with_parameter("%s = OpTypeStruct %uint %ulong\n%p = OpTypePointer Function %s", "%p");
+        assert_rejected(&structure, "env.kernel-arguments");
+        assert_accepted(&structure.replace("%void = ", "OpDecorate %param FuncParamAttr ByVal\n%void = "));
+        let holding = |class: &str| {
+            with_parameter(&format!("%p = OpTypePointer {class} %uint\n%s = OpTypeStruct %uint %p"), "%s")
+        };
+        assert_accepted(&holding("CrossWorkgroup"));
+        assert_rejected(&holding("Generic"), "env.kernel-struct-members");
         assert_rejected(&with_parameter("%p = OpTypePointer Generic %uint", "%p"), "env.kernel-arguments");
         assert_rejected(&with_parameter("%e = OpTypeEvent", "%e"), "env.kernel-arguments");
         assert_rejected(

@@ -6,7 +6,7 @@ use crate::module::{Inst, Type};
 use crate::opcodes::{self, Convergence, Memory};
 use crate::reflect::constant_scalar;
 use crate::validate::{Ctx, Scalar};
-use spirv::{Capability, Op, Scope, StorageClass};
+use spirv::{Capability, MemorySemantics, Op, Scope, StorageClass};
 use ze_extensions::FpAtomicFlags;
 
 const FLOAT: &str = "L0 SPIR-V Guide, Floating-Point Atomics";
@@ -31,6 +31,21 @@ pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
         id: RuleId { id: "env.memory-scope", source: GUIDE },
         applies: |op| memory_scope_place(op).is_some(),
         check: memory_scope,
+    },
+    InstructionRule {
+        id: RuleId { id: "memory.order", source: "SPIR-V 1.2 §3.25" },
+        applies: |op| semantics_place(op).is_some(),
+        check: memory_order,
+    },
+    InstructionRule {
+        id: RuleId { id: "memory.flag-order", source: "SPIR-V 1.2 §3.32.18" },
+        applies: |op| op == Op::AtomicFlagClear,
+        check: flag_order,
+    },
+    InstructionRule {
+        id: RuleId { id: "memory.copy-size", source: "SPIR-V 1.2 §3.32.8" },
+        applies: |op| op == Op::CopyMemorySized,
+        check: copy_size,
     },
 ];
 
@@ -133,6 +148,59 @@ fn memory_scope(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     }
 }
 
+/// Operands that are memory semantics.
+fn semantics_place(op: Op) -> Option<std::ops::Range<usize>> {
+    match op {
+        Op::MemoryBarrier => Some(1..2),
+        Op::ControlBarrier | Op::ControlBarrierArriveINTEL | Op::ControlBarrierWaitINTEL => Some(2..3),
+        Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => Some(2..4),
+        op if is_atomic(op) => Some(2..3),
+        _ => None,
+    }
+}
+
+const ORDERS: MemorySemantics = MemorySemantics::ACQUIRE
+    .union(MemorySemantics::RELEASE)
+    .union(MemorySemantics::ACQUIRE_RELEASE)
+    .union(MemorySemantics::SEQUENTIALLY_CONSISTENT);
+
+/// The orders that a constant semantics operand names.
+fn orders(ctx: &Ctx<'_>, inst: &Inst, at: usize) -> Result<MemorySemantics, String> {
+    let bits = constant_scalar(ctx.module, ctx.id(inst, at)?).unwrap_or(0);
+    Ok(MemorySemantics::from_bits_truncate(bits as u32) & ORDERS)
+}
+
+/// That an `Unequal` operand names no release is not asked for: DPC++ gives a compare-exchange the order of its success
+/// for its failure, too.
+fn memory_order(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    for at in semantics_place(inst.op).into_iter().flatten() {
+        let named = orders(ctx, inst, at)?;
+        if named.bits().count_ones() > 1 {
+            let names: Vec<&str> = named.iter_names().map(|(name, _)| name).collect();
+            return Err(format!("more than one memory order: {}", names.join(" and ")));
+        }
+    }
+    Ok(())
+}
+
+fn flag_order(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    if orders(ctx, inst, 2)?.intersects(MemorySemantics::ACQUIRE | MemorySemantics::ACQUIRE_RELEASE) {
+        Err("a flag is cleared with an order that acquires".into())
+    } else {
+        Ok(())
+    }
+}
+
+fn copy_size(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    let size = ctx.id(inst, 2)?;
+    // The application chooses a specialization constant, and may choose 0.
+    let chosen = ctx.module.spec_constants.iter().any(|constant| constant.id == size);
+    match constant_scalar(ctx.module, size) {
+        Some(0) if !chosen => Err("a copy of no bytes".into()),
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::test_support::{assert_accepted, assert_rejected, kernel, profile_without_flags, rejected_on};
@@ -173,12 +241,56 @@ mod tests {
     fn float_atomics_follow_the_device() {
         let module = atomic("Workgroup", "float", "%r = OpAtomicFAddEXT TYPE %nil %u1 %u0 %zero")
             .replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability AtomicFloat32AddEXT")
-            .replace("OpMemoryModel", "OpExtension \"SPV_EXT_shader_atomic_float_add\"\nOpMemoryModel");
+            .replace("%std = ", "OpExtension \"SPV_EXT_shader_atomic_float_add\"\n%std = ");
         assert_accepted(&module);
         let mut profile = DeviceProfile::host();
         profile.module.fp32_atomics.remove(FpAtomicFlags::LOCAL_ADD);
         assert_eq!(rejected_on(&module, &profile), ["env.float-atomic"]);
         assert_rejected(&module.replace("AtomicFloat32AddEXT", "AtomicFloat64AddEXT"), "env.float-atomic");
+    }
+
+    #[test]
+    fn memory_orders_are_one() {
+        let barrier = |semantics: u32| {
+            kernel(&format!("%sem = OpConstant %uint {semantics}"), "OpMemoryBarrier %u1 %sem")
+        };
+        // Sequentially consistent, of work-group and global memory.
+        assert_accepted(&barrier(0x310));
+        assert_rejected(&barrier(0x6), "memory.order");
+        assert_rejected(&barrier(0x18), "memory.order");
+        let clear = |semantics: &str| {
+            atomic("CrossWorkgroup", "uint", &format!("OpAtomicFlagClear %nil %u1 {semantics}"))
+        };
+        assert_accepted(&clear("%u4"));
+        assert_rejected(&clear("%u2"), "memory.flag-order");
+    }
+
+    /// What DPC++ makes of `compare_exchange_strong(expected, desired, memory_order::acq_rel)`.
+    #[test]
+    fn a_failed_exchange_may_name_the_order_of_a_successful_one() {
+        let exchange = |equal: u32, unequal: u32| {
+            kernel(
+                &format!(
+                    "%ptr = OpTypePointer CrossWorkgroup %uint\n%nil = OpConstantNull %ptr\n\
+                     %e = OpConstant %uint {equal}\n%n = OpConstant %uint {unequal}"
+                ),
+                "%r = OpAtomicCompareExchange %uint %nil %u1 %e %n %u1 %u1",
+            )
+        };
+        assert_accepted(&exchange(0x388, 0x388));
+        assert_rejected(&exchange(0x388, 0x386), "memory.order");
+    }
+
+    #[test]
+    fn copies_have_a_size() {
+        let copy = |size: &str| {
+            kernel(
+                "%p = OpTypePointer CrossWorkgroup %uchar\n%nil = OpConstantNull %p\n%ul0 = OpConstantNull %ulong",
+                &format!("OpCopyMemorySized %nil %nil {size}"),
+            )
+        };
+        assert_accepted(&copy("%ul1"));
+        assert_rejected(&copy("%ul0"), "memory.copy-size");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::binary::RawInst;
 use crate::defs::Defs;
 use crate::diagnostics::{Diagnostic, Diagnostics, Fault, RuleId};
 use crate::environment::Environment;
+use crate::load::Loaded;
 use crate::module::{Inst, Kernel, Module};
 use crate::validate::Ctx;
 use spirv::Op;
@@ -31,6 +32,8 @@ pub(crate) struct DeclarationRule {
 
 /// What a declaration is judged by: all that came before it.
 pub(crate) struct Declarations<'a> {
+    /// What is declared.
+    pub op: Op,
     pub module: &'a Module,
     pub env: &'a Environment<'a>,
     pub defs: &'a Defs,
@@ -60,11 +63,16 @@ const DECLARATIONS: &[&[DeclarationRule]] =
 const INSTRUCTIONS: &[&[InstructionRule]] =
     &[memory::INSTRUCTIONS, groups::INSTRUCTIONS, images::INSTRUCTIONS, types::INSTRUCTIONS];
 
-/// Judges a declaration.
-pub(crate) fn declaration(context: &Declarations<'_>, inst: &RawInst<'_>) -> Result<(), Fault> {
-    DECLARATIONS.iter().copied().flatten().filter(|rule| rule.ops.contains(&inst.op)).try_for_each(|rule| {
-        (rule.check)(context, inst.operands).map_err(|message| Fault::new(rule.id, message))
-    })
+/// Judges a declaration by all rules that are about it.
+pub(crate) fn declaration(context: &Declarations<'_>, inst: &RawInst<'_>, broken: &mut Vec<Fault>) {
+    if let Err(fault) = module::instruction_capability(context.module, inst.op) {
+        broken.push(fault);
+    }
+    for rule in DECLARATIONS.iter().copied().flatten().filter(|rule| rule.ops.contains(&inst.op)) {
+        if let Err(message) = (rule.check)(context, inst.operands) {
+            broken.push(Fault::new(rule.id, message));
+        }
+    }
 }
 
 /// The rules for an opcode.
@@ -76,16 +84,24 @@ pub(crate) fn of(op: Op) -> Vec<&'static InstructionRule> {
 pub(crate) fn declared(module: &Module, env: &Environment<'_>, diagnostics: &mut Diagnostics) {
     for rule in module::WHOLE {
         if let Err(message) = (rule.check)(module, env) {
-            diagnostics.push(Diagnostic::new(Fault::new(rule.id, message)));
+            diagnostics.judge(Diagnostic::new(Fault::new(rule.id, message)));
         }
     }
 }
 
 /// Judges the linked module as a whole.
-pub(crate) fn functions(module: &Module, env: &Environment<'_>, diagnostics: &mut Diagnostics) {
+pub(crate) fn functions(
+    module: &Module,
+    loaded: &[Loaded],
+    env: &Environment<'_>,
+    diagnostics: &mut Diagnostics,
+) {
+    if let Some(diagnostic) = kernels::recursion(module, loaded) {
+        diagnostics.judge(diagnostic);
+    }
     for rule in kernels::WHOLE {
         if let Err(message) = (rule.check)(module, env) {
-            diagnostics.push(Diagnostic::new(Fault::new(rule.id, message)));
+            diagnostics.judge(Diagnostic::new(Fault::new(rule.id, message)));
         }
     }
 }
@@ -97,7 +113,7 @@ pub(crate) fn kernels(module: &Module, env: &Environment<'_>, diagnostics: &mut 
             if let Err(message) = (rule.check)(module, env, kernel) {
                 let fault = Fault::new(rule.id, message);
                 let function = Some(format!("kernel {}", kernel.name));
-                diagnostics.push(Diagnostic { function, ..Diagnostic::new(fault) });
+                diagnostics.judge(Diagnostic { function, ..Diagnostic::new(fault) });
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::{DeclarationRule, Declarations, GUIDE, ModuleRule};
 use crate::diagnostics::{Fault, RuleId};
 use crate::environment::Environment;
+use crate::grammar::capability_name;
 use crate::module::Module;
 use crate::opcodes::Opcode;
 use spirv::{AddressingModel, Capability, ExecutionMode, ExecutionModel, MemoryModel, Op};
@@ -55,11 +56,13 @@ fn capability(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
     let number = words.first().copied().unwrap_or(0);
     let capability = Capability::from_u32(number).ok_or_else(|| format!("capability {number} is unknown"))?;
     let support = spirv_support::capability(capability);
-    let support = support.ok_or_else(|| format!("capability {capability:?} is not supported"))?;
+    let support =
+        support.ok_or_else(|| format!("capability {} is not supported", capability_name(capability)))?;
     if support.need.met_by(context.env.profile) {
         Ok(())
     } else {
-        Err(format!("capability {capability:?} needs {}, which the device has not", support.need.describe()))
+        let name = capability_name(capability);
+        Err(format!("capability {name} needs {}, which the device has not", support.need.describe()))
     }
 }
 
@@ -112,9 +115,15 @@ fn execution_mode(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
     }
 }
 
-fn addressing_model(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
+fn addressing_model(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
     match words.first() {
-        Some(&model) if model == AddressingModel::Physical64 as u32 => Ok(()),
+        Some(&model) if model == AddressingModel::Physical64 as u32 => {
+            if context.module.capabilities.contains(&Capability::Addresses) {
+                Ok(())
+            } else {
+                Err("the addressing model needs capability Addresses".into())
+            }
+        }
         _ => Err("the addressing model is not Physical64".into()),
     }
 }
@@ -133,7 +142,8 @@ fn capabilities_are_declared(module: &Module, _: &Environment<'_>) -> Result<(),
         let declared = |name: &&&str| module.extensions.iter().any(|extension| extension.as_str() == **name);
         if !support.declared_by.is_empty() && !support.declared_by.iter().any(|name| declared(&name)) {
             let names = support.declared_by.join(" or ");
-            return Err(format!("capability {capability:?} is declared without OpExtension {names}"));
+            let name = capability_name(capability);
+            return Err(format!("capability {name} is declared without OpExtension {names}"));
         }
     }
     Ok(())
@@ -204,7 +214,8 @@ mod tests {
     use ze_extensions::DeviceProfile;
 
     use crate::test_support::{
-        KERNEL, assemble, assert_accepted, assert_rejected, kernel, profile_without_flags, rejected_on,
+        KERNEL, assemble, assert_accepted, assert_rejected, build_text, kernel, profile_without_flags,
+        rejected_on,
     };
     use crate::{Environment, ModuleInput, build};
 
@@ -215,6 +226,16 @@ mod tests {
             &KERNEL.replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability Shader"),
             "env.capability",
         );
+    }
+
+    #[test]
+    fn capabilities_have_their_first_names() {
+        let with = |number: &str| {
+            KERNEL.replace("OpCapability Kernel", &format!("OpCapability Kernel\nOpCapability {number}"))
+        };
+        let log = build_text(&with("ArbitraryPrecisionIntegersALTERA")).unwrap_err().to_string();
+        assert!(log.contains("capability ArbitraryPrecisionIntegersINTEL is not supported"), "{log}");
+        assert!(!log.contains("ALTERA"), "{log}");
     }
 
     #[test]
@@ -268,6 +289,7 @@ mod tests {
     #[test]
     fn addresses_have_64_bits() {
         assert_rejected(&KERNEL.replace("Physical64", "Physical32"), "env.addressing-model");
+        assert_rejected(&KERNEL.replace("OpCapability Addresses\n", ""), "env.addressing-model");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::diagnostics::RuleId;
 use crate::module::Inst;
 use crate::opcodes::{self, Family, Signature};
 use crate::validate::{Ctx, Scalar};
-use spirv::{Capability, Op};
+use spirv::{Capability, Op, StorageClass};
 use ze_extensions::ModuleFlags;
 
 const WIDTHS: &str = "SPIR-V 1.2 §3.31; L0 SPIR-V Guide, Supported Types";
@@ -31,12 +31,17 @@ pub(super) const DECLARATIONS: &[DeclarationRule] = &[
         ops: &[Op::TypeVector],
         check: vector_length,
     },
+    DeclarationRule {
+        id: RuleId { id: "env.storage-class", source: "SPIR-V 1.2 §3.7" },
+        ops: &[Op::TypePointer, Op::TypeForwardPointer, Op::Variable],
+        check: storage_class,
+    },
 ];
 
 pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
     InstructionRule {
         id: RuleId { id: "env.half-arithmetic", source: WIDTHS },
-        applies: is_float_arithmetic,
+        applies: computes_with_floats,
         check: half_arithmetic,
     },
     InstructionRule {
@@ -90,18 +95,59 @@ fn vector_length(context: &Declarations<'_>, words: &[u32]) -> Result<(), String
     }
 }
 
-fn is_float_arithmetic(op: Op) -> bool {
-    use Signature::{FloatBinary, FloatDot, FloatUnary, VectorTimesScalar};
-    let arithmetic = [FloatUnary, FloatBinary, FloatDot, VectorTimesScalar];
-    opcodes::row(op).is_some_and(|row| arithmetic.contains(&row.signature))
+/// The classes of graphics and of pipes need what no kernel declares; generic pointers are optional.
+fn storage_class(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
+    use StorageClass as C;
+    let at = match words.len() {
+        // A forward pointer has no pointee behind it.
+        2 => 1,
+        _ if context.op == Op::Variable => 2,
+        _ => 1,
+    };
+    match words.get(at).and_then(|&number| StorageClass::from_u32(number)) {
+        Some(C::UniformConstant | C::Input | C::Workgroup | C::CrossWorkgroup | C::Function) | None => Ok(()),
+        Some(C::Generic) if context.module.capabilities.contains(&Capability::GenericPointer) => Ok(()),
+        Some(C::Generic) => Err("storage class Generic needs capability GenericPointer".into()),
+        Some(class) => Err(format!("storage class {class:?} is not one that kernels have")),
+    }
+}
+
+/// Whether half-precision numbers are among the operands for more than to be moved or converted.
+fn computes_with_floats(op: Op) -> bool {
+    use Signature::{
+        AllEqual, BroadcastFirst, Extended, FloatBinary, FloatClassify, FloatCompare, FloatDot, FloatUnary,
+        GroupBroadcast, GroupFloat, IntelShuffle, IntelShufflePair, Shuffle, VectorTimesScalar,
+    };
+    let signatures = [
+        FloatUnary,
+        FloatBinary,
+        FloatDot,
+        VectorTimesScalar,
+        FloatCompare,
+        FloatClassify,
+        Extended,
+        GroupFloat,
+        GroupBroadcast,
+        AllEqual,
+        BroadcastFirst,
+        Shuffle,
+        IntelShuffle,
+        IntelShufflePair,
+    ];
+    opcodes::row(op).is_some_and(|row| signatures.contains(&row.signature))
 }
 
 /// `Float16Buffer` has halves in memory and converts them; computing with them needs the device's arithmetic. The
 /// LLVM translator declares `Float16Buffer` alone for modules that compute, so it is the device that decides.
 fn half_arithmetic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
-    let half = inst.ty.and_then(|ty| ctx.lanes(ty)).is_some_and(|(scalar, _)| scalar == Scalar::Float(16));
-    if half && !ctx.env.profile.module.flags.contains(ModuleFlags::FP16) {
-        return Err("arithmetic on 16-bit floating-point numbers needs ZE_DEVICE_MODULE_FLAG_FP16".into());
+    if ctx.env.profile.module.flags.contains(ModuleFlags::FP16) {
+        return Ok(());
+    }
+    // Values that are loaded and stored by `vload_half` and its kin are never halves themselves.
+    let is_half = |ty| ctx.lanes(ty).is_some_and(|(scalar, _)| scalar == Scalar::Float(16));
+    let mut types = inst.ids().filter_map(|id| ctx.value(id).ok()).chain(inst.ty);
+    if types.any(is_half) {
+        return Err("computing with 16-bit floating-point numbers needs ZE_DEVICE_MODULE_FLAG_FP16".into());
     }
     Ok(())
 }
@@ -123,13 +169,13 @@ fn dot_product_input(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::{assert_accepted, assert_rejected, kernel, rejected_on};
+    use crate::test_support::{KERNEL, assert_accepted, assert_rejected, kernel, rejected_on};
     use ze_extensions::DeviceProfile;
 
     #[test]
     fn integers_have_no_sign() {
-        assert_accepted(&kernel("%t = OpTypeInt 32 0", ""));
-        assert_rejected(&kernel("%t = OpTypeInt 32 1", ""), "env.signedness");
+        assert_accepted(&kernel("", ""));
+        assert_rejected(&kernel("", "").replace("OpTypeInt 32 0", "OpTypeInt 32 1"), "env.signedness");
     }
 
     #[test]
@@ -140,12 +186,45 @@ mod tests {
             ("%t = OpTypeInt 64 0", "Int64", "env.int-width"),
             ("%t = OpTypeFloat 16", "Float16", "env.float-width"),
             ("%t = OpTypeFloat 64", "Float64", "env.float-width"),
-            ("%t = OpTypeVector %uint 16", "Vector16", "env.vector-length"),
+            ("%t = OpTypeFloat 16", "Float16Buffer", "env.float-width"),
         ] {
-            let with = kernel(declaration, "");
-            assert_accepted(&with);
-            assert_rejected(&with.replace(&format!("OpCapability {capability}\n"), ""), rule);
+            let module = KERNEL.replace("%void = ", &format!("{declaration}\n%void = "));
+            assert_rejected(&module, rule);
+            let declared = format!("OpCapability Kernel\nOpCapability {capability}");
+            assert_accepted(&module.replace("OpCapability Kernel", &declared));
         }
+        let vector = kernel("%t = OpTypeVector %uint 16", "");
+        assert_accepted(&vector);
+        assert_rejected(&vector.replace("OpCapability Vector16\n", ""), "env.vector-length");
+    }
+
+    #[test]
+    fn implied_capabilities_are_declared() {
+        let module = KERNEL.replace("%void = ", "%t = OpTypeInt 64 0\n%void = ");
+        assert_accepted(
+            &module.replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability Int64Atomics"),
+        );
+        assert_accepted(&KERNEL.replace("OpCapability Kernel", "OpCapability Vector16"));
+        assert_accepted(&KERNEL.replace("OpCapability Kernel", "OpCapability SubgroupDispatch"));
+    }
+
+    #[test]
+    fn storage_classes_are_those_of_kernels() {
+        let pointer = |class: &str| kernel(&format!("%p = OpTypePointer {class} %uint"), "");
+        for class in ["UniformConstant", "Input", "Workgroup", "CrossWorkgroup", "Function", "Generic"] {
+            assert_accepted(&pointer(class));
+        }
+        assert_rejected(
+            &pointer("Generic").replace("OpCapability GenericPointer\n", ""),
+            "env.storage-class",
+        );
+        for class in
+            ["Uniform", "PushConstant", "StorageBuffer", "Private", "Output", "Image", "AtomicCounter"]
+        {
+            assert_rejected(&pointer(class), "env.storage-class");
+        }
+        let forward = "OpTypeForwardPointer %p Uniform\n%s = OpTypeStruct %p\n%p = OpTypePointer Uniform %s";
+        assert_rejected(&kernel(forward, ""), "env.storage-class");
     }
 
     #[test]
@@ -156,6 +235,16 @@ mod tests {
         let mut profile = DeviceProfile::host();
         profile.module.flags.remove(ModuleFlags::FP16);
         assert_eq!(rejected_on(&module, &profile), ["env.half-arithmetic"]);
+        for half in [
+            "%r = OpFOrdLessThan %bool %c %c",
+            "%r = OpExtInst %half %std sqrt %c",
+            "%r = OpGroupFAdd %half %u3 Reduce %c",
+            "%r = OpGroupBroadcast %half %u3 %c %u1",
+        ] {
+            let module = module.replace("%r = OpFAdd %half %c %c", half);
+            assert_accepted(&module);
+            assert_eq!(rejected_on(&module, &profile), ["env.half-arithmetic"], "{half}");
+        }
         let converted = module.replace("%r = OpFAdd %half %c %c", "%r = OpFConvert %float %c");
         assert!(rejected_on(&converted, &profile).is_empty());
     }
@@ -171,7 +260,7 @@ mod tests {
                 "OpCapability Kernel",
                 &format!("OpCapability Kernel\nOpCapability DotProduct\nOpCapability {capability}"),
             )
-            .replace("OpMemoryModel", "OpExtension \"SPV_KHR_integer_dot_product\"\nOpMemoryModel")
+            .replace("%std = ", "OpExtension \"SPV_KHR_integer_dot_product\"\n%std = ")
         };
         let (all, four, packed) =
             ("DotProductInputAll", "DotProductInput4x8Bit", "DotProductInput4x8BitPacked");

@@ -141,6 +141,15 @@ impl<'a> Ctx<'a> {
         }
     }
 
+    /// Arrays of arrays of arrays are only counted.
+    fn show_element(&self, ty: TypeId) -> String {
+        match self.get(ty) {
+            Type::Array { len, .. } => format!("an array of {len}"),
+            Type::Pointer { class, .. } => format!("a {class:?} pointer"),
+            _ => self.show(ty),
+        }
+    }
+
     /// A type for a message.
     pub fn show(&self, ty: TypeId) -> String {
         let scalar = |ty: TypeId| match self.get(ty) {
@@ -153,9 +162,13 @@ impl<'a> Ctx<'a> {
             Type::Void => "void".into(),
             Type::Bool | Type::Int { .. } | Type::Float { .. } => scalar(ty),
             Type::Vector { elem, len } => format!("{len} x {}", scalar(*elem)),
-            Type::Array { len, .. } => format!("an array of {len}"),
+            Type::Array { elem, len } => format!("an array of {len} x {}", self.show_element(*elem)),
             Type::Struct { id, .. } => format!("structure {}", self.defs.raw(*id)),
-            Type::Pointer { class, .. } => format!("a {class:?} pointer"),
+            Type::Pointer { class, pointee } => match self.get(*pointee) {
+                // Of pointers to pointers the last is enough to tell them apart, and they may be cyclic.
+                Type::Pointer { class: inner, .. } => format!("a {class:?} pointer to a {inner:?} pointer"),
+                _ => format!("a {class:?} pointer to {}", self.show(*pointee)),
+            },
             Type::Function { .. } => "a function".into(),
             Type::Image(_) => "an image".into(),
             Type::Sampler => "a sampler".into(),

@@ -30,6 +30,27 @@ impl Dominators {
             _ => false,
         }
     }
+
+    /// Whether every reachable block stands behind those that dominate it.
+    pub fn follow_order(&self) -> bool {
+        let mut blocks: Vec<(u32, u32, usize)> = self
+            .interval
+            .iter()
+            .enumerate()
+            .filter_map(|(block, interval)| interval.map(|(enter, exit)| (enter, exit, block)))
+            .collect();
+        blocks.sort_unstable();
+        // Those that dominate the block that is looked at.
+        let mut open: Vec<(u32, usize)> = Vec::new();
+        blocks.into_iter().all(|(enter, exit, block)| {
+            while open.last().is_some_and(|&(end, _)| end <= enter) {
+                open.pop();
+            }
+            let behind = open.last().is_none_or(|&(_, dominator)| dominator < block);
+            open.push((exit, block));
+            behind
+        })
+    }
 }
 
 struct Search {

@@ -20,7 +20,8 @@ const OPERAND: RuleId = RuleId { id: "ids.operand", source: SOURCE };
 
 /// Block and instruction.
 type Place = (usize, usize);
-type Found = Result<(), (Option<Place>, Fault)>;
+/// What is wrong, and where.
+type Found = Vec<(Option<Place>, Fault)>;
 
 /// Where ids of a function are defined. Kept across functions: ids are unique.
 pub(crate) struct Places {
@@ -71,8 +72,8 @@ fn role(inst: &Inst, at: usize) -> Role {
     }
 }
 
-/// Checks the function's graph and every use in it.
-pub(crate) fn check(ctx: &Ctx<'_>, places: &mut Places) -> Found {
+/// Checks the function's graph and every use in it. Returns whether the graph is one: otherwise nothing else was looked at.
+pub(crate) fn check(ctx: &Ctx<'_>, places: &mut Places, found: &mut Found) -> bool {
     let function = ctx.function;
     places.function += 1;
     let mut blocks: FxHashMap<Id, usize> = FxHashMap::default();
@@ -90,7 +91,7 @@ pub(crate) fn check(ctx: &Ctx<'_>, places: &mut Places) -> Found {
             }
         }
     }
-    let edges = edges(ctx, &blocks)?;
+    let Some(edges) = edges(ctx, &blocks, found) else { return false };
     let dominators = Dominators::new(&edges);
     let mut predecessors: Vec<Vec<usize>> = vec![Vec::new(); edges.len()];
     for (from, targets) in edges.iter().enumerate() {
@@ -106,30 +107,33 @@ pub(crate) fn check(ctx: &Ctx<'_>, places: &mut Places) -> Found {
         let mut beginning = true;
         let mut variables = at == 0;
         for (place, inst) in block.insts.iter().enumerate() {
-            let here = |fault| (Some((at, place)), fault);
+            let mut blame = |fault| found.push((Some((at, place)), fault));
             variables &= inst.op == Op::Variable;
             if inst.op == Op::Variable && !variables {
-                return Err(here(Fault::new(
-                    VARIABLE,
-                    "a variable behind other instructions of the entry block",
-                )));
+                blame(Fault::new(VARIABLE, "a variable behind other instructions of the entry block"));
+                continue;
             }
-            if inst.op == Op::Phi {
+            let uses = if inst.op == Op::Phi {
                 if !beginning {
-                    return Err(here(Fault::new(PHI, "a phi behind other instructions of its block")));
+                    blame(Fault::new(PHI, "a phi behind other instructions of its block"));
+                    continue;
                 }
-                uses.phi(inst, &predecessors[at]).map_err(here)?;
+                uses.phi(inst, &predecessors[at])
             } else {
                 beginning = false;
-                uses.operands(inst, (at, place)).map_err(here)?;
+                uses.operands(inst, (at, place))
+            };
+            if let Err(fault) = uses {
+                blame(fault);
             }
         }
     }
-    Ok(())
+    true
 }
 
 /// By block: its successors.
-fn edges(ctx: &Ctx<'_>, blocks: &FxHashMap<Id, usize>) -> Result<Vec<Vec<usize>>, (Option<Place>, Fault)> {
+fn edges(ctx: &Ctx<'_>, blocks: &FxHashMap<Id, usize>, found: &mut Found) -> Option<Vec<Vec<usize>>> {
+    let before = found.len();
     let mut edges = Vec::with_capacity(ctx.function.blocks.len());
     for (at, block) in ctx.function.blocks.iter().enumerate() {
         let last = block.insts.len().saturating_sub(1);
@@ -138,12 +142,13 @@ fn edges(ctx: &Ctx<'_>, blocks: &FxHashMap<Id, usize>) -> Result<Vec<Vec<usize>>
             let raw = ctx.defs.raw(label);
             match blocks.get(&label) {
                 Some(0) => {
-                    return Err((Some((at, last)), Fault::new(ENTRY, "the entry block has a predecessor")));
+                    let fault = Fault::new(ENTRY, "the entry block has a predecessor");
+                    found.push((Some((at, last)), fault));
                 }
                 Some(&to) => targets.push(to),
                 None => {
                     let message = format!("{raw} is not a block of this function");
-                    return Err((Some((at, last)), Fault::new(TARGET, message)));
+                    found.push((Some((at, last)), Fault::new(TARGET, message)));
                 }
             }
         }
@@ -151,7 +156,7 @@ fn edges(ctx: &Ctx<'_>, blocks: &FxHashMap<Id, usize>) -> Result<Vec<Vec<usize>>
         targets.dedup();
         edges.push(targets);
     }
-    Ok(edges)
+    (found.len() == before).then_some(edges)
 }
 
 struct Uses<'a> {
@@ -173,6 +178,7 @@ impl Uses<'_> {
                 (Def::Label, Role::Label)
                 | (Def::Function(_), Role::Function)
                 | (Def::ExtSet, Role::ExtSet) => {}
+                (Def::Poison, _) => return Err(Fault::consequence()),
                 (Def::None, _) => {
                     return Err(Fault::new(OPERAND, format!("{} is not defined", self.ctx.defs.raw(*id))));
                 }
@@ -224,6 +230,7 @@ impl Uses<'_> {
                 Def::Constant(_) | Def::Global(_) => {}
                 // At the end of the predecessor.
                 Def::Value(_) => self.dominated(*value, (from, usize::MAX))?,
+                Def::Poison => return Err(Fault::consequence()),
                 _ => {
                     return Err(Fault::new(OPERAND, format!("{} is not a value", self.ctx.defs.raw(*value))));
                 }

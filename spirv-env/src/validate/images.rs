@@ -66,6 +66,21 @@ pub(super) fn write(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     texel(ctx.operand_lanes(inst, 2)?, &image)
 }
 
+/// Blocks of an image; which types, images and coordinates there are is the environment's business.
+pub(super) fn block_read(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    ctx.count(inst, 2)?;
+    image(ctx, inst, 0)?;
+    ctx.operand_lanes(inst, 1)?;
+    ctx.result_lanes(inst).map(|_| ())
+}
+
+pub(super) fn block_write(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    ctx.count(inst, 3)?;
+    image(ctx, inst, 0)?;
+    ctx.operand_lanes(inst, 1)?;
+    ctx.operand_lanes(inst, 2).map(|_| ())
+}
+
 pub(super) fn image_of(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     match (ctx.get(ctx.ty(inst, 0)?), ctx.get(ctx.result(inst)?)) {

@@ -18,6 +18,7 @@ mod opencl_std;
 mod signatures;
 
 pub(crate) use ctx::{Ctx, Scalar};
+pub(crate) use dominators::Dominators;
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Fault, InstructionRef, RuleId};
 use crate::environment::Environment;
@@ -26,7 +27,7 @@ use crate::load::{Loaded, not_supported};
 use crate::module::{Constant, ConstantValue, Function, Id, Inst, Module};
 use crate::opcodes;
 use crate::rules::{self, InstructionRule};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{LinkageType, Op};
 
 const OPERAND_TYPES: RuleId = RuleId { id: "types.operands", source: "SPIR-V 1.2 §3.32" };
@@ -48,9 +49,10 @@ pub(crate) fn validate(
     let mut judges: FxHashMap<Op, Judge> = FxHashMap::default();
     let functions = &module.functions[loaded.first_function..];
     let mut places = flow::Places::new(loaded.defs.len());
+    let mut faults = Vec::new();
     for (function, source) in functions.iter().zip(&loaded.sources) {
         let ctx = Ctx { module, defs: &loaded.defs, function, leaves, env };
-        let mut report = |at: Option<(usize, usize)>, fault: Fault| {
+        let report = |at: Option<(usize, usize)>, fault: Fault| {
             let inst =
                 at.map(|(block, inst)| (&function.blocks[block].insts[inst], source.blocks[block][inst]));
             let mut diagnostic = locate(module, loaded, function, inst, fault);
@@ -59,33 +61,51 @@ pub(crate) fn validate(
                     opcode: op_name(Op::Function),
                     offset: source.offset,
                     result: Some(loaded.defs.raw(function.id)),
+                    text: None,
                 });
             }
-            diagnostics.push(Diagnostic { input, ..diagnostic });
+            Diagnostic { input, ..diagnostic }
         };
         if let Err(fault) = linkage(function).and_then(|()| signature(&ctx)) {
-            report(None, fault);
+            diagnostics.push(report(None, fault));
             continue;
         }
-        if let Err((at, fault)) = flow::check(&ctx, &mut places) {
-            report(at, fault);
+        let graph = flow::check(&ctx, &mut places, &mut faults);
+        let blamed: FxHashSet<(usize, usize)> = faults.iter().filter_map(|(at, _)| *at).collect();
+        for (at, fault) in faults.drain(..) {
+            diagnostics.spoil();
+            if !fault.is_consequence() {
+                diagnostics.push(report(at, fault));
+            }
+        }
+        if !graph {
             continue;
         }
         for (block, insts) in function.blocks.iter().enumerate() {
             for (at, inst) in insts.insts.iter().enumerate() {
+                if !blamed.is_empty() && blamed.contains(&(block, at)) {
+                    continue;
+                }
                 let judge = judges.entry(inst.op).or_insert_with(|| Judge::new(module, inst.op));
-                if let Err(fault) = judge.instruction(&ctx, inst) {
-                    report(Some((block, at)), fault);
+                if let Err(fault) = judge.structure(&ctx, inst) {
+                    diagnostics.push(report(Some((block, at)), fault));
+                    continue;
+                }
+                for rule in &judge.rules {
+                    if let Err(message) = (rule.check)(&ctx, inst) {
+                        diagnostics.judge(report(Some((block, at)), Fault::new(rule.id, message)));
+                    }
                 }
             }
         }
     }
-    for &id in &loaded.expressions {
+    for &(id, offset) in &loaded.expressions {
         if let Err(message) = expression(module, env, loaded, leaves, id) {
             let fault = Fault::new(OPERAND_TYPES, message);
             let result = Some(loaded.defs.raw(id));
-            let instruction = InstructionRef { opcode: op_name(Op::SpecConstantOp), offset: 0, result };
-            diagnostics.push(Diagnostic { input, instruction: Some(instruction), ..Diagnostic::new(fault) });
+            let opcode = op_name(Op::SpecConstantOp);
+            let instruction = Some(InstructionRef { opcode, offset, result, text: None });
+            diagnostics.push(Diagnostic { input, instruction, ..Diagnostic::new(fault) });
         }
     }
 }
@@ -136,13 +156,10 @@ impl Judge {
         Self { supported, rules: rules::of(op) }
     }
 
-    fn instruction(&self, ctx: &Ctx<'_>, inst: &Inst) -> Result<(), Fault> {
+    fn structure(&self, ctx: &Ctx<'_>, inst: &Inst) -> Result<(), Fault> {
         let check = self.supported.as_ref().map_err(Fault::clone)?;
         let types = ctx.result_size(inst).and_then(|()| check(ctx, inst));
-        types.map_err(|message| Fault::new(OPERAND_TYPES, message))?;
-        self.rules
-            .iter()
-            .try_for_each(|rule| (rule.check)(ctx, inst).map_err(|message| Fault::new(rule.id, message)))
+        types.map_err(|message| Fault::new(OPERAND_TYPES, message))
     }
 }
 
@@ -156,16 +173,20 @@ pub(crate) fn ask_engine(
     let Some(engine_ops) = env.engine_ops else { return };
     let functions: FxHashMap<Id, &Function> =
         module.functions.iter().map(|function| (function.id, function)).collect();
+    // What breaks a rule is not to be lowered anyway.
+    let blamed: FxHashSet<(Option<usize>, u32)> = diagnostics.places().collect();
     for (at, input) in loaded.iter().enumerate() {
+        let index = (loaded.len() > 1).then_some(at);
         for source in &input.sources {
             let Some(function) = functions.get(&source.function) else { continue };
             for (block, offsets) in function.blocks.iter().zip(&source.blocks) {
                 for (inst, &offset) in block.insts.iter().zip(offsets) {
-                    if let Err(reason) = engine_ops(module, inst) {
+                    if let Err(reason) = engine_ops(module, inst)
+                        && !blamed.contains(&(index, offset))
+                    {
                         let fault = Fault::new(ENGINE, reason);
                         let diagnostic = locate(module, input, function, Some((inst, offset)), fault);
-                        diagnostics
-                            .push(Diagnostic { input: (loaded.len() > 1).then_some(at), ..diagnostic });
+                        diagnostics.judge(Diagnostic { input: index, ..diagnostic });
                     }
                 }
             }
@@ -204,6 +225,7 @@ pub(crate) fn locate(
             opcode: op_name(inst.op),
             offset,
             result: inst.result.map(|id| loaded.defs.raw(id)),
+            text: None,
         });
     }
     diagnostic

@@ -155,7 +155,12 @@ fn operands(ctx: &Ctx<'_>, inst: &Inst, signature: Signature) -> Result<(), Stri
         S::Printf => {
             require(inst.operands.len() > FIRST, || "there is no format".into())?;
             let (class, pointee) = ctx.pointer(inst, FIRST)?;
-            let text = *ctx.get(pointee) == Type::Int { width: 8 };
+            // LLVM 21's translator passes the array itself instead of a pointer to its first character.
+            let character = match ctx.get(pointee) {
+                Type::Array { elem, .. } => *elem,
+                _ => pointee,
+            };
+            let text = *ctx.get(character) == Type::Int { width: 8 };
             require(class == StorageClass::UniformConstant && text, || {
                 "the format is not a constant string".into()
             })?;

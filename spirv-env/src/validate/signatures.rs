@@ -108,6 +108,8 @@ pub(super) fn check(signature: Signature) -> Check {
         S::QuerySize => images::query_size,
         S::QuerySizeLod => images::query_size_lod,
         S::QueryWord => images::query_word,
+        S::ImageBlockRead => images::block_read,
+        S::ImageBlockWrite => images::block_write,
         S::Branch => control::branch,
         S::BranchConditional => control::branch_conditional,
         S::Switch => control::switch,

@@ -102,6 +102,42 @@ pub fn mutate(random: &mut Random, bytes: &[u8], other: &[u8]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
+/// Changes one instruction behind the header: an operand, an opcode, its place, or that it is there.
+#[allow(dead_code, reason = "only the comparison with another validator needs it")]
+pub fn mutate_once(random: &mut Random, bytes: &[u8]) -> Vec<u8> {
+    let mut words = to_words(bytes);
+    let places = boundaries(&words);
+    if places.len() < 3 {
+        return bytes.to_vec();
+    }
+    let at = random.below(places.len() - 1);
+    let range = places[at]..places[at + 1].min(words.len());
+    let bound = words[3].max(2) as usize;
+    match random.below(8) {
+        0 => {
+            words.drain(range);
+        }
+        1 => {
+            let copy = words[range].to_vec();
+            let to = places[random.below(places.len())].min(words.len());
+            words.splice(to..to, copy);
+        }
+        2 => {
+            let opcode = words[places[random.below(places.len() - 1)]] & 0xFFFF;
+            words[range.start] = words[range.start] & 0xFFFF_0000 | opcode;
+        }
+        3 if range.len() > 1 => {
+            let at = range.start + 1 + random.below(range.len() - 1);
+            words[at] ^= 1 << random.below(8);
+        }
+        _ if range.len() > 1 => {
+            words[range.start + 1 + random.below(range.len() - 1)] = 1 + random.below(bound) as u32;
+        }
+        _ => {}
+    }
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
 fn to_words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|word| u32::from_ne_bytes([word[0], word[1], word[2], word[3]])).collect()
 }
