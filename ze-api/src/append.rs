@@ -14,6 +14,7 @@ use ze_core::handle;
 use ze_headers::*;
 
 use crate::args::{address, events, handles, input, no_extension};
+use crate::flags::enumeration;
 
 /// `zeCommandListAppendBarrier`.
 pub unsafe fn zeCommandListAppendBarrier(
@@ -302,10 +303,8 @@ pub unsafe fn zeCommandListAppendMemAdvise(
     handle::get::<Device>(hDevice)?;
     address(ptr, "ptr")?;
     // ZE_RESULT_ERROR_INVALID_ENUMERATION: an advice that the specification does not have
-    if advice.0 > ZE_MEMORY_ADVICE_CLEAR_SYSTEM_MEMORY_PREFERRED_LOCATION.0 {
-        return Err(Error::InvalidEnumeration { what: "ze_memory_advice_t", value: advice.0.into() });
-    }
-    Ok(())
+    let last = ZE_MEMORY_ADVICE_CLEAR_SYSTEM_MEMORY_PREFERRED_LOCATION;
+    enumeration("ze_memory_advice_t", advice.0, last.0)
 }
 
 /// `zeCommandListImmediateAppendCommandListsExp`.

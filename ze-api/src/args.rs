@@ -7,6 +7,8 @@ use ze_core::event::Event;
 use ze_core::handle::{self, Object, Ref};
 use ze_headers::ze_event_handle_t;
 
+use crate::flags::Descriptor;
+
 /// The structure or value behind a pointer that must not be null.
 ///
 /// # Safety
@@ -15,6 +17,19 @@ use ze_headers::ze_event_handle_t;
 pub unsafe fn input<'a, T>(pointer: *const T, name: &'static str) -> Result<&'a T> {
     // SAFETY: the caller's promise.
     unsafe { pointer.as_ref() }.ok_or(Error::NullPointer(name))
+}
+
+/// As [`input`], for a structure whose flags it checks.
+///
+/// # Safety
+///
+/// As [`input`].
+pub unsafe fn descriptor<'a, T: Descriptor>(pointer: *const T, name: &'static str) -> Result<&'a T> {
+    // SAFETY: the caller's promise.
+    let desc = unsafe { input(pointer, name) }?;
+    // ZE_RESULT_ERROR_INVALID_ENUMERATION: flags that the specification does not have
+    desc.check_flags()?;
+    Ok(desc)
 }
 
 /// The place behind an output pointer that must not be null.

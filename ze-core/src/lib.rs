@@ -4,6 +4,7 @@
 //! [`command`], who executes them in [`stream`], what they wait for in [`signal`].
 
 pub mod allocations;
+mod budget;
 mod clock;
 pub mod command;
 pub mod command_list;

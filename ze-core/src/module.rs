@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::fork::RwLock;
 use crate::handle::object;
 use crate::module_binary::{self, Input};
-use crate::pnext::{self, structures};
+use crate::pnext::{Inputs, structures};
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::null;
 use std::sync::Arc;
@@ -67,6 +67,7 @@ pub struct Module {
 object!(Module, Module, ze_module_handle_t);
 
 structures! {
+    ze_module_desc_t = ZE_STRUCTURE_TYPE_MODULE_DESC;
     ze_module_program_exp_desc_t = ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC;
 }
 
@@ -80,14 +81,9 @@ impl Module {
         device: &Arc<Device>,
         desc: &ze_module_desc_t,
     ) -> Result<Arc<Self>> {
-        // ZE_RESULT_ERROR_INVALID_ENUMERATION: ZE_MODULE_FORMAT_NATIVE < desc->format
-        if ![ZE_MODULE_FORMAT_IL_SPIRV, ZE_MODULE_FORMAT_NATIVE].contains(&desc.format) {
-            let (what, value) = ("ze_module_desc_t::format", desc.format.0.into());
-            return Err(Error::InvalidEnumeration { what, value });
-        }
         // SAFETY: the caller's promise, for all of these.
         let inputs = unsafe {
-            match pnext::find::<ze_module_program_exp_desc_t>(desc.pNext) {
+            match Inputs::of(desc).find::<ze_module_program_exp_desc_t>() {
                 Some(several) => inputs_of_program(several, desc.format),
                 None => {
                     let bytes = bytes(desc.pInputModule, desc.inputSize)?;

@@ -285,6 +285,17 @@ fn allocate_shared(
     platform.check("zeMemAllocShared", code).map(|()| pointer)
 }
 
+/// What the device reports.
+fn total_memory() -> usize {
+    let stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES;
+    let mut properties = ze_device_memory_properties_t { stype, ..Default::default() };
+    // SAFETY: a live device, and room for one memory.
+    let code =
+        unsafe { platform().api.zeDeviceGetMemoryProperties(platform().device, &mut 1, &mut properties) };
+    platform().check("zeDeviceGetMemoryProperties", code).unwrap();
+    properties.totalSize as usize
+}
+
 #[test]
 fn limits_of_an_allocation_can_be_relaxed() {
     let limit = platform().device_properties().unwrap().maxMemAllocSize as usize;
@@ -296,10 +307,13 @@ fn limits_of_an_allocation_can_be_relaxed() {
         let none = allocate_shared((0, ptr::from_ref(&limits).cast()), (0, ptr::null()), limit + 1);
         assert_eq!(none.unwrap_err().code, ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "no limit is relaxed");
         limits.flags = ZE_RELAXED_ALLOCATION_LIMITS_EXT_FLAG_MAX_SIZE;
-        match allocate_shared((0, ptr::from_ref(&limits).cast()), (0, ptr::null()), limit + 1) {
+        let total = total_memory();
+        let more = allocate_shared((0, ptr::from_ref(&limits).cast()), (0, ptr::null()), total + 1);
+        assert_eq!(more.unwrap_err().code, ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "more than there is");
+        match allocate_shared((0, ptr::from_ref(&limits).cast()), (0, ptr::null()), total) {
             // SAFETY: nothing uses the memory.
             Ok(pointer) => unsafe { platform().free(pointer) }.unwrap(),
-            // The system need not have as much.
+            // Other tests have some.
             Err(error) => assert_eq!(error.code, ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "{error:?}"),
         }
         limits.flags = 1 << 20;
