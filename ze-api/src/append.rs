@@ -1,5 +1,6 @@
 //! `zeCommandListAppend*`: synchronisation and memory.
 
+use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use ze_core::context::Context;
 use ze_core::device::Device;
 use ze_core::error::{Error, Result};
 use ze_core::event::Event;
+use ze_core::fallible::out_of_memory;
 use ze_core::handle;
 use ze_headers::*;
 
@@ -214,7 +216,10 @@ pub unsafe fn zeCommandListAppendMemoryFill(
         let pattern = std::slice::from_raw_parts(pattern.cast::<u8>(), pattern_size.min(size));
         (pattern, events(hSignalEvent, numWaitEvents, phWaitEvents)?)
     };
-    list.append(Operation::Fill { dst, pattern: pattern.iter().copied().collect(), len: size }, &events)
+    let mut copy = SmallVec::new();
+    copy.try_reserve_exact(pattern.len()).map_err(|_| out_of_memory("a pattern", pattern.len()))?;
+    copy.extend_from_slice(pattern);
+    list.append(Operation::Fill { dst, pattern: copy, len: size }, &events)
 }
 
 /// `zeCommandListAppendMemoryFillWithParameters`.

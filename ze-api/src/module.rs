@@ -114,6 +114,8 @@ pub unsafe fn zeModuleGetNativeBinary(
 ) -> Result<()> {
     let module = handle::get::<Module>(hModule)?;
     // SAFETY: the caller passes null or valid pointers.
+    module.check_native_binary()?;
+    // SAFETY: the caller passes null or valid pointers.
     unsafe { bytes(pSize, pModuleNativeBinary, &module.native_binary()) }
 }
 

@@ -6,6 +6,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::fork::Mutex;
+use crate::fallible::{self, check_memory, check_room};
 use crate::handle::object;
 use crate::queue::QueueDesc;
 use crate::signal::Signal;
@@ -144,6 +145,7 @@ impl CommandList {
 
     /// Appends a command. On a synchronous immediate list it is done when this returns.
     pub fn append(&self, operation: Operation, events: &Events) -> Result<()> {
+        check_memory()?;
         let waits: Waits = events.waits.iter().map(|event| event.current()).collect();
         match &self.kind {
             Kind::Regular(recording) => {
@@ -151,6 +153,8 @@ impl CommandList {
                 if recording.closed.is_some() {
                     return Err(Error::InvalidArgument("the command list is closed: reset it first".into()));
                 }
+                let room = recording.commands.try_reserve(1).and(recording.signalled.try_reserve(1));
+                room.map_err(|_| Error::OutOfHostMemory("one more command could not be recorded".into()))?;
                 let signal = events.signal.as_ref().map(|event| event.signalled_by(None));
                 if let (Some(event), Some(signal)) = (&events.signal, &signal) {
                     recording.signalled.push((Arc::clone(event), Arc::clone(signal)));
@@ -200,7 +204,7 @@ impl CommandList {
                 dst.ok_or_else(|| Error::InvalidArgument(format!("offset {offset:#x} is no address")))?;
             Ok(TimestampQuery { signal: event.current(), timescale: event.timescale(), dst })
         };
-        let queries = events.iter().enumerate().map(query).collect::<Result<_>>()?;
+        let queries = fallible::collect("timestamps", events.iter().enumerate().map(query))?;
         Ok(Operation::QueryKernelTimestamps { device: Arc::clone(&self.device), queries })
     }
 
@@ -218,6 +222,7 @@ impl CommandList {
         if let Kind::Regular(recording) = &self.kind {
             let mut recording = recording.lock();
             if recording.closed.is_none() {
+                check_room("a closed command list", recording.commands.len() * size_of::<Arc<Command>>())?;
                 recording.closed = Some(std::mem::take(&mut recording.commands).into());
             }
         }

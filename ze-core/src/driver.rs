@@ -8,6 +8,7 @@ use crate::env;
 use crate::error::{Error, Result};
 use crate::fork::{self, OnceLock};
 use crate::handle::{self, object};
+use crate::mapping;
 use crate::memory::{Allocation, MemoryKind};
 use crate::pnext::{Outputs, structures};
 use crate::system_memory::SystemAttributes;
@@ -89,6 +90,8 @@ impl Driver {
     fn instance() -> &'static Arc<Self> {
         fork::watch();
         DRIVER.get_or_init(|| {
+            ze_engine::reserve::set_keeper(mapping::give_back);
+            ze_engine::reserve::is_whole();
             let driver = Self::with_profile(selected_profile());
             tracing::info!("device: {}", driver.device.profile().name);
             driver

@@ -126,6 +126,7 @@ impl From<ze_engine::EngineError> for Error {
         match error {
             EngineError::Unresolved { .. } => Error::ModuleUnlinked(reason),
             EngineError::OutOfMemory { .. } => Error::OutOfDeviceMemory(reason),
+            EngineError::OutOfHostMemory { .. } => Error::OutOfHostMemory(reason),
             EngineError::InvalidLaunch { .. } => Error::InvalidGroupSize(reason),
             _ => Error::ModuleBuild(reason),
         }

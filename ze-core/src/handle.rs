@@ -8,6 +8,7 @@
 use crate::error::{Error, Result};
 use crate::fork::Mutex;
 use crate::fork::OnceLock;
+use crate::fallible::check_memory;
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
@@ -120,9 +121,19 @@ struct FreeSlots {
 fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let slots = [CAPACITY, SMALL_CAPACITY].into_iter().find_map(reserve).unwrap_or_default();
+        let capacities =
+            if address_space_is_limited() { &[SMALL_CAPACITY][..] } else { &[CAPACITY, SMALL_CAPACITY] };
+        let slots = capacities.iter().copied().find_map(reserve).unwrap_or_default();
         Table { slots, free: Mutex::default() }
     })
+}
+
+/// Whether the process may use only so many addresses (`ulimit -v`), which the program then needs for itself.
+fn address_space_is_limited() -> bool {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the call writes the structure.
+    let status = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) };
+    status == 0 && limit.rlim_cur != libc::RLIM_INFINITY
 }
 
 fn reserve(count: usize) -> Option<&'static [Slot]> {
@@ -147,6 +158,7 @@ fn reserve(count: usize) -> Option<&'static [Slot]> {
 
 /// Creates the handle of an object. The handle keeps the object alive until [`release`].
 pub fn publish<T: Object>(object: Arc<T>) -> Result<T::Handle> {
+    check_memory()?;
     let table = table();
     let index = {
         let mut free = table.free.lock();

@@ -3,6 +3,7 @@
 use crate::command::Launch;
 use crate::error::{Error, Result};
 use crate::fork::Mutex;
+use crate::fallible::out_of_memory;
 use crate::handle::object;
 use crate::module::Module;
 use crate::pnext::{Inputs, Outputs, structures};
@@ -49,8 +50,12 @@ impl Kernel {
         let kernel = module.kernel(name)?;
         kernel.prepare_likely();
         let reflection = kernel.reflection();
+        let mut args = Vec::new();
+        let bytes = reflection.arg_block_size as usize;
+        args.try_reserve_exact(bytes).map_err(|_| out_of_memory("arguments", bytes))?;
+        args.resize(bytes, 0);
         let state = State {
-            args: vec![0; reflection.arg_block_size as usize],
+            args,
             set: vec![false; reflection.args.len()],
             group_size: reflection.required_group_size.unwrap_or([1; 3]),
             global_offset: [0; 3],

@@ -16,6 +16,7 @@ pub mod driver;
 pub mod env;
 pub mod error;
 pub mod event;
+pub mod fallible;
 pub mod fence;
 pub mod handle;
 pub mod kernel;
@@ -34,6 +35,7 @@ pub mod text;
 pub use copy::Region;
 pub use error::{Error, Result};
 pub use ze_engine::{fork, futex};
+pub use ze_engine::exec::caller_stack::with_room;
 
 /// Host time of the device's clock in nanoseconds (`CLOCK_MONOTONIC_RAW`).
 pub fn host_time() -> u64 {

@@ -84,9 +84,10 @@ pub fn keep(mapping: Mapping) {
     KEPT.lock().add(mapping);
 }
 
-/// Gives back all that is kept, because memory is wanted. Returns whether there was any.
+/// Gives back all that is kept, because memory is wanted. Returns whether there was any. It allocates nothing and waits for
+/// no lock: an allocator calls it, perhaps from inside of `keep`.
 pub fn give_back() -> bool {
-    KEPT.lock().give_back()
+    KEPT.try_lock().is_some_and(|mut kept| kept.give_back())
 }
 
 /// Maps new memory of a size in whole pages; the alignment is a power of two of at least a page. What is kept is given

@@ -285,6 +285,30 @@ fn allocate_shared(
     platform.check("zeMemAllocShared", code).map(|()| pointer)
 }
 
+#[test]
+fn a_pattern_that_no_memory_can_hold_is_refused() {
+    // All addresses that a program can have.
+    let bytes = 1usize << 47;
+    let (list, pattern) = (CommandList::regular(false).unwrap(), 0u32);
+    let (pattern, mut target) = (ptr::from_ref(&pattern).cast(), [0u32; 4]);
+    // SAFETY: a live list; nothing is read or written where the call fails.
+    let code = unsafe {
+        let target = target.as_mut_ptr().cast();
+        let append = platform().api;
+        append.zeCommandListAppendMemoryFill(
+            list.handle,
+            target,
+            pattern,
+            bytes,
+            bytes,
+            ptr::null_mut(),
+            0,
+            ptr::null_mut(),
+        )
+    };
+    assert_eq!(code, ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY);
+}
+
 /// What the device reports.
 fn total_memory() -> usize {
     let stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES;
