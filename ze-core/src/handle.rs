@@ -98,10 +98,9 @@ struct Slot {
     object: AtomicPtr<()>,
 }
 
-/// Slots of the table: 16 Mi handles, 1 GiB of addresses of which only touched pages take memory.
-const CAPACITY: usize = 1 << 24;
-/// Where the address space is limited.
-const SMALL_CAPACITY: usize = 1 << 18;
+/// Slots of the table: 16 Mi handles, 1 GiB of addresses of which only touched pages take memory. Then what is tried where
+/// addresses are limited.
+const CAPACITIES: [usize; 3] = [1 << 24, 1 << 18, 1 << 14];
 /// A destroyed slot is used again only after this many others, so that stale handles are noticed.
 const QUARANTINE: usize = 1024;
 
@@ -121,9 +120,8 @@ struct FreeSlots {
 fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let capacities =
-            if address_space_is_limited() { &[SMALL_CAPACITY][..] } else { &[CAPACITY, SMALL_CAPACITY] };
-        let slots = capacities.iter().copied().find_map(reserve).unwrap_or_default();
+        let from = usize::from(address_space_is_limited());
+        let slots = CAPACITIES[from..].iter().copied().find_map(reserve).unwrap_or_default();
         Table { slots, free: Mutex::default() }
     })
 }
