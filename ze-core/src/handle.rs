@@ -6,9 +6,9 @@
 //! nothing outside the table is ever read.
 
 use crate::error::{Error, Result};
+use crate::fallible::check_memory;
 use crate::fork::Mutex;
 use crate::fork::OnceLock;
-use crate::fallible::check_memory;
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;

@@ -2,8 +2,8 @@
 
 use crate::command::Launch;
 use crate::error::{Error, Result};
-use crate::fork::Mutex;
 use crate::fallible::out_of_memory;
+use crate::fork::Mutex;
 use crate::handle::object;
 use crate::module::Module;
 use crate::pnext::{Inputs, Outputs, structures};

@@ -34,8 +34,8 @@ pub mod text;
 
 pub use copy::Region;
 pub use error::{Error, Result};
-pub use ze_engine::{fork, futex};
 pub use ze_engine::exec::caller_stack::with_room;
+pub use ze_engine::{fork, futex};
 
 /// Host time of the device's clock in nanoseconds (`CLOCK_MONOTONIC_RAW`).
 pub fn host_time() -> u64 {

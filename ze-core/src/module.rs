@@ -3,11 +3,11 @@
 use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::fallible::{self, check_room, out_of_memory};
 use crate::fork::RwLock;
 use crate::handle::object;
 use crate::module_binary::{self, Input};
 use crate::pnext::{Inputs, structures};
-use crate::fallible::{self, check_room, out_of_memory};
 use crate::text;
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::null;
