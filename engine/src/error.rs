@@ -17,6 +17,9 @@ pub enum EngineError {
     /// Memory for the launch (local memory, stacks, private memory) could not be had.
     #[error("kernel '{kernel}': {bytes} bytes of {what} could not be allocated")]
     OutOfMemory { kernel: String, what: &'static str, bytes: u64 },
+    /// Memory for compiling, for code or for a stack to run it on could not be had.
+    #[error("kernel '{kernel}': {reason}")]
+    OutOfHostMemory { kernel: String, reason: String },
     /// The launch asks for more than the device has.
     #[error("kernel '{kernel}': {reason}")]
     InvalidLaunch { kernel: String, reason: String },

@@ -16,8 +16,12 @@ mod globals;
 pub mod jit;
 pub mod lower;
 pub mod program;
+pub mod reserve;
 
 pub use engine::{Engine, EngineConfig};
 pub use error::EngineError;
 pub use exec::Dispatch;
 pub use program::{Kernel, LinkedPart, Program};
+
+#[global_allocator]
+static ALLOCATOR: reserve::Allocator = reserve::Allocator;

@@ -363,6 +363,9 @@ impl Kernel {
 }
 
 fn code_generation(kernel: &str, error: JitError) -> EngineError {
+    if let JitError::Memory(_) = error {
+        return EngineError::OutOfHostMemory { kernel: kernel.to_owned(), reason: error.to_string() };
+    }
     EngineError::CodeGeneration { kernel: kernel.to_owned(), reason: error.to_string() }
 }
 

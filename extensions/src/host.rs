@@ -36,7 +36,7 @@ pub(crate) fn detect() -> DeviceProfile {
         | FpFlags::ROUND_TO_INF
         | FpFlags::FMA
         | FpFlags::ROUNDED_DIVIDE_SQRT;
-    let memory = memory_size();
+    let memory = host_memory();
     DeviceProfile {
         name: format!("ze_cpu on {}", cpu_name()),
         kind: DeviceKind::Gpu,
@@ -126,8 +126,8 @@ fn sysconf(name: libc::c_int) -> Option<u64> {
     u64::try_from(value).ok().filter(|&value| value > 0)
 }
 
-/// Physical memory, or the cgroup's limit where that is lower.
-fn memory_size() -> u64 {
+/// The machine's memory in bytes, or the cgroup's limit where that is lower.
+pub fn host_memory() -> u64 {
     const FALLBACK: u64 = 1 << 30;
     let physical = sysconf(libc::_SC_PHYS_PAGES)
         .zip(sysconf(libc::_SC_PAGESIZE))

@@ -11,6 +11,7 @@ pub mod spirv_support;
 pub mod ze_extensions;
 
 pub use flags::{DotProductFlags, FpAtomicFlags, FpFlags, ModuleFlags};
+pub use host::host_memory;
 pub use profile::{
     Cache, Compute, DeviceKind, DeviceProfile, Images, Limits, Memory, ModuleProperties, Topology,
 };

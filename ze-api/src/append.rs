@@ -1,5 +1,6 @@
 //! `zeCommandListAppend*`: synchronisation and memory.
 
+use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -10,10 +11,12 @@ use ze_core::context::Context;
 use ze_core::device::Device;
 use ze_core::error::{Error, Result};
 use ze_core::event::Event;
+use ze_core::fallible::out_of_memory;
 use ze_core::handle;
 use ze_headers::*;
 
 use crate::args::{address, events, handles, input, no_extension};
+use crate::flags::enumeration;
 
 /// `zeCommandListAppendBarrier`.
 pub unsafe fn zeCommandListAppendBarrier(
@@ -213,7 +216,10 @@ pub unsafe fn zeCommandListAppendMemoryFill(
         let pattern = std::slice::from_raw_parts(pattern.cast::<u8>(), pattern_size.min(size));
         (pattern, events(hSignalEvent, numWaitEvents, phWaitEvents)?)
     };
-    list.append(Operation::Fill { dst, pattern: pattern.iter().copied().collect(), len: size }, &events)
+    let mut copy = SmallVec::new();
+    copy.try_reserve_exact(pattern.len()).map_err(|_| out_of_memory("a pattern", pattern.len()))?;
+    copy.extend_from_slice(pattern);
+    list.append(Operation::Fill { dst, pattern: copy, len: size }, &events)
 }
 
 /// `zeCommandListAppendMemoryFillWithParameters`.
@@ -302,10 +308,8 @@ pub unsafe fn zeCommandListAppendMemAdvise(
     handle::get::<Device>(hDevice)?;
     address(ptr, "ptr")?;
     // ZE_RESULT_ERROR_INVALID_ENUMERATION: an advice that the specification does not have
-    if advice.0 > ZE_MEMORY_ADVICE_CLEAR_SYSTEM_MEMORY_PREFERRED_LOCATION.0 {
-        return Err(Error::InvalidEnumeration { what: "ze_memory_advice_t", value: advice.0.into() });
-    }
-    Ok(())
+    let last = ZE_MEMORY_ADVICE_CLEAR_SYSTEM_MEMORY_PREFERRED_LOCATION;
+    enumeration("ze_memory_advice_t", advice.0, last.0)
 }
 
 /// `zeCommandListImmediateAppendCommandListsExp`.

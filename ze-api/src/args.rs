@@ -1,11 +1,15 @@
 //! Checks of C arguments that every handle type's functions share.
 
 use std::ffi::{CStr, c_char, c_void};
+use std::sync::Arc;
 use ze_core::command_list::Events;
 use ze_core::error::{Error, Result};
 use ze_core::event::Event;
+use ze_core::fallible::{self, out_of_memory};
 use ze_core::handle::{self, Object, Ref};
 use ze_headers::ze_event_handle_t;
+
+use crate::flags::Descriptor;
 
 /// The structure or value behind a pointer that must not be null.
 ///
@@ -15,6 +19,19 @@ use ze_headers::ze_event_handle_t;
 pub unsafe fn input<'a, T>(pointer: *const T, name: &'static str) -> Result<&'a T> {
     // SAFETY: the caller's promise.
     unsafe { pointer.as_ref() }.ok_or(Error::NullPointer(name))
+}
+
+/// As [`input`], for a structure whose flags it checks.
+///
+/// # Safety
+///
+/// As [`input`].
+pub unsafe fn descriptor<'a, T: Descriptor>(pointer: *const T, name: &'static str) -> Result<&'a T> {
+    // SAFETY: the caller's promise.
+    let desc = unsafe { input(pointer, name) }?;
+    // ZE_RESULT_ERROR_INVALID_ENUMERATION: flags that the specification does not have
+    desc.check_flags()?;
+    Ok(desc)
 }
 
 /// The place behind an output pointer that must not be null.
@@ -40,7 +57,7 @@ pub fn address<T>(pointer: *const T, name: &'static str) -> Result<usize> {
 pub unsafe fn text(pointer: *const c_char, name: &'static str) -> Result<String> {
     address(pointer, name)?;
     // SAFETY: the caller's promise.
-    Ok(unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned())
+    ze_core::text::owned(name, unsafe { CStr::from_ptr(pointer) })
 }
 
 /// Answers a query for a list: the number of items where `count` is 0 or there is no array, else as many items as fit.
@@ -99,7 +116,8 @@ pub unsafe fn handles<T: Object>(
         address(handles, what)?;
     }
     // SAFETY: the caller's promise.
-    (0..count as usize).map(|index| handle::get::<T>(unsafe { handles.add(index).read() })).collect()
+    let handle = |index| handle::get::<T>(unsafe { handles.add(index).read() });
+    fallible::collect(what, (0..count as usize).map(handle))
 }
 
 /// The events around a command: one to signal or null, and those to wait for.
@@ -113,12 +131,15 @@ pub unsafe fn events(signal: ze_event_handle_t, count: u32, waits: *mut ze_event
     if waits.is_null() && count != 0 {
         return Err(Error::InvalidSize(format!("{count} events to wait for, and no array of them")));
     }
-    let waits = (0..count as usize).map(|index| {
+    let mut events = Events { signal, ..Events::default() };
+    for index in 0..count as usize {
         // SAFETY: the caller's promise.
         let event = unsafe { waits.add(index).read() };
-        Ok(handle::get::<Event>(event)?.clone())
-    });
-    Ok(Events { signal, waits: waits.collect::<Result<_>>()? })
+        let event = handle::get::<Event>(event)?.clone();
+        events.waits.try_reserve(1).map_err(|_| out_of_memory("events", index * size_of::<Arc<Event>>()))?;
+        events.waits.push(event);
+    }
+    Ok(events)
 }
 
 /// Checks that no extension is asked for where none is known.

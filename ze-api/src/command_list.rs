@@ -7,7 +7,8 @@ use ze_core::error::Result;
 use ze_core::handle;
 use ze_headers::*;
 
-use crate::args::{input, output};
+use crate::args::{descriptor, output};
+use crate::queue::queue_descriptor;
 
 /// `zeCommandListCreate`.
 pub unsafe fn zeCommandListCreate(
@@ -19,7 +20,7 @@ pub unsafe fn zeCommandListCreate(
     let context = handle::get::<Context>(hContext)?;
     let device = handle::get::<Device>(hDevice)?;
     // SAFETY: the caller passes null or valid pointers.
-    let (desc, out) = unsafe { (input(desc, "desc")?, output(phCommandList, "phCommandList")?) };
+    let (desc, out) = unsafe { (descriptor(desc, "desc")?, output(phCommandList, "phCommandList")?) };
     *out = handle::publish(CommandList::regular((&context, hContext), (&device, hDevice), desc)?)?;
     Ok(())
 }
@@ -34,7 +35,8 @@ pub unsafe fn zeCommandListCreateImmediate(
     let context = handle::get::<Context>(hContext)?;
     let device = handle::get::<Device>(hDevice)?;
     // SAFETY: the caller passes null or valid pointers.
-    let (desc, out) = unsafe { (input(altdesc, "altdesc")?, output(phCommandList, "phCommandList")?) };
+    let (desc, out) =
+        unsafe { (queue_descriptor(altdesc, "altdesc")?, output(phCommandList, "phCommandList")?) };
     *out = handle::publish(CommandList::immediate((&context, hContext), (&device, hDevice), desc)?)?;
     Ok(())
 }

@@ -10,7 +10,7 @@ use ze_core::error::{Error, Result};
 use ze_core::handle;
 use ze_headers::*;
 
-use crate::args::{address, handles, input, output};
+use crate::args::{address, descriptor, handles, output};
 
 /// `zeContextCreate`.
 pub unsafe fn zeContextCreate(
@@ -20,12 +20,7 @@ pub unsafe fn zeContextCreate(
 ) -> Result<()> {
     let driver = handle::get::<Driver>(hDriver)?;
     // SAFETY: the caller passes null or valid pointers.
-    let (desc, out) = unsafe { (input(desc, "desc")?, output(phContext, "phContext")?) };
-    // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x1 < desc->flags
-    if desc.flags & !ZE_CONTEXT_FLAG_TBD != 0 {
-        let (what, value) = ("ze_context_desc_t::flags", desc.flags.into());
-        return Err(Error::InvalidEnumeration { what, value });
-    }
+    let (_, out) = unsafe { (descriptor(desc, "desc")?, output(phContext, "phContext")?) };
     *out = handle::publish(Context::new(driver.clone()))?;
     Ok(())
 }

@@ -10,17 +10,13 @@ use ze_headers::*;
 
 use crate::args::{input, list, output, text};
 use crate::entry::Failure;
-use crate::{dispatch, entry, exports, logging};
-
-const INIT_FLAGS: u32 = ZE_INIT_FLAG_GPU_ONLY | ZE_INIT_FLAG_VPU_ONLY;
+use crate::{dispatch, entry, exports, flags, logging};
 
 /// `zeInit`.
 pub unsafe fn zeInit(flags: ze_init_flags_t) -> Result<()> {
     logging::initialize();
     // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x3 < flags
-    if flags & !INIT_FLAGS != 0 {
-        return Err(Error::InvalidEnumeration { what: "zeInit flags", value: flags.into() });
-    }
+    flags::INIT.check(flags)?;
     // ZE_RESULT_ERROR_UNINITIALIZED: no device of the wanted types
     Driver::initialize_for(flags).map(|_| ())
 }

@@ -7,7 +7,10 @@ use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-use ze_headers::{ZE_RESULT_ERROR_UNKNOWN, ZE_RESULT_NOT_READY, c_char, ze_result_t};
+use ze_core::with_room;
+use ze_headers::{
+    ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, ZE_RESULT_ERROR_UNKNOWN, ZE_RESULT_NOT_READY, c_char, ze_result_t,
+};
 
 /// An error that an entry point may return. Its text is the reason that the program can ask for.
 pub trait Failure: Display {
@@ -69,16 +72,23 @@ impl<T> Returned for *mut T {
     }
 }
 
+/// Stack that every function has, also where the program calls it from a thread with less.
+const STACK_BYTES: usize = 192 << 10;
+
 /// Runs the body of the C function `name`. A panic ends here: it is logged and becomes `ZE_RESULT_ERROR_UNKNOWN`.
 pub fn entry<R: Returned, E: Failure>(name: &'static str, body: impl FnOnce() -> Result<R::Success, E>) -> R {
-    if tracing::enabled!(tracing::Level::TRACE) {
-        trace(name);
-    }
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(value)) => R::succeeded(value),
-        Ok(Err(error)) => R::failed(failure(name, error.result(), &error)),
-        Err(panic) => R::failed(panicked(name, panic)),
-    }
+    let call = || {
+        if tracing::enabled!(tracing::Level::TRACE) {
+            trace(name);
+        }
+        match catch_unwind(AssertUnwindSafe(body)) {
+            Ok(Ok(value)) => R::succeeded(value),
+            Ok(Err(error)) => R::failed(failure(name, error.result(), &error)),
+            Err(panic) => R::failed(panicked(name, panic)),
+        }
+    };
+    // A thread with so little stack that it needs another, and no memory for one, has none for a reason either.
+    with_room(STACK_BYTES, call).unwrap_or_else(|_| R::failed(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY))
 }
 
 #[cold]

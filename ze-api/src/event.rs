@@ -6,9 +6,11 @@ use ze_core::driver::Driver;
 use ze_core::error::{Error, Result};
 use ze_core::event::{Event, EventPool};
 use ze_core::handle;
+use ze_core::pnext::Inputs;
 use ze_headers::*;
 
-use crate::args::{handles, input, list, output};
+use crate::args::{descriptor, handles, list, output};
+use crate::flags::Descriptor;
 
 /// `zeEventPoolCreate`.
 pub unsafe fn zeEventPoolCreate(
@@ -26,8 +28,11 @@ pub unsafe fn zeEventPoolCreate(
     // SAFETY: the caller passes null or valid pointers, and a valid chain.
     unsafe {
         handles::<Device>(numDevices, phDevices, "phDevices")?;
-        let (desc, out) = (input(desc, "desc")?, output(phEventPool, "phEventPool")?);
-        *out = handle::publish(EventPool::new(context.clone(), hContext, desc)?)?;
+        let (desc, out) = (descriptor(desc, "desc")?, output(phEventPool, "phEventPool")?);
+        let counter_based = Inputs::of(desc).find::<ze_event_pool_counter_based_exp_desc_t>();
+        counter_based.map_or(Ok(()), Descriptor::check_flags)?;
+        let pool = EventPool::new(context.clone(), hContext, desc, counter_based.is_some())?;
+        *out = handle::publish(pool)?;
     }
     Ok(())
 }
@@ -67,7 +72,7 @@ pub unsafe fn zeEventCreate(
 ) -> Result<()> {
     let pool = handle::get::<EventPool>(hEventPool)?;
     // SAFETY: the caller passes null or valid pointers.
-    let (desc, out) = unsafe { (input(desc, "desc")?, output(phEvent, "phEvent")?) };
+    let (desc, out) = unsafe { (descriptor(desc, "desc")?, output(phEvent, "phEvent")?) };
     *out = handle::publish(Event::new(pool.clone(), hEventPool, desc)?)?;
     Ok(())
 }
@@ -83,7 +88,7 @@ pub unsafe fn zeEventCounterBasedCreate(
     handle::get::<Device>(hDevice)?;
     // SAFETY: the caller passes null or valid pointers, and a valid chain.
     unsafe {
-        let (desc, out) = (input(desc, "desc")?, output(phEvent, "phEvent")?);
+        let (desc, out) = (descriptor(desc, "desc")?, output(phEvent, "phEvent")?);
         *out = handle::publish(Event::new_counter_based(desc)?)?;
     }
     Ok(())

@@ -1,12 +1,12 @@
 //! `zeFence*`.
 
-use ze_core::error::{Error, Result};
+use ze_core::error::Result;
 use ze_core::fence::Fence;
 use ze_core::handle;
 use ze_core::queue::CommandQueue;
 use ze_headers::*;
 
-use crate::args::{input, output};
+use crate::args::{descriptor, output};
 
 /// `zeFenceCreate`.
 pub unsafe fn zeFenceCreate(
@@ -16,12 +16,7 @@ pub unsafe fn zeFenceCreate(
 ) -> Result<()> {
     let queue = handle::get::<CommandQueue>(hCommandQueue)?;
     // SAFETY: the caller passes null or valid pointers.
-    let (desc, out) = unsafe { (input(desc, "desc")?, output(phFence, "phFence")?) };
-    // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x1 < desc->flags
-    if desc.flags & !ZE_FENCE_FLAG_SIGNALED != 0 {
-        let (what, value) = ("ze_fence_desc_t::flags", desc.flags.into());
-        return Err(Error::InvalidEnumeration { what, value });
-    }
+    let (desc, out) = unsafe { (descriptor(desc, "desc")?, output(phFence, "phFence")?) };
     *out = handle::publish(Fence::new(queue.clone(), desc.flags))?;
     Ok(())
 }

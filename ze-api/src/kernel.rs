@@ -2,19 +2,14 @@
 
 use std::ffi::{c_char, c_void};
 
-use ze_core::error::{Error, Result};
+use ze_core::error::Result;
 use ze_core::handle;
 use ze_core::kernel::{COOPERATIVE_GROUPS, Kernel};
 use ze_core::module::Module;
 use ze_headers::*;
 
-use crate::args::{bytes, input, output, text};
-
-const KERNEL_FLAGS: u32 = ZE_KERNEL_FLAG_FORCE_RESIDENCY | ZE_KERNEL_FLAG_EXPLICIT_RESIDENCY;
-const CACHE_FLAGS: u32 = ZE_CACHE_CONFIG_FLAG_LARGE_SLM | ZE_CACHE_CONFIG_FLAG_LARGE_DATA;
-const HINTS: u32 = ZE_SCHEDULING_HINT_EXP_FLAG_OLDEST_FIRST
-    | ZE_SCHEDULING_HINT_EXP_FLAG_ROUND_ROBIN
-    | ZE_SCHEDULING_HINT_EXP_FLAG_STALL_BASED_ROUND_ROBIN;
+use crate::args::{bytes, descriptor, output, text};
+use crate::flags;
 
 /// `zeKernelCreate`.
 pub unsafe fn zeKernelCreate(
@@ -24,14 +19,9 @@ pub unsafe fn zeKernelCreate(
 ) -> Result<()> {
     let module = handle::get::<Module>(hModule)?;
     // SAFETY: the caller passes null or valid pointers.
-    let (desc, out) = unsafe { (input(desc, "desc")?, output(phKernel, "phKernel")?) };
+    let (desc, out) = unsafe { (descriptor(desc, "desc")?, output(phKernel, "phKernel")?) };
     // SAFETY: as above.
     let name = unsafe { text(desc.pKernelName, "desc->pKernelName") }?;
-    // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x3 < desc->flags
-    if desc.flags & !KERNEL_FLAGS != 0 {
-        let (what, value) = ("ze_kernel_desc_t::flags", desc.flags.into());
-        return Err(Error::InvalidEnumeration { what, value });
-    }
     *out = handle::publish(Kernel::new(module.clone(), &name)?)?;
     Ok(())
 }
@@ -102,7 +92,11 @@ pub unsafe fn zeKernelSetIndirectAccess(
     hKernel: ze_kernel_handle_t,
     flags: ze_kernel_indirect_access_flags_t,
 ) -> Result<()> {
-    handle::get::<Kernel>(hKernel)?.set_indirect_access(flags)
+    let kernel = handle::get::<Kernel>(hKernel)?;
+    // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x7 < flags
+    flags::INDIRECT_ACCESS.check(flags)?;
+    kernel.set_indirect_access(flags);
+    Ok(())
 }
 
 /// `zeKernelGetIndirectAccess`.
@@ -167,10 +161,7 @@ pub unsafe fn zeKernelSetCacheConfig(
 ) -> Result<()> {
     handle::get::<Kernel>(hKernel)?;
     // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x3 < flags
-    match flags & !CACHE_FLAGS {
-        0 => Ok(()),
-        value => Err(Error::InvalidEnumeration { what: "ze_cache_config_flags_t", value: value.into() }),
-    }
+    flags::CACHE_CONFIG.check(flags)
 }
 
 /// `zeKernelSetGlobalOffsetExp`.
@@ -192,11 +183,5 @@ pub unsafe fn zeKernelSchedulingHintExp(
 ) -> Result<()> {
     handle::get::<Kernel>(hKernel)?;
     // SAFETY: the caller passes null or a valid structure.
-    let flags = unsafe { input(pHint, "pHint") }?.flags;
-    // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x7 < pHint->flags
-    if flags & !HINTS != 0 {
-        let (what, value) = ("ze_scheduling_hint_exp_desc_t::flags", flags.into());
-        return Err(Error::InvalidEnumeration { what, value });
-    }
-    Ok(())
+    unsafe { descriptor(pHint, "pHint") }.map(drop)
 }

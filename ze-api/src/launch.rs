@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use ze_core::command::Operation;
 use ze_core::command_list::CommandList;
 use ze_core::error::Result;
+use ze_core::fallible;
 use ze_core::handle;
 use ze_core::kernel::{self, Kernel};
 use ze_headers::*;
@@ -160,6 +161,6 @@ pub unsafe fn zeCommandListAppendLaunchMultipleKernelsIndirect(
             events(hSignalEvent, numWaitEvents, phWaitEvents)?,
         )
     };
-    let launches = kernels.iter().map(|kernel| kernel.capture()).collect::<Result<_>>()?;
+    let launches = fallible::collect("launches", kernels.iter().map(|kernel| kernel.capture()))?;
     list.append(Operation::LaunchMultipleIndirect { launches, count, group_counts }, &events)
 }

@@ -42,6 +42,7 @@ pub mod event;
 mod exit;
 pub mod exports;
 pub mod fence;
+pub mod flags;
 pub mod kernel;
 pub mod launch;
 pub mod logging;

@@ -8,58 +8,44 @@ use ze_core::context::Context;
 use ze_core::device::Device;
 use ze_core::error::{Error, Result};
 use ze_core::handle;
-use ze_core::memory::MemoryKind;
+use ze_core::memory::{Limits, MemoryKind};
+use ze_core::pnext::{Inputs, Structure};
 use ze_headers::*;
 
-use crate::args::{address, input, output};
+use crate::args::{address, descriptor, output};
+use crate::flags::{self, Descriptor};
 
-const DEVICE_FLAGS: u32 = ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_CACHED
-    | ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_UNCACHED
-    | ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_INITIAL_PLACEMENT;
-const HOST_FLAGS: u32 = ZE_HOST_MEM_ALLOC_FLAG_BIAS_CACHED
-    | ZE_HOST_MEM_ALLOC_FLAG_BIAS_UNCACHED
-    | ZE_HOST_MEM_ALLOC_FLAG_BIAS_WRITE_COMBINED
-    | ZE_HOST_MEM_ALLOC_FLAG_BIAS_INITIAL_PLACEMENT
-    | ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY;
-/// Flags that exclude each other.
-const READ_ONLY_COMBINED: u32 =
-    ZE_HOST_MEM_ALLOC_FLAG_BIAS_WRITE_COMBINED | ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY;
-const FREE_POLICIES: u32 =
-    ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE | ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE;
-
-/// The extensions of a host descriptor.
+/// What the extensions of an allocation's descriptor ask for.
 ///
 /// # Safety
 ///
-/// The pointer is null or valid.
-unsafe fn host_extensions(desc: *const ze_host_mem_alloc_desc_t) -> Result<*const c_void> {
+/// `desc.pNext` is a valid chain.
+unsafe fn limits<T: Structure>(desc: &T) -> Result<Limits> {
+    let mut limits = Limits::Device;
     // SAFETY: the caller's promise.
-    let desc = unsafe { input(desc, "host_desc") }?;
-    // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x1f < host_desc->flags, or a combination that is none
-    if desc.flags & !HOST_FLAGS != 0 || desc.flags & READ_ONLY_COMBINED == READ_ONLY_COMBINED {
-        let (what, value) = ("ze_host_mem_alloc_desc_t::flags", desc.flags.into());
-        return Err(Error::InvalidEnumeration { what, value });
+    for link in unsafe { Inputs::of(desc) }.iter() {
+        let flags = if let Some(relaxed) = link.get::<ze_relaxed_allocation_limits_ext_desc_t>() {
+            relaxed.check_flags()?;
+            relaxed.flags
+        } else if let Some(relaxed) = link.get::<ze_relaxed_allocation_limits_exp_desc_t>() {
+            relaxed.check_flags()?;
+            relaxed.flags
+        } else {
+            0
+        };
+        // The only flag of either structure.
+        if flags & ZE_RELAXED_ALLOCATION_LIMITS_EXT_FLAG_MAX_SIZE != 0 {
+            limits = Limits::Relaxed;
+        }
+        if link.is::<ze_external_memory_import_fd_t>() || link.is::<ze_external_memory_export_desc_t>() {
+            return Err(Error::UnsupportedFeature("external memory"));
+        }
     }
-    Ok(desc.pNext)
+    Ok(limits)
 }
 
-/// The extensions of a device descriptor.
-///
-/// # Safety
-///
-/// The pointer is null or valid.
-unsafe fn device_extensions(desc: *const ze_device_mem_alloc_desc_t) -> Result<*const c_void> {
-    // SAFETY: the caller's promise.
-    let desc = unsafe { input(desc, "device_desc") }?;
-    // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x7 < device_desc->flags
-    if desc.flags & !DEVICE_FLAGS != 0 {
-        let (what, value) = ("ze_device_mem_alloc_desc_t::flags", desc.flags.into());
-        return Err(Error::InvalidEnumeration { what, value });
-    }
-    // There is one memory, and the specification names no error for another ordinal: programs that were written for
-    // other devices, and the conformance tests, pass some.
-    Ok(desc.pNext)
-}
+// Ordinals are not looked at. There is one memory, and the specification names no error for another ordinal: programs that
+// were written for other devices, and the conformance tests, pass some.
 
 /// `zeMemAllocShared`.
 pub unsafe fn zeMemAllocShared(
@@ -76,9 +62,11 @@ pub unsafe fn zeMemAllocShared(
     let device = handle::get_optional::<Device>(hDevice)?.map(|device| Arc::clone(&device));
     // SAFETY: the caller passes null or valid pointers, and valid chains.
     unsafe {
-        let chains = [device_extensions(device_desc)?, host_extensions(host_desc)?];
+        let device_desc = descriptor(device_desc, "device_desc")?;
+        let host_desc = descriptor(host_desc, "host_desc")?;
+        let limits = limits(device_desc)?.or(limits(host_desc)?);
         let out = output(pptr, "pptr")?;
-        *out = context.allocate(MemoryKind::Shared, device, size, alignment, &chains)?;
+        *out = context.allocate(MemoryKind::Shared, device, size, alignment, limits)?;
     }
     Ok(())
 }
@@ -97,9 +85,9 @@ pub unsafe fn zeMemAllocDevice(
     let device = Some(Arc::clone(&device));
     // SAFETY: the caller passes null or valid pointers, and valid chains.
     unsafe {
-        let next = device_extensions(device_desc)?;
+        let limits = limits(descriptor(device_desc, "device_desc")?)?;
         let out = output(pptr, "pptr")?;
-        *out = context.allocate(MemoryKind::Device, device, size, alignment, &[next])?;
+        *out = context.allocate(MemoryKind::Device, device, size, alignment, limits)?;
     }
     Ok(())
 }
@@ -115,9 +103,9 @@ pub unsafe fn zeMemAllocHost(
     let context = handle::get::<Context>(hContext)?;
     // SAFETY: the caller passes null or valid pointers, and valid chains.
     unsafe {
-        let next = host_extensions(host_desc)?;
+        let limits = limits(descriptor(host_desc, "host_desc")?)?;
         let out = output(pptr, "pptr")?;
-        *out = context.allocate(MemoryKind::Host, None, size, alignment, &[next])?;
+        *out = context.allocate(MemoryKind::Host, None, size, alignment, limits)?;
     }
     Ok(())
 }
@@ -137,13 +125,8 @@ pub unsafe fn zeMemFreeExt(
 ) -> Result<()> {
     let context = handle::get::<Context>(hContext)?;
     // SAFETY: the caller passes null or a valid structure.
-    let desc = unsafe { input(pMemFreeDesc, "pMemFreeDesc") }?;
+    let desc = unsafe { descriptor(pMemFreeDesc, "pMemFreeDesc") }?;
     address(ptr, "ptr")?;
-    // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x3 < pMemFreeDesc->freePolicy
-    if desc.freePolicy & !FREE_POLICIES != 0 {
-        let (what, value) = ("ze_memory_free_ext_desc_t::freePolicy", desc.freePolicy.into());
-        return Err(Error::InvalidEnumeration { what, value });
-    }
     context.free(ptr, desc.freePolicy)
 }
 
@@ -202,7 +185,10 @@ pub unsafe fn zeMemSetAtomicAccessAttributeExp(
     let context = handle::get::<Context>(hContext)?;
     handle::get_optional::<Device>(hDevice)?;
     address(ptr, "ptr")?;
-    context.set_atomic_access(ptr, size, attr)
+    // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x7f < attr
+    flags::ATOMIC_ATTRIBUTES.check(attr)?;
+    context.set_atomic_access(ptr, size, attr);
+    Ok(())
 }
 
 /// `zeMemGetAtomicAccessAttributeExp`.

@@ -10,7 +10,8 @@ use ze_core::handle;
 use ze_core::module::{self, BuildLog, Module};
 use ze_headers::*;
 
-use crate::args::{address, bytes, handles, input, list, output, text};
+use crate::args::{address, bytes, descriptor, handles, input, list, output, text};
+use crate::flags::enumeration;
 
 /// Publishes what a build or a link had to say, where the program asks for it.
 ///
@@ -39,6 +40,8 @@ pub unsafe fn zeModuleCreate(
     // SAFETY: the caller passes null or valid pointers, and a valid chain.
     unsafe {
         let (desc, out) = (input(desc, "desc")?, output(phModule, "phModule")?);
+        // ZE_RESULT_ERROR_INVALID_ENUMERATION: ZE_MODULE_FORMAT_NATIVE < desc->format
+        enumeration("ze_module_desc_t::format", desc.format.0, ZE_MODULE_FORMAT_NATIVE.0)?;
         let module = Module::create(&context, &device, desc);
         publish_log(phBuildLog, &module)?;
         *out = handle::publish(module?)?;
@@ -77,17 +80,9 @@ pub unsafe fn zeModuleInspectLinkageExt(
 ) -> Result<()> {
     // SAFETY: the caller passes null or valid pointers, and an array of as many modules.
     unsafe {
-        let flags = input(pInspectDesc, "pInspectDesc")?.flags;
+        let flags = descriptor(pInspectDesc, "pInspectDesc")?.flags;
         address(phModules, "phModules")?;
         let out = output(phLog, "phLog")?;
-        // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x7 < pInspectDesc->flags
-        let known = ZE_LINKAGE_INSPECTION_EXT_FLAG_IMPORTS
-            | ZE_LINKAGE_INSPECTION_EXT_FLAG_UNRESOLVABLE_IMPORTS
-            | ZE_LINKAGE_INSPECTION_EXT_FLAG_EXPORTS;
-        if flags & !known != 0 {
-            let (what, value) = ("ze_linkage_inspection_ext_desc_t::flags", flags.into());
-            return Err(Error::InvalidEnumeration { what, value });
-        }
         let modules = handles::<Module>(numModules, phModules, "phModules")?;
         let modules: Vec<&Arc<Module>> = modules.iter().map(|module| &**module).collect();
         *out = handle::publish(BuildLog::new(&module::inspect_linkage(&modules, flags)))?;
@@ -118,6 +113,8 @@ pub unsafe fn zeModuleGetNativeBinary(
     pModuleNativeBinary: *mut u8,
 ) -> Result<()> {
     let module = handle::get::<Module>(hModule)?;
+    // SAFETY: the caller passes null or valid pointers.
+    module.check_native_binary()?;
     // SAFETY: the caller passes null or valid pointers.
     unsafe { bytes(pSize, pModuleNativeBinary, &module.native_binary()) }
 }

@@ -9,7 +9,26 @@ use ze_core::handle;
 use ze_core::queue::CommandQueue;
 use ze_headers::*;
 
-use crate::args::{handles, input, output};
+use crate::args::{descriptor, handles, output};
+use crate::flags::enumeration;
+
+/// The descriptor of a queue or an immediate list.
+///
+/// # Safety
+///
+/// The pointer is null or valid.
+pub unsafe fn queue_descriptor<'a>(
+    desc: *const ze_command_queue_desc_t,
+    name: &'static str,
+) -> Result<&'a ze_command_queue_desc_t> {
+    // SAFETY: the caller's promise.
+    let desc = unsafe { descriptor(desc, name) }?;
+    // ZE_RESULT_ERROR_INVALID_ENUMERATION: a mode or priority that the specification does not have
+    let (mode, priority) = (ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS, ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH);
+    enumeration("ze_command_queue_desc_t::mode", desc.mode.0, mode.0)?;
+    enumeration("ze_command_queue_desc_t::priority", desc.priority.0, priority.0)?;
+    Ok(desc)
+}
 
 /// `zeCommandQueueCreate`.
 pub unsafe fn zeCommandQueueCreate(
@@ -21,7 +40,7 @@ pub unsafe fn zeCommandQueueCreate(
     let context = handle::get::<Context>(hContext)?;
     let device = handle::get::<Device>(hDevice)?;
     // SAFETY: the caller passes null or valid pointers.
-    let (desc, out) = unsafe { (input(desc, "desc")?, output(phCommandQueue, "phCommandQueue")?) };
+    let (desc, out) = unsafe { (queue_descriptor(desc, "desc")?, output(phCommandQueue, "phCommandQueue")?) };
     *out = handle::publish(CommandQueue::new(context.clone(), &device, desc)?)?;
     Ok(())
 }

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::fallible::{self, check_memory, check_room};
 use crate::fork::Mutex;
 use crate::handle::object;
 use crate::queue::QueueDesc;
@@ -13,13 +14,6 @@ use crate::stream::{Stream, Work};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use ze_headers::*;
-
-const LIST_FLAGS: u32 = ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING
-    | ZE_COMMAND_LIST_FLAG_MAXIMIZE_THROUGHPUT
-    | ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY
-    | ZE_COMMAND_LIST_FLAG_IN_ORDER
-    | ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE
-    | ZE_COMMAND_LIST_FLAG_COPY_OFFLOAD_HINT;
 
 /// The flags of an immediate list, which is created with a queue's.
 fn list_flags(queue_flags: ze_command_queue_flags_t) -> ze_command_list_flags_t {
@@ -76,11 +70,6 @@ impl CommandList {
         (device, device_handle): Named<'_, Device, ze_device_handle_t>,
         desc: &ze_command_list_desc_t,
     ) -> Result<Arc<Self>> {
-        // ZE_RESULT_ERROR_INVALID_ENUMERATION: flags that the specification does not have
-        if desc.flags & !LIST_FLAGS != 0 {
-            let (what, value) = ("ze_command_list_desc_t::flags", desc.flags.into());
-            return Err(Error::InvalidEnumeration { what, value });
-        }
         device.check_queue_ordinal(desc.commandQueueGroupOrdinal)?;
         Ok(Arc::new(Self {
             context_handle: context_handle as usize,
@@ -156,6 +145,7 @@ impl CommandList {
 
     /// Appends a command. On a synchronous immediate list it is done when this returns.
     pub fn append(&self, operation: Operation, events: &Events) -> Result<()> {
+        check_memory()?;
         let waits: Waits = events.waits.iter().map(|event| event.current()).collect();
         match &self.kind {
             Kind::Regular(recording) => {
@@ -163,6 +153,8 @@ impl CommandList {
                 if recording.closed.is_some() {
                     return Err(Error::InvalidArgument("the command list is closed: reset it first".into()));
                 }
+                let room = recording.commands.try_reserve(1).and(recording.signalled.try_reserve(1));
+                room.map_err(|_| Error::OutOfHostMemory("one more command could not be recorded".into()))?;
                 let signal = events.signal.as_ref().map(|event| event.signalled_by(None));
                 if let (Some(event), Some(signal)) = (&events.signal, &signal) {
                     recording.signalled.push((Arc::clone(event), Arc::clone(signal)));
@@ -212,7 +204,7 @@ impl CommandList {
                 dst.ok_or_else(|| Error::InvalidArgument(format!("offset {offset:#x} is no address")))?;
             Ok(TimestampQuery { signal: event.current(), timescale: event.timescale(), dst })
         };
-        let queries = events.iter().enumerate().map(query).collect::<Result<_>>()?;
+        let queries = fallible::collect("timestamps", events.iter().enumerate().map(query))?;
         Ok(Operation::QueryKernelTimestamps { device: Arc::clone(&self.device), queries })
     }
 
@@ -230,6 +222,7 @@ impl CommandList {
         if let Kind::Regular(recording) = &self.kind {
             let mut recording = recording.lock();
             if recording.closed.is_none() {
+                check_room("a closed command list", recording.commands.len() * size_of::<Arc<Command>>())?;
                 recording.closed = Some(std::mem::take(&mut recording.commands).into());
             }
         }
@@ -345,9 +338,7 @@ mod tests {
 
         fn event_of_pool(&self, flags: ze_event_pool_flags_t) -> Arc<Event> {
             let desc = ze_event_pool_desc_t { pNext: null(), flags, count: 1, ..Default::default() };
-            // SAFETY: there is no chain.
-            let pool =
-                unsafe { EventPool::new(Arc::clone(&self.context), null_mut(), &desc) }.expect("valid");
+            let pool = EventPool::new(Arc::clone(&self.context), null_mut(), &desc, false).expect("valid");
             Event::new(pool, null_mut(), &ze_event_desc_t::default()).expect("in the pool")
         }
     }

@@ -2,11 +2,18 @@
 //! filled where they are known, and skipped where not.
 
 use crate::device::{Device, QUEUES_OF_THE_GROUP};
-use crate::pnext::{self, Link, structures};
+use crate::pnext::{Output, Outputs, structures};
 use crate::text;
 use ze_headers::*;
 
 structures! {
+    ze_device_properties_t = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES | ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2;
+    ze_device_compute_properties_t = ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES;
+    ze_device_module_properties_t = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES;
+    ze_command_queue_group_properties_t = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES;
+    ze_device_memory_properties_t = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES;
+    ze_device_cache_properties_t = ZE_STRUCTURE_TYPE_DEVICE_CACHE_PROPERTIES;
+    ze_device_p2p_properties_t = ZE_STRUCTURE_TYPE_DEVICE_P2P_PROPERTIES;
     ze_device_ip_version_ext_t = ZE_STRUCTURE_TYPE_DEVICE_IP_VERSION_EXT;
     ze_eu_count_ext_t = ZE_STRUCTURE_TYPE_EU_COUNT_EXT;
     ze_device_usablemem_size_ext_properties_t = ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES;
@@ -75,10 +82,10 @@ impl Device {
         out.uuid.id = profile.uuid();
         text::write(&mut out.name, &profile.name);
         // SAFETY: the caller's promise.
-        unsafe { pnext::iter(out.pNext) }.for_each(|link| self.chained_to_properties(link));
+        unsafe { Outputs::of(out) }.for_each(|link| self.chained_to_properties(link));
     }
 
-    fn chained_to_properties(&self, link: Link) {
+    fn chained_to_properties(&self, mut link: Output) {
         let profile = self.profile();
         if let Some(out) = link.get::<ze_device_ip_version_ext_t>() {
             out.ipVersion = profile.ip_version;
@@ -116,7 +123,7 @@ impl Device {
             *to = size;
         }
         // SAFETY: the caller's promise.
-        if let Some(out) = unsafe { pnext::find::<ze_device_compute_dotproduct_ext_properties_t>(out.pNext) }
+        if let Some(out) = unsafe { Outputs::of(out) }.find::<ze_device_compute_dotproduct_ext_properties_t>()
         {
             let (stype, next) = (out.stype, out.pNext);
             *out = ze_device_compute_dotproduct_ext_properties_t { stype, pNext: next, ..Default::default() };
@@ -139,7 +146,7 @@ impl Device {
         // There is no native format that programs could have modules in.
         out.nativeKernelSupported.id = [0; ZE_MAX_NATIVE_KERNEL_UUID_SIZE as usize];
         // SAFETY: the caller's promise.
-        for link in unsafe { pnext::iter(out.pNext) } {
+        unsafe { Outputs::of(out) }.for_each(|mut link| {
             if let Some(out) = link.get::<ze_float_atomic_ext_properties_t>() {
                 out.fp16Flags = module.fp16_atomics.bits();
                 out.fp32Flags = module.fp32_atomics.bits();
@@ -151,7 +158,7 @@ impl Device {
                 // Work-groups run to completion, the first first.
                 out.schedulingHintFlags = ZE_SCHEDULING_HINT_EXP_FLAG_OLDEST_FIRST;
             }
-        }
+        });
     }
 
     /// `zeDeviceGetCommandQueueGroupProperties`: one group that computes and copies.
@@ -165,7 +172,7 @@ impl Device {
         out.maxMemoryFillPatternSize = usize::MAX;
         out.numQueues = QUEUES_OF_THE_GROUP;
         // SAFETY: the caller's promise.
-        if let Some(out) = unsafe { pnext::find::<ze_copy_bandwidth_exp_properties_t>(out.pNext) } {
+        if let Some(out) = unsafe { Outputs::of(out) }.find::<ze_copy_bandwidth_exp_properties_t>() {
             out.copyBandwidth = 0;
             out.copyBandwidthUnit = ZE_BANDWIDTH_UNIT_UNKNOWN;
         }
@@ -183,7 +190,7 @@ impl Device {
         out.totalSize = memory.total_size;
         text::write(&mut out.name, &memory.name);
         // SAFETY: the caller's promise.
-        for link in unsafe { pnext::iter(out.pNext) } {
+        unsafe { Outputs::of(out) }.for_each(|mut link| {
             if let Some(out) = link.get::<ze_device_memory_ext_properties_t>() {
                 out.type_ = ZE_DEVICE_MEMORY_EXT_TYPE_DDR;
                 out.physicalSize = memory.total_size;
@@ -193,7 +200,7 @@ impl Device {
                 out.writeBandwidth = out.readBandwidth;
                 out.bandwidthUnit = ZE_BANDWIDTH_UNIT_BYTES_PER_NANOSEC;
             }
-        }
+        });
     }
 
     /// `zeDeviceGetMemoryAccessProperties`: all memory is the host's, and every kind can be used everywhere.
@@ -223,7 +230,7 @@ impl Device {
         out.flags = 0;
         out.cacheSize = profile.caches.iter().rev().nth(index).map_or(0, |cache| cache.size as usize);
         // SAFETY: the caller's promise.
-        if let Some(out) = unsafe { pnext::find::<ze_device_cache_line_size_ext_t>(out.pNext) } {
+        if let Some(out) = unsafe { Outputs::of(out) }.find::<ze_device_cache_line_size_ext_t>() {
             out.cacheLineSize = profile.cache_line as usize;
         }
     }
@@ -256,7 +263,7 @@ impl Device {
     pub unsafe fn p2p_properties(&self, out: &mut ze_device_p2p_properties_t) {
         out.flags = ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS | ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS;
         // SAFETY: the caller's promise.
-        if let Some(out) = unsafe { pnext::find::<ze_device_p2p_bandwidth_exp_properties_t>(out.pNext) } {
+        if let Some(out) = unsafe { Outputs::of(out) }.find::<ze_device_p2p_bandwidth_exp_properties_t>() {
             out.logicalBandwidth = 0;
             out.physicalBandwidth = 0;
             out.bandwidthUnit = ZE_BANDWIDTH_UNIT_UNKNOWN;
@@ -354,14 +361,33 @@ mod tests {
     }
 
     #[test]
+    fn a_query_that_is_not_initialised_has_no_chain() {
+        // As MPI libraries ask: an array of the stack, with whatever was there before.
+        let mut groups = [0xa5, 0x5a].map(|byte: u8| {
+            let mut group = ze_command_queue_group_properties_t::default();
+            // SAFETY: every field can have any value.
+            unsafe { (&raw mut group).cast::<u8>().write_bytes(byte, size_of_val(&group)) };
+            group
+        });
+        for group in &mut groups {
+            // SAFETY: the structure's type is not its own.
+            unsafe { device().queue_group_properties(group) };
+            assert_eq!(group.numQueues, QUEUES_OF_THE_GROUP);
+        }
+    }
+
+    #[test]
     fn usable_memory_is_not_more_than_there_is() {
         let device = device();
         let mut usable = ze_device_usablemem_size_ext_properties_t {
             stype: ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES,
             ..Default::default()
         };
-        let mut properties =
-            ze_device_properties_t { pNext: (&raw mut usable).cast::<c_void>(), ..Default::default() };
+        let mut properties = ze_device_properties_t {
+            stype: ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES,
+            pNext: (&raw mut usable).cast::<c_void>(),
+            ..Default::default()
+        };
         // SAFETY: the chain is built above.
         unsafe { device.properties(&mut properties) };
         assert!(

@@ -1,14 +1,16 @@
 //! The driver: one in a process, with one device.
 
 use crate::allocations::RangeMap;
+use crate::budget::Budget;
 use crate::context::Context;
 use crate::device::Device;
 use crate::env;
 use crate::error::{Error, Result};
 use crate::fork::{self, OnceLock};
 use crate::handle::{self, object};
-use crate::memory::Allocation;
-use crate::pnext::{self, structures};
+use crate::mapping;
+use crate::memory::{Allocation, MemoryKind};
+use crate::pnext::{Outputs, structures};
 use crate::system_memory::SystemAttributes;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use ze_extensions::{DeviceKind, DeviceProfile};
 use ze_headers::*;
 
 structures! {
+    ze_driver_properties_t = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
     ze_driver_ddi_handles_ext_properties_t = ZE_STRUCTURE_TYPE_DRIVER_DDI_HANDLES_EXT_PROPERTIES;
     ze_driver_memory_free_ext_properties_t = ZE_STRUCTURE_TYPE_DRIVER_MEMORY_FREE_EXT_PROPERTIES;
 }
@@ -37,6 +40,10 @@ const UUID: [u8; 16] = *b"ze_cpu driver 01";
 pub struct Driver {
     device: Arc<Device>,
     allocations: RangeMap<Allocation>,
+    /// Of device and shared memory: what the device reports.
+    device_memory: Arc<Budget>,
+    /// Of host memory: what the machine has.
+    host_memory: Arc<Budget>,
     system_attributes: SystemAttributes,
     handle: OnceLock<usize>,
     default_context: OnceLock<usize>,
@@ -68,8 +75,10 @@ fn selected_profile() -> DeviceProfile {
 }
 
 impl Driver {
-    fn with_profile(profile: DeviceProfile) -> Arc<Self> {
+    pub(crate) fn with_profile(profile: DeviceProfile) -> Arc<Self> {
         Arc::new(Self {
+            device_memory: Arc::new(Budget::new(profile.memory.total_size)),
+            host_memory: Arc::new(Budget::new(ze_extensions::host_memory())),
             device: Device::new(profile),
             allocations: RangeMap::new(),
             system_attributes: SystemAttributes::default(),
@@ -81,6 +90,8 @@ impl Driver {
     fn instance() -> &'static Arc<Self> {
         fork::watch();
         DRIVER.get_or_init(|| {
+            ze_engine::reserve::set_keeper(mapping::give_back);
+            ze_engine::reserve::is_whole();
             let driver = Self::with_profile(selected_profile());
             tracing::info!("device: {}", driver.device.profile().name);
             driver
@@ -162,6 +173,14 @@ impl Driver {
         &self.allocations
     }
 
+    /// What allocations of a kind are counted against.
+    pub(crate) fn budget(&self, kind: MemoryKind) -> &Arc<Budget> {
+        match kind {
+            MemoryKind::Host => &self.host_memory,
+            MemoryKind::Device | MemoryKind::Shared => &self.device_memory,
+        }
+    }
+
     pub(crate) fn system_attributes(&self) -> &SystemAttributes {
         &self.system_attributes
     }
@@ -174,14 +193,14 @@ impl Driver {
         properties.uuid.id = UUID;
         properties.driverVersion = DRIVER_VERSION;
         // SAFETY: the caller's promise.
-        for link in unsafe { pnext::iter(properties.pNext) } {
+        unsafe { Outputs::of(properties) }.for_each(|mut link| {
             if let Some(ddi) = link.get::<ze_driver_ddi_handles_ext_properties_t>() {
                 ddi.flags = ZE_DRIVER_DDI_HANDLE_EXT_FLAG_DDI_HANDLE_EXT_SUPPORTED;
             } else if let Some(free) = link.get::<ze_driver_memory_free_ext_properties_t>() {
                 free.freePolicies = ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE
                     | ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE;
             }
-        }
+        });
     }
 
     /// `zeDriverGetIpcProperties`: nothing can be shared with other processes.

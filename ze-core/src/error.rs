@@ -25,8 +25,6 @@ pub enum Error {
     AddressNotFound(usize),
     #[error("{what} has the invalid value {value:#x}")]
     InvalidEnumeration { what: &'static str, value: u64 },
-    #[error("{what} has the value {value:#x}, which this device does not support")]
-    UnsupportedEnumeration { what: &'static str, value: u64 },
     #[error("{0}")]
     InvalidSize(String),
     #[error("{0}")]
@@ -53,8 +51,6 @@ pub enum Error {
     InvalidKernelName(String),
     #[error("the module has no global variable named '{0}'")]
     InvalidGlobalName(String),
-    #[error("the module has no function named '{0}'")]
-    InvalidFunctionName(String),
     #[error("{0}")]
     InvalidGroupSize(String),
     #[error("{0}")]
@@ -63,8 +59,6 @@ pub enum Error {
     InvalidKernelArgumentIndex { kernel: String, index: u32, count: usize },
     #[error("argument {index} ('{name}') of kernel '{kernel}' takes {expected} bytes, not {size}")]
     InvalidKernelArgumentSize { kernel: String, index: u32, name: String, expected: u64, size: usize },
-    #[error("{0}")]
-    InvalidKernelAttribute(String),
     #[error("{0}")]
     OutOfHostMemory(String),
     #[error("{0}")]
@@ -90,7 +84,6 @@ impl Error {
             InvalidHandle { .. } | InvalidArgument(_) => ZE_RESULT_ERROR_INVALID_ARGUMENT,
             AddressNotFound(_) => ZE_RESULT_ERROR_ADDRESS_NOT_FOUND,
             InvalidEnumeration { .. } => ZE_RESULT_ERROR_INVALID_ENUMERATION,
-            UnsupportedEnumeration { .. } => ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
             InvalidSize(_) => ZE_RESULT_ERROR_INVALID_SIZE,
             UnsupportedSize(_) => ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
             UnsupportedAlignment(_) => ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
@@ -104,12 +97,10 @@ impl Error {
             ModuleUnlinked(_) => ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED,
             InvalidKernelName(_) => ZE_RESULT_ERROR_INVALID_KERNEL_NAME,
             InvalidGlobalName(_) => ZE_RESULT_ERROR_INVALID_GLOBAL_NAME,
-            InvalidFunctionName(_) => ZE_RESULT_ERROR_INVALID_FUNCTION_NAME,
             InvalidGroupSize(_) => ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION,
             InvalidGlobalWidth(_) => ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION,
             InvalidKernelArgumentIndex { .. } => ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX,
             InvalidKernelArgumentSize { .. } => ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE,
-            InvalidKernelAttribute(_) => ZE_RESULT_ERROR_INVALID_KERNEL_ATTRIBUTE_VALUE,
             OutOfHostMemory(_) => ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
             OutOfDeviceMemory(_) => ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
             ObjectInUse(_) => ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
@@ -126,6 +117,7 @@ impl From<ze_engine::EngineError> for Error {
         match error {
             EngineError::Unresolved { .. } => Error::ModuleUnlinked(reason),
             EngineError::OutOfMemory { .. } => Error::OutOfDeviceMemory(reason),
+            EngineError::OutOfHostMemory { .. } => Error::OutOfHostMemory(reason),
             EngineError::InvalidLaunch { .. } => Error::InvalidGroupSize(reason),
             _ => Error::ModuleBuild(reason),
         }

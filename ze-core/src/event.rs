@@ -10,33 +10,20 @@ use crate::error::{Error, Result};
 use crate::fork::Mutex;
 use crate::futex::Deadline;
 use crate::handle::object;
-use crate::pnext::{self, structures};
+use crate::pnext::{Inputs, structures};
 use crate::signal::Signal;
 use crate::stream::Stream;
 use std::sync::{Arc, Weak};
 use ze_headers::*;
 
 structures! {
+    ze_event_pool_desc_t = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC;
+    ze_event_counter_based_desc_t = ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_DESC;
     ze_event_pool_counter_based_exp_desc_t = ZE_STRUCTURE_TYPE_COUNTER_BASED_EVENT_POOL_EXP_DESC;
     ze_event_counter_based_external_sync_allocation_desc_t =
         ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_EXTERNAL_SYNC_ALLOCATION_DESC;
     ze_event_counter_based_external_aggregate_storage_desc_t =
         ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_EXTERNAL_AGGREGATE_STORAGE_DESC;
-}
-
-const POOL_FLAGS: u32 = ZE_EVENT_POOL_FLAG_HOST_VISIBLE
-    | ZE_EVENT_POOL_FLAG_IPC
-    | ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP
-    | ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP;
-const COUNTER_FLAGS: u32 = 0x7f;
-const SCOPE_FLAGS: u32 =
-    ZE_EVENT_SCOPE_FLAG_SUBDEVICE | ZE_EVENT_SCOPE_FLAG_DEVICE | ZE_EVENT_SCOPE_FLAG_HOST;
-
-fn check_scopes(signal: u32, wait: u32) -> Result<()> {
-    match (signal | wait) & !SCOPE_FLAGS {
-        0 => Ok(()),
-        _ => Err(Error::InvalidEnumeration { what: "event scopes", value: (signal | wait).into() }),
-    }
 }
 
 /// An event pool.
@@ -54,26 +41,16 @@ object!(EventPool, EventPool, ze_event_pool_handle_t);
 
 impl EventPool {
     /// `zeEventPoolCreate`.
-    ///
-    /// # Safety
-    /// The descriptor's `pNext` is a valid chain.
-    pub unsafe fn new(
+    pub fn new(
         context: Arc<Context>,
         context_handle: ze_context_handle_t,
         desc: &ze_event_pool_desc_t,
+        counter_based: bool,
     ) -> Result<Arc<Self>> {
         // ZE_RESULT_ERROR_INVALID_SIZE: 0 == desc->count
         if desc.count == 0 {
             return Err(Error::InvalidSize("an event pool of no events".into()));
         }
-        // ZE_RESULT_ERROR_INVALID_ENUMERATION: flags that the specification does not have
-        if desc.flags & !POOL_FLAGS != 0 {
-            let (what, value) = ("ze_event_pool_desc_t::flags", desc.flags.into());
-            return Err(Error::InvalidEnumeration { what, value });
-        }
-        // SAFETY: the caller's promise.
-        let counter_based = unsafe { pnext::find::<ze_event_pool_counter_based_exp_desc_t>(desc.pNext) };
-        let counter_based = counter_based.is_some();
         Ok(Arc::new(Self {
             _context: context,
             context_handle: context_handle as usize,
@@ -120,7 +97,6 @@ impl Event {
         pool_handle: ze_event_pool_handle_t,
         desc: &ze_event_desc_t,
     ) -> Result<Arc<Self>> {
-        check_scopes(desc.signal, desc.wait)?;
         // ZE_RESULT_ERROR_INVALID_ARGUMENT: the index is not in the pool
         if desc.index >= pool.count {
             let reason = format!("event {} of a pool of {}", desc.index, pool.count);
@@ -146,19 +122,10 @@ impl Event {
     /// # Safety
     /// The descriptor's `pNext` is a valid chain.
     pub unsafe fn new_counter_based(desc: &ze_event_counter_based_desc_t) -> Result<Arc<Self>> {
-        check_scopes(desc.signal, desc.wait)?;
-        // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x7f < desc->flags
-        if desc.flags & !COUNTER_FLAGS != 0 {
-            let (what, value) = ("ze_event_counter_based_desc_t::flags", desc.flags.into());
-            return Err(Error::InvalidEnumeration { what, value });
-        }
-        if desc.flags & ZE_EVENT_COUNTER_BASED_FLAG_IPC != 0 {
-            return Err(Error::UnsupportedFeature("sharing an event with another process"));
-        }
         // SAFETY: the caller's promise.
-        for link in unsafe { pnext::iter(desc.pNext) } {
-            if link.get::<ze_event_counter_based_external_sync_allocation_desc_t>().is_some()
-                || link.get::<ze_event_counter_based_external_aggregate_storage_desc_t>().is_some()
+        for link in unsafe { Inputs::of(desc) }.iter() {
+            if link.is::<ze_event_counter_based_external_sync_allocation_desc_t>()
+                || link.is::<ze_event_counter_based_external_aggregate_storage_desc_t>()
             {
                 return Err(Error::UnsupportedFeature(
                     "a counter-based event whose counter the program provides",
@@ -319,18 +286,13 @@ mod tests {
     use crate::command::Command;
     use crate::driver::Driver;
     use crate::stream::Work;
-    use std::ptr::{null, null_mut};
+    use std::ptr::null_mut;
 
-    fn pool(next: *const std::ffi::c_void) -> Arc<EventPool> {
-        let desc = ze_event_pool_desc_t {
-            stype: ZE_STRUCTURE_TYPE_EVENT_POOL_DESC,
-            pNext: next,
-            flags: ZE_EVENT_POOL_FLAG_HOST_VISIBLE,
-            count: 2,
-        };
-        // SAFETY: the callers pass null or a structure that they own.
-        unsafe { EventPool::new(Context::new(Driver::for_tests()), null_mut(), &desc) }
-            .expect("a valid descriptor")
+    fn pool(counter_based: bool) -> Arc<EventPool> {
+        let flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE;
+        let desc = ze_event_pool_desc_t { flags, count: 2, ..Default::default() };
+        let context = Context::new(Driver::for_tests());
+        EventPool::new(context, null_mut(), &desc, counter_based).expect("a valid descriptor")
     }
 
     fn event(pool: &Arc<EventPool>, index: u32) -> Result<Arc<Event>> {
@@ -340,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_host_signalled_event_is_ready_until_reset() {
-        let pool = pool(null());
+        let pool = pool(false);
         let event = event(&pool, 1).expect("in the pool");
         assert!(matches!(event.status(), Err(Error::NotReady)));
         assert!(matches!(event.wait(0), Err(Error::NotReady)));
@@ -353,17 +315,12 @@ mod tests {
 
     #[test]
     fn an_index_outside_of_the_pool_is_refused() {
-        assert!(matches!(event(&pool(null()), 2), Err(Error::InvalidArgument(_))));
+        assert!(matches!(event(&pool(false), 2), Err(Error::InvalidArgument(_))));
     }
 
     #[test]
     fn a_counter_based_event_stands_for_the_latest_append() {
-        let mut counter = ze_event_pool_counter_based_exp_desc_t {
-            stype: ZE_STRUCTURE_TYPE_COUNTER_BASED_EVENT_POOL_EXP_DESC,
-            pNext: null(),
-            flags: 0,
-        };
-        let pool = pool((&raw mut counter).cast());
+        let pool = pool(true);
         let event = event(&pool, 0).expect("in the pool");
         assert!(event.status().is_ok(), "nothing was appended yet");
         assert!(matches!(event.host_reset(), Err(Error::InvalidSynchronizationObject(_))));

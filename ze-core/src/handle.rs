@@ -6,6 +6,7 @@
 //! nothing outside the table is ever read.
 
 use crate::error::{Error, Result};
+use crate::fallible::check_memory;
 use crate::fork::Mutex;
 use crate::fork::OnceLock;
 use std::collections::VecDeque;
@@ -97,10 +98,9 @@ struct Slot {
     object: AtomicPtr<()>,
 }
 
-/// Slots of the table: 16 Mi handles, 1 GiB of addresses of which only touched pages take memory.
-const CAPACITY: usize = 1 << 24;
-/// Where the address space is limited.
-const SMALL_CAPACITY: usize = 1 << 18;
+/// Slots of the table: 16 Mi handles, 1 GiB of addresses of which only touched pages take memory. Then what is tried where
+/// addresses are limited.
+const CAPACITIES: [usize; 3] = [1 << 24, 1 << 18, 1 << 14];
 /// A destroyed slot is used again only after this many others, so that stale handles are noticed.
 const QUARANTINE: usize = 1024;
 
@@ -120,9 +120,18 @@ struct FreeSlots {
 fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let slots = [CAPACITY, SMALL_CAPACITY].into_iter().find_map(reserve).unwrap_or_default();
+        let from = usize::from(address_space_is_limited());
+        let slots = CAPACITIES[from..].iter().copied().find_map(reserve).unwrap_or_default();
         Table { slots, free: Mutex::default() }
     })
+}
+
+/// Whether the process may use only so many addresses (`ulimit -v`), which the program then needs for itself.
+fn address_space_is_limited() -> bool {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the call writes the structure.
+    let status = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) };
+    status == 0 && limit.rlim_cur != libc::RLIM_INFINITY
 }
 
 fn reserve(count: usize) -> Option<&'static [Slot]> {
@@ -147,6 +156,7 @@ fn reserve(count: usize) -> Option<&'static [Slot]> {
 
 /// Creates the handle of an object. The handle keeps the object alive until [`release`].
 pub fn publish<T: Object>(object: Arc<T>) -> Result<T::Handle> {
+    check_memory()?;
     let table = table();
     let index = {
         let mut free = table.free.lock();

@@ -2,25 +2,23 @@
 
 use crate::command::Launch;
 use crate::error::{Error, Result};
+use crate::fallible::out_of_memory;
 use crate::fork::Mutex;
 use crate::handle::object;
 use crate::module::Module;
-use crate::pnext::{self, structures};
+use crate::pnext::{Inputs, Outputs, structures};
 use spirv_env::{ArgKind, KernelArg, Type};
 use std::ptr::null;
 use std::sync::Arc;
 use ze_headers::*;
 
 structures! {
+    ze_kernel_properties_t = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES;
     ze_kernel_preferred_group_size_properties_t = ZE_STRUCTURE_TYPE_KERNEL_PREFERRED_GROUP_SIZE_PROPERTIES;
     ze_kernel_max_group_size_properties_ext_t = ZE_STRUCTURE_TYPE_KERNEL_MAX_GROUP_SIZE_EXT_PROPERTIES;
     ze_command_list_append_launch_kernel_param_cooperative_desc_t =
         ZE_STRUCTURE_TYPE_COMMAND_LIST_APPEND_PARAM_COOPERATIVE_DESC;
 }
-
-const INDIRECT_FLAGS: u32 = ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST
-    | ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE
-    | ZE_KERNEL_INDIRECT_ACCESS_FLAG_SHARED;
 
 /// Work-groups that surely run at the same time, whatever else the machine does.
 pub const COOPERATIVE_GROUPS: u32 = 1;
@@ -52,8 +50,12 @@ impl Kernel {
         let kernel = module.kernel(name)?;
         kernel.prepare_likely();
         let reflection = kernel.reflection();
+        let mut args = Vec::new();
+        let bytes = reflection.arg_block_size as usize;
+        args.try_reserve_exact(bytes).map_err(|_| out_of_memory("arguments", bytes))?;
+        args.resize(bytes, 0);
         let state = State {
-            args: vec![0; reflection.arg_block_size as usize],
+            args,
             set: vec![false; reflection.args.len()],
             group_size: reflection.required_group_size.unwrap_or([1; 3]),
             global_offset: [0; 3],
@@ -226,13 +228,8 @@ impl Kernel {
     }
 
     /// `zeKernelSetIndirectAccess`: all memory can be reached at any time, so it is only remembered.
-    pub fn set_indirect_access(&self, flags: ze_kernel_indirect_access_flags_t) -> Result<()> {
-        // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x7 < flags
-        if flags & !INDIRECT_FLAGS != 0 {
-            return Err(Error::InvalidEnumeration { what: "indirect access flags", value: flags.into() });
-        }
+    pub fn set_indirect_access(&self, flags: ze_kernel_indirect_access_flags_t) {
         self.state.lock().indirect_access = flags;
-        Ok(())
     }
 
     /// `zeKernelGetIndirectAccess`.
@@ -263,13 +260,13 @@ impl Kernel {
         let id = ze_engine::jit::hash::digest(&[&self.module.native_binary()]);
         out.uuid.mid.copy_from_slice(&id[..16]);
         // SAFETY: the caller's promise.
-        for link in unsafe { pnext::iter(out.pNext) } {
+        unsafe { Outputs::of(out) }.for_each(|mut link| {
             if let Some(out) = link.get::<ze_kernel_preferred_group_size_properties_t>() {
                 out.preferredMultiple = lanes;
             } else if let Some(out) = link.get::<ze_kernel_max_group_size_properties_ext_t>() {
                 out.maxGroupSize = self.kernel.max_group_size();
             }
-        }
+        });
     }
 
     /// Everything that is set now, for a command; code for it is compiled here, so that what fails fails early.
@@ -322,7 +319,7 @@ fn read_u64(bytes: &[u8], at: usize) -> u64 {
 pub unsafe fn asks_for_cooperation(next: *const std::ffi::c_void) -> Result<bool> {
     let mut cooperative = false;
     // SAFETY: the caller's promise.
-    for link in unsafe { pnext::iter(next) } {
+    for link in unsafe { Inputs::from_next(&next) }.iter() {
         let desc = link.get::<ze_command_list_append_launch_kernel_param_cooperative_desc_t>();
         let desc = desc.ok_or(Error::UnsupportedFeature("an extension of a kernel launch"))?;
         cooperative = desc.isCooperative != 0;

@@ -4,6 +4,7 @@
 //! [`command`], who executes them in [`stream`], what they wait for in [`signal`].
 
 pub mod allocations;
+mod budget;
 mod clock;
 pub mod command;
 pub mod command_list;
@@ -15,6 +16,7 @@ pub mod driver;
 pub mod env;
 pub mod error;
 pub mod event;
+pub mod fallible;
 pub mod fence;
 pub mod handle;
 pub mod kernel;
@@ -32,6 +34,7 @@ pub mod text;
 
 pub use copy::Region;
 pub use error::{Error, Result};
+pub use ze_engine::exec::caller_stack::with_room;
 pub use ze_engine::{fork, futex};
 
 /// Host time of the device's clock in nanoseconds (`CLOCK_MONOTONIC_RAW`).

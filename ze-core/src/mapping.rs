@@ -37,35 +37,66 @@ struct Kept {
     bytes: usize,
 }
 
-static KEPT: Mutex<Kept> = Mutex::new(Kept { mappings: Vec::new(), bytes: 0 });
+static KEPT: Mutex<Kept> = Mutex::new(Kept::new());
+
+impl Kept {
+    const fn new() -> Self {
+        Self { mappings: Vec::new(), bytes: 0 }
+    }
+
+    fn take(&mut self, len: usize, alignment: usize) -> Option<Mapping> {
+        let fitting = self.mappings.iter().enumerate().filter(|(_, mapping)| mapping.fits(len, alignment));
+        let (at, _) = fitting.min_by_key(|(_, mapping)| mapping.len)?;
+        let mapping = self.mappings.remove(at);
+        self.bytes -= mapping.len;
+        Some(mapping)
+    }
+
+    fn add(&mut self, mapping: Mapping) {
+        if mapping.len > KEPT_BYTES / 2 || self.mappings.try_reserve(1).is_err() {
+            return mapping.unmap();
+        }
+        self.bytes += mapping.len;
+        self.mappings.push(mapping);
+        while self.bytes > KEPT_BYTES {
+            let oldest = self.mappings.remove(0);
+            self.bytes -= oldest.len;
+            oldest.unmap();
+        }
+    }
+
+    /// Gives back everything. Returns whether there was anything.
+    fn give_back(&mut self) -> bool {
+        let any = !self.mappings.is_empty();
+        self.mappings.drain(..).for_each(|mapping| mapping.unmap());
+        self.bytes = 0;
+        any
+    }
+}
 
 /// A kept mapping for a size in whole pages: the smallest that fits.
 pub fn take_kept(len: usize, alignment: usize) -> Option<Mapping> {
-    let mut kept = KEPT.lock();
-    let fitting = kept.mappings.iter().enumerate().filter(|(_, mapping)| mapping.fits(len, alignment));
-    let (at, _) = fitting.min_by_key(|(_, mapping)| mapping.len)?;
-    let mapping = kept.mappings.remove(at);
-    kept.bytes -= mapping.len;
-    Some(mapping)
+    KEPT.lock().take(len, alignment)
 }
 
 /// Keeps a freed mapping in the place of older ones, or gives it back.
 pub fn keep(mapping: Mapping) {
-    if mapping.len > KEPT_BYTES / 2 {
-        return mapping.unmap();
-    }
-    let mut kept = KEPT.lock();
-    kept.bytes += mapping.len;
-    kept.mappings.push(mapping);
-    while kept.bytes > KEPT_BYTES {
-        let oldest = kept.mappings.remove(0);
-        kept.bytes -= oldest.len;
-        oldest.unmap();
-    }
+    KEPT.lock().add(mapping);
 }
 
-/// Maps new memory of a size in whole pages; the alignment is a power of two of at least a page.
+/// Gives back all that is kept, because memory is wanted. Returns whether there was any. It allocates nothing and waits for
+/// no lock: an allocator calls it, perhaps from inside of `keep`.
+pub fn give_back() -> bool {
+    KEPT.try_lock().is_some_and(|mut kept| kept.give_back())
+}
+
+/// Maps new memory of a size in whole pages; the alignment is a power of two of at least a page. What is kept is given
+/// back before this fails.
 pub fn new(len: usize, alignment: usize) -> Option<Mapping> {
+    map(len, alignment).or_else(|| if give_back() { map(len, alignment) } else { None })
+}
+
+fn map(len: usize, alignment: usize) -> Option<Mapping> {
     let reserved = len.checked_add(alignment)?;
     // SAFETY: a new private anonymous mapping touches no other memory.
     let memory = unsafe {
@@ -101,23 +132,31 @@ pub fn new(len: usize, alignment: usize) -> Option<Mapping> {
 mod tests {
     use super::*;
 
-    // One test, as what is kept is one for the process.
     #[test]
-    fn freed_memory_is_used_again_for_similar_sizes_and_only_so_much_is_kept() {
-        // A length that no other test uses.
+    fn freed_memory_is_used_again_for_similar_sizes() {
+        let mut kept = Kept::new();
         let len = (37 << 20) + 4096;
         let mapping = new(len, HUGE_PAGE).expect("memory is there");
         assert!(mapping.start.is_multiple_of(HUGE_PAGE));
-        keep(mapping);
-        assert_eq!(take_kept(len / 2, HUGE_PAGE), None);
-        assert_eq!(take_kept(len + 4096, HUGE_PAGE), None);
-        assert_eq!(take_kept(len - 4096, HUGE_PAGE), Some(mapping));
+        kept.add(mapping);
+        assert_eq!(kept.take(len / 2, HUGE_PAGE), None);
+        assert_eq!(kept.take(len + 4096, HUGE_PAGE), None);
+        assert_eq!(kept.take(len - 4096, HUGE_PAGE), Some(mapping));
+        assert_eq!(kept.take(len - 4096, HUGE_PAGE), None);
         mapping.unmap();
+    }
+
+    #[test]
+    fn only_so_much_is_kept_and_all_of_it_can_be_had_back() {
+        let mut kept = Kept::new();
+        assert!(!kept.give_back());
         for _ in 0..3 {
-            keep(new(KEPT_BYTES / 2, HUGE_PAGE).expect("addresses are there"));
+            kept.add(new(KEPT_BYTES / 2, HUGE_PAGE).expect("addresses are there"));
         }
-        assert!(KEPT.lock().bytes <= KEPT_BYTES);
-        keep(new(KEPT_BYTES, HUGE_PAGE).expect("addresses are there"));
-        assert!(KEPT.lock().bytes <= KEPT_BYTES);
+        assert!(kept.bytes <= KEPT_BYTES);
+        kept.add(new(KEPT_BYTES, HUGE_PAGE).expect("addresses are there"));
+        assert!(kept.bytes <= KEPT_BYTES);
+        assert!(kept.give_back() && !kept.give_back());
+        assert_eq!((kept.bytes, kept.mappings.len()), (0, 0));
     }
 }

@@ -1,11 +1,12 @@
 //! Host, device and shared allocations: all of them host memory, known by any address inside.
 
 use crate::allocations::Range;
+use crate::budget::Budget;
 use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::mapping::{self, Mapping};
-use crate::pnext::{self, structures};
+use crate::pnext::{Outputs, structures};
 use crate::stream::{Position, Stream};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::c_void;
@@ -16,23 +17,17 @@ use ze_headers::*;
 
 /// `pageSize` of every allocation.
 pub const PAGE_SIZE: usize = 4096;
-const ATOMIC_FLAGS: u32 = ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_ATOMICS
-    | ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_HOST_ATOMICS
-    | ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_HOST_ATOMICS
-    | ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_DEVICE_ATOMICS
-    | ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_DEVICE_ATOMICS
-    | ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_SYSTEM_ATOMICS
-    | ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_SYSTEM_ATOMICS;
-/// Limits that an allocation may ask to have relaxed; the flag of the deprecated structure is the same.
-const RELAXED_LIMITS: u32 = ZE_RELAXED_ALLOCATION_LIMITS_EXT_FLAG_MAX_SIZE;
 /// The least alignment: a cache line and the widest vector register.
 const MIN_ALIGNMENT: usize = 64;
 /// Larger alignments are refused.
 const MAX_ALIGNMENT: usize = 1 << 30;
 /// From this size on memory is mapped by itself, at huge pages, whose first use costs far fewer page faults.
-const MAPPED_SIZE: usize = 4 << 20;
+const MAPPED_SIZE: usize = mapping::HUGE_PAGE;
 
 structures! {
+    ze_device_mem_alloc_desc_t = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC;
+    ze_host_mem_alloc_desc_t = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC;
+    ze_memory_allocation_properties_t = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
     ze_relaxed_allocation_limits_ext_desc_t = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXT_DESC;
     ze_relaxed_allocation_limits_exp_desc_t = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC;
     ze_external_memory_export_desc_t = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC;
@@ -58,12 +53,27 @@ impl MemoryKind {
         }
     }
 
-    fn out_of_memory(self, size: usize) -> Error {
-        let reason = format!("{size} bytes could not be allocated");
+    fn out_of_memory(self, reason: String) -> Error {
         match self {
             MemoryKind::Host => Error::OutOfHostMemory(reason),
             MemoryKind::Device | MemoryKind::Shared => Error::OutOfDeviceMemory(reason),
         }
+    }
+}
+
+/// How large one allocation may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limits {
+    /// `maxMemAllocSize`.
+    Device,
+    /// All memory: `ZE_RELAXED_ALLOCATION_LIMITS_EXT_FLAG_MAX_SIZE`.
+    Relaxed,
+}
+
+impl Limits {
+    /// Relaxed if either is.
+    pub fn or(self, other: Self) -> Self {
+        if self == Limits::Relaxed { self } else { other }
     }
 }
 
@@ -84,6 +94,7 @@ pub struct Allocation {
     /// The device that device and shared memory was allocated for.
     device: Option<Arc<Device>>,
     backing: Backing,
+    budget: Arc<Budget>,
     released: AtomicBool,
     /// `ze_memory_atomic_attr_exp_flags_t` as the program set it; every access is atomic where it is asked for anyway.
     atomic_access: AtomicU32,
@@ -119,13 +130,15 @@ impl Allocation {
         alignment: usize,
     ) -> Result<Self> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
-        let alignment = alignment.max(MIN_ALIGNMENT);
-        let (base, backing) = if size >= MAPPED_SIZE {
-            map(size, alignment.max(mapping::HUGE_PAGE))
-        } else {
-            heap(size, alignment)
+        let budget = Arc::clone(context.driver().budget(kind));
+        if let Err(live) = budget.take(size as u64) {
+            let of = budget.limit();
+            return Err(kind.out_of_memory(format!("{size} bytes beside {live} that are allocated, of {of}")));
         }
-        .ok_or_else(|| kind.out_of_memory(size))?;
+        let Some((base, backing)) = back(size, alignment.max(natural_alignment(size))) else {
+            budget.give_back(size as u64);
+            return Err(kind.out_of_memory(format!("{size} bytes could not be allocated")));
+        };
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             base,
@@ -135,6 +148,7 @@ impl Allocation {
             context: context.id(),
             device,
             backing,
+            budget,
             released: AtomicBool::new(false),
             atomic_access: AtomicU32::new(0),
         })
@@ -150,6 +164,7 @@ impl Allocation {
             Backing::Heap(layout) => unsafe { dealloc(self.base.as_ptr(), layout) },
             Backing::Mapped(mapping) => mapping::keep(mapping),
         }
+        self.budget.give_back(self.size as u64);
     }
 
     pub fn device(&self) -> Option<&Arc<Device>> {
@@ -165,10 +180,25 @@ impl Allocation {
     }
 }
 
+/// The alignment that an allocation has without being asked: that of its size, up to a huge page, as on devices with pages
+/// of their own. Pools of programs that place aligned blocks in larger allocations, such as SYCL's, take the start of an
+/// allocation for aligned to the size of a page, and up to 2 MiB to what its size allows.
+fn natural_alignment(size: usize) -> usize {
+    (1 << size.ilog2()).clamp(MIN_ALIGNMENT, mapping::HUGE_PAGE)
+}
+
+/// Memory of a size that is not zero.
+fn back(size: usize, alignment: usize) -> Option<(NonNull<u8>, Backing)> {
+    // The heap takes an alignment from the size of what it gives.
+    if size >= MAPPED_SIZE || alignment >= MAPPED_SIZE { map(size, alignment) } else { heap(size, alignment) }
+}
+
 fn heap(size: usize, alignment: usize) -> Option<(NonNull<u8>, Backing)> {
     let layout = Layout::from_size_align(size, alignment).ok()?;
     // SAFETY: the size is not zero.
-    Some((NonNull::new(unsafe { alloc(layout) })?, Backing::Heap(layout)))
+    let allocate = || NonNull::new(unsafe { alloc(layout) });
+    let base = allocate().or_else(|| if mapping::give_back() { allocate() } else { None })?;
+    Some((base, Backing::Heap(layout)))
 }
 
 fn map(size: usize, alignment: usize) -> Option<(NonNull<u8>, Backing)> {
@@ -208,46 +238,30 @@ impl DeferredFrees {
 
 impl Context {
     /// `zeMemAllocHost`, `zeMemAllocDevice`, `zeMemAllocShared`. Alignment 0 is any.
-    ///
-    /// # Safety
-    /// `chains` are valid chains of extension structures.
-    pub unsafe fn allocate(
+    pub fn allocate(
         &self,
         kind: MemoryKind,
         device: Option<Arc<Device>>,
         size: usize,
         alignment: usize,
-        chains: &[*const c_void],
+        limits: Limits,
     ) -> Result<*mut c_void> {
-        let mut relaxed = false;
-        // SAFETY: the caller's promise.
-        for link in chains.iter().flat_map(|&next| unsafe { pnext::iter(next) }) {
-            let limits = link.get::<ze_relaxed_allocation_limits_ext_desc_t>().map(|limits| limits.flags);
-            let deprecated = || Some(link.get::<ze_relaxed_allocation_limits_exp_desc_t>()?.flags);
-            if let Some(flags) = limits.or_else(deprecated) {
-                if flags & !RELAXED_LIMITS != 0 {
-                    let (what, value) = ("ze_relaxed_allocation_limits_ext_desc_t::flags", flags.into());
-                    return Err(Error::InvalidEnumeration { what, value });
-                }
-                relaxed |= flags != 0;
-            }
-            if link.get::<ze_external_memory_import_fd_t>().is_some()
-                || link.get::<ze_external_memory_export_desc_t>().is_some()
-            {
-                return Err(Error::UnsupportedFeature("external memory"));
-            }
-        }
+        // ZE_RESULT_ERROR_UNSUPPORTED_SIZE: 0 == size
         if size == 0 {
             return Err(Error::UnsupportedSize("an allocation of 0 bytes is not possible".into()));
         }
-        let limit = self.driver().device().profile().limits.max_alloc_size;
-        if size as u64 > limit && !relaxed {
+        // ZE_RESULT_ERROR_UNSUPPORTED_SIZE: size > maxMemAllocSize, which the relaxed limits raise to all memory
+        let all = self.driver().budget(kind).limit();
+        let largest = self.driver().device().profile().limits.max_alloc_size;
+        let limit = match limits {
+            Limits::Device => all.min(largest),
+            Limits::Relaxed => all,
+        };
+        if size as u64 > limit {
             let reason = format!("{size} bytes are more than the {limit} of the largest allocation");
             return Err(Error::UnsupportedSize(reason));
         }
-        if size > isize::MAX as usize / 2 {
-            return Err(kind.out_of_memory(size));
-        }
+        // ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT: not zero or a power of two
         if alignment != 0 && (!alignment.is_power_of_two() || alignment > MAX_ALIGNMENT) {
             return Err(Error::UnsupportedAlignment(alignment));
         }
@@ -308,17 +322,19 @@ impl Context {
         properties.type_ = kind;
         properties.id = id;
         properties.pageSize = page_size;
+        let mut exported = false;
         // SAFETY: the caller's promise.
-        for link in unsafe { pnext::iter(properties.pNext) } {
+        unsafe { Outputs::of(properties) }.for_each(|mut link| {
             if let Some(parts) = link.get::<ze_memory_sub_allocations_exp_properties_t>() {
                 // SAFETY: the program provides the counter, or null.
                 if let Some(count) = unsafe { parts.pCount.as_mut() } {
                     *count = 0;
                 }
             }
-            if link.get::<ze_external_memory_export_fd_t>().is_some() {
-                return Err(Error::UnsupportedFeature("external memory"));
-            }
+            exported |= link.get::<ze_external_memory_export_fd_t>().is_some();
+        });
+        if exported {
+            return Err(Error::UnsupportedFeature("external memory"));
         }
         Ok(memory.and_then(|memory| memory.device.clone()))
     }
@@ -329,17 +345,11 @@ impl Context {
         address: *const c_void,
         size: usize,
         flags: ze_memory_atomic_attr_exp_flags_t,
-    ) -> Result<()> {
-        // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x7f < attr
-        if flags & !ATOMIC_FLAGS != 0 {
-            let (what, value) = ("ze_memory_atomic_attr_exp_flags_t", flags.into());
-            return Err(Error::InvalidEnumeration { what, value });
-        }
+    ) {
         match self.find_allocation(address) {
             Some(memory) => memory.atomic_access.store(flags, Ordering::Relaxed),
             None => self.driver().system_attributes().set(address as usize, size, flags),
         }
-        Ok(())
     }
 
     /// `zeMemGetAtomicAccessAttributeExp`: 0 where none was set.
@@ -371,8 +381,7 @@ mod tests {
     }
 
     fn allocate(context: &Context, size: usize, alignment: usize) -> Result<*mut c_void> {
-        // SAFETY: there is no chain.
-        unsafe { context.allocate(MemoryKind::Host, None, size, alignment, &[]) }
+        context.allocate(MemoryKind::Host, None, size, alignment, Limits::Device)
     }
 
     #[test]
@@ -443,7 +452,97 @@ mod tests {
     fn impossible_sizes_and_alignments_are_refused() {
         let context = context();
         assert!(matches!(allocate(&context, 0, 0), Err(Error::UnsupportedSize(_))));
-        assert!(matches!(allocate(&context, usize::MAX, 0), Err(Error::UnsupportedSize(_))));
-        assert!(matches!(allocate(&context, 64, 3), Err(Error::UnsupportedAlignment(3))));
+        for size in [usize::MAX, usize::MAX / 2, 1 << 60] {
+            assert!(matches!(allocate(&context, size, 0), Err(Error::UnsupportedSize(_))));
+        }
+        for alignment in [3, 96, (2 << 20) + 1, 2 * MAX_ALIGNMENT, 1 << 63, usize::MAX] {
+            assert!(matches!(allocate(&context, 64, alignment), Err(Error::UnsupportedAlignment(_))));
+        }
+    }
+
+    #[test]
+    fn every_power_of_two_is_an_alignment() {
+        let context = context();
+        for shift in 0..=MAX_ALIGNMENT.ilog2() {
+            for size in [1, 5000, 3 << 20] {
+                let base = allocate(&context, size, 1 << shift).expect("memory is there");
+                assert!((base as usize).is_multiple_of(1 << shift), "{base:p} for {shift} bits");
+                // SAFETY: the memory was just allocated.
+                unsafe { base.cast::<u8>().write_bytes(1, size) };
+                let last = base.wrapping_byte_add(size - 1);
+                assert_eq!(context.address_range(last).expect("it is inside"), (base, size));
+                assert!(size == 1 || context.free(last, 0).is_err());
+                context.free(base, 0).expect("it is live");
+            }
+        }
+    }
+
+    #[test]
+    fn allocations_are_aligned_to_their_size_up_to_two_megabytes() {
+        let context = context();
+        let sizes =
+            [4096, 5000, 65536, 100_000, 1 << 20, 2 << 20, (2 << 20) + 1, 3 << 20, (4 << 20) - 1, 9 << 20];
+        // Several at once, so that none is aligned by chance.
+        let bases =
+            sizes.map(|size| [0, 0, 0, 16].map(|alignment| (size, allocate(&context, size, alignment))));
+        for (size, base) in bases.into_iter().flatten() {
+            let base = base.expect("memory is there");
+            let alignment = [4096, 65536, 1 << 20, 2 << 20].into_iter().rfind(|&page| page <= size);
+            assert!(
+                (base as usize).is_multiple_of(alignment.expect("sizes are no less")),
+                "{size}: {base:p}"
+            );
+            context.free(base, 0).expect("it is live");
+        }
+    }
+
+    fn with_memory(total: u64, largest: u64) -> Arc<Context> {
+        let mut profile = ze_extensions::DeviceProfile::host();
+        profile.memory.total_size = total;
+        profile.limits.max_alloc_size = largest;
+        Context::new(Driver::with_profile(profile))
+    }
+
+    fn relaxed(context: &Context, size: usize) -> Result<*mut c_void> {
+        let device = Some(Arc::clone(context.driver().device()));
+        context.allocate(MemoryKind::Device, device, size, 0, Limits::Relaxed)
+    }
+
+    #[test]
+    fn device_and_shared_memory_together_are_no_more_than_the_device_has() {
+        let context = with_memory(10 << 20, 4 << 20);
+        let device = || Some(Arc::clone(context.driver().device()));
+        let allocate = |kind, size| context.allocate(kind, device(), size, 0, Limits::Device);
+        let first = allocate(MemoryKind::Device, 4 << 20).expect("there is room");
+        let second = allocate(MemoryKind::Shared, 4 << 20).expect("there is room");
+        for kind in [MemoryKind::Device, MemoryKind::Shared] {
+            assert!(matches!(allocate(kind, 3 << 20), Err(Error::OutOfDeviceMemory(_))));
+        }
+        allocate(MemoryKind::Host, 4 << 20).expect("host memory is the host's");
+        context.free(first, 0).expect("it is live");
+        let again = allocate(MemoryKind::Shared, 4 << 20).expect("there is room again");
+        context.free(again, 0).expect("it is live");
+        context.free(second, 0).expect("it is live");
+    }
+
+    #[test]
+    fn one_allocation_is_at_most_the_largest_and_with_relaxed_limits_all_memory() {
+        let context = with_memory(10 << 20, 4 << 20);
+        assert!(matches!(allocate(&context, (4 << 20) + 1, 0), Err(Error::UnsupportedSize(_))));
+        assert!(matches!(relaxed(&context, (10 << 20) + 1), Err(Error::UnsupportedSize(_))));
+        let all = relaxed(&context, 10 << 20).expect("that is all there is");
+        assert!(matches!(relaxed(&context, 1), Err(Error::OutOfDeviceMemory(_))));
+        context.free(all, 0).expect("it is live");
+    }
+
+    #[test]
+    fn what_could_not_be_allocated_is_not_counted() {
+        // More than addresses are there for.
+        let context = with_memory(1 << 50, 1 << 50);
+        for _ in 0..3 {
+            assert!(matches!(relaxed(&context, 1 << 50), Err(Error::OutOfDeviceMemory(_))));
+        }
+        let some = relaxed(&context, 1 << 20).expect("there is room");
+        context.free(some, 0).expect("it is live");
     }
 }

@@ -3,16 +3,25 @@
 use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::fallible::{self, check_room, out_of_memory};
 use crate::fork::RwLock;
 use crate::handle::object;
 use crate::module_binary::{self, Input};
-use crate::pnext::{self, structures};
+use crate::pnext::{Inputs, structures};
+use crate::text;
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::null;
 use std::sync::Arc;
+use ze_engine::exec::caller_stack::with_room;
 use ze_engine::jit::hash::{self, Digest};
 use ze_engine::{Engine, LinkedPart, Program};
 use ze_headers::*;
+
+/// Memory that there must be to build a module: so much, and so much for each of its bytes.
+const BUILD_BYTES: usize = 16 << 20;
+const BUILD_FACTOR: usize = 64;
+/// Stack for it.
+const BUILD_STACK: usize = 2 << 20;
 
 /// What a build or a link had to say, as a C string.
 pub struct BuildLog(CString);
@@ -67,6 +76,7 @@ pub struct Module {
 object!(Module, Module, ze_module_handle_t);
 
 structures! {
+    ze_module_desc_t = ZE_STRUCTURE_TYPE_MODULE_DESC;
     ze_module_program_exp_desc_t = ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC;
 }
 
@@ -80,14 +90,9 @@ impl Module {
         device: &Arc<Device>,
         desc: &ze_module_desc_t,
     ) -> Result<Arc<Self>> {
-        // ZE_RESULT_ERROR_INVALID_ENUMERATION: ZE_MODULE_FORMAT_NATIVE < desc->format
-        if ![ZE_MODULE_FORMAT_IL_SPIRV, ZE_MODULE_FORMAT_NATIVE].contains(&desc.format) {
-            let (what, value) = ("ze_module_desc_t::format", desc.format.0.into());
-            return Err(Error::InvalidEnumeration { what, value });
-        }
         // SAFETY: the caller's promise, for all of these.
         let inputs = unsafe {
-            match pnext::find::<ze_module_program_exp_desc_t>(desc.pNext) {
+            match Inputs::of(desc).find::<ze_module_program_exp_desc_t>() {
                 Some(several) => inputs_of_program(several, desc.format),
                 None => {
                     let bytes = bytes(desc.pInputModule, desc.inputSize)?;
@@ -100,7 +105,11 @@ impl Module {
 
     /// One input, or several that are linked into one module.
     fn new(context: &Arc<Context>, device: &Arc<Device>, inputs: Vec<Input>) -> Result<Arc<Self>> {
-        let program = load(device, &inputs)?;
+        let bytes: usize = inputs.iter().map(|input| input.spirv.len()).sum();
+        check_room("a module", bytes.saturating_mul(BUILD_FACTOR).saturating_add(BUILD_BYTES))?;
+        // Validation and what follows recurse with the nesting of types and blocks.
+        let program = with_room(BUILD_STACK, || load(device, &inputs));
+        let program = program.map_err(|_| out_of_memory("a stack", BUILD_STACK))??;
         let kernel_names = program.kernel_names().filter_map(|name| CString::new(name).ok()).collect();
         Ok(Arc::new(Self {
             _context: Arc::clone(context),
@@ -114,6 +123,13 @@ impl Module {
     /// `zeModuleGetNativeBinary`.
     pub fn native_binary(&self) -> Vec<u8> {
         module_binary::encode(&self.unit.inputs)
+    }
+
+    /// Fails where there is no memory for the native binary.
+    pub fn check_native_binary(&self) -> Result<()> {
+        let bytes: usize = self.unit.inputs.iter().map(|input| input.spirv.len()).sum();
+        // It grows as it is written.
+        check_room("a native binary", bytes.saturating_mul(4))
     }
 
     pub fn device(&self) -> &Arc<Device> {
@@ -178,7 +194,11 @@ impl Module {
             module.linked().iter().flat_map(|linked| linked.units.iter()).for_each(|unit| add(unit, true));
         }
         open.iter().for_each(|module| add(&module.unit, false));
-        let program = link(&first.device, &units)?;
+        let bytes =
+            units.iter().flat_map(|(unit, _)| &unit.inputs).map(|input| input.spirv.len()).sum::<usize>();
+        check_room("a linked module", bytes.saturating_mul(BUILD_FACTOR).saturating_add(BUILD_BYTES))?;
+        let program = with_room(BUILD_STACK, || link(&first.device, &units));
+        let program = program.map_err(|_| out_of_memory("a stack", BUILD_STACK))??;
         let units: Arc<[_]> = units.into_iter().map(|(unit, _)| unit).collect();
         for module in open {
             let linked = Linked { program: Arc::clone(&program), units: Arc::clone(&units) };
@@ -248,7 +268,7 @@ unsafe fn input(
     let flags = match flags.is_null() {
         true => String::new(),
         // SAFETY: the caller's promise, for all that follows too.
-        false => unsafe { CStr::from_ptr(flags) }.to_string_lossy().into_owned(),
+        false => text::owned("build flags", unsafe { CStr::from_ptr(flags) })?,
     };
     let mut values = Vec::new();
     // SAFETY: see above.
@@ -268,11 +288,11 @@ unsafe fn input(
             if let Some(constant) = known.iter().find(|constant| constant.spec_id == id) {
                 // SAFETY: see above; the module says how large the constant is.
                 let bytes = unsafe { std::slice::from_raw_parts(value.cast::<u8>(), constant.size as usize) };
-                values.push((id, bytes.to_vec()));
+                fallible::push(&mut values, "specialization constants", (id, bytes.to_vec()))?;
             }
         }
     }
-    Ok(Input { spirv: spirv.to_vec(), constants: values, flags })
+    Ok(Input { spirv: fallible::copy("a module", spirv)?, constants: values, flags })
 }
 
 /// The modules that `ZE_experimental_module_program` links into one, all of one format.
@@ -300,7 +320,7 @@ unsafe fn inputs_of_program(
             inputs(format, bytes, flags, constants)
         }
     });
-    of_each.collect::<Result<Vec<_>>>().map(|of_each| of_each.into_iter().flatten().collect())
+    fallible::collect("modules", of_each).map(|of_each| of_each.into_iter().flatten().collect())
 }
 
 /// `zeModuleInspectLinkageExt`: names that a set of modules imports, cannot resolve among themselves, and exports,

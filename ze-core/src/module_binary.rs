@@ -4,6 +4,7 @@
 //! code itself is in the engine's cache.
 
 use crate::error::{Error, Result};
+use crate::fallible::check_room;
 use spirv_env::ModuleInput;
 
 /// First bytes of the native form, with its version.
@@ -49,6 +50,7 @@ pub fn encode(inputs: &[Input]) -> Vec<u8> {
 
 /// Reads the native form.
 pub fn decode(binary: &[u8]) -> Result<Vec<Input>> {
+    check_room("a native binary", binary.len().saturating_mul(4))?;
     let rest = binary.strip_prefix(MAGIC);
     rest.and_then(|rest| Reader(rest).inputs()).ok_or_else(|| {
         Error::InvalidNativeBinary("it is not a native binary that this driver made: use its SPIR-V".into())

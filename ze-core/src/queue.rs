@@ -3,7 +3,7 @@
 use crate::command_list::CommandList;
 use crate::context::Context;
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fence::Fence;
 use crate::handle::object;
 use crate::stream::{Stream, Work};
@@ -21,23 +21,8 @@ pub struct QueueDesc {
 }
 
 impl QueueDesc {
-    const FLAGS: u32 = ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY
-        | ZE_COMMAND_QUEUE_FLAG_IN_ORDER
-        | ZE_COMMAND_QUEUE_FLAG_COPY_OFFLOAD_HINT;
-
-    /// Checks a descriptor against the specification and the device.
+    /// Checks a descriptor against the device.
     pub fn new(device: &Device, desc: &ze_command_queue_desc_t) -> Result<Self> {
-        // ZE_RESULT_ERROR_INVALID_ENUMERATION: flags, mode or priority that the specification does not have
-        let invalid = |what, value| Error::InvalidEnumeration { what, value };
-        if desc.flags & !Self::FLAGS != 0 {
-            return Err(invalid("ze_command_queue_desc_t::flags", desc.flags.into()));
-        }
-        if desc.mode.0 > ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS.0 {
-            return Err(invalid("ze_command_queue_desc_t::mode", desc.mode.0.into()));
-        }
-        if desc.priority.0 > ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH.0 {
-            return Err(invalid("ze_command_queue_desc_t::priority", desc.priority.0.into()));
-        }
         device.check_queue_ordinal(desc.ordinal)?;
         device.check_queue_index(desc.index)?;
         Ok(Self {

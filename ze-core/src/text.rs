@@ -1,6 +1,8 @@
 //! Texts in the C structures of the API.
 
-use std::ffi::c_char;
+use crate::error::Result;
+use crate::fallible::check_room;
+use std::ffi::{CStr, c_char};
 
 /// Writes a text and its terminating zero, cut where it is too long.
 pub fn write(target: &mut [c_char], text: &str) {
@@ -13,6 +15,17 @@ pub fn write(target: &mut [c_char], text: &str) {
         *to = *from as c_char;
     }
 }
+
+/// The text of a C string of the program's.
+pub fn owned(what: &str, text: &CStr) -> Result<String> {
+    let bytes = text.count_bytes();
+    // As UTF-8, what is none takes up to three times as much.
+    check_room(what, if bytes > LONG { bytes.saturating_mul(4) } else { 0 })?;
+    Ok(text.to_string_lossy().into_owned())
+}
+
+/// Longer texts are not small allocations.
+const LONG: usize = 4096;
 
 #[cfg(test)]
 mod tests {

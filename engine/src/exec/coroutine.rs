@@ -16,7 +16,7 @@ use std::ptr::NonNull;
 
 /// Stack beyond what the kernel's own code takes: for the math library and `printf`. Only what is touched takes
 /// memory.
-const STACK_RESERVE: u64 = 256 << 10;
+pub(super) const STACK_RESERVE: u64 = 256 << 10;
 /// Coroutines that are made at a time.
 const STACKS_A_REGION: usize = 16;
 /// The tops of neighbouring stacks are this far apart modulo the page size, so that they share neither cache

@@ -6,6 +6,7 @@
 //!                                                               coroutine: sub-groups that meet at barriers
 //! ```
 
+pub mod caller_stack;
 pub mod coroutine;
 mod float_mode;
 pub mod group_size;

@@ -6,9 +6,10 @@
 //! Threads take guided chunks (Polychronopoulos and Kuck, 1987): a fixed part of what is left, so that few are
 //! taken and all threads end together.
 
+use super::caller_stack::with_room;
 use super::float_mode::KernelMode;
 use super::launch::Code;
-use super::workgroup::{Needs, Workspace};
+use super::workgroup::{self, Needs, Workspace};
 use crate::abi::LaunchInfo;
 use crate::error::EngineError;
 use crate::fork::PerProcess;
@@ -103,16 +104,22 @@ impl Scheduler {
     /// `info` describes a launch of the code with valid arguments.
     pub unsafe fn run(&self, job: &Job) -> Result<(), EngineError> {
         let mut workspace = Workspace::acquire(&job.needs, job.kernel)?;
-        let _mode = KernelMode::enter();
-        // SAFETY: the workspace has what the job needs; the rest is up to the caller.
-        unsafe {
-            let done = self.run_alone(job, &mut workspace);
-            if done < job.groups {
-                self.run_shared(job, &mut workspace, done);
+        let run = || {
+            let _mode = KernelMode::enter();
+            // SAFETY: the workspace has what the job needs; the rest is up to the caller.
+            unsafe {
+                let done = self.run_alone(job, &mut workspace);
+                if done < job.groups {
+                    self.run_shared(job, &mut workspace, done);
+                }
             }
-        }
+        };
+        let result = with_room(workgroup::stack_bytes(job.code, &job.needs), run);
         workspace.release();
-        Ok(())
+        result.map_err(|error| {
+            let reason = format!("a stack to run on: {error}");
+            EngineError::OutOfHostMemory { kernel: job.kernel.to_owned(), reason }
+        })
     }
 
     /// Runs work-groups until the rest is worth sharing. Returns how many it ran.

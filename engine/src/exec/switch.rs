@@ -13,6 +13,7 @@ pub(crate) type StackPointer = *mut u8;
 /// What a coroutine runs. It must not return.
 pub(crate) type Body = unsafe extern "C" fn(shared: *mut u8, index: usize) -> !;
 
+pub(super) use arch::call_on;
 pub(crate) use arch::{prepare, switch_stack, switch_to_next};
 
 #[cfg(target_arch = "x86_64")]
@@ -86,6 +87,28 @@ mod arch {
             "pop r13",
             "pop r14",
             "pop r15",
+            "ret",
+        )
+    }
+
+    /// Calls a function on another stack, and comes back.
+    ///
+    /// # Safety
+    /// `top` is 16-byte aligned, what is below it is writable and nobody's, and the function does not unwind.
+    #[unsafe(naked)]
+    pub unsafe extern "C" fn call_on(
+        top: *mut u8,
+        function: unsafe extern "C" fn(*mut u8),
+        argument: *mut u8,
+    ) {
+        naked_asm!(
+            "push rbp",
+            "mov rbp, rsp",
+            "mov rsp, rdi",
+            "mov rdi, rdx",
+            "call rsi",
+            "mov rsp, rbp",
+            "pop rbp",
             "ret",
         )
     }

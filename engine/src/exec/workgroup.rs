@@ -1,6 +1,6 @@
 //! One thread's part of a launch: its memory, and running a range of work-groups with it.
 
-use super::coroutine::{Groups, Ring, idle_worker, no_barrier};
+use super::coroutine::{Groups, Ring, STACK_RESERVE, idle_worker, no_barrier};
 use super::launch::{Code, Entry};
 use crate::abi::{LaunchInfo, Worker};
 use crate::error::EngineError;
@@ -25,6 +25,13 @@ pub const MOST_STACK_BYTES: u64 = 4 << 20;
 fn needs_ring(code: &Code, teams: u32) -> bool {
     let info = code.info();
     info.has_barrier && (teams > 1 || info.stack_bytes > MOST_STACK_BYTES)
+}
+
+/// Stack that running work-groups takes of the thread that does it: what the code takes, if it runs there, and as much for
+/// the math library and `printf` as coroutines have.
+pub(super) fn stack_bytes(code: &Code, needs: &Needs) -> usize {
+    let own = if needs.stack_bytes.is_some() { 0 } else { code.info().stack_bytes };
+    usize::try_from(own.saturating_add(STACK_RESERVE)).unwrap_or(usize::MAX)
 }
 
 /// What each thread needs to run a work-group.

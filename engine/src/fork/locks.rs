@@ -26,6 +26,12 @@ impl<T> Mutex<T> {
         MutexGuard { guard: self.0.lock(), _section: section }
     }
 
+    /// The lock, if nobody holds it now.
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        let section = section();
+        self.0.try_lock().map(|guard| MutexGuard { guard, _section: section })
+    }
+
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut()
     }

@@ -13,14 +13,27 @@ use super::context::c_string;
 use crate::exec::{Region, StackPointer, prepare, switch_stack};
 use crate::fork::{self, Compilation, Mutex, OnceLock};
 use crate::futex::{Counter, Deadline};
+use crate::reserve;
 use llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
 use std::cell::RefCell;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
 
 /// Deep expression trees recurse in instruction selection; the caller's stack may be as small as a
 /// coroutine's.
 const STACK_BYTES: usize = 16 << 20;
+
+/// Memory that there must be for a compilation to begin: its stack, and a few times what most take.
+const COMPILER_BYTES: usize = STACK_BYTES + (96 << 20);
+
+unsafe extern "C" {
+    /// `llvm::install_bad_alloc_error_handler`: the C API has no name for it.
+    #[link_name = "_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_"]
+    fn install_bad_alloc_error_handler(
+        handler: extern "C" fn(*mut c_void, *const c_char, bool),
+        data: *mut c_void,
+    );
+}
 
 /// What a thread compiles.
 struct Running {
@@ -84,6 +97,10 @@ pub fn run_mapped<T: Send + 'static, E: Send + 'static>(
     if fork::is_restless() {
         let reason = "the process forked in the middle of a compilation that did not end";
         return Err(map(JitError::Llvm(reason.into())));
+    }
+    // What LLVM cannot allocate ends its thread at best.
+    if !reserve::has_room(COMPILER_BYTES) {
+        return Err(map(JitError::Memory(std::io::ErrorKind::OutOfMemory)));
     }
     let handover = Arc::new(Handover { result: Mutex::new(None), over: Counter::new(0) });
     let (theirs, on_thread) = (Arc::clone(&handover), map.clone());
@@ -167,8 +184,16 @@ unsafe fn go_back(borrowed: *mut Borrowed) -> ! {
 /// Makes LLVM's fatal errors fail the compilation instead of ending the process. Idempotent.
 pub fn install_fatal_error_handler() {
     static INSTALLED: OnceLock<()> = OnceLock::new();
-    // SAFETY: the handler is a function that lives as long as the program.
-    INSTALLED.get_or_init(|| unsafe { LLVMInstallFatalErrorHandler(Some(on_fatal_error)) });
+    // SAFETY: the handlers are functions that live as long as the program.
+    INSTALLED.get_or_init(|| unsafe {
+        LLVMInstallFatalErrorHandler(Some(on_fatal_error));
+        install_bad_alloc_error_handler(on_bad_alloc, std::ptr::null_mut());
+    });
+}
+
+/// Memory ran out in LLVM's own allocations.
+extern "C" fn on_bad_alloc(_: *mut c_void, reason: *const c_char, _: bool) {
+    on_fatal_error(reason);
 }
 
 extern "C" fn on_fatal_error(reason: *const c_char) {

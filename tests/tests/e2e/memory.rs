@@ -286,6 +286,41 @@ fn allocate_shared(
 }
 
 #[test]
+fn a_pattern_that_no_memory_can_hold_is_refused() {
+    // All addresses that a program can have.
+    let bytes = 1usize << 47;
+    let (list, pattern) = (CommandList::regular(false).unwrap(), 0u32);
+    let (pattern, mut target) = (ptr::from_ref(&pattern).cast(), [0u32; 4]);
+    // SAFETY: a live list; nothing is read or written where the call fails.
+    let code = unsafe {
+        let target = target.as_mut_ptr().cast();
+        let append = platform().api;
+        append.zeCommandListAppendMemoryFill(
+            list.handle,
+            target,
+            pattern,
+            bytes,
+            bytes,
+            ptr::null_mut(),
+            0,
+            ptr::null_mut(),
+        )
+    };
+    assert_eq!(code, ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY);
+}
+
+/// What the device reports.
+fn total_memory() -> usize {
+    let stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES;
+    let mut properties = ze_device_memory_properties_t { stype, ..Default::default() };
+    // SAFETY: a live device, and room for one memory.
+    let code =
+        unsafe { platform().api.zeDeviceGetMemoryProperties(platform().device, &mut 1, &mut properties) };
+    platform().check("zeDeviceGetMemoryProperties", code).unwrap();
+    properties.totalSize as usize
+}
+
+#[test]
 fn limits_of_an_allocation_can_be_relaxed() {
     let limit = platform().device_properties().unwrap().maxMemAllocSize as usize;
     for stype in [
@@ -296,10 +331,13 @@ fn limits_of_an_allocation_can_be_relaxed() {
         let none = allocate_shared((0, ptr::from_ref(&limits).cast()), (0, ptr::null()), limit + 1);
         assert_eq!(none.unwrap_err().code, ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "no limit is relaxed");
         limits.flags = ZE_RELAXED_ALLOCATION_LIMITS_EXT_FLAG_MAX_SIZE;
-        match allocate_shared((0, ptr::from_ref(&limits).cast()), (0, ptr::null()), limit + 1) {
+        let total = total_memory();
+        let more = allocate_shared((0, ptr::from_ref(&limits).cast()), (0, ptr::null()), total + 1);
+        assert_eq!(more.unwrap_err().code, ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "more than there is");
+        match allocate_shared((0, ptr::from_ref(&limits).cast()), (0, ptr::null()), total) {
             // SAFETY: nothing uses the memory.
             Ok(pointer) => unsafe { platform().free(pointer) }.unwrap(),
-            // The system need not have as much.
+            // Other tests have some.
             Err(error) => assert_eq!(error.code, ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "{error:?}"),
         }
         limits.flags = 1 << 20;

@@ -1,0 +1,145 @@
+//! What is left when memory runs out.
+//!
+//! Rust ends the process where an allocation fails that the code does not check, and no code checks all of the small ones. So
+//! this crate's allocator has a reserve: an untouched mapping, which takes addresses only. When the system has nothing more,
+//! what is kept for later use is given back, and for small allocations the reserve too. Whoever makes something new for a
+//! program asks first whether the reserve is whole ([`is_whole`]), and fails if not; large pieces, whose size a program
+//! chooses, are allocated in a way that can fail, or looked for beforehand ([`has_room`]).
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// Bytes of the reserve: many times what one call allocates in small pieces.
+const RESERVE_BYTES: usize = 16 << 20;
+/// Larger allocations do not use the reserve.
+const SMALL_BYTES: usize = 256 << 10;
+
+/// The reserve; null while it is used up, or was never made.
+static RESERVE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+/// A `fn() -> bool`, or null.
+static KEEPER: AtomicPtr<()> = AtomicPtr::new(null_mut());
+
+/// Says who keeps memory that can be given back. The function returns whether it gave any, and does not wait for locks.
+pub fn set_keeper(give_back: fn() -> bool) {
+    KEEPER.store(give_back as *mut (), Ordering::Release);
+}
+
+fn ask_keeper() -> bool {
+    let keeper = KEEPER.load(Ordering::Acquire);
+    if keeper.is_null() {
+        return false;
+    }
+    // SAFETY: only `set_keeper` writes it, a function of this type.
+    let give_back: fn() -> bool = unsafe { std::mem::transmute(keeper) };
+    give_back()
+}
+
+fn map(bytes: usize) -> Option<*mut c_void> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new private mapping, which touches nothing that exists.
+    let memory = unsafe { libc::mmap(null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+    (memory != libc::MAP_FAILED).then_some(memory)
+}
+
+/// # Safety
+/// `map` gave the memory, and nobody uses it.
+unsafe fn unmap(memory: *mut c_void, bytes: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { libc::munmap(memory, bytes) };
+}
+
+/// Whether the reserve is there for the next failure. Makes it again where the system has memory by now.
+#[inline]
+pub fn is_whole() -> bool {
+    !RESERVE.load(Ordering::Relaxed).is_null() || renew()
+}
+
+#[cold]
+fn renew() -> bool {
+    let Some(memory) = map(RESERVE_BYTES).or_else(|| if ask_keeper() { map(RESERVE_BYTES) } else { None })
+    else {
+        return false;
+    };
+    if RESERVE.compare_exchange(null_mut(), memory, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+        // SAFETY: mapped above; another thread was faster.
+        unsafe { unmap(memory, RESERVE_BYTES) };
+    }
+    true
+}
+
+/// Whether the system has this many bytes now, beside the reserve.
+pub fn has_room(bytes: usize) -> bool {
+    let try_map = || {
+        let memory = map(bytes)?;
+        // SAFETY: mapped above.
+        unsafe { unmap(memory, bytes) };
+        Some(())
+    };
+    is_whole() && (bytes == 0 || try_map().is_some() || ask_keeper() && try_map().is_some())
+}
+
+/// Tries again to allocate what the system did not give.
+#[cold]
+fn again(bytes: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
+    if ask_keeper() {
+        let memory = allocate();
+        if !memory.is_null() {
+            return memory;
+        }
+    }
+    if bytes > SMALL_BYTES {
+        return null_mut();
+    }
+    let reserve = RESERVE.swap(null_mut(), Ordering::AcqRel);
+    if !reserve.is_null() {
+        // SAFETY: the exchange made it this thread's.
+        unsafe { unmap(reserve, RESERVE_BYTES) };
+    }
+    allocate()
+}
+
+/// The system's allocator with the reserve behind it.
+pub struct Allocator;
+
+// SAFETY: memory comes from the system's allocator and goes back to it.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: passed on to the caller, here and below.
+        let allocate = || unsafe { System.alloc(layout) };
+        let memory = allocate();
+        if memory.is_null() { again(layout.size(), allocate) } else { memory }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: see above.
+        let allocate = || unsafe { System.alloc_zeroed(layout) };
+        let memory = allocate();
+        if memory.is_null() { again(layout.size(), allocate) } else { memory }
+    }
+
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        // SAFETY: see above; what failed left the old memory as it was.
+        let allocate = || unsafe { System.realloc(old, layout, bytes) };
+        let memory = allocate();
+        if memory.is_null() { again(bytes, allocate) } else { memory }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: see above.
+        unsafe { System.dealloc(memory, layout) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_room_for_what_the_address_space_can_hold() {
+        assert!(has_room(0) && has_room(1 << 20));
+        assert!(!has_room(1 << 60) && !has_room(usize::MAX));
+        assert!(is_whole());
+    }
+}
