@@ -115,6 +115,7 @@ pub fn profile_with_images() -> DeviceProfile {
     profile
 }
 
+#[cfg(test)]
 pub fn build_on(text: &str, profile: &DeviceProfile) -> Result<Module, BuildError> {
     let bytes = assemble(text);
     build(&[ModuleInput::new(&bytes)], &Environment::new(profile))

@@ -250,6 +250,8 @@ pub fn examples(row: &Opcode) -> Vec<Example> {
         | S::ImageOf
         | S::QuerySize
         | S::QuerySizeLod
-        | S::QueryWord => Vec::new(),
+        | S::QueryWord
+        | S::ImageBlockRead
+        | S::ImageBlockWrite => Vec::new(),
     }
 }
