@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::{Decoration, Op};
 use spirv_env::{ConstantValue, Id, Inst, Kernel, Module, Operand, Type, TypeId};
+use ze_extensions::limits::KERNEL_INSTRUCTIONS;
 
 /// An index into [`Func::blocks`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -28,10 +29,6 @@ impl BlockId {
 
 /// The block where a kernel begins.
 pub const ENTRY: BlockId = BlockId(0);
-
-/// More instructions than this after inlining are refused: nothing real comes near, and hostile call
-/// graphs (each function calling the next one twice) grow exponentially.
-const MAX_INSTS: usize = 4_000_000;
 
 /// Operands of a phi: predecessors with the values that they bring.
 pub type Incoming = SmallVec<[(BlockId, Id); 2]>;
@@ -204,7 +201,9 @@ impl<'m> Func<'m> {
     }
 
     pub fn push(&mut self, block: Block) -> BlockId {
-        let id = BlockId(u32::try_from(self.blocks.len()).expect("MAX_INSTS bounds the number of blocks"));
+        let id = BlockId(
+            u32::try_from(self.blocks.len()).expect("KERNEL_INSTRUCTIONS bounds the number of blocks"),
+        );
         self.blocks.push(block);
         id
     }
@@ -297,10 +296,10 @@ impl<'m> Func<'m> {
             let mut at = first[&block.label];
             for inst in &block.insts {
                 self.insts += 1;
-                if self.insts > MAX_INSTS {
-                    return Err(
-                        self.unsupported(format!("a call tree of more than {MAX_INSTS} instructions"))
-                    );
+                if self.insts > KERNEL_INSTRUCTIONS {
+                    return Err(self.unsupported(format!(
+                        "a call tree of more than {KERNEL_INSTRUCTIONS} instructions"
+                    )));
                 }
                 let target = |operand: usize| first[&inst.id(operand)];
                 match inst.op {

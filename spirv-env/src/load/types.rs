@@ -8,14 +8,10 @@ use crate::grammar::{Cursor, op_name};
 use crate::module::{ConstantValue, Id, ImageType, Type, TypeId};
 use rustc_hash::FxHashMap;
 use spirv::{AccessQualifier, Decoration, Dim, Op, StorageClass};
+use ze_extensions::limits::{EMPTY_MEMBERS, NESTING};
 
 pub(super) const TYPES: RuleId = RuleId { id: "types.well-formed", source: "SPIR-V 1.2 §3.32.6" };
 const SIZE: RuleId = RuleId { id: "types.size", source: "SPIR-V 1.2 §2.17" };
-
-/// Nesting of types (SPIR-V 1.2 §2.17 allows 255 structures).
-const MAX_DEPTH: u32 = 255;
-/// Members of a type that has fewer bytes than members.
-const MAX_EMPTY: u64 = 1 << 14;
 
 /// What is known of types beside their content, across linked inputs.
 #[derive(Default, Debug)]
@@ -130,13 +126,13 @@ impl Loader<'_> {
             }
             _ => 0,
         };
-        if depth > MAX_DEPTH {
-            return Err(Fault::new(SIZE, format!("types nest more than {MAX_DEPTH} deep")));
+        if depth > NESTING {
+            return Err(Fault::new(SIZE, format!("types nest more than {NESTING} deep")));
         }
         let leaves = self.shapes.leaves_of(&ty);
         let id = self.module.types.intern(ty, packed).ok_or_else(too_large)?;
         // Whoever walks over a type's scalars relies on its size to bound them.
-        if leaves > self.module.types.layout(id).size.max(MAX_EMPTY) {
+        if leaves > self.module.types.layout(id).size.max(EMPTY_MEMBERS) {
             return Err(Fault::new(SIZE, format!("a type of {leaves} members, most of them empty")));
         }
         if id.0 as usize == self.shapes.depths.len() {
