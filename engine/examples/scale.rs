@@ -97,7 +97,9 @@ fn one(shape: &Shape, size: u32, variant: &str) {
         large_ids: false,
         most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
     };
-    lap();
+    if let Err(error) = ze_engine::analysis::work::check(&module) {
+        return print(format!("{}  refused: {error}", lap()));
+    }
     print(lap());
     let lowered = ze_engine::lower::lower(&module, &module.kernels[0], variant, &target, &Context::new());
     let ir = match lowered {

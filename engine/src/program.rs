@@ -55,6 +55,7 @@ impl Program {
         key: Digest,
         parts: &[LinkedPart<'_>],
     ) -> Result<Arc<Program>, EngineError> {
+        crate::analysis::work::check(&module)?;
         let parts = parts.iter().map(|&LinkedPart { program, linked }| Part {
             module: &program.module,
             globals: &program.globals,

@@ -6,11 +6,7 @@
 /// Scalars in a value that instructions compute. Nobody means more, and a copy of such a value takes as much time.
 pub const VALUE_SCALARS: u64 = 1 << 14;
 
-/// Scalars of a value that is kept in registers; larger arrays and structures are kept in memory. A value in registers
-/// is as many LLVM values as it has scalars each time that an instruction changes one of them.
-pub const REGISTER_SCALARS: usize = 256;
-
-/// Bytes of variables, and of values that are kept in memory, of one work-item. A GPU has a quarter of this.
+/// Bytes of variables of one work-item. A GPU has a quarter of this.
 pub const PRIVATE_BYTES: u64 = 1 << 20;
 
 /// Work-items of a work-group that a profile may ask for. A group with a barrier has a stack for each sub-group, in

@@ -155,6 +155,8 @@ pub struct Func<'m> {
     /// What a result of an inlined function is called in the module: decorations are kept under that id.
     origins: FxHashMap<Id, Id>,
     next_id: u32,
+    /// Types of module-scope variables.
+    globals: FxHashMap<Id, TypeId>,
     insts: usize,
     /// Objects of by-value parameters of the functions called, until they are resolved.
     copies: Vec<by_value::Copy>,
@@ -175,6 +177,7 @@ impl<'m> Func<'m> {
             next_id: module.bound,
             insts: 0,
             copies: Vec::new(),
+            globals: module.globals.iter().map(|global| (global.id, global.ty)).collect(),
         };
         let source = module
             .function(kernel.function)
@@ -230,7 +233,7 @@ impl<'m> Func<'m> {
             .get(&id)
             .copied()
             .or_else(|| self.module.constants.get(&id).map(|constant| constant.ty))
-            .or_else(|| self.module.globals.iter().find(|global| global.id == id).map(|global| global.ty))
+            .or_else(|| self.globals.get(&id).copied())
     }
 
     /// The literals of a decoration on a value, if it has one of that kind.
@@ -356,12 +359,12 @@ impl<'m> Func<'m> {
             // A block may reach this one by several edges (a switch); the phi then lists it once or more.
             let mut incoming: Incoming = SmallVec::new();
             for pair in ids.chunks_exact(2) {
-                if let Some(&pred) = last.get(&pair[1])
-                    && !incoming.iter().any(|(block, _)| *block == pred)
-                {
+                if let Some(&pred) = last.get(&pair[1]) {
                     incoming.push((pred, rename(map, pair[0])));
                 }
             }
+            incoming.sort_by_key(|(pred, _)| *pred);
+            incoming.dedup_by_key(|(pred, _)| *pred);
             self.blocks[at.index()].phis.push(Phi { result, ty, incoming });
         }
         Ok(Spliced { entry: first[&source.blocks[0].label], returns })
