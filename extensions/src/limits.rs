@@ -3,8 +3,9 @@
 //!
 //! What the intake accepts the engine compiles, so a bound has one owner, which is this file.
 
-/// Scalars in a value that instructions compute. Nobody means more, and a copy of such a value takes as much time.
-pub const VALUE_SCALARS: u64 = 1 << 14;
+/// Scalars in a value that instructions compute. Each becomes a value of its own, so that LLVM's time to take such
+/// a value apart grows with the square. Larger arrays and structures are for memory, and are copied there.
+pub const VALUE_SCALARS: u64 = 1 << 12;
 
 /// Bytes of variables of one work-item. A GPU has a quarter of this.
 pub const PRIVATE_BYTES: u64 = 1 << 20;

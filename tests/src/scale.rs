@@ -38,7 +38,7 @@ pub const SHAPES: &[Shape] = &[
     Shape { name: "atomics", large: 15_000, module: atomics },
     Shape { name: "built-ins", large: 15_000, module: builtins },
     Shape { name: "insertions into a wide array", large: 20_000, module: insertions },
-    Shape { name: "wide arrays", large: 16_384, module: wide_arrays },
+    Shape { name: "wide arrays", large: 4096, module: wide_arrays },
     Shape { name: "constants", large: 60_000, module: constants },
     Shape { name: "deep types", large: 240, module: deep_types },
     Shape { name: "structures", large: 20_000, module: structures },
@@ -652,9 +652,9 @@ fn builtins(n: u32) -> Vec<u8> {
     a.finish(sum)
 }
 
-/// Insertions into an array of 16,384.
+/// Insertions into an array of 4,096.
 fn insertions(n: u32) -> Vec<u8> {
-    const WIDE: u32 = 16_384;
+    const WIDE: u32 = 4096;
     let mut a = Assembler::new();
     let (uint, item) = (a.uint(), a.item);
     let array = a.array(uint, WIDE);

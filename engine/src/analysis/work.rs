@@ -15,6 +15,9 @@ const LANE_BY_LANE: u64 = 70;
 const ACCESS: u64 = 4;
 /// Those for each scalar that an edge hands over to a phi, with masks.
 const EDGE: u64 = 4;
+/// Those of a case of a switch: two comparisons' worth under masks, and a vector constant, of which LLVM keeps a list that
+/// it searches from the start.
+const CASE: u64 = 36;
 /// Those of a block, with masks.
 const BLOCK: u64 = 8;
 /// Those of the largest instruction, for each scalar of the widest type.
@@ -23,9 +26,10 @@ const MOST: u64 = LANE_BY_LANE;
 /// Fails for a kernel that would be too much code.
 pub fn check(module: &Module) -> Result<(), EngineError> {
     let scalars = scalars(&module.types);
-    let own = |function: &Function| {
-        function.blocks.iter().map(|block| block.insts.len() as u64 + BLOCK).sum::<u64>()
-    };
+    // Operands count too: those of phis and switches are edges.
+    let of_insts = |insts: &[Inst]| insts.iter().map(|inst| 1 + inst.operands.len() as u64).sum::<u64>();
+    let own =
+        |function: &Function| function.blocks.iter().map(|block| of_insts(&block.insts) + BLOCK).sum::<u64>();
     let widest = scalars.iter().copied().max().unwrap_or(1);
     // Nearly all modules are small enough to need no second look.
     let calls = module.functions.iter().flat_map(|function| &function.blocks).flat_map(|block| &block.insts);
@@ -109,7 +113,7 @@ fn of_function(module: &Module, function: &Function, scalars: &[u64], work: &FxH
             Op::Load => ACCESS.saturating_mul(result),
             Op::Store => ACCESS.saturating_mul(of(inst.id(1))),
             Op::Phi => EDGE.saturating_mul(result).saturating_mul(inst.operands.len() as u64 / 2),
-            Op::Switch => 2 * inst.operands.len() as u64,
+            Op::Switch => CASE.saturating_mul(inst.operands.len() as u64 / 2),
             Op::GenericCastToPtrExplicit => 4 * variables.max(1),
             Op::CopyMemory | Op::CopyMemorySized => LANE_BY_LANE,
             Op::CompositeExtract => result.saturating_add(of(inst.id(0)) / 64),

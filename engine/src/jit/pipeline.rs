@@ -56,7 +56,18 @@ pub fn optimise(module: &IrModule, target: &Target, tier: Tier) -> Result<(), Ji
     set_up_stacks(module, target);
     let size = Size::of(module, target);
     let tier = size.tier(tier);
-    let passes = if size.can_promote() { tier.passes() } else { PASSES_OVER_MANY_BLOCKS };
+    if size.can_promote() {
+        return run(module, target, tier, tier.passes());
+    }
+    // Blocks that only follow each other become one.
+    run(module, target, tier, c"function(simplifycfg)")?;
+    match Size::of(module, target).can_promote() {
+        true => run(module, target, tier, tier.passes()),
+        false => run(module, target, tier, PASSES_OVER_MANY_BLOCKS),
+    }
+}
+
+fn run(module: &IrModule, target: &Target, tier: Tier, passes: &CStr) -> Result<(), JitError> {
     target.with_machine(tier, |machine| {
         // SAFETY: module and machine are alive and used by this thread only; the options are ours; an error
         // is consumed by the call that takes its message.

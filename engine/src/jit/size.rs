@@ -15,6 +15,9 @@ use rustc_hash::FxHashMap;
 
 /// Instructions that the optimising tier takes: about two seconds of passes and code generation.
 const OPTIMISED_INSTRUCTIONS: usize = 16_000;
+/// Blocks, and variables, that it takes: passes over loops and over memory look at each from several others.
+const OPTIMISED_BLOCKS: usize = 1000;
+const OPTIMISED_VARIABLES: usize = 1000;
 /// Vector registers that may be wanted at once, in units of those that the CPU has: greedy allocation of more takes
 /// minutes, and the code is loads and stores of spilled registers anyway.
 const OPTIMISED_PRESSURE: usize = 8;
@@ -55,7 +58,8 @@ impl Size {
     pub fn tier(&self, wanted: Tier) -> Tier {
         let fits = self.instructions <= OPTIMISED_INSTRUCTIONS
             && self.pressure <= OPTIMISED_PRESSURE * self.registers
-            && self.can_promote();
+            && self.blocks <= OPTIMISED_BLOCKS
+            && self.variables <= OPTIMISED_VARIABLES;
         if fits { wanted } else { Tier::Fast }
     }
 
