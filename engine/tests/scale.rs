@@ -35,10 +35,13 @@ fn code_grows_in_proportion_to_the_module() {
     for shape in SHAPES {
         // As many phis in as many blocks again: four times the code.
         let most = if shape.name == "blocks with phis" { 4.4 } else { 2.6 };
-        let [one, two] = [shape.large / 16, shape.large / 8].map(|size| {
+        let count = |size| {
             let ir = lowered(shape, size, &target).map(|ir| Size::of(&ir, &target).instructions as f64);
-            ir.unwrap_or_else(|reason| panic!("{}: {reason}", shape.name))
-        });
+            // Some are too much code at any size that is worth looking at.
+            let refused = |reason: &String| reason.contains("are supported");
+            ir.inspect_err(|reason| assert!(refused(reason), "{}: {reason}", shape.name)).ok()
+        };
+        let (Some(one), Some(two)) = (count(shape.large / 16), count(shape.large / 8)) else { continue };
         assert!(two <= most * one + 200.0, "{}: {one} and then {two} instructions", shape.name);
     }
 }

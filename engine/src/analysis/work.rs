@@ -6,6 +6,7 @@
 use crate::error::EngineError;
 use rustc_hash::FxHashMap;
 use spirv::Op;
+use spirv_env::opcodes::{self, Family, Opcode};
 use spirv_env::{Function, Id, Inst, Module, Type, TypeId};
 use ze_extensions::limits::KERNEL_WORK;
 
@@ -128,9 +129,8 @@ fn of_function(module: &Module, function: &Function, scalars: &[u64], work: &FxH
 
 /// Atomics, operations of groups, and divisions of integers.
 fn is_lane_by_lane(op: Op) -> bool {
-    matches!(op, Op::SDiv | Op::UDiv | Op::SRem | Op::SMod | Op::UMod)
-        || crate::lower::atomics::supports(op)
-        || (Op::GroupAsyncCopy as u32..=Op::GroupCommitWritePipe as u32).contains(&(op as u32))
-        || (Op::GroupNonUniformElect as u32..=Op::GroupNonUniformQuadSwap as u32).contains(&(op as u32))
-        || (Op::SubgroupShuffleINTEL as u32..=Op::SubgroupImageBlockWriteINTEL as u32).contains(&(op as u32))
+    use Family::{Atomic, Barrier, Collective, Reduction, Shuffle, Vote};
+    let among =
+        |row: &Opcode| matches!(row.family, Atomic | Barrier | Collective | Reduction | Shuffle | Vote);
+    matches!(op, Op::SDiv | Op::UDiv | Op::SRem | Op::SMod | Op::UMod) || opcodes::row(op).is_some_and(among)
 }

@@ -22,7 +22,7 @@ const OPTIMISED_VARIABLES: usize = 1000;
 /// minutes, and the code is loads and stores of spilled registers anyway.
 const OPTIMISED_PRESSURE: usize = 8;
 /// Pairs of a block and a variable that promotion of variables may have to look at.
-const PROMOTED_PAIRS: usize = 16_000_000;
+const PROMOTED_PAIRS: usize = 1_000_000;
 /// Instructions of a block for instruction selection.
 const BLOCK_INSTRUCTIONS: usize = 400;
 
