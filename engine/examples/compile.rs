@@ -47,7 +47,13 @@ fn parse() -> Options {
                     _ => GroupShape::Rows,
                 };
                 let width = width.parse().expect("--variant W:SHAPE, W a number");
-                options.variants.push(Variant { width, shape, coarsening, large_ids: false });
+                options.variants.push(Variant {
+                    width,
+                    shape,
+                    coarsening,
+                    large_ids: false,
+                    most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
+                });
             }
             path => options.paths.push(path.into()),
         }
@@ -63,7 +69,13 @@ fn parse() -> Options {
             (16, GroupShape::Any, Coarsening::Off),
             (32, GroupShape::Rows, Coarsening::Off),
         ] {
-            options.variants.push(Variant { width, shape, coarsening, large_ids: false });
+            options.variants.push(Variant {
+                width,
+                shape,
+                coarsening,
+                large_ids: false,
+                most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
+            });
         }
     }
     options

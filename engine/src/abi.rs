@@ -106,6 +106,8 @@ pub struct Variant {
     /// Some global id, global size or global offset may be 2^31 or more. Code without it knows that
     /// they fit 31 bits, which proves that 32-bit index arithmetic does not wrap.
     pub large_ids: bool,
+    /// Work-items of a work-group at most: the device profile's limit. Code knows that local ids are below.
+    pub most_items: u32,
 }
 
 /// What lowering tells about the code that it made, beside the code.

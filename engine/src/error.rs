@@ -11,6 +11,9 @@ pub enum EngineError {
     /// The module refers to a function or variable that no linked module defines.
     #[error("kernel '{kernel}': '{symbol}' is imported and not defined by any linked module")]
     Unresolved { kernel: String, symbol: String },
+    /// The kernel would be more code than is compiled in a reasonable time and memory.
+    #[error("kernel '{kernel}': its code would be about {work} instructions; {limit} are supported")]
+    TooLarge { kernel: String, work: u64, limit: u64 },
     /// The code generator failed on IR that the engine made: a bug of the engine.
     #[error("kernel '{kernel}': code generation failed: {reason}")]
     CodeGeneration { kernel: String, reason: String },

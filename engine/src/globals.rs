@@ -7,11 +7,10 @@ use spirv_env::{ConstantValue, GlobalVariable, Id, Module, Operand, Type, TypeId
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::Arc;
+use ze_extensions::limits::NESTING;
 
 /// Variables start at least this far apart: the largest alignment of a type, and two cache lines.
 const ALIGN: usize = 128;
-/// Initialisers nest as deep as types and expressions do; a limit keeps hostile modules off the stack's end.
-const MAX_DEPTH: u32 = 256;
 
 /// Storage of a module's variables that live as long as it does. A module that was linked from others has no storage of
 /// its own for theirs: it refers to the one that they already have, so that all of them see the same variables.
@@ -228,7 +227,7 @@ struct Evaluator<'a> {
 impl Evaluator<'_> {
     /// Writes the value of `id`, of type `ty`, to the zeroed `bytes`.
     fn write(&self, id: Id, ty: TypeId, bytes: &mut [u8], depth: u32) -> Result<(), Refusal> {
-        if depth > MAX_DEPTH {
+        if depth > 2 * NESTING {
             return Err("its initializer nests too deep".into());
         }
         let types = &self.module.types;
@@ -269,7 +268,7 @@ impl Evaluator<'_> {
 
     /// The bits of a scalar or pointer.
     fn scalar(&self, id: Id, depth: u32) -> Result<u64, Refusal> {
-        if depth > MAX_DEPTH {
+        if depth > 2 * NESTING {
             return Err("its initializer nests too deep".into());
         }
         if let Some(address) = self.globals.address(id) {

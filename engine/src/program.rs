@@ -1,7 +1,7 @@
 //! A loaded module and its kernels: storage of module-scope variables, compiled variants, launches.
 
 use crate::abi::{Coarsening, CodeInfo, GroupShape, Variant};
-use crate::engine::Engine;
+use crate::engine::{DEFAULT_MAX_GROUP_SIZE, Engine};
 use crate::error::EngineError;
 use crate::exec::{Code, Dispatch, MOST_STACK_BYTES, group_size, launch};
 use crate::fork::{RwLock, Slow};
@@ -55,6 +55,7 @@ impl Program {
         key: Digest,
         parts: &[LinkedPart<'_>],
     ) -> Result<Arc<Program>, EngineError> {
+        crate::analysis::work::check(&module)?;
         let parts = parts.iter().map(|&LinkedPart { program, linked }| Part {
             module: &program.module,
             globals: &program.globals,
@@ -156,6 +157,7 @@ impl Kernel {
         } else {
             group_size::best_width(group_size, width)
         };
+        let variant = Variant { most_items: self.program.engine.config().max_group_size, ..variant };
         // Straight code has nothing to gain from several sub-groups side by side.
         let repeats = kernel.uses_barrier || kernel.has_loops;
         if repeats { group_size::coarsened(variant, group_size) } else { variant }
@@ -382,5 +384,9 @@ fn variant_name(variant: Variant) -> String {
         Coarsening::AlongX(team) => format!("-x{team}"),
         Coarsening::AlongY(team) => format!("-y{team}"),
     };
-    format!("w{}-{shape}{team}{ids}", variant.width)
+    let items = match variant.most_items {
+        DEFAULT_MAX_GROUP_SIZE => String::new(),
+        most => format!("-of{most}"),
+    };
+    format!("w{}-{shape}{team}{ids}{items}", variant.width)
 }

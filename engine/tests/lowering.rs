@@ -14,8 +14,13 @@ fn ir(module: &str, kernel: &str) -> String {
     let module = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment).expect("valid");
     let kernel = module.kernel(kernel).expect("the module has the kernel");
     let target = Target::limited(Isa::Avx512).expect("a target machine");
-    let variant =
-        Variant { width: 16, shape: GroupShape::Rows, coarsening: Coarsening::Off, large_ids: false };
+    let variant = Variant {
+        width: 16,
+        shape: GroupShape::Rows,
+        coarsening: Coarsening::Off,
+        large_ids: false,
+        most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
+    };
     let (ir, _) =
         ze_engine::lower::lower(&module, kernel, variant, &target, &Context::new()).expect("lowers");
     ir.verify().expect("valid IR");

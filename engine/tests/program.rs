@@ -91,6 +91,22 @@ fn launches_that_share_the_work_compute_the_same() {
 }
 
 #[test]
+fn remainders_of_local_ids_know_how_large_groups_are() {
+    const ITEMS: usize = 131_072;
+    const REST: usize = 70_001;
+    let engine = Engine::new(EngineConfig { max_group_size: ITEMS as u32, ..EngineConfig::default() });
+    let kernel = kernel(&engine, "large_groups", "remainder");
+    let mut dst = vec![0u32; ITEMS];
+    let args = block(&kernel, &[dst.as_mut_ptr() as u64]);
+    let (group_count, group_size) = ([1; 3], [ITEMS as u32, 1, 1]);
+    kernel
+        .launch(&Dispatch { group_count, group_size, global_offset: [0; 3], args: &args })
+        .expect("launches");
+    assert!(dst[..REST].iter().all(|value| *value == 1), "an element was left out");
+    assert!(dst[REST..].iter().all(|value| *value == 0), "a store went out of range");
+}
+
+#[test]
 fn second_engine_takes_code_from_the_cache() {
     let cache = folder("cache");
     let config = EngineConfig { cache_dir: Some(cache.clone()), ..EngineConfig::default() };

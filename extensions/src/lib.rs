@@ -5,6 +5,7 @@
 
 pub mod flags;
 mod host;
+pub mod limits;
 pub mod profile;
 mod profile_toml;
 pub mod spirv_support;

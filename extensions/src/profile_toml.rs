@@ -1,6 +1,8 @@
 //! Profile files: a TOML table laid over the host's profile.
 
+use crate::limits::GROUP_ITEMS;
 use crate::profile::DeviceProfile;
+use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
 /// Why a profile file is not a device.
@@ -12,8 +14,13 @@ pub enum ProfileError {
     Content(toml::de::Error),
     #[error("the host's profile cannot be written as TOML: {0}")]
     Host(#[from] toml::ser::Error),
-    #[error("device profile key `{key}`: {reason}")]
-    Value { key: &'static str, reason: String },
+    #[error("device profile key `{key}`{}: {reason}", .line.map_or(String::new(), |line| format!(", line {line}")))]
+    Value {
+        key: &'static str,
+        /// Where the file says so; nowhere if the value is the host's.
+        line: Option<usize>,
+        reason: String,
+    },
 }
 
 impl DeviceProfile {
@@ -28,7 +35,12 @@ impl DeviceProfile {
         overlay(&mut merged, text.parse::<Table>()?);
         let profile: Self = merged.try_into().map_err(ProfileError::Content)?;
         for check in CHECKS {
-            check(&profile)?;
+            check(&profile).map_err(|error| match error {
+                ProfileError::Value { key, reason, .. } => {
+                    ProfileError::Value { key, line: line_of(text, key), reason }
+                }
+                other => other,
+            })?;
         }
         Ok(profile)
     }
@@ -51,6 +63,21 @@ fn overlay(base: &mut Table, over: Table) {
     }
 }
 
+/// The line, from 1, that gives a key such as `compute.max_group_size` its value.
+fn line_of(text: &str, key: &str) -> Option<usize> {
+    let document = DeTable::parse(text).ok()?;
+    let (mut table, mut start) = (document.get_ref(), None);
+    for part in key.split('.') {
+        let (name, value) = table.iter().find(|(name, _)| name.get_ref() == part)?;
+        start = Some(name.span().start);
+        match value.get_ref() {
+            DeValue::Table(inner) => table = inner,
+            _ => break,
+        }
+    }
+    Some(1 + text.get(..start?)?.matches('\n').count())
+}
+
 type Check = fn(&DeviceProfile) -> Result<(), ProfileError>;
 
 /// What the types do not already say about a profile that a device can have.
@@ -58,7 +85,7 @@ const CHECKS: &[Check] =
     &[name_fits, topology_is_not_empty, sub_group_sizes_have_code, group_sizes_are_launchable];
 
 fn require(holds: bool, key: &'static str, reason: impl FnOnce() -> String) -> Result<(), ProfileError> {
-    if holds { Ok(()) } else { Err(ProfileError::Value { key, reason: reason() }) }
+    if holds { Ok(()) } else { Err(ProfileError::Value { key, line: None, reason: reason() }) }
 }
 
 fn name_fits(profile: &DeviceProfile) -> Result<(), ProfileError> {
@@ -87,6 +114,9 @@ fn sub_group_sizes_have_code(profile: &DeviceProfile) -> Result<(), ProfileError
 fn group_sizes_are_launchable(profile: &DeviceProfile) -> Result<(), ProfileError> {
     let compute = &profile.compute;
     require(compute.max_total_group_size > 0, "compute.max_total_group_size", || "is zero".into())?;
+    require(compute.max_total_group_size <= GROUP_ITEMS, "compute.max_total_group_size", || {
+        format!("{} work-items, the engine has at most {GROUP_ITEMS}", compute.max_total_group_size)
+    })?;
     require(!compute.max_group_size.contains(&0), "compute.max_group_size", || "has a zero".into())?;
     require(!compute.max_group_count.contains(&0), "compute.max_group_count", || "has a zero".into())
 }
@@ -125,6 +155,8 @@ mod tests {
             ("[compute]\nmax_group_size = [0, 1, 1]", "max_group_size"),
             ("[topology]\nslices = 0", "topology"),
             ("name = ''", "name"),
+            ("name = 'a'\n[compute]\n# many\nmax_total_group_size = 1048577", "line 4: 1048577 work-items"),
+            ("[compute]\nmax_total_group_size = 4294967295", "`compute.max_total_group_size`, line 2"),
             ("name = ", "TOML"),
         ] {
             let error = DeviceProfile::from_toml(text).unwrap_err().to_string();

@@ -10,6 +10,7 @@ pub mod platform;
 pub mod program;
 pub mod queue;
 pub mod random;
+pub mod scale;
 pub mod ulp;
 
 pub use loader::Api;

@@ -95,9 +95,6 @@ pub fn shapes(pointer: BuiltinPointer, count: usize, variant: Variant) -> Leaves
     }
 }
 
-/// Work-items of a group at most (`zeDeviceGetComputeProperties`), and more than any profile reports.
-const MAX_GROUP: u64 = 1 << 16;
-
 /// An upper bound of a built-in's components.
 pub fn upper(pointer: BuiltinPointer, variant: Variant) -> Option<u64> {
     match pointer.builtin {
@@ -108,13 +105,15 @@ pub fn upper(pointer: BuiltinPointer, variant: Variant) -> Option<u64> {
             let linear = pointer.builtin == BuiltIn::GlobalLinearId;
             (!variant.large_ids && !linear).then_some((1 << 31) - 1)
         }
-        BuiltIn::LocalInvocationId
-        | BuiltIn::LocalInvocationIndex
-        | BuiltIn::WorkgroupSize
-        | BuiltIn::EnqueuedWorkgroupSize => Some(MAX_GROUP),
+        // A launch of larger groups is refused (`Kernel::launch`).
+        BuiltIn::LocalInvocationId | BuiltIn::LocalInvocationIndex | BuiltIn::SubgroupId => {
+            Some(u64::from(variant.most_items).saturating_sub(1))
+        }
+        BuiltIn::WorkgroupSize | BuiltIn::EnqueuedWorkgroupSize | BuiltIn::NumSubgroups => {
+            Some(u64::from(variant.most_items))
+        }
         BuiltIn::SubgroupLocalInvocationId => Some(u64::from(variant.width) - 1),
         BuiltIn::SubgroupSize | BuiltIn::SubgroupMaxSize => Some(u64::from(variant.width)),
-        BuiltIn::SubgroupId | BuiltIn::NumSubgroups => Some(MAX_GROUP),
         BuiltIn::WorkgroupId | BuiltIn::NumWorkgroups => Some(u64::from(u32::MAX)),
         BuiltIn::WorkDim => Some(3),
         _ => None,

@@ -24,10 +24,12 @@ impl Cfg {
         let mut preds: Vec<SmallVec<[BlockId; 2]>> = vec![SmallVec::new(); count];
         for (index, block) in func.blocks.iter().enumerate() {
             let mut unique: SmallVec<[BlockId; 2]> = SmallVec::new();
+            let from = BlockId(index as u32);
             for succ in block.term.successors() {
-                if !unique.contains(&succ) {
+                // Blocks come in order, so one that this block is known to lead to has it last.
+                if preds[succ.index()].last() != Some(&from) {
                     unique.push(succ);
-                    preds[succ.index()].push(BlockId(index as u32));
+                    preds[succ.index()].push(from);
                 }
             }
             succs.push(unique);
@@ -118,7 +120,8 @@ pub fn remove_unreachable(func: &mut Func<'_>) {
 #[derive(Debug)]
 pub struct Dominators {
     idom: Vec<BlockId>,
-    number: Vec<u32>,
+    /// By block: its part of the dominator tree in depth-first order, as the first number and the end.
+    interval: Vec<(u32, u32)>,
 }
 
 impl Dominators {
@@ -131,7 +134,11 @@ impl Dominators {
             changed = false;
             for &block in &cfg.rpo[1..] {
                 let mut new = undefined;
-                for &pred in &cfg.preds[block.index()] {
+                // The last predecessors first: where many leave a long chain for one block, the common dominator then
+                // moves up the chain once, and not from each of them.
+                let mut preds = cfg.preds[block.index()].clone();
+                preds.sort_unstable_by_key(|pred| std::cmp::Reverse(cfg.number[pred.index()]));
+                for &pred in &preds {
                     if idom[pred.index()] == undefined {
                         continue;
                     }
@@ -143,7 +150,8 @@ impl Dominators {
                 }
             }
         }
-        Self { idom, number: cfg.number.clone() }
+        let interval = intervals(cfg, &idom);
+        Self { idom, interval }
     }
 
     /// The immediate dominator; the entry is its own.
@@ -152,12 +160,45 @@ impl Dominators {
     }
 
     /// Whether every path from the entry to `b` goes through `a`.
-    pub fn dominates(&self, a: BlockId, mut b: BlockId) -> bool {
-        while self.number[b.index()] > self.number[a.index()] {
-            b = self.idom[b.index()];
-        }
-        a == b
+    pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
+        let ((first, end), (at, _)) = (self.interval[a.index()], self.interval[b.index()]);
+        (first..end).contains(&at)
     }
+}
+
+/// The dominator tree in depth-first order. A dominator comes before its blocks in reverse post-order.
+fn intervals(cfg: &Cfg, idom: &[BlockId]) -> Vec<(u32, u32)> {
+    let parents: Vec<usize> =
+        cfg.rpo.iter().map(|block| cfg.number[idom[block.index()].index()] as usize).collect();
+    let of_rpo = tree_intervals(&parents);
+    // What the entry does not reach is dominated by nothing, and dominates nothing.
+    let mut interval = vec![(u32::MAX, u32::MAX); idom.len()];
+    for (block, of) in cfg.rpo.iter().zip(of_rpo) {
+        interval[block.index()] = of;
+    }
+    interval
+}
+
+/// By node of a tree: where its sub-tree begins and ends in depth-first order. A node's parent has a lower number; a
+/// root is its own parent.
+pub(super) fn tree_intervals(parents: &[usize]) -> Vec<(u32, u32)> {
+    let mut size = vec![1u32; parents.len()];
+    for (node, &parent) in parents.iter().enumerate().rev() {
+        if parent != node {
+            size[parent] += size[node];
+        }
+    }
+    let mut next = 0;
+    let mut free: Vec<u32> = vec![0; parents.len()];
+    let mut interval = Vec::with_capacity(parents.len());
+    for (node, &parent) in parents.iter().enumerate() {
+        let place = if parent == node { &mut next } else { &mut free[parent] };
+        let first = *place;
+        *place += size[node];
+        free[node] = first + 1;
+        interval.push((first, first + size[node]));
+    }
+    interval
 }
 
 fn intersect(idom: &[BlockId], number: &[u32], mut a: BlockId, mut b: BlockId) -> BlockId {

@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::{Decoration, Op};
 use spirv_env::{ConstantValue, Id, Inst, Kernel, Module, Operand, Type, TypeId};
+use ze_extensions::limits::KERNEL_INSTRUCTIONS;
 
 /// An index into [`Func::blocks`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -28,10 +29,6 @@ impl BlockId {
 
 /// The block where a kernel begins.
 pub const ENTRY: BlockId = BlockId(0);
-
-/// More instructions than this after inlining are refused: nothing real comes near, and hostile call
-/// graphs (each function calling the next one twice) grow exponentially.
-const MAX_INSTS: usize = 4_000_000;
 
 /// Operands of a phi: predecessors with the values that they bring.
 pub type Incoming = SmallVec<[(BlockId, Id); 2]>;
@@ -158,6 +155,8 @@ pub struct Func<'m> {
     /// What a result of an inlined function is called in the module: decorations are kept under that id.
     origins: FxHashMap<Id, Id>,
     next_id: u32,
+    /// Types of module-scope variables.
+    globals: FxHashMap<Id, TypeId>,
     insts: usize,
     /// Objects of by-value parameters of the functions called, until they are resolved.
     copies: Vec<by_value::Copy>,
@@ -178,6 +177,7 @@ impl<'m> Func<'m> {
             next_id: module.bound,
             insts: 0,
             copies: Vec::new(),
+            globals: module.globals.iter().map(|global| (global.id, global.ty)).collect(),
         };
         let source = module
             .function(kernel.function)
@@ -204,7 +204,9 @@ impl<'m> Func<'m> {
     }
 
     pub fn push(&mut self, block: Block) -> BlockId {
-        let id = BlockId(u32::try_from(self.blocks.len()).expect("MAX_INSTS bounds the number of blocks"));
+        let id = BlockId(
+            u32::try_from(self.blocks.len()).expect("KERNEL_INSTRUCTIONS bounds the number of blocks"),
+        );
         self.blocks.push(block);
         id
     }
@@ -231,7 +233,7 @@ impl<'m> Func<'m> {
             .get(&id)
             .copied()
             .or_else(|| self.module.constants.get(&id).map(|constant| constant.ty))
-            .or_else(|| self.module.globals.iter().find(|global| global.id == id).map(|global| global.ty))
+            .or_else(|| self.globals.get(&id).copied())
     }
 
     /// The literals of a decoration on a value, if it has one of that kind.
@@ -297,10 +299,10 @@ impl<'m> Func<'m> {
             let mut at = first[&block.label];
             for inst in &block.insts {
                 self.insts += 1;
-                if self.insts > MAX_INSTS {
-                    return Err(
-                        self.unsupported(format!("a call tree of more than {MAX_INSTS} instructions"))
-                    );
+                if self.insts > KERNEL_INSTRUCTIONS {
+                    return Err(self.unsupported(format!(
+                        "a call tree of more than {KERNEL_INSTRUCTIONS} instructions"
+                    )));
                 }
                 let target = |operand: usize| first[&inst.id(operand)];
                 match inst.op {
@@ -357,12 +359,12 @@ impl<'m> Func<'m> {
             // A block may reach this one by several edges (a switch); the phi then lists it once or more.
             let mut incoming: Incoming = SmallVec::new();
             for pair in ids.chunks_exact(2) {
-                if let Some(&pred) = last.get(&pair[1])
-                    && !incoming.iter().any(|(block, _)| *block == pred)
-                {
+                if let Some(&pred) = last.get(&pair[1]) {
                     incoming.push((pred, rename(map, pair[0])));
                 }
             }
+            incoming.sort_by_key(|(pred, _)| *pred);
+            incoming.dedup_by_key(|(pred, _)| *pred);
             self.blocks[at.index()].phis.push(Phi { result, ty, incoming });
         }
         Ok(Spliced { entry: first[&source.blocks[0].label], returns })

@@ -6,6 +6,7 @@
 use spirv_env::{Module, Type, TypeId};
 use std::cell::RefCell;
 use std::rc::Rc;
+use ze_extensions::limits::VALUE_SCALARS;
 
 /// The machine type of a leaf.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -64,9 +65,6 @@ pub struct Leaf {
     pub scalar: Scalar,
     pub offset: u64,
 }
-
-/// Values with more leaves than this are refused: they would be tens of thousands of instructions.
-pub const MAX_LEAVES: usize = 4096;
 
 /// Leaf lists of a module's types, made on demand.
 #[derive(Debug)]
@@ -143,7 +141,7 @@ impl<'m> LeafTable<'m> {
             }
             Type::Array { elem, len } => {
                 let size = types.layout(*elem).size;
-                if *len > MAX_LEAVES as u64 {
+                if *len > VALUE_SCALARS {
                     return None;
                 }
                 for index in 0..*len {
@@ -157,6 +155,6 @@ impl<'m> LeafTable<'m> {
             }
             _ => list.push(Leaf { scalar: self.scalar(ty)?, offset: at }),
         }
-        (list.len() <= MAX_LEAVES).then_some(())
+        (list.len() as u64 <= VALUE_SCALARS).then_some(())
     }
 }

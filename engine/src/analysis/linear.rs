@@ -10,13 +10,13 @@
 //! behind a uniform branch the class of the branch, at a join that post-dominates a branch the class of
 //! the branch. The others own a mask, collected from their incoming edges.
 
-use super::cfg::{Cfg, Dominators};
+use super::cfg::{Cfg, Dominators, tree_intervals};
 use super::func::Func;
 use super::func::{BlockId, ENTRY, Terminator};
 use super::loops::{LoopId, Loops};
 use super::regions::Regions;
 use smallvec::SmallVec;
-use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// The mask that a block runs under: the entry mask, or the mask that a block owns.
 pub type Class = Option<BlockId>;
@@ -46,8 +46,6 @@ pub struct Control {
     pub exit: Vec<Exit>,
     /// Where to go on if the mask of a block that owns one is empty.
     pub skip: Vec<Option<BlockId>>,
-    /// The block can be reached although none of its edges was taken.
-    pub deferred: Vec<bool>,
 }
 
 pub struct Graph<'a, 'm> {
@@ -63,16 +61,23 @@ impl Control {
     /// More terminators may become varying where a uniform branch cannot be kept.
     pub fn new(graph: &Graph<'_, '_>, mut varying: Vec<bool>) -> Self {
         let mut owners = vec![false; graph.cfg.succs.len()];
-        loop {
+        for round in 0.. {
+            // One block at a time, since a change for one may make that for another needless; all at once where there
+            // would be no end to it.
+            let most = if round < PATIENCE { 1 } else { usize::MAX };
             let mut control = Self::classify(graph, varying.clone(), &owners);
-            match control.linearize(graph) {
-                Err(block) => varying[block.index()] = true,
-                Ok(()) => match control.borrower_without_mask(graph) {
-                    Some(block) => owners[block.index()] = true,
-                    None => return control,
-                },
+            let unkept = control.linearize(graph, most);
+            if !unkept.is_empty() {
+                unkept.into_iter().for_each(|block| varying[block.index()] = true);
+                continue;
             }
+            let borrowers = control.borrowers_without_mask(graph, most);
+            if borrowers.is_empty() {
+                return control;
+            }
+            borrowers.into_iter().for_each(|block| owners[block.index()] = true);
         }
+        unreachable!("each round marks a block, and there are finitely many")
     }
 
     fn classify(graph: &Graph<'_, '_>, varying: Vec<bool>, owners: &[bool]) -> Self {
@@ -84,7 +89,6 @@ impl Control {
             blended: vec![false; blocks],
             exit: vec![Exit::Return; blocks],
             skip: vec![None; blocks],
-            deferred: vec![false; blocks],
         };
         // Divergence of a loop depends on classes inside of it, which depend on divergence: to a fixed point.
         loop {
@@ -180,8 +184,8 @@ impl Control {
         Some(block)
     }
 
-    /// A block that shares the mask of another one, which a path of the linearized graph skips.
-    fn borrower_without_mask(&self, graph: &Graph<'_, '_>) -> Option<BlockId> {
+    /// Blocks, at most so many, that share the mask of another one, which a path of the linearized graph skips.
+    fn borrowers_without_mask(&self, graph: &Graph<'_, '_>, most: usize) -> Vec<BlockId> {
         let blocks = graph.cfg.succs.len();
         // Two nodes a block: entered, and run. Their numbers are visiting positions, so most edges go forward.
         let enter = |block: BlockId| 2 * graph.regions.position[block.index()] as usize;
@@ -222,29 +226,31 @@ impl Control {
                 idom[node] = a;
             }
         }
-        graph.regions.order.iter().copied().find(|&block| match self.class[block.index()] {
-            Some(owner) if owner != block => {
-                let (mut at, goal) = (enter(block), enter(owner) + 1);
-                while at > goal && idom[at] != UNKNOWN {
-                    at = idom[at];
-                }
-                at != goal
+        let parents: Vec<usize> =
+            idom.iter().enumerate().map(|(node, idom)| if *idom == UNKNOWN { node } else { *idom }).collect();
+        let tree = tree_intervals(&parents);
+        let skipped = |block: &BlockId| match self.class[block.index()] {
+            Some(owner) if owner != *block => {
+                let ((first, end), (at, _)) = (tree[enter(owner) + 1], tree[enter(*block)]);
+                !(first..end).contains(&at)
             }
             _ => false,
-        })
+        };
+        graph.regions.order.iter().copied().filter(skipped).take(most).collect()
     }
 
-    /// Finds the visiting order. Fails with a block whose uniform branch cannot be kept.
-    fn linearize(&mut self, graph: &Graph<'_, '_>) -> Result<(), BlockId> {
+    /// Finds the visiting order. Returns blocks, at most so many, whose uniform branch cannot be kept.
+    fn linearize(&mut self, graph: &Graph<'_, '_>, most: usize) -> Vec<BlockId> {
         let blocks = graph.cfg.succs.len();
         let position = &graph.regions.position;
         let order = &graph.regions.order;
+        let mut unkept = Vec::new();
         // Blocks by their position in the order: the least is the next to visit.
-        let mut relay: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); blocks];
-        let mut at_entry: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); graph.loops.loops.len()];
+        let mut relay: Vec<Waiting> = vec![Waiting::default(); blocks];
+        let mut at_entry: Vec<Waiting> = vec![Waiting::default(); graph.loops.loops.len()];
         for &block in order {
             let mut pending = std::mem::take(&mut relay[block.index()]);
-            pending.remove(&position[block.index()]);
+            pending.remove(position[block.index()]);
             if let Some(id) = graph.loops.of(block)
                 && graph.loops.get(id).header == block
             {
@@ -252,11 +258,11 @@ impl Control {
                 at_entry[id.index()] = std::mem::take(&mut pending);
             }
             // The next of `targets` and all that is pending, and the rest deferred to it.
-            let mut go = |this: &mut Self, targets: &[BlockId]| -> Option<BlockId> {
+            let mut go = |this: &Self, targets: &[BlockId]| -> Option<BlockId> {
                 let mut set = pending.clone();
-                set.extend(targets.iter().map(|to| position[to.index()]));
+                set.add(targets.iter().map(|to| position[to.index()]));
                 loop {
-                    let next = order[*set.first()? as usize];
+                    let next = order[set.first()? as usize];
                     let before = set.len();
                     for id in graph.loops.around(block) {
                         if graph.loops.encloses(Some(id), graph.loops.of(next)) {
@@ -264,17 +270,14 @@ impl Control {
                         }
                         let latch = graph.loops.get(id).latch;
                         if this.divergent_loop[id.index()] && latch != block {
-                            set.insert(position[latch.index()]);
+                            set.add([position[latch.index()]].into_iter());
                         } else {
-                            set.extend(at_entry[id.index()].iter().copied());
+                            set.merge(&at_entry[id.index()]);
                         }
                     }
                     if set.len() == before {
-                        set.remove(&position[next.index()]);
-                        for &other in &set {
-                            this.deferred[order[other as usize].index()] = true;
-                        }
-                        relay[next.index()].extend(set);
+                        set.remove(position[next.index()]);
+                        relay[next.index()].merge(&set);
                         return Some(next);
                     }
                 }
@@ -305,7 +308,10 @@ impl Control {
                             && !self.leaves_divergent(graph, block, succ)
                             && self.enters_uniformly(graph, succ)
                         {
-                            return Err(block);
+                            unkept.push(block);
+                            if unkept.len() >= most {
+                                return unkept;
+                            }
                         }
                         targets.push(next);
                     }
@@ -313,6 +319,82 @@ impl Control {
                 }
             };
         }
-        Ok(())
+        unkept
+    }
+}
+
+/// Rounds of planning that change one block each.
+const PATIENCE: u32 = 64;
+
+/// Positions of blocks that wait to be visited. Most paths hand on the set that they came with, so it is shared until
+/// it changes.
+#[derive(Clone, Default)]
+struct Waiting {
+    /// The greatest first, so that the least is taken away without moving the others.
+    positions: Rc<Vec<u32>>,
+}
+
+impl Waiting {
+    fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.positions.is_empty()
+    }
+
+    fn first(&self) -> Option<u32> {
+        self.positions.last().copied()
+    }
+
+    fn remove(&mut self, position: u32) {
+        if self.first() == Some(position) {
+            Rc::make_mut(&mut self.positions).pop();
+        } else if let Ok(at) = self.positions.binary_search_by(|other| position.cmp(other)) {
+            Rc::make_mut(&mut self.positions).remove(at);
+        }
+    }
+
+    fn add(&mut self, positions: impl ExactSizeIterator<Item = u32>) {
+        const FEW: usize = 4;
+        if positions.len() <= FEW {
+            for position in positions {
+                if let Err(at) = self.positions.binary_search_by(|other| position.cmp(other)) {
+                    Rc::make_mut(&mut self.positions).insert(at, position);
+                }
+            }
+            return;
+        }
+        let mut sorted: Vec<u32> = positions.collect();
+        sorted.sort_unstable_by(|a, b| b.cmp(a));
+        sorted.dedup();
+        self.merge(&Waiting { positions: Rc::new(sorted) });
+    }
+
+    fn merge(&mut self, other: &Waiting) {
+        if other.is_empty()
+            || Rc::ptr_eq(&self.positions, &other.positions)
+            || self.positions == other.positions
+        {
+            return;
+        }
+        if self.is_empty() {
+            self.positions = Rc::clone(&other.positions);
+            return;
+        }
+        let (mut a, mut b) = (self.positions.iter().peekable(), other.positions.iter().peekable());
+        let mut all = Vec::with_capacity(self.len().max(other.len()));
+        loop {
+            let next = match (a.peek(), b.peek()) {
+                (Some(x), Some(y)) => **x.max(y),
+                (Some(x), None) => **x,
+                (None, Some(y)) => **y,
+                (None, None) => break,
+            };
+            a.next_if(|x| **x == next);
+            b.next_if(|y| **y == next);
+            all.push(next);
+        }
+        self.positions = Rc::new(all);
     }
 }

@@ -9,10 +9,12 @@
 //! of values over their uses can be lost statically (never on a path that a program takes), which is
 //! fine here because lowering keeps values that cross blocks in slots.
 
-use super::cfg::{Cfg, Dominators};
-use super::func::{Block, BlockId, Func, Incoming, Phi, Synthetic, Terminator};
+use super::cfg::{Cfg, Dominators, tree_intervals};
+use super::func::{Block, BlockId, ENTRY, Func, Incoming, Phi, Synthetic, Terminator};
 use crate::error::EngineError;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use spirv_env::Id;
 
 /// An index into [`Loops::loops`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -39,15 +41,19 @@ pub struct Loop {
 pub struct Loops {
     pub loops: Vec<Loop>,
     innermost: Vec<Option<LoopId>>,
+    /// By loop: its part of the loop forest in depth-first order, as the first number and the end.
+    interval: Vec<(u32, u32)>,
 }
 
 impl Loops {
     pub fn new(cfg: &Cfg, doms: &Dominators) -> Self {
         let mut loops = Vec::new();
         let mut innermost: Vec<Option<LoopId>> = vec![None; cfg.succs.len()];
+        // By block: the last header whose loop it was found in.
+        let mut found_for = vec![ENTRY; cfg.succs.len()];
         // Headers in reverse post-order: outer loops come before inner ones.
         for &header in &cfg.rpo {
-            let Some(blocks) = natural_loop(cfg, doms, header) else { continue };
+            let Some(blocks) = natural_loop(cfg, doms, header, &mut found_for) else { continue };
             let id = LoopId(loops.len() as u32);
             let parent = innermost[header.index()];
             blocks.iter().for_each(|block| innermost[block.index()] = Some(id));
@@ -57,7 +63,9 @@ impl Loops {
             let preheader = *preds.iter().find(|pred| !is_back(pred)).expect("a loop is entered");
             loops.push(Loop { header, preheader, latch, parent, blocks });
         }
-        Self { loops, innermost }
+        let parent = |(at, this): (usize, &Loop)| this.parent.map_or(at, LoopId::index);
+        let parents: Vec<usize> = loops.iter().enumerate().map(parent).collect();
+        Self { interval: tree_intervals(&parents), loops, innermost }
     }
 
     pub fn get(&self, id: LoopId) -> &Loop {
@@ -70,14 +78,13 @@ impl Loops {
     }
 
     /// Whether `outer` is `inner` or around it. `None` is the whole function.
-    pub fn encloses(&self, outer: Option<LoopId>, mut inner: Option<LoopId>) -> bool {
-        loop {
-            if outer == inner {
-                return true;
-            }
-            match inner {
-                None => return false,
-                Some(id) => inner = self.get(id).parent,
+    pub fn encloses(&self, outer: Option<LoopId>, inner: Option<LoopId>) -> bool {
+        match (outer, inner) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(outer), Some(inner)) => {
+                let (first, end) = self.interval[outer.index()];
+                (first..end).contains(&self.interval[inner.index()].0)
             }
         }
     }
@@ -94,18 +101,22 @@ impl Loops {
 }
 
 /// The blocks of the natural loop with this header; `None` if no back edge leads there.
-fn natural_loop(cfg: &Cfg, doms: &Dominators, header: BlockId) -> Option<Vec<BlockId>> {
+fn natural_loop(
+    cfg: &Cfg,
+    doms: &Dominators,
+    header: BlockId,
+    found_for: &mut [BlockId],
+) -> Option<Vec<BlockId>> {
     let mut work: Vec<BlockId> =
         cfg.preds[header.index()].iter().copied().filter(|pred| doms.dominates(header, *pred)).collect();
     if work.is_empty() {
         return None;
     }
-    let mut inside = vec![false; cfg.succs.len()];
-    inside[header.index()] = true;
+    found_for[header.index()] = header;
     let mut blocks = vec![header];
     while let Some(block) = work.pop() {
-        if !inside[block.index()] {
-            inside[block.index()] = true;
+        if found_for[block.index()] != header {
+            found_for[block.index()] = header;
             blocks.push(block);
             work.extend(cfg.preds[block.index()].iter().copied());
         }
@@ -113,16 +124,28 @@ fn natural_loop(cfg: &Cfg, doms: &Dominators, header: BlockId) -> Option<Vec<Blo
     Some(blocks)
 }
 
+/// How deep cycles with several entries may nest: each level takes a look at the whole function.
+const IRREDUCIBLE_NESTING: u32 = 64;
+
 /// Makes all cycles natural loops with a preheader and a pure latch.
 pub fn canonicalize(func: &mut Func<'_>) -> Result<(), EngineError> {
-    // Each round removes at least one multiple-entry cycle and creates a cycle nest that is shallower.
+    // Each round removes the outermost multiple-entry cycles and creates cycle nests that are shallower.
     let mut rounds = 0;
-    while let Some(entries) = irreducible_entries(func) {
-        rounds += 1;
-        if rounds > 1000 {
-            return Err(func.unsupported("control flow with more than 1000 irreducible regions".into()));
+    loop {
+        let cfg = Cfg::new(func);
+        let cycles = irreducible_cycles(&cfg);
+        if cycles.is_empty() {
+            break;
         }
-        insert_dispatch(func, &entries);
+        rounds += 1;
+        if rounds > IRREDUCIBLE_NESTING {
+            let what = format!("irreducible control flow that nests more than {IRREDUCIBLE_NESTING} deep");
+            return Err(func.unsupported(what));
+        }
+        // They have no block in common, so none changes the edges into another one's entries.
+        for entries in cycles {
+            insert_dispatch(func, &cfg, &entries);
+        }
     }
     let cfg = Cfg::new(func);
     let doms = Dominators::new(&cfg);
@@ -157,10 +180,11 @@ fn merge_edges(func: &mut Func<'_>, preds: &[BlockId], to: BlockId) -> BlockId {
     for pred in preds {
         func.blocks[pred.index()].term.retarget(to, middle);
     }
+    let merged: FxHashSet<BlockId> = preds.iter().copied().collect();
     let mut phis = std::mem::take(&mut func.blocks[to.index()].phis);
     for phi in &mut phis {
         let (moved, kept): (Incoming, Incoming) =
-            phi.incoming.drain(..).partition(|(pred, _)| preds.contains(pred));
+            phi.incoming.drain(..).partition(|(pred, _)| merged.contains(pred));
         phi.incoming = kept;
         let value = match moved.as_slice() {
             [] => continue,
@@ -182,100 +206,133 @@ fn merge_edges(func: &mut Func<'_>, preds: &[BlockId], to: BlockId) -> BlockId {
     middle
 }
 
-/// The entries of some cycle that has more than one.
-fn irreducible_entries(func: &Func<'_>) -> Option<Vec<BlockId>> {
-    let cfg = Cfg::new(func);
-    let doms = Dominators::new(&cfg);
+/// The entries of the outermost cycles that have more than one each.
+fn irreducible_cycles(cfg: &Cfg) -> Vec<Vec<BlockId>> {
+    let doms = Dominators::new(cfg);
     // Cheap test first: a retreating edge whose target does not dominate its source.
     let irreducible = cfg.rpo.iter().any(|&block| {
         cfg.succs[block.index()]
             .iter()
             .any(|&to| cfg.number[to.index()] <= cfg.number[block.index()] && !doms.dominates(to, block))
     });
+    let mut found = Vec::new();
     if !irreducible {
-        return None;
+        return found;
     }
+    let mut search = Search::new(cfg);
     let mut regions: Vec<Vec<BlockId>> = vec![cfg.rpo.clone()];
     while let Some(region) = regions.pop() {
-        for component in strongly_connected(&cfg, &region) {
-            let is_in = |block: &BlockId| component.contains(block);
+        for component in search.strongly_connected(&region) {
+            let inside: FxHashSet<BlockId> = component.iter().copied().collect();
+            let is_in = |block: &BlockId| inside.contains(block);
             let entries: Vec<BlockId> = component
                 .iter()
                 .copied()
                 .filter(|block| cfg.preds[block.index()].iter().any(|pred| !is_in(pred)))
                 .collect();
             if entries.len() > 1 {
-                return Some(entries);
+                found.push(entries);
+                continue;
             }
             // A natural loop: look inside, without the edges back to its header.
             let header = entries.first().copied();
             regions.push(component.into_iter().filter(|block| Some(*block) != header).collect());
         }
     }
-    None
+    found
 }
 
-/// Strongly connected components with a cycle, of the subgraph that `region` spans (Tarjan 1972, iterative).
-fn strongly_connected(cfg: &Cfg, region: &[BlockId]) -> Vec<Vec<BlockId>> {
-    const UNSEEN: u32 = u32::MAX;
-    let count = cfg.succs.len();
-    let mut inside = vec![false; count];
-    region.iter().for_each(|block| inside[block.index()] = true);
-    let (mut index, mut low, mut on_stack) = (vec![UNSEEN; count], vec![0u32; count], vec![false; count]);
-    let (mut next, mut stack, mut components) = (0, Vec::new(), Vec::new());
-    for &root in region {
-        if index[root.index()] != UNSEEN {
-            continue;
-        }
-        let mut work = vec![(root, 0usize)];
-        while let Some(&mut (block, ref mut edge)) = work.last_mut() {
-            let at = block.index();
-            if *edge == 0 {
-                index[at] = next;
-                low[at] = next;
-                next += 1;
-                stack.push(block);
-                on_stack[at] = true;
-            }
-            if let Some(&succ) = cfg.succs[at].get(*edge) {
-                *edge += 1;
-                if !inside[succ.index()] {
-                    // `edge` moved on; a first visit with no inside successor must not look unvisited again.
-                    continue;
-                }
-                if index[succ.index()] == UNSEEN {
-                    work.push((succ, 0));
-                } else if on_stack[succ.index()] {
-                    low[at] = low[at].min(index[succ.index()]);
-                }
-                continue;
-            }
-            work.pop();
-            if let Some((parent, _)) = work.last() {
-                low[parent.index()] = low[parent.index()].min(low[at]);
-            }
-            if low[at] == index[at] {
-                let mut component = Vec::new();
-                while let Some(member) = stack.pop() {
-                    on_stack[member.index()] = false;
-                    component.push(member);
-                    if member == block {
-                        break;
-                    }
-                }
-                let cyclic = component.len() > 1 || cfg.succs[at].contains(&block);
-                if cyclic {
-                    components.push(component);
-                }
-            }
+/// The search for strongly connected components of subgraphs (Tarjan 1972, iterative).
+struct Search<'a> {
+    cfg: &'a Cfg,
+    /// By block; what a search touches, it restores at its end.
+    inside: Vec<bool>,
+    index: Vec<u32>,
+    low: Vec<u32>,
+    on_stack: Vec<bool>,
+}
+
+const UNSEEN: u32 = u32::MAX;
+
+impl<'a> Search<'a> {
+    fn new(cfg: &'a Cfg) -> Self {
+        let count = cfg.succs.len();
+        Self {
+            cfg,
+            inside: vec![false; count],
+            index: vec![UNSEEN; count],
+            low: vec![0; count],
+            on_stack: vec![false; count],
         }
     }
-    components
+
+    /// The components with a cycle of the subgraph that `region` spans.
+    fn strongly_connected(&mut self, region: &[BlockId]) -> Vec<Vec<BlockId>> {
+        region.iter().for_each(|block| self.inside[block.index()] = true);
+        let components = self.components(region);
+        for block in region {
+            self.inside[block.index()] = false;
+            self.index[block.index()] = UNSEEN;
+        }
+        components
+    }
+
+    fn components(&mut self, region: &[BlockId]) -> Vec<Vec<BlockId>> {
+        let Search { cfg, inside, index, low, on_stack } = self;
+        let (mut next, mut stack, mut components) = (0, Vec::new(), Vec::new());
+        for &root in region {
+            if index[root.index()] != UNSEEN {
+                continue;
+            }
+            let mut work = vec![(root, 0usize)];
+            while let Some(&mut (block, ref mut edge)) = work.last_mut() {
+                let at = block.index();
+                if *edge == 0 {
+                    index[at] = next;
+                    low[at] = next;
+                    next += 1;
+                    stack.push(block);
+                    on_stack[at] = true;
+                }
+                if let Some(&succ) = cfg.succs[at].get(*edge) {
+                    *edge += 1;
+                    if !inside[succ.index()] {
+                        // `edge` moved on; a first visit with no inside successor must not look unvisited again.
+                        continue;
+                    }
+                    if index[succ.index()] == UNSEEN {
+                        work.push((succ, 0));
+                    } else if on_stack[succ.index()] {
+                        low[at] = low[at].min(index[succ.index()]);
+                    }
+                    continue;
+                }
+                work.pop();
+                if let Some((parent, _)) = work.last() {
+                    low[parent.index()] = low[parent.index()].min(low[at]);
+                }
+                if low[at] == index[at] {
+                    let mut component = Vec::new();
+                    while let Some(member) = stack.pop() {
+                        on_stack[member.index()] = false;
+                        component.push(member);
+                        if member == block {
+                            break;
+                        }
+                    }
+                    let cyclic = component.len() > 1 || cfg.succs[at].contains(&block);
+                    if cyclic {
+                        components.push(component);
+                    }
+                }
+            }
+        }
+        components
+    }
 }
 
-/// Makes one block the only entry of the cycle that `entries` lead into.
-fn insert_dispatch(func: &mut Func<'_>, entries: &[BlockId]) {
-    let cfg = Cfg::new(func);
+/// Makes one block the only entry of the cycle that `entries` lead into. `cfg` is from before any of this.
+fn insert_dispatch(func: &mut Func<'_>, cfg: &Cfg, entries: &[BlockId]) {
     let dispatch = func.push(Block::forward(entries[0]));
     let selector = func.fresh();
     func.selectors.insert(selector);
@@ -295,10 +352,11 @@ fn insert_dispatch(func: &mut Func<'_>, entries: &[BlockId]) {
         for phi in std::mem::take(&mut func.blocks[entry.index()].phis) {
             let undef = func.synthetic(Synthetic::Undef);
             func.types.insert(undef, phi.ty);
+            let of_pred: FxHashMap<BlockId, Id> = phi.incoming.iter().copied().collect();
             let incoming = arms
                 .iter()
                 .map(|(arm, target, pred)| {
-                    let value = phi.incoming.iter().find(|(from, _)| from == pred).map(|(_, value)| *value);
+                    let value = of_pred.get(pred).copied();
                     (*arm, if *target == number { value.unwrap_or(undef) } else { undef })
                 })
                 .collect();

@@ -14,3 +14,4 @@ pub mod shapes;
 pub mod simplify;
 mod transfer;
 mod uniform_objects;
+pub mod work;

@@ -8,7 +8,7 @@
 use super::cfg::Cfg;
 use super::func::{BlockId, ENTRY};
 use super::loops::{LoopId, Loops};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 /// A node of a region's graph.
@@ -92,14 +92,25 @@ fn node_of(loops: &Loops, within: Option<LoopId>, block: BlockId) -> Option<Node
 impl Region {
     fn new(cfg: &Cfg, loops: &Loops, within: Option<LoopId>) -> Self {
         let header = within.map_or(ENTRY, |id| loops.get(id).header);
+        const FEW: usize = 8;
         let start = Node::Block(header);
         // Successors inside the region, and whether an edge leaves it or goes back to the header.
         let successors = |node: Node| {
             let mut inside: SmallVec<[Node; 4]> = SmallVec::new();
+            // Only where there are many: most have two.
+            let mut known: FxHashSet<Node> = FxHashSet::default();
             let mut leaves = false;
             let mut edge = |to: BlockId| match node_of(loops, within, to) {
                 Some(next) if to != header => {
-                    if next != node && !inside.contains(&next) {
+                    let is_new = match inside.len() {
+                        0..FEW => !inside.contains(&next),
+                        FEW => {
+                            known.extend(inside.iter().copied());
+                            known.insert(next)
+                        }
+                        _ => known.insert(next),
+                    };
+                    if next != node && is_new {
                         inside.push(next);
                     }
                 }

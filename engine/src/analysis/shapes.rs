@@ -66,6 +66,10 @@ impl Shape {
 
 const MAX_STEP: u64 = 1 << 30;
 
+/// Rounds in which one thing turns out to vary because another one does. Hostile kernels have thousands; what is left
+/// then is taken to vary.
+const PATIENCE: u32 = 64;
+
 pub type Leaves = SmallVec<[Shape; 2]>;
 
 /// All facts about a kernel that lowering asks for.
@@ -158,7 +162,11 @@ impl<'m> Analysis<'m> {
         let candidates = Candidates::new(&self.func, &self.private);
         let private = self.private.clone();
         self.holds = candidates.all();
-        loop {
+        for round in 0.. {
+            if round == PATIENCE {
+                // Objects that hold what others hold, one after the other.
+                self.holds.values_mut().for_each(|holds| *holds = Holds::Varying);
+            }
             self.private = private.clone();
             let holds = &self.holds;
             let uniform = |object: &Id| holds.get(object).is_some_and(|holds| *holds >= Holds::Uniform);
@@ -188,17 +196,20 @@ impl<'m> Analysis<'m> {
             self.shapes.insert(param, smallvec![shape; self.leaves.count(ty).max(1)]);
         }
         self.params_differ();
-        loop {
+        for round in 0.. {
             while self.sweep() {}
             if self.variant.width == 1 {
                 return;
             }
+            let impatient = round >= PATIENCE;
             let mut varying = self.control.varying.clone();
             let mut changed = false;
             for block in self.func.block_ids() {
                 if let Some(condition) = self.func.blocks[block.index()].term.condition()
                     && !varying[block.index()]
-                    && !(self.shape(block, condition)[0].is_uniform() && self.is_common(block, condition))
+                    && (impatient
+                        || !(self.shape(block, condition)[0].is_uniform()
+                            && self.is_common(block, condition)))
                 {
                     varying[block.index()] = true;
                     changed = true;

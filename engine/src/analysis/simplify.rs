@@ -4,7 +4,7 @@
 //! A selection between an id and zero has no stride, so what is known of ids would end there.
 
 use super::func::Func;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
 use spirv_env::{ConstantValue, Id, Inst, Operand};
 
@@ -16,11 +16,23 @@ pub fn propagate_copies(func: &mut Func<'_>) {
     if same.is_empty() {
         return;
     }
-    // Chains of copies lead to what the first one copies. In SSA form they have an end, which is not far.
-    let end =
-        |id: Id| std::iter::successors(Some(id), |id| same.get(id).copied()).take(same.len() + 1).last();
-    let ends: Vec<(Id, Id)> = same.keys().filter_map(|id| Some((*id, end(*id)?))).collect();
-    same.extend(ends);
+    // Chains of copies lead to what the first one copies. In SSA form they have an end. Each link is followed once:
+    // a chain ends where one begins that was followed before.
+    let copies: Vec<Id> = same.keys().copied().collect();
+    let mut ended: FxHashSet<Id> = FxHashSet::default();
+    for copy in copies {
+        let (mut end, mut chain) = (copy, Vec::new());
+        while let Some(source) = same.get(&end).copied().filter(|_| chain.len() <= same.len()) {
+            chain.push(end);
+            let is_end = ended.contains(&end);
+            end = source;
+            if is_end {
+                break;
+            }
+        }
+        ended.extend(&chain);
+        same.extend(chain.into_iter().map(|link| (link, end)));
+    }
     let replace = |id: &mut Id| {
         if let Some(source) = same.get(id) {
             *id = *source;

@@ -80,7 +80,10 @@ impl Candidates {
                     if write {
                         accesses.writes.push((block, place));
                     } else {
-                        accesses.reads.push(block);
+                        // Once a block is enough to know which blocks read.
+                        if accesses.reads.last() != Some(&block) {
+                            accesses.reads.push(block);
+                        }
                     }
                 };
                 match inst.row().memory {
@@ -98,7 +101,9 @@ impl Candidates {
                 }
             }
         }
-        candidates.objects.retain(|object, _| !lost.contains(object));
+        let many =
+            |accesses: &Accesses| accesses.reads.len().saturating_mul(accesses.writes.len()) > MOST_PAIRS;
+        candidates.objects.retain(|object, accesses| !lost.contains(object) && !many(accesses));
         candidates
     }
 
@@ -157,6 +162,9 @@ impl Candidates {
         inst.ids().map(of_operand).min().unwrap_or(Holds::Common).min(source)
     }
 }
+
+/// Pairs of a write and a block that reads which are looked at for one object.
+const MOST_PAIRS: usize = 1 << 16;
 
 /// The place of a write that is no instruction: an argument's object is set up before the first one.
 const SET_UP: usize = usize::MAX;

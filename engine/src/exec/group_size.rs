@@ -2,6 +2,7 @@
 
 use super::launch::Dispatch;
 use crate::abi::{Coarsening, GroupShape, Variant};
+use crate::engine::DEFAULT_MAX_GROUP_SIZE;
 
 /// Sub-group sizes that code can be made for, ascending.
 const WIDTHS: [u32; 5] = [1, 4, 8, 16, 32];
@@ -34,7 +35,13 @@ pub fn fixed_width(size: [u32; 3], width: u32) -> Variant {
         () if y == 1 && z == 1 => GroupShape::Line,
         () => GroupShape::Any,
     };
-    Variant { width, shape, coarsening: Coarsening::Off, large_ids: false }
+    Variant {
+        width,
+        shape,
+        coarsening: Coarsening::Off,
+        large_ids: false,
+        most_items: DEFAULT_MAX_GROUP_SIZE,
+    }
 }
 
 /// The code for groups of this size of a kernel that cannot tell the sub-group size, for ids below 2^31.
@@ -224,11 +231,23 @@ mod tests {
     fn observable_subgroup_size_is_kept() {
         assert_eq!(
             fixed_width([8, 8, 1], 16),
-            Variant { width: 16, shape: GroupShape::Any, coarsening: Coarsening::Off, large_ids: false }
+            Variant {
+                width: 16,
+                shape: GroupShape::Any,
+                coarsening: Coarsening::Off,
+                large_ids: false,
+                most_items: DEFAULT_MAX_GROUP_SIZE
+            }
         );
         assert_eq!(
             fixed_width([1, 1, 1], 32),
-            Variant { width: 32, shape: GroupShape::Line, coarsening: Coarsening::Off, large_ids: false }
+            Variant {
+                width: 32,
+                shape: GroupShape::Line,
+                coarsening: Coarsening::Off,
+                large_ids: false,
+                most_items: DEFAULT_MAX_GROUP_SIZE
+            }
         );
     }
 }

@@ -16,6 +16,7 @@ pub mod hash;
 pub mod isolate;
 pub mod load;
 pub mod pipeline;
+pub mod size;
 pub mod symbols;
 pub mod target;
 

@@ -2,6 +2,7 @@
 
 use super::JitError;
 use super::context::{IrModule, REPORT_FRAME, take_message};
+use super::size::{self, Size};
 use super::target::Target;
 use llvm_sys::LLVMAttributeFunctionIndex;
 use llvm_sys::core::*;
@@ -46,9 +47,27 @@ impl Tier {
     }
 }
 
-/// Runs the tier's passes over the module.
+/// What is run where there are so many blocks that promoting their variables would take too long: each variable is
+/// looked for in all blocks below its definition.
+const PASSES_OVER_MANY_BLOCKS: &CStr = c"function(early-cse)";
+
+/// Runs the tier's passes over the module, or fewer if it is large.
 pub fn optimise(module: &IrModule, target: &Target, tier: Tier) -> Result<(), JitError> {
     set_up_stacks(module, target);
+    let size = Size::of(module, target);
+    let tier = size.tier(tier);
+    if size.can_promote() {
+        return run(module, target, tier, tier.passes());
+    }
+    // Blocks that only follow each other become one.
+    run(module, target, tier, c"function(simplifycfg)")?;
+    match Size::of(module, target).can_promote() {
+        true => run(module, target, tier, tier.passes()),
+        false => run(module, target, tier, PASSES_OVER_MANY_BLOCKS),
+    }
+}
+
+fn run(module: &IrModule, target: &Target, tier: Tier, passes: &CStr) -> Result<(), JitError> {
     target.with_machine(tier, |machine| {
         // SAFETY: module and machine are alive and used by this thread only; the options are ours; an error
         // is consumed by the call that takes its message.
@@ -57,7 +76,7 @@ pub fn optimise(module: &IrModule, target: &Target, tier: Tier) -> Result<(), Ji
             LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
             LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);
             LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
-            let error = LLVMRunPasses(module.raw(), tier.passes().as_ptr(), machine, options);
+            let error = LLVMRunPasses(module.raw(), passes.as_ptr(), machine, options);
             LLVMDisposePassBuilderOptions(options);
             (!error.is_null()).then(|| {
                 let message = LLVMGetErrorMessage(error);
@@ -133,6 +152,10 @@ fn emit(
     tier: Tier,
     kind: LLVMCodeGenFileType,
 ) -> Result<Vec<u8>, JitError> {
+    let tier = Size::of(module, target).tier(tier);
+    if tier == Tier::Fast {
+        size::split_blocks(module);
+    }
     let bytes = target.with_machine(tier, |machine| {
         let mut message = std::ptr::null_mut();
         let mut buffer = std::ptr::null_mut();

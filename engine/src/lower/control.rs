@@ -10,7 +10,7 @@ use crate::analysis::func::{BlockId, Terminator};
 use crate::analysis::leaves::Scalar;
 use crate::analysis::linear::Exit;
 use crate::error::EngineError;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use spirv_env::opcodes::{Cost, Family, Memory};
 use spirv_env::{Id, Inst};
@@ -32,6 +32,12 @@ struct MaskSlots {
     incoming: Value,
     /// The lanes that the block was entered with, for the blocks that share its mask.
     current: Value,
+}
+
+/// Blocks whose mask other blocks share.
+pub(super) fn lenders(a: &crate::analysis::shapes::Analysis<'_>) -> FxHashSet<BlockId> {
+    let owner_of = |block: BlockId| a.control.class[block.index()].filter(|owner| *owner != block);
+    a.func.block_ids().filter_map(owner_of).collect()
 }
 
 /// Values that are used outside the block that makes them: (within reach, after a divergent loop).
@@ -132,11 +138,7 @@ impl Lowerer<'_, '_> {
             (Terminator::Branch(_), Exit::Uniform(_)) | (_, Exit::Linear(_))
         );
         // Blocks that share the mask would run for nobody, too, and they may do anything.
-        let is_shared = self
-            .a
-            .func
-            .block_ids()
-            .any(|other| other != block && self.a.control.class[other.index()] == Some(block));
+        let is_shared = self.lenders.contains(&block);
         leads_on && !is_shared && code.insts.len() <= FEW && code.insts.iter().all(harmless)
     }
 
@@ -291,12 +293,13 @@ impl Lowerer<'_, '_> {
     fn varying_edges(&mut self, term: &Terminator) -> Result<SmallVec<[(BlockId, Value); 2]>, EngineError> {
         let mask = self.mask_vector();
         let mut edges: SmallVec<[(BlockId, Value); 2]> = SmallVec::new();
-        let mut add = |b: &super::builder::Builder, to: BlockId, lanes: Value| match edges
-            .iter_mut()
-            .find(|(block, _)| *block == to)
-        {
-            Some((_, all)) => *all = b.or(*all, lanes),
-            None => edges.push((to, lanes)),
+        let mut places: FxHashMap<BlockId, usize> = FxHashMap::default();
+        let mut add = |b: &super::builder::Builder, to: BlockId, lanes: Value| match places.get(&to) {
+            Some(&at) => edges[at].1 = b.or(edges[at].1, lanes),
+            None => {
+                places.insert(to, edges.len());
+                edges.push((to, lanes));
+            }
         };
         match term {
             Terminator::Branch(to) => add(&self.b, *to, mask),
@@ -363,17 +366,17 @@ impl Lowerer<'_, '_> {
             let label = self.b.block(self.function, &format!("b{}.to.b{}", block.0, succ.0));
             self.b.at_end(label);
             // What the edge loads from slots may not be taken for values of the block itself.
-            let own: SmallVec<[_; 1]> = self.team.iter().map(|of| of.values.block.clone()).collect();
-            let shared = self.shared.block.clone();
+            self.on_edge = true;
             self.each_subgroup(None, |this| this.edge(*succ, None))?;
-            self.shared.block = shared;
-            self.team.iter_mut().zip(own).for_each(|(of, own)| of.values.block = own);
+            self.on_edge = false;
+            self.shared.edge.clear();
+            self.team.iter_mut().for_each(|of| of.values.edge.clear());
             self.b.br(self.enter(*target));
             labels.push(label);
         }
         self.b.at_end(from);
-        let label =
-            |to: &BlockId| labels[succs.iter().position(|succ| succ == to).expect("a target is a successor")];
+        let label_of: FxHashMap<BlockId, Label> = succs.iter().copied().zip(labels).collect();
+        let label = |to: &BlockId| label_of[to];
         let selector = term.condition().map(|id| self.leaf(id)).transpose()?;
         let scalar = |this: &Self| {
             let reg = selector.expect("several successors need a condition");
@@ -417,8 +420,8 @@ impl Lowerer<'_, '_> {
                 continue;
             }
             // All values are read before any phi changes: phis of a loop may exchange values.
-            if let Some((_, id)) = phi.incoming.iter().find(|(pred, _)| *pred == from) {
-                moves.push((phi.result, self.value(*id)?));
+            if let Ok(at) = phi.incoming.binary_search_by_key(&from, |(pred, _)| *pred) {
+                moves.push((phi.result, self.value(phi.incoming[at].1)?));
             }
         }
         for (result, val) in moves {

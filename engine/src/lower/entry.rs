@@ -119,6 +119,8 @@ impl Bodies<'_, '_> {
             temporal: Rc::new(temporal),
             local_offsets: self.offsets.clone(),
             blocks: Vec::new(),
+            lenders: Rc::new(super::control::lenders(self.a)),
+            on_edge: false,
             function,
             private: self.layout.clone(),
         };

@@ -90,6 +90,9 @@ fn prepared<'m>(module: &'m Module, kernel: &'m Kernel) -> Result<Func<'m>, Engi
     cfg::remove_unreachable(&mut func);
     simplify::propagate_copies(&mut func);
     loops::canonicalize(&mut func)?;
+    // So that an edge finds its operand.
+    let phis = func.blocks.iter_mut().flat_map(|block| &mut block.phis);
+    phis.for_each(|phi| phi.incoming.sort_unstable_by_key(|(pred, _)| *pred));
     Ok(func)
 }
 
@@ -135,6 +138,10 @@ pub struct Lowerer<'a, 'm> {
     /// Byte offsets of `Workgroup` variables in local memory.
     local_offsets: Rc<FxHashMap<Id, u64>>,
     blocks: Vec<control::BlockCode>,
+    /// Blocks whose mask others share.
+    lenders: Rc<FxHashSet<BlockId>>,
+    /// Values go to those of the edge that is being made.
+    on_edge: bool,
     function: builder::Function,
     /// Where private variables are.
     private: Rc<private::Layout>,

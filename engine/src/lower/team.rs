@@ -15,7 +15,7 @@ use super::work_item::WorkItems;
 use crate::abi::{Coarsening, LaunchInfo, Variant};
 use crate::analysis::func::BlockId;
 use crate::analysis::leaves::Scalar;
-use crate::analysis::loops::Loop;
+use crate::analysis::loops::{Loop, LoopId};
 use crate::analysis::shapes::{Analysis, Shape};
 use crate::jit::target::Target;
 use rustc_hash::FxHashMap;
@@ -69,8 +69,11 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
     if most == 1 || !is_possible(a) {
         return Coarsening::Off;
     }
-    let wanted = wanted(a);
     let own = a.func.block_ids().map(|block| own_insts(a, block)).sum::<usize>();
+    if own > MOST_INSTS {
+        return Coarsening::Off;
+    }
+    let wanted = wanted(a);
     let (live, vector_registers) = (pressure(a, target.simd_bits()), target.vector_registers());
     let fits = |team: u32| {
         let team = team as usize;
@@ -129,8 +132,9 @@ fn chain(a: &Analysis<'_>, this: &Loop) -> usize {
     let mut depth: FxHashMap<Id, usize> = FxHashMap::default();
     let own = |id: &Id| !a.is_common(this.header, *id);
     depth.extend(header.phis.iter().map(|phi| phi.result).filter(own).map(|id| (id, 0)));
-    let in_order = a.regions.order.iter().filter(|block| this.blocks.contains(block));
-    for &block in in_order {
+    // A loop's blocks are together in the order, its header first.
+    let first = a.regions.position[this.header.index()] as usize;
+    for &block in &a.regions.order[first..first + this.blocks.len()] {
         let code = &a.func.blocks[block.index()];
         if block != this.header {
             for phi in &code.phis {
@@ -194,18 +198,19 @@ fn pressure(a: &Analysis<'_>, simd_bits: u32) -> usize {
             leaves.iter().flat_map(|leaves| leaves.iter()).map(|leaf| leaf.scalar.bits() * a.variant.width);
         bits.map(|bits| bits.div_ceil(simd_bits) as usize).sum::<usize>().max(1)
     };
-    let of_loop = |this: &Loop| {
+    let of_loop = |(at, this): (usize, &Loop)| {
+        let inside = |block: BlockId| a.loops.encloses(Some(LoopId(at as u32)), a.loops.of(block));
         let mut live: rustc_hash::FxHashSet<Id> = rustc_hash::FxHashSet::default();
         let header = &a.func.blocks[this.header.index()];
         live.extend(header.phis.iter().map(|phi| phi.result).filter(|id| is_vector(this.header, *id)));
         for &block in &this.blocks {
             let used = a.func.blocks[block.index()].insts.iter().flat_map(|inst| inst.ids());
-            let outside = |id: &Id| a.def.get(id).is_some_and(|def| !this.blocks.contains(def));
+            let outside = |id: &Id| a.def.get(id).is_some_and(|def| !inside(*def));
             live.extend(used.filter(outside).filter(|id| is_vector(block, *id)));
         }
         live.into_iter().map(registers).sum()
     };
-    a.loops.loops.iter().map(of_loop).max().unwrap_or(0)
+    a.loops.loops.iter().enumerate().map(of_loop).max().unwrap_or(0)
 }
 
 /// The blocks that a team runs in lockstep.

@@ -59,6 +59,8 @@ impl Reg {
 pub(super) struct Values {
     /// What the block being lowered has seen.
     pub block: FxHashMap<Id, Val>,
+    /// What the edge being lowered has seen beside that, and other edges do not see.
+    pub edge: FxHashMap<Id, Val>,
     /// Parameters and values of the entry block: they dominate everything.
     pub entry: FxHashMap<Id, Val>,
     pub slots: FxHashMap<Id, Rc<[Slot]>>,
@@ -130,7 +132,7 @@ impl Lowerer<'_, '_> {
     /// A value as the current block sees it.
     pub fn value(&mut self, id: Id) -> Result<Val, EngineError> {
         let (own, shared) = (&self.subgroup().values, &self.shared);
-        let known = [&own.block, &shared.block, &own.entry, &shared.entry];
+        let known = [&own.block, &shared.block, &own.edge, &shared.edge, &own.entry, &shared.entry];
         if let Some(val) = known.into_iter().find_map(|values| values.get(&id)) {
             return Ok(val.clone());
         }
@@ -151,7 +153,10 @@ impl Lowerer<'_, '_> {
         };
         // What one sub-group reads under a condition of its own, the others do not see.
         let seen_by_all = common && self.lockstep[self.block.index()];
-        self.values_mut(seen_by_all).block.insert(id, val.clone());
+        let on_edge = self.on_edge;
+        let values = self.values_mut(seen_by_all);
+        let seen = if on_edge { &mut values.edge } else { &mut values.block };
+        seen.insert(id, val.clone());
         Ok(val)
     }
 

@@ -9,6 +9,7 @@ use crate::grammar::{Cursor, op_name, operands, shape};
 use crate::module::{Constant, ConstantValue, GlobalVariable, Id, Operand, SpecConstant, Type, TypeId};
 use rustc_hash::FxHashSet;
 use spirv::{BuiltIn, Decoration, LinkageType, Op, SamplerAddressingMode, SamplerFilterMode, StorageClass};
+use ze_extensions::limits::NESTING;
 
 const CONSTANTS: RuleId = RuleId { id: "constants.well-formed", source: "SPIR-V 1.2 §3.32.7" };
 const SPECIALIZATION: RuleId =
@@ -199,17 +200,13 @@ impl Loader<'_> {
 
     /// Expressions are evaluated by recursion: their depth is limited.
     fn nest(&mut self, id: Id, operands: &[Operand]) -> Result<(), Fault> {
-        const MAX_DEPTH: u32 = 255;
         let depth_of = |operand: &Operand| match operand {
             Operand::Id(id) => self.expression_depths.get(id).copied().unwrap_or(0),
             Operand::Lit(_) => 0,
         };
         let depth = 1 + operands.iter().map(depth_of).max().unwrap_or(0);
-        if depth > MAX_DEPTH {
-            return Err(Fault::new(
-                CONSTANTS,
-                format!("constant expressions nest more than {MAX_DEPTH} deep"),
-            ));
+        if depth > NESTING {
+            return Err(Fault::new(CONSTANTS, format!("constant expressions nest more than {NESTING} deep")));
         }
         self.expression_depths.insert(id, depth);
         self.out.expressions.push((id, self.at));

@@ -9,6 +9,7 @@ use crate::module::{ConstantValue, Id, ImageType, Type, TypeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{AccessQualifier, Decoration, Dim, Op, StorageClass};
 use std::collections::hash_map::Entry;
+use ze_extensions::limits::{EMPTY_MEMBERS, NESTING};
 
 pub(super) const TYPES: RuleId = RuleId { id: "types.well-formed", source: "SPIR-V 1.2 §3.32.6" };
 const UNIQUE: RuleId = RuleId { id: "types.unique", source: "SPIR-V 1.2 §2.8" };
@@ -17,12 +18,8 @@ const TO_FUNCTION: RuleId = RuleId { id: "types.function-pointer", source: "SPIR
 const PARAMETERS: RuleId = RuleId { id: "types.parameters", source: "SPIR-V 1.2 §2.17" };
 const SIZE: RuleId = RuleId { id: "types.size", source: "SPIR-V 1.2 §2.17" };
 
-/// Nesting of types (SPIR-V 1.2 §2.17 allows 255 structures).
-const MAX_DEPTH: u32 = 255;
 /// Parameters of a function (SPIR-V 1.2 §2.17).
 const MAX_PARAMETERS: usize = 255;
-/// Members of a type that has fewer bytes than members.
-const MAX_EMPTY: u64 = 1 << 14;
 
 /// What is known of types beside their content, across linked inputs.
 #[derive(Default, Debug)]
@@ -217,13 +214,13 @@ impl Loader<'_> {
             }
             _ => 0,
         };
-        if depth > MAX_DEPTH {
-            return Err(Fault::new(SIZE, format!("types nest more than {MAX_DEPTH} deep")));
+        if depth > NESTING {
+            return Err(Fault::new(SIZE, format!("types nest more than {NESTING} deep")));
         }
         let leaves = self.shapes.leaves_of(&ty);
         let id = self.module.types.intern(ty, packed).ok_or_else(too_large)?;
         // Whoever walks over a type's scalars relies on its size to bound them.
-        if leaves > self.module.types.layout(id).size.max(MAX_EMPTY) {
+        if leaves > self.module.types.layout(id).size.max(EMPTY_MEMBERS) {
             return Err(Fault::new(SIZE, format!("a type of {leaves} members, most of them empty")));
         }
         if id.0 as usize == self.shapes.depths.len() {

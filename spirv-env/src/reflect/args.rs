@@ -6,11 +6,9 @@ use crate::module::{ArgKind, Function, Id, KernelArg, Layout, Module, Type, Type
 use rustc_hash::FxHashMap;
 use spirv::{Decoration, FunctionParameterAttribute, StorageClass};
 use std::sync::Arc;
+use ze_extensions::limits::ARGUMENT_ALIGNMENT;
 
 const ARGUMENTS: RuleId = RuleId { id: "env.kernel-arguments", source: "L0 SPIR-V Guide, Kernel Arguments" };
-
-/// No type has a larger natural alignment: 16 components of 8 bytes.
-const MAX_ALIGNMENT: u64 = 128;
 
 /// The arguments of a kernel and the size of their block.
 pub(super) fn arguments(
@@ -26,7 +24,7 @@ pub(super) fn arguments(
     for (at, &(id, ty)) in function.params.iter().enumerate() {
         let (kind, layout) = classify(module, id, ty)
             .map_err(|reason| Fault::new(ARGUMENTS, format!("argument {at} is {reason}")))?;
-        let align = layout.align.clamp(1, MAX_ALIGNMENT);
+        let align = layout.align.clamp(1, ARGUMENT_ALIGNMENT);
         let offset = end.next_multiple_of(align);
         end = offset
             .checked_add(layout.size)

@@ -8,6 +8,7 @@ use crate::module::{ArgKind, Function, Id, Kernel, Module, Type};
 use crate::prune::callees;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::StorageClass;
+use ze_extensions::limits::{CALL_DEPTH, GLOBAL_BYTES, PRIVATE_BYTES};
 
 const ARGUMENTS: &str = "L0 SPIR-V Guide, Kernel Arguments";
 const LIMITS: &str = "Level Zero, ze_device_compute_properties_t";
@@ -33,13 +34,6 @@ pub(super) const KERNELS: &[KernelRule] = &[
     KernelRule { id: RuleId { id: "limits.sub-group-size", source: LIMITS }, check: sub_group_size },
     KernelRule { id: RuleId { id: "limits.private-memory", source: "this driver" }, check: private_memory },
 ];
-
-/// Bytes of variables of one work-item. A GPU has a quarter of this.
-const MAX_PRIVATE: u64 = 1 << 20;
-/// Functions on a work-item's stack.
-const MAX_CALLS: usize = 512;
-/// Bytes of all module-scope variables outside of local memory.
-const MAX_GLOBAL: u64 = 1 << 30;
 
 /// The longest chain of calls that begins in a function: depth first, with the functions on the way marked. `Err`
 /// has a function that calls itself.
@@ -101,7 +95,9 @@ pub(super) fn recursion(module: &Module, loaded: &[Loaded]) -> Option<Diagnostic
 
 fn calls_nest(module: &Module, _: &Environment<'_>) -> Result<(), String> {
     match call_depth(module) {
-        Ok(depth) if depth > MAX_CALLS => Err(format!("calls nest {depth} deep; {MAX_CALLS} are supported")),
+        Ok(depth) if depth > CALL_DEPTH => {
+            Err(format!("calls nest {depth} deep; {CALL_DEPTH} are supported"))
+        }
         _ => Ok(()),
     }
 }
@@ -118,10 +114,10 @@ fn global_memory(module: &Module, _: &Environment<'_>) -> Result<(), String> {
         .filter(|global| outside(global.class))
         .map(|global| size(global.ty))
         .fold(0, u64::saturating_add);
-    if total <= MAX_GLOBAL {
+    if total <= GLOBAL_BYTES {
         Ok(())
     } else {
-        Err(format!("{total} bytes of variables; {MAX_GLOBAL} are supported"))
+        Err(format!("{total} bytes of variables; {GLOBAL_BYTES} are supported"))
     }
 }
 
@@ -199,10 +195,10 @@ fn sub_group_size(_: &Module, env: &Environment<'_>, kernel: &Kernel) -> Result<
 
 fn private_memory(_: &Module, _: &Environment<'_>, kernel: &Kernel) -> Result<(), String> {
     let size = kernel.private_size;
-    if size <= MAX_PRIVATE {
+    if size <= PRIVATE_BYTES {
         Ok(())
     } else {
-        Err(format!("{size} bytes of variables for each work-item; {MAX_PRIVATE} are supported"))
+        Err(format!("{size} bytes of variables for each work-item; {PRIVATE_BYTES} are supported"))
     }
 }
 

@@ -4,9 +4,7 @@ use crate::defs::{Def, Defs};
 use crate::environment::Environment;
 use crate::module::{Function, Id, Inst, Module, Operand, Type, TypeId};
 use spirv::StorageClass;
-
-/// Scalars in a value that instructions compute: beyond this, nobody means it and code for it explodes.
-const MAX_LEAVES: u64 = 1 << 14;
+use ze_extensions::limits::VALUE_SCALARS;
 
 /// A scalar type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,8 +132,8 @@ impl<'a> Ctx<'a> {
 
     pub fn size(&self, ty: TypeId) -> Result<(), String> {
         match self.leaves.get(ty.0 as usize) {
-            Some(&leaves) if leaves > MAX_LEAVES => {
-                Err(format!("a value of {leaves} scalars; {MAX_LEAVES} are supported"))
+            Some(&leaves) if leaves > VALUE_SCALARS => {
+                Err(format!("a value of {leaves} scalars; {VALUE_SCALARS} are supported"))
             }
             _ => Ok(()),
         }

@@ -406,8 +406,8 @@ mod tests {
             );
             kernel(&types, "%r = OpLoad %a %v")
         };
-        assert_accepted(&load("16384"));
-        assert_rejected(&load("16385"), "types.operands");
+        assert_accepted(&load("4096"));
+        assert_rejected(&load("4097"), "types.operands");
     }
 
     #[test]

@@ -44,6 +44,13 @@ fn an_empty_module_is_rejected() {
 }
 
 #[test]
+fn a_kernel_of_too_much_code_is_rejected_with_a_number() {
+    let shape = ze_tests::scale::SHAPES.iter().find(|shape| shape.name == "insertions into a wide array");
+    let reason = rejected(&(shape.expect("a shape").module)(20_000), BUILD_FAILURE);
+    assert!(reason.contains("'main'") && reason.contains("are supported"), "{reason}");
+}
+
+#[test]
 fn a_truncated_module_is_rejected_wherever_it_ends() {
     let module = spirv("reduction");
     for length in (1..module.len()).step_by(7).chain([4, 8, 16, 20, module.len() - 4, module.len() - 1]) {

@@ -57,7 +57,13 @@ fn lowers(example: &Example, target: &Target) {
         let module = build(&text);
         let kernel = module.kernel("main").expect("the kernel");
         for (width, coarsening) in [(1, Coarsening::Off), (8, Coarsening::Off), (8, Coarsening::AlongX(2))] {
-            let variant = Variant { width, shape: GroupShape::Rows, coarsening, large_ids: false };
+            let variant = Variant {
+                width,
+                shape: GroupShape::Rows,
+                coarsening,
+                large_ids: false,
+                most_items: crate::engine::DEFAULT_MAX_GROUP_SIZE,
+            };
             let context = Context::new();
             let (ir, _) = lower::lower(&module, kernel, variant, target, &context)
                 .unwrap_or_else(|error| panic!("{error}: {} {setting:?} {variant:?}", example.text));

@@ -1,0 +1,124 @@
+//! What compiling modules of one shape costs in seconds and memory.
+//!
+//! ```text
+//! scale [--size N] [--variant NAME] [--kernel-limit SECONDS] [SHAPE...]
+//! ```
+//! Each shape is compiled in a process of its own, at its large size and at half of that. Without shapes, all.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use ze_engine::abi::{Coarsening, GroupShape, Variant};
+use ze_engine::jit::Context;
+use ze_engine::jit::pipeline;
+use ze_engine::jit::target::Target;
+use ze_tests::scale::{SHAPES, Shape};
+
+/// Address space and seconds that one compilation may take.
+const MOST_BYTES: u64 = 6 << 30;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(at) = args.iter().position(|arg| arg == "--one") {
+        let shape = SHAPES.iter().find(|shape| shape.name == args[at + 1]).expect("a shape");
+        return one(shape, args[at + 2].parse().expect("a size"), &args[at + 3]);
+    }
+    let option = |name: &str| args.iter().position(|arg| arg == name).and_then(|at| args.get(at + 1));
+    let size = option("--size").map(|size| size.parse::<u32>().expect("a size"));
+    let variant = option("--variant").map_or("rows", String::as_str);
+    let seconds = option("--seconds").map_or(30, |text| text.parse().expect("seconds"));
+    let wanted = |shape: &&Shape| {
+        let names: Vec<&String> =
+            args.iter().filter(|arg| SHAPES.iter().any(|shape| shape.name == **arg)).collect();
+        names.is_empty() || names.iter().any(|name| **name == shape.name)
+    };
+    println!(
+        "{:34} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>6}",
+        "shape", "size", "KiB", "intake", "check", "lower", "passes", "emit", "MiB"
+    );
+    for shape in SHAPES.iter().filter(wanted) {
+        let sizes = size.map_or(vec![shape.large / 2, shape.large], |size| vec![size]);
+        for size in sizes {
+            print!("{:34} {size:7} {:7}", shape.name, (shape.module)(size).len() >> 10);
+            let mut child = Command::new(std::env::current_exe().expect("this program"));
+            child.args(["--one", shape.name, &size.to_string(), variant]).stderr(Stdio::inherit());
+            // SAFETY: setrlimit and alarm are safe to call between fork and exec.
+            unsafe {
+                child.pre_exec(move || {
+                    let limit = libc::rlimit { rlim_cur: MOST_BYTES, rlim_max: MOST_BYTES };
+                    libc::setrlimit(libc::RLIMIT_AS, &limit);
+                    libc::alarm(seconds);
+                    Ok(())
+                });
+            }
+            let output = child.output().expect("a child");
+            print!("{}", String::from_utf8_lossy(&output.stdout));
+            match output.status.success() {
+                true => println!(),
+                false => println!("  {}", output.status),
+            }
+        }
+    }
+}
+
+fn one(shape: &Shape, size: u32, variant: &str) {
+    use std::io::Write;
+    let print = |text: String| {
+        print!("{text}");
+        let _ = std::io::stdout().flush();
+    };
+    let bytes = (shape.module)(size);
+    let profile = ze_extensions::DeviceProfile::host();
+    let supports =
+        |module: &spirv_env::Module, inst: &spirv_env::Inst| ze_engine::lower::supports(inst, module);
+    let environment = spirv_env::Environment::new(&profile).with_engine(&supports);
+    let mut start = Instant::now();
+    let mut lap = move || {
+        let elapsed = start.elapsed();
+        start = Instant::now();
+        format!(" {:7.2}", elapsed.as_secs_f64())
+    };
+    let module = match spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment) {
+        Ok(module) => module,
+        Err(error) => return print(format!("{}  refused: {error}", lap())),
+    };
+    print(lap());
+    let target = Target::host().expect("a target machine");
+    let (width, shape) = match variant {
+        "rows" => (16, GroupShape::Rows),
+        "line" => (16, GroupShape::Line),
+        "any" => (16, GroupShape::Any),
+        _ => (1, GroupShape::Rows),
+    };
+    let variant = Variant {
+        width,
+        shape,
+        coarsening: Coarsening::Off,
+        large_ids: false,
+        most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
+    };
+    if let Err(error) = ze_engine::analysis::work::check(&module) {
+        return print(format!("{}  refused: {error}", lap()));
+    }
+    print(lap());
+    let lowered = ze_engine::lower::lower(&module, &module.kernels[0], variant, &target, &Context::new());
+    let ir = match lowered {
+        Ok((ir, _)) => ir,
+        Err(error) => return print(format!("{} refused: {error}", lap())),
+    };
+    print(lap());
+    let tier =
+        if std::env::var_os("FAST").is_some() { pipeline::Tier::Fast } else { pipeline::Tier::Optimising };
+    ir.verify().expect("valid IR");
+    pipeline::optimise(&ir, &target, tier).expect("optimises");
+    print(lap());
+    let object = pipeline::object_code(ir, &target, tier).expect("emits");
+    print(lap());
+    // SAFETY: an all-zero rusage is valid and is written by the call.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        usage
+    };
+    print(format!(" {:6} frame {} code {}", usage.ru_maxrss >> 10, object.stack_bytes, object.bytes.len()));
+}

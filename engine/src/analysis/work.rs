@@ -1,0 +1,136 @@
+//! How much code a kernel will be, estimated from its instructions before anything is made of them.
+//!
+//! A module of a mebibyte can ask for gigabytes of code: wide values, calls of calls, operations that every lane takes
+//! in turn. What is beyond [`KERNEL_WORK`] is refused when the module is loaded, by name and number.
+
+use crate::error::EngineError;
+use rustc_hash::FxHashMap;
+use spirv::Op;
+use spirv_env::opcodes::{self, Family, Opcode};
+use spirv_env::{Function, Id, Inst, Module, Type, TypeId};
+use ze_extensions::limits::KERNEL_WORK;
+
+/// LLVM instructions for each scalar of an instruction that lanes execute one after the other.
+const LANE_BY_LANE: u64 = 70;
+/// Those for each scalar of an access to memory, with its address.
+const ACCESS: u64 = 4;
+/// Those for each scalar that an edge hands over to a phi, with masks.
+const EDGE: u64 = 4;
+/// Those of a case of a switch: two comparisons' worth under masks, and a vector constant, of which LLVM keeps a list that
+/// it searches from the start.
+const CASE: u64 = 36;
+/// Those of a block, with masks.
+const BLOCK: u64 = 8;
+/// Those of the largest instruction, for each scalar of the widest type.
+const MOST: u64 = LANE_BY_LANE;
+
+/// Fails for a kernel that would be too much code.
+pub fn check(module: &Module) -> Result<(), EngineError> {
+    let scalars = scalars(&module.types);
+    // Operands count too: those of phis and switches are edges.
+    let of_insts = |insts: &[Inst]| insts.iter().map(|inst| 1 + inst.operands.len() as u64).sum::<u64>();
+    let own =
+        |function: &Function| function.blocks.iter().map(|block| of_insts(&block.insts) + BLOCK).sum::<u64>();
+    let widest = scalars.iter().copied().max().unwrap_or(1);
+    // Nearly all modules are small enough to need no second look.
+    let calls = module.functions.iter().flat_map(|function| &function.blocks).flat_map(|block| &block.insts);
+    let calls = calls.filter(|inst| inst.op == Op::FunctionCall).count();
+    let all = module.functions.iter().map(own).fold(0, u64::saturating_add);
+    if calls == 0 && all.saturating_mul(widest).saturating_mul(MOST) <= KERNEL_WORK {
+        return Ok(());
+    }
+    let work = by_function(module, &scalars);
+    for kernel in &module.kernels {
+        let work = work.get(&kernel.function).copied().unwrap_or(0);
+        if work > KERNEL_WORK {
+            return Err(EngineError::TooLarge { kernel: kernel.name.clone(), work, limit: KERNEL_WORK });
+        }
+    }
+    Ok(())
+}
+
+/// By type: scalars in a value.
+fn scalars(types: &spirv_env::Types) -> Vec<u64> {
+    let mut counts: Vec<u64> = Vec::with_capacity(types.len());
+    for at in 0..types.len() {
+        let of = |ty: &TypeId| counts.get(ty.0 as usize).copied().unwrap_or(1);
+        let count = match types.get(TypeId(at as u32)) {
+            Type::Vector { elem, len } => of(elem).saturating_mul(u64::from(*len)),
+            Type::Array { elem, len } => of(elem).saturating_mul(*len),
+            Type::Struct { members, .. } => members.iter().map(of).fold(0, u64::saturating_add),
+            _ => 1,
+        };
+        counts.push(count);
+    }
+    counts
+}
+
+/// The work of each function with all that it calls, each call counted.
+fn by_function(module: &Module, scalars: &[u64]) -> FxHashMap<Id, u64> {
+    let functions: FxHashMap<Id, &Function> =
+        module.functions.iter().map(|function| (function.id, function)).collect();
+    let mut work: FxHashMap<Id, u64> = FxHashMap::default();
+    for root in &module.functions {
+        // Callees first. There is no recursion.
+        let mut stack = vec![(root, false)];
+        while let Some((function, callees_known)) = stack.pop() {
+            if work.contains_key(&function.id) {
+                continue;
+            }
+            if callees_known {
+                let total = of_function(module, function, scalars, &work);
+                work.insert(function.id, total);
+                continue;
+            }
+            stack.push((function, true));
+            let insts = function.blocks.iter().flat_map(|block| &block.insts);
+            let callees = insts
+                .filter(|inst| inst.op == Op::FunctionCall)
+                .filter_map(|inst| functions.get(&inst.id(0)));
+            stack.extend(
+                callees.filter(|callee| !work.contains_key(&callee.id)).map(|callee| (*callee, false)),
+            );
+        }
+    }
+    work
+}
+
+fn of_function(module: &Module, function: &Function, scalars: &[u64], work: &FxHashMap<Id, u64>) -> u64 {
+    let insts = || function.blocks.iter().flat_map(|block| &block.insts);
+    let variables = insts().filter(|inst| inst.op == Op::Variable).count() as u64;
+    let types: FxHashMap<Id, TypeId> = function
+        .params
+        .iter()
+        .copied()
+        .chain(insts().filter_map(|inst| Some((inst.result?, inst.ty?))))
+        .collect();
+    let width =
+        |ty: Option<TypeId>| ty.map_or(1, |ty| scalars.get(ty.0 as usize).copied().unwrap_or(1).max(1));
+    let of = |id: Id| width(types.get(&id).copied().or_else(|| Some(module.constants.get(&id)?.ty)));
+    let of_inst = |inst: &Inst| {
+        let result = width(inst.ty);
+        match inst.op {
+            Op::FunctionCall => work.get(&inst.id(0)).copied().unwrap_or(0).saturating_add(result),
+            Op::Load => ACCESS.saturating_mul(result),
+            Op::Store => ACCESS.saturating_mul(of(inst.id(1))),
+            Op::Phi => EDGE.saturating_mul(result).saturating_mul(inst.operands.len() as u64 / 2),
+            Op::Switch => CASE.saturating_mul(inst.operands.len() as u64 / 2),
+            Op::GenericCastToPtrExplicit => 4 * variables.max(1),
+            Op::CopyMemory | Op::CopyMemorySized => LANE_BY_LANE,
+            Op::CompositeExtract => result.saturating_add(of(inst.id(0)) / 64),
+            Op::ExtInst => LANE_BY_LANE.saturating_mul(result) / 4,
+            op if is_lane_by_lane(op) => LANE_BY_LANE.saturating_mul(result),
+            _ => 2u64.saturating_mul(result),
+        }
+    };
+    let blocks = BLOCK.saturating_mul(function.blocks.len() as u64);
+    insts().map(of_inst).fold(blocks, u64::saturating_add)
+}
+
+/// Atomics, operations of groups, and divisions of integers.
+fn is_lane_by_lane(op: Op) -> bool {
+    use Family::{Atomic, Barrier, Collective, Reduction, Shuffle, Vote};
+    let among =
+        |row: &Opcode| matches!(row.family, Atomic | Barrier | Collective | Reduction | Shuffle | Vote);
+    matches!(op, Op::SDiv | Op::UDiv | Op::SRem | Op::SMod | Op::UMod) || opcodes::row(op).is_some_and(among)
+}

@@ -1,0 +1,74 @@
+//! Compilation of large modules: in proportion to their size, or refused with a reason.
+
+use ze_engine::abi::{Coarsening, GroupShape, Variant};
+use ze_engine::engine::DEFAULT_MAX_GROUP_SIZE;
+use ze_engine::jit::pipeline::{self, Tier};
+use ze_engine::jit::size::Size;
+use ze_engine::jit::target::{Isa, Target};
+use ze_engine::jit::{Context, IrModule};
+use ze_tests::scale::{SHAPES, Shape};
+
+const VARIANT: Variant = Variant {
+    width: 16,
+    shape: GroupShape::Rows,
+    coarsening: Coarsening::Off,
+    large_ids: false,
+    most_items: DEFAULT_MAX_GROUP_SIZE,
+};
+
+/// The IR of a module's first kernel, or why there is none.
+fn lowered(shape: &Shape, size: u32, target: &Target) -> Result<IrModule, String> {
+    let bytes = (shape.module)(size);
+    let profile = ze_extensions::DeviceProfile::host();
+    let environment = spirv_env::Environment::new(&profile);
+    let module = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment);
+    let module = module.map_err(|error| error.to_string())?;
+    ze_engine::analysis::work::check(&module).map_err(|error| error.to_string())?;
+    let kernel = module.kernel("main").expect("the module has the kernel");
+    let ir = ze_engine::lower::lower(&module, kernel, VARIANT, target, &Context::new());
+    ir.map(|(ir, _)| ir).map_err(|error| error.to_string())
+}
+
+#[test]
+fn code_grows_in_proportion_to_the_module() {
+    let target = Target::limited(Isa::Avx512).expect("a target machine");
+    for shape in SHAPES {
+        // As many phis in as many blocks again: four times the code.
+        let most = if shape.name == "blocks with phis" { 4.4 } else { 2.6 };
+        let count = |size| {
+            let ir = lowered(shape, size, &target).map(|ir| Size::of(&ir, &target).instructions as f64);
+            // Some are too much code at any size that is worth looking at.
+            let refused = |reason: &String| reason.contains("are supported");
+            ir.inspect_err(|reason| assert!(refused(reason), "{}: {reason}", shape.name)).ok()
+        };
+        let (Some(one), Some(two)) = (count(shape.large / 16), count(shape.large / 8)) else { continue };
+        assert!(two <= most * one + 200.0, "{}: {one} and then {two} instructions", shape.name);
+    }
+}
+
+#[test]
+fn large_modules_are_lowered_or_refused_by_number() {
+    let target = Target::limited(Isa::Avx512).expect("a target machine");
+    for shape in SHAPES {
+        match lowered(shape, shape.large, &target) {
+            Ok(ir) => assert!(Size::of(&ir, &target).instructions < 3_000_000, "{}", shape.name),
+            Err(reason) => assert!(reason.contains("are supported"), "{}: {reason}", shape.name),
+        }
+    }
+}
+
+#[test]
+fn code_in_pieces_is_valid_and_generated() {
+    let target = Target::limited(Isa::Avx512).expect("a target machine");
+    for shape in SHAPES {
+        let Ok(ir) = lowered(shape, shape.large / 32, &target) else { continue };
+        pipeline::optimise(&ir, &target, Tier::Optimising).expect("optimises");
+        ir.verify().expect("valid IR");
+        let tier = Size::of(&ir, &target).tier(Tier::Optimising);
+        let cut = ir.clone();
+        ze_engine::jit::size::split_blocks(&cut);
+        cut.verify().unwrap_or_else(|error| panic!("{} in pieces: {error}", shape.name));
+        let object = pipeline::object_code(ir, &target, tier).expect("emits");
+        assert!(!object.bytes.is_empty());
+    }
+}

@@ -1,0 +1,38 @@
+//! How large things may be: every bound that more than one crate knows, or that a refusal names, with its unit and
+//! its reason.
+//!
+//! What the intake accepts the engine compiles, so a bound has one owner, which is this file.
+
+/// Scalars in a value that instructions compute. Each becomes a value of its own, so that LLVM's time to take such
+/// a value apart grows with the square. Larger arrays and structures are for memory, and are copied there.
+pub const VALUE_SCALARS: u64 = 1 << 12;
+
+/// Bytes of variables of one work-item. A GPU has a quarter of this.
+pub const PRIVATE_BYTES: u64 = 1 << 20;
+
+/// Work-items of a work-group that a profile may ask for. A group with a barrier has a stack for each sub-group, in
+/// address space of 256 KiB each: 64 GiB with this many work-items.
+pub const GROUP_ITEMS: u32 = 1 << 20;
+
+/// Members of a type that has fewer bytes than members: types of no size whose lists somebody has to walk.
+pub const EMPTY_MEMBERS: u64 = 1 << 14;
+
+/// Nesting of types, constants and their initialisers (SPIR-V 1.2 §2.17 allows 255 structures).
+pub const NESTING: u32 = 255;
+
+/// Functions on a work-item's stack.
+pub const CALL_DEPTH: usize = 512;
+
+/// Bytes of all module-scope variables outside of local memory.
+pub const GLOBAL_BYTES: u64 = 1 << 30;
+
+/// Bytes that a kernel argument is aligned to at most: the largest type, a vector of 16 doubles.
+pub const ARGUMENT_ALIGNMENT: u64 = 128;
+
+/// Instructions of a kernel with all that it calls inlined: nothing real comes near, and hostile call graphs (each
+/// function calling the next one twice) grow exponentially.
+pub const KERNEL_INSTRUCTIONS: usize = 4_000_000;
+
+/// LLVM instructions of a kernel, estimated before any is made. Code generation takes 2 to 5 microseconds and about 500
+/// bytes for each, so a kernel below takes seconds and stays under 1 GiB.
+pub const KERNEL_WORK: u64 = 1_200_000;
