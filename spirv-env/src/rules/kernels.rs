@@ -37,7 +37,7 @@ pub(super) const KERNELS: &[KernelRule] = &[
 /// Bytes of variables of one work-item. A GPU has a quarter of this.
 const MAX_PRIVATE: u64 = 1 << 20;
 /// Functions on a work-item's stack.
-const MAX_CALLS: usize = 512;
+const MAX_CALLS: usize = 1 << 14;
 /// Bytes of all module-scope variables outside of local memory.
 const MAX_GLOBAL: u64 = 1 << 30;
 
@@ -245,8 +245,8 @@ mod tests {
                 (0..length).map(function).collect::<String>()
             )
         };
-        assert_accepted(&chain(511));
-        assert_rejected(&chain(512), "limits.call-depth");
+        assert_accepted(&chain((1 << 14) - 1));
+        assert_rejected(&chain(1 << 14), "limits.call-depth");
     }
 
     #[test]
