@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use ze_engine::abi::{Coarsening, GroupShape, Variant};
+use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::target::{Isa, Target};
 
@@ -16,8 +17,9 @@ fn ir(module: &str, kernel: &str) -> String {
     let target = Target::limited(Isa::Avx512).expect("a target machine");
     let variant =
         Variant { width: 16, shape: GroupShape::Rows, coarsening: Coarsening::Off, large_ids: false };
-    let (ir, _) =
-        ze_engine::lower::lower(&module, kernel, variant, &target, &Context::new()).expect("lowers");
+    let (ir, ..) =
+        ze_engine::lower::lower(&module, kernel, variant, Inlining::default(), &target, &Context::new())
+            .expect("lowers");
     ir.verify().expect("valid IR");
     ir.text()
 }

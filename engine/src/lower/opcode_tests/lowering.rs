@@ -3,6 +3,7 @@
 use super::examples::{Example, VARIABLES, examples, operands};
 use super::{STORED, build, kernel, std_examples};
 use crate::abi::{Coarsening, GroupShape, Variant};
+use crate::analysis::inlining::Inlining;
 use crate::jit::pipeline::{self, Tier};
 use crate::jit::target::{Isa, Target};
 use crate::jit::{Context, IrModule};
@@ -59,7 +60,7 @@ fn lowers(example: &Example, target: &Target) {
         for (width, coarsening) in [(1, Coarsening::Off), (8, Coarsening::Off), (8, Coarsening::AlongX(2))] {
             let variant = Variant { width, shape: GroupShape::Rows, coarsening, large_ids: false };
             let context = Context::new();
-            let (ir, _) = lower::lower(&module, kernel, variant, target, &context)
+            let (ir, ..) = lower::lower(&module, kernel, variant, Inlining::default(), target, &context)
                 .unwrap_or_else(|error| panic!("{error}: {} {setting:?} {variant:?}", example.text));
             ir.verify().unwrap_or_else(|error| panic!("{error}: {} {setting:?} {variant:?}", example.text));
             if setting == Setting::Varying && coarsening == Coarsening::Off {
