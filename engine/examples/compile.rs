@@ -1,7 +1,8 @@
 //! Compiles kernels without running them: finds what the engine cannot lower, and shows what it makes of the rest.
 //!
 //! ```text
-//! compile [--ir] [--raw-ir] [--asm] [--kernel NAME] [--variant W:rows[:x4|:y4]|line|any] FILE-OR-FOLDER...
+//! compile [--ir] [--raw-ir] [--asm] [--kernel NAME] [--inline never|always] [--variant W:rows[:x4|:y4]|line|any]
+//!         FILE-OR-FOLDER...
 //! ```
 //! Without `--variant` every kernel is compiled in eight variants. Prints what fails, by cause, and times.
 
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use ze_engine::abi::{Coarsening, GroupShape, Variant};
+use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::pipeline::{self, Tier};
 use ze_engine::jit::target::Target;
@@ -19,6 +21,7 @@ struct Options {
     raw_ir: bool,
     asm: bool,
     kernel: Option<String>,
+    inlining: Inlining,
     variants: Vec<Variant>,
     paths: Vec<PathBuf>,
 }
@@ -32,6 +35,13 @@ fn parse() -> Options {
             "--raw-ir" => options.raw_ir = true,
             "--asm" => options.asm = true,
             "--kernel" => options.kernel = args.next(),
+            "--inline" => {
+                options.inlining = match args.next().as_deref() {
+                    Some("never") => Inlining::Never,
+                    Some("always") => Inlining::Always,
+                    _ => panic!("--inline never|always"),
+                }
+            }
             "--variant" => {
                 let text = args.next().unwrap_or_default();
                 let (width, shape) = text.split_once(':').unwrap_or((text.as_str(), "rows"));
@@ -161,8 +171,10 @@ fn compile(
     times: &mut [Duration; 3],
 ) -> Result<(), String> {
     let start = Instant::now();
-    let (ir, info) = ze_engine::lower::lower(module, kernel, variant, target, &Context::new())
-        .map_err(|e| e.to_string())?;
+    let inlining = options.inlining;
+    let (ir, info, calls) =
+        ze_engine::lower::lower(module, kernel, variant, inlining, target, &Context::new())
+            .map_err(|e| e.to_string())?;
     times[0] = start.elapsed();
     if options.raw_ir {
         println!("{}", ir.text());
@@ -178,7 +190,10 @@ fn compile(
         println!("{}", pipeline::assembly(&ir, target, Tier::Optimising).map_err(|error| error.to_string())?);
     }
     let start = Instant::now();
-    pipeline::object_code(ir, target, Tier::Optimising).map_err(|error| error.to_string())?;
+    let object = pipeline::object_code(ir, target, Tier::Optimising).map_err(|error| error.to_string())?;
     times[2] = start.elapsed();
+    if options.ir || options.asm {
+        println!("; {} bytes of code, {} of stack", object.bytes.len(), calls.stack_bytes(&object.frames));
+    }
     Ok(())
 }

@@ -9,6 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 use ze_engine::abi::{Coarsening, GroupShape, Variant};
+use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::pipeline;
 use ze_engine::jit::target::Target;
@@ -101,9 +102,16 @@ fn one(shape: &Shape, size: u32, variant: &str) {
         return print(format!("{}  refused: {error}", lap()));
     }
     print(lap());
-    let lowered = ze_engine::lower::lower(&module, &module.kernels[0], variant, &target, &Context::new());
-    let ir = match lowered {
-        Ok((ir, _)) => ir,
+    let lowered = ze_engine::lower::lower(
+        &module,
+        &module.kernels[0],
+        variant,
+        Inlining::default(),
+        &target,
+        &Context::new(),
+    );
+    let (ir, calls) = match lowered {
+        Ok((ir, _, calls)) => (ir, calls),
         Err(error) => return print(format!("{} refused: {error}", lap())),
     };
     print(lap());
@@ -120,5 +128,6 @@ fn one(shape: &Shape, size: u32, variant: &str) {
         libc::getrusage(libc::RUSAGE_SELF, &mut usage);
         usage
     };
-    print(format!(" {:6} frame {} code {}", usage.ru_maxrss >> 10, object.stack_bytes, object.bytes.len()));
+    let frame = calls.stack_bytes(&object.frames);
+    print(format!(" {:6} frame {frame} code {}", usage.ru_maxrss >> 10, object.bytes.len()));
 }

@@ -1,5 +1,6 @@
 //! The engine: one for a process, shared by all devices, contexts and queues.
 
+use crate::analysis::inlining::Inlining;
 use crate::error::EngineError;
 use crate::exec::Scheduler;
 use crate::fork::{self, OnceLock};
@@ -39,6 +40,8 @@ pub struct EngineConfig {
     pub isa: Option<Isa>,
     /// Most work-items of a work-group: the device profile's limit.
     pub max_group_size: u32,
+    /// Which calls stay calls. Results do not depend on it: other than the default is for tests.
+    pub inlining: Inlining,
 }
 
 impl Default for EngineConfig {
@@ -51,6 +54,7 @@ impl Default for EngineConfig {
             tier: Tier::default(),
             isa: None,
             max_group_size: DEFAULT_MAX_GROUP_SIZE,
+            inlining: Inlining::default(),
         }
     }
 }

@@ -259,7 +259,8 @@ impl Kernel {
 
     fn best_team(&self, variant: Variant) -> Result<u32, EngineError> {
         self.isolated(move |program, kernel, target| {
-            lower::best_coarsening(&program.module, kernel, variant, target).map(Coarsening::team)
+            let inlining = program.engine.config().inlining;
+            lower::best_coarsening(&program.module, kernel, variant, inlining, target).map(Coarsening::team)
         })
     }
 
@@ -318,7 +319,8 @@ impl Kernel {
         self.isolated(move |program, kernel, target| {
             let config = program.engine.config();
             let name = format!("{}.{}", kernel.name, variant_name(variant));
-            let (ir, info) = lower::lower(&program.module, kernel, variant, target, &Context::new())?;
+            let (ir, info, calls) =
+                lower::lower(&program.module, kernel, variant, config.inlining, target, &Context::new())?;
             let generate = || {
                 if let Some(dump) = &config.dump {
                     dump.ir(&name, "lowered", || ir.text());
@@ -332,7 +334,7 @@ impl Kernel {
                 pipeline::object_code(ir, target, config.tier)
             };
             let object = generate().map_err(|error| code_generation(&kernel.name, error))?;
-            let info = CodeInfo { stack_bytes: object.stack_bytes, ..info };
+            let info = CodeInfo { stack_bytes: calls.stack_bytes(&object.frames), ..info };
             if !info.has_barrier && info.stack_bytes > MOST_STACK_BYTES {
                 let what = format!("code that takes {} bytes of stack", info.stack_bytes);
                 return Err(EngineError::Unsupported { kernel: kernel.name.clone(), what });
@@ -350,7 +352,8 @@ impl Kernel {
     fn cache_key(&self, variant: Variant) -> Result<Digest, JitError> {
         let engine = &self.program.engine;
         let target = engine.target()?;
-        let options = format!("{:?} libmvec={}", engine.config().tier, target.libmvec);
+        let config = engine.config();
+        let options = format!("{:?} {:?} libmvec={}", config.tier, config.inlining, target.libmvec);
         let mut hasher = Hasher::new();
         hasher
             .field(&self.program.key)

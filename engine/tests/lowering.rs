@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use ze_engine::abi::{Coarsening, GroupShape, Variant};
+use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::target::{Isa, Target};
 
@@ -21,8 +22,9 @@ fn ir(module: &str, kernel: &str) -> String {
         large_ids: false,
         most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
     };
-    let (ir, _) =
-        ze_engine::lower::lower(&module, kernel, variant, &target, &Context::new()).expect("lowers");
+    let (ir, ..) =
+        ze_engine::lower::lower(&module, kernel, variant, Inlining::default(), &target, &Context::new())
+            .expect("lowers");
     ir.verify().expect("valid IR");
     ir.text()
 }

@@ -1,6 +1,7 @@
 //! Compilation of large modules: in proportion to their size, or refused with a reason.
 
 use ze_engine::abi::{Coarsening, GroupShape, Variant};
+use ze_engine::analysis::inlining::Inlining;
 use ze_engine::engine::DEFAULT_MAX_GROUP_SIZE;
 use ze_engine::jit::pipeline::{self, Tier};
 use ze_engine::jit::size::Size;
@@ -25,8 +26,8 @@ fn lowered(shape: &Shape, size: u32, target: &Target) -> Result<IrModule, String
     let module = module.map_err(|error| error.to_string())?;
     ze_engine::analysis::work::check(&module).map_err(|error| error.to_string())?;
     let kernel = module.kernel("main").expect("the module has the kernel");
-    let ir = ze_engine::lower::lower(&module, kernel, VARIANT, target, &Context::new());
-    ir.map(|(ir, _)| ir).map_err(|error| error.to_string())
+    let ir = ze_engine::lower::lower(&module, kernel, VARIANT, Inlining::default(), target, &Context::new());
+    ir.map(|(ir, ..)| ir).map_err(|error| error.to_string())
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub const EMPTY_MEMBERS: u64 = 1 << 14;
 pub const NESTING: u32 = 255;
 
 /// Functions on a work-item's stack.
-pub const CALL_DEPTH: usize = 512;
+pub const CALL_DEPTH: usize = 1 << 14;
 
 /// Bytes of all module-scope variables outside of local memory.
 pub const GLOBAL_BYTES: u64 = 1 << 30;
@@ -29,9 +29,8 @@ pub const GLOBAL_BYTES: u64 = 1 << 30;
 /// Bytes that a kernel argument is aligned to at most: the largest type, a vector of 16 doubles.
 pub const ARGUMENT_ALIGNMENT: u64 = 128;
 
-/// Instructions of a kernel with all that it calls inlined: nothing real comes near, and hostile call graphs (each
-/// function calling the next one twice) grow exponentially.
-pub const KERNEL_INSTRUCTIONS: usize = 4_000_000;
+/// Instructions of a kernel and the functions that it calls, after inlining: nothing real comes near.
+pub const KERNEL_INSTRUCTIONS: u64 = 4_000_000;
 
 /// LLVM instructions of a kernel, estimated before any is made. Code generation takes 2 to 5 microseconds and about 500
 /// bytes for each, so a kernel below takes seconds and stays under 1 GiB.

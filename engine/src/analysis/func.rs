@@ -1,7 +1,8 @@
-//! The engine's own form of a kernel: one flat control-flow graph with every call inlined.
+//! The engine's own form of a kernel, or of a function that stays a function: one flat control-flow graph, with
+//! the calls inlined that `inlining` says.
 //!
-//! SPIR-V forbids recursion (L0 SPIR-V Guide, Validation Rules), so inlining always ends, and every
-//! analysis sees through calls. The form stays close to SPIR-V: instructions keep their opcode and
+//! SPIR-V forbids recursion (L0 SPIR-V Guide, Validation Rules), so inlining always ends, and analyses see through
+//! what is inlined. The form stays close to SPIR-V: instructions keep their opcode and
 //! operands; only phis, terminators and block names are typed, because passes rewrite those.
 
 mod by_value;
@@ -9,12 +10,14 @@ mod chain;
 
 pub use chain::ChainStep;
 
+use crate::analysis::inlining::Plan;
 use crate::analysis::private::has_by_val;
 use crate::error::EngineError;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::{Decoration, Op};
 use spirv_env::{ConstantValue, Id, Inst, Kernel, Module, Operand, Type, TypeId};
+use std::rc::Rc;
 use ze_extensions::limits::KERNEL_INSTRUCTIONS;
 
 /// An index into [`Func::blocks`].
@@ -59,7 +62,7 @@ pub enum Terminator {
         selector: Id,
         targets: Vec<BlockId>,
     },
-    /// The end of the kernel; only the exit block has it.
+    /// The end of the function; only the exit block has it.
     Return,
 }
 
@@ -138,13 +141,15 @@ pub enum Synthetic {
     Undef,
 }
 
-/// A kernel with everything that it calls.
+/// A kernel, or a function that it calls, with everything that is inlined into it.
 #[derive(Debug)]
 pub struct Func<'m> {
     pub module: &'m Module,
     pub kernel: &'m Kernel,
+    /// The function itself: the kernel's, or one that stays a function.
+    pub function: Id,
     pub blocks: Vec<Block>,
-    /// The kernel's parameters.
+    /// The function's parameters.
     pub params: Vec<(Id, TypeId)>,
     /// Types of parameters and of all results.
     pub types: FxHashMap<Id, TypeId>,
@@ -157,17 +162,30 @@ pub struct Func<'m> {
     next_id: u32,
     /// Types of module-scope variables.
     globals: FxHashMap<Id, TypeId>,
-    insts: usize,
+    insts: u64,
+    pub(super) plan: Rc<Plan>,
     /// Objects of by-value parameters of the functions called, until they are resolved.
     copies: Vec<by_value::Copy>,
 }
 
 impl<'m> Func<'m> {
-    /// Flattens `kernel`: its function and, in place, every function that it calls.
-    pub fn build(module: &'m Module, kernel: &'m Kernel) -> Result<Self, EngineError> {
+    /// Flattens `kernel`: its function and, in place, every function that `plan` inlines.
+    pub fn build(module: &'m Module, kernel: &'m Kernel, plan: &Rc<Plan>) -> Result<Self, EngineError> {
+        Self::of(module, kernel, kernel.function, plan)
+    }
+
+    /// Flattens a function that `kernel` reaches, as [`build`](Self::build) does the kernel itself. What it returns is
+    /// the operand of an `OpReturnValue` in the exit block.
+    pub fn of(
+        module: &'m Module,
+        kernel: &'m Kernel,
+        function: Id,
+        plan: &Rc<Plan>,
+    ) -> Result<Self, EngineError> {
         let mut func = Func {
             module,
             kernel,
+            function,
             blocks: Vec::new(),
             params: Vec::new(),
             types: FxHashMap::default(),
@@ -176,27 +194,60 @@ impl<'m> Func<'m> {
             origins: FxHashMap::default(),
             next_id: module.bound,
             insts: 0,
+            plan: Rc::clone(plan),
             copies: Vec::new(),
             globals: module.globals.iter().map(|global| (global.id, global.ty)).collect(),
         };
-        let source = module
-            .function(kernel.function)
-            .ok_or_else(|| func.unsupported("a kernel without a body".into()))?;
+        let source = plan
+            .function(module, function)
+            .ok_or_else(|| func.unsupported("a call of something that is not a function".into()))?;
         func.params = source.params.clone();
         func.types.extend(source.params.iter().copied());
         let mut map = FxHashMap::default();
+        func.copy_by_value(&mut map);
         // The block that all returns lead to. Its number is only known at the end, so returns are collected.
         let body = func.splice(source, &mut map, true)?;
         let exit = func.push(Block { phis: Vec::new(), insts: Vec::new(), term: Terminator::Return });
-        for (block, _) in body.returns {
+        for (block, _) in &body.returns {
             func.blocks[block.index()].term = Terminator::Branch(exit);
         }
-        debug_assert_eq!(body.entry, ENTRY);
+        if !matches!(module.types.get(source.result), Type::Void) {
+            let result = func.fresh();
+            func.merge_results(exit, result, source.result, &body.returns);
+            func.blocks[exit.index()].insts.push(Inst {
+                op: Op::ReturnValue,
+                ty: None,
+                result: None,
+                operands: std::iter::once(Operand::Id(result)).collect(),
+                line: None,
+            });
+        }
         let copies = std::mem::take(&mut func.copies);
         if !copies.is_empty() {
             by_value::resolve(&mut func, &copies);
         }
         Ok(func)
+    }
+
+    /// Whether this is the kernel itself, and not a function that it calls.
+    pub fn is_kernel(&self) -> bool {
+        self.function == self.kernel.function
+    }
+
+    /// Gives a called function objects of its own for what it is passed by value, before anything else happens.
+    fn copy_by_value(&mut self, map: &mut FxHashMap<Id, Id>) {
+        let module = self.module;
+        let by_value = |(param, _): &(Id, TypeId)| has_by_val(module, *param);
+        let params: Vec<_> = self.params.iter().copied().filter(by_value).collect();
+        if self.is_kernel() || params.is_empty() {
+            return;
+        }
+        let at = self.push(Block::forward(BlockId(ENTRY.0 + 1)));
+        for (param, ty) in params {
+            let object = self.fresh();
+            self.copies.push(by_value::Copy { object, ty, from: param, at });
+            map.insert(param, object);
+        }
     }
 
     pub fn unsupported(&self, what: String) -> EngineError {
@@ -370,13 +421,28 @@ impl<'m> Func<'m> {
         Ok(Spliced { entry: first[&source.blocks[0].label], returns })
     }
 
-    /// Inlines the call `inst` that ends `at` so far; returns the block where the caller goes on.
+    /// Inlines the call `inst` that ends `at` so far, or keeps it; returns the block where the caller goes on.
     fn call(&mut self, inst: &Inst, at: BlockId, map: &FxHashMap<Id, Id>) -> Result<BlockId, EngineError> {
         let module = self.module;
-        let callee = module
-            .function(inst.id(0))
-            .ok_or_else(|| self.unsupported("a call of something that is not a function".into()))?;
         let rename = |id: Id| map.get(&id).copied().unwrap_or(id);
+        let returns = inst.ty.filter(|ty| !matches!(module.types.get(*ty), Type::Void));
+        if self.plan.keeps(inst.id(0)) {
+            let mut call = inst.clone();
+            for operand in call.operands.iter_mut().skip(1) {
+                if let Operand::Id(id) = operand {
+                    *id = rename(*id);
+                }
+            }
+            call.ty = returns;
+            call.result = inst.result.filter(|_| returns.is_some()).map(rename);
+            self.types.extend(call.result.zip(returns));
+            self.blocks[at.index()].insts.push(call);
+            return Ok(at);
+        }
+        let callee = self
+            .plan
+            .function(module, inst.id(0))
+            .ok_or_else(|| self.unsupported("a call of something that is not a function".into()))?;
         let mut inner: FxHashMap<Id, Id> = FxHashMap::default();
         // The intake has cast arguments where modules that were compiled apart disagree about a pointee.
         for (&(param, ty), operand) in callee.params.iter().zip(&inst.operands[1..]) {
@@ -392,29 +458,29 @@ impl<'m> Func<'m> {
         let body = self.splice(callee, &mut inner, false)?;
         self.blocks[at.index()].term = Terminator::Branch(body.entry);
         let rest = self.push(Block { phis: Vec::new(), insts: Vec::new(), term: Terminator::Return });
-        let mut incoming: Incoming = SmallVec::new();
-        for (block, value) in &body.returns {
+        for (block, _) in &body.returns {
             self.blocks[block.index()].term = Terminator::Branch(rest);
-            let value = match value {
-                Some(value) => *value,
-                // `OpUnreachable` in a function that returns a value.
-                None => self.synthetic(Synthetic::Undef),
-            };
-            incoming.push((*block, value));
         }
-        if let (Some(result), Some(ty)) = (inst.result, inst.ty)
-            && !matches!(module.types.get(ty), Type::Void)
-        {
-            let result = rename(result);
-            self.types.insert(result, ty);
-            for (_, value) in &incoming {
-                if self.synthetic.contains_key(value) {
-                    self.types.insert(*value, ty);
-                }
-            }
-            self.blocks[rest.index()].phis.push(Phi { result, ty, incoming });
+        if let (Some(result), Some(ty)) = (inst.result, returns) {
+            self.merge_results(rest, rename(result), ty, &body.returns);
         }
         Ok(rest)
+    }
+
+    /// Makes `result`, in the block `at` that all returns lead to, what a function returns.
+    fn merge_results(&mut self, at: BlockId, result: Id, ty: TypeId, returns: &[(BlockId, Option<Id>)]) {
+        let mut incoming: Incoming = SmallVec::new();
+        for (block, value) in returns {
+            let value = value.unwrap_or_else(|| {
+                // `OpUnreachable` in a function that returns a value.
+                let undefined = self.synthetic(Synthetic::Undef);
+                self.types.insert(undefined, ty);
+                undefined
+            });
+            incoming.push((*block, value));
+        }
+        self.types.insert(result, ty);
+        self.blocks[at.index()].phis.push(Phi { result, ty, incoming });
     }
 }
 

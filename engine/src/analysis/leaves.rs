@@ -3,6 +3,7 @@
 //! A 4-component vector is four leaves, a structure the leaves of its members. A leaf becomes one LLVM
 //! scalar (uniform) or one LLVM vector with a lane for each work-item (varying).
 
+use rustc_hash::FxHashMap;
 use spirv_env::{Module, Type, TypeId};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -70,23 +71,24 @@ pub struct Leaf {
 #[derive(Debug)]
 pub struct LeafTable<'m> {
     module: &'m Module,
-    lists: RefCell<Vec<Option<Rc<[Leaf]>>>>,
+    /// Few of a module's types: a unit has a table for each of its functions.
+    lists: RefCell<FxHashMap<TypeId, Rc<[Leaf]>>>,
 }
 
 impl<'m> LeafTable<'m> {
     pub fn new(module: &'m Module) -> Self {
-        Self { module, lists: RefCell::new(vec![None; module.types.len()]) }
+        Self { module, lists: RefCell::default() }
     }
 
     /// The leaves of a type in memory order; `None` for types that have too many.
     pub fn get(&self, ty: TypeId) -> Option<Rc<[Leaf]>> {
-        if let Some(list) = &self.lists.borrow()[ty.0 as usize] {
+        if let Some(list) = self.lists.borrow().get(&ty) {
             return Some(list.clone());
         }
         let mut list = Vec::new();
         self.collect(ty, 0, &mut list)?;
         let list: Rc<[Leaf]> = list.into();
-        self.lists.borrow_mut()[ty.0 as usize] = Some(list.clone());
+        self.lists.borrow_mut().insert(ty, list.clone());
         Some(list)
     }
 

@@ -1,9 +1,11 @@
 //! Analyses over a kernel: one a file.
 
 pub mod builtins;
+pub mod calls;
 pub mod cfg;
 pub mod common;
 pub mod func;
+pub mod inlining;
 pub mod leaves;
 pub mod linear;
 pub mod loops;

@@ -45,8 +45,9 @@ pub fn private_stride(size: u64) -> u64 {
 
 /// Whether a kernel's parameter is a structure passed by value (behind a pointer).
 pub fn is_by_value(func: &Func<'_>, param: Id, ty: TypeId) -> bool {
-    matches!(func.module.types.get(ty), Type::Pointer { class: StorageClass::Function, .. })
-        || has_by_val(func.module, param)
+    func.is_kernel()
+        && (matches!(func.module.types.get(ty), Type::Pointer { class: StorageClass::Function, .. })
+            || has_by_val(func.module, param))
 }
 
 /// Whether a parameter has `FunctionParameterAttribute` `ByVal` (SPIR-V 1.2 §3.25).

@@ -6,6 +6,7 @@
 //! divergent loop is varying outside of it (temporal divergence), whatever it is inside.
 
 use super::builtins::{self, BuiltinPointer};
+use super::calls::Interface;
 use super::cfg::{Cfg, Dominators};
 use super::common::Differing;
 use super::func::{BlockId, Func, Synthetic};
@@ -84,6 +85,8 @@ pub struct Analysis<'m> {
     pub private: Private,
     pub builtins: FxHashMap<Id, BuiltinPointer>,
     pub control: Control,
+    /// How the function is called, and how what it calls itself behaves.
+    pub(super) interface: Interface,
     shapes: FxHashMap<Id, Leaves>,
     /// Strided values whose step holds for addresses only (see [`Analysis::convert_shape`]).
     pub(super) assumed: FxHashSet<Id>,
@@ -99,8 +102,13 @@ pub struct Analysis<'m> {
 }
 
 impl<'m> Analysis<'m> {
-    /// Runs all analyses over a function whose loops are canonical.
+    /// Runs all analyses over a kernel whose loops are canonical and that has no calls left.
     pub fn new(func: Func<'m>, variant: Variant) -> Self {
+        Self::with_calls(func, variant, Interface::default())
+    }
+
+    /// As [`new`](Self::new), for a function that is called or has calls itself.
+    pub fn with_calls(func: Func<'m>, variant: Variant, interface: Interface) -> Self {
         let cfg = Cfg::new(&func);
         let doms = Dominators::new(&cfg);
         let loops = Loops::new(&cfg, &doms);
@@ -132,6 +140,7 @@ impl<'m> Analysis<'m> {
             private,
             builtins,
             control,
+            interface,
             shapes: FxHashMap::default(),
             assumed: FxHashSet::default(),
             differing: Differing::default(),
@@ -193,7 +202,9 @@ impl<'m> Analysis<'m> {
                 Some(Placement::PerLane) => self.lane_stride(ty),
                 _ => Shape::Uniform,
             };
-            self.shapes.insert(param, smallvec![shape; self.leaves.count(ty).max(1)]);
+            let passed = self.interface.params.get(&param).cloned();
+            let shapes = passed.unwrap_or_else(|| smallvec![shape; self.leaves.count(ty).max(1)]);
+            self.shapes.insert(param, shapes);
         }
         self.params_differ();
         for round in 0.. {

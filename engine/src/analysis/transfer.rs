@@ -32,8 +32,8 @@ impl Analysis<'_> {
         let one = |at: usize| self.shape(block, inst.id(at)).first().copied().unwrap_or(Shape::Uniform);
         match inst.row().uniformity {
             Uniformity::Nothing | Uniformity::Uniform => all(Shape::Uniform),
-            // Calls are inlined before; of one that is not, nothing is known.
-            Uniformity::Varying | Uniformity::Called => all(Shape::Varying),
+            Uniformity::Varying => all(Shape::Varying),
+            Uniformity::Called => self.call_shape(block, inst, count),
             Uniformity::Elementwise => self.elementwise(block, inst, count),
             Uniformity::Strided => self.strided(block, inst, ty, count),
             Uniformity::Rearranged => self.rearranged(block, inst, ty, count),

@@ -3,11 +3,12 @@
 //! A module of a mebibyte can ask for gigabytes of code: wide values, calls of calls, operations that every lane takes
 //! in turn. What is beyond [`KERNEL_WORK`] is refused when the module is loaded, by name and number.
 
+use super::inlining::{Inlining, Plan};
 use crate::error::EngineError;
 use rustc_hash::FxHashMap;
 use spirv::Op;
 use spirv_env::opcodes::{self, Family, Opcode};
-use spirv_env::{Function, Id, Inst, Module, Type, TypeId};
+use spirv_env::{Function, Id, Inst, Kernel, Module, Type, TypeId};
 use ze_extensions::limits::KERNEL_WORK;
 
 /// LLVM instructions for each scalar of an instruction that lanes execute one after the other.
@@ -21,6 +22,8 @@ const EDGE: u64 = 4;
 const CASE: u64 = 36;
 /// Those of a block, with masks.
 const BLOCK: u64 = 8;
+/// Those of a call that stays one, without its arguments.
+const CALL: u64 = 16;
 /// Those of the largest instruction, for each scalar of the widest type.
 const MOST: u64 = LANE_BY_LANE;
 
@@ -39,9 +42,10 @@ pub fn check(module: &Module) -> Result<(), EngineError> {
     if calls == 0 && all.saturating_mul(widest).saturating_mul(MOST) <= KERNEL_WORK {
         return Ok(());
     }
-    let work = by_function(module, &scalars);
     for kernel in &module.kernels {
-        let work = work.get(&kernel.function).copied().unwrap_or(0);
+        // What cannot be inlined, nor called, is refused here too.
+        let plan = Plan::new(module, kernel, Inlining::default())?;
+        let work = of_kernel(module, kernel, &scalars, &plan);
         if work > KERNEL_WORK {
             return Err(EngineError::TooLarge { kernel: kernel.name.clone(), work, limit: KERNEL_WORK });
         }
@@ -65,37 +69,37 @@ fn scalars(types: &spirv_env::Types) -> Vec<u64> {
     counts
 }
 
-/// The work of each function with all that it calls, each call counted.
-fn by_function(module: &Module, scalars: &[u64]) -> FxHashMap<Id, u64> {
-    let functions: FxHashMap<Id, &Function> =
-        module.functions.iter().map(|function| (function.id, function)).collect();
+/// The work of a kernel: its own with that of each inlined call, and once that of each function that stays one.
+fn of_kernel(module: &Module, kernel: &Kernel, scalars: &[u64], plan: &Plan) -> u64 {
     let mut work: FxHashMap<Id, u64> = FxHashMap::default();
-    for root in &module.functions {
-        // Callees first. There is no recursion.
-        let mut stack = vec![(root, false)];
-        while let Some((function, callees_known)) = stack.pop() {
-            if work.contains_key(&function.id) {
-                continue;
-            }
-            if callees_known {
-                let total = of_function(module, function, scalars, &work);
-                work.insert(function.id, total);
-                continue;
-            }
-            stack.push((function, true));
-            let insts = function.blocks.iter().flat_map(|block| &block.insts);
-            let callees = insts
-                .filter(|inst| inst.op == Op::FunctionCall)
-                .filter_map(|inst| functions.get(&inst.id(0)));
-            stack.extend(
-                callees.filter(|callee| !work.contains_key(&callee.id)).map(|callee| (*callee, false)),
-            );
+    // Callees first. There is no recursion.
+    let mut stack: Vec<(Id, bool)> = vec![(kernel.function, false)];
+    while let Some((id, callees_known)) = stack.pop() {
+        if work.contains_key(&id) {
+            continue;
         }
+        let Some(function) = plan.function(module, id) else { continue };
+        if callees_known {
+            let total = of_function(module, function, scalars, &work, plan);
+            work.insert(id, total);
+            continue;
+        }
+        stack.push((id, true));
+        let insts = function.blocks.iter().flat_map(|block| &block.insts);
+        let callees = insts.filter(|inst| inst.op == Op::FunctionCall).map(|inst| inst.id(0));
+        stack.extend(callees.filter(|callee| !work.contains_key(callee)).map(|callee| (callee, false)));
     }
-    work
+    let compiled = plan.functions().iter().chain([&kernel.function]);
+    compiled.filter_map(|id| work.get(id)).fold(0, |total, work| total.saturating_add(*work))
 }
 
-fn of_function(module: &Module, function: &Function, scalars: &[u64], work: &FxHashMap<Id, u64>) -> u64 {
+fn of_function(
+    module: &Module,
+    function: &Function,
+    scalars: &[u64],
+    work: &FxHashMap<Id, u64>,
+    plan: &Plan,
+) -> u64 {
     let insts = || function.blocks.iter().flat_map(|block| &block.insts);
     let variables = insts().filter(|inst| inst.op == Op::Variable).count() as u64;
     let types: FxHashMap<Id, TypeId> = function
@@ -110,6 +114,7 @@ fn of_function(module: &Module, function: &Function, scalars: &[u64], work: &FxH
     let of_inst = |inst: &Inst| {
         let result = width(inst.ty);
         match inst.op {
+            Op::FunctionCall if plan.keeps(inst.id(0)) => CALL.saturating_add(inst.operands.len() as u64),
             Op::FunctionCall => work.get(&inst.id(0)).copied().unwrap_or(0).saturating_add(result),
             Op::Load => ACCESS.saturating_mul(result),
             Op::Store => ACCESS.saturating_mul(of(inst.id(1))),

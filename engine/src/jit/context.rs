@@ -10,7 +10,7 @@ use llvm_sys::core::*;
 use llvm_sys::ir_reader::LLVMParseIRInContext;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMDiagnosticSeverity, core};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::rc::Rc;
 
@@ -28,8 +28,8 @@ struct ContextOwner {
 #[derive(Default)]
 struct Reports {
     errors: RefCell<Vec<String>>,
-    /// Bytes of the stack frames of all functions that code was made for.
-    frame_bytes: Cell<u64>,
+    /// The functions that code was made for, and the bytes of their stack frames.
+    frames: RefCell<Vec<(String, u64)>>,
 }
 
 impl Default for Context {
@@ -66,10 +66,10 @@ impl Context {
         if errors.is_empty() { Ok(()) } else { Err(JitError::Llvm(errors.join("; "))) }
     }
 
-    /// Bytes of the stack frames of the functions that code was made for since the last call. Only functions
-    /// with the attribute [`REPORT_FRAME`] count.
-    pub(super) fn take_frame_bytes(&self) -> u64 {
-        self.0.reports.frame_bytes.take()
+    /// The functions that code was made for since the last call, with the bytes of their stack frames. Only functions
+    /// with the attribute [`REPORT_FRAME`] and a frame count.
+    pub(super) fn take_frames(&self) -> Vec<(String, u64)> {
+        self.0.reports.frames.take()
     }
 }
 
@@ -84,10 +84,12 @@ impl Drop for ContextOwner {
 /// warning that it exceeds 0 bytes. The C API has no other way to learn it.
 pub(super) const REPORT_FRAME: [&str; 2] = ["warn-stack-size", "0"];
 
-/// The size of a stack frame, if a diagnostic reports one: `PLACE: stack frame size (N) exceeds limit (0) in ...`.
-fn frame_size(text: &str) -> Option<u64> {
+/// A function and the size of its stack frame, if a diagnostic reports that:
+/// `PLACE: stack frame size (N) exceeds limit (0) in function 'NAME'`.
+fn frame(text: &str) -> Option<(String, u64)> {
     let (_, size) = text.split_once("stack frame size (")?;
-    size.split_once(") exceeds limit (0)")?.0.parse().ok()
+    let (size, function) = size.split_once(") exceeds limit (0) in function '")?;
+    Some((function.trim_end_matches('\'').to_owned(), size.parse().ok()?))
 }
 
 extern "C" fn collect_diagnostic(info: LLVMDiagnosticInfoRef, reports: *mut c_void) {
@@ -97,9 +99,8 @@ extern "C" fn collect_diagnostic(info: LLVMDiagnosticInfoRef, reports: *mut c_vo
         let text = take_message(LLVMGetDiagInfoDescription(info));
         (LLVMGetDiagInfoSeverity(info), text, &*reports.cast::<Reports>())
     };
-    if let Some(bytes) = frame_size(&text) {
-        let total = reports.frame_bytes.get().saturating_add(bytes);
-        return reports.frame_bytes.set(total);
+    if let Some(frame) = frame(&text) {
+        return reports.frames.borrow_mut().push(frame);
     }
     match severity {
         LLVMDiagnosticSeverity::LLVMDSError => reports.errors.borrow_mut().push(text),

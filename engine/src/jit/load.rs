@@ -1,6 +1,6 @@
 //! Loads object code into executable memory.
 //!
-//! A kernel is one function with its constants and a handful of external symbols, so this does what a linker
+//! A kernel is a few functions with their constants and a handful of external symbols, so this does what a linker
 //! does for that and no more: places the sections in one mapping (code, then constants and the table of
 //! addresses), applies the relocations, and then takes the write permission away. No page is ever writable
 //! and executable at once. Code has no writable data: its state is in `abi::Worker`.

@@ -22,8 +22,8 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// Lowering emits vector code, so neither tier has a vectoriser. Called functions are inlined when the
-    /// kernel is lowered, so there is one function and no interprocedural pass.
+    /// Lowering emits vector code, so neither tier has a vectoriser. What is worth inlining is inlined when the
+    /// kernel is lowered, so there is no interprocedural pass.
     fn passes(self) -> &'static CStr {
         match self {
             Tier::Fast => c"function(sroa,early-cse,simplifycfg)",
@@ -129,15 +129,15 @@ fn set_up_stacks(module: &IrModule, target: &Target) {
 /// Relocatable object code, and what it needs.
 pub struct ObjectCode {
     pub bytes: Vec<u8>,
-    /// Bytes of stack that its functions take together.
-    pub stack_bytes: u64,
+    /// Its functions that have a stack frame, and the frames' sizes in bytes.
+    pub frames: Vec<(String, u64)>,
 }
 
 /// Object code of the module. Code generation changes the module; it is of no use afterwards.
 pub fn object_code(module: IrModule, target: &Target, tier: Tier) -> Result<ObjectCode, JitError> {
-    module.context().take_frame_bytes();
+    module.context().take_frames();
     let bytes = emit(&module, target, tier, LLVMCodeGenFileType::LLVMObjectFile)?;
-    Ok(ObjectCode { bytes, stack_bytes: module.context().take_frame_bytes() })
+    Ok(ObjectCode { bytes, frames: module.context().take_frames() })
 }
 
 /// Assembly of the module, for people.

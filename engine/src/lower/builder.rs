@@ -755,13 +755,43 @@ impl Builder {
 
     // Functions and blocks.
 
-    /// A function that returns nothing. `internal` ones have no symbol.
+    /// A function that returns nothing. `internal` ones are not seen from outside.
     pub fn function(&self, name: &str, params: &[(Scalar, u32)], internal: bool, inline: Inline) -> Function {
+        self.any_function(name, params, self.void, internal, inline)
+    }
+
+    /// An internal function that returns these values: [`ret_values`](Self::ret_values) ends it, and
+    /// [`call_with_results`](Self::call_with_results) calls it.
+    pub fn function_with_results(
+        &self,
+        name: &str,
+        params: &[(Scalar, u32)],
+        results: &[(Scalar, u32)],
+        inline: Inline,
+    ) -> Function {
+        let mut types: Vec<LLVMTypeRef> =
+            results.iter().map(|(scalar, lanes)| self.ty(*scalar, *lanes)).collect();
+        let result = match types.as_mut_slice() {
+            [] => self.void,
+            [only] => *only,
+            all => llvm!(LLVMStructTypeInContext(self.context, all.as_mut_ptr(), all.len() as u32, 0)),
+        };
+        self.any_function(name, params, result, true, inline)
+    }
+
+    fn any_function(
+        &self,
+        name: &str,
+        params: &[(Scalar, u32)],
+        result: LLVMTypeRef,
+        internal: bool,
+        inline: Inline,
+    ) -> Function {
         let mut types: Vec<LLVMTypeRef> =
             params.iter().map(|(scalar, lanes)| self.ty(*scalar, *lanes)).collect();
         let name = symbol(name);
         let function = llvm!({
-            let ty = LLVMFunctionType(self.void, types.as_mut_ptr(), types.len() as u32, 0);
+            let ty = LLVMFunctionType(result, types.as_mut_ptr(), types.len() as u32, 0);
             let value = LLVMAddFunction(self.module, name.as_ptr(), ty);
             if internal {
                 LLVMSetLinkage(value, LLVMLinkage::LLVMInternalLinkage);
@@ -874,6 +904,32 @@ impl Builder {
 
     pub fn ret(&self) {
         llvm!(LLVMBuildRetVoid(self.raw));
+    }
+
+    /// The end of a [function with results](Self::function_with_results).
+    pub fn ret_values(&self, values: &[Value]) {
+        let mut values: Vec<LLVMValueRef> = values.iter().map(|value| value.0).collect();
+        match values.as_mut_slice() {
+            [] => self.ret(),
+            [only] => {
+                llvm!(LLVMBuildRet(self.raw, *only));
+            }
+            all => {
+                llvm!(LLVMBuildAggregateRet(self.raw, all.as_mut_ptr(), all.len() as u32));
+            }
+        }
+    }
+
+    /// Calls a [function with](Self::function_with_results) `count` results.
+    pub fn call_with_results(&self, function: Function, operands: &[Value], count: usize) -> Vec<Value> {
+        let result = self.call(function, operands);
+        match count {
+            0 => Vec::new(),
+            1 => vec![result],
+            _ => (0..count as u32)
+                .map(|at| Value(llvm!(LLVMBuildExtractValue(self.raw, result.0, at, NAME))))
+                .collect(),
+        }
     }
 
     /// A phi to which [`Builder::add_incoming`] adds operands.

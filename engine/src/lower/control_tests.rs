@@ -1,8 +1,10 @@
 //! Random control flow, checked against an interpreter that runs one work-item after the other.
 //!
 //! Graphs are arbitrary: nested, unstructured, irreducible, with loops left in several ways. Values are in
-//! pruned SSA form, so that phis, uses across blocks and uses after loops all occur.
+//! pruned SSA form, so that phis, uses across blocks and uses after loops all occur. Programs call functions, made in
+//! the same way, that call further ones: inlined and not, both have to compute the same.
 
+use crate::analysis::inlining::Inlining;
 use crate::{Dispatch, Engine, EngineConfig};
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
@@ -14,6 +16,8 @@ use std::sync::Arc;
 const VARS: usize = 4;
 /// Back edges that a work-item takes before it is made to leave.
 const FUEL: i32 = 24;
+/// The same in a function that is called.
+const FUEL_OF_CALLS: i32 = 3;
 
 /// xorshift64*: the tests need reproducible variety, not statistics.
 struct Random(u64);
@@ -38,6 +42,8 @@ enum Op {
     Mul,
     Xor,
     And,
+    /// Calls the function with this number: see [`arguments`].
+    Call(usize),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -82,18 +88,58 @@ struct Node {
     exit: Exit,
 }
 
+/// A kernel, and functions that call those with a higher number. Even numbers also take a pointer to a private
+/// variable, which they change; the others call odd ones only.
+#[derive(Clone, Debug)]
+struct Program {
+    main: Vec<Node>,
+    functions: Vec<Vec<Node>>,
+}
+
+fn takes_pointer(function: usize) -> bool {
+    function.is_multiple_of(2)
+}
+
+/// What a function that takes a pointer does first.
+fn change(private: i32, argument: i32) -> i32 {
+    private.wrapping_mul(3).wrapping_add(argument)
+}
+
 /// The last variable is uniform in a row, and nothing else of it.
 const ROW: usize = VARS - 1;
 
+fn whole_program(random: &mut Random, calm: bool) -> Program {
+    let count = random.below(4);
+    let callees = |caller: Option<usize>| -> Vec<usize> {
+        let pure = caller.is_some_and(|caller| !takes_pointer(caller));
+        (caller.map_or(0, |caller| caller + 1)..count).filter(|of| !pure || !takes_pointer(*of)).collect()
+    };
+    let mut functions = Vec::new();
+    for number in 0..count {
+        let mut nodes = program(random, false, &callees(Some(number)));
+        // Work-items return early, from anywhere.
+        for node in &mut nodes {
+            if matches!(node.exit, Exit::Jump(_)) && random.below(3) == 0 {
+                node.exit = Exit::End;
+            }
+        }
+        functions.push(nodes);
+    }
+    Program { main: program(random, calm, &callees(None)), functions }
+}
+
 /// With `calm`, only hammocks diverge: branches within loops and out of them depend on what all work-items agree on.
-fn program(random: &mut Random, calm: bool) -> Vec<Node> {
+fn program(random: &mut Random, calm: bool, callees: &[usize]) -> Vec<Node> {
     let count = 3 + random.below(12);
     let mut nodes = Vec::new();
     for _ in 0..count {
         let steps = (0..random.below(4))
             .map(|_| Step {
                 to: random.below(VARS),
-                op: [Op::Add, Op::Sub, Op::Mul, Op::Xor, Op::And][random.below(5)],
+                op: match callees {
+                    [_, ..] if random.below(5) == 0 => Op::Call(callees[random.below(callees.len())]),
+                    _ => [Op::Add, Op::Sub, Op::Mul, Op::Xor, Op::And][random.below(5)],
+                },
                 from: random.below(VARS),
                 with: if random.below(2) == 0 {
                     Source::Var(random.below(VARS))
@@ -188,7 +234,13 @@ fn apply(op: Op, a: i32, b: i32) -> i32 {
         Op::Mul => a.wrapping_mul(b),
         Op::Xor => a ^ b,
         Op::And => a & b,
+        Op::Call(_) => unreachable!("calls are interpreted"),
     }
+}
+
+/// The arguments of a call, given the operands of its step.
+fn arguments(from: i32, with: i32) -> [i32; VARS] {
+    [from, with, 11, from]
 }
 
 fn start(input: i32, group: i32, row: i32) -> [i32; VARS] {
@@ -199,16 +251,30 @@ fn result(vars: &[i32; VARS]) -> i32 {
     vars.iter().fold(0, |hash: i32, var| hash.wrapping_mul(31).wrapping_add(*var))
 }
 
-fn interpret(nodes: &[Node], input: i32, group: i32, row: i32) -> i32 {
-    let mut vars = start(input, group, row);
-    let (mut at, mut fuel) = (0, FUEL);
+fn interpret(program: &Program, input: i32, group: i32, row: i32) -> i32 {
+    let mut private = 0;
+    let hash = run(program, &program.main, start(input, group, row), FUEL, &mut private);
+    hash.wrapping_add(private)
+}
+
+fn run(program: &Program, nodes: &[Node], start: [i32; VARS], mut fuel: i32, private: &mut i32) -> i32 {
+    let (mut vars, mut at) = (start, 0);
     loop {
         for step in &nodes[at].steps {
             let with = match step.with {
                 Source::Var(var) => vars[var],
                 Source::Const(value) => value,
             };
-            vars[step.to] = apply(step.op, vars[step.from], with);
+            vars[step.to] = match step.op {
+                Op::Call(function) => {
+                    let arguments = arguments(vars[step.from], with);
+                    if takes_pointer(function) {
+                        *private = change(*private, arguments[0]);
+                    }
+                    run(program, &program.functions[function], arguments, FUEL_OF_CALLS, private)
+                }
+                op => apply(op, vars[step.from], with),
+            };
         }
         at = match &nodes[at].exit {
             Exit::Jump(to) => *to,
@@ -265,66 +331,11 @@ fn successors(nodes: &[Node], at: usize) -> Vec<usize> {
     list
 }
 
-/// Assembles the program as a kernel `(global int *in, global int *out)`.
-fn assemble(nodes: &[Node], width: Option<u32>) -> Vec<u8> {
-    // Variables and, as the last one, the fuel.
-    const ALL: usize = VARS + 1;
-    let mut reachable = vec![false; nodes.len()];
-    let mut work = vec![0];
-    while let Some(at) = work.pop() {
-        if !std::mem::replace(&mut reachable[at], true) {
-            work.extend(successors(nodes, at));
-        }
-    }
-    let mut preds: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
-    for at in (0..nodes.len()).filter(|at| reachable[*at]) {
-        for to in successors(nodes, at) {
-            preds[to].push(at);
-        }
-    }
-    // Maximal SSA form, then without trivial phis (Braun and others, CC 2013).
-    let mut ssa = Ssa::default();
-    let starts: Vec<usize> = (0..ALL).map(|_| ssa.new_value()).collect();
-    let ins: Vec<Vec<usize>> = (0..nodes.len())
-        .map(|at| if at == 0 { starts.clone() } else { (0..ALL).map(|_| ssa.new_value()).collect() })
-        .collect();
-    let mut outs = ins.clone();
-    let mut computed: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
-    for (at, node) in nodes.iter().enumerate() {
-        for step in &node.steps {
-            let value = ssa.new_value();
-            computed[at].push(value);
-            outs[at][step.to] = value;
-        }
-        if matches!(node.exit, Exit::Back(_)) {
-            let value = ssa.new_value();
-            computed[at].push(value);
-            outs[at][VARS] = value;
-        }
-    }
-    loop {
-        let mut changed = false;
-        for at in (1..nodes.len()).filter(|at| reachable[*at]) {
-            for var in 0..ALL {
-                let phi = ins[at][var];
-                if ssa.find(phi) != phi {
-                    continue;
-                }
-                let mut others: Vec<usize> =
-                    preds[at].iter().map(|pred| ssa.find(outs[*pred][var])).filter(|v| *v != phi).collect();
-                others.sort_unstable();
-                others.dedup();
-                if let [only] = others[..] {
-                    ssa.same[phi] = only;
-                    changed = true;
-                }
-            }
-        }
-        if !changed {
-            break;
-        }
-    }
+/// Variables and, as the last one, the fuel.
+const ALL: usize = VARS + 1;
 
+/// Assembles the program as a kernel `(global int *in, global int *out)`.
+fn assemble(program: &Program, width: Option<u32>) -> Vec<u8> {
     let mut b = Builder::new();
     b.set_version(1, 2);
     for capability in [
@@ -337,7 +348,7 @@ fn assemble(nodes: &[Node], width: Option<u32>) -> Vec<u8> {
         b.capability(capability);
     }
     b.memory_model(AddressingModel::Physical64, MemoryModel::OpenCL);
-    let (void, int, long, boolean) = (b.type_void(), b.type_int(32, 0), b.type_int(64, 0), b.type_bool());
+    let (void, int, long) = (b.type_void(), b.type_int(32, 0), b.type_int(64, 0));
     let vector = b.type_vector(long, 3);
     let input_ty = b.type_pointer(None, StorageClass::Input, vector);
     let buffer = b.type_pointer(None, StorageClass::CrossWorkgroup, int);
@@ -356,111 +367,243 @@ fn assemble(nodes: &[Node], width: Option<u32>) -> Vec<u8> {
         b.decorate(id, Decoration::BuiltIn, [Operand::BuiltIn(BuiltIn::GlobalLinearId)]);
         id
     };
-    let constant = |b: &mut Builder, value: i32| b.constant_bit32(int, value as u32);
+    let pointer = b.type_pointer(None, StorageClass::Function, int);
+    let mut assembler = Assembler {
+        int,
+        boolean: b.type_bool(),
+        functions: program.functions.iter().map(|_| b.id()).collect(),
+        b,
+    };
+
+    for (number, nodes) in program.functions.iter().enumerate() {
+        let mut types = vec![int; VARS];
+        if takes_pointer(number) {
+            types.push(pointer);
+        }
+        let b = &mut assembler.b;
+        let ty = b.type_function(int, types.clone());
+        let id = Some(assembler.functions[number]);
+        b.begin_function(int, id, FunctionControl::NONE, ty).expect("no open function");
+        let params: Vec<u32> =
+            types.iter().map(|ty| b.function_parameter(*ty).expect("in a function")).collect();
+        b.begin_block(None).expect("in a function");
+        let private = params.get(VARS).copied();
+        if let Some(private) = private {
+            let old = b.load(int, None, private, None, []).expect("in a block");
+            let three = b.constant_bit32(int, 3);
+            let scaled = b.i_mul(int, None, old, three).expect("in a block");
+            let new = b.i_add(int, None, scaled, params[0]).expect("in a block");
+            b.store(private, new, None, []).expect("in a block");
+        }
+        let starts = [params[0], params[1], params[2], params[3], assembler.constant(FUEL_OF_CALLS)];
+        assembler.nodes(nodes, starts, private, |b, hash| b.ret_value(hash).expect("in a block"));
+        assembler.b.end_function().expect("in a function");
+    }
+
+    let b = &mut assembler.b;
     let kernel = b.begin_function(void, None, FunctionControl::NONE, function_ty).expect("no open function");
     let (input, output) = (
         b.function_parameter(buffer).expect("in a function"),
         b.function_parameter(buffer).expect("in a function"),
     );
-    let labels: Vec<u32> = nodes.iter().map(|_| b.id()).collect();
-    // Ids of all values that stay: known before they are defined, since phis look ahead.
-    let ids: Vec<u32> = ssa.same.iter().map(|_| b.id()).collect();
-    let id_of = |ssa: &Ssa, value: usize| ids[ssa.find(value)];
-
     b.begin_block(None).expect("in a function");
-    let entry_label = b.selected_block().expect("a block is open");
-    let entry = b.module_ref().functions[0].blocks[entry_label].label.as_ref().and_then(|l| l.result_id);
-    let entry = entry.expect("a block has a label");
+    let zero = b.constant_bit32(int, 0);
+    let private = b.variable(pointer, None, StorageClass::Function, Some(zero));
     let place = b.load(vector, None, global_id, None, []).expect("in a block");
     let gid = b.load(long, None, linear, None, []).expect("in a block");
     let groups = b.load(vector, None, group_id, None, []).expect("in a block");
     let group = b.composite_extract(long, None, groups, [0]).expect("in a block");
     let group = b.u_convert(int, None, group).expect("in a block");
     let at = b.in_bounds_ptr_access_chain(buffer, None, input, gid, []).expect("in a block");
-    let _ = b.load(int, Some(ids[starts[0]]), at, None, []).expect("in a block");
-    let five = constant(&mut b, 5);
-    b.copy_object(int, Some(ids[starts[1]]), five).expect("in a block");
-    let seven = constant(&mut b, 7);
-    b.i_mul(int, Some(ids[starts[2]]), group, seven).expect("in a block");
+    let first = b.load(int, None, at, None, []).expect("in a block");
+    let seven = b.constant_bit32(int, 7);
+    let third = b.i_mul(int, None, group, seven).expect("in a block");
     let row = b.composite_extract(long, None, place, [1]).expect("in a block");
-    b.u_convert(int, Some(ids[starts[ROW]]), row).expect("in a block");
-    let fuel = constant(&mut b, FUEL);
-    b.copy_object(int, Some(ids[starts[4]]), fuel).expect("in a block");
-    b.branch(labels[0]).expect("in a block");
-    let _ = entry;
-
-    for (at, node) in nodes.iter().enumerate().filter(|(at, _)| reachable[*at]) {
-        b.begin_block(Some(labels[at])).expect("in a function");
-        if at != 0 {
-            for var in 0..ALL {
-                let phi = ins[at][var];
-                if ssa.find(phi) == phi {
-                    let incoming: Vec<(u32, u32)> =
-                        preds[at].iter().map(|pred| (id_of(&ssa, outs[*pred][var]), labels[*pred])).collect();
-                    b.phi(int, Some(ids[phi]), incoming).expect("in a block");
-                }
-            }
-        }
-        let mut now = ins[at].clone();
-        for (step, value) in node.steps.iter().zip(&computed[at]) {
-            let x = id_of(&ssa, now[step.from]);
-            let y = match step.with {
-                Source::Var(var) => id_of(&ssa, now[var]),
-                Source::Const(value) => constant(&mut b, value),
-            };
-            let id = Some(ids[*value]);
-            match step.op {
-                Op::Add => b.i_add(int, id, x, y),
-                Op::Sub => b.i_sub(int, id, x, y),
-                Op::Mul => b.i_mul(int, id, x, y),
-                Op::Xor => b.bitwise_xor(int, id, x, y),
-                Op::And => b.bitwise_and(int, id, x, y),
-            }
-            .expect("in a block");
-            now[step.to] = *value;
-        }
-        match &node.exit {
-            Exit::Jump(to) => b.branch(labels[*to]).expect("in a block"),
-            Exit::If { var, mask, limit, then, els } => {
-                let (mask, limit) = (constant(&mut b, *mask), constant(&mut b, *limit));
-                let bits = b.bitwise_and(int, None, id_of(&ssa, now[*var]), mask).expect("in a block");
-                let less = b.s_less_than(boolean, None, bits, limit).expect("in a block");
-                b.branch_conditional(less, labels[*then], labels[*els], []).expect("in a block");
-            }
-            Exit::Switch { var, cases, default } => {
-                let three = constant(&mut b, 3);
-                let bits = b.bitwise_and(int, None, id_of(&ssa, now[*var]), three).expect("in a block");
-                let cases = cases.iter().enumerate();
-                let cases: Vec<(Operand, u32)> =
-                    cases.map(|(case, to)| (Operand::LiteralBit32(case as u32), labels[*to])).collect();
-                b.switch(bits, labels[*default], cases).expect("in a block");
-            }
-            Exit::Back(to) => {
-                let (one, zero) = (constant(&mut b, 1), constant(&mut b, 0));
-                let fuel = ids[computed[at][0]];
-                b.i_sub(int, Some(fuel), id_of(&ssa, now[VARS]), one).expect("in a block");
-                let more = b.s_greater_than(boolean, None, fuel, zero).expect("in a block");
-                b.branch_conditional(more, labels[*to], labels[end_of(nodes)], []).expect("in a block");
-            }
-            Exit::End => {
-                let factor = constant(&mut b, 31);
-                let mut hash = constant(&mut b, 0);
-                for var in now.iter().take(VARS) {
-                    let scaled = b.i_mul(int, None, hash, factor).expect("in a block");
-                    hash = b.i_add(int, None, scaled, id_of(&ssa, *var)).expect("in a block");
-                }
-                let to = b.in_bounds_ptr_access_chain(buffer, None, output, gid, []).expect("in a block");
-                b.store(to, hash, None, []).expect("in a block");
-                b.ret().expect("in a block");
-            }
-        }
-    }
+    let row = b.u_convert(int, None, row).expect("in a block");
+    let starts = [first, assembler.constant(5), third, row, assembler.constant(FUEL)];
+    assembler.nodes(&program.main, starts, Some(private), |b, hash| {
+        let private = b.load(int, None, private, None, []).expect("in a block");
+        let sum = b.i_add(int, None, hash, private).expect("in a block");
+        let to = b.in_bounds_ptr_access_chain(buffer, None, output, gid, []).expect("in a block");
+        b.store(to, sum, None, []).expect("in a block");
+        b.ret().expect("in a block");
+    });
+    let mut b = assembler.b;
     b.end_function().expect("in a function");
     b.entry_point(ExecutionModel::Kernel, kernel, "random", vec![global_id, group_id, linear]);
     if let Some(width) = width {
         b.execution_mode(kernel, ExecutionMode::SubgroupSize, [width]);
     }
     b.module().assemble().iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+struct Assembler {
+    b: Builder,
+    int: u32,
+    boolean: u32,
+    /// Ids of the program's functions.
+    functions: Vec<u32>,
+}
+
+impl Assembler {
+    fn constant(&mut self, value: i32) -> u32 {
+        self.b.constant_bit32(self.int, value as u32)
+    }
+
+    /// Assembles a graph of nodes behind the open block, which ends with a branch to the first. Variables have these
+    /// values at first; `end` ends a block where the hash of all variables is known.
+    fn nodes(
+        &mut self,
+        nodes: &[Node],
+        first: [u32; ALL],
+        private: Option<u32>,
+        end: impl Fn(&mut Builder, u32),
+    ) {
+        let (int, boolean) = (self.int, self.boolean);
+        let mut reachable = vec![false; nodes.len()];
+        let mut work = vec![0];
+        while let Some(at) = work.pop() {
+            if !std::mem::replace(&mut reachable[at], true) {
+                work.extend(successors(nodes, at));
+            }
+        }
+        let mut preds: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+        for at in (0..nodes.len()).filter(|at| reachable[*at]) {
+            for to in successors(nodes, at) {
+                preds[to].push(at);
+            }
+        }
+        // Maximal SSA form, then without trivial phis (Braun and others, CC 2013).
+        let mut ssa = Ssa::default();
+        let starts: Vec<usize> = (0..ALL).map(|_| ssa.new_value()).collect();
+        let ins: Vec<Vec<usize>> = (0..nodes.len())
+            .map(|at| if at == 0 { starts.clone() } else { (0..ALL).map(|_| ssa.new_value()).collect() })
+            .collect();
+        let mut outs = ins.clone();
+        let mut computed: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+        for (at, node) in nodes.iter().enumerate() {
+            for step in &node.steps {
+                let value = ssa.new_value();
+                computed[at].push(value);
+                outs[at][step.to] = value;
+            }
+            if matches!(node.exit, Exit::Back(_)) {
+                let value = ssa.new_value();
+                computed[at].push(value);
+                outs[at][VARS] = value;
+            }
+        }
+        loop {
+            let mut changed = false;
+            for at in (1..nodes.len()).filter(|at| reachable[*at]) {
+                for var in 0..ALL {
+                    let phi = ins[at][var];
+                    if ssa.find(phi) != phi {
+                        continue;
+                    }
+                    let mut others: Vec<usize> = preds[at]
+                        .iter()
+                        .map(|pred| ssa.find(outs[*pred][var]))
+                        .filter(|v| *v != phi)
+                        .collect();
+                    others.sort_unstable();
+                    others.dedup();
+                    if let [only] = others[..] {
+                        ssa.same[phi] = only;
+                        changed = true;
+                    }
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        let labels: Vec<u32> = nodes.iter().map(|_| self.b.id()).collect();
+        // Ids of all values that stay: known before they are defined, since phis look ahead.
+        let ids: Vec<u32> = ssa.same.iter().map(|_| self.b.id()).collect();
+        let id_of = |ssa: &Ssa, value: usize| ids[ssa.find(value)];
+        for (start, first) in starts.iter().zip(first) {
+            self.b.copy_object(int, Some(ids[*start]), first).expect("in a block");
+        }
+        self.b.branch(labels[0]).expect("in a block");
+
+        for (at, node) in nodes.iter().enumerate().filter(|(at, _)| reachable[*at]) {
+            self.b.begin_block(Some(labels[at])).expect("in a function");
+            if at != 0 {
+                for var in 0..ALL {
+                    let phi = ins[at][var];
+                    if ssa.find(phi) == phi {
+                        let incoming: Vec<(u32, u32)> = preds[at]
+                            .iter()
+                            .map(|pred| (id_of(&ssa, outs[*pred][var]), labels[*pred]))
+                            .collect();
+                        self.b.phi(int, Some(ids[phi]), incoming).expect("in a block");
+                    }
+                }
+            }
+            let mut now = ins[at].clone();
+            for (step, value) in node.steps.iter().zip(&computed[at]) {
+                let x = id_of(&ssa, now[step.from]);
+                let y = match step.with {
+                    Source::Var(var) => id_of(&ssa, now[var]),
+                    Source::Const(value) => self.constant(value),
+                };
+                let id = Some(ids[*value]);
+                let eleven = self.constant(11);
+                let b = &mut self.b;
+                match step.op {
+                    Op::Add => b.i_add(int, id, x, y),
+                    Op::Sub => b.i_sub(int, id, x, y),
+                    Op::Mul => b.i_mul(int, id, x, y),
+                    Op::Xor => b.bitwise_xor(int, id, x, y),
+                    Op::And => b.bitwise_and(int, id, x, y),
+                    Op::Call(function) => {
+                        let mut arguments = vec![x, y, eleven, x];
+                        arguments.extend(private.filter(|_| takes_pointer(function)));
+                        b.function_call(int, id, self.functions[function], arguments)
+                    }
+                }
+                .expect("in a block");
+                now[step.to] = *value;
+            }
+            match &node.exit {
+                Exit::Jump(to) => self.b.branch(labels[*to]).expect("in a block"),
+                Exit::If { var, mask, limit, then, els } => {
+                    let (mask, limit) = (self.constant(*mask), self.constant(*limit));
+                    let bits =
+                        self.b.bitwise_and(int, None, id_of(&ssa, now[*var]), mask).expect("in a block");
+                    let less = self.b.s_less_than(boolean, None, bits, limit).expect("in a block");
+                    self.b.branch_conditional(less, labels[*then], labels[*els], []).expect("in a block");
+                }
+                Exit::Switch { var, cases, default } => {
+                    let three = self.constant(3);
+                    let bits =
+                        self.b.bitwise_and(int, None, id_of(&ssa, now[*var]), three).expect("in a block");
+                    let cases = cases.iter().enumerate();
+                    let cases: Vec<(Operand, u32)> =
+                        cases.map(|(case, to)| (Operand::LiteralBit32(case as u32), labels[*to])).collect();
+                    self.b.switch(bits, labels[*default], cases).expect("in a block");
+                }
+                Exit::Back(to) => {
+                    let (one, zero) = (self.constant(1), self.constant(0));
+                    let fuel = ids[computed[at][0]];
+                    self.b.i_sub(int, Some(fuel), id_of(&ssa, now[VARS]), one).expect("in a block");
+                    let more = self.b.s_greater_than(boolean, None, fuel, zero).expect("in a block");
+                    let ends = [labels[*to], labels[end_of(nodes)]];
+                    self.b.branch_conditional(more, ends[0], ends[1], []).expect("in a block");
+                }
+                Exit::End => {
+                    let factor = self.constant(31);
+                    let mut hash = self.constant(0);
+                    for var in now.iter().take(VARS) {
+                        let scaled = self.b.i_mul(int, None, hash, factor).expect("in a block");
+                        hash = self.b.i_add(int, None, scaled, id_of(&ssa, *var)).expect("in a block");
+                    }
+                    end(&mut self.b, hash);
+                }
+            }
+        }
+    }
 }
 
 fn check(
@@ -471,8 +614,8 @@ fn check(
     group_size: [u32; 3],
     group_count: [u32; 3],
 ) {
-    let nodes = program(&mut Random(seed), calm);
-    let bytes = assemble(&nodes, width);
+    let source = whole_program(&mut Random(seed), calm);
+    let bytes = assemble(&source, width);
     let profile = ze_extensions::DeviceProfile::host();
     let environment = spirv_env::Environment::new(&profile);
     let module = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment)
@@ -496,21 +639,22 @@ fn check(
         let x = at as u32 % global[0];
         let group = (x / group_size[0]) as i32;
         let row = (at as u32 / global[0] % global[1]) as i32;
-        let expected = interpret(&nodes, *input, group, row);
+        let expected = interpret(&source, *input, group, row);
         assert_eq!(
-            *output, expected,
-            "seed {seed}, width {width:?}, groups of {group_size:?}, work-item {at}, input {input}\n{nodes:#?}"
+            *output,
+            expected,
+            "seed {seed}, {:?}, width {width:?}, groups of {group_size:?}, work-item {at}, input {input}\n{source:#?}",
+            engine.config().inlining
         );
     }
 }
 
-#[test]
-fn random_control_flow_agrees_with_an_interpreter() {
-    let engine = Engine::new(EngineConfig { threads: 1, ..EngineConfig::default() });
-    let first: u64 = std::env::var("ZE_CPU_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
-    let count: u64 =
-        std::env::var("ZE_CPU_TEST_COUNT").ok().and_then(|count| count.parse().ok()).unwrap_or(60);
-    for number in first..first + count {
+/// Compares programs with the interpreter: as many, from the first on, as the environment says.
+fn compare(inlining: Inlining, programs: u64) {
+    let engine = Engine::new(EngineConfig { threads: 1, inlining, ..EngineConfig::default() });
+    let variable = |name| std::env::var(name).ok().and_then(|value: String| value.parse().ok());
+    let first: u64 = variable("ZE_CPU_TEST_SEED").unwrap_or(1);
+    for number in first..first + variable("ZE_CPU_TEST_COUNT").unwrap_or(programs) {
         let seed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let calm = number % 2 == 0;
         match seed >> 61 {
@@ -526,4 +670,14 @@ fn random_control_flow_agrees_with_an_interpreter() {
         }
         check(seed, calm, &engine, None, [1, 1, 1], [8, 1, 1]);
     }
+}
+
+#[test]
+fn random_control_flow_agrees_with_an_interpreter() {
+    compare(Inlining::Always, 60);
+}
+
+#[test]
+fn random_control_flow_agrees_with_an_interpreter_where_calls_stay_calls() {
+    compare(Inlining::Never, 60);
 }

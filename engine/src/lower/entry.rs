@@ -1,11 +1,13 @@
 //! The function that the scheduler calls, and the bodies that it calls for each sub-group.
 
 use super::builder::{Builder, Function, Inline, IntPred, Label, Value};
+use super::calls::{self, Callable};
 use super::control::uses_across_blocks;
 use super::values::{Mask, Reg, Values};
 use super::work_item::WorkItems;
 use super::{Lowerer, contraction_off, local_layout, private, team};
 use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, GroupShape, LaunchInfo};
+use crate::analysis::calls::Unit;
 use crate::analysis::func::{BlockId, ENTRY, Func};
 use crate::analysis::leaves::Scalar;
 use crate::analysis::private::Placement;
@@ -33,15 +35,16 @@ const BODY_PARAMS: [(Scalar, u32); 10] = [
     (Scalar::I64, 1),
 ];
 
-/// Emits the entry point and the bodies.
-pub fn emit(a: &Analysis<'_>, mut builder: Builder, target: &Target) -> Result<CodeInfo, EngineError> {
+/// Emits the entry point, the bodies and the functions that they call.
+pub fn emit(unit: &Unit<'_>, mut builder: Builder, target: &Target) -> Result<CodeInfo, EngineError> {
+    let a = &unit.kernel;
     builder.contract = !contraction_off(a.func.kernel);
     let b = Rc::new(builder);
-    let layout = private::Layout::new(&a.func, &a.private, a.variant.width)
+    let (layouts, private) = private::layouts(unit)
         .ok_or_else(|| a.func.unsupported("private variables of more than 2^64 bytes".into()))?;
-    let layout = Rc::new(layout);
-    let has_barrier = a.func.block_ids().any(|block| meets_at_barrier(&a.func, block));
-    let (offsets, local_bytes) = local_layout(&a.func);
+    let has_barrier =
+        unit.analyses().any(|of| of.func.block_ids().any(|block| meets_at_barrier(&of.func, block)));
+    let (offsets, local_bytes) = local_layout(unit.analyses().map(|of| &of.func));
     if local_bytes > a.func.kernel.static_local_size {
         return Err(EngineError::CodeGeneration {
             kernel: a.func.kernel.name.clone(),
@@ -51,12 +54,24 @@ pub fn emit(a: &Analysis<'_>, mut builder: Builder, target: &Target) -> Result<C
             ),
         });
     }
-    let bodies = Bodies { a, b: b.clone(), target, layout: layout.clone(), offsets: Rc::new(offsets) };
-    let entry = Entry { a, b, has_barrier };
-    entry.emit(&bodies)?;
+    let calls = Rc::new(calls::declare(&b, unit)?);
+    let mut layouts = layouts.into_iter().map(Rc::new);
+    let mut bodies = |a| Bodies {
+        a,
+        b: b.clone(),
+        target,
+        layout: layouts.next().expect("each function has a layout"),
+        offsets: Rc::clone(&offsets),
+        calls: Rc::clone(&calls),
+    };
+    let entry = Entry { a, b: b.clone(), has_barrier };
+    entry.emit(&bodies(a))?;
+    for callee in &unit.callees {
+        bodies(&callee.analysis).function(&calls[&callee.analysis.func.function])?;
+    }
     let team = a.team();
-    let stack_bytes = layout.stack_bytes * u64::from(team);
-    Ok(CodeInfo { has_barrier, team, private_bytes: layout.memory_bytes, stack_bytes })
+    let stack_bytes = private.stack_bytes * u64::from(team);
+    Ok(CodeInfo { has_barrier, team, private_bytes: private.memory_bytes, stack_bytes })
 }
 
 /// Whether the sub-groups of a work-group meet in a block.
@@ -70,9 +85,10 @@ struct Bodies<'a, 'm> {
     target: &'a Target,
     layout: Rc<private::Layout>,
     offsets: Rc<FxHashMap<Id, u64>>,
+    calls: Rc<FxHashMap<Id, Callable>>,
 }
 
-impl Bodies<'_, '_> {
+impl<'a, 'm> Bodies<'a, 'm> {
     /// Emits a body; with `partial`, one whose last lanes may stand for no work-item.
     fn emit(&self, name: &str, partial: bool, inline: Inline) -> Result<Function, EngineError> {
         let b = &self.b;
@@ -88,8 +104,6 @@ impl Bodies<'_, '_> {
         } else {
             Mask::All
         };
-        let lockstep: Rc<[bool]> = team::lockstep(self.a).into();
-        let (crossing, temporal) = uses_across_blocks(self.a, &lockstep);
         let first = WorkItems {
             info: param(0),
             worker: param(1),
@@ -101,11 +115,45 @@ impl Bodies<'_, '_> {
             local_memory: None,
             collective_turn: None,
         };
-        let mut lowerer = Lowerer {
+        let mut lowerer = self.lowerer(function, prologue, first, mask);
+        if !self.calls.is_empty() {
+            lowerer.share_context();
+        }
+        lowerer.arguments()?;
+        let end = b.block(function, "end");
+        lowerer.body(end)?;
+        b.at_end(end);
+        b.ret();
+        Ok(function)
+    }
+
+    /// Emits a function that stays a function.
+    fn function(&self, callable: &Callable) -> Result<(), EngineError> {
+        let b = &self.b;
+        let prologue = b.block(callable.function, "prologue");
+        b.at_end(prologue);
+        let is_partial = self.a.variant.width > 1 && self.a.variant.shape != GroupShape::Rows;
+        let items = calls::items(b, callable, is_partial);
+        let mut lowerer = self.lowerer(callable.function, prologue, items, callable.mask(b));
+        lowerer.context = Some(b.param(callable.function, 0));
+        lowerer.parameters(callable);
+        let end = b.block(callable.function, "end");
+        lowerer.body(end)?;
+        b.at_end(end);
+        lowerer.finish(callable);
+        Ok(())
+    }
+
+    /// The state of lowering a function, whose prologue has begun.
+    fn lowerer(&self, function: Function, prologue: Label, first: WorkItems, mask: Mask) -> Lowerer<'a, 'm> {
+        let b = &self.b;
+        let lockstep: Rc<[bool]> = team::lockstep(self.a).into();
+        let (crossing, temporal) = uses_across_blocks(self.a, &lockstep);
+        Lowerer {
             a: self.a,
             b: b.clone(),
             target: self.target,
-            w,
+            w: self.a.variant.width,
             prologue,
             block: ENTRY,
             entry_mask: mask,
@@ -123,13 +171,10 @@ impl Bodies<'_, '_> {
             on_edge: false,
             function,
             private: self.layout.clone(),
-        };
-        lowerer.arguments()?;
-        let end = b.block(function, "end");
-        lowerer.body(end)?;
-        b.at_end(end);
-        b.ret();
-        Ok(function)
+            calls: self.calls.clone(),
+            context: None,
+            returned: Vec::new(),
+        }
     }
 }
 

@@ -184,6 +184,11 @@ fn local_range(this: &mut Lowerer<'_, '_>) -> (Value, Value) {
 /// The private objects that pointers may lead to, also those whose variables come later: a loop may bring their
 /// pointers here.
 fn private_ranges(this: &mut Lowerer<'_, '_>) -> Result<Vec<(Value, Value)>, EngineError> {
+    if this.private.tells_objects {
+        // Those of callers and callees, too.
+        let base = this.private_part();
+        return Ok(vec![(base, this.b.i64(this.private.memory_bytes))]);
+    }
     let (func, placement) = (&this.a.func, &this.a.private.placement);
     let mut objects: Vec<Id> =
         placement.iter().filter(|(_, of)| **of == Placement::PerLane).map(|(id, _)| *id).collect();
@@ -244,17 +249,24 @@ impl Lowerer<'_, '_> {
         let bytes = object_bytes(&self.a.func, pointer, if uniform { 1 } else { self.w })
             .ok_or_else(|| self.unsupported("a private variable without a size".into()))?;
         let home = self.private.homes.get(&id).copied().unwrap_or(Home::Stack);
+        Ok(match home {
+            Home::Stack => self.in_prologue(|b| b.alloca_bytes(bytes, private::ALIGN as u32)),
+            Home::Memory(at) => {
+                let mine = self.private_part();
+                self.in_prologue(|b| b.offset_const(mine, at))
+            }
+        })
+    }
+
+    /// The sub-group's part of `Worker::private_memory`.
+    fn private_part(&self) -> Value {
         let total = self.private.memory_bytes;
         let (worker, subgroup) = (self.items().worker, self.items().subgroup);
-        Ok(self.in_prologue(|b| match home {
-            Home::Stack => b.alloca_bytes(bytes, private::ALIGN as u32),
-            Home::Memory(at) => {
-                let field = b.offset_const(worker, offset_of!(Worker, private_memory) as u64);
-                let base = b.load_invariant(Scalar::Ptr, field, 8);
-                let mine = b.offset(base, b.mul(subgroup, b.i64(total)));
-                b.offset_const(mine, at)
-            }
-        }))
+        self.in_prologue(|b| {
+            let field = b.offset_const(worker, offset_of!(Worker, private_memory) as u64);
+            let base = b.load_invariant(Scalar::Ptr, field, 8);
+            b.offset(base, b.mul(subgroup, b.i64(total)))
+        })
     }
 }
 

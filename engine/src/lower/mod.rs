@@ -7,6 +7,7 @@
 //! | `control` | blocks, edges, masks |
 //! | `team` | several sub-groups side by side |
 //! | `entry` | the function that the scheduler calls: loops over work-groups and sub-groups |
+//! | `calls` | functions that stay functions |
 //! | `work_item` | work-item built-ins |
 //! | `arithmetic`, `dot`, `reinterpretation`, `conversion`, `composite`, `memory`, `atomics`, `barrier`, `groups`, `opencl_std`, `hints` | instruction families |
 //! | `access`, `copy`, `private` | what `memory` is made of |
@@ -16,6 +17,7 @@ pub mod arithmetic;
 pub mod atomics;
 mod barrier;
 pub mod builder;
+pub mod calls;
 pub mod composite;
 mod control;
 #[cfg(test)]
@@ -38,15 +40,18 @@ pub mod values;
 pub mod work_item;
 
 use crate::abi::{Coarsening, CodeInfo, Variant};
+use crate::analysis::calls::Unit;
 use crate::analysis::func::{BlockId, Func};
+use crate::analysis::inlining::{Inlining, Plan};
 use crate::analysis::shapes::Analysis;
 use crate::analysis::{cfg, loops, simplify};
 use crate::error::EngineError;
 use crate::jit::target::Target;
 use crate::jit::{Context, IrModule};
 use builder::{Builder, Label};
+use calls::CallTree;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{ExecutionMode, StorageClass};
+use spirv::{ExecutionMode, Op, StorageClass};
 use spirv_env::opcodes::{self, Family};
 use spirv_env::{ConstantValue, ExtSet, Id, Inst, Kernel, Module, Operand, op_name};
 use std::rc::Rc;
@@ -57,21 +62,42 @@ pub fn lower(
     module: &Module,
     kernel: &Kernel,
     variant: Variant,
+    inlining: Inlining,
     target: &Target,
     llvm: &Context,
-) -> Result<(IrModule, CodeInfo), EngineError> {
-    let mut analysis = Analysis::new(prepared(module, kernel)?, variant);
-    let coarsening = team::best(&analysis, target);
-    if coarsening == Coarsening::Off && variant.coarsening != coarsening {
-        analysis = Analysis::new(analysis.func, Variant { coarsening, ..variant });
-    }
-    analysis.variant.coarsening = coarsening;
-    tracing::trace!("{coarsening:?} of {:?}", variant.coarsening);
+) -> Result<(IrModule, CodeInfo, CallTree), EngineError> {
+    let unit = analysed(module, kernel, variant, inlining, target)?;
+    tracing::trace!("{:?} of {:?}", unit.kernel.variant.coarsening, variant.coarsening);
     let ir = IrModule::new(llvm, &kernel.name, target);
     // SAFETY: `ir` and its context outlive the builder, which is gone when `entry::emit` returns.
     let builder = unsafe { Builder::new(llvm.raw(), ir.raw(), variant.width) };
-    let info = entry::emit(&analysis, builder, target)?;
-    Ok((ir, info))
+    let info = entry::emit(&unit, builder, target)?;
+    Ok((ir, info, CallTree::new(&unit)))
+}
+
+/// The analysis of a kernel, with the coarsening that serves it best.
+fn analysed<'m>(
+    module: &'m Module,
+    kernel: &'m Kernel,
+    variant: Variant,
+    inlining: Inlining,
+    target: &Target,
+) -> Result<Unit<'m>, EngineError> {
+    let plan = Rc::new(Plan::new(module, kernel, inlining)?);
+    let func = prepared(Func::build(module, kernel, &plan)?)?;
+    if plan.functions().is_empty() {
+        let mut analysis = Analysis::new(func, variant);
+        let coarsening = team::best(&analysis, target);
+        if coarsening == Coarsening::Off && variant.coarsening != coarsening {
+            analysis = Analysis::new(analysis.func, Variant { coarsening, ..variant });
+        }
+        analysis.variant.coarsening = coarsening;
+        return Ok(Unit::flat(analysis));
+    }
+    // A function is compiled for one sub-group.
+    let alone = Variant { coarsening: Coarsening::Off, ..variant };
+    let callees = plan.functions().iter().map(|id| prepared(Func::of(module, kernel, *id, &plan)?));
+    Ok(Unit::new(func, callees.collect::<Result<Vec<_>, _>>()?, alone))
 }
 
 /// The coarsening that serves a kernel best, up to the variant's: that of the variant which is worth compiling.
@@ -79,14 +105,18 @@ pub fn best_coarsening(
     module: &Module,
     kernel: &Kernel,
     variant: Variant,
+    inlining: Inlining,
     target: &Target,
 ) -> Result<Coarsening, EngineError> {
-    Ok(team::best(&Analysis::new(prepared(module, kernel)?, variant), target))
+    let plan = Rc::new(Plan::new(module, kernel, inlining)?);
+    if !plan.functions().is_empty() {
+        return Ok(Coarsening::Off);
+    }
+    Ok(team::best(&Analysis::new(prepared(Func::build(module, kernel, &plan)?)?, variant), target))
 }
 
-/// A kernel in the form that analyses take.
-fn prepared<'m>(module: &'m Module, kernel: &'m Kernel) -> Result<Func<'m>, EngineError> {
-    let mut func = Func::build(module, kernel)?;
+/// A function in the form that analyses take.
+fn prepared(mut func: Func<'_>) -> Result<Func<'_>, EngineError> {
     cfg::remove_unreachable(&mut func);
     simplify::propagate_copies(&mut func);
     loops::canonicalize(&mut func)?;
@@ -110,7 +140,7 @@ pub fn supports(inst: &Inst, module: &Module) -> Result<(), String> {
     groups::supports_scope(inst, module)
 }
 
-/// The state of lowering one body of a kernel.
+/// The state of lowering one body of a kernel, or a function that it calls.
 pub struct Lowerer<'a, 'm> {
     pub a: &'a Analysis<'m>,
     pub b: Rc<Builder>,
@@ -145,6 +175,10 @@ pub struct Lowerer<'a, 'm> {
     function: builder::Function,
     /// Where private variables are.
     private: Rc<private::Layout>,
+    /// The functions that calls go to, the context that they are handed, and what this one returns.
+    calls: Rc<FxHashMap<Id, calls::Callable>>,
+    context: Option<builder::Value>,
+    returned: Vec<builder::Value>,
 }
 
 impl<'a, 'm> Lowerer<'a, 'm> {
@@ -214,24 +248,28 @@ impl<'a, 'm> Lowerer<'a, 'm> {
                 Some(function) => opencl_std::lower(self, inst, function),
                 None => Ok(None),
             },
+            Family::Call => self.call(inst),
+            Family::Terminator if inst.op == Op::ReturnValue => self.return_value(inst).map(|()| None),
             Family::Declaration
             | Family::Type
             | Family::Structure
             | Family::Merge
             | Family::Terminator
             | Family::Phi
-            | Family::Call
             | Family::Image => Err(self.no_lowering(inst)),
         }
     }
 }
 
-/// Byte offsets of the `Workgroup` variables that a kernel uses, and the bytes that they take together.
-fn local_layout(func: &Func<'_>) -> (FxHashMap<Id, u64>, u64) {
-    let module = func.module;
-    let by_phis = func.blocks.iter().flat_map(|block| &block.phis).flat_map(|phi| &phi.incoming);
-    let insts = func.blocks.iter().flat_map(|block| &block.insts);
-    let mut work: Vec<Id> = insts.flat_map(|inst| inst.ids()).chain(by_phis.map(|(_, id)| *id)).collect();
+/// Byte offsets of the `Workgroup` variables that a kernel and what it calls use, and the bytes that they take together.
+fn local_layout<'f, 'm: 'f>(funcs: impl Iterator<Item = &'f Func<'m>>) -> (Rc<FxHashMap<Id, u64>>, u64) {
+    let mut funcs = funcs.peekable();
+    let Some(module) = funcs.peek().map(|func| func.module) else { return Default::default() };
+    let mut work: Vec<Id> = Vec::new();
+    for block in funcs.flat_map(|func| &func.blocks) {
+        work.extend(block.insts.iter().flat_map(|inst| inst.ids()));
+        work.extend(block.phis.iter().flat_map(|phi| &phi.incoming).map(|(_, id)| *id));
+    }
     let mut used: FxHashSet<Id> = FxHashSet::default();
     while let Some(id) = work.pop() {
         if !used.insert(id) {
@@ -261,7 +299,7 @@ fn local_layout(func: &Func<'_>) -> (FxHashMap<Id, u64>, u64) {
             end = at + layout.size;
         }
     }
-    (offsets, end)
+    (Rc::new(offsets), end)
 }
 
 /// Whether the kernel forbids contraction of floating-point operations.

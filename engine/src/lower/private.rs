@@ -1,8 +1,9 @@
 //! Where private variables live: on the stack, or in memory of the worker when they are large.
 
+use crate::analysis::calls::Unit;
 use crate::analysis::func::Func;
-use crate::analysis::private::private_stride;
-use crate::analysis::private::{Placement, Private};
+use crate::analysis::private::{Placement, private_stride};
+use crate::analysis::shapes::Analysis;
 use rustc_hash::FxHashMap;
 use spirv::Op;
 use spirv_env::{Id, Type};
@@ -21,11 +22,21 @@ pub enum Home {
     Memory(u64),
 }
 
+/// Bytes that variables take.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Taken {
+    pub stack_bytes: u64,
+    pub memory_bytes: u64,
+}
+
+/// Where the variables of a function are.
 #[derive(Debug, Default)]
 pub struct Layout {
     pub homes: FxHashMap<Id, Home>,
-    pub stack_bytes: u64,
+    /// Of the sub-group's part of the memory.
     pub memory_bytes: u64,
+    /// All objects that pointers may lead to, whichever function's, are in that part.
+    pub tells_objects: bool,
 }
 
 /// Bytes of a private object for all lanes, if its type has a size.
@@ -39,10 +50,39 @@ pub fn object_bytes(func: &Func<'_>, pointer: spirv_env::TypeId, width: u32) -> 
     }
 }
 
+/// The layouts of a unit's functions, callers before callees, and what they take together; `None` if their sizes
+/// overflow. Functions that are never active at the same time use the same memory.
+pub fn layouts(unit: &Unit<'_>) -> Option<(Vec<Layout>, Taken)> {
+    let tells_objects =
+        !unit.callees.is_empty() && unit.analyses().any(|of| super::calls::casts_explicitly(&of.func));
+    // What is taken where a function begins: the most that those take which may be active then.
+    let mut before: FxHashMap<Id, Taken> = FxHashMap::default();
+    let (mut layouts, mut most) = (Vec::new(), Taken::default());
+    for a in unit.analyses() {
+        let start = before.get(&a.func.function).copied().unwrap_or_default();
+        let (layout, end) = Layout::new(a, start, tells_objects)?;
+        for (_, call) in a.calls() {
+            before.entry(call.id(0)).or_default().cover(end);
+        }
+        most.cover(end);
+        layouts.push(layout);
+    }
+    layouts.iter_mut().for_each(|layout| layout.memory_bytes = most.memory_bytes);
+    Some((layouts, most))
+}
+
+impl Taken {
+    fn cover(&mut self, other: Taken) {
+        self.stack_bytes = self.stack_bytes.max(other.stack_bytes);
+        self.memory_bytes = self.memory_bytes.max(other.memory_bytes);
+    }
+}
+
 impl Layout {
-    /// Finds a home for each variable; `None` if their sizes overflow.
-    pub fn new(func: &Func<'_>, private: &Private, width: u32) -> Option<Self> {
-        let mut layout = Layout::default();
+    /// Finds a home for each variable behind what is taken already, and says what is taken then.
+    fn new(a: &Analysis<'_>, mut taken: Taken, tells_objects: bool) -> Option<(Self, Taken)> {
+        let (func, private) = (&a.func, &a.private);
+        let mut layout = Layout { tells_objects, ..Layout::default() };
         let variables =
             func.blocks.iter().flat_map(|block| &block.insts).filter(|inst| inst.op == Op::Variable);
         let objects = variables.filter_map(|inst| Some((inst.result?, inst.ty?))).chain(
@@ -51,18 +91,20 @@ impl Layout {
             }),
         );
         for (id, ty) in objects.collect::<Vec<_>>() {
-            let uniform = private.placement.get(&id) == Some(&Placement::Uniform);
-            let bytes = object_bytes(func, ty, if uniform { 1 } else { width })?;
-            let home = if layout.stack_bytes + bytes <= STACK_BYTES {
-                layout.stack_bytes += bytes;
+            let placement = private.placement.get(&id);
+            let lanes = if placement == Some(&Placement::Uniform) { 1 } else { a.variant.width };
+            let bytes = object_bytes(func, ty, lanes)?;
+            let in_memory = tells_objects && placement == Some(&Placement::PerLane);
+            let home = if !in_memory && taken.stack_bytes.checked_add(bytes)? <= STACK_BYTES {
+                taken.stack_bytes += bytes;
                 Home::Stack
             } else {
-                let at = layout.memory_bytes;
-                layout.memory_bytes = at.checked_add(bytes)?;
+                let at = taken.memory_bytes;
+                taken.memory_bytes = at.checked_add(bytes)?;
                 Home::Memory(at)
             };
             layout.homes.insert(id, home);
         }
-        Some(layout)
+        Some((layout, taken))
     }
 }

@@ -30,7 +30,7 @@ pub struct WorkItems {
     pub active: Option<Value>,
     pub(super) cache: FxHashMap<(BuiltIn, u32), Reg>,
     pub(super) local_memory: Option<Value>,
-    /// Which half of the collectives' scratch the next one uses.
+    /// The address of a number: which half of the collectives' scratch the next one uses.
     pub(super) collective_turn: Option<Value>,
 }
 
@@ -47,6 +47,17 @@ impl Lowerer<'_, '_> {
         });
         self.subgroup_mut().items.local_memory = Some(base);
         base
+    }
+
+    /// Where it says which half of the collectives' scratch the next one uses.
+    pub(super) fn collective_turn(&mut self) -> Value {
+        if let Some(turn) = self.items().collective_turn {
+            return turn;
+        }
+        let turn = self.prologue_alloca(Scalar::I64, 1);
+        self.in_prologue(|b| b.store(b.i64(0), turn, 8));
+        self.subgroup_mut().items.collective_turn = Some(turn);
+        turn
     }
 
     /// A 32-bit field of [`LaunchInfo`], zero-extended to 64 bits.

@@ -241,8 +241,8 @@ mod tests {
                 (0..length).map(function).collect::<String>()
             )
         };
-        assert_accepted(&chain(511));
-        assert_rejected(&chain(512), "limits.call-depth");
+        assert_accepted(&chain((1 << 14) - 1));
+        assert_rejected(&chain(1 << 14), "limits.call-depth");
     }
 
     #[test]

@@ -180,15 +180,7 @@ fn async_copy(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineErro
 /// The half of the scratch that is free now.
 fn next_half(this: &mut Lowerer<'_, '_>) -> Result<Value, EngineError> {
     let count = this.scalar_builtin(BuiltIn::NumSubgroups)?;
-    let turn = match this.items().collective_turn {
-        Some(turn) => turn,
-        None => {
-            let turn = this.prologue_alloca(Scalar::I64, 1);
-            this.in_prologue(|b| b.store(b.i64(0), turn, 8));
-            this.subgroup_mut().items.collective_turn = Some(turn);
-            turn
-        }
-    };
+    let turn = this.collective_turn();
     let b = &this.b;
     let field = b.offset_const(this.items().worker, offset_of!(Worker, collective_scratch) as u64);
     let scratch = b.load_invariant(Scalar::Ptr, field, 8);

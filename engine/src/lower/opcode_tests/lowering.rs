@@ -3,6 +3,7 @@
 use super::examples::{Example, VARIABLES, examples, operands};
 use super::{STORED, build, kernel, std_examples};
 use crate::abi::{Coarsening, GroupShape, Variant};
+use crate::analysis::inlining::Inlining;
 use crate::jit::pipeline::{self, Tier};
 use crate::jit::target::{Isa, Target};
 use crate::jit::{Context, IrModule};
@@ -65,7 +66,7 @@ fn lowers(example: &Example, target: &Target) {
                 most_items: crate::engine::DEFAULT_MAX_GROUP_SIZE,
             };
             let context = Context::new();
-            let (ir, _) = lower::lower(&module, kernel, variant, target, &context)
+            let (ir, ..) = lower::lower(&module, kernel, variant, Inlining::default(), target, &context)
                 .unwrap_or_else(|error| panic!("{error}: {} {setting:?} {variant:?}", example.text));
             ir.verify().unwrap_or_else(|error| panic!("{error}: {} {setting:?} {variant:?}", example.text));
             if setting == Setting::Varying && coarsening == Coarsening::Off {

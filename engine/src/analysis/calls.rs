@@ -1,0 +1,163 @@
+//! Functions that stay functions: how their parameters and results vary, found over all of their calls.
+//!
+//! A function is compiled once for a kernel's variant, so what it is passed is joined over the places that call it: a
+//! parameter is uniform if each of them passes a uniform value, and has a stride if all pass the same one. The call
+//! graph has no cycles, so two passes find everything. From the leaves up, each function is analysed as if all of its
+//! parameters were uniform, which says whether its result then is. That holds for every call with uniform arguments,
+//! whatever other calls pass, since it is said of the program and not of the code that is made. From the kernel
+//! down, the shapes of arguments are joined, and functions that are passed anything else are analysed once more.
+
+use super::func::{BlockId, Func};
+use super::shapes::{Analysis, Leaves, Shape};
+use crate::abi::{GroupShape, Variant};
+use rustc_hash::FxHashMap;
+use smallvec::smallvec;
+use spirv::Op;
+use spirv_env::{Id, Inst, TypeId};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What the analysis of one function takes from those of others.
+#[derive(Clone, Debug, Default)]
+pub struct Interface {
+    /// How the parameters of a function that is called vary.
+    pub(super) params: FxHashMap<Id, Leaves>,
+    /// How the results of called functions vary where all arguments are uniform.
+    results: Rc<RefCell<FxHashMap<Id, Leaves>>>,
+}
+
+/// A kernel and the functions that stay functions.
+pub struct Unit<'m> {
+    pub kernel: Analysis<'m>,
+    /// Callers before callees.
+    pub callees: Vec<Callee<'m>>,
+}
+
+/// A function that is called.
+pub struct Callee<'m> {
+    pub analysis: Analysis<'m>,
+    /// Some call is made for a part of the lanes only.
+    pub masked: bool,
+}
+
+/// What is known of a function's calls so far.
+struct Calls {
+    params: FxHashMap<Id, Leaves>,
+    masked: bool,
+}
+
+impl<'m> Unit<'m> {
+    /// A kernel that has no calls left.
+    pub fn flat(kernel: Analysis<'m>) -> Self {
+        Unit { kernel, callees: Vec::new() }
+    }
+
+    /// Analyses a kernel and the functions that it calls, given callers before callees. All loops are canonical.
+    pub fn new(kernel: Func<'m>, callees: Vec<Func<'m>>, variant: Variant) -> Self {
+        let interface = Interface::default();
+        let mut analyses: Vec<Analysis<'m>> = Vec::with_capacity(callees.len());
+        for func in callees.into_iter().rev() {
+            let analysis = Analysis::with_calls(func, variant, interface.clone());
+            let returned = analysis.returned().into_iter();
+            let result =
+                returned.map(|shape| if shape.is_uniform() { Shape::Uniform } else { Shape::Varying });
+            interface.results.borrow_mut().insert(analysis.func.function, result.collect());
+            analyses.push(analysis);
+        }
+        let partial = variant.width > 1 && variant.shape != GroupShape::Rows;
+        let kernel = Analysis::with_calls(kernel, variant, interface.clone());
+        let mut calls: FxHashMap<Id, Calls> = FxHashMap::default();
+        kernel.note_calls(partial, &mut calls);
+        let mut callees = Vec::with_capacity(analyses.len());
+        for mut analysis in analyses.into_iter().rev() {
+            let of = calls.remove(&analysis.func.function);
+            let Calls { mut params, masked } =
+                of.unwrap_or(Calls { params: FxHashMap::default(), masked: partial });
+            let is_undefined = |shape: &&mut Shape| **shape == Shape::Undefined;
+            let undefined = params.values_mut().flat_map(|leaves| leaves.iter_mut()).filter(is_undefined);
+            undefined.for_each(|shape| *shape = Shape::Uniform);
+            if params.values().flatten().any(|shape| *shape != Shape::Uniform) {
+                let interface = Interface { params, ..interface.clone() };
+                analysis = Analysis::with_calls(analysis.func, variant, interface);
+            }
+            analysis.note_calls(masked, &mut calls);
+            callees.push(Callee { analysis, masked });
+        }
+        Unit { kernel, callees }
+    }
+
+    /// The analyses of all functions, callers before callees.
+    pub fn analyses(&self) -> impl Iterator<Item = &Analysis<'m>> {
+        std::iter::once(&self.kernel).chain(self.callees.iter().map(|callee| &callee.analysis))
+    }
+}
+
+impl Analysis<'_> {
+    /// The calls that were not inlined, and their blocks.
+    pub fn calls(&self) -> impl Iterator<Item = (BlockId, &Inst)> {
+        let of_block =
+            |block: BlockId| self.func.blocks[block.index()].insts.iter().map(move |inst| (block, inst));
+        self.func.block_ids().flat_map(of_block).filter(|(_, inst)| inst.op == Op::FunctionCall)
+    }
+
+    /// How the leaves of what the function returns vary; none if it returns nothing, or never.
+    pub fn returned(&self) -> Leaves {
+        let returns = |block: BlockId| {
+            let last = self.func.blocks[block.index()].insts.last()?;
+            (last.op == Op::ReturnValue).then(|| self.shape(block, last.id(0)))
+        };
+        self.func.block_ids().find_map(returns).unwrap_or_default()
+    }
+
+    /// The shapes of the result of a call. A result with a stride is taken for varying: the lanes that are off, of
+    /// which lane 0 may be one, return nothing.
+    pub(super) fn call_shape(&self, block: BlockId, inst: &Inst, count: usize) -> Leaves {
+        let mut arguments = inst.ids().skip(1);
+        let uniform = arguments.all(|id| self.shape(block, id).iter().all(|shape| shape.is_uniform()));
+        match self.interface.results.borrow().get(&inst.id(0)) {
+            Some(result) if uniform && result.len() == count => result.clone(),
+            // A function that never returns.
+            Some(result) if result.is_empty() => smallvec![Shape::Uniform; count],
+            _ => smallvec![Shape::Varying; count],
+        }
+    }
+
+    /// Joins what the function passes to those that it calls into what is known of them.
+    fn note_calls(&self, masked: bool, calls: &mut FxHashMap<Id, Calls>) {
+        for (block, inst) in self.calls() {
+            let of = calls
+                .entry(inst.id(0))
+                .or_insert_with(|| Calls { params: FxHashMap::default(), masked: false });
+            of.masked |= masked || self.control.class[block.index()].is_some();
+            let params = self.func.params_of(inst.id(0));
+            for ((param, _), argument) in params.iter().zip(inst.ids().skip(1)) {
+                let mut shapes = self.shape(block, argument);
+                if self.assumed.contains(&argument) {
+                    // Such a step is good for addresses, and nobody knows what the function does with it.
+                    let strided = shapes.iter_mut().filter(|shape| matches!(shape, Shape::Strided(_)));
+                    strided.for_each(|shape| *shape = Shape::Varying);
+                }
+                match of.params.get_mut(param) {
+                    None => {
+                        of.params.insert(*param, shapes);
+                    }
+                    Some(known) => {
+                        known.iter_mut().zip(shapes).for_each(|(known, new)| *known = known.join(new));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<'m> Func<'m> {
+    /// The parameters of a function that is called.
+    pub fn params_of(&self, function: Id) -> &'m [(Id, TypeId)] {
+        self.plan.function(self.module, function).map_or(&[], |function| &function.params)
+    }
+
+    /// The type of what a function returns.
+    pub fn result_of(&self, function: Id) -> Option<TypeId> {
+        self.plan.function(self.module, function).map(|function| function.result)
+    }
+}

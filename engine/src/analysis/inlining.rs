@@ -1,0 +1,235 @@
+//! Which calls are inlined: the code is counted before any of it is copied.
+//!
+//! Inlining lets every analysis see through calls, so a kernel whose whole call tree is small has no calls left. A
+//! tree that grows beyond a budget keeps some of its functions: each of them is compiled once (`analysis::calls`).
+//! Sizes are summed from the leaves of the call graph to its root, with saturation: a tree of twenty levels that
+//! doubles at each has a million calls and twenty functions, and takes twenty additions.
+
+use super::leaves::LeafTable;
+use crate::error::EngineError;
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirv::{Op, StorageClass};
+use spirv_env::{Function, Id, Kernel, Module, Type, TypeId};
+use ze_extensions::limits::KERNEL_INSTRUCTIONS;
+
+/// How calls are treated. Other than by default only in tests: results may not depend on it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Inlining {
+    /// Everything is inlined while the kernel stays within a budget.
+    #[default]
+    WithinBudget,
+    /// No function is inlined that can be called.
+    Never,
+    /// Every function is inlined.
+    Always,
+}
+
+/// Instructions of a kernel with everything inlined, up to which that is done; beyond it, as many may be added by
+/// copies of functions that are called more than once.
+const BUDGET: u64 = 20_000;
+/// Beyond it, instructions that a function may have with what is inlined into it: code generation takes more than
+/// twice as long for one function that is twice as large.
+const GROWN: u64 = 5_000;
+/// Of the budget, what is kept for functions that take pointers to private objects: called, their objects would
+/// lose the layout in rows of lanes, and registers.
+const FOR_PRIVATE_POINTERS: u64 = BUDGET / 2;
+/// Functions of up to this many instructions are not worth a call, which passes a mask, the place of the sub-group
+/// and the arguments, and spills every vector register.
+const TINY: u64 = 16;
+/// Calls within inlined calls within inlined calls: copying recurses.
+const MOST_NESTED: u32 = 500;
+
+/// What is inlined into a kernel, and what is not.
+#[derive(Debug, Default)]
+pub struct Plan {
+    kept: FxHashSet<Id>,
+    /// The functions that stay functions, callers before callees.
+    order: Vec<Id>,
+    /// Where the functions that the kernel reaches are in the module.
+    places: FxHashMap<Id, usize>,
+}
+
+/// A function of the call graph.
+struct Node<'m> {
+    function: &'m Function,
+    /// Instructions of its own.
+    own: u64,
+    /// Places of callees in the graph, once for each call.
+    calls: Vec<usize>,
+    /// Calls of it.
+    sites: u64,
+}
+
+impl Plan {
+    pub fn new(module: &Module, kernel: &Kernel, inlining: Inlining) -> Result<Plan, EngineError> {
+        let unsupported = |what: String| EngineError::Unsupported { kernel: kernel.name.clone(), what };
+        // Callees before callers; the kernel is the last.
+        let (graph, places) = graph(module, kernel).map_err(unsupported)?;
+        let too_large = |insts: u64| match insts {
+            0..=KERNEL_INSTRUCTIONS => Ok(()),
+            _ => Err(unsupported(format!("a call tree of more than {KERNEL_INSTRUCTIONS} instructions"))),
+        };
+        let whole = sizes(&graph, |_| true);
+        let kernel_size = whole.last().map_or(0, |(size, _)| *size);
+        let nested = whole.last().map_or(0, |(_, nested)| *nested);
+        let too_deep = |nested: u32| match nested {
+            0..=MOST_NESTED => Ok(()),
+            _ => Err(unsupported(format!("calls that nest {nested} deep and have to be inlined"))),
+        };
+        let all = match inlining {
+            Inlining::Always => true,
+            Inlining::WithinBudget => kernel_size <= BUDGET && nested <= MOST_NESTED,
+            Inlining::Never => false,
+        };
+        if all {
+            too_deep(nested)?;
+            too_large(kernel_size)?;
+            return Ok(Plan { places, ..Plan::default() });
+        }
+        let leaves = LeafTable::new(module);
+        let can_be_called: Vec<bool> =
+            graph.iter().map(|node| can_be_called(module, &leaves, node.function)).collect();
+        let inlined = match inlining {
+            Inlining::WithinBudget => within_budget(module, &graph, &can_be_called),
+            _ => can_be_called.iter().map(|can| !can).collect(),
+        };
+        let sizes = sizes(&graph, |at| inlined[at]);
+        let last = graph.len() - 1;
+        let is_function = |at: &usize| *at == last || !inlined[*at];
+        let functions = || (0..graph.len()).filter(is_function).map(|at| sizes[at]);
+        too_deep(functions().map(|(_, nested)| nested).max().unwrap_or(0))?;
+        too_large(functions().fold(0, |total, (size, _)| total.saturating_add(size)))?;
+        let order: Vec<Id> =
+            (0..last).rev().filter(|at| !inlined[*at]).map(|at| graph[at].function.id).collect();
+        Ok(Plan { kept: order.iter().copied().collect(), order, places })
+    }
+
+    /// A function that the kernel reaches.
+    pub(super) fn function<'m>(&self, module: &'m Module, id: Id) -> Option<&'m Function> {
+        self.places.get(&id).map(|&at| &module.functions[at])
+    }
+
+    /// Whether calls of a function stay calls.
+    pub fn keeps(&self, function: Id) -> bool {
+        self.kept.contains(&function)
+    }
+
+    /// The functions that stay functions, callers before callees.
+    pub fn functions(&self) -> &[Id] {
+        &self.order
+    }
+}
+
+/// The functions that a kernel reaches, callees before callers, and where each function is in the module.
+type Graph<'m> = (Vec<Node<'m>>, FxHashMap<Id, usize>);
+
+fn graph<'m>(module: &'m Module, kernel: &Kernel) -> Result<Graph<'m>, String> {
+    const OPEN: usize = usize::MAX;
+    let functions: FxHashMap<Id, usize> =
+        module.functions.iter().enumerate().map(|(at, function)| (function.id, at)).collect();
+    let find = |id: Id| match functions.get(&id) {
+        Some(&at) => Ok(&module.functions[at]),
+        None => Err("a call of something that is not a function"),
+    };
+    let mut graph: Vec<Node<'m>> = Vec::new();
+    // A function's place in the graph, or that it is not finished.
+    let mut places: FxHashMap<Id, usize> = FxHashMap::default();
+    let mut work = vec![(find(kernel.function)?, callees(find(kernel.function)?), 0)];
+    places.insert(kernel.function, OPEN);
+    while let Some((function, callees_of, next)) = work.last_mut() {
+        let Some(&callee) = callees_of.get(*next) else {
+            let calls: Vec<usize> = callees_of.iter().map(|callee| places[callee]).collect();
+            calls.iter().for_each(|&at| graph[at].sites += 1);
+            let own = function.blocks.iter().map(|block| block.insts.len() as u64).sum();
+            places.insert(function.id, graph.len());
+            graph.push(Node { function, own, calls, sites: 0 });
+            work.pop();
+            continue;
+        };
+        *next += 1;
+        match places.get(&callee) {
+            Some(&OPEN) => return Err("a function that calls itself".into()),
+            Some(_) => {}
+            None => {
+                let function = find(callee)?;
+                places.insert(callee, OPEN);
+                work.push((function, callees(function), 0));
+            }
+        }
+    }
+    Ok((graph, functions))
+}
+
+/// The functions that a function calls, as often as it does.
+fn callees(function: &Function) -> Vec<Id> {
+    let insts = function.blocks.iter().flat_map(|block| &block.insts);
+    insts.filter(|inst| inst.op == Op::FunctionCall).map(|inst| inst.id(0)).collect()
+}
+
+/// Instructions of each function with what is inlined into it, and how deep that nests.
+fn sizes(graph: &[Node<'_>], inlined: impl Fn(usize) -> bool) -> Vec<(u64, u32)> {
+    let mut sizes: Vec<(u64, u32)> = Vec::with_capacity(graph.len());
+    for node in graph {
+        sizes.push(size(node, &sizes, &inlined));
+    }
+    sizes
+}
+
+fn size(node: &Node<'_>, callees: &[(u64, u32)], inlined: impl Fn(usize) -> bool) -> (u64, u32) {
+    let inside = node.calls.iter().filter(|at| inlined(**at)).map(|at| callees[*at]);
+    inside.fold((node.own, 0), |(size, nested), (of, depth)| (size.saturating_add(of), nested.max(depth + 1)))
+}
+
+/// Decides for each function, callees before callers, as long as there is something left of the budget.
+fn within_budget(module: &Module, graph: &[Node<'_>], can_be_called: &[bool]) -> Vec<bool> {
+    let mut inlined: Vec<bool> = Vec::with_capacity(graph.len());
+    let mut sizes: Vec<(u64, u32)> = Vec::with_capacity(graph.len());
+    // What has been inlined into each function so far.
+    let mut grown = vec![0u64; graph.len()];
+    let mut left = BUDGET;
+    let mut callers: Vec<Vec<usize>> = vec![Vec::new(); graph.len()];
+    for (at, node) in graph.iter().enumerate() {
+        node.calls.iter().for_each(|callee| callers[*callee].push(at));
+    }
+    for (at, node) in graph.iter().enumerate() {
+        let (size, nested) = size(node, &sizes, |callee| inlined[callee]);
+        sizes.push((size, nested));
+        let copies = size.saturating_mul(node.sites.saturating_sub(1));
+        let reserved = if takes_private_pointer(module, node.function) { 0 } else { FOR_PRIVATE_POINTERS };
+        let affordable = size <= TINY || copies <= left.saturating_sub(reserved);
+        // Callers are sorted: each stands once for each of its calls.
+        let has_room = |calls: &[usize]| {
+            let caller = calls[0];
+            let new = size.saturating_mul(calls.len() as u64);
+            graph[caller].own.saturating_add(grown[caller]).saturating_add(new) <= GROWN
+        };
+        let fits = callers[at].chunk_by(|a, b| a == b).all(has_room);
+        let inline = !can_be_called[at] || (affordable && fits && nested < MOST_NESTED);
+        if inline {
+            left = left.saturating_sub(copies);
+            callers[at].iter().for_each(|caller| grown[*caller] = grown[*caller].saturating_add(size));
+        }
+        inlined.push(inline);
+    }
+    inlined
+}
+
+/// Whether a function's parameters and result can be handed over. A pointer to a built-in variable is no value.
+fn can_be_called(module: &Module, leaves: &LeafTable<'_>, function: &Function) -> bool {
+    let is_value = |ty: TypeId| {
+        leaves.get(ty).is_some()
+            && !matches!(module.types.get(ty), Type::Pointer { class: StorageClass::Input, .. })
+    };
+    function.params.iter().all(|(_, ty)| is_value(*ty)) && is_value(function.result)
+}
+
+fn takes_private_pointer(module: &Module, function: &Function) -> bool {
+    let is_private = |ty: TypeId| {
+        let class = match module.types.get(ty) {
+            Type::Pointer { class, .. } => *class,
+            _ => return false,
+        };
+        matches!(class, StorageClass::Function | StorageClass::Generic)
+    };
+    function.params.iter().any(|(_, ty)| is_private(*ty))
+}

@@ -1,0 +1,331 @@
+//! Functions that stay functions: `results f(context, mask, parameters)` for all lanes of a sub-group at once.
+//!
+//! The context is where the sub-group is (`work_item::WorkItems`), in memory of the body that called first, which hands
+//! its address on: it is read-only, and a call passes one register for it. Uniform leaves are passed as scalars, strided
+//! ones as the scalar of lane 0, others as vectors; so are results. Nobody calls for no lane at all, so a
+//! function's uniform loops end, and what it reads from uniform addresses is there to read.
+
+use super::builder::{Builder, Function, Inline, Value};
+use super::values::{Mask, Reg, Val};
+use super::work_item::WorkItems;
+use super::{Lowerer, private};
+use crate::analysis::calls::{Callee, Unit};
+use crate::analysis::func::{ENTRY, Func};
+use crate::analysis::leaves::{Leaf, Scalar};
+use crate::analysis::shapes::{Analysis, Shape};
+use crate::error::EngineError;
+use rustc_hash::FxHashMap;
+use spirv::Op;
+use spirv_env::{Id, Inst, TypeId};
+
+/// A function that calls go to.
+#[derive(Clone, Debug)]
+pub(super) struct Callable {
+    pub function: Function,
+    /// It takes a mask.
+    masked: bool,
+    params: Vec<Passed>,
+    results: Vec<Passed>,
+}
+
+/// How a leaf is handed over.
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    scalar: Scalar,
+    shape: Shape,
+}
+
+impl Passed {
+    /// Lanes of the LLVM value.
+    fn lanes(self, w: u32) -> u32 {
+        if self.shape == Shape::Varying { w } else { 1 }
+    }
+}
+
+/// The context: words of 64 bits, in this order.
+mod field {
+    pub const INFO: u64 = 0;
+    pub const WORKER: u64 = 8;
+    pub const GROUP: u64 = 16;
+    pub const LOCAL: u64 = 40;
+    pub const SUBGROUP: u64 = 64;
+    pub const ACTIVE: u64 = 72;
+    pub const COLLECTIVE_TURN: u64 = 80;
+    pub const BYTES: u64 = 88;
+}
+
+/// The symbol of a function, by which its stack frame is found.
+fn symbol(function: Id) -> String {
+    format!("ze_cpu_function_{}", function.0)
+}
+
+/// Declares the functions of a unit.
+pub(super) fn declare(b: &Builder, unit: &Unit<'_>) -> Result<FxHashMap<Id, Callable>, EngineError> {
+    let declare = |callee: &Callee<'_>| {
+        let a = &callee.analysis;
+        let mut params = Vec::new();
+        for (param, ty) in &a.func.params {
+            params.extend(passed(a, *ty, a.shape(ENTRY, *param))?);
+        }
+        let results = match a.func.result_of(a.func.function) {
+            Some(ty) => passed(a, ty, a.returned())?,
+            None => Vec::new(),
+        };
+        let w = a.variant.width;
+        let of = |list: &[Passed]| list.iter().map(|leaf| (leaf.scalar, leaf.lanes(w))).collect::<Vec<_>>();
+        let mask = callee.masked.then_some((Scalar::Bool, w));
+        let all: Vec<_> = [(Scalar::Ptr, 1)].into_iter().chain(mask).chain(of(&params)).collect();
+        let function = b.function_with_results(&symbol(a.func.function), &all, &of(&results), Inline::Never);
+        b.param_read_only(function, 0);
+        Ok((a.func.function, Callable { function, masked: callee.masked, params, results }))
+    };
+    unit.callees.iter().map(declare).collect()
+}
+
+/// The leaves of a parameter or result; what has no known shape never comes to be.
+fn passed(
+    a: &Analysis<'_>,
+    ty: TypeId,
+    shapes: impl IntoIterator<Item = Shape>,
+) -> Result<Vec<Passed>, EngineError> {
+    let leaves = a.leaves.get(ty).ok_or_else(|| {
+        a.func.unsupported(format!("a parameter or result of {:?}", a.func.module.types.get(ty)))
+    })?;
+    let shapes = shapes.into_iter().chain(std::iter::repeat(Shape::Uniform));
+    let of = |(leaf, shape): (&Leaf, Shape)| Passed {
+        scalar: leaf.scalar,
+        shape: if shape.is_uniform() { Shape::Uniform } else { shape },
+    };
+    Ok(leaves.iter().zip(shapes).map(of).collect())
+}
+
+impl Lowerer<'_, '_> {
+    /// Writes the context for the functions that the kernel calls.
+    pub(super) fn share_context(&mut self) {
+        let turn = self.collective_turn();
+        let items = self.items();
+        let all = self.b.i64(u64::from(self.w));
+        let words = [
+            (field::INFO, items.info),
+            (field::WORKER, items.worker),
+            (field::SUBGROUP, items.subgroup),
+            (field::ACTIVE, items.active.unwrap_or(all)),
+            (field::COLLECTIVE_TURN, turn),
+        ];
+        let of = |start: u64, values: [Value; 3]| (0..3).map(move |at| (start + at as u64 * 8, values[at]));
+        let words: Vec<_> = words
+            .into_iter()
+            .chain(of(field::GROUP, items.group))
+            .chain(of(field::LOCAL, items.local))
+            .collect();
+        self.context = self.in_prologue(|b| {
+            let context = b.alloca_bytes(field::BYTES, private::ALIGN as u32);
+            words.iter().for_each(|(at, value)| b.store(*value, b.offset_const(context, *at), 8));
+            Some(context)
+        });
+    }
+
+    /// The parameters of a called function.
+    pub(super) fn parameters(&mut self, callable: &Callable) {
+        let a = self.a;
+        let mut passed = callable.params.iter();
+        let mut at = 1 + u32::from(callable.masked);
+        for (param, ty) in &a.func.params {
+            let mut val = Val::new();
+            for leaf in passed.by_ref().take(a.leaves.count(*ty)) {
+                let value = self.b.param(callable.function, at);
+                val.push(self.received(*leaf, value));
+                at += 1;
+            }
+            self.values_mut(false).entry.insert(*param, val);
+        }
+    }
+
+    /// A leaf that was handed over.
+    fn received(&self, leaf: Passed, value: Value) -> Reg {
+        match leaf.shape {
+            Shape::Varying => Reg::varying(value),
+            Shape::Strided(step) => {
+                let w = self.w;
+                let steps =
+                    |scalar| self.b.int_vector(scalar, (0..i64::from(w)).map(|lane| (lane * step) as u64));
+                let lanes = self.in_prologue(|b| match leaf.scalar {
+                    Scalar::Ptr => b.offset(value, steps(Scalar::I64)),
+                    scalar => b.add(b.splat(value, w), steps(scalar)),
+                });
+                Reg::strided(value, lanes)
+            }
+            Shape::Uniform | Shape::Undefined => Reg::uniform(value),
+        }
+    }
+
+    fn handed_over(&self, leaf: Passed, reg: Reg) -> Value {
+        match (leaf.shape, reg.scalar()) {
+            (Shape::Varying, _) => self.vector(reg),
+            (_, Some(scalar)) => scalar,
+            (_, None) => self.b.extract(self.vector(reg), self.b.i32(0)),
+        }
+    }
+
+    /// What the function returns, in its exit block.
+    pub(super) fn return_value(&mut self, inst: &Inst) -> Result<(), EngineError> {
+        let val = self.value(inst.id(0))?;
+        let results = self.calls.get(&self.a.func.function).map(|callable| callable.results.clone());
+        let leaves = results.unwrap_or_default().into_iter().zip(val);
+        self.returned = leaves.map(|(leaf, reg)| self.handed_over(leaf, reg)).collect();
+        Ok(())
+    }
+
+    /// Ends a called function.
+    pub(super) fn finish(&self, callable: &Callable) {
+        if callable.results.len() == self.returned.len() {
+            return self.b.ret_values(&self.returned);
+        }
+        // It never returns.
+        let none = |leaf: &Passed| self.b.poison(leaf.scalar, leaf.lanes(self.w));
+        self.b.ret_values(&callable.results.iter().map(none).collect::<Vec<_>>());
+    }
+
+    pub(super) fn call(&mut self, inst: &Inst) -> Result<Option<Val>, EngineError> {
+        let calls = self.calls.clone();
+        let (Some(callable), Some(context)) = (calls.get(&inst.id(0)), self.context) else {
+            return Err(self.unsupported("a call of something that is not a function".into()));
+        };
+        let mut operands = vec![context];
+        if callable.masked {
+            operands.push(self.mask_vector());
+        }
+        let mut passed = callable.params.iter();
+        for ((_, ty), argument) in self.a.func.params_of(inst.id(0)).iter().zip(inst.ids().skip(1)) {
+            let val = self.value(argument)?;
+            let leaves = passed.by_ref().take(self.a.leaves.count(*ty));
+            operands.extend(leaves.zip(val).map(|(leaf, reg)| self.handed_over(*leaf, reg)));
+        }
+        let count = callable.results.len();
+        let values = match self.mask() {
+            // A block that shares the mask of the whole body is never reached without a lane.
+            Mask::Lanes(mask) if self.a.control.class[self.block.index()].is_some() => {
+                let [inside, done] = ["call", "called"].map(|name| self.b.block(self.function, name));
+                let before = self.b.here();
+                self.b.cond_br(self.b.any(mask), inside, done);
+                self.b.at_end(inside);
+                let values = self.b.call_with_results(callable.function, &operands, count);
+                let after = self.b.here();
+                self.b.br(done);
+                self.b.at_end(done);
+                let join = |(value, leaf): (Value, &Passed)| {
+                    let lanes = leaf.lanes(self.w);
+                    let phi = self.b.phi(leaf.scalar, lanes);
+                    self.b.add_incoming(phi, value, after);
+                    self.b.add_incoming(phi, self.b.poison(leaf.scalar, lanes), before);
+                    phi
+                };
+                values.into_iter().zip(&callable.results).map(join).collect()
+            }
+            _ => self.b.call_with_results(callable.function, &operands, count),
+        };
+        let Some(result) = inst.result else { return Ok(None) };
+        // Calls with uniform arguments return the same to all lanes, also where the function does not know.
+        let shapes = self.a.shape_at_definition(result);
+        let received = |((value, leaf), shape): ((Value, &Passed), Shape)| {
+            let reg = self.received(*leaf, value);
+            if shape.is_uniform() { Reg::uniform(self.same(reg)) } else { reg }
+        };
+        Ok(Some(values.into_iter().zip(&callable.results).zip(shapes).map(received).collect()))
+    }
+}
+
+/// Where a called function is, from the context that it is handed.
+pub(super) fn items(b: &Builder, callable: &Callable, is_partial: bool) -> WorkItems {
+    let context = b.param(callable.function, 0);
+    let word = |at: u64, scalar: Scalar| b.load(scalar, 1, b.offset_const(context, at), 8);
+    let three = |start: u64| [0, 8, 16].map(|at| word(start + at, Scalar::I64));
+    WorkItems {
+        info: word(field::INFO, Scalar::Ptr),
+        worker: word(field::WORKER, Scalar::Ptr),
+        group: three(field::GROUP),
+        local: three(field::LOCAL),
+        subgroup: word(field::SUBGROUP, Scalar::I64),
+        active: is_partial.then(|| word(field::ACTIVE, Scalar::I64)),
+        cache: FxHashMap::default(),
+        local_memory: None,
+        collective_turn: Some(word(field::COLLECTIVE_TURN, Scalar::Ptr)),
+    }
+}
+
+impl Callable {
+    /// The lanes that the function is called for.
+    pub(super) fn mask(&self, b: &Builder) -> Mask {
+        if self.masked { Mask::Lanes(b.param(self.function, 1)) } else { Mask::All }
+    }
+}
+
+/// Whether a function looks for private objects by address: those of its callers then have to be where it can tell.
+pub(super) fn casts_explicitly(func: &Func<'_>) -> bool {
+    let mut insts = func.blocks.iter().flat_map(|block| &block.insts);
+    insts.any(|inst| matches!(inst.op, Op::GenericCastToPtrExplicit | Op::GenericPtrMemSemantics))
+}
+
+/// The functions of a unit and who calls whom, for the depth of the stack.
+#[derive(Clone, Debug, Default)]
+pub struct CallTree {
+    /// Symbols of the functions, callers before callees, each with the places of those that it calls.
+    functions: Vec<(String, Vec<usize>)>,
+}
+
+/// Bytes of a call beside the frames: the return address, the saved frame pointer, and what aligns the next frame.
+const CALL_BYTES: u64 = 96;
+
+impl CallTree {
+    pub(super) fn new(unit: &Unit<'_>) -> Self {
+        let places: FxHashMap<Id, usize> =
+            unit.callees.iter().enumerate().map(|(at, callee)| (callee.analysis.func.function, at)).collect();
+        let of = |callee: &Callee<'_>| {
+            let mut calls: Vec<usize> =
+                callee.analysis.calls().filter_map(|(_, inst)| places.get(&inst.id(0)).copied()).collect();
+            calls.sort_unstable();
+            calls.dedup();
+            (symbol(callee.analysis.func.function), calls)
+        };
+        CallTree { functions: unit.callees.iter().map(of).collect() }
+    }
+
+    /// Bytes of stack of the deepest calls, given the frames of all functions. Frames of what is not in the tree, the
+    /// entry and the bodies, are taken to be on the stack together.
+    pub fn stack_bytes(&self, frames: &[(String, u64)]) -> u64 {
+        let mut frame_of: FxHashMap<&str, u64> =
+            frames.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect();
+        let mut depths = vec![0u64; self.functions.len()];
+        for (at, (name, calls)) in self.functions.iter().enumerate().rev() {
+            let below = calls.iter().map(|callee| depths[*callee]).max().unwrap_or(0);
+            let frame = frame_of.remove(name.as_str()).unwrap_or(0);
+            depths[at] = frame.saturating_add(CALL_BYTES).saturating_add(below);
+        }
+        let bodies = frame_of.values().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
+        bodies.saturating_add(depths.into_iter().max().unwrap_or(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stack_is_as_deep_as_the_deepest_calls_and_not_as_all_together() {
+        let function = |name: &str, calls: &[usize]| (name.to_owned(), calls.to_vec());
+        let functions =
+            vec![function("a", &[1, 2]), function("b", &[3]), function("c", &[3]), function("d", &[])];
+        let frame = |name: &str, bytes| (name.to_owned(), bytes);
+        let frames = [
+            frame("ze_cpu_kernel", 1_000),
+            frame("partial", 500),
+            frame("a", 100),
+            frame("b", 10_000),
+            frame("c", 20_000),
+            // A function without a frame, and so without a report, still has a place to return to.
+        ];
+        let tree = CallTree { functions };
+        assert_eq!(tree.stack_bytes(&frames), 1_500 + 100 + 20_000 + 3 * CALL_BYTES);
+        assert_eq!(CallTree::default().stack_bytes(&frames[..2]), 1_500);
+    }
+}
