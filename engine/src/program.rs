@@ -1,9 +1,9 @@
-//! A loaded module and its kernels: storage of module-scope variables, compiled variants, launches.
+//! A loaded module and its kernels: storage of module-scope variables, compiled variants.
 
 use crate::abi::{Coarsening, CodeInfo, GroupShape, Variant};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::exec::{Code, Dispatch, MOST_STACK_BYTES, group_size, launch};
+use crate::exec::{Code, MOST_STACK_BYTES, group_size};
 use crate::fork::{RwLock, Slow};
 use crate::globals::{Globals, Part};
 use crate::jit::cache::{Entry, driver_id};
@@ -93,6 +93,11 @@ impl Program {
         &self.engine
     }
 
+    /// The hash of everything that the module was made from, as it was given when it was loaded.
+    pub fn key(&self) -> &Digest {
+        &self.key
+    }
+
     fn resolve(&self, symbol: &str) -> Option<usize> {
         match symbols::global_id(symbol) {
             Some(id) => self.globals.address(id),
@@ -163,7 +168,7 @@ impl Kernel {
 
     /// Compiles the code for groups of this size, if that has not been done.
     pub fn prepare(&self, group_size: [u32; 3]) -> Result<(), EngineError> {
-        self.with_code(self.variant(group_size), |_| Ok(()))
+        self.code(self.variant(group_size)).map(drop)
     }
 
     /// Compiles, without waiting for it, the code that a launch will most likely want, if that costs the
@@ -176,7 +181,7 @@ impl Kernel {
         };
         let this = Arc::clone(self);
         let prepare = move || {
-            if let Err(error) = this.with_code(variant, |_| Ok(())) {
+            if let Err(error) = this.code(variant) {
                 // The launch that needs it fails with the same error.
                 tracing::debug!("{error}");
             }
@@ -193,30 +198,10 @@ impl Kernel {
         }
     }
 
-    /// Runs the kernel and waits for its end. The calling thread takes part.
-    pub fn launch(&self, dispatch: &Dispatch) -> Result<(), EngineError> {
-        let items = dispatch.group_size.into_iter().fold(1u32, u32::saturating_mul);
-        if items > self.program.engine.config().max_group_size {
-            let reason = format!("a work-group of {items} work-items is larger than the device allows");
-            return Err(EngineError::InvalidLaunch { kernel: self.reflection().name.clone(), reason });
-        }
-        let large_ids = group_size::has_large_ids(dispatch);
-        let variant = Variant { large_ids, ..self.variant(dispatch.group_size) };
-        self.with_code(variant, |code| {
-            launch::launch(self.program.engine.scheduler(), code, self.reflection(), variant.width, dispatch)
-        })
-    }
-
-    /// Calls `work` with the variant's code, which is compiled first if it is not there yet. Threads that
-    /// want the same variant at the same time wait for one compilation.
-    fn with_code(
-        &self,
-        variant: Variant,
-        work: impl FnOnce(&Code) -> Result<(), EngineError>,
-    ) -> Result<(), EngineError> {
-        let slot = self.slot(variant);
-        let code = slot.0.get_or_init(|| self.compile(variant));
-        code.as_ref().map_err(Clone::clone).and_then(|code| work(code))
+    /// The variant's code, which is compiled first if it is not there yet. Threads that want the same variant at the same
+    /// time wait for one compilation.
+    pub(crate) fn code(&self, variant: Variant) -> Result<Arc<Code>, EngineError> {
+        self.slot(variant).0.get_or_init(|| self.compile(variant)).clone()
     }
 
     fn slot(&self, variant: Variant) -> Arc<Slot> {
@@ -279,7 +264,7 @@ impl Kernel {
     fn compile(&self, variant: Variant) -> Result<Arc<Code>, EngineError> {
         let settled = self.settled(variant)?;
         if settled != variant {
-            return self.slot(settled).0.get_or_init(|| self.compile(settled)).clone();
+            return self.code(settled);
         }
         let engine = &self.program.engine;
         let failed = |error: JitError| code_generation(&self.reflection().name, error);
@@ -288,7 +273,7 @@ impl Kernel {
         // What is read from the cache has no IR to dump.
         let cached = engine.cache().filter(|_| !dumps).and_then(|cache| Some((cache, cache.get(&key)?)));
         if let Some((cache, entry)) = cached {
-            match self.load_code(&entry) {
+            match self.load_code(&entry, variant) {
                 Ok(code) => return Ok(Arc::new(code)),
                 Err(error) => {
                     // A library may have changed since. Compiling again settles it.
@@ -305,7 +290,7 @@ impl Kernel {
             entry.object.len(),
             start.elapsed()
         );
-        let code = self.load_code(&entry).map_err(failed)?;
+        let code = self.load_code(&entry, variant).map_err(failed)?;
         if let Some(cache) = engine.cache() {
             cache.put(&key, &entry);
         }
@@ -339,9 +324,9 @@ impl Kernel {
         })
     }
 
-    fn load_code(&self, entry: &Entry) -> Result<Code, JitError> {
+    fn load_code(&self, entry: &Entry, variant: Variant) -> Result<Code, JitError> {
         let loaded = load::load(&entry.object, &|symbol| self.program.resolve(symbol))?;
-        Code::new(loaded, entry.info)
+        Code::new(loaded, entry.info, variant)
     }
 
     /// Hash of everything that the object code depends on.

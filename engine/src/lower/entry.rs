@@ -4,7 +4,7 @@ use super::builder::{Builder, Function, Inline, IntPred, Label, Value};
 use super::control::uses_across_blocks;
 use super::values::{Mask, Reg, Values};
 use super::work_item::WorkItems;
-use super::{Lowerer, contraction_off, local_layout, private, team};
+use super::{Lowerer, contraction_off, private, team};
 use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, GroupShape, LaunchInfo};
 use crate::analysis::func::{BlockId, ENTRY, Func};
 use crate::analysis::leaves::Scalar;
@@ -41,16 +41,7 @@ pub fn emit(a: &Analysis<'_>, mut builder: Builder, target: &Target) -> Result<C
         .ok_or_else(|| a.func.unsupported("private variables of more than 2^64 bytes".into()))?;
     let layout = Rc::new(layout);
     let has_barrier = a.func.block_ids().any(|block| meets_at_barrier(&a.func, block));
-    let (offsets, local_bytes) = local_layout(&a.func);
-    if local_bytes > a.func.kernel.static_local_size {
-        return Err(EngineError::CodeGeneration {
-            kernel: a.func.kernel.name.clone(),
-            reason: format!(
-                "local variables take {local_bytes} bytes, and {} were reserved",
-                a.func.kernel.static_local_size
-            ),
-        });
-    }
+    let offsets = a.func.kernel.local_variables.iter().copied().collect();
     let bodies = Bodies { a, b: b.clone(), target, layout: layout.clone(), offsets: Rc::new(offsets) };
     let entry = Entry { a, b, has_barrier };
     entry.emit(&bodies)?;

@@ -46,9 +46,9 @@ use crate::jit::target::Target;
 use crate::jit::{Context, IrModule};
 use builder::{Builder, Label};
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{ExecutionMode, StorageClass};
+use spirv::ExecutionMode;
 use spirv_env::opcodes::{self, Family};
-use spirv_env::{ConstantValue, ExtSet, Id, Inst, Kernel, Module, Operand, op_name};
+use spirv_env::{ExtSet, Id, Inst, Kernel, Module, op_name};
 use std::rc::Rc;
 use values::{Mask, Val};
 
@@ -217,44 +217,6 @@ impl<'a, 'm> Lowerer<'a, 'm> {
             | Family::Image => Err(self.no_lowering(inst)),
         }
     }
-}
-
-/// Byte offsets of the `Workgroup` variables that a kernel uses, and the bytes that they take together.
-fn local_layout(func: &Func<'_>) -> (FxHashMap<Id, u64>, u64) {
-    let module = func.module;
-    let by_phis = func.blocks.iter().flat_map(|block| &block.phis).flat_map(|phi| &phi.incoming);
-    let insts = func.blocks.iter().flat_map(|block| &block.insts);
-    let mut work: Vec<Id> = insts.flat_map(|inst| inst.ids()).chain(by_phis.map(|(_, id)| *id)).collect();
-    let mut used: FxHashSet<Id> = FxHashSet::default();
-    while let Some(id) = work.pop() {
-        if !used.insert(id) {
-            continue;
-        }
-        // A variable may also be reached through a constant.
-        match module.constants.get(&id).map(|constant| &constant.value) {
-            Some(ConstantValue::Composite(parts)) => work.extend(parts),
-            Some(ConstantValue::Expression { operands, .. }) => {
-                work.extend(operands.iter().filter_map(|operand| match operand {
-                    Operand::Id(id) => Some(*id),
-                    Operand::Lit(_) => None,
-                }));
-            }
-            _ => {}
-        }
-    }
-    let (mut offsets, mut end) = (FxHashMap::default(), 0u64);
-    for global in module.globals.iter().filter(|global| global.class == StorageClass::Workgroup) {
-        if !used.contains(&global.id) {
-            continue;
-        }
-        if let spirv_env::Type::Pointer { pointee, .. } = module.types.get(global.ty) {
-            let layout = module.types.layout(*pointee);
-            let at = end.next_multiple_of(global.align.max(layout.align).max(1));
-            offsets.insert(global.id, at);
-            end = at + layout.size;
-        }
-    }
-    (offsets, end)
 }
 
 /// Whether the kernel forbids contraction of floating-point operations.
