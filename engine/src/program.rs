@@ -187,10 +187,7 @@ impl Kernel {
             }
         };
         let engine = &self.program.engine;
-        // Finding out which code several sub-groups side by side would take costs more than looking for it.
-        if let Err(prepare) = engine.scheduler().in_background(prepare)
-            && variant.coarsening == Coarsening::Off
-        {
+        if let Err(prepare) = engine.scheduler().in_background(prepare) {
             let key = self.cache_key(variant);
             if engine.cache().zip(key.ok()).is_some_and(|(cache, key)| cache.contains(&key)) {
                 prepare();
@@ -262,25 +259,21 @@ impl Kernel {
     }
 
     fn compile(&self, variant: Variant) -> Result<Arc<Code>, EngineError> {
-        let settled = self.settled(variant)?;
-        if settled != variant {
-            return self.code(settled);
-        }
         let engine = &self.program.engine;
         let failed = |error: JitError| code_generation(&self.reflection().name, error);
         let key = self.cache_key(variant).map_err(failed)?;
-        let dumps = engine.config().dump.as_ref().is_some_and(|dump| dump.ir || dump.asm);
-        // What is read from the cache has no IR to dump.
-        let cached = engine.cache().filter(|_| !dumps).and_then(|cache| Some((cache, cache.get(&key)?)));
-        if let Some((cache, entry)) = cached {
-            match self.load_code(&entry, variant) {
-                Ok(code) => return Ok(Arc::new(code)),
-                Err(error) => {
-                    // A library may have changed since. Compiling again settles it.
-                    tracing::info!("kernel '{}' from the code cache: {error}", self.reflection().name);
-                    cache.remove(&key);
-                }
+        match self.cached(variant, &key) {
+            Some(Cached::Code(code)) => return Ok(code),
+            Some(Cached::Settled(settled)) => return self.code(settled),
+            None => {}
+        }
+        let settled = self.settled(variant)?;
+        if settled != variant {
+            let code = self.code(settled)?;
+            if let Some(cache) = engine.cache() {
+                cache.put(&key, &settled_entry(settled));
             }
+            return Ok(code);
         }
         let start = Instant::now();
         let entry = self.make_object(variant)?;
@@ -295,6 +288,30 @@ impl Kernel {
             cache.put(&key, &entry);
         }
         Ok(Arc::new(code))
+    }
+
+    /// What the cache on disk has for a variant: nothing is analysed to find out.
+    fn cached(&self, variant: Variant, key: &Digest) -> Option<Cached> {
+        let engine = &self.program.engine;
+        // What is read from the cache has no IR to dump.
+        if engine.config().dump.as_ref().is_some_and(|dump| dump.ir || dump.asm) {
+            return None;
+        }
+        let cache = engine.cache()?;
+        let entry = cache.get(key)?;
+        if entry.object.is_empty() && entry.info.team < variant.coarsening.team() {
+            let coarsening = variant.coarsening.with_team(entry.info.team);
+            return Some(Cached::Settled(Variant { coarsening, ..variant }));
+        }
+        match self.load_code(&entry, variant) {
+            Ok(code) => Some(Cached::Code(Arc::new(code))),
+            Err(error) => {
+                // A library may have changed since. Compiling again settles it.
+                tracing::info!("kernel '{}' from the code cache: {error}", self.reflection().name);
+                cache.remove(key);
+                None
+            }
+        }
     }
 
     fn make_object(&self, variant: Variant) -> Result<Entry, EngineError> {
@@ -345,6 +362,18 @@ impl Kernel {
             .field(driver_id().as_bytes());
         Ok(hasher.finish())
     }
+}
+
+/// What the cache on disk has for a variant.
+enum Cached {
+    Code(Arc<Code>),
+    /// The variant with a smaller team, whose code serves launches of this one.
+    Settled(Variant),
+}
+
+/// The entry of a variant that is served by the code of another one: the team, and no code.
+fn settled_entry(settled: Variant) -> Entry {
+    Entry { info: CodeInfo { team: settled.coarsening.team(), ..CodeInfo::default() }, object: Vec::new() }
 }
 
 fn code_generation(kernel: &str, error: JitError) -> EngineError {

@@ -11,11 +11,21 @@ use ze_engine::jit::target::Isa;
 use ze_engine::{Dispatch, Engine, EngineConfig, EngineError, Kernel, LaunchFault, Program, Setup, Value};
 
 fn load(engine: &Arc<Engine>, module: &str) -> Arc<Program> {
+    load_changed(engine, module, |_| ())
+}
+
+/// A module that is changed after it was read, and keeps its key.
+fn load_changed(
+    engine: &Arc<Engine>,
+    module: &str,
+    change: impl FnOnce(&mut spirv_env::Module),
+) -> Arc<Program> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/kernels");
     let bytes = fs::read(folder.join(module).with_extension("spv")).expect("a test kernel");
     let profile = ze_extensions::DeviceProfile::host();
     let environment = spirv_env::Environment::new(&profile);
-    let built = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment).expect("valid");
+    let mut built = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment).expect("valid");
+    change(&mut built);
     engine.load(Arc::new(built), digest(&[&bytes])).expect("loads")
 }
 
@@ -215,6 +225,22 @@ fn kernels_are_found_by_name_only() {
     }
     assert!(program.kernel("matmul").is_none());
     assert!(program.global("matmul_naive").is_none());
+}
+
+#[test]
+fn code_from_the_cache_is_neither_analysed_nor_compiled() {
+    let cache = folder("no-analysis");
+    let config = EngineConfig { cache_dir: Some(cache.clone()), ..EngineConfig::default() };
+    // The largest team does not pay for the first; the second has one of that size.
+    for (module, name, size) in
+        [("matmul", "matmul_tiled", [16, 16, 1]), ("matmul", "matmul_naive", [16, 64, 1])]
+    {
+        kernel(&Engine::new(config.clone()), module, name).prepare(size).expect("compiles");
+        let again = Engine::new(config.clone());
+        let program = load_changed(&again, module, |module| module.functions.clear());
+        program.kernel(name).expect("still there").prepare(size).expect("it needs nothing but the cache");
+    }
+    let _ = fs::remove_dir_all(cache);
 }
 
 #[test]
