@@ -323,3 +323,22 @@ fn a_captured_launch_runs_with_other_numbers_of_work_groups() {
     let y = unsafe { std::slice::from_raw_parts(y.as_mut_ptr(), y.len()) };
     assert_eq!(y, want);
 }
+
+#[test]
+fn what_a_launch_takes_is_known_only_of_kernels_that_wait_for_nothing() {
+    let engine = Engine::new(EngineConfig::default());
+    let mut buffer = vec![0f32; 256];
+    let address = buffer.as_mut_ptr() as u64;
+    let (straight, loops) = (kernel(&engine, "saxpy", "saxpy"), kernel(&engine, "reduction", "reduce_float"));
+    for (kernel, values, known) in
+        [(straight, [0, address, address, 16], true), (loops, [address, address, 64, 0], false)]
+    {
+        let args = block(&kernel, &values);
+        let dispatch =
+            Dispatch { group_count: [1; 3], group_size: [16, 1, 1], global_offset: [0; 3], args: &args };
+        let launch = kernel.capture(&dispatch).expect("a launch");
+        assert_eq!(launch.expected_time(), None, "it never ran");
+        launch.run().expect("runs");
+        assert_eq!(launch.expected_time().is_some(), known, "{}", kernel.reflection().name);
+    }
+}
