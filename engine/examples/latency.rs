@@ -5,10 +5,10 @@
 use spirv_env::{ArgKind, Id, Kernel, KernelArg, TypeId};
 use std::hint::black_box;
 use std::mem::offset_of;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use ze_engine::Dispatch;
-use ze_engine::abi::{CodeInfo, Worker};
-use ze_engine::exec::{Code, Scheduler, launch};
+use ze_engine::abi::{Coarsening, CodeInfo, GroupShape, Variant, Worker};
+use ze_engine::exec::{Arguments, Code, Plan, Range, Scheduler};
 use ze_engine::jit::pipeline::{self, Tier};
 use ze_engine::jit::target::Target;
 use ze_engine::jit::{Context, IrModule, load, symbols};
@@ -78,13 +78,23 @@ fn object(text: &str, target: &Target, tier: Tier) -> Vec<u8> {
     pipeline::object_code(ir, target, tier).expect("code").bytes
 }
 
-fn code(text: &str, target: &Target, has_barrier: bool) -> Code {
+fn code(text: &str, target: &Target, has_barrier: bool) -> Arc<Code> {
     let object = object(text, target, Tier::Optimising);
     let loaded = load::load(&object, &symbols::function_address).expect("loads");
-    Code::new(loaded, CodeInfo { has_barrier, ..CodeInfo::default() }).expect("entry")
+    let variant = Variant {
+        width: 16,
+        shape: GroupShape::Rows,
+        coarsening: Coarsening::Off,
+        large_ids: false,
+        most_items: 1024,
+    };
+    let info = CodeInfo { has_barrier, ..CodeInfo::default() };
+    Arc::new(Code::new(loaded, info, variant).expect("entry"))
 }
 
-fn kernel(bytes: u64) -> Kernel {
+/// Arguments with this value of this many bytes.
+fn arguments(value: &[u8]) -> Arguments {
+    let bytes = value.len() as u64;
     let arg = KernelArg {
         name: "argument".into(),
         type_name: String::new(),
@@ -96,22 +106,27 @@ fn kernel(bytes: u64) -> Kernel {
         constant: false,
         volatile: false,
     };
-    Kernel {
+    let kernel = Kernel {
         name: "kernel".into(),
         function: Id(1),
         args: vec![arg],
         arg_block_size: bytes,
+        arg_block_align: 8,
         required_group_size: None,
         group_size_hint: None,
         required_subgroup_size: None,
         uses_subgroups: false,
         has_loops: false,
         uses_barrier: false,
+        local_variables: Vec::new(),
         static_local_size: 0,
         private_size: 0,
         modes: Vec::new(),
         attributes: String::new(),
-    }
+    };
+    let mut arguments = Arguments::new(&kernel).expect("memory");
+    arguments.set(&kernel.args[0], value);
+    arguments
 }
 
 /// The best of several measurements of `count` calls, for one call.
@@ -124,8 +139,13 @@ fn best(count: u32, mut work: impl FnMut()) -> Duration {
     (0..7).map(|_| once(&mut work)).min().unwrap_or_default()
 }
 
-fn dispatch(groups: u32, items: u32, args: &[u8]) -> Dispatch<'_> {
-    Dispatch { group_count: [groups, 1, 1], group_size: [items, 1, 1], global_offset: [0; 3], args }
+fn plan(code: &Arc<Code>, groups: u32, items: u32) -> Plan {
+    let range = Range { group_count: [groups, 1, 1], group_size: [items, 1, 1], global_offset: [0; 3] };
+    Plan::new(Arc::clone(code), range, 0).expect("a range")
+}
+
+fn run(scheduler: &Scheduler, plan: &Plan, arguments: &Arguments) {
+    plan.run(scheduler, "kernel", arguments).expect("launches");
 }
 
 fn main() {
@@ -142,23 +162,22 @@ fn main() {
 
     let (empty, one) = (code(EMPTY, &target, false), Scheduler::new(1));
     let scheduler = Scheduler::new(std::thread::available_parallelism().map_or(1, usize::from));
-    let plain = kernel(8);
+    let plain = arguments(&[0; 8]);
     for groups in [1, 64, 4096] {
-        let dispatch = dispatch(groups, 256, &[0; 8]);
-        let time =
-            best(10_000, || launch::launch(&scheduler, &empty, &plain, 16, &dispatch).expect("launches"));
+        let plan = plan(&empty, groups, 256);
+        let time = best(10_000, || run(&scheduler, &plan, &plain));
         println!("launch an empty kernel            {time:>10.1?}   {groups} groups");
     }
 
     let mut memory = vec![0f32; 16 << 20];
     let (x, y) = memory.split_at_mut(8 << 20);
     let args = [x.as_mut_ptr() as u64, y.as_mut_ptr() as u64].map(u64::to_le_bytes).concat();
-    let (saxpy, two) = (code(SAXPY, &target, false), kernel(16));
+    let (saxpy, args) = (code(SAXPY, &target, false), arguments(&args));
     for (scheduler, groups) in
         [(&one, 1 << 19), (&scheduler, 1 << 19), (&one, 1 << 12), (&scheduler, 1 << 12)]
     {
-        let dispatch = dispatch(groups, 16, &args);
-        let time = best(10, || launch::launch(scheduler, &saxpy, &two, 16, &dispatch).expect("launches"));
+        let plan = plan(&saxpy, groups, 16);
+        let time = best(10, || run(scheduler, &plan, &args));
         println!(
             "saxpy                             {time:>10.1?}   {} items, {} threads",
             groups * 16,
@@ -169,9 +188,8 @@ fn main() {
     let barriers = code(BARRIERS, &target, true);
     for subgroups in [1, 2, 16, 64] {
         const COUNT: u64 = 100_000;
-        let args = COUNT.to_le_bytes();
-        let dispatch = dispatch(1, subgroups * 16, &args);
-        let time = best(1, || launch::launch(&one, &barriers, &plain, 16, &dispatch).expect("launches"));
+        let (args, plan) = (arguments(&COUNT.to_le_bytes()), plan(&barriers, 1, subgroups * 16));
+        let time = best(1, || run(&one, &plan, &args));
         let switches = 2.0 * COUNT as f64 * f64::from(subgroups);
         println!(
             "barrier of one sub-group          {:>8.2}ns   {subgroups} sub-groups",
@@ -180,9 +198,8 @@ fn main() {
     }
     for subgroups in [2, 16] {
         const GROUPS: u32 = 10_000;
-        let args = 1u64.to_le_bytes();
-        let dispatch = dispatch(GROUPS, subgroups * 16, &args);
-        let time = best(1, || launch::launch(&one, &barriers, &plain, 16, &dispatch).expect("launches"));
+        let (args, plan) = (arguments(&1u64.to_le_bytes()), plan(&barriers, GROUPS, subgroups * 16));
+        let time = best(1, || run(&one, &plan, &args));
         let each = time.as_nanos() as f64 / f64::from(GROUPS * subgroups);
         println!("sub-group with two barriers       {each:>8.2}ns   {subgroups} sub-groups, {GROUPS} groups");
     }

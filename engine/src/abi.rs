@@ -39,8 +39,6 @@ pub struct Worker {
     pub collective_scratch: *mut u8,
     /// Suspends the calling sub-group until all others of the work-group have reached the barrier.
     pub barrier: unsafe extern "C" fn(*mut Worker),
-    /// `printf` of the kernel, or null.
-    pub printf: *mut c_void,
     /// Opaque to compiled code: the scheduler's own state.
     pub scheduler: *mut c_void,
 }

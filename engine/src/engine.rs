@@ -22,6 +22,9 @@ pub const DEFAULT_CACHE_BYTES: u64 = 512 << 20;
 /// Most work-items of a work-group unless the configuration says another.
 pub const DEFAULT_MAX_GROUP_SIZE: u32 = 1024;
 
+/// Local memory of a work-group unless the configuration says another, in bytes.
+pub const DEFAULT_MAX_LOCAL_BYTES: u64 = 128 << 10;
+
 /// How an [`Engine`] works.
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
@@ -38,8 +41,14 @@ pub struct EngineConfig {
     pub tier: Tier,
     /// Makes code for a lesser CPU than the host.
     pub isa: Option<Isa>,
-    /// Most work-items of a work-group: the device profile's limit.
+    /// Most work-items of a work-group: the device profile's limit, as what follows.
     pub max_group_size: u32,
+    /// Most work-items of a work-group in each dimension.
+    pub max_group_dimensions: [u32; 3],
+    /// Most work-groups of a launch in each dimension.
+    pub max_group_count: [u32; 3],
+    /// Local memory of a work-group, in bytes.
+    pub max_local_bytes: u64,
     /// Which calls stay calls. Results do not depend on it: other than the default is for tests.
     pub inlining: Inlining,
 }
@@ -54,6 +63,9 @@ impl Default for EngineConfig {
             tier: Tier::default(),
             isa: None,
             max_group_size: DEFAULT_MAX_GROUP_SIZE,
+            max_group_dimensions: [u32::MAX; 3],
+            max_group_count: [u32::MAX; 3],
+            max_local_bytes: DEFAULT_MAX_LOCAL_BYTES,
             inlining: Inlining::default(),
         }
     }

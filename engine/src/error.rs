@@ -23,10 +23,30 @@ pub enum EngineError {
     /// Memory for compiling, for code or for a stack to run it on could not be had.
     #[error("kernel '{kernel}': {reason}")]
     OutOfHostMemory { kernel: String, reason: String },
-    /// The launch asks for more than the device has.
-    #[error("kernel '{kernel}': {reason}")]
-    InvalidLaunch { kernel: String, reason: String },
+    /// A launch, or what is set on a kernel for one, is against the rules or beyond the device.
+    #[error("kernel '{kernel}': {fault}")]
+    InvalidLaunch { kernel: String, fault: LaunchFault },
     /// A module-scope variable could not be given its memory and initial value.
     #[error("module-scope variable '{variable}': {reason}")]
     Variable { variable: String, reason: String },
+}
+
+/// What is wrong with a launch, or with what is set on a kernel for one.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum LaunchFault {
+    /// The work-group's size.
+    #[error("{0}")]
+    GroupSize(String),
+    /// The number of work-groups.
+    #[error("{0}")]
+    GroupCount(String),
+    #[error("it has {count} arguments, there is no argument {index}")]
+    ArgumentIndex { index: u32, count: usize },
+    #[error("argument {index} ('{name}') takes {expected} bytes, not {size}")]
+    ArgumentSize { index: u32, name: String, expected: u64, size: u64 },
+    #[error("argument {index} ('{name}') {reason}")]
+    ArgumentValue { index: u32, name: String, reason: &'static str },
+    /// In bytes of a work-group.
+    #[error("a work-group needs {needed} bytes of local memory, the device has {limit}")]
+    LocalMemory { needed: u64, limit: u64 },
 }

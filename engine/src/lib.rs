@@ -17,11 +17,12 @@ pub mod jit;
 pub mod lower;
 pub mod program;
 pub mod reserve;
+pub mod setup;
 
 pub use engine::{Engine, EngineConfig};
-pub use error::EngineError;
-pub use exec::Dispatch;
+pub use error::{EngineError, LaunchFault};
 pub use program::{Kernel, LinkedPart, Program};
+pub use setup::{Dispatch, Launch, Setup, Value};
 
 #[global_allocator]
 static ALLOCATOR: reserve::Allocator = reserve::Allocator;

@@ -1,9 +1,9 @@
-//! A loaded module and its kernels: storage of module-scope variables, compiled variants, launches.
+//! A loaded module and its kernels: storage of module-scope variables, compiled variants.
 
 use crate::abi::{Coarsening, CodeInfo, GroupShape, Variant};
 use crate::engine::{DEFAULT_MAX_GROUP_SIZE, Engine};
 use crate::error::EngineError;
-use crate::exec::{Code, Dispatch, MOST_STACK_BYTES, group_size, launch};
+use crate::exec::{Code, MOST_STACK_BYTES, group_size};
 use crate::fork::{RwLock, Slow};
 use crate::globals::{Globals, Part};
 use crate::jit::cache::{Entry, driver_id};
@@ -94,6 +94,11 @@ impl Program {
         &self.engine
     }
 
+    /// The hash of everything that the module was made from, as it was given when it was loaded.
+    pub fn key(&self) -> &Digest {
+        &self.key
+    }
+
     fn resolve(&self, symbol: &str) -> Option<usize> {
         match symbols::global_id(symbol) {
             Some(id) => self.globals.address(id),
@@ -165,7 +170,7 @@ impl Kernel {
 
     /// Compiles the code for groups of this size, if that has not been done.
     pub fn prepare(&self, group_size: [u32; 3]) -> Result<(), EngineError> {
-        self.with_code(self.variant(group_size), |_| Ok(()))
+        self.code(self.variant(group_size)).map(drop)
     }
 
     /// Compiles, without waiting for it, the code that a launch will most likely want, if that costs the
@@ -178,16 +183,13 @@ impl Kernel {
         };
         let this = Arc::clone(self);
         let prepare = move || {
-            if let Err(error) = this.with_code(variant, |_| Ok(())) {
+            if let Err(error) = this.code(variant) {
                 // The launch that needs it fails with the same error.
                 tracing::debug!("{error}");
             }
         };
         let engine = &self.program.engine;
-        // Finding out which code several sub-groups side by side would take costs more than looking for it.
-        if let Err(prepare) = engine.scheduler().in_background(prepare)
-            && variant.coarsening == Coarsening::Off
-        {
+        if let Err(prepare) = engine.scheduler().in_background(prepare) {
             let key = self.cache_key(variant);
             if engine.cache().zip(key.ok()).is_some_and(|(cache, key)| cache.contains(&key)) {
                 prepare();
@@ -195,30 +197,10 @@ impl Kernel {
         }
     }
 
-    /// Runs the kernel and waits for its end. The calling thread takes part.
-    pub fn launch(&self, dispatch: &Dispatch) -> Result<(), EngineError> {
-        let items = dispatch.group_size.into_iter().fold(1u32, u32::saturating_mul);
-        if items > self.program.engine.config().max_group_size {
-            let reason = format!("a work-group of {items} work-items is larger than the device allows");
-            return Err(EngineError::InvalidLaunch { kernel: self.reflection().name.clone(), reason });
-        }
-        let large_ids = group_size::has_large_ids(dispatch);
-        let variant = Variant { large_ids, ..self.variant(dispatch.group_size) };
-        self.with_code(variant, |code| {
-            launch::launch(self.program.engine.scheduler(), code, self.reflection(), variant.width, dispatch)
-        })
-    }
-
-    /// Calls `work` with the variant's code, which is compiled first if it is not there yet. Threads that
-    /// want the same variant at the same time wait for one compilation.
-    fn with_code(
-        &self,
-        variant: Variant,
-        work: impl FnOnce(&Code) -> Result<(), EngineError>,
-    ) -> Result<(), EngineError> {
-        let slot = self.slot(variant);
-        let code = slot.0.get_or_init(|| self.compile(variant));
-        code.as_ref().map_err(Clone::clone).and_then(|code| work(code))
+    /// The variant's code, which is compiled first if it is not there yet. Threads that want the same variant at the same
+    /// time wait for one compilation.
+    pub(crate) fn code(&self, variant: Variant) -> Result<Arc<Code>, EngineError> {
+        self.slot(variant).0.get_or_init(|| self.compile(variant)).clone()
     }
 
     fn slot(&self, variant: Variant) -> Arc<Slot> {
@@ -280,25 +262,21 @@ impl Kernel {
     }
 
     fn compile(&self, variant: Variant) -> Result<Arc<Code>, EngineError> {
-        let settled = self.settled(variant)?;
-        if settled != variant {
-            return self.slot(settled).0.get_or_init(|| self.compile(settled)).clone();
-        }
         let engine = &self.program.engine;
         let failed = |error: JitError| code_generation(&self.reflection().name, error);
         let key = self.cache_key(variant).map_err(failed)?;
-        let dumps = engine.config().dump.as_ref().is_some_and(|dump| dump.ir || dump.asm);
-        // What is read from the cache has no IR to dump.
-        let cached = engine.cache().filter(|_| !dumps).and_then(|cache| Some((cache, cache.get(&key)?)));
-        if let Some((cache, entry)) = cached {
-            match self.load_code(&entry) {
-                Ok(code) => return Ok(Arc::new(code)),
-                Err(error) => {
-                    // A library may have changed since. Compiling again settles it.
-                    tracing::info!("kernel '{}' from the code cache: {error}", self.reflection().name);
-                    cache.remove(&key);
-                }
+        match self.cached(variant, &key) {
+            Some(Cached::Code(code)) => return Ok(code),
+            Some(Cached::Settled(settled)) => return self.code(settled),
+            None => {}
+        }
+        let settled = self.settled(variant)?;
+        if settled != variant {
+            let code = self.code(settled)?;
+            if let Some(cache) = engine.cache() {
+                cache.put(&key, &settled_entry(settled));
             }
+            return Ok(code);
         }
         let start = Instant::now();
         let entry = self.make_object(variant)?;
@@ -308,11 +286,35 @@ impl Kernel {
             entry.object.len(),
             start.elapsed()
         );
-        let code = self.load_code(&entry).map_err(failed)?;
+        let code = self.load_code(&entry, variant).map_err(failed)?;
         if let Some(cache) = engine.cache() {
             cache.put(&key, &entry);
         }
         Ok(Arc::new(code))
+    }
+
+    /// What the cache on disk has for a variant: nothing is analysed to find out.
+    fn cached(&self, variant: Variant, key: &Digest) -> Option<Cached> {
+        let engine = &self.program.engine;
+        // What is read from the cache has no IR to dump.
+        if engine.config().dump.as_ref().is_some_and(|dump| dump.ir || dump.asm) {
+            return None;
+        }
+        let cache = engine.cache()?;
+        let entry = cache.get(key)?;
+        if entry.object.is_empty() && entry.info.team < variant.coarsening.team() {
+            let coarsening = variant.coarsening.with_team(entry.info.team);
+            return Some(Cached::Settled(Variant { coarsening, ..variant }));
+        }
+        match self.load_code(&entry, variant) {
+            Ok(code) => Some(Cached::Code(Arc::new(code))),
+            Err(error) => {
+                // A library may have changed since. Compiling again settles it.
+                tracing::info!("kernel '{}' from the code cache: {error}", self.reflection().name);
+                cache.remove(key);
+                None
+            }
+        }
     }
 
     fn make_object(&self, variant: Variant) -> Result<Entry, EngineError> {
@@ -343,9 +345,9 @@ impl Kernel {
         })
     }
 
-    fn load_code(&self, entry: &Entry) -> Result<Code, JitError> {
+    fn load_code(&self, entry: &Entry, variant: Variant) -> Result<Code, JitError> {
         let loaded = load::load(&entry.object, &|symbol| self.program.resolve(symbol))?;
-        Code::new(loaded, entry.info)
+        Code::new(loaded, entry.info, variant)
     }
 
     /// Hash of everything that the object code depends on.
@@ -365,6 +367,18 @@ impl Kernel {
             .field(driver_id().as_bytes());
         Ok(hasher.finish())
     }
+}
+
+/// What the cache on disk has for a variant.
+enum Cached {
+    Code(Arc<Code>),
+    /// The variant with a smaller team, whose code serves launches of this one.
+    Settled(Variant),
+}
+
+/// The entry of a variant that is served by the code of another one: the team, and no code.
+fn settled_entry(settled: Variant) -> Entry {
+    Entry { info: CodeInfo { team: settled.coarsening.team(), ..CodeInfo::default() }, object: Vec::new() }
 }
 
 fn code_generation(kernel: &str, error: JitError) -> EngineError {

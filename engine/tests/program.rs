@@ -8,14 +8,24 @@ use ze_engine::jit::dump::DumpConfig;
 use ze_engine::jit::hash::digest;
 use ze_engine::jit::pipeline::Tier;
 use ze_engine::jit::target::Isa;
-use ze_engine::{Dispatch, Engine, EngineConfig, EngineError, Kernel, Program};
+use ze_engine::{Dispatch, Engine, EngineConfig, EngineError, Kernel, LaunchFault, Program, Setup, Value};
 
 fn load(engine: &Arc<Engine>, module: &str) -> Arc<Program> {
+    load_changed(engine, module, |_| ())
+}
+
+/// A module that is changed after it was read, and keeps its key.
+fn load_changed(
+    engine: &Arc<Engine>,
+    module: &str,
+    change: impl FnOnce(&mut spirv_env::Module),
+) -> Arc<Program> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/kernels");
     let bytes = fs::read(folder.join(module).with_extension("spv")).expect("a test kernel");
     let profile = ze_extensions::DeviceProfile::host();
     let environment = spirv_env::Environment::new(&profile);
-    let built = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment).expect("valid");
+    let mut built = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment).expect("valid");
+    change(&mut built);
     engine.load(Arc::new(built), digest(&[&bytes])).expect("loads")
 }
 
@@ -34,7 +44,7 @@ fn block(kernel: &Kernel, values: &[u64]) -> Vec<u8> {
 }
 
 /// y = 3 * x + y for the first `n` of `groups * size` work-items.
-fn saxpy(kernel: &Kernel, groups: u32, size: u32, n: usize) {
+fn saxpy(kernel: &Arc<Kernel>, groups: u32, size: u32, n: usize) {
     let total = (groups * size) as usize;
     let x: Vec<f32> = (0..total).map(|i| i as f32).collect();
     let mut y = vec![0.5f32; total];
@@ -216,7 +226,11 @@ fn group_sizes_and_variants_follow_the_kernel() {
     let args = block(&free, &[0; 4]);
     let (group_count, group_size) = ([1; 3], [1024, 1, 1]);
     let dispatch = Dispatch { group_count, group_size, global_offset: [0; 3], args: &args };
-    assert!(matches!(free.launch(&dispatch), Err(EngineError::InvalidLaunch { .. })));
+    let fault = free.launch(&dispatch).expect_err("more than 512 work-items");
+    assert!(
+        matches!(fault, EngineError::InvalidLaunch { fault: LaunchFault::GroupSize(_), .. }),
+        "{fault:?}"
+    );
 }
 
 #[test]
@@ -227,4 +241,120 @@ fn kernels_are_found_by_name_only() {
     }
     assert!(program.kernel("matmul").is_none());
     assert!(program.global("matmul_naive").is_none());
+}
+
+#[test]
+fn code_from_the_cache_is_neither_analysed_nor_compiled() {
+    let cache = folder("no-analysis");
+    let config = EngineConfig { cache_dir: Some(cache.clone()), ..EngineConfig::default() };
+    // The largest team does not pay for the first; the second has one of that size.
+    for (module, name, size) in
+        [("matmul", "matmul_tiled", [16, 16, 1]), ("matmul", "matmul_naive", [16, 64, 1])]
+    {
+        kernel(&Engine::new(config.clone()), module, name).prepare(size).expect("compiles");
+        let again = Engine::new(config.clone());
+        let program = load_changed(&again, module, |module| module.functions.clear());
+        program.kernel(name).expect("still there").prepare(size).expect("it needs nothing but the cache");
+    }
+    let _ = fs::remove_dir_all(cache);
+}
+
+#[test]
+fn faults_of_a_launch_say_what_is_wrong() {
+    let engine = Engine::new(EngineConfig {
+        max_group_dimensions: [1024, 512, 64],
+        max_group_count: [100, 10, 1],
+        max_local_bytes: 3000,
+        ..EngineConfig::default()
+    });
+    let reduce = kernel(&engine, "reduction", "reduce_float");
+    let mut setup = Setup::new(Arc::clone(&reduce)).expect("no static local memory");
+    let fault = |error: EngineError| match error {
+        EngineError::InvalidLaunch { fault, .. } => fault,
+        error => panic!("{error:?}"),
+    };
+    for size in [[0, 1, 1], [1, 513, 1], [1, 1, 65], [64, 64, 1]] {
+        let error = setup.set_group_size(size).expect_err("against the limits");
+        assert!(matches!(fault(error), LaunchFault::GroupSize(_)), "{size:?}");
+    }
+    setup.set_group_size([32, 1, 1]).expect("within the limits");
+    let error = setup.set_argument(9, Value::Bytes(&[0; 4])).expect_err("there are four");
+    assert_eq!(fault(error), LaunchFault::ArgumentIndex { index: 9, count: 4 });
+    let error = setup.set_argument(0, Value::Bytes(&[0; 4])).expect_err("a pointer has eight bytes");
+    assert!(matches!(fault(error), LaunchFault::ArgumentSize { index: 0, expected: 8, size: 4, .. }));
+    let error = setup.set_argument(2, Value::Bytes(&[0; 8])).expect_err("local memory has no value");
+    assert!(matches!(fault(error), LaunchFault::ArgumentValue { index: 2, .. }));
+    for count in [[101, 1, 1], [1, 11, 1], [1, 1, 2]] {
+        let error = setup.launch(count).map(drop).expect_err("against the limits");
+        assert!(matches!(fault(error), LaunchFault::GroupCount(_)), "{count:?}");
+    }
+    setup.set_argument(2, Value::Size(3000)).expect("as much as there is");
+    setup.launch([100, 10, 1]).expect("it is not run");
+    setup.set_argument(2, Value::Size(3001)).expect("a launch is refused");
+    let error = setup.launch([1; 3]).map(drop).expect_err("too much");
+    assert_eq!(fault(error), LaunchFault::LocalMemory { needed: 3001, limit: 3000 });
+}
+
+#[test]
+fn a_kernel_with_more_static_local_memory_than_there_is_cannot_be_set_up() {
+    for (max_local_bytes, fits) in [(2048, true), (2047, false)] {
+        let engine = Engine::new(EngineConfig { max_local_bytes, ..EngineConfig::default() });
+        // Two tiles of 16 by 16 floats.
+        let tiled = kernel(&engine, "matmul", "matmul_tiled");
+        assert_eq!(Setup::new(tiled).is_ok(), fits, "{max_local_bytes} bytes");
+    }
+}
+
+/// Counts are those of the launch that is run, whatever it was captured with.
+#[test]
+fn a_captured_launch_runs_with_other_numbers_of_work_groups() {
+    let engine = Engine::new(EngineConfig::default());
+    let kernel = kernel(&engine, "saxpy", "saxpy");
+    let (x, mut y) = (vec![1f32; 64], vec![0f32; 64]);
+    let values = [u64::from(1f32.to_bits()), x.as_ptr() as u64, y.as_mut_ptr() as u64, 64];
+    let args = block(&kernel, &values);
+    let capture = |count| {
+        let (group_count, group_size) = ([count, 1, 1], [16, 1, 1]);
+        kernel.capture(&Dispatch { group_count, group_size, global_offset: [0; 3], args: &args })
+    };
+    // The second is captured with code for large ids.
+    for (captured, count) in [(1, 3), (1 << 27, 1)] {
+        let launch = capture(captured).expect("a launch");
+        launch.run_groups([count, 1, 1]).expect("runs");
+        launch.run_groups([0, 1, 1]).expect("nothing to run");
+        assert!(launch.run_groups([u32::MAX; 3]).is_err(), "2^96 work-groups");
+    }
+    let want: Vec<f32> = (0..64)
+        .map(|i| {
+            if i < 16 {
+                2.0
+            } else if i < 48 {
+                1.0
+            } else {
+                0.0
+            }
+        })
+        .collect();
+    // SAFETY: as many floats as there are; the kernel has written them.
+    let y = unsafe { std::slice::from_raw_parts(y.as_mut_ptr(), y.len()) };
+    assert_eq!(y, want);
+}
+
+#[test]
+fn what_a_launch_takes_is_known_only_of_kernels_that_wait_for_nothing() {
+    let engine = Engine::new(EngineConfig::default());
+    let mut buffer = vec![0f32; 256];
+    let address = buffer.as_mut_ptr() as u64;
+    let (straight, loops) = (kernel(&engine, "saxpy", "saxpy"), kernel(&engine, "reduction", "reduce_float"));
+    for (kernel, values, known) in
+        [(straight, [0, address, address, 16], true), (loops, [address, address, 64, 0], false)]
+    {
+        let args = block(&kernel, &values);
+        let dispatch =
+            Dispatch { group_count: [1; 3], group_size: [16, 1, 1], global_offset: [0; 3], args: &args };
+        let launch = kernel.capture(&dispatch).expect("a launch");
+        assert_eq!(launch.expected_time(), None, "it never ran");
+        launch.run().expect("runs");
+        assert_eq!(launch.expected_time().is_some(), known, "{}", kernel.reflection().name);
+    }
 }

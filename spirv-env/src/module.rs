@@ -351,6 +351,8 @@ pub struct Kernel {
     pub args: Vec<KernelArg>,
     /// Size in bytes of the block that holds all arguments, each at its natural alignment (at most 128).
     pub arg_block_size: u64,
+    /// Alignment of that block: the largest of its arguments'.
+    pub arg_block_align: u64,
     /// `LocalSize`.
     pub required_group_size: Option<[u32; 3]>,
     /// `LocalSizeHint`.
@@ -363,7 +365,9 @@ pub struct Kernel {
     pub uses_barrier: bool,
     /// The kernel, or a function that it reaches, has a branch back to an earlier block.
     pub has_loops: bool,
-    /// Bytes of module-scope `Workgroup` variables that the kernel reaches, aligned.
+    /// The module-scope `Workgroup` variables that the kernel reaches, each with its place in local memory, in bytes.
+    pub local_variables: Vec<(Id, u64)>,
+    /// Bytes that they take together, from the start of local memory; `u64::MAX` where they are more than can be counted.
     pub static_local_size: u64,
     /// Bytes of `Function` variables that the kernel reaches, for each work-item.
     pub private_size: u64,

@@ -85,18 +85,21 @@ impl Context<'_> {
         if function.blocks.is_empty() {
             return Err(Fault::new(ENTRY, "the entry point has no body"));
         }
-        let (args, arg_block_size) = args::arguments(module, source, entry, function)?;
+        let args::Arguments { args, block_size, block_align } =
+            args::arguments(module, source, entry, function)?;
         let mut kernel = Kernel {
             name: entry.name.clone(),
             function: function.id,
             args,
-            arg_block_size,
+            arg_block_size: block_size,
+            arg_block_align: block_align,
             required_group_size: None,
             group_size_hint: None,
             required_subgroup_size: None,
             uses_subgroups: false,
             uses_barrier: false,
             has_loops: false,
+            local_variables: Vec::new(),
             static_local_size: 0,
             private_size: 0,
             modes: Vec::new(),
@@ -130,7 +133,9 @@ impl Context<'_> {
         for local in locals {
             let global = &module.globals[local];
             let size = pointee_size(module, global.ty);
-            kernel.static_local_size = end_of(kernel.static_local_size, global.align, size);
+            let end = end_of(kernel.static_local_size, global.align, size);
+            kernel.local_variables.push((global.id, end - size));
+            kernel.static_local_size = end;
         }
         Ok(kernel)
     }
@@ -349,7 +354,7 @@ mod tests {
                 (ArgKind::Value, 72, 1),
             ]
         );
-        assert_eq!(kernel.arg_block_size, 80);
+        assert_eq!((kernel.arg_block_size, kernel.arg_block_align), (80, 16));
         assert_eq!((kernel.args[0].name.as_str(), kernel.args[1].type_name.as_str()), ("first", "float4"));
         assert!(kernel.args[3].constant && kernel.args[3].restrict && kernel.args[4].volatile);
         assert!(kernel.args[5].constant && !kernel.args[1].constant);
@@ -422,6 +427,8 @@ mod tests {
             "%x = OpVariable %pf Function\nOpStore %e %u1\n%y = OpLoad %double %d\n%z = OpLoad %double %d",
         );
         assert_eq!(kernel.static_local_size, 32);
+        let places: Vec<u64> = kernel.local_variables.iter().map(|(_, place)| *place).collect();
+        assert_eq!(places, [0, 24]);
         assert_eq!(kernel.private_size, 8);
     }
 }

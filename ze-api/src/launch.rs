@@ -12,6 +12,9 @@ use ze_headers::*;
 
 use crate::args::{address, events, handles, input};
 
+/// Stands for the group count of a launch whose own is read when it executes.
+const LIKELY_COUNT: [u32; 3] = [1; 3];
+
 fn dimensions(count: &ze_group_count_t) -> [u32; 3] {
     [count.groupCountX, count.groupCountY, count.groupCountZ]
 }
@@ -45,7 +48,7 @@ pub unsafe fn zeCommandListAppendLaunchKernel(
         let count = input(pLaunchFuncArgs, "pLaunchFuncArgs")?;
         (dimensions(count), events(hSignalEvent, numWaitEvents, phWaitEvents)?)
     };
-    list.append(Operation::Launch { launch: kernel.capture()?, group_count }, &events)
+    list.append(Operation::Launch(kernel.capture(group_count)?), &events)
 }
 
 /// `zeCommandListAppendLaunchCooperativeKernel`.
@@ -112,14 +115,13 @@ pub unsafe fn zeCommandListAppendLaunchKernelWithArguments(
     let group_count = dimensions(&groupCounts);
     let group_size = [groupSizes.groupSizeX, groupSizes.groupSizeY, groupSizes.groupSizeZ];
     // SAFETY: the caller passes a valid chain, null or an array of as many events, and an address for each argument.
-    let events = unsafe {
+    let (launch, events) = unsafe {
         check_extensions(pNext, group_count)?;
         let events = events(hSignalEvent, numWaitEvents, phWaitEvents)?;
         // The kernel changes last, when nothing is wrong with the rest.
-        kernel.set_launch(group_size, pArguments.cast_const().cast())?;
-        events
+        (kernel.capture_with(group_count, group_size, pArguments.cast_const().cast())?, events)
     };
-    list.append(Operation::Launch { launch: kernel.capture()?, group_count }, &events)
+    list.append(Operation::Launch(launch), &events)
 }
 
 /// `zeCommandListAppendLaunchKernelIndirect`.
@@ -136,7 +138,7 @@ pub unsafe fn zeCommandListAppendLaunchKernelIndirect(
     let group_count = address(pLaunchArgumentsBuffer, "pLaunchArgumentsBuffer")?;
     // SAFETY: the caller passes null or an array of as many events.
     let events = unsafe { events(hSignalEvent, numWaitEvents, phWaitEvents) }?;
-    list.append(Operation::LaunchIndirect { launch: kernel.capture()?, group_count }, &events)
+    list.append(Operation::LaunchIndirect { launch: kernel.capture(LIKELY_COUNT)?, group_count }, &events)
 }
 
 /// `zeCommandListAppendLaunchMultipleKernelsIndirect`.
@@ -161,6 +163,7 @@ pub unsafe fn zeCommandListAppendLaunchMultipleKernelsIndirect(
             events(hSignalEvent, numWaitEvents, phWaitEvents)?,
         )
     };
-    let launches = fallible::collect("launches", kernels.iter().map(|kernel| kernel.capture()))?;
+    let capture = |kernel: &handle::Ref<Kernel>| kernel.capture(LIKELY_COUNT).map(|launch| *launch);
+    let launches = fallible::collect("launches", kernels.iter().map(capture))?.into();
     list.append(Operation::LaunchMultipleIndirect { launches, count, group_counts }, &events)
 }

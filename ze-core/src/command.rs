@@ -10,6 +10,8 @@ use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
+use ze_engine::Launch;
 use ze_headers::{ze_group_count_t, ze_kernel_timestamp_data_t, ze_kernel_timestamp_result_t};
 
 /// Signals that a command waits for.
@@ -17,31 +19,10 @@ pub type Waits = SmallVec<[Arc<Signal>; 2]>;
 /// What of each signal a submitted command waits for: see [`Signal::target`].
 pub type Targets = SmallVec<[u32; 2]>;
 
+/// Launches up to this time, too.
+const INSTANT_TIME: Duration = Duration::from_micros(3);
 /// Copies and fills up to this size take less time than to wake another thread.
 const INSTANT_BYTES: usize = 32 << 10;
-
-/// A kernel with everything that was set when it was appended.
-pub struct Launch {
-    pub kernel: Arc<ze_engine::Kernel>,
-    pub args: Box<[u8]>,
-    pub group_size: [u32; 3],
-    pub global_offset: [u64; 3],
-}
-
-impl Launch {
-    fn execute(&self, group_count: [u32; 3]) -> Result<()> {
-        if group_count.contains(&0) {
-            return Ok(());
-        }
-        self.kernel.launch(&ze_engine::Dispatch {
-            group_count,
-            group_size: self.group_size,
-            global_offset: self.global_offset,
-            args: &self.args,
-        })?;
-        Ok(())
-    }
-}
 
 /// What a command does. Addresses are those of the program's memory, valid until the command is done.
 pub enum Operation {
@@ -62,18 +43,15 @@ pub enum Operation {
         pattern: SmallVec<[u8; 16]>,
         len: usize,
     },
-    Launch {
-        launch: Launch,
-        group_count: [u32; 3],
-    },
+    Launch(Box<Launch>),
     /// Group counts are read when the command executes.
     LaunchIndirect {
-        launch: Launch,
+        launch: Box<Launch>,
         group_count: usize,
     },
     /// As many of the launches as the number at `count` says, each with its group count of the array.
     LaunchMultipleIndirect {
-        launches: Vec<Launch>,
+        launches: Box<[Launch]>,
         count: usize,
         group_counts: usize,
     },
@@ -119,6 +97,21 @@ impl Command {
         }
     }
 
+    /// Whether it is ready if it is submitted now.
+    pub fn is_ready_now(&self) -> bool {
+        self.waits.iter().all(|wait| wait.is_signalled())
+    }
+
+    /// Whether nobody but the stream has to do with it: it waits for nothing, signals nothing, and calls nobody.
+    pub fn is_plain(&self) -> bool {
+        self.waits.is_empty() && self.signal.is_none() && !self.is_host_function()
+    }
+
+    /// What it signals.
+    pub fn signal(&self) -> Option<&Arc<Signal>> {
+        self.signal.as_ref()
+    }
+
     /// How many targets belong to it.
     pub fn waits(&self) -> usize {
         self.waits.len()
@@ -156,8 +149,8 @@ impl Command {
             | Operation::ResetEvent(_)
             | Operation::WriteGlobalTimestamp { .. }
             | Operation::QueryKernelTimestamps { .. } => true,
-            Operation::Launch { .. }
-            | Operation::LaunchIndirect { .. }
+            Operation::Launch(launch) => launch.expected_time().is_some_and(|time| time <= INSTANT_TIME),
+            Operation::LaunchIndirect { .. }
             | Operation::LaunchMultipleIndirect { .. }
             | Operation::HostFunction { .. } => false,
         }
@@ -208,10 +201,10 @@ impl Operation {
             },
             // SAFETY: see above.
             Operation::Fill { dst, pattern, len } => unsafe { copy::fill(*dst as *mut u8, pattern, *len) },
-            Operation::Launch { launch, group_count } => launch.execute(*group_count)?,
+            Operation::Launch(launch) => launch.run()?,
             Operation::LaunchIndirect { launch, group_count } => {
                 // SAFETY: see above.
-                launch.execute(unsafe { read_group_count(*group_count) })?;
+                launch.run_groups(unsafe { read_group_count(*group_count) })?;
             }
             Operation::LaunchMultipleIndirect { launches, count, group_counts } => {
                 // SAFETY: see above.
@@ -219,7 +212,7 @@ impl Operation {
                 for (index, launch) in launches.iter().enumerate().take(count) {
                     let at = group_counts + index * size_of::<ze_group_count_t>();
                     // SAFETY: see above; the array has as many entries as there are kernels.
-                    launch.execute(unsafe { read_group_count(at) })?;
+                    launch.run_groups(unsafe { read_group_count(at) })?;
                 }
             }
             Operation::ResetEvent(event) => event.reset(),

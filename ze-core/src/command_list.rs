@@ -5,12 +5,12 @@ use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::fallible::{self, check_memory, check_room};
+use crate::fallible::{self, check_memory};
 use crate::fork::Mutex;
 use crate::handle::object;
 use crate::queue::QueueDesc;
 use crate::signal::Signal;
-use crate::stream::{Stream, Work};
+use crate::stream::{Lists, Stream, Work};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use ze_headers::*;
@@ -25,13 +25,45 @@ fn list_flags(queue_flags: ze_command_queue_flags_t) -> ze_command_list_flags_t 
     SAME.iter().filter(|(queue, _)| queue_flags & queue != 0).map(|(_, list)| list).sum()
 }
 
+/// Commands that a regular list keeps together: what is recorded neither moves nor is a piece of memory so large that it
+/// goes back to the system with each reset.
+const COMMANDS_TOGETHER: usize = 64;
+/// The first of them: most lists are short.
+const FIRST_COMMANDS: usize = 8;
+
 /// What a regular list has recorded.
 #[derive(Default)]
 struct Recording {
-    commands: Vec<Arc<Command>>,
+    /// The latest commands.
+    commands: Vec<Command>,
+    /// Those before.
+    full: Lists,
     /// The events that its commands signal, each with what it stands for once the list is executed.
     signalled: Vec<(Arc<Event>, Arc<Signal>)>,
-    closed: Option<Arc<[Arc<Command>]>>,
+    closed: Option<Lists>,
+}
+
+impl Recording {
+    /// Makes room for one more command, and for its signal. False: there is no memory for that.
+    fn reserve(&mut self) -> bool {
+        if self.commands.len() == self.commands.capacity() {
+            let first = self.full.is_empty() && self.commands.is_empty();
+            let mut next = Vec::new();
+            let more = next.try_reserve_exact(if first { FIRST_COMMANDS } else { COMMANDS_TOGETHER });
+            if more.is_err() || self.full.try_reserve(1).is_err() {
+                return false;
+            }
+            self.finish_commands();
+            self.commands = next;
+        }
+        self.signalled.try_reserve(1).is_ok()
+    }
+
+    fn finish_commands(&mut self) {
+        if !self.commands.is_empty() {
+            self.full.push(Arc::new(SmallVec::from_vec(std::mem::take(&mut self.commands))));
+        }
+    }
 }
 
 enum Kind {
@@ -146,26 +178,29 @@ impl CommandList {
     /// Appends a command. On a synchronous immediate list it is done when this returns.
     pub fn append(&self, operation: Operation, events: &Events) -> Result<()> {
         check_memory()?;
-        let waits: Waits = events.waits.iter().map(|event| event.current()).collect();
+        let waits = match events.waits.as_slice() {
+            [] => Waits::new(),
+            waits => waits.iter().map(|event| event.current()).collect(),
+        };
         match &self.kind {
             Kind::Regular(recording) => {
                 let mut recording = recording.lock();
                 if recording.closed.is_some() {
                     return Err(Error::InvalidArgument("the command list is closed: reset it first".into()));
                 }
-                let room = recording.commands.try_reserve(1).and(recording.signalled.try_reserve(1));
-                room.map_err(|_| Error::OutOfHostMemory("one more command could not be recorded".into()))?;
+                if !recording.reserve() {
+                    return Err(Error::OutOfHostMemory("one more command could not be recorded".into()));
+                }
                 let signal = events.signal.as_ref().map(|event| event.signalled_by(None));
                 if let (Some(event), Some(signal)) = (&events.signal, &signal) {
                     recording.signalled.push((Arc::clone(event), Arc::clone(signal)));
                 }
-                recording.commands.push(Arc::new(Command::new(operation, waits, signal)));
+                recording.commands.push(Command::new(operation, waits, signal));
                 Ok(())
             }
             Kind::Immediate { desc, stream } => {
                 let signal = events.signal.as_ref().map(|event| event.signalled_by(Some(stream)));
-                let work = Work::One(Arc::new(Command::new(operation, waits, signal)));
-                submit(stream, desc, work)
+                submit(stream, desc, Work::One(Command::new(operation, waits, signal)))
             }
         }
     }
@@ -173,20 +208,19 @@ impl CommandList {
     /// `zeCommandListImmediateAppendCommandListsExp`.
     pub fn append_lists(&self, lists: &[&CommandList], events: &Events) -> Result<()> {
         let (desc, stream) = self.queue()?;
-        let mut closed = lists.iter().map(|list| list.closed()).collect::<Result<Vec<_>>>()?;
+        let mut closed = Lists::new();
+        for list in lists {
+            closed.extend(list.closed()?);
+        }
         if !events.waits.is_empty() {
             let waits = events.waits.iter().map(|event| event.current()).collect();
-            closed.insert(0, [Arc::new(Command::new(Operation::Barrier, waits, None))].into());
+            closed.insert(0, Arc::new([Command::new(Operation::Barrier, waits, None)].into()));
         }
         for list in lists {
             list.executed_on(stream);
         }
         let signal = events.signal.as_ref().map(|event| event.signalled_by(Some(stream)));
-        let commands = match closed.as_slice() {
-            [list] => Arc::clone(list),
-            lists => lists.iter().flat_map(|list| list.iter()).cloned().collect(),
-        };
-        submit(stream, desc, Work::List { commands, signal })
+        submit(stream, desc, Work::Lists { lists: closed, signal })
     }
 
     /// The command of `zeCommandListAppendQueryKernelTimestamps`; `dst` is an address, `offsets` are bytes from it.
@@ -222,8 +256,8 @@ impl CommandList {
         if let Kind::Regular(recording) = &self.kind {
             let mut recording = recording.lock();
             if recording.closed.is_none() {
-                check_room("a closed command list", recording.commands.len() * size_of::<Arc<Command>>())?;
-                recording.closed = Some(std::mem::take(&mut recording.commands).into());
+                recording.finish_commands();
+                recording.closed = Some(std::mem::take(&mut recording.full));
             }
         }
         Ok(())
@@ -241,7 +275,7 @@ impl CommandList {
     pub fn duplicate(&self) -> Result<Arc<Self>> {
         let closed = self.closed()?;
         let signalled = self.recording()?.lock().signalled.clone();
-        let recording = Recording { commands: Vec::new(), signalled, closed: Some(closed) };
+        let recording = Recording { signalled, closed: Some(closed), ..Recording::default() };
         Ok(Arc::new(Self {
             context_handle: self.context_handle,
             device_handle: self.device_handle,
@@ -254,7 +288,7 @@ impl CommandList {
     }
 
     /// The commands of a closed regular list.
-    pub(crate) fn closed(&self) -> Result<Arc<[Arc<Command>]>> {
+    pub(crate) fn closed(&self) -> Result<Lists> {
         let recording = self.recording()?.lock();
         let closed = recording.closed.clone();
         closed.ok_or_else(|| Error::InvalidArgument("the command list is not closed".into()))

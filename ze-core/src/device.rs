@@ -58,13 +58,16 @@ impl Device {
     /// What compiles and runs kernels.
     pub fn engine(&self) -> &Arc<Engine> {
         self.engine.get_or_init(|| {
-            let defaults = EngineConfig::default();
+            let (defaults, compute) = (EngineConfig::default(), &self.profile.compute);
             Engine::new(EngineConfig {
                 threads: env::threads().unwrap_or(defaults.threads),
                 cache_dir: env::cache_dir(),
                 dump: env::dump(),
                 isa: env::isa(),
-                max_group_size: self.profile.compute.max_total_group_size,
+                max_group_size: compute.max_total_group_size,
+                max_group_dimensions: compute.max_group_size,
+                max_group_count: compute.max_group_count,
+                max_local_bytes: compute.max_shared_local_memory.into(),
                 ..defaults
             })
         })

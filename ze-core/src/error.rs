@@ -55,10 +55,10 @@ pub enum Error {
     InvalidGroupSize(String),
     #[error("{0}")]
     InvalidGlobalWidth(String),
-    #[error("kernel '{kernel}' has {count} arguments, there is no argument {index}")]
-    InvalidKernelArgumentIndex { kernel: String, index: u32, count: usize },
-    #[error("argument {index} ('{name}') of kernel '{kernel}' takes {expected} bytes, not {size}")]
-    InvalidKernelArgumentSize { kernel: String, index: u32, name: String, expected: u64, size: usize },
+    #[error("{0}")]
+    InvalidKernelArgumentIndex(String),
+    #[error("{0}")]
+    InvalidKernelArgumentSize(String),
     #[error("{0}")]
     OutOfHostMemory(String),
     #[error("{0}")]
@@ -99,8 +99,8 @@ impl Error {
             InvalidGlobalName(_) => ZE_RESULT_ERROR_INVALID_GLOBAL_NAME,
             InvalidGroupSize(_) => ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION,
             InvalidGlobalWidth(_) => ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION,
-            InvalidKernelArgumentIndex { .. } => ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX,
-            InvalidKernelArgumentSize { .. } => ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE,
+            InvalidKernelArgumentIndex(_) => ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX,
+            InvalidKernelArgumentSize(_) => ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE,
             OutOfHostMemory(_) => ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
             OutOfDeviceMemory(_) => ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
             ObjectInUse(_) => ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
@@ -112,13 +112,20 @@ impl Error {
 
 impl From<ze_engine::EngineError> for Error {
     fn from(error: ze_engine::EngineError) -> Self {
-        use ze_engine::EngineError;
+        use ze_engine::{EngineError, LaunchFault};
         let reason = error.to_string();
         match error {
             EngineError::Unresolved { .. } => Error::ModuleUnlinked(reason),
             EngineError::OutOfMemory { .. } => Error::OutOfDeviceMemory(reason),
             EngineError::OutOfHostMemory { .. } => Error::OutOfHostMemory(reason),
-            EngineError::InvalidLaunch { .. } => Error::InvalidGroupSize(reason),
+            EngineError::InvalidLaunch { fault, .. } => match fault {
+                LaunchFault::GroupSize(_) => Error::InvalidGroupSize(reason),
+                LaunchFault::GroupCount(_) => Error::InvalidGlobalWidth(reason),
+                LaunchFault::ArgumentIndex { .. } => Error::InvalidKernelArgumentIndex(reason),
+                LaunchFault::ArgumentSize { .. } => Error::InvalidKernelArgumentSize(reason),
+                LaunchFault::ArgumentValue { .. } => Error::InvalidArgument(reason),
+                LaunchFault::LocalMemory { .. } => Error::OutOfDeviceMemory(reason),
+            },
             _ => Error::ModuleBuild(reason),
         }
     }

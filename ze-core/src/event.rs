@@ -330,7 +330,7 @@ mod tests {
         let blocker = Signal::flag();
         let signal = event.signalled_by(Some(&stream));
         let waits = [Arc::clone(&blocker)].into_iter().collect();
-        stream.submit(Work::One(Arc::new(Command::new(Operation::Barrier, waits, Some(signal)))));
+        stream.submit(Work::One(Command::new(Operation::Barrier, waits, Some(signal))));
         assert!(matches!(event.status(), Err(Error::NotReady)));
         blocker.raise();
         assert!(event.wait(u64::MAX).is_ok());

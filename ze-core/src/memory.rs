@@ -435,7 +435,7 @@ mod tests {
         let gate = Signal::flag();
         let stream = context.driver().device().new_stream();
         let command = Command::new(Operation::Barrier, [Arc::clone(&gate)].into_iter().collect(), None);
-        stream.submit(Work::One(Arc::new(command)));
+        stream.submit(Work::One(command));
         let base = allocate(&context, 64, 0).expect("memory is there");
         let memory = context.find_allocation(base).expect("it is live");
         context.free(base, policy).expect("it is live");

@@ -132,6 +132,11 @@ impl Module {
         check_room("a native binary", bytes.saturating_mul(4))
     }
 
+    /// The hash of everything that the module was made from.
+    pub fn key(&self) -> &Digest {
+        self.unit.program.key()
+    }
+
     pub fn device(&self) -> &Arc<Device> {
         &self.device
     }

@@ -16,6 +16,7 @@ use crate::fork;
 use crate::fork::{Mutex, MutexGuard};
 use crate::futex::{Counter, Deadline};
 use crate::signal::{Reason, Signal, Timestamps};
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -28,44 +29,53 @@ const IDLE_SPINS: u32 = 512;
 /// Nanoseconds after which a thread that waits for a stream looks again whether the stream waits for an event.
 const BLOCKED_CHECK: u64 = 1_000_000;
 
+/// Lists with more commands than this take longer than to wake another thread, whatever the commands are.
+const INSTANT_COMMANDS: usize = 8;
+
+/// Commands in their order, a piece of a closed list that all its executions share.
+pub type Commands = Arc<SmallVec<[Command; 1]>>;
+
 /// What is submitted in one piece.
 pub enum Work {
-    One(Arc<Command>),
-    List {
-        commands: Arc<[Arc<Command>]>,
+    /// A command of an immediate list.
+    One(Command),
+    Lists {
+        lists: Lists,
         /// Signalled after the commands and everything before.
         signal: Option<Arc<Signal>>,
     },
 }
 
+/// Pieces of a list, or of several, one after the other.
+pub type Lists = SmallVec<[Commands; 1]>;
+
 impl Work {
     /// A closed command list.
-    pub fn list(commands: Arc<[Arc<Command>]>) -> Self {
-        Work::List { commands, signal: None }
+    pub fn list(lists: Lists) -> Self {
+        Work::Lists { lists, signal: None }
     }
 
     /// A fence after everything before.
     pub fn fence(signal: Arc<Signal>) -> Self {
-        Work::List { commands: [].into(), signal: Some(signal) }
+        Work::Lists { lists: Lists::new(), signal: Some(signal) }
     }
 
-    fn commands(&self) -> &[Arc<Command>] {
+    fn into_parts(self) -> (Lists, Option<Arc<Signal>>) {
         match self {
-            Work::One(command) => std::slice::from_ref(command),
-            Work::List { commands, .. } => commands,
-        }
-    }
-
-    fn signal(&self) -> Option<&Arc<Signal>> {
-        match self {
-            Work::One(_) => None,
-            Work::List { signal, .. } => signal.as_ref(),
+            Work::One(command) => ([Arc::new([command].into())].into(), None),
+            Work::Lists { lists, signal } => (lists, signal),
         }
     }
 
     /// Whether it is done in about the time that waking another thread takes.
     fn is_instant(&self) -> bool {
-        self.commands().iter().all(|command| command.is_instant())
+        match self {
+            Work::One(command) => command.is_instant(),
+            Work::Lists { lists, .. } => {
+                lists.iter().map(|list| list.len()).sum::<usize>() <= INSTANT_COMMANDS
+                    && lists.iter().flat_map(|list| list.iter()).all(Command::is_instant)
+            }
+        }
     }
 }
 
@@ -85,11 +95,13 @@ impl Position {
 
 /// Submitted work, and how far it is.
 struct Item {
-    work: Work,
+    lists: Lists,
+    signal: Option<Arc<Signal>>,
     position: Position,
     /// Of all waits of all commands, in their order.
     targets: Targets,
-    /// Commands that are done, and the targets of these.
+    /// Lists that are done, commands of the next one, and the targets of all these.
+    done_lists: usize,
     done: usize,
     done_targets: usize,
     /// Host time when the first command started.
@@ -98,19 +110,34 @@ struct Item {
 
 impl Item {
     /// The commands that are not done, each with its targets.
-    fn left(&self) -> impl Iterator<Item = (&Arc<Command>, &[u32])> {
+    fn left(&self) -> impl Iterator<Item = (&Command, &[u32])> {
         let mut targets = &self.targets[self.done_targets..];
-        self.work.commands()[self.done..].iter().map(move |command| {
+        let commands = self.lists[self.done_lists..].iter().flat_map(|list| list.iter());
+        commands.skip(self.done).map(move |command| {
             let (own, rest) = targets.split_at(command.waits());
             targets = rest;
             (command, own)
         })
     }
 
+    /// The list and the place in it of the first command that is not done.
+    fn next(&mut self) -> Option<(&Commands, usize)> {
+        while self.lists.get(self.done_lists).is_some_and(|list| list.len() == self.done) {
+            (self.done_lists, self.done) = (self.done_lists + 1, 0);
+        }
+        self.lists.get(self.done_lists).map(|list| (list, self.done))
+    }
+
     fn will_signal(&self, signal: &Arc<Signal>) -> bool {
-        self.work.signal().is_some_and(|own| Arc::ptr_eq(own, signal))
+        self.signal.as_ref().is_some_and(|own| Arc::ptr_eq(own, signal))
             || self.left().any(|(command, _)| command.signals(signal))
     }
+}
+
+/// A command that is executed without having been in the queue.
+struct Direct {
+    position: Position,
+    signal: Option<Arc<Signal>>,
 }
 
 /// Why commands are not executed any more.
@@ -126,6 +153,8 @@ struct State {
     queue: VecDeque<Item>,
     /// Some thread executes.
     running: bool,
+    /// What it executes, if that is not the front of the queue.
+    direct: Option<Direct>,
     has_worker: bool,
     closing: bool,
     /// Of the process whose threads these are.
@@ -190,15 +219,20 @@ impl Stream {
         }
         state.generation = generation;
         (state.running, state.has_worker) = (false, false);
-        let items = std::mem::take(&mut state.queue);
+        let (items, direct) = (std::mem::take(&mut state.queue), state.direct.take());
         self.queued.store(0, Ordering::Relaxed);
-        let Some(last) = items.back() else { return true };
+        let last = items.back().map(|last| last.position);
+        let Some(position) = last.or(direct.as_ref().map(|direct| direct.position)) else { return true };
         let reason: Reason =
             "the process that submitted the command has forked, and this is not that process".into();
-        state.failure = Some(Failure { reason: Arc::clone(&reason), position: last.position });
+        state.failure = Some(Failure { reason: Arc::clone(&reason), position });
+        if let Some(direct) = direct {
+            direct.signal.inspect(|signal| signal.complete(Err(Arc::clone(&reason))));
+            self.completed.advance();
+        }
         for item in &items {
             item.left().for_each(|(command, _)| command.complete(Err(Arc::clone(&reason))));
-            if let Some(signal) = item.work.signal() {
+            if let Some(signal) = &item.signal {
                 signal.complete(Err(Arc::clone(&reason)));
             }
             self.completed.advance();
@@ -217,6 +251,9 @@ impl Stream {
     /// is before it; everything else goes to the worker.
     pub fn submit(self: &Arc<Self>, work: Work) -> Position {
         let instant = work.is_instant();
+        if instant && let Some(position) = self.execute_now(&work) {
+            return position;
+        }
         let (position, state) = self.push(work);
         if instant && !state.running && state.queue.len() == 1 {
             drop(state);
@@ -229,27 +266,73 @@ impl Stream {
 
     /// Submits work and waits for it, in the caller's thread where the stream is idle.
     pub fn submit_and_wait(self: &Arc<Self>, work: Work) -> Result<()> {
+        if let Some(position) = self.execute_now(&work) {
+            return self.told(position);
+        }
         let (position, state) = self.push(work);
         drop(state);
         // Helping wakes the worker for what it leaves.
         self.wait(position, u64::MAX)
     }
 
+    /// Executes a command in the calling thread without queueing it, if nothing is before it and it has nothing to wait
+    /// for.
+    fn execute_now(self: &Arc<Self>, work: &Work) -> Option<Position> {
+        let Work::One(command) = work else { return None };
+        if command.is_host_function() {
+            return None;
+        }
+        let mut state = self.lock();
+        if state.running || !state.queue.is_empty() || !command.is_ready_now() {
+            return None;
+        }
+        command.submit(&mut Targets::new());
+        let position = self.next_position();
+        state.direct = Some(Direct { position, signal: command.signal().cloned() });
+        state.running = true;
+        let lost = state.lost();
+        let (result, _section) = MutexGuard::unlocked(&mut state, || {
+            let outcome = command.execute(lost);
+            // As in `step`.
+            let section = fork::section();
+            let result = outcome.as_ref().map(drop).map_err(Arc::clone);
+            command.complete(outcome);
+            (result, section)
+        });
+        if self.notice_fork(&mut state) {
+            return Some(position);
+        }
+        self.completed.advance();
+        state.running = false;
+        state.direct = None;
+        if let Err(reason) = result {
+            state.failure.get_or_insert(Failure { reason, position });
+        }
+        self.hand_over(state);
+        Some(position)
+    }
+
     fn push(&self, work: Work) -> (Position, MutexGuard<'_, State>) {
+        let (lists, signal) = work.into_parts();
         // A child finds what is submitted in the queue.
         let _section = fork::section();
         let mut targets = Targets::new();
-        for command in work.commands() {
-            command.submit(&mut targets);
-        }
-        if let Some(signal) = work.signal() {
+        lists.iter().flat_map(|list| list.iter()).for_each(|command| command.submit(&mut targets));
+        if let Some(signal) = &signal {
             signal.submit();
         }
         let mut state = self.lock();
-        let position = Position(self.submitted.fetch_add(1, Ordering::Relaxed).wrapping_add(1));
-        state.queue.push_back(Item { work, position, targets, done: 0, done_targets: 0, start: None });
+        let position = self.next_position();
+        let (done_lists, done, done_targets, start) = (0, 0, 0, None);
+        let item = Item { lists, signal, position, targets, done_lists, done, done_targets, start };
+        state.queue.push_back(item);
         self.queued.fetch_add(1, Ordering::Release);
         (position, state)
+    }
+
+    /// The place of what is being submitted, by who has the state.
+    fn next_position(&self) -> Position {
+        Position(self.submitted.fetch_add(1, Ordering::Relaxed).wrapping_add(1))
     }
 
     /// The place of the latest submission.
@@ -272,6 +355,11 @@ impl Stream {
         if !self.completed.wait(deadline, |completed| position.is_reached(completed)) {
             return Err(Error::NotReady);
         }
+        self.told(position)
+    }
+
+    /// Whether a command up to a place failed: who has waited learns of it.
+    fn told(&self, position: Position) -> Result<()> {
         let failure = self.lock().failure.take_if(|failure| !failure.position.is_behind(position));
         failure.map_or(Ok(()), |failure| Err(Error::DeviceLost(failure.reason.to_string())))
     }
@@ -323,6 +411,11 @@ impl Stream {
             return;
         }
         let state = self.run(state, Executor::Program, wanted);
+        self.hand_over(state);
+    }
+
+    /// A thread of the program has executed and does so no longer.
+    fn hand_over(self: &Arc<Self>, state: MutexGuard<'_, State>) {
         if !state.queue.is_empty() {
             self.wake_worker(state);
         } else if state.closing {
@@ -339,51 +432,68 @@ impl Stream {
         wanted: impl Fn() -> bool,
     ) -> MutexGuard<'a, State> {
         state.running = true;
-        while wanted() && self.step(&mut state, executor) {}
+        while wanted() && self.step(&mut state, executor, &wanted) {}
         state.running = false;
         state
     }
 
-    /// Executes one command. False: there is none, or none that this thread may execute.
-    fn step(&self, state: &mut MutexGuard<'_, State>, executor: Executor) -> bool {
+    /// Executes a command, and those behind it that are plain, while `wanted` holds. False: there is none, or none that
+    /// this thread may execute.
+    fn step(
+        &self,
+        state: &mut MutexGuard<'_, State>,
+        executor: Executor,
+        wanted: &impl Fn() -> bool,
+    ) -> bool {
         // A host function may fork, and its child returns from it.
         if self.notice_fork(state) {
             return false;
         }
-        let Some(item) = state.queue.front() else { return false };
-        let (next, timed) = (item.left().next(), item.work.signal().is_some() && item.start.is_none());
-        if let Some((command, targets)) = next {
-            let lost = state.lost();
+        let lost = state.lost();
+        let Some(item) = state.queue.front_mut() else { return false };
+        let timed = item.signal.is_some() && item.start.is_none();
+        if let Some((list, at)) = item.next().map(|(list, at)| (Arc::clone(list), at)) {
+            let command = &list[at];
+            let targets = &item.targets[item.done_targets..][..command.waits()];
             let runs_anywhere = lost.is_some() || (command.is_ready(targets) && !command.is_host_function());
             if executor == Executor::Program && !runs_anywhere {
                 return false;
             }
-            let (command, targets) = (Arc::clone(command), Targets::from_slice(targets));
-            let (start, result, _section) = MutexGuard::unlocked(state, || {
+            let targets = Targets::from_slice(targets);
+            let (start, done, result, _section) = MutexGuard::unlocked(state, || {
                 if executor == Executor::Worker && lost.is_none() {
                     command.wait(&targets);
                 }
                 let start = timed.then(clock::now);
-                let outcome = command.execute(lost);
-                // A child finds a command that signalled to be done.
+                let (mut done, mut outcome) = (1, command.execute(lost.clone()));
+                if command.is_plain() && lost.is_none() {
+                    // Nobody else has to know how many of the plain ones are done.
+                    let mut plain = list[at + 1..].iter().take_while(|next| next.is_plain() && wanted());
+                    while outcome.is_ok()
+                        && let Some(next) = plain.next()
+                    {
+                        (done, outcome) = (done + 1, next.execute(None));
+                    }
+                }
+                // A child finds a command that signalled to be done. Plain ones signal nothing.
                 let section = fork::section();
                 let result = outcome.as_ref().map(drop).map_err(Arc::clone);
                 command.complete(outcome);
-                (start, result, section)
+                (start, done, result, section)
             });
             if self.notice_fork(state) {
                 return false;
             }
             let Some(item) = state.queue.front_mut() else { return false };
             item.start = item.start.or(start);
-            item.done += 1;
+            item.done += done;
             item.done_targets += targets.len();
             let position = item.position;
             if let Err(reason) = result {
                 state.failure.get_or_insert(Failure { reason, position });
             }
         }
-        if state.queue.front().is_some_and(|item| item.done == item.work.commands().len()) {
+        if state.queue.front_mut().is_some_and(|item| item.next().is_none()) {
             self.finish(state);
         }
         true
@@ -398,7 +508,7 @@ impl Stream {
         let lost = state.lost();
         // What the work owns may be the last reference to an object whose destructor takes time.
         MutexGuard::unlocked(state, || {
-            if let Some(signal) = item.work.signal() {
+            if let Some(signal) = &item.signal {
                 let end = clock::now();
                 let times = Timestamps { start: item.start.unwrap_or(end), end };
                 signal.complete(lost.map_or(Ok(times), Err));

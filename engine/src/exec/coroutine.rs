@@ -14,7 +14,7 @@ use std::ffi::c_void;
 use std::io;
 use std::ptr::NonNull;
 
-/// Stack beyond what the kernel's own code takes: for the math library and `printf`. Only what is touched takes
+/// Stack beyond what the kernel's own code takes: for the math library. Only what is touched takes
 /// memory.
 pub(super) const STACK_RESERVE: u64 = 256 << 10;
 /// Coroutines that are made at a time.
@@ -134,7 +134,6 @@ impl Ring {
                 private_memory: worker.private_memory,
                 collective_scratch: worker.collective_scratch,
                 barrier: switch_to_next,
-                printf: worker.printf,
                 scheduler: first.cast::<c_void>(),
             };
             (*shared).entry = groups.entry;
@@ -198,7 +197,6 @@ pub(super) fn idle_worker() -> Worker {
         private_memory: std::ptr::null_mut(),
         collective_scratch: std::ptr::null_mut(),
         barrier: no_barrier,
-        printf: std::ptr::null_mut(),
         scheduler: std::ptr::null_mut(),
     }
 }

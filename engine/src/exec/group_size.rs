@@ -1,6 +1,5 @@
 //! Work-group sizes: which code runs a group, and which size to suggest for a global size.
 
-use super::launch::Dispatch;
 use crate::abi::{Coarsening, GroupShape, Variant};
 use crate::engine::DEFAULT_MAX_GROUP_SIZE;
 
@@ -108,14 +107,6 @@ fn divisors(size: u64, most: u32) -> Vec<u32> {
     (1..=most).take_while(|d| u64::from(*d) <= size).filter(|d| size.is_multiple_of(u64::from(*d))).collect()
 }
 
-/// Whether some global id, size or offset of a launch is 2^31 or more.
-pub fn has_large_ids(dispatch: &Dispatch) -> bool {
-    (0..3).any(|at| {
-        let size = u64::from(dispatch.group_count[at]) * u64::from(dispatch.group_size[at]);
-        size.checked_add(dispatch.global_offset[at]).is_none_or(|end| end >= 1 << 31)
-    })
-}
-
 /// How well groups of a size use the machine: about the part of its throughput that they reach.
 fn score(size: [u32; 3], global: [u64; 3], preferences: &Preferences) -> f64 {
     let width = preferences.width;
@@ -140,6 +131,7 @@ fn score(size: [u32; 3], global: [u64; 3], preferences: &Preferences) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::Range;
 
     const PREFERENCES: Preferences = Preferences { max_items: 1024, width: 16, threads: 4, hint: None };
 
@@ -215,16 +207,14 @@ mod tests {
 
     #[test]
     fn ids_are_large_from_two_to_the_31_on() {
-        let dispatch = |group_count, global_offset| Dispatch {
-            group_count: [1, group_count, 1],
-            group_size: [1, 16, 1],
-            global_offset: [0, global_offset, 0],
-            args: &[],
+        let has_large_ids = |group_count, global_offset| {
+            let (group_count, global_offset) = ([1, group_count, 1], [0, global_offset, 0]);
+            Range { group_count, group_size: [1, 16, 1], global_offset }.has_large_ids()
         };
-        assert!(!has_large_ids(&dispatch((1 << 27) - 1, 0)));
-        assert!(has_large_ids(&dispatch(1 << 27, 0)));
-        assert!(has_large_ids(&dispatch(1, 1 << 31)));
-        assert!(has_large_ids(&dispatch(1, u64::MAX)));
+        assert!(!has_large_ids((1 << 27) - 1, 0));
+        assert!(has_large_ids(1 << 27, 0));
+        assert!(has_large_ids(1, 1 << 31));
+        assert!(has_large_ids(1, u64::MAX));
     }
 
     #[test]

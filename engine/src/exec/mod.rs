@@ -1,11 +1,12 @@
 //! Runs compiled kernels: work-groups over the threads, sub-groups of a group with barriers as coroutines.
 //!
 //! ```text
-//! launch ──▶ scheduler: which thread runs which work-groups ──▶ workgroup: one thread's range of them
+//! arguments, launch ──▶ scheduler: which thread runs which work-groups ──▶ workgroup: one thread's range of them
 //!                                                                   │
 //!                                                               coroutine: sub-groups that meet at barriers
 //! ```
 
+pub mod arguments;
 pub mod caller_stack;
 pub mod coroutine;
 mod float_mode;
@@ -15,7 +16,8 @@ pub mod scheduler;
 mod switch;
 pub mod workgroup;
 
-pub use launch::{Code, Dispatch};
+pub use arguments::Arguments;
+pub use launch::{Code, Plan, Range};
 pub use scheduler::Scheduler;
 pub use workgroup::MOST_STACK_BYTES;
 

@@ -43,6 +43,11 @@ impl Cost {
         Some(self.0.load(Ordering::Relaxed)).filter(|cost| *cost > 0)
     }
 
+    /// What this many work-groups cost.
+    pub(super) fn of(&self, groups: u64) -> Option<Duration> {
+        self.get().map(|cost| Duration::from_nanos(cost.saturating_mul(groups) / 1000))
+    }
+
     /// Half of what was known, half of what was just seen.
     fn update(&self, time: Duration, groups: u64) {
         let Some(seen) = picoseconds(time).checked_div(groups) else { return };
@@ -126,8 +131,14 @@ impl Scheduler {
     unsafe fn run_alone(&self, job: &Job, workspace: &mut Workspace) -> u64 {
         let Job { code, info, groups, .. } = *job;
         if self.threads == 1 || groups == 1 {
+            // What is known to be cheap is not measured: the clock would cost as much.
+            let known = code.cost.get().map(|cost| cost.saturating_mul(groups));
+            let start = known.is_none_or(|time| time > picoseconds(CHUNK)).then(Instant::now);
             // SAFETY: up to the caller.
             unsafe { workspace.run(code, info, 0..groups) };
+            if let Some(start) = start {
+                code.cost.update(start.elapsed(), groups);
+            }
             return groups;
         }
         let worth_sharing = |cost: u64, left: u64| cost.saturating_mul(left) >= picoseconds(SHARED_FROM);

@@ -1,9 +1,10 @@
 //! Launches of hand-written code: both kinds of entry, on one and on several threads.
 
-use super::launch::{Code, Dispatch, launch};
+use super::arguments::Arguments;
+use super::launch::{Code, Plan, Range};
 use super::scheduler::Scheduler;
-use crate::abi::{CodeInfo, LaunchInfo, Worker};
-use crate::error::EngineError;
+use crate::abi::{Coarsening, CodeInfo, GroupShape, LaunchInfo, Variant, Worker};
+use crate::error::{EngineError, LaunchFault};
 use crate::jit::pipeline::{self, Tier};
 use crate::jit::target::Target;
 use crate::jit::{Context, IrModule, load, symbols};
@@ -75,7 +76,7 @@ done:
   ret void
 }";
 
-fn compile(text: &str, has_barrier: bool) -> Code {
+fn compile(text: &str, has_barrier: bool) -> Arc<Code> {
     let (target, context) = (Target::host().expect("target"), Context::new());
     let text = text.replace("BARRIER", &offset_of!(Worker, barrier).to_string());
     let text = text.replace("SUBGROUPS", &offset_of!(LaunchInfo, subgroups).to_string());
@@ -84,7 +85,16 @@ fn compile(text: &str, has_barrier: bool) -> Code {
     pipeline::optimise(&ir, &target, Tier::Optimising).expect("passes");
     let object = pipeline::object_code(ir, &target, Tier::Optimising).expect("object code");
     let loaded = load::load(&object.bytes, &symbols::function_address).expect("loads");
-    Code::new(loaded, CodeInfo { has_barrier, ..CodeInfo::default() }).expect("has an entry")
+    let variant = Variant {
+        width: 16,
+        shape: GroupShape::Rows,
+        coarsening: Coarsening::Off,
+        large_ids: false,
+        most_items: 1024,
+    };
+    Arc::new(
+        Code::new(loaded, CodeInfo { has_barrier, ..CodeInfo::default() }, variant).expect("has an entry"),
+    )
 }
 
 fn arg(name: &str, kind: ArgKind, offset: u64) -> KernelArg {
@@ -106,7 +116,9 @@ fn kernel(args: Vec<KernelArg>, static_local_size: u64) -> Kernel {
         name: "test".into(),
         function: Id(1),
         arg_block_size: args.iter().map(|arg| arg.offset + arg.size).max().unwrap_or(0),
+        arg_block_align: 8,
         args,
+        local_variables: Vec::new(),
         required_group_size: None,
         group_size_hint: None,
         required_subgroup_size: None,
@@ -120,25 +132,46 @@ fn kernel(args: Vec<KernelArg>, static_local_size: u64) -> Kernel {
     }
 }
 
-fn dispatch(groups: u32, items: u32, args: &[u8]) -> Dispatch<'_> {
-    Dispatch { group_count: [groups, 1, 1], group_size: [items, 1, 1], global_offset: [0; 3], args }
+fn range(groups: u32, items: u32) -> Range {
+    Range { group_count: [groups, 1, 1], group_size: [items, 1, 1], global_offset: [0; 3] }
 }
 
-fn count_groups(scheduler: &Scheduler, code: &Code, groups: u32) {
+/// The arguments with these values; those of local memory are sizes.
+fn arguments(kernel: &Kernel, values: &[u64]) -> Arguments {
+    let mut arguments = Arguments::new(kernel).expect("memory");
+    for (at, (arg, value)) in kernel.args.iter().zip(values).enumerate() {
+        match arg.kind {
+            ArgKind::LocalPointer => arguments.set_local(kernel, at, *value),
+            _ => arguments.set(arg, &value.to_le_bytes()),
+        }
+    }
+    arguments
+}
+
+fn launch(
+    scheduler: &Scheduler,
+    code: &Arc<Code>,
+    arguments: &Arguments,
+    range: Range,
+) -> Result<(), EngineError> {
+    let plan = Plan::new(Arc::clone(code), range, arguments.local_bytes()).expect("a range");
+    plan.run(scheduler, "test", arguments)
+}
+
+fn count_groups(scheduler: &Scheduler, code: &Arc<Code>, groups: u32) {
     let mut out = vec![0u32; groups as usize];
-    let args = (out.as_mut_ptr() as u64).to_le_bytes();
     let kernel = kernel(vec![arg("out", ArgKind::GlobalPointer, 0)], 0);
-    launch(scheduler, code, &kernel, 16, &dispatch(groups, 16, &args)).expect("launches");
+    let arguments = arguments(&kernel, &[out.as_mut_ptr() as u64]);
+    launch(scheduler, code, &arguments, range(groups, 16)).expect("launches");
     assert!(out.iter().all(|count| *count == 1), "{groups} groups on {} threads", scheduler.threads());
 }
 
-fn neighbours(scheduler: &Scheduler, code: &Code, groups: u32, subgroups: u32, rounds: u32) {
+fn neighbours(scheduler: &Scheduler, code: &Arc<Code>, groups: u32, subgroups: u32, rounds: u32) {
     let mut out = vec![0u64; groups as usize * subgroups as usize];
-    let mut args = (out.as_mut_ptr() as u64).to_le_bytes().to_vec();
-    args.extend_from_slice(&u64::from(rounds).to_le_bytes());
     let args_of_kernel = vec![arg("out", ArgKind::GlobalPointer, 0), arg("rounds", ArgKind::Value, 8)];
     let kernel = kernel(args_of_kernel, 8 * u64::from(subgroups));
-    launch(scheduler, code, &kernel, 16, &dispatch(groups, 16 * subgroups, &args)).expect("launches");
+    let arguments = arguments(&kernel, &[out.as_mut_ptr() as u64, u64::from(rounds)]);
+    launch(scheduler, code, &arguments, range(groups, 16 * subgroups)).expect("launches");
     for (at, sum) in out.into_iter().enumerate() {
         let (group, subgroup) = (at as u64 / u64::from(subgroups), at as u64 % u64::from(subgroups));
         let neighbour = (subgroup + 1) % u64::from(subgroups);
@@ -203,12 +236,12 @@ fn barrier_that_some_sub_groups_leave_out_does_not_hang() {
       ret void
     }";
     let (code, scheduler) = (compile(UNEVEN, true), Scheduler::new(2));
-    launch(&scheduler, &code, &kernel(vec![], 0), 16, &dispatch(100, 160, &[])).expect("launches");
+    launch(&scheduler, &code, &arguments(&kernel(vec![], 0), &[]), range(100, 160)).expect("launches");
 }
 
 #[test]
 fn launches_from_several_threads_and_from_the_pool_all_end() {
-    let (code, scheduler) = (Arc::new(compile(NEIGHBOURS, true)), Arc::new(Scheduler::new(3)));
+    let (code, scheduler) = (compile(NEIGHBOURS, true), Arc::new(Scheduler::new(3)));
     // Starts the pool.
     neighbours(&scheduler, &code, 2000, 8, 20);
     let (sender, receiver) = mpsc::channel();
@@ -273,31 +306,54 @@ fn local_memory_arguments_come_after_the_static_part_and_are_aligned() {
         20,
     );
     let mut out = [0u64; 3];
-    let args = [out.as_mut_ptr() as u64, 1000, 8].map(u64::to_le_bytes).concat();
-    launch(&scheduler, &code, &kernel, 16, &dispatch(1, 1, &args)).expect("launches");
+    let place = out.as_mut_ptr() as u64;
+    let set = |values: [u64; 2]| arguments(&kernel, &[place, values[0], values[1]]);
+    launch(&scheduler, &code, &set([1000, 8]), range(1, 1)).expect("launches");
+    assert_eq!(set([1000, 8]).local_bytes(), 1160);
     assert_eq!(out[..2], [128, 1152]);
     assert_eq!(out[2] % 128, 0);
 
-    let too_much = [out.as_mut_ptr() as u64, u64::MAX / 2, 8].map(u64::to_le_bytes).concat();
-    let error = launch(&scheduler, &code, &kernel, 16, &dispatch(1, 1, &too_much));
+    let error = launch(&scheduler, &code, &set([u64::MAX / 2, 8]), range(1, 1));
     assert!(matches!(error, Err(EngineError::OutOfMemory { .. })), "{error:?}");
-    let overflow = [out.as_mut_ptr() as u64, u64::MAX, u64::MAX].map(u64::to_le_bytes).concat();
-    let error = launch(&scheduler, &code, &kernel, 16, &dispatch(1, 1, &overflow));
-    assert!(matches!(error, Err(EngineError::InvalidLaunch { .. })), "{error:?}");
+    assert_eq!(set([u64::MAX, u64::MAX]).local_bytes(), u64::MAX);
+}
+
+#[test]
+fn an_argument_block_has_the_alignment_of_its_largest_argument() {
+    for (align, bytes) in [(1, 0), (8, 8), (16, 136), (32, 96), (64, 64), (128, 1024)] {
+        let value = KernelArg { size: bytes, ..arg("value", ArgKind::Value, 0) };
+        let kernel = Kernel { arg_block_align: align, ..kernel(vec![value], 0) };
+        let mut arguments = Arguments::new(&kernel).expect("memory");
+        let value: Vec<u8> = (0..bytes).map(|at| at as u8 ^ 0x5a).collect();
+        arguments.set(&kernel.args[0], &value);
+        // Copies of copies, each somewhere else.
+        for _ in 0..3 {
+            let copy = Box::new(arguments.try_clone().expect("memory"));
+            assert_eq!(copy.as_ptr() as u64 % align, 0, "alignment {align}");
+            // SAFETY: the block has the arguments' bytes.
+            assert_eq!(unsafe { std::slice::from_raw_parts(copy.as_ptr(), bytes as usize) }, value);
+            arguments = *copy;
+        }
+    }
+}
+
+#[test]
+fn an_argument_block_for_which_there_is_no_memory_is_an_error() {
+    let kernel = Kernel { arg_block_size: 1 << 60, ..kernel(vec![], 0) };
+    assert!(Arguments::new(&kernel).is_err());
 }
 
 #[test]
 fn launches_that_make_no_sense_are_refused() {
     let (code, scheduler) = (compile(COUNT_GROUPS, false), Scheduler::new(2));
-    let kernel = kernel(vec![arg("out", ArgKind::GlobalPointer, 0)], 0);
-    let refused = |dispatch: &Dispatch| {
-        let result = launch(&scheduler, &code, &kernel, 16, dispatch);
-        assert!(matches!(result, Err(EngineError::InvalidLaunch { .. })), "{dispatch:?}");
-    };
-    refused(&dispatch(1, 0, &[0; 8]));
-    refused(&dispatch(1, 1, &[0; 4]));
-    refused(&Dispatch { group_count: [u32::MAX; 3], ..dispatch(1, 1, &[0; 8]) });
-    refused(&Dispatch { group_size: [u32::MAX; 3], ..dispatch(1, 1, &[0; 8]) });
+    let plan = |range| Plan::new(Arc::clone(&code), range, 0).map(drop);
+    assert!(matches!(plan(range(1, 0)), Err(LaunchFault::GroupSize(_))));
+    let size = [u32::MAX; 3];
+    assert!(matches!(plan(Range { group_size: size, ..range(1, 1) }), Err(LaunchFault::GroupSize(_))));
+    assert!(matches!(plan(Range { group_count: size, ..range(1, 1) }), Err(LaunchFault::GroupCount(_))));
     // No work-groups is no error, and touches nothing.
-    launch(&scheduler, &code, &kernel, 16, &dispatch(0, 16, &[0; 8])).expect("empty");
+    let kernel = kernel(vec![arg("out", ArgKind::GlobalPointer, 0)], 0);
+    launch(&scheduler, &code, &arguments(&kernel, &[0]), range(0, 16)).expect("empty");
+    let none = Range { group_count: [u32::MAX, u32::MAX, 0], ..range(1, 16) };
+    launch(&scheduler, &code, &arguments(&kernel, &[0]), none).expect("empty");
 }

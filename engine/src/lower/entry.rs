@@ -5,7 +5,7 @@ use super::calls::{self, Callable};
 use super::control::uses_across_blocks;
 use super::values::{Mask, Reg, Values};
 use super::work_item::WorkItems;
-use super::{Lowerer, contraction_off, local_layout, private, team};
+use super::{Lowerer, contraction_off, private, team};
 use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, GroupShape, LaunchInfo};
 use crate::analysis::calls::Unit;
 use crate::analysis::func::{BlockId, ENTRY, Func};
@@ -44,16 +44,7 @@ pub fn emit(unit: &Unit<'_>, mut builder: Builder, target: &Target) -> Result<Co
         .ok_or_else(|| a.func.unsupported("private variables of more than 2^64 bytes".into()))?;
     let has_barrier =
         unit.analyses().any(|of| of.func.block_ids().any(|block| meets_at_barrier(&of.func, block)));
-    let (offsets, local_bytes) = local_layout(unit.analyses().map(|of| &of.func));
-    if local_bytes > a.func.kernel.static_local_size {
-        return Err(EngineError::CodeGeneration {
-            kernel: a.func.kernel.name.clone(),
-            reason: format!(
-                "local variables take {local_bytes} bytes, and {} were reserved",
-                a.func.kernel.static_local_size
-            ),
-        });
-    }
+    let offsets = Rc::new(a.func.kernel.local_variables.iter().copied().collect());
     let calls = Rc::new(calls::declare(&b, unit)?);
     let mut layouts = layouts.into_iter().map(Rc::new);
     let mut bodies = |a| Bodies {

@@ -51,9 +51,9 @@ use crate::jit::{Context, IrModule};
 use builder::{Builder, Label};
 use calls::CallTree;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{ExecutionMode, Op, StorageClass};
+use spirv::{ExecutionMode, Op};
 use spirv_env::opcodes::{self, Family};
-use spirv_env::{ConstantValue, ExtSet, Id, Inst, Kernel, Module, Operand, op_name};
+use spirv_env::{ExtSet, Id, Inst, Kernel, Module, op_name};
 use std::rc::Rc;
 use values::{Mask, Val};
 
@@ -259,47 +259,6 @@ impl<'a, 'm> Lowerer<'a, 'm> {
             | Family::Image => Err(self.no_lowering(inst)),
         }
     }
-}
-
-/// Byte offsets of the `Workgroup` variables that a kernel and what it calls use, and the bytes that they take together.
-fn local_layout<'f, 'm: 'f>(funcs: impl Iterator<Item = &'f Func<'m>>) -> (Rc<FxHashMap<Id, u64>>, u64) {
-    let mut funcs = funcs.peekable();
-    let Some(module) = funcs.peek().map(|func| func.module) else { return Default::default() };
-    let mut work: Vec<Id> = Vec::new();
-    for block in funcs.flat_map(|func| &func.blocks) {
-        work.extend(block.insts.iter().flat_map(|inst| inst.ids()));
-        work.extend(block.phis.iter().flat_map(|phi| &phi.incoming).map(|(_, id)| *id));
-    }
-    let mut used: FxHashSet<Id> = FxHashSet::default();
-    while let Some(id) = work.pop() {
-        if !used.insert(id) {
-            continue;
-        }
-        // A variable may also be reached through a constant.
-        match module.constants.get(&id).map(|constant| &constant.value) {
-            Some(ConstantValue::Composite(parts)) => work.extend(parts),
-            Some(ConstantValue::Expression { operands, .. }) => {
-                work.extend(operands.iter().filter_map(|operand| match operand {
-                    Operand::Id(id) => Some(*id),
-                    Operand::Lit(_) => None,
-                }));
-            }
-            _ => {}
-        }
-    }
-    let (mut offsets, mut end) = (FxHashMap::default(), 0u64);
-    for global in module.globals.iter().filter(|global| global.class == StorageClass::Workgroup) {
-        if !used.contains(&global.id) {
-            continue;
-        }
-        if let spirv_env::Type::Pointer { pointee, .. } = module.types.get(global.ty) {
-            let layout = module.types.layout(*pointee);
-            let at = end.next_multiple_of(global.align.max(layout.align).max(1));
-            offsets.insert(global.id, at);
-            end = at + layout.size;
-        }
-    }
-    (Rc::new(offsets), end)
 }
 
 /// Whether the kernel forbids contraction of floating-point operations.

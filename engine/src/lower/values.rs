@@ -195,7 +195,8 @@ impl Lowerer<'_, '_> {
         if let Some(global) = self.a.func.module.globals.iter().find(|global| global.id == id) {
             let address = match global.class {
                 StorageClass::Workgroup => {
-                    let offset = self.local_offsets[&id];
+                    let place = self.local_offsets.get(&id).copied();
+                    let offset = place.ok_or_else(|| self.unsupported(format!("a use of {id} here")))?;
                     let base = self.local_memory();
                     self.b.offset_const(base, offset)
                 }

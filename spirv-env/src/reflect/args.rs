@@ -10,13 +10,20 @@ use ze_extensions::limits::ARGUMENT_ALIGNMENT;
 
 const ARGUMENTS: RuleId = RuleId { id: "env.kernel-arguments", source: "L0 SPIR-V Guide, Kernel Arguments" };
 
+/// The arguments of a kernel, and size and alignment of their block in bytes.
+pub(super) struct Arguments {
+    pub args: Vec<KernelArg>,
+    pub block_size: u64,
+    pub block_align: u64,
+}
+
 /// The arguments of a kernel and the size of their block.
 pub(super) fn arguments(
     module: &Module,
     source: &SourceLists<'_>,
     entry: &EntryPoint,
     function: &Function,
-) -> Result<(Vec<KernelArg>, u64), Fault> {
+) -> Result<Arguments, Fault> {
     let types = source.list("kernel_arg_type", &entry.name);
     let qualifiers = source.list("kernel_arg_type_qual", &entry.name);
     let mut args = Vec::with_capacity(function.params.len());
@@ -48,7 +55,7 @@ pub(super) fn arguments(
             volatile: qualified("volatile") || module.has_decoration(id, Decoration::Volatile),
         });
     }
-    Ok((args, end.next_multiple_of(block_align)))
+    Ok(Arguments { args, block_size: end.next_multiple_of(block_align), block_align })
 }
 
 /// How a parameter of this type is passed, and its place in the argument block.

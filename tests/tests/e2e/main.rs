@@ -15,6 +15,7 @@ mod control_flow;
 mod conversions;
 mod events;
 mod groups;
+mod launches;
 mod limits;
 mod lists;
 mod loaders;

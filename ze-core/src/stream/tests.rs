@@ -5,16 +5,18 @@ use crate::command::Operation;
 use std::time::Duration;
 
 fn command(waits: &[&Arc<Signal>], signal: Option<&Arc<Signal>>) -> Work {
-    Work::One(Arc::new(Command::new(
-        Operation::Barrier,
-        waits.iter().map(|&wait| Arc::clone(wait)).collect(),
-        signal.map(Arc::clone),
-    )))
+    let waits = waits.iter().map(|&wait| Arc::clone(wait)).collect();
+    Work::One(Command::new(Operation::Barrier, waits, signal.map(Arc::clone)))
+}
+
+fn list<const N: usize>(commands: [Command; N]) -> Work {
+    // Each in a piece of its own.
+    Work::list(commands.into_iter().map(|command| Arc::new([command].into())).collect())
 }
 
 fn host_function(function: unsafe extern "C" fn(*mut std::ffi::c_void), data: *mut u32) -> Work {
     let operation = Operation::HostFunction { function, data: data as usize };
-    Work::One(Arc::new(Command::new(operation, Default::default(), None)))
+    Work::One(Command::new(operation, Default::default(), None))
 }
 
 unsafe extern "C" fn append_digit(data: *mut std::ffi::c_void) {
@@ -62,9 +64,9 @@ fn a_helping_thread_never_waits_for_an_event_that_it_is_to_signal_itself() {
     let (done, gate, after) = (Signal::flag(), Signal::flag(), Signal::flag());
     let barrier = |waits: &[&Arc<Signal>], signal: &Arc<Signal>| {
         let waits = waits.iter().map(|&wait| Arc::clone(wait)).collect();
-        Arc::new(Command::new(Operation::Barrier, waits, Some(Arc::clone(signal))))
+        Command::new(Operation::Barrier, waits, Some(Arc::clone(signal)))
     };
-    stream.submit(Work::list([barrier(&[], &done), barrier(&[&gate], &after)].into()));
+    stream.submit(list([barrier(&[], &done), barrier(&[&gate], &after)]));
     stream.help_until(&done);
     assert!(done.is_signalled() && !after.is_signalled());
     let position = stream.latest();
@@ -180,8 +182,8 @@ fn a_stream_that_will_wait_for_an_event_that_it_resets_is_not_waited_for() {
         len: 64 << 20,
     };
     stream.submit(command(&[], Some(&started)));
-    stream.submit(Work::One(Arc::new(Command::new(operation, Default::default(), None))));
-    let position = stream.submit(Work::list([Arc::new(reset), Arc::new(wait)].into()));
+    stream.submit(Work::One(Command::new(operation, Default::default(), None)));
+    let position = stream.submit(list([reset, wait]));
     assert!(event.is_signalled() || !stream.is_reached(position));
     assert!(!stream.reach(position));
     event.raise();
@@ -200,7 +202,7 @@ fn a_stream_that_is_closed_while_a_host_thread_executes_lets_its_worker_go() {
         pattern: [1, 2].into_iter().collect(),
         len: 64 << 20,
     };
-    drop(stream.push(Work::One(Arc::new(Command::new(operation, Default::default(), None)))));
+    drop(stream.push(Work::One(Command::new(operation, Default::default(), None))));
     let closer = {
         let stream = Arc::clone(&stream);
         thread::spawn(move || {

@@ -1,0 +1,276 @@
+//! What is set on a kernel, and the launches that are made of it.
+
+use crate::abi::Variant;
+use crate::error::{EngineError, LaunchFault};
+use crate::exec::arguments::NoMemory;
+use crate::exec::{Arguments, Code, Plan, Range};
+use crate::program::Kernel;
+use spirv_env::{ArgKind, KernelArg, Type};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A value for a kernel's argument.
+#[derive(Clone, Copy, Debug)]
+pub enum Value<'a> {
+    Bytes(&'a [u8]),
+    /// No value but a size in bytes: local memory, or for other arguments zeros.
+    Size(usize),
+}
+
+/// Group size, global offset and arguments of the launches to come of a kernel. Everything is checked when it is set.
+pub struct Setup {
+    kernel: Arc<Kernel>,
+    group_size: [u32; 3],
+    global_offset: [u64; 3],
+    arguments: Arguments,
+    /// That of the latest launch: the next one is often like it.
+    latest: Option<Plan>,
+}
+
+impl Setup {
+    /// A work-group of one work-item, or what the kernel requires; no offset; arguments that are all zeros.
+    pub fn new(kernel: Arc<Kernel>) -> Result<Setup, EngineError> {
+        let reflection = kernel.reflection();
+        check_local_memory(&kernel, reflection.static_local_size)?;
+        let arguments = Arguments::new(reflection).map_err(|error| no_memory(&kernel, error))?;
+        let group_size = reflection.required_group_size.unwrap_or([1; 3]);
+        Ok(Setup { kernel, group_size, global_offset: [0; 3], arguments, latest: None })
+    }
+
+    /// A copy that can be changed on its own.
+    pub fn try_clone(&self) -> Result<Setup, EngineError> {
+        Ok(Setup {
+            kernel: Arc::clone(&self.kernel),
+            arguments: self.cloned_arguments()?,
+            latest: self.latest.clone(),
+            ..*self
+        })
+    }
+
+    fn cloned_arguments(&self) -> Result<Arguments, EngineError> {
+        self.arguments.try_clone().map_err(|error| no_memory(&self.kernel, error))
+    }
+
+    fn range(&self, group_count: [u32; 3]) -> Range {
+        Range { group_count, group_size: self.group_size, global_offset: self.global_offset }
+    }
+
+    pub fn kernel(&self) -> &Arc<Kernel> {
+        &self.kernel
+    }
+
+    /// Sets the work-items of a work-group in each dimension.
+    pub fn set_group_size(&mut self, size: [u32; 3]) -> Result<(), EngineError> {
+        if size == self.group_size {
+            return Ok(());
+        }
+        let config = self.kernel.program().engine().config();
+        let fits =
+            size.iter().zip(config.max_group_dimensions).all(|(&size, most)| size != 0 && size <= most);
+        let items = size.into_iter().map(u64::from).fold(1, u64::saturating_mul);
+        if !fits || items > u64::from(config.max_group_size) {
+            return Err(self.invalid(LaunchFault::GroupSize(format!(
+                "group size {size:?}: each dimension is 1 to {:?}, and all together at most {}",
+                config.max_group_dimensions, config.max_group_size
+            ))));
+        }
+        let required = self.kernel.reflection().required_group_size;
+        if let Some(required) = required.filter(|&required| required != size) {
+            let reason = format!("it requires the group size {required:?}, not {size:?}");
+            return Err(self.invalid(LaunchFault::GroupSize(reason)));
+        }
+        self.group_size = size;
+        Ok(())
+    }
+
+    /// Sets the global offset in each dimension, in work-items.
+    pub fn set_global_offset(&mut self, offset: [u64; 3]) {
+        self.global_offset = offset;
+    }
+
+    /// Sets an argument.
+    pub fn set_argument(&mut self, index: u32, value: Value<'_>) -> Result<(), EngineError> {
+        let kernel = &*self.kernel;
+        let args = &kernel.reflection().args;
+        let Some(arg) = args.get(index as usize) else {
+            return Err(self.invalid(LaunchFault::ArgumentIndex { index, count: args.len() }));
+        };
+        let refused =
+            |reason| self.invalid(LaunchFault::ArgumentValue { index, name: arg.name.clone(), reason });
+        let size = match value {
+            Value::Bytes(bytes) => bytes.len(),
+            Value::Size(size) => size,
+        } as u64;
+        match (arg.kind, value) {
+            (ArgKind::Image(_) | ArgKind::Sampler, _) => {
+                let what = format!("an image or sampler as argument {index} ('{}')", arg.name);
+                return Err(EngineError::Unsupported { kernel: kernel.reflection().name.clone(), what });
+            }
+            (ArgKind::LocalPointer, Value::Bytes(_)) => {
+                return Err(refused("is local memory: its value must be null"));
+            }
+            (ArgKind::LocalPointer, Value::Size(_)) => {
+                self.arguments.set_local(kernel.reflection(), index as usize, size);
+            }
+            _ if size != arg.size && !takes_low_bytes(kernel, arg, size) => {
+                let (name, expected) = (arg.name.clone(), arg.size);
+                return Err(self.invalid(LaunchFault::ArgumentSize { index, name, expected, size }));
+            }
+            (_, Value::Bytes(bytes)) => self.arguments.set(arg, &bytes[..arg.size as usize]),
+            (_, Value::Size(_)) => self.arguments.clear(arg),
+        }
+        Ok(())
+    }
+
+    /// Whether [`launch`](Self::launch) has the code at hand.
+    pub fn has_code(&self, group_count: [u32; 3]) -> bool {
+        self.latest.as_ref().and_then(|plan| fitting_code(plan, &self.range(group_count))).is_some()
+    }
+
+    /// Checks a launch and has its code at hand from now on, which is compiled if that has not been done: what fails
+    /// fails early.
+    pub fn prepare(&mut self, group_count: [u32; 3]) -> Result<(), EngineError> {
+        self.plan(group_count).map(|_| ())
+    }
+
+    /// The latest plan, if it is what a launch with this many work-groups needs, else another.
+    fn plan(&mut self, group_count: [u32; 3]) -> Result<&Plan, EngineError> {
+        let (range, local_bytes) = (self.range(group_count), self.arguments.local_bytes());
+        let same = |plan: &Plan| *plan.range() == range && plan.local_bytes() == local_bytes;
+        if !self.latest.as_ref().is_some_and(same) {
+            check_local_memory(&self.kernel, local_bytes)?;
+            self.latest = Some(plan(&self.kernel, range, local_bytes, self.latest.as_ref())?);
+        }
+        Ok(self.latest.as_ref().expect("it is there, or was made above"))
+    }
+
+    /// Has the code at hand that another setup of the same kernel has.
+    pub fn take_code(&mut self, other: Setup) {
+        self.latest = other.latest;
+    }
+
+    /// A launch with what is set now.
+    pub fn launch(&mut self, group_count: [u32; 3]) -> Result<Box<Launch>, EngineError> {
+        let arguments = self.cloned_arguments()?;
+        let kernel = Arc::clone(&self.kernel);
+        let plan = self.plan(group_count)?.clone();
+        Ok(Box::new(Launch { kernel, plan, arguments }))
+    }
+
+    fn invalid(&self, fault: LaunchFault) -> EngineError {
+        invalid(&self.kernel, fault)
+    }
+}
+
+/// A launch that is checked and laid out and has its code: executing only runs it, as often as is wanted.
+pub struct Launch {
+    kernel: Arc<Kernel>,
+    plan: Plan,
+    arguments: Arguments,
+}
+
+impl Launch {
+    /// Runs the kernel and waits for its end. The calling thread takes part.
+    pub fn run(&self) -> Result<(), EngineError> {
+        self.run_plan(&self.plan)
+    }
+
+    /// As [`run`](Self::run), with another number of work-groups.
+    pub fn run_groups(&self, group_count: [u32; 3]) -> Result<(), EngineError> {
+        let range = Range { group_count, ..*self.plan.range() };
+        let plan = plan(&self.kernel, range, self.arguments.local_bytes(), Some(&self.plan))?;
+        self.run_plan(&plan)
+    }
+
+    fn run_plan(&self, plan: &Plan) -> Result<(), EngineError> {
+        let scheduler = self.kernel.program().engine().scheduler();
+        plan.run(scheduler, &self.kernel.reflection().name, &self.arguments)
+    }
+
+    /// About how long it takes on one thread. `None` where nothing is known, or where what it took before says nothing
+    /// about the next time: a loop may wait for something.
+    pub fn expected_time(&self) -> Option<Duration> {
+        if self.kernel.reflection().has_loops { None } else { self.plan.expected_time() }
+    }
+}
+
+/// The code of another range, if it is that of this one too.
+fn fitting_code<'a>(other: &'a Plan, range: &Range) -> Option<&'a Arc<Code>> {
+    let fits = other.range().group_size == range.group_size
+        && other.code().variant().large_ids == range.has_large_ids();
+    fits.then(|| other.code())
+}
+
+/// Checks a range and finds its code, perhaps that of another range.
+fn plan(kernel: &Kernel, range: Range, local_bytes: u64, other: Option<&Plan>) -> Result<Plan, EngineError> {
+    let most = kernel.program().engine().config().max_group_count;
+    if range.group_count.iter().zip(most).any(|(&count, most)| count > most) {
+        let reason = format!("{:?} work-groups, the device takes {most:?}", range.group_count);
+        return Err(invalid(kernel, LaunchFault::GroupCount(reason)));
+    }
+    let code = match other.and_then(|other| fitting_code(other, &range)) {
+        Some(code) => Arc::clone(code),
+        None => {
+            let large_ids = range.has_large_ids();
+            kernel.code(Variant { large_ids, ..kernel.variant(range.group_size) })?
+        }
+    };
+    Plan::new(code, range, local_bytes).map_err(|fault| invalid(kernel, fault))
+}
+
+fn check_local_memory(kernel: &Kernel, needed: u64) -> Result<(), EngineError> {
+    let limit = kernel.program().engine().config().max_local_bytes;
+    if needed <= limit { Ok(()) } else { Err(invalid(kernel, LaunchFault::LocalMemory { needed, limit })) }
+}
+
+/// Whether an integer of this size, wider than the parameter, may be given for it: its low bytes are taken.
+/// oneMKL gives 64-bit offsets for 32-bit parameters, which Intel's driver lets pass.
+fn takes_low_bytes(kernel: &Kernel, arg: &KernelArg, size: u64) -> bool {
+    let integer = matches!(kernel.program().module().types.get(arg.ty), Type::Int { .. });
+    integer && size > arg.size && size <= size_of::<u64>() as u64
+}
+
+fn invalid(kernel: &Kernel, fault: LaunchFault) -> EngineError {
+    EngineError::InvalidLaunch { kernel: kernel.reflection().name.clone(), fault }
+}
+
+fn no_memory(kernel: &Kernel, NoMemory(bytes): NoMemory) -> EngineError {
+    EngineError::OutOfMemory { kernel: kernel.reflection().name.clone(), what: "arguments", bytes }
+}
+
+/// A launch in one piece, for programs that use the engine alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Dispatch<'a> {
+    /// Work-groups in each dimension. A zero makes the launch empty.
+    pub group_count: [u32; 3],
+    /// Work-items of a work-group in each dimension.
+    pub group_size: [u32; 3],
+    /// Global offset in each dimension, in work-items.
+    pub global_offset: [u64; 3],
+    /// The argument block ([`Kernel::arg_block_size`](spirv_env::Kernel::arg_block_size) bytes): every argument at its
+    /// offset. The slot of a `LocalPointer` argument has the size of its local memory, in bytes, as a 64-bit number.
+    pub args: &'a [u8],
+}
+
+impl Kernel {
+    /// Everything that `dispatch` says, as a launch.
+    pub fn capture(self: &Arc<Kernel>, dispatch: &Dispatch<'_>) -> Result<Box<Launch>, EngineError> {
+        let mut setup = Setup::new(Arc::clone(self))?;
+        setup.set_group_size(dispatch.group_size)?;
+        setup.set_global_offset(dispatch.global_offset);
+        for (arg, index) in self.reflection().args.iter().zip(0..) {
+            let bytes =
+                dispatch.args.get(arg.offset as usize..).and_then(|rest| rest.get(..arg.size as usize));
+            let (bytes, missing) = (bytes.unwrap_or_default(), bytes.is_none());
+            let size = bytes.iter().rev().fold(0, |size: usize, byte| size << 8 | usize::from(*byte));
+            let is_local = arg.kind == ArgKind::LocalPointer && !missing;
+            setup.set_argument(index, if is_local { Value::Size(size) } else { Value::Bytes(bytes) })?;
+        }
+        setup.launch(dispatch.group_count)
+    }
+
+    /// Runs the kernel and waits for its end. The calling thread takes part.
+    pub fn launch(self: &Arc<Kernel>, dispatch: &Dispatch<'_>) -> Result<(), EngineError> {
+        self.capture(dispatch)?.run()
+    }
+}
