@@ -200,7 +200,14 @@ impl Kernel {
     /// The variant's code, which is compiled first if it is not there yet. Threads that want the same variant at the same
     /// time wait for one compilation.
     pub(crate) fn code(&self, variant: Variant) -> Result<Arc<Code>, EngineError> {
-        self.slot(variant).0.get_or_init(|| self.compile(variant)).clone()
+        let slot = self.slot(variant);
+        let code = slot.0.get_or_init(|| self.compile(variant)).clone();
+        if let Err(EngineError::OutOfHostMemory { .. }) = code {
+            // There may be memory the next time.
+            let mut variants = self.program.compiled[self.at].code.write();
+            variants.retain(|(_, other)| !Arc::ptr_eq(other, &slot));
+        }
+        code
     }
 
     fn slot(&self, variant: Variant) -> Arc<Slot> {

@@ -13,7 +13,7 @@ const SIZES: [u32; 4] = [1, 8, 48, 57];
 const GROUPS: u32 = 3;
 
 /// Calls `check` with a kernel of `called_functions` compiled in all ways.
-fn with_kernel(name: &str, check: impl Fn(&Kernel, u32)) {
+fn with_kernel(name: &str, check: impl Fn(&Arc<Kernel>, u32)) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/kernels/called_functions.spv");
     let bytes = std::fs::read(file).expect("a test kernel");
     let profile = ze_extensions::DeviceProfile::host();
@@ -32,7 +32,7 @@ fn with_kernel(name: &str, check: impl Fn(&Kernel, u32)) {
     }
 }
 
-fn launch(kernel: &Kernel, size: u32, values: &[u64]) {
+fn launch(kernel: &Arc<Kernel>, size: u32, values: &[u64]) {
     let args: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     let dispatch = Dispatch {
         group_count: [GROUPS, 1, 1],
@@ -40,7 +40,10 @@ fn launch(kernel: &Kernel, size: u32, values: &[u64]) {
         global_offset: [0; 3],
         args: &args,
     };
-    kernel.launch(&dispatch).unwrap_or_else(|error| panic!("groups of {size}: {error}"));
+    kernel
+        .capture(&dispatch)
+        .and_then(|launch| launch.run())
+        .unwrap_or_else(|error| panic!("groups of {size}: {error}"));
 }
 
 fn address(buffer: &[i32]) -> u64 {
