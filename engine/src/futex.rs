@@ -44,16 +44,22 @@ impl Counter {
     /// Stores a value and wakes who waits.
     pub fn set(&self, value: u32) {
         self.value.store(value, Ordering::Release);
-        self.wake();
+        self.wake(i32::MAX);
     }
 
     /// Adds one and wakes who waits.
     pub fn advance(&self) {
         self.value.fetch_add(1, Ordering::Release);
-        self.wake();
+        self.wake(i32::MAX);
     }
 
-    fn wake(&self) {
+    /// Adds one and wakes one of those that wait.
+    pub fn advance_one(&self) {
+        self.value.fetch_add(1, Ordering::Release);
+        self.wake(1);
+    }
+
+    fn wake(&self, most: i32) {
         // Orders the store before the load: a sleeper is either seen here or sees the new value.
         fence(Ordering::SeqCst);
         if self.sleepers.load(Ordering::Relaxed) != 0 {
@@ -63,7 +69,7 @@ impl Counter {
                     libc::SYS_futex,
                     self.value.as_ptr(),
                     libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
-                    i32::MAX,
+                    most,
                 )
             };
         }

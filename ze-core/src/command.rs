@@ -4,8 +4,7 @@ use crate::clock;
 use crate::copy::{self, Region};
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::futex::Deadline;
-use crate::signal::{Outcome, Reason, Signal, Timestamps};
+use crate::signal::{EngineId, Outcome, Reason, Signal, Target, Timestamps, Waiter};
 use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,8 +15,8 @@ use ze_headers::{ze_group_count_t, ze_kernel_timestamp_data_t, ze_kernel_timesta
 
 /// Signals that a command waits for.
 pub type Waits = SmallVec<[Arc<Signal>; 2]>;
-/// What of each signal a submitted command waits for: see [`Signal::target`].
-pub type Targets = SmallVec<[u32; 2]>;
+/// Where a submitted command is in the order of each of its signals.
+pub type Targets = SmallVec<[Target; 2]>;
 
 /// Launches up to this time, too.
 const INSTANT_TIME: Duration = Duration::from_micros(3);
@@ -89,44 +88,49 @@ impl Command {
         Self { operation, waits, signal }
     }
 
-    /// It is submitted: adds the target of each of its waits, and asks for one more signal.
-    pub fn submit(&self, targets: &mut Targets) {
-        targets.extend(self.waits.iter().map(|wait| wait.target()));
-        if let Some(signal) = &self.signal {
-            signal.submit();
+    /// It is submitted to an engine: adds the targets of its waits, of its signal and of its reset, in this order.
+    pub fn submit(&self, engine: EngineId, targets: &mut Targets) {
+        targets.extend(self.waits.iter().map(|wait| wait.submit_wait(engine)));
+        targets.extend(self.signal.iter().map(|signal| signal.submit_signal(engine)));
+        targets.extend(self.reset().map(|signal| signal.submit_reset(engine)));
+    }
+
+    /// How many targets it has.
+    pub fn targets(&self) -> usize {
+        self.waits.len() + usize::from(self.signal.is_some()) + usize::from(self.reset().is_some())
+    }
+
+    fn reset(&self) -> Option<&Arc<Signal>> {
+        match &self.operation {
+            Operation::ResetEvent(signal) => Some(signal),
+            _ => None,
         }
     }
 
     /// Whether it is ready if it is submitted now.
-    pub fn is_ready_now(&self) -> bool {
-        self.waits.iter().all(|wait| wait.is_signalled())
+    pub fn is_ready_now(&self, engine: EngineId) -> bool {
+        self.waits.iter().all(|wait| wait.is_reached(engine, &wait.submit_wait(engine)))
     }
 
-    /// Whether nobody but the stream has to do with it: it waits for nothing, signals nothing, and calls nobody.
+    /// Whether nobody but the stream has to do with it: it waits for nothing, signals and resets nothing, and calls nobody.
     pub fn is_plain(&self) -> bool {
-        self.waits.is_empty() && self.signal.is_none() && !self.is_host_function()
+        self.targets() == 0 && !self.is_host_function()
     }
 
-    /// What it signals.
-    pub fn signal(&self) -> Option<&Arc<Signal>> {
-        self.signal.as_ref()
-    }
-
-    /// How many targets belong to it.
-    pub fn waits(&self) -> usize {
-        self.waits.len()
+    /// What it signals, and the target of that.
+    pub fn signal(&self, targets: &[Target]) -> Option<(Arc<Signal>, Target)> {
+        let signal = self.signal.as_ref()?;
+        Some((Arc::clone(signal), targets.get(self.waits.len())?.clone()))
     }
 
     /// Whether nothing that it waits for is missing.
-    pub fn is_ready(&self, targets: &[u32]) -> bool {
-        self.waits.iter().zip(targets).all(|(wait, &target)| wait.is_reached(target))
+    pub fn is_ready(&self, engine: EngineId, targets: &[Target]) -> bool {
+        self.waits.iter().zip(targets).all(|(wait, target)| wait.is_reached(engine, target))
     }
 
-    /// Waits until it is ready.
-    pub fn wait(&self, targets: &[u32]) {
-        for (wait, &target) in self.waits.iter().zip(targets) {
-            wait.reach(target, Deadline::Never);
-        }
+    /// Has a waiter told when something has come that it waits for. False: nothing is missing.
+    pub fn notify(&self, engine: EngineId, targets: &[Target], waiter: &Arc<dyn Waiter>) -> bool {
+        self.waits.iter().zip(targets).any(|(wait, target)| wait.notify(engine, target, waiter))
     }
 
     pub fn signals(&self, signal: &Arc<Signal>) -> bool {
@@ -159,18 +163,30 @@ impl Command {
     /// Executes; whoever calls this then [`complete`](Self::complete)s the command, also where execution fails. A command
     /// that waited for a failed one, or that the stream must not execute any more (`lost` says why), fails for the same
     /// reason.
-    pub fn execute(&self, lost: Option<Reason>) -> Outcome {
+    pub fn execute(&self, engine: EngineId, targets: &[Target], lost: Option<Reason>) -> Outcome {
         let start = self.signal.as_ref().map(|_| clock::now());
+        // Resets are executed whatever failed: later commands count on them.
+        if let (Some(signal), Some(target)) = (self.reset(), targets.last()) {
+            signal.reset_by(engine, target);
+        }
         let lost = lost.or_else(|| self.waits.iter().find_map(|wait| wait.outcome().err()));
         lost.map_or_else(|| self.operate(), Err)?;
         Ok(start.map_or_else(Timestamps::default, |start| Timestamps { start, end: clock::now() }))
     }
 
     /// Signals how the command ended: nobody is to wait for ever.
-    pub fn complete(&self, outcome: Outcome) {
-        if let Some(signal) = &self.signal {
-            signal.complete(outcome);
+    pub fn complete(&self, engine: EngineId, targets: &[Target], outcome: Outcome) {
+        if let (Some(signal), Some(target)) = (&self.signal, targets.get(self.waits.len())) {
+            signal.complete(engine, target, outcome);
         }
+    }
+
+    /// It will not be executed.
+    pub fn abandon(&self, engine: EngineId, targets: &[Target], reason: Reason) {
+        if let (Some(signal), Some(target)) = (self.reset(), targets.last()) {
+            signal.reset_by(engine, target);
+        }
+        self.complete(engine, targets, Err(reason));
     }
 
     fn operate(&self) -> std::result::Result<(), Reason> {
@@ -215,7 +231,8 @@ impl Operation {
                     launch.run_groups(unsafe { read_group_count(at) })?;
                 }
             }
-            Operation::ResetEvent(event) => event.reset(),
+            // Its epoch begins in `Command::execute`.
+            Operation::ResetEvent(_) => {}
             Operation::WriteGlobalTimestamp { device, dst } => {
                 let timestamp = device.clock().global(clock::now());
                 // SAFETY: see above.

@@ -318,14 +318,6 @@ fn submit(stream: &Arc<Stream>, desc: &QueueDesc, work: Work) -> Result<()> {
     Ok(())
 }
 
-impl Drop for CommandList {
-    fn drop(&mut self) {
-        if let Kind::Immediate { stream, .. } = &self.kind {
-            stream.close();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -445,6 +437,42 @@ mod tests {
             assert!(memory.iter().all(|&byte| byte == 9));
             assert!(list.close().is_ok() && list.reset().is_ok());
             assert!(list.append(Operation::Barrier, &Events::default()).is_ok(), "it is never closed");
+        }
+    }
+
+    /// What SYCL's adapter does for each replay of a graph: on a queue, a list that resets an event and one that works and
+    /// signals it; then, on an immediate list of the same ordinal and index, a wait for it.
+    #[test]
+    fn replays_of_a_graph_stay_in_step_with_the_immediate_list_that_waits_for_them() {
+        unsafe extern "C" fn work(count: *mut std::ffi::c_void) {
+            // SAFETY: the test passes a number that only this queue's functions change.
+            unsafe { *count.cast::<u64>() += 1 };
+            std::thread::sleep(std::time::Duration::from_micros(200));
+        }
+        const REPLAYS: usize = 100;
+        let fixture = Fixture::new();
+        let (queue, immediate) = (fixture.queue(), fixture.immediate(ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS));
+        let (event, reset, signal) = (fixture.event(), fixture.regular(), fixture.regular());
+        let mut count = 0u64;
+        reset.append(event.reset_command().expect("a flag"), &Events::default()).expect("open");
+        let function = Operation::HostFunction { function: work, data: (&raw mut count) as usize };
+        signal.append(function, &Events::default()).expect("open");
+        signal.append(Operation::Barrier, &signalling(&event)).expect("open");
+        reset.close().expect("regular");
+        signal.close().expect("regular");
+        let mut seen = [0u64; REPLAYS];
+        for seen in &mut seen {
+            queue.execute(&[&reset], None).expect("closed");
+            queue.execute(&[&signal], None).expect("closed");
+            immediate.append(Operation::Barrier, &waiting_for(&event)).expect("immediate");
+            let (dst, src) = (std::ptr::from_mut(seen) as usize, (&raw const count) as usize);
+            let copy = Operation::Copy { dst, src, len: size_of::<u64>() };
+            immediate.append(copy, &Events::default()).expect("immediate");
+        }
+        immediate.synchronize(u64::MAX).expect("nothing fails");
+        queue.synchronize(u64::MAX).expect("nothing fails");
+        for (replay, seen) in seen.into_iter().enumerate() {
+            assert!(seen > replay as u64, "replay {replay} saw the work of {seen}");
         }
     }
 

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::fork::Mutex;
 use crate::fork::OnceLock;
 use crate::handle::{self, object};
+use crate::signal::EngineId;
 use crate::stream::Stream;
 use std::sync::{Arc, Weak};
 use ze_engine::{Engine, EngineConfig};
@@ -22,6 +23,8 @@ pub struct Device {
     /// Created by the first module: a program that only looks at devices starts no threads.
     engine: OnceLock<Arc<Engine>>,
     streams: Mutex<Vec<Weak<Stream>>>,
+    /// What the one ordinal and index of the device's queues name.
+    queue_engine: EngineId,
     handle: OnceLock<usize>,
 }
 
@@ -34,6 +37,7 @@ impl Device {
             profile: Arc::new(profile),
             engine: OnceLock::new(),
             streams: Mutex::default(),
+            queue_engine: EngineId::new(),
             handle: OnceLock::new(),
         })
     }
@@ -75,7 +79,7 @@ impl Device {
 
     /// A stream for a queue or an immediate list.
     pub fn new_stream(&self) -> Arc<Stream> {
-        let stream = Stream::new();
+        let stream = Stream::new(self.queue_engine);
         let mut streams = self.streams.lock();
         streams.retain(|stream| stream.strong_count() != 0);
         streams.push(Arc::downgrade(&stream));

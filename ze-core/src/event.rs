@@ -285,6 +285,7 @@ mod tests {
     use super::*;
     use crate::command::Command;
     use crate::driver::Driver;
+    use crate::signal::EngineId;
     use crate::stream::Work;
     use std::ptr::null_mut;
 
@@ -326,7 +327,7 @@ mod tests {
         assert!(matches!(event.host_reset(), Err(Error::InvalidSynchronizationObject(_))));
         assert!(matches!(event.host_signal(), Err(Error::InvalidSynchronizationObject(_))));
         assert!(matches!(event.reset_command(), Err(Error::InvalidSynchronizationObject(_))));
-        let stream = Stream::new();
+        let stream = Stream::new(EngineId::new());
         let blocker = Signal::flag();
         let signal = event.signalled_by(Some(&stream));
         let waits = [Arc::clone(&blocker)].into_iter().collect();
@@ -336,6 +337,5 @@ mod tests {
         assert!(event.wait(u64::MAX).is_ok());
         let _second = event.signalled_by(Some(&stream));
         assert!(matches!(event.status(), Err(Error::NotReady)), "the next append makes it wait again");
-        stream.close();
     }
 }

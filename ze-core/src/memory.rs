@@ -445,7 +445,6 @@ mod tests {
         stream.reach(stream.latest());
         context.deferred_frees().collect();
         assert!(memory.released.load(Ordering::Relaxed));
-        stream.close();
     }
 
     #[test]

@@ -86,9 +86,3 @@ impl CommandQueue {
         self.stream.synchronize(timeout)
     }
 }
-
-impl Drop for CommandQueue {
-    fn drop(&mut self) {
-        self.stream.close();
-    }
-}

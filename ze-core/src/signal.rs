@@ -2,10 +2,11 @@
 
 use crate::clock;
 use crate::error::{Error, Result};
-use crate::fork::Mutex;
+use crate::fork::{Mutex, MutexGuard};
 use crate::futex::{Counter, Deadline};
+use smallvec::SmallVec;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Host times in nanoseconds of the command that signalled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -20,29 +21,122 @@ pub type Reason = Arc<str>;
 /// How a command ended.
 pub type Outcome = std::result::Result<Timestamps, Reason>;
 
+/// One order of submission: that of an engine, which is what all queues and immediate lists of one ordinal and index share.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EngineId(u32);
+
+impl EngineId {
+    /// An engine that no other device has.
+    pub fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+impl EngineId {
+    /// Stands for the one engine of a test.
+    pub fn of_tests() -> Self {
+        Self(u32::MAX)
+    }
+}
+
+impl Default for EngineId {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What is told when a signal has changed, so that it looks again.
+pub trait Waiter: Send + Sync {
+    fn look_again(self: Arc<Self>);
+}
+
 /// A completion that can be waited for.
 ///
 /// A *flag* is signalled once and reset explicitly. A *completion* is what a counter-based event stands for after
 /// one append: each submission asks for one more signal, so a list that is executed again makes the event
 /// wait again, without a reset.
-#[derive(Debug)]
+///
+/// The commands of an engine execute in several streams at once, but act on a flag as if they came one after the other, as they
+/// were submitted. For that, submission divides them into *epochs*: one more begins with each reset. A command waits
+/// for a signal of its own epoch: not for an older one whose reset has yet to be executed, and not for ever where the next
+/// reset has been executed already. A signal that comes before the reset of its epoch stays, and one that comes after a later
+/// reset is seen by the commands of its epoch only. Hosts and other engines, whose order relative to this one nobody
+/// knows, act at once.
 pub struct Signal {
-    /// 0 or 1 of a flag, the number of signals of a completion.
+    /// Of a flag: bit 0 whether it is signalled, the others count changes. Of a completion: the number of signals.
     done: Counter,
     /// How often a completion was submitted.
     submissions: AtomicU32,
     counting: bool,
+    /// Some engine has submitted a reset, so there are epochs.
+    has_epochs: AtomicBool,
+    state: Mutex<State>,
+}
+
+struct State {
     /// Of the latest command that signalled.
-    outcome: Mutex<Outcome>,
+    outcome: Outcome,
+    engines: SmallVec<[Engine; 1]>,
+    waiters: SmallVec<[Arc<dyn Waiter>; 2]>,
+}
+
+/// The epochs of one engine's commands.
+struct Engine {
+    id: EngineId,
+    /// Of what was submitted before the first reset.
+    first: Arc<Epoch>,
+    /// Of what is submitted now.
+    submitted: Arc<Epoch>,
+    /// The latest one whose reset was executed: the one that the flag shows.
+    visible: Arc<Epoch>,
+}
+
+/// What lies between two resets that an engine submitted.
+#[derive(Debug)]
+pub struct Epoch {
+    /// Place in the order of submission.
+    number: u64,
+    signalled: AtomicBool,
+    /// How a command ended that signalled before the epoch was visible.
+    early: Mutex<Option<Outcome>>,
+}
+
+impl Epoch {
+    fn new(number: u64, signalled: bool) -> Arc<Self> {
+        Arc::new(Self { number, signalled: AtomicBool::new(signalled), early: Mutex::new(None) })
+    }
+}
+
+/// What a submitted command waits for, or signals, or where its reset leads to.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// This many signals of a completion.
+    Signals(u32),
+    /// The flag of a signal that no command of the engine had reset.
+    Flag,
+    Epoch(Arc<Epoch>),
+}
+
+const SIGNALLED: u32 = 1;
+const CHANGE: u32 = 2;
+
+impl std::fmt::Debug for Signal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Signal").field("counting", &self.counting).field("done", &self.done).finish()
+    }
 }
 
 impl Signal {
     fn new(done: u32, counting: bool) -> Arc<Self> {
+        let outcome = Ok(Timestamps::default());
         Arc::new(Self {
             done: Counter::new(done),
             submissions: AtomicU32::new(0),
             counting,
-            outcome: Mutex::new(Ok(Timestamps::default())),
+            has_epochs: AtomicBool::new(false),
+            state: Mutex::new(State { outcome, engines: SmallVec::new(), waiters: SmallVec::new() }),
         })
     }
 
@@ -53,7 +147,7 @@ impl Signal {
 
     /// A flag that is signalled from the start.
     pub fn raised() -> Arc<Self> {
-        Self::new(1, false)
+        Self::new(SIGNALLED, false)
     }
 
     /// A completion of a command that is being appended.
@@ -61,59 +155,180 @@ impl Signal {
         Self::new(0, true)
     }
 
-    /// A command that signals this is submitted.
-    pub fn submit(&self) {
+    /// A command that signals this is submitted: the target of [`complete`](Self::complete).
+    pub fn submit_signal(&self, engine: EngineId) -> Target {
         if self.counting {
-            self.submissions.fetch_add(1, Ordering::AcqRel);
+            return Target::Signals(self.submissions.fetch_add(1, Ordering::AcqRel) + 1);
         }
+        self.target(engine)
     }
 
-    /// What is to be reached for everything that is submitted now. A command that was appended, but never
-    /// submitted, is waited for too.
-    pub fn target(&self) -> u32 {
-        self.submissions.load(Ordering::Acquire).max(1)
+    /// A command that waits for this is submitted: the target of [`is_reached`](Self::is_reached). A command that was
+    /// appended, but never submitted, is waited for too.
+    pub fn submit_wait(&self, engine: EngineId) -> Target {
+        if self.counting { Target::Signals(self.wanted()) } else { self.target(engine) }
     }
 
-    /// The command is done, or failed: either way, nobody waits any longer.
-    pub fn complete(&self, outcome: Outcome) {
-        *self.outcome.lock() = outcome;
+    /// A command that resets this is submitted: the target of [`reset_by`](Self::reset_by).
+    pub fn submit_reset(&self, engine: EngineId) -> Target {
         if self.counting {
+            return Target::Flag;
+        }
+        let mut state = self.state.lock();
+        self.has_epochs.store(true, Ordering::Release);
+        if state.of(engine).is_none() {
+            let first = Epoch::new(0, self.flag_is_set());
+            let (submitted, visible) = (Arc::clone(&first), Arc::clone(&first));
+            state.engines.push(Engine { id: engine, first, submitted, visible });
+        }
+        state.of(engine).map_or(Target::Flag, |engine| {
+            engine.submitted = Epoch::new(engine.submitted.number + 1, false);
+            Target::Epoch(Arc::clone(&engine.submitted))
+        })
+    }
+
+    /// The epoch that an engine's submissions are in.
+    fn target(&self, engine: EngineId) -> Target {
+        if !self.has_epochs.load(Ordering::Acquire) {
+            return Target::Flag;
+        }
+        let mut state = self.state.lock();
+        state.of(engine).map_or(Target::Flag, |engine| Target::Epoch(Arc::clone(&engine.submitted)))
+    }
+
+    fn flag_is_set(&self) -> bool {
+        self.done.get() & SIGNALLED != 0
+    }
+
+    /// A command that [signals](Self::submit_signal) this is done, or failed: either way, nobody waits any longer.
+    pub fn complete(&self, engine: EngineId, target: &Target, outcome: Outcome) {
+        let mut state = self.state.lock();
+        if self.counting {
+            state.outcome = outcome;
             self.done.advance();
-        } else {
-            self.done.set(1);
+            return Self::tell(state);
         }
+        let Some(engine) = state.of(engine) else { return self.set(state, outcome) };
+        let epoch = engine.epoch(target);
+        if epoch.number == engine.visible.number {
+            return self.set(state, outcome);
+        }
+        if epoch.number > engine.visible.number {
+            *epoch.early.lock() = Some(outcome);
+        }
+        epoch.signalled.store(true, Ordering::Release);
+        Self::tell(state);
+    }
+
+    /// Sets the flag now, for everybody.
+    fn set(&self, mut state: MutexGuard<'_, State>, outcome: Outcome) {
+        state.outcome = outcome;
+        for engine in &state.engines {
+            engine.visible.signalled.store(true, Ordering::Release);
+        }
+        self.done.set((self.done.get() | SIGNALLED).wrapping_add(CHANGE));
+        Self::tell(state);
+    }
+
+    /// Tells who waits. They call back, so the lock is given up first.
+    fn tell(mut state: MutexGuard<'_, State>) {
+        let waiters = std::mem::take(&mut state.waiters);
+        drop(state);
+        waiters.into_iter().for_each(Waiter::look_again);
     }
 
     /// Signals from outside any command.
     pub fn raise(&self) {
         let now = clock::now();
-        self.complete(Ok(Timestamps { start: now, end: now }));
+        let outcome = Ok(Timestamps { start: now, end: now });
+        let mut state = self.state.lock();
+        if self.counting {
+            state.outcome = outcome;
+            self.done.advance();
+            return Self::tell(state);
+        }
+        self.set(state, outcome);
     }
 
-    /// Takes a flag back. A completion is not reset.
+    /// Takes a flag back at once, from outside any command. A completion is not reset.
     pub fn reset(&self) {
         if !self.counting {
-            self.done.set(0);
+            self.clear(&self.state.lock());
         }
     }
 
-    /// Whether a [`target`](Self::target) is reached.
-    pub fn is_reached(&self, target: u32) -> bool {
-        self.done.get() >= target
+    /// A reset that an engine [submitted](Self::submit_reset) is executed.
+    pub fn reset_by(&self, engine: EngineId, target: &Target) {
+        let Target::Epoch(epoch) = target else { return };
+        let mut state = self.state.lock();
+        let Some(own) = state.of(engine) else { return };
+        if epoch.number <= own.visible.number {
+            // A later reset was executed before this one.
+            return;
+        }
+        own.visible = Arc::clone(epoch);
+        let early = epoch.signalled.load(Ordering::Acquire).then(|| epoch.early.lock().take()).flatten();
+        self.clear(&state);
+        if let Some(outcome) = early {
+            self.set(state, outcome);
+        }
     }
 
-    /// Waits for a [`target`](Self::target). False: the deadline came first.
-    pub fn reach(&self, target: u32, deadline: Deadline) -> bool {
-        self.done.wait(deadline, |done| done >= target)
+    /// Takes the flag back for everybody.
+    fn clear(&self, state: &State) {
+        self.done.set((self.done.get() & !SIGNALLED).wrapping_add(CHANGE));
+        for engine in &state.engines {
+            engine.visible.signalled.store(false, Ordering::Release);
+        }
     }
 
+    /// Whether what a command of an engine [waits for](Self::submit_wait) is there.
+    pub fn is_reached(&self, engine: EngineId, target: &Target) -> bool {
+        match target {
+            Target::Signals(signals) => self.done.get() >= *signals,
+            Target::Epoch(epoch) => epoch.signalled.load(Ordering::Acquire),
+            Target::Flag if !self.has_epochs.load(Ordering::Acquire) => self.flag_is_set(),
+            Target::Flag => self.is_reached_locked(&mut self.state.lock(), engine, target),
+        }
+    }
+
+    fn is_reached_locked(&self, state: &mut State, engine: EngineId, target: &Target) -> bool {
+        match (target, state.of(engine)) {
+            (Target::Signals(signals), _) => self.done.get() >= *signals,
+            (Target::Flag, None) => self.flag_is_set(),
+            (target, Some(engine)) => engine.epoch(target).signalled.load(Ordering::Acquire),
+            (Target::Epoch(epoch), None) => epoch.signalled.load(Ordering::Acquire),
+        }
+    }
+
+    /// Has a waiter told of the next change. False: what it waits for is there already, and it is not told.
+    pub fn notify(&self, engine: EngineId, target: &Target, waiter: &Arc<dyn Waiter>) -> bool {
+        let mut state = self.state.lock();
+        let reached = self.is_reached_locked(&mut state, engine, target);
+        if !reached {
+            state.waiters.push(Arc::clone(waiter));
+        }
+        !reached
+    }
+
+    /// Whether the host sees it signalled.
     pub fn is_signalled(&self) -> bool {
-        self.is_reached(self.target())
+        if self.counting { self.done.get() >= self.wanted() } else { self.flag_is_set() }
+    }
+
+    fn wanted(&self) -> u32 {
+        self.submissions.load(Ordering::Acquire).max(1)
     }
 
     /// Waits for the host, who learns of a failure.
     pub fn wait(&self, deadline: Deadline) -> Result<()> {
-        if self.reach(self.target(), deadline) { self.times().map(drop) } else { Err(Error::NotReady) }
+        let reached = if self.counting {
+            let wanted = self.wanted();
+            self.done.wait(deadline, |done| done >= wanted)
+        } else {
+            self.done.wait(deadline, |done| done & SIGNALLED != 0)
+        };
+        if reached { self.times().map(drop) } else { Err(Error::NotReady) }
     }
 
     /// When the command that signalled ran, for the host, who learns of a failure.
@@ -127,82 +342,24 @@ impl Signal {
 
     /// How the latest command that signalled ended.
     pub fn outcome(&self) -> Outcome {
-        self.outcome.lock().clone()
+        self.state.lock().outcome.clone()
+    }
+}
+
+impl State {
+    fn of(&mut self, engine: EngineId) -> Option<&mut Engine> {
+        self.engines.iter_mut().find(|own| own.id == engine)
+    }
+}
+
+impl Engine {
+    fn epoch<'a>(&'a self, target: &'a Target) -> &'a Arc<Epoch> {
+        match target {
+            Target::Epoch(epoch) => epoch,
+            Target::Flag | Target::Signals(_) => &self.first,
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_flag_is_signalled_until_it_is_reset() {
-        let flag = Signal::flag();
-        assert!(!flag.is_signalled());
-        flag.raise();
-        flag.raise();
-        assert!(flag.is_signalled() && flag.wait(Deadline::after(0)).is_ok());
-        flag.reset();
-        assert!(!flag.is_signalled() && matches!(flag.wait(Deadline::after(0)), Err(Error::NotReady)));
-        assert!(Signal::raised().is_signalled());
-    }
-
-    #[test]
-    fn a_completion_waits_for_the_latest_submission() {
-        let completion = Signal::completion();
-        assert!(!completion.is_signalled(), "it was appended, if not submitted");
-        completion.submit();
-        completion.submit();
-        completion.raise();
-        assert!(!completion.is_signalled());
-        completion.raise();
-        assert!(completion.is_signalled());
-        completion.submit();
-        assert!(!completion.is_signalled());
-    }
-
-    #[test]
-    fn a_target_is_that_of_its_time() {
-        let completion = Signal::completion();
-        completion.submit();
-        let first = completion.target();
-        completion.submit();
-        completion.raise();
-        assert!(completion.is_reached(first) && !completion.is_signalled());
-    }
-
-    #[test]
-    fn submissions_from_many_threads_are_all_counted() {
-        let completion = Signal::completion();
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| (0..1000).for_each(|_| completion.submit()));
-            }
-        });
-        assert_eq!(completion.target(), 4000);
-    }
-
-    #[test]
-    fn timestamps_are_those_of_the_command() {
-        let flag = Signal::flag();
-        assert!(matches!(flag.query(), Err(Error::NotReady)));
-        flag.complete(Ok(Timestamps { start: 5, end: 9 }));
-        assert_eq!(flag.query().expect("signalled"), Timestamps { start: 5, end: 9 });
-    }
-
-    #[test]
-    fn a_failure_ends_the_wait_and_is_told_until_the_next_signal() {
-        let flag = Signal::flag();
-        flag.complete(Err("no memory".into()));
-        for _ in 0..2 {
-            assert!(
-                matches!(flag.wait(Deadline::Never), Err(Error::DeviceLost(reason)) if reason == "no memory")
-            );
-            assert!(matches!(flag.query(), Err(Error::DeviceLost(_))));
-        }
-        flag.reset();
-        assert!(matches!(flag.query(), Err(Error::NotReady)));
-        flag.raise();
-        assert!(flag.wait(Deadline::Never).is_ok() && flag.query().is_ok());
-    }
-}
+mod tests;

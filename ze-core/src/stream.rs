@@ -1,143 +1,43 @@
-//! A stream executes what is submitted to it, in order: the engine behind a queue or an immediate list.
+//! A stream executes what is submitted to it, in order: what stands behind a queue or an immediate list.
 //!
-//! One thread at a time executes: the stream's own worker, which starts with the first submission that needs
-//! it, or a program's thread that waits for the stream without a time limit and so has nothing better to do.
-//! A program's thread executes no command that waits for an event, as it may be the one who is to signal it:
-//! from there on the worker goes on. A stream that waits for an event blocks nobody else.
+//! One thread at a time executes: a worker of those that all streams share ([`workers`]), or a program's thread that
+//! waits for the stream without a time limit and so has nothing better to do. A stream that waits for an event
+//! holds no thread and blocks nobody: the event's signal makes it ready again. A program's thread calls no function of the
+//! program back, which is left to a worker.
+//!
+//! All streams of an engine, which is what an ordinal and an index name, act on events in the order in which their commands
+//! were submitted ([`crate::signal`]). What else they do is ordered by events and by the order in one stream only.
 //!
 //! After a command failed, those behind it are not executed, but signal, and fail for the same reason, until somebody
 //! who waits for the stream has learned of it: what they would work on is not there. In a forked child that is what
 //! becomes of the commands that its parent executes: they signal, and nothing of them is executed.
 
+mod work;
+mod workers;
+
+pub use work::{Lists, Position, Work};
+
 use crate::clock;
 use crate::command::{Command, Targets};
 use crate::error::{Error, Result};
-use crate::fork;
-use crate::fork::{Mutex, MutexGuard};
+use crate::fork::{self, Mutex, MutexGuard};
 use crate::futex::{Counter, Deadline};
-use crate::signal::{Reason, Signal, Timestamps};
-use smallvec::SmallVec;
+use crate::signal::{EngineId, Reason, Signal, Target, Waiter};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
+use work::{Item, Next};
+use workers::workers;
 
-/// Kernels run on the worker's stack too.
-const WORKER_STACK: usize = 8 << 20;
-/// Rounds in which an idle worker looks for work before it sleeps: about 20 µs.
-const IDLE_SPINS: u32 = 512;
 /// Nanoseconds after which a thread that waits for a stream looks again whether the stream waits for an event.
 const BLOCKED_CHECK: u64 = 1_000_000;
-
-/// Lists with more commands than this take longer than to wake another thread, whatever the commands are.
-const INSTANT_COMMANDS: usize = 8;
-
-/// Commands in their order, a piece of a closed list that all its executions share.
-pub type Commands = Arc<SmallVec<[Command; 1]>>;
-
-/// What is submitted in one piece.
-pub enum Work {
-    /// A command of an immediate list.
-    One(Command),
-    Lists {
-        lists: Lists,
-        /// Signalled after the commands and everything before.
-        signal: Option<Arc<Signal>>,
-    },
-}
-
-/// Pieces of a list, or of several, one after the other.
-pub type Lists = SmallVec<[Commands; 1]>;
-
-impl Work {
-    /// A closed command list.
-    pub fn list(lists: Lists) -> Self {
-        Work::Lists { lists, signal: None }
-    }
-
-    /// A fence after everything before.
-    pub fn fence(signal: Arc<Signal>) -> Self {
-        Work::Lists { lists: Lists::new(), signal: Some(signal) }
-    }
-
-    fn into_parts(self) -> (Lists, Option<Arc<Signal>>) {
-        match self {
-            Work::One(command) => ([Arc::new([command].into())].into(), None),
-            Work::Lists { lists, signal } => (lists, signal),
-        }
-    }
-
-    /// Whether it is done in about the time that waking another thread takes.
-    fn is_instant(&self) -> bool {
-        match self {
-            Work::One(command) => command.is_instant(),
-            Work::Lists { lists, .. } => {
-                lists.iter().map(|list| list.len()).sum::<usize>() <= INSTANT_COMMANDS
-                    && lists.iter().flat_map(|list| list.iter()).all(Command::is_instant)
-            }
-        }
-    }
-}
-
-/// A place in a stream's order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Position(u32);
-
-impl Position {
-    fn is_reached(self, completed: u32) -> bool {
-        completed.wrapping_sub(self.0) as i32 >= 0
-    }
-
-    fn is_behind(self, other: Position) -> bool {
-        !self.is_reached(other.0)
-    }
-}
-
-/// Submitted work, and how far it is.
-struct Item {
-    lists: Lists,
-    signal: Option<Arc<Signal>>,
-    position: Position,
-    /// Of all waits of all commands, in their order.
-    targets: Targets,
-    /// Lists that are done, commands of the next one, and the targets of all these.
-    done_lists: usize,
-    done: usize,
-    done_targets: usize,
-    /// Host time when the first command started.
-    start: Option<u64>,
-}
-
-impl Item {
-    /// The commands that are not done, each with its targets.
-    fn left(&self) -> impl Iterator<Item = (&Command, &[u32])> {
-        let mut targets = &self.targets[self.done_targets..];
-        let commands = self.lists[self.done_lists..].iter().flat_map(|list| list.iter());
-        commands.skip(self.done).map(move |command| {
-            let (own, rest) = targets.split_at(command.waits());
-            targets = rest;
-            (command, own)
-        })
-    }
-
-    /// The list and the place in it of the first command that is not done.
-    fn next(&mut self) -> Option<(&Commands, usize)> {
-        while self.lists.get(self.done_lists).is_some_and(|list| list.len() == self.done) {
-            (self.done_lists, self.done) = (self.done_lists + 1, 0);
-        }
-        self.lists.get(self.done_lists).map(|list| (list, self.done))
-    }
-
-    fn will_signal(&self, signal: &Arc<Signal>) -> bool {
-        self.signal.as_ref().is_some_and(|own| Arc::ptr_eq(own, signal))
-            || self.left().any(|(command, _)| command.signals(signal))
-    }
-}
+/// Nanoseconds after which a worker turns to another stream that is ready.
+const TURN: u64 = 2_000_000;
 
 /// A command that is executed without having been in the queue.
 struct Direct {
     position: Position,
-    signal: Option<Arc<Signal>>,
+    signal: Option<(Arc<Signal>, Target)>,
 }
 
 /// Why commands are not executed any more.
@@ -155,8 +55,10 @@ struct State {
     running: bool,
     /// What it executes, if that is not the front of the queue.
     direct: Option<Direct>,
-    has_worker: bool,
-    closing: bool,
+    /// The stream is among those that workers take.
+    ready: bool,
+    /// A signal that the front waits for will make the stream ready.
+    notified: bool,
     /// Of the process whose threads these are.
     generation: u32,
     /// The first one that nobody who waited for the stream has learned of.
@@ -173,30 +75,36 @@ impl State {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Executor {
     Worker,
-    /// A thread of the program, inside an API call: it neither waits for events nor calls the program back.
+    /// A thread of the program, inside an API call: it does not call the program back.
     Program,
+}
+
+/// Why a thread stops executing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// There is nothing left.
+    Empty,
+    /// The front waits for a signal, which makes the stream ready again.
+    Blocked,
+    /// Another thread is to go on.
+    HandOver,
 }
 
 /// An in-order execution unit.
 pub struct Stream {
+    engine: EngineId,
     state: Mutex<State>,
-    /// Advanced to wake the worker. It sleeps on a word of the stream's own: the lists of threads that a condition
-    /// variable keeps are those of the parent after a fork.
-    wake: Counter,
-    /// Length of the queue, for the worker's look without the lock.
-    queued: AtomicU32,
     /// Pieces submitted and completed; both wrap around.
     submitted: AtomicU32,
     completed: Counter,
 }
 
 impl Stream {
-    pub fn new() -> Arc<Self> {
+    pub fn new(engine: EngineId) -> Arc<Self> {
         fork::watch();
         Arc::new(Self {
+            engine,
             state: Mutex::new(State { generation: fork::generation(), ..State::default() }),
-            wake: Counter::new(0),
-            queued: AtomicU32::new(0),
             submitted: AtomicU32::new(0),
             completed: Counter::new(0),
         })
@@ -218,23 +126,22 @@ impl Stream {
             return false;
         }
         state.generation = generation;
-        (state.running, state.has_worker) = (false, false);
-        let (items, direct) = (std::mem::take(&mut state.queue), state.direct.take());
-        self.queued.store(0, Ordering::Relaxed);
+        (state.running, state.ready, state.notified) = (false, false, false);
+        let items = std::mem::take(&mut state.queue);
+        let direct = state.direct.take();
         let last = items.back().map(|last| last.position);
         let Some(position) = last.or(direct.as_ref().map(|direct| direct.position)) else { return true };
         let reason: Reason =
             "the process that submitted the command has forked, and this is not that process".into();
         state.failure = Some(Failure { reason: Arc::clone(&reason), position });
         if let Some(direct) = direct {
-            direct.signal.inspect(|signal| signal.complete(Err(Arc::clone(&reason))));
+            if let Some((signal, target)) = &direct.signal {
+                signal.complete(self.engine, target, Err(Arc::clone(&reason)));
+            }
             self.completed.advance();
         }
         for item in &items {
-            item.left().for_each(|(command, _)| command.complete(Err(Arc::clone(&reason))));
-            if let Some(signal) = &item.signal {
-                signal.complete(Err(Arc::clone(&reason)));
-            }
+            item.abandon(self.engine, &reason);
             self.completed.advance();
         }
         true
@@ -248,7 +155,7 @@ impl Stream {
     }
 
     /// Submits work and returns its place. Work that takes next to no time is executed at once where nothing
-    /// is before it; everything else goes to the worker.
+    /// is before it; everything else goes to a worker.
     pub fn submit(self: &Arc<Self>, work: Work) -> Position {
         let instant = work.is_instant();
         if instant && let Some(position) = self.execute_now(&work) {
@@ -259,7 +166,7 @@ impl Stream {
             drop(state);
             self.help(position);
         } else {
-            self.wake_worker(state);
+            self.make_ready(state);
         }
         position
     }
@@ -271,7 +178,7 @@ impl Stream {
         }
         let (position, state) = self.push(work);
         drop(state);
-        // Helping wakes the worker for what it leaves.
+        // Helping hands over what it leaves.
         self.wait(position, u64::MAX)
     }
 
@@ -283,20 +190,21 @@ impl Stream {
             return None;
         }
         let mut state = self.lock();
-        if state.running || !state.queue.is_empty() || !command.is_ready_now() {
+        if state.running || !state.queue.is_empty() || !command.is_ready_now(self.engine) {
             return None;
         }
-        command.submit(&mut Targets::new());
+        let mut targets = Targets::new();
+        command.submit(self.engine, &mut targets);
         let position = self.next_position();
-        state.direct = Some(Direct { position, signal: command.signal().cloned() });
+        state.direct = Some(Direct { position, signal: command.signal(&targets) });
         state.running = true;
         let lost = state.lost();
         let (result, _section) = MutexGuard::unlocked(&mut state, || {
-            let outcome = command.execute(lost);
-            // As in `step`.
+            let outcome = command.execute(self.engine, &targets, lost);
+            // A child finds a command that signalled to be done.
             let section = fork::section();
             let result = outcome.as_ref().map(drop).map_err(Arc::clone);
-            command.complete(outcome);
+            command.complete(self.engine, &targets, outcome);
             (result, section)
         });
         if self.notice_fork(&mut state) {
@@ -308,25 +216,18 @@ impl Stream {
         if let Err(reason) = result {
             state.failure.get_or_insert(Failure { reason, position });
         }
-        self.hand_over(state);
+        self.make_ready(state);
         Some(position)
     }
 
     fn push(&self, work: Work) -> (Position, MutexGuard<'_, State>) {
-        let (lists, signal) = work.into_parts();
         // A child finds what is submitted in the queue.
         let _section = fork::section();
-        let mut targets = Targets::new();
-        lists.iter().flat_map(|list| list.iter()).for_each(|command| command.submit(&mut targets));
-        if let Some(signal) = &signal {
-            signal.submit();
-        }
+        let mut item = Item::submit(work, self.engine);
         let mut state = self.lock();
         let position = self.next_position();
-        let (done_lists, done, done_targets, start) = (0, 0, 0, None);
-        let item = Item { lists, signal, position, targets, done_lists, done, done_targets, start };
+        item.position = position;
         state.queue.push_back(item);
-        self.queued.fetch_add(1, Ordering::Release);
         (position, state)
     }
 
@@ -387,7 +288,7 @@ impl Stream {
         let state = self.lock();
         let mut left =
             state.queue.iter().take_while(|item| !item.position.is_behind(position)).flat_map(Item::left);
-        state.failure.is_none() && left.any(|(command, targets)| !command.is_ready(targets))
+        state.failure.is_none() && left.any(|(command, targets)| !command.is_ready(self.engine, targets))
     }
 
     /// Executes in the calling thread up to a place, unless another thread executes already.
@@ -406,88 +307,115 @@ impl Stream {
         }
     }
 
-    fn run_in_program(self: &Arc<Self>, state: MutexGuard<'_, State>, wanted: impl Fn() -> bool) {
+    fn run_in_program(self: &Arc<Self>, mut state: MutexGuard<'_, State>, wanted: impl Fn() -> bool) {
         if state.running {
             return;
         }
-        let state = self.run(state, Executor::Program, wanted);
-        self.hand_over(state);
+        if self.run(&mut state, Executor::Program, wanted) == Stop::HandOver {
+            self.make_ready(state);
+        }
     }
 
-    /// A thread of the program has executed and does so no longer.
-    fn hand_over(self: &Arc<Self>, state: MutexGuard<'_, State>) {
-        if !state.queue.is_empty() {
-            self.wake_worker(state);
-        } else if state.closing {
-            // The worker has heard of that while the queue was not empty.
-            self.wake.advance();
+    /// Has a worker execute what is queued, unless somebody is to do so anyway.
+    fn make_ready(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+        if state.running || state.ready || state.notified || state.queue.is_empty() {
+            return;
+        }
+        state.ready = true;
+        drop(state);
+        if !workers().execute(Arc::clone(self)) {
+            // Without a thread to be had, this one does the work.
+            self.work();
+        }
+    }
+
+    /// What a worker does with a stream that is ready.
+    fn work(self: &Arc<Self>) {
+        let mut state = self.lock();
+        state.ready = false;
+        if state.running {
+            // That thread goes on, or makes the stream ready again.
+            return;
+        }
+        let begin = clock::now();
+        let wanted = || clock::now().saturating_sub(begin) < TURN || !workers().is_awaited();
+        if self.run(&mut state, Executor::Worker, wanted) == Stop::HandOver {
+            self.make_ready(state);
         }
     }
 
     /// Executes command by command while `wanted` holds. Nobody else executes.
-    fn run<'a>(
-        &'a self,
-        mut state: MutexGuard<'a, State>,
+    fn run(
+        self: &Arc<Self>,
+        state: &mut MutexGuard<'_, State>,
         executor: Executor,
         wanted: impl Fn() -> bool,
-    ) -> MutexGuard<'a, State> {
+    ) -> Stop {
         state.running = true;
-        while wanted() && self.step(&mut state, executor, &wanted) {}
+        let stop = loop {
+            if !wanted() {
+                break Stop::HandOver;
+            }
+            if let Some(stop) = self.step(state, executor, &wanted) {
+                break stop;
+            }
+        };
         state.running = false;
-        state
+        stop
     }
 
-    /// Executes a command, and those behind it that are plain, while `wanted` holds. False: there is none, or none that
-    /// this thread may execute.
+    /// Executes a command, and those behind it that are plain, while `wanted` holds. Otherwise, why not.
     fn step(
-        &self,
+        self: &Arc<Self>,
         state: &mut MutexGuard<'_, State>,
         executor: Executor,
         wanted: &impl Fn() -> bool,
-    ) -> bool {
-        // A host function may fork, and its child returns from it.
-        if self.notice_fork(state) {
-            return false;
-        }
+    ) -> Option<Stop> {
         let lost = state.lost();
-        let Some(item) = state.queue.front_mut() else { return false };
-        let timed = item.signal.is_some() && item.start.is_none();
-        if let Some((list, at)) = item.next().map(|(list, at)| (Arc::clone(list), at)) {
+        let Some(item) = state.queue.front_mut() else { return Some(Stop::Empty) };
+        let timed = item.wants_start();
+        if let Some(Next { list, at }) = item.next() {
             let command = &list[at];
-            let targets = &item.targets[item.done_targets..][..command.waits()];
-            let runs_anywhere = lost.is_some() || (command.is_ready(targets) && !command.is_host_function());
-            if executor == Executor::Program && !runs_anywhere {
-                return false;
+            let targets = Targets::from(item.next_targets(command));
+            if lost.is_none() {
+                if let Some(stop) = self.blocked(state, command, &targets) {
+                    return Some(stop);
+                }
+                if executor == Executor::Program && command.is_host_function() {
+                    return Some(Stop::HandOver);
+                }
             }
-            let targets = Targets::from_slice(targets);
             let (start, done, result, _section) = MutexGuard::unlocked(state, || {
-                if executor == Executor::Worker && lost.is_none() {
-                    command.wait(&targets);
-                }
                 let start = timed.then(clock::now);
-                let (mut done, mut outcome) = (1, command.execute(lost.clone()));
-                if command.is_plain() && lost.is_none() {
-                    // Nobody else has to know how many of the plain ones are done.
-                    let mut plain = list[at + 1..].iter().take_while(|next| next.is_plain() && wanted());
-                    while outcome.is_ok()
-                        && let Some(next) = plain.next()
-                    {
-                        (done, outcome) = (done + 1, next.execute(None));
-                    }
-                }
-                // A child finds a command that signalled to be done. Plain ones signal nothing.
+                // Nobody else has to know how many of the plain ones are done.
+                let mut plain = list[at + 1..].iter().take_while(|next| next.is_plain() && wanted());
+                let more = command.is_plain() && lost.is_none();
+                let execute = || command.execute(self.engine, &targets, lost);
+                let outcome = if command.is_host_function() { workers().away(execute) } else { execute() };
+                // A child finds a command that signalled to be done.
                 let section = fork::section();
-                let result = outcome.as_ref().map(drop).map_err(Arc::clone);
-                command.complete(outcome);
-                (start, done, result, section)
+                let mut result = outcome.as_ref().map(drop).map_err(Arc::clone);
+                command.complete(self.engine, &targets, outcome);
+                if !more {
+                    return (start, 1, result, section);
+                }
+                drop(section);
+                let mut done = 1;
+                while result.is_ok()
+                    && let Some(next) = plain.next()
+                {
+                    done += 1;
+                    result = next.execute(self.engine, &[], None).map(drop);
+                }
+                (start, done, result, fork::section())
             });
+            // A function of the program may fork, and its child returns from it.
             if self.notice_fork(state) {
-                return false;
+                return Some(Stop::Empty);
             }
-            let Some(item) = state.queue.front_mut() else { return false };
-            item.start = item.start.or(start);
-            item.done += done;
-            item.done_targets += targets.len();
+            let Some(item) = state.queue.front_mut() else { return Some(Stop::Empty) };
+            item.started(start);
+            item.advance(done, targets.len());
             let position = item.position;
             if let Err(reason) = result {
                 state.failure.get_or_insert(Failure { reason, position });
@@ -496,7 +424,22 @@ impl Stream {
         if state.queue.front_mut().is_some_and(|item| item.next().is_none()) {
             self.finish(state);
         }
-        true
+        None
+    }
+
+    /// Whether a command waits for a signal, which then makes the stream ready.
+    fn blocked(self: &Arc<Self>, state: &mut State, command: &Command, targets: &[Target]) -> Option<Stop> {
+        if command.is_ready(self.engine, targets) {
+            return None;
+        }
+        if !state.notified {
+            let waiter: Arc<dyn Waiter> = Arc::clone(self) as Arc<dyn Waiter>;
+            if !command.notify(self.engine, targets, &waiter) {
+                return None;
+            }
+            state.notified = true;
+        }
+        Some(Stop::Blocked)
     }
 
     /// Takes the front out of the queue, all of whose commands are done.
@@ -504,77 +447,22 @@ impl Stream {
         // A child finds it in the queue, or completed.
         let section = fork::section();
         let Some(item) = state.queue.pop_front() else { return };
-        self.queued.fetch_sub(1, Ordering::Relaxed);
         let lost = state.lost();
         // What the work owns may be the last reference to an object whose destructor takes time.
         MutexGuard::unlocked(state, || {
-            if let Some(signal) = &item.signal {
-                let end = clock::now();
-                let times = Timestamps { start: item.start.unwrap_or(end), end };
-                signal.complete(lost.map_or(Ok(times), Err));
-            }
+            item.complete(self.engine, lost, clock::now);
             self.completed.advance();
             drop(section);
             drop(item);
         });
     }
+}
 
-    fn wake_worker(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
-        if state.has_worker {
-            drop(state);
-            self.wake.advance();
-            return;
-        }
-        state.has_worker = true;
-        let stream = Arc::clone(self);
-        let spawned = thread::Builder::new()
-            .name("ze_cpu queue".into())
-            .stack_size(WORKER_STACK)
-            .spawn(move || stream.work());
-        if let Err(error) = spawned {
-            // Without a thread to be had, the submitting one does the work.
-            tracing::warn!("no thread for a queue ({error}): executing in the caller's");
-            state.has_worker = false;
-            if !state.running {
-                drop(self.run(state, Executor::Worker, || true));
-            }
-        }
-    }
-
-    fn work(&self) {
+impl Waiter for Stream {
+    fn look_again(self: Arc<Self>) {
         let mut state = self.lock();
-        let generation = fork::generation();
-        loop {
-            if fork::generation() != generation {
-                // Forked by a host function: the child's streams have workers of their own.
-                return;
-            }
-            if !state.running && !state.queue.is_empty() {
-                state = self.run(state, Executor::Worker, || true);
-                MutexGuard::unlocked(&mut state, || self.look_for_work());
-            } else if state.closing && state.queue.is_empty() {
-                return;
-            } else {
-                // Whoever changes the state from here on advances it afterwards.
-                let seen = self.wake.get();
-                MutexGuard::unlocked(&mut state, || self.wake.wait(Deadline::Never, |now| now != seen));
-            }
-        }
-    }
-
-    fn look_for_work(&self) {
-        for _ in 0..IDLE_SPINS {
-            if self.queued.load(Ordering::Relaxed) != 0 {
-                return;
-            }
-            std::hint::spin_loop();
-        }
-    }
-
-    /// Lets the worker end once the queue is empty. Nothing is submitted afterwards.
-    pub fn close(&self) {
-        self.lock().closing = true;
-        self.wake.advance();
+        state.notified = false;
+        self.make_ready(state);
     }
 }
 

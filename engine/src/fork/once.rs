@@ -115,11 +115,15 @@ unsafe impl<T: Send + Sync> Send for PerProcess<T> {}
 
 impl<T> Default for PerProcess<T> {
     fn default() -> Self {
-        Self { current: AtomicPtr::new(ptr::null_mut()), making: Mutex::new(()) }
+        Self::new()
     }
 }
 
 impl<T> PerProcess<T> {
+    pub const fn new() -> Self {
+        Self { current: AtomicPtr::new(ptr::null_mut()), making: Mutex::new(()) }
+    }
+
     /// The process's value, if it has been made.
     #[inline]
     pub fn get(&self) -> Option<&T> {

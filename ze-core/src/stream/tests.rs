@@ -2,7 +2,13 @@
 
 use super::*;
 use crate::command::Operation;
+use std::sync::atomic::AtomicUsize;
+use std::thread;
 use std::time::Duration;
+
+fn engine() -> EngineId {
+    EngineId::of_tests()
+}
 
 fn command(waits: &[&Arc<Signal>], signal: Option<&Arc<Signal>>) -> Work {
     let waits = waits.iter().map(|&wait| Arc::clone(wait)).collect();
@@ -26,7 +32,7 @@ unsafe extern "C" fn append_digit(data: *mut std::ffi::c_void) {
 
 #[test]
 fn submissions_execute_in_order() {
-    let stream = Stream::new();
+    let stream = Stream::new(engine());
     let first = Signal::flag();
     let mut count = 0u32;
     let blocker = Signal::flag();
@@ -39,12 +45,11 @@ fn submissions_execute_in_order() {
     assert!(stream.synchronize(u64::MAX).is_ok());
     assert!(first.is_signalled() && stream.reach(position));
     assert_eq!(count, 1);
-    stream.close();
 }
 
 #[test]
 fn a_blocked_stream_blocks_no_other() {
-    let (slow, fast) = (Stream::new(), Stream::new());
+    let (slow, fast) = (Stream::new(engine()), Stream::new(engine()));
     let (from_fast, from_host) = (Signal::flag(), Signal::flag());
     slow.submit(command(&[&from_fast, &from_host], None));
     fast.submit(command(&[], Some(&from_fast)));
@@ -60,7 +65,7 @@ fn a_blocked_stream_blocks_no_other() {
 
 #[test]
 fn a_helping_thread_never_waits_for_an_event_that_it_is_to_signal_itself() {
-    let stream = Stream::new();
+    let stream = Stream::new(engine());
     let (done, gate, after) = (Signal::flag(), Signal::flag(), Signal::flag());
     let barrier = |waits: &[&Arc<Signal>], signal: &Arc<Signal>| {
         let waits = waits.iter().map(|&wait| Arc::clone(wait)).collect();
@@ -74,36 +79,119 @@ fn a_helping_thread_never_waits_for_an_event_that_it_is_to_signal_itself() {
     assert!(!stream.is_reached(position));
     gate.raise();
     assert!(stream.wait(position, u64::MAX).is_ok() && after.is_signalled());
-    stream.close();
 }
 
 #[test]
 fn instant_work_on_an_idle_stream_needs_no_worker() {
-    let stream = Stream::new();
+    let stream = Stream::new(engine());
     let done = Signal::flag();
     stream.submit(command(&[], Some(&done)));
     assert!(done.is_signalled());
-    assert!(!stream.state.lock().has_worker);
     assert!(stream.submit_and_wait(command(&[&done], None)).is_ok());
-    assert!(!stream.state.lock().has_worker);
 }
 
 #[test]
-fn host_functions_run_on_the_worker() {
-    let stream = Stream::new();
+fn host_functions_run_in_workers() {
+    let stream = Stream::new(engine());
     let mut count = 0u32;
     for _ in 0..100 {
         stream.submit(host_function(append_digit, &raw mut count));
     }
     assert!(stream.submit_and_wait(host_function(append_digit, &raw mut count)).is_ok());
-    assert!(stream.state.lock().has_worker);
     assert_eq!(count, 101);
-    stream.close();
+    let thread = AtomicUsize::new(0);
+    let operation = Operation::HostFunction { function: note_thread, data: (&raw const thread) as usize };
+    let work = Work::One(Command::new(operation, Default::default(), None));
+    assert!(stream.submit_and_wait(work).is_ok());
+    assert!(![0, this_thread()].contains(&thread.load(Ordering::Acquire)));
+}
+
+fn this_thread() -> usize {
+    // SAFETY: asks who calls.
+    unsafe { libc::pthread_self() as usize }
+}
+
+unsafe extern "C" fn note_thread(data: *mut std::ffi::c_void) {
+    // SAFETY: the test passes a live word.
+    unsafe { (*data.cast::<AtomicUsize>()).store(this_thread(), Ordering::Release) };
+}
+
+#[test]
+fn streams_that_wait_hold_no_thread() {
+    let gate = Signal::flag();
+    let streams: Vec<_> = (0..2000).map(|_| Stream::new(engine())).collect();
+    let mut count = 0u32;
+    for stream in &streams {
+        stream.submit(command(&[&gate], None));
+    }
+    streams[0].submit(host_function(append_digit, &raw mut count));
+    assert!(streams.iter().all(|stream| matches!(stream.synchronize(0), Err(Error::NotReady))));
+    assert!(workers().count() < 100, "{} threads", workers().count());
+    gate.raise();
+    assert!(streams.iter().all(|stream| stream.synchronize(u64::MAX).is_ok()));
+    assert_eq!(count, 1);
+}
+
+/// Functions of the program that wait for each other.
+struct Meeting {
+    arrived: AtomicU32,
+    expected: u32,
+}
+
+unsafe extern "C" fn meet(data: *mut std::ffi::c_void) {
+    // SAFETY: the test passes a meeting that outlives its streams' commands.
+    let meeting = unsafe { &*data.cast::<Meeting>() };
+    meeting.arrived.fetch_add(1, Ordering::AcqRel);
+    while meeting.arrived.load(Ordering::Acquire) < meeting.expected {
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn functions_of_the_program_may_wait_for_each_other() {
+    let meeting = Meeting { arrived: AtomicU32::new(0), expected: 50 };
+    let streams: Vec<_> = (0..meeting.expected).map(|_| Stream::new(engine())).collect();
+    for stream in &streams {
+        let operation = Operation::HostFunction { function: meet, data: (&raw const meeting) as usize };
+        stream.submit(Work::One(Command::new(operation, Default::default(), None)));
+    }
+    assert!(streams.iter().all(|stream| stream.synchronize(u64::MAX).is_ok()));
+}
+
+#[test]
+fn a_wait_in_one_stream_is_behind_the_reset_that_another_one_got_before() {
+    let (resetting, waiting) = (Stream::new(engine()), Stream::new(engine()));
+    let (gate, event) = (Signal::flag(), Signal::raised());
+    resetting.submit(command(&[&gate], None));
+    resetting.submit(Work::One(Command::new(
+        Operation::ResetEvent(Arc::clone(&event)),
+        Default::default(),
+        None,
+    )));
+    resetting.submit(command(&[], Some(&event)));
+    let position = waiting.submit(command(&[&event], None));
+    assert!(matches!(waiting.wait(position, 1_000_000), Err(Error::NotReady)), "the signal is an older one");
+    gate.raise();
+    assert!(waiting.wait(position, u64::MAX).is_ok() && resetting.synchronize(u64::MAX).is_ok());
+}
+
+#[test]
+fn what_failed_is_not_executed_but_resets_are() {
+    let (stream, other) = (Stream::new(engine()), Stream::new(engine()));
+    let event = Signal::raised();
+    stream.submit(command(&[&failed()], None));
+    let reset = Command::new(Operation::ResetEvent(Arc::clone(&event)), Default::default(), None);
+    stream.submit(Work::One(reset));
+    assert!(is_lost(stream.synchronize(u64::MAX)));
+    assert!(!event.is_signalled());
+    let position = other.submit(command(&[&event], None));
+    stream.submit(command(&[], Some(&event)));
+    assert!(other.wait(position, u64::MAX).is_ok());
 }
 
 fn failed() -> Arc<Signal> {
     let signal = Signal::flag();
-    signal.complete(Err("no memory".into()));
+    signal.complete(engine(), &Target::Flag, Err("no memory".into()));
     signal
 }
 
@@ -113,7 +201,7 @@ fn is_lost<T>(result: Result<T>) -> bool {
 
 #[test]
 fn what_waits_for_a_failed_command_or_is_behind_it_fails_too() {
-    let (stream, other) = (Stream::new(), Stream::new());
+    let (stream, other) = (Stream::new(engine()), Stream::new(engine()));
     let [waits, behind, fence, elsewhere] = [(); 4].map(|()| Signal::flag());
     let mut count = 0u32;
     stream.submit(command(&[&failed()], Some(&waits)));
@@ -129,12 +217,11 @@ fn what_waits_for_a_failed_command_or_is_behind_it_fails_too() {
     let again = Signal::flag();
     stream.submit(command(&[], Some(&again)));
     assert!(again.wait(Deadline::Never).is_ok() && stream.synchronize(u64::MAX).is_ok());
-    stream.close();
 }
 
 #[test]
 fn a_failure_is_told_to_who_waits_for_it_only() {
-    let stream = Stream::new();
+    let stream = Stream::new(engine());
     let before = stream.submit(command(&[], None));
     let failing = stream.submit(command(&[&failed()], None));
     assert!(stream.wait(before, u64::MAX).is_ok());
@@ -144,22 +231,21 @@ fn a_failure_is_told_to_who_waits_for_it_only() {
 
 #[test]
 fn a_submitted_command_waits_for_what_was_submitted_before_it() {
-    let stream = Stream::new();
+    let stream = Stream::new(engine());
     let (gate, completion) = (Signal::flag(), Signal::completion());
-    completion.submit();
+    completion.submit_signal(engine());
     stream.submit(command(&[&gate], None));
     let position = stream.submit(command(&[&completion], None));
-    completion.submit();
+    completion.submit_signal(engine());
     gate.raise();
     assert!(matches!(stream.wait(position, 1_000_000), Err(Error::NotReady)));
     completion.raise();
     assert!(stream.wait(position, u64::MAX).is_ok() && !completion.is_signalled());
-    stream.close();
 }
 
 #[test]
 fn nobody_helps_a_stream_that_will_not_signal() {
-    let stream = Stream::new();
+    let stream = Stream::new(engine());
     let unrelated = Signal::flag();
     drop(stream.push(command(&[], Some(&unrelated))));
     stream.help_until(&Signal::flag());
@@ -170,7 +256,7 @@ fn nobody_helps_a_stream_that_will_not_signal() {
 
 #[test]
 fn a_stream_that_will_wait_for_an_event_that_it_resets_is_not_waited_for() {
-    let stream = Stream::new();
+    let stream = Stream::new(engine());
     let (started, event) = (Signal::flag(), Signal::raised());
     let reset = Command::new(Operation::ResetEvent(Arc::clone(&event)), Default::default(), None);
     let waits = [Arc::clone(&event)].into_iter().collect();
@@ -186,44 +272,29 @@ fn a_stream_that_will_wait_for_an_event_that_it_resets_is_not_waited_for() {
     let position = stream.submit(list([reset, wait]));
     assert!(event.is_signalled() || !stream.is_reached(position));
     assert!(!stream.reach(position));
+    // A signal before the reset is one that the reset takes back.
+    while event.is_signalled() {
+        thread::yield_now();
+    }
     event.raise();
     assert!(stream.reach(position));
-    stream.close();
 }
 
 #[test]
-fn a_stream_that_is_closed_while_a_host_thread_executes_lets_its_worker_go() {
-    let stream = Stream::new();
+fn nobody_keeps_a_stream_that_has_nothing_to_execute() {
+    let stream = Stream::new(engine());
     let mut count = 0u32;
     assert!(stream.submit_and_wait(host_function(append_digit, &raw mut count)).is_ok());
-    let mut memory = vec![0u8; 64 << 20];
-    let operation = Operation::Fill {
-        dst: memory.as_mut_ptr() as usize,
-        pattern: [1, 2].into_iter().collect(),
-        len: 64 << 20,
-    };
-    drop(stream.push(Work::One(Command::new(operation, Default::default(), None))));
-    let closer = {
-        let stream = Arc::clone(&stream);
-        thread::spawn(move || {
-            while !stream.state.lock().running {
-                thread::yield_now();
-            }
-            stream.close();
-        })
-    };
-    stream.help(stream.latest());
-    assert!(closer.join().is_ok());
     let end = std::time::Instant::now() + Duration::from_secs(10);
     while Arc::strong_count(&stream) != 1 {
-        assert!(std::time::Instant::now() < end, "the worker is still there");
+        assert!(std::time::Instant::now() < end, "a worker still has it");
         thread::sleep(Duration::from_millis(1));
     }
 }
 
 #[test]
 fn many_threads_submit_and_wait() {
-    let stream = Stream::new();
+    let stream = Stream::new(engine());
     let threads: Vec<_> = (0..8)
         .map(|_| {
             let stream = Arc::clone(&stream);
@@ -276,7 +347,7 @@ fn a_child_that_a_host_function_forks_executes_nothing_of_what_is_behind_it() {
         &*memory.cast::<ForkingProgram>()
     };
     let data = std::ptr::from_ref(shared).cast_mut().cast();
-    let stream = Stream::new();
+    let stream = Stream::new(engine());
     stream.submit(host_function(fork_and_return, data));
     stream.submit(host_function(count_call, data));
     stream.submit(host_function(count_call, data));
@@ -287,5 +358,4 @@ fn a_child_that_a_host_function_forks_executes_nothing_of_what_is_behind_it() {
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
     assert!(libc::WIFEXITED(status), "how the child ended: {status}");
     assert_eq!(shared.calls.load(Ordering::Relaxed), 2, "in the parent only");
-    stream.close();
 }

@@ -1,0 +1,139 @@
+//! The threads that execute streams: few, whatever the number of streams.
+//!
+//! A stream that has something to execute is *ready* and waits for a worker; one that is empty, or waits for an event, holds
+//! none. Workers start when they are needed and end when they have had nothing to do for a while. A worker that runs a
+//! function of the program does not count, as that may wait for what another stream does.
+
+use super::Stream;
+use crate::fork::{self, Mutex, PerProcess};
+use crate::futex::{Counter, Deadline};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread;
+
+/// Kernels run on a worker's stack, too.
+const STACK: usize = 8 << 20;
+/// Workers that execute at the same time. A kernel uses all of the CPU's threads by itself; these are for streams whose
+/// commands wait for each other by way of memory.
+const MOST_ACTIVE: usize = 16;
+/// Nanoseconds without work after which a worker ends.
+const IDLE_TIME: u64 = 500_000_000;
+
+#[derive(Default)]
+struct State {
+    ready: VecDeque<Arc<Stream>>,
+    workers: usize,
+    /// Workers that wait for work.
+    idle: usize,
+    /// Workers inside functions of the program.
+    away: usize,
+}
+
+impl State {
+    /// Whether there is work that no worker is about to take.
+    fn wants_worker(&self) -> bool {
+        self.ready.len() > self.idle && self.workers.saturating_sub(self.away) < MOST_ACTIVE
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Workers {
+    state: Mutex<State>,
+    /// Advanced when there is work. A word, not a condition variable: that keeps lists of threads, which a fork invalidates.
+    wake: Counter,
+}
+
+/// The workers of this process.
+pub(super) fn workers() -> &'static Workers {
+    static WORKERS: PerProcess<Workers> = PerProcess::new();
+    WORKERS.get_or_init(Workers::default)
+}
+
+impl Workers {
+    /// Has a ready stream executed. False: there is no worker, nor can one be had.
+    pub fn execute(&'static self, stream: Arc<Stream>) -> bool {
+        let mut state = self.state.lock();
+        state.ready.push_back(stream);
+        if !state.wants_worker() {
+            drop(state);
+            self.wake.advance_one();
+            return true;
+        }
+        state.workers += 1;
+        drop(state);
+        if self.start() {
+            return true;
+        }
+        let mut state = self.state.lock();
+        state.workers -= 1;
+        if state.workers > state.away {
+            return true;
+        }
+        state.ready.pop_back();
+        false
+    }
+
+    fn start(&'static self) -> bool {
+        let builder = thread::Builder::new().name("ze_cpu queue".into()).stack_size(STACK);
+        let started = builder.spawn(move || self.work());
+        if let Err(error) = &started {
+            tracing::warn!("no thread to execute commands: {error}");
+        }
+        started.is_ok()
+    }
+
+    /// Whether a worker that has executed a stream for a while should take another one.
+    pub fn is_awaited(&self) -> bool {
+        let state = self.state.lock();
+        state.ready.len() > state.idle
+    }
+
+    /// Runs a function of the program in a worker.
+    pub fn away<T>(&'static self, function: impl FnOnce() -> T) -> T {
+        let mut state = self.state.lock();
+        state.away += 1;
+        let wanted = state.wants_worker();
+        state.workers += usize::from(wanted);
+        drop(state);
+        if wanted && !self.start() {
+            self.state.lock().workers -= 1;
+        }
+        let result = function();
+        self.state.lock().away -= 1;
+        result
+    }
+
+    fn work(&self) {
+        let generation = fork::generation();
+        let mut state = self.state.lock();
+        loop {
+            if let Some(stream) = state.ready.pop_front() {
+                drop(state);
+                stream.work();
+                drop(stream);
+                if fork::generation() != generation {
+                    // A function of the program has forked, and this is the child: its workers are others.
+                    return;
+                }
+                state = self.state.lock();
+                continue;
+            }
+            state.idle += 1;
+            let seen = self.wake.get();
+            drop(state);
+            let woken = self.wake.wait(Deadline::after(IDLE_TIME), |now| now != seen);
+            state = self.state.lock();
+            state.idle -= 1;
+            if !woken && state.ready.is_empty() {
+                state.workers -= 1;
+                return;
+            }
+        }
+    }
+
+    /// How many threads there are.
+    #[cfg(test)]
+    pub fn count(&self) -> usize {
+        self.state.lock().workers
+    }
+}
