@@ -5,6 +5,8 @@ use super::Case;
 use super::{Entry, rule};
 #[cfg(any(test, feature = "catalogue"))]
 use crate::test_support::{KERNEL, kernel, with_parameter};
+#[cfg(any(test, feature = "catalogue"))]
+use ze_extensions::limits::CALL_DEPTH;
 
 #[rustfmt::skip]
 pub(super) const RULES: &[Entry] = &[
@@ -20,7 +22,7 @@ pub(super) const RULES: &[Entry] = &[
     rule!("limits.private-memory", "The variables of a work-item have at most 1 MiB.", variable("Function", 64), variable("Function", 262_145)),
     rule!("limits.global-memory", "The variables of a module outside of local memory have at most 1 GiB.",
         variable("CrossWorkgroup", 64), variable("CrossWorkgroup", 268_435_457)),
-    rule!("limits.call-depth", "Calls nest at most 512 deep.", calls(8), calls(512)),
+    rule!("limits.call-depth", "Calls nest at most 16384 deep.", calls(8), calls(CALL_DEPTH)),
 ];
 
 #[cfg(any(test, feature = "catalogue"))]

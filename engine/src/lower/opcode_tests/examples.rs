@@ -205,7 +205,7 @@ pub fn examples(row: &Opcode) -> Vec<Example> {
         S::AsyncCopy => vec![one("event", "%u2 %local %in %ul1 %ul1 %noevent").for_everyone()],
         S::WaitEvents => vec![effect("%u2 %u1 %ve").for_everyone()],
         S::Elect => scoped("bool", &["".into()]),
-        S::AllEqual => scoped("bool", &["%i".into(), "%f4".into(), "%b".into()]),
+        S::AllEqual => scoped("bool", &["%i".into(), "%f".into()]),
         S::BroadcastFirst => scoped("uint", &["%i".into()]),
         S::Ballot => scoped("uint4", &["%b".into()]),
         S::InverseBallot => scoped("bool", &["%i4".into()]),

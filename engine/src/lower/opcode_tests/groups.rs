@@ -161,6 +161,7 @@ fn uses() -> Vec<Use> {
         row.convergence != Convergence::None
             && row.uniformity != Uniformity::Nothing
             && row.memory != Memory::AsyncCopy
+            && row.family.is_lowered()
     });
     for row in results {
         let operations: &[&str] = match (row.uniformity, row.convergence) {
