@@ -6,6 +6,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::futex::Deadline;
 use crate::signal::{Outcome, Reason, Signal, Timestamps};
+use crate::sysman::activity::Work;
 use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -136,6 +137,23 @@ impl Command {
     /// Whether it calls back into the program.
     pub fn is_host_function(&self) -> bool {
         matches!(self.operation, Operation::HostFunction { .. })
+    }
+
+    /// What it keeps busy; nothing where it only signals or calls back.
+    pub fn work(&self) -> Option<Work> {
+        match &self.operation {
+            Operation::Launch { .. }
+            | Operation::LaunchIndirect { .. }
+            | Operation::LaunchMultipleIndirect { .. } => Some(Work::Compute),
+            Operation::Copy { .. } | Operation::CopyRegion { .. } | Operation::Fill { .. } => {
+                Some(Work::Copy)
+            }
+            Operation::Barrier
+            | Operation::ResetEvent(_)
+            | Operation::WriteGlobalTimestamp { .. }
+            | Operation::QueryKernelTimestamps { .. }
+            | Operation::HostFunction { .. } => None,
+        }
     }
 
     /// Whether it takes less time than to wake another thread.

@@ -3,10 +3,12 @@
 use crate::clock::DeviceClock;
 use crate::env;
 use crate::error::{Error, Result};
-use crate::fork::Mutex;
-use crate::fork::OnceLock;
+use crate::fork::{Mutex, OnceLock, Slow};
 use crate::handle::{self, object};
 use crate::stream::Stream;
+use crate::sysman::Sysman;
+use crate::sysman::activity::Activity;
+use crate::sysman::roots::Roots;
 use std::sync::{Arc, Weak};
 use ze_engine::{Engine, EngineConfig};
 use ze_extensions::DeviceProfile;
@@ -22,6 +24,9 @@ pub struct Device {
     /// Created by the first module: a program that only looks at devices starts no threads.
     engine: OnceLock<Arc<Engine>>,
     streams: Mutex<Vec<Weak<Stream>>>,
+    /// What the commands of all streams keep busy.
+    activity: Arc<Activity>,
+    sysman: Slow<Sysman>,
     handle: OnceLock<usize>,
 }
 
@@ -34,6 +39,8 @@ impl Device {
             profile: Arc::new(profile),
             engine: OnceLock::new(),
             streams: Mutex::default(),
+            activity: Arc::default(),
+            sysman: Slow::default(),
             handle: OnceLock::new(),
         })
     }
@@ -73,9 +80,19 @@ impl Device {
         })
     }
 
+    /// How long the device's engines were busy.
+    pub fn activity(&self) -> &Activity {
+        &self.activity
+    }
+
+    /// What system management knows of the device.
+    pub fn sysman(&self) -> &Sysman {
+        self.sysman.get_or_init(|| Sysman::discover(&Roots::default(), &self.profile, &self.activity))
+    }
+
     /// A stream for a queue or an immediate list.
     pub fn new_stream(&self) -> Arc<Stream> {
-        let stream = Stream::new();
+        let stream = Stream::counted(&self.activity);
         let mut streams = self.streams.lock();
         streams.retain(|stream| stream.strong_count() != 0);
         streams.push(Arc::downgrade(&stream));

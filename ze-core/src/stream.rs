@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::fork;
 use crate::fork::{Mutex, MutexGuard};
 use crate::futex::{Counter, Deadline};
-use crate::signal::{Reason, Signal, Timestamps};
+use crate::signal::{Outcome, Reason, Signal, Timestamps};
+use crate::sysman::activity::Activity;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -188,10 +189,13 @@ pub struct Stream {
     /// Pieces submitted and completed; both wrap around.
     submitted: AtomicU32,
     completed: Counter,
+    /// The device's counters, which the commands switch on and off.
+    activity: Arc<Activity>,
 }
 
 impl Stream {
-    pub fn new() -> Arc<Self> {
+    /// A stream of a device.
+    pub fn counted(activity: &Arc<Activity>) -> Arc<Self> {
         fork::watch();
         Arc::new(Self {
             state: Mutex::new(State { generation: fork::generation(), ..State::default() }),
@@ -199,7 +203,14 @@ impl Stream {
             queued: AtomicU32::new(0),
             submitted: AtomicU32::new(0),
             completed: Counter::new(0),
+            activity: Arc::clone(activity),
         })
+    }
+
+    /// A stream of no device.
+    #[cfg(test)]
+    pub fn new() -> Arc<Self> {
+        Self::counted(&Arc::default())
     }
 
     /// The state. What a forked child finds there is its parent's: threads that it does not have, and commands that are
@@ -292,7 +303,7 @@ impl Stream {
         state.running = true;
         let lost = state.lost();
         let (result, _section) = MutexGuard::unlocked(&mut state, || {
-            let outcome = command.execute(lost);
+            let outcome = self.execute(command, lost);
             // As in `step`.
             let section = fork::section();
             let result = outcome.as_ref().map(drop).map_err(Arc::clone);
@@ -310,6 +321,12 @@ impl Stream {
         }
         self.hand_over(state);
         Some(position)
+    }
+
+    /// Executes a command, whose time counts for the device's engines.
+    fn execute(&self, command: &Command, lost: Option<Reason>) -> Outcome {
+        let _busy = command.work().map(|work| self.activity.begin(work));
+        command.execute(lost)
     }
 
     fn push(&self, work: Work) -> (Position, MutexGuard<'_, State>) {
@@ -465,14 +482,14 @@ impl Stream {
                     command.wait(&targets);
                 }
                 let start = timed.then(clock::now);
-                let (mut done, mut outcome) = (1, command.execute(lost.clone()));
+                let (mut done, mut outcome) = (1, self.execute(command, lost.clone()));
                 if command.is_plain() && lost.is_none() {
                     // Nobody else has to know how many of the plain ones are done.
                     let mut plain = list[at + 1..].iter().take_while(|next| next.is_plain() && wanted());
                     while outcome.is_ok()
                         && let Some(next) = plain.next()
                     {
-                        (done, outcome) = (done + 1, next.execute(None));
+                        (done, outcome) = (done + 1, self.execute(next, None));
                     }
                 }
                 // A child finds a command that signalled to be done. Plain ones signal nothing.
