@@ -18,4 +18,4 @@ pub use profile::{
 };
 pub use profile_toml::ProfileError;
 pub use spirv_support::{CAPABILITIES, CapabilitySupport, Need, SPIRV_EXTENSIONS, SpirvExtensionSupport};
-pub use ze_extensions::{ZE_EXTENSIONS, ZeExtension};
+pub use ze_extensions::{ZE_EXTENSIONS, ZES_EXTENSIONS, ZeExtension};

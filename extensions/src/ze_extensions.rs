@@ -1,4 +1,4 @@
-//! Level Zero extensions of the driver: what `zeDriverGetExtensionProperties` lists.
+//! Level Zero extensions of the driver: what `zeDriverGetExtensionProperties` and its sysman counterpart list.
 
 use crate::profile::DeviceProfile;
 use std::ffi::CStr;
@@ -19,13 +19,15 @@ impl ZeExtension {
 }
 
 macro_rules! extensions {
-    ($($name:ident $version:ident;)*) => {
-        /// The extensions that are implemented. A line here is a promise: queries, compiler and engine rely on it.
-        pub const ZE_EXTENSIONS: &[ZeExtension] = &[$(ZeExtension { name: $name, version: $version.0 }),*];
+    ($(#[$doc:meta])* $list:ident: $($name:ident $version:ident;)*) => {
+        $(#[$doc])*
+        pub const $list: &[ZeExtension] = &[$(ZeExtension { name: $name, version: $version.0 }),*];
     };
 }
 
 extensions! {
+    /// The extensions that are implemented. A line here is a promise: queries, compiler and engine rely on it.
+    ZE_EXTENSIONS:
     ZE_BFLOAT16_CONVERSIONS_EXT_NAME ZE_BFLOAT16_CONVERSIONS_EXT_VERSION_CURRENT;
     ZE_CACHELINE_SIZE_EXT_NAME ZE_DEVICE_CACHE_LINE_SIZE_EXT_VERSION_CURRENT;
     ZE_COMMAND_LIST_CLONE_EXP_NAME ZE_COMMAND_LIST_CLONE_EXP_VERSION_CURRENT;
@@ -52,6 +54,19 @@ extensions! {
     ZE_SUBGROUPS_EXT_NAME ZE_SUBGROUP_EXT_VERSION_CURRENT;
 }
 
+extensions! {
+    /// The extensions of system management that are implemented: what `zesDriverGetExtensionProperties` lists.
+    ZES_EXTENSIONS:
+    ZES_DEVICE_ECC_DEFAULT_PROPERTIES_EXT_NAME ZES_DEVICE_ECC_DEFAULT_PROPERTIES_EXT_VERSION_CURRENT;
+    ZES_DEVICE_EXT_STATE_NAME ZES_DEVICE_EXT_STATE_VERSION_CURRENT;
+    ZES_ENGINE_ACTIVITY_EXT_NAME ZES_ENGINE_ACTIVITY_EXT_VERSION_CURRENT;
+    ZES_MEM_PAGE_OFFLINE_STATE_EXP_NAME ZES_MEM_PAGE_OFFLINE_STATE_EXP_VERSION_CURRENT;
+    ZES_POWER_DOMAIN_PROPERTIES_EXP_NAME ZES_POWER_DOMAIN_PROPERTIES_EXP_VERSION_CURRENT;
+    ZES_POWER_LIMITS_EXT_NAME ZES_POWER_LIMITS_EXT_VERSION_CURRENT;
+    ZES_RAS_GET_STATE_EXP_NAME ZES_RAS_STATE_EXP_VERSION_CURRENT;
+    ZES_SYSMAN_DEVICE_MAPPING_EXP_NAME ZES_SYSMAN_DEVICE_MAPPING_EXP_VERSION_CURRENT;
+}
+
 /// Whether the driver has an extension and the device does not lack it.
 pub fn has(profile: &DeviceProfile, name: &str) -> bool {
     reported(profile).any(|extension| extension.name() == name)
@@ -71,6 +86,10 @@ mod tests {
         for extension in ZE_EXTENSIONS {
             assert!(extension.name.count_bytes() < ZE_MAX_EXTENSION_NAME as usize);
             assert!(extension.name().starts_with("ZE_"));
+        }
+        for extension in ZES_EXTENSIONS {
+            assert!(extension.name.count_bytes() < ZES_MAX_EXTENSION_NAME as usize);
+            assert!(extension.name().starts_with("ZES_"));
         }
     }
 

@@ -77,3 +77,68 @@ pub use crate::runtime::{
     zerGetDefaultContext, zerGetLastErrorDescription, zerTranslateDeviceHandleToIdentifier,
     zerTranslateIdentifierToDeviceHandle,
 };
+pub use crate::sysman::absent::{
+    zesDeviceEnumActiveVFExp, zesDeviceEnumDiagnosticTestSuites, zesDeviceEnumEnabledVFExp,
+    zesDeviceEnumFabricPorts, zesDeviceEnumFans, zesDeviceEnumFirmwares, zesDeviceEnumLeds,
+    zesDeviceEnumOverclockDomains, zesDeviceEnumPerformanceFactorDomains, zesDeviceEnumPsus,
+    zesDeviceEnumSchedulers, zesDeviceEnumStandbyDomains, zesDiagnosticsGetProperties,
+    zesDiagnosticsGetTests, zesDiagnosticsRunTests, zesFabricPortGetConfig,
+    zesFabricPortGetFabricErrorCounters, zesFabricPortGetLinkType, zesFabricPortGetMultiPortThroughput,
+    zesFabricPortGetProperties, zesFabricPortGetState, zesFabricPortGetThroughput, zesFabricPortSetConfig,
+    zesFanGetConfig, zesFanGetProperties, zesFanGetState, zesFanSetDefaultMode, zesFanSetFixedSpeedMode,
+    zesFanSetSpeedTableMode, zesFirmwareFlash, zesFirmwareGetConsoleLogs, zesFirmwareGetFlashProgress,
+    zesFirmwareGetProperties, zesFirmwareGetSecurityVersionExp, zesFirmwareSetSecurityVersionExp,
+    zesLedGetProperties, zesLedGetState, zesLedSetColor, zesLedSetState, zesOverclockGetControlCurrentValue,
+    zesOverclockGetControlPendingValue, zesOverclockGetControlState, zesOverclockGetDomainControlProperties,
+    zesOverclockGetDomainProperties, zesOverclockGetDomainVFProperties, zesOverclockGetVFPointValues,
+    zesOverclockSetControlUserValue, zesOverclockSetVFPointValues, zesPerformanceFactorGetConfig,
+    zesPerformanceFactorGetProperties, zesPerformanceFactorSetConfig, zesPsuGetProperties, zesPsuGetState,
+    zesSchedulerGetCurrentMode, zesSchedulerGetProperties, zesSchedulerGetTimeoutModeProperties,
+    zesSchedulerGetTimesliceModeProperties, zesSchedulerSetComputeUnitDebugMode,
+    zesSchedulerSetExclusiveMode, zesSchedulerSetTimeoutMode, zesSchedulerSetTimesliceMode,
+    zesStandbyGetMode, zesStandbyGetProperties, zesStandbySetMode, zesVFManagementGetVFCapabilitiesExp,
+    zesVFManagementGetVFCapabilitiesExp2, zesVFManagementGetVFEngineUtilizationExp,
+    zesVFManagementGetVFEngineUtilizationExp2, zesVFManagementGetVFMemoryUtilizationExp,
+    zesVFManagementGetVFMemoryUtilizationExp2, zesVFManagementGetVFPropertiesExp,
+    zesVFManagementSetVFTelemetryModeExp, zesVFManagementSetVFTelemetrySamplingIntervalExp,
+};
+pub use crate::sysman::device::{
+    zesDeviceEccAvailable, zesDeviceEccConfigurable, zesDeviceEventRegister, zesDeviceGet,
+    zesDeviceGetEccState, zesDeviceGetOverclockControls, zesDeviceGetOverclockDomains,
+    zesDeviceGetProperties, zesDeviceGetState, zesDeviceGetSubDevicePropertiesExp, zesDevicePciGetBars,
+    zesDevicePciGetProperties, zesDevicePciGetState, zesDevicePciGetStats, zesDevicePciLinkSpeedUpdateExt,
+    zesDeviceProcessesGetState, zesDeviceReadOverclockState, zesDeviceReset, zesDeviceResetExt,
+    zesDeviceResetOverclockSettings, zesDeviceSetEccState, zesDeviceSetOverclockWaiver,
+};
+pub use crate::sysman::driver::{
+    zesDriverEventListen, zesDriverEventListenEx, zesDriverGet, zesDriverGetDeviceByUuidExp,
+    zesDriverGetExtensionFunctionAddress, zesDriverGetExtensionProperties, zesInit,
+};
+pub use crate::sysman::engine::{
+    zesDeviceEnumEngineGroups, zesEngineGetActivity, zesEngineGetActivityExt, zesEngineGetProperties,
+};
+pub use crate::sysman::frequency::{
+    zesDeviceEnumFrequencyDomains, zesFrequencyGetAvailableClocks, zesFrequencyGetProperties,
+    zesFrequencyGetRange, zesFrequencyGetState, zesFrequencyGetThrottleTime, zesFrequencyOcGetCapabilities,
+    zesFrequencyOcGetFrequencyTarget, zesFrequencyOcGetIccMax, zesFrequencyOcGetMode, zesFrequencyOcGetTjMax,
+    zesFrequencyOcGetVoltageTarget, zesFrequencyOcSetFrequencyTarget, zesFrequencyOcSetIccMax,
+    zesFrequencyOcSetMode, zesFrequencyOcSetTjMax, zesFrequencyOcSetVoltageTarget, zesFrequencySetRange,
+};
+pub use crate::sysman::memory::{
+    zesDeviceEnumMemoryModules, zesMemoryGetBandwidth, zesMemoryGetProperties, zesMemoryGetState,
+};
+pub use crate::sysman::power::{
+    zesDeviceEnumPowerDomains, zesDeviceGetCardPowerDomain, zesPowerGetEnergyCounter,
+    zesPowerGetEnergyThreshold, zesPowerGetLimits, zesPowerGetLimitsExt, zesPowerGetLimitsExt2,
+    zesPowerGetProperties, zesPowerGetUsage, zesPowerSetEnergyThreshold, zesPowerSetLimits,
+    zesPowerSetLimitsExt, zesPowerSetLimitsExt2,
+};
+pub use crate::sysman::ras::{
+    zesDeviceEnumRasErrorSets, zesRasClearStateExp, zesRasGetConfig, zesRasGetConfigExp, zesRasGetProperties,
+    zesRasGetState, zesRasGetStateExp, zesRasGetStateExp2, zesRasGetSupportedCategoriesExp, zesRasSetConfig,
+    zesRasSetConfigExp,
+};
+pub use crate::sysman::temperature::{
+    zesDeviceEnumTemperatureSensors, zesTemperatureGetConfig, zesTemperatureGetProperties,
+    zesTemperatureGetState, zesTemperatureSetConfig,
+};

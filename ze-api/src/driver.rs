@@ -141,7 +141,15 @@ for_each_function! { functions }
 /// Whether programs look a function up by name: experimental ones and extensions, and what loaders of their time did not
 /// have.
 fn is_extension(name: &str) -> bool {
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
     name.ends_with("Exp") || name.ends_with("Ext") || name == "zeCommandListAppendHostFunction"
+}
+
+/// The address of an extension function of this driver.
+pub fn extension_address(name: &str) -> Option<*mut c_void> {
+    let function = functions()
+        .find(|function| function.implemented && function.name == name && is_extension(function.name))?;
+    Some(function.address.cast_mut().cast())
 }
 
 /// `zeDriverGetExtensionFunctionAddress`.
@@ -153,11 +161,10 @@ pub unsafe fn zeDriverGetExtensionFunctionAddress(
     handle::get::<Driver>(hDriver)?;
     // SAFETY: the caller passes null or valid pointers.
     let (name, out) = unsafe { (text(name, "name")?, output(ppFunctionAddress, "ppFunctionAddress")?) };
-    let function = functions()
-        .find(|function| function.implemented && function.name == name && is_extension(function.name));
-    *out = function.as_ref().map_or(null_mut(), |function| function.address.cast_mut().cast());
+    let found = extension_address(&name);
+    *out = found.unwrap_or(null_mut());
     // ZE_RESULT_ERROR_INVALID_ARGUMENT: not a function of this driver
-    function.map(|_| ()).ok_or_else(|| Error::InvalidArgument(format!("no extension function '{name}'")))
+    found.map(drop).ok_or_else(|| Error::InvalidArgument(format!("no extension function '{name}'")))
 }
 
 /// `zeDriverGetLastErrorDescription`.

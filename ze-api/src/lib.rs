@@ -50,4 +50,5 @@ pub mod memory;
 pub mod module;
 pub mod queue;
 pub mod runtime;
+pub mod sysman;
 pub mod unsupported;

@@ -5,6 +5,7 @@ use crate::copy::{self, Region};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::signal::{EngineId, Outcome, Reason, Signal, Target, Timestamps, Waiter};
+use crate::sysman::activity::Work;
 use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -140,6 +141,23 @@ impl Command {
     /// Whether it calls back into the program.
     pub fn is_host_function(&self) -> bool {
         matches!(self.operation, Operation::HostFunction { .. })
+    }
+
+    /// What it keeps busy; nothing where it only signals or calls back.
+    pub fn work(&self) -> Option<Work> {
+        match &self.operation {
+            Operation::Launch { .. }
+            | Operation::LaunchIndirect { .. }
+            | Operation::LaunchMultipleIndirect { .. } => Some(Work::Compute),
+            Operation::Copy { .. } | Operation::CopyRegion { .. } | Operation::Fill { .. } => {
+                Some(Work::Copy)
+            }
+            Operation::Barrier
+            | Operation::ResetEvent(_)
+            | Operation::WriteGlobalTimestamp { .. }
+            | Operation::QueryKernelTimestamps { .. }
+            | Operation::HostFunction { .. } => None,
+        }
     }
 
     /// Whether it takes less time than to wake another thread.

@@ -3,11 +3,13 @@
 use crate::clock::DeviceClock;
 use crate::env;
 use crate::error::{Error, Result};
-use crate::fork::Mutex;
-use crate::fork::OnceLock;
+use crate::fork::{Mutex, OnceLock, Slow};
 use crate::handle::{self, object};
 use crate::signal::EngineId;
 use crate::stream::Stream;
+use crate::sysman::Sysman;
+use crate::sysman::activity::Activity;
+use crate::sysman::roots::Roots;
 use std::sync::{Arc, Weak};
 use ze_engine::{Engine, EngineConfig};
 use ze_extensions::DeviceProfile;
@@ -25,6 +27,9 @@ pub struct Device {
     streams: Mutex<Vec<Weak<Stream>>>,
     /// What the one ordinal and index of the device's queues name.
     queue_engine: EngineId,
+    /// What the commands of all streams keep busy.
+    activity: Arc<Activity>,
+    sysman: Slow<Sysman>,
     handle: OnceLock<usize>,
 }
 
@@ -38,6 +43,8 @@ impl Device {
             engine: OnceLock::new(),
             streams: Mutex::default(),
             queue_engine: EngineId::new(),
+            activity: Arc::default(),
+            sysman: Slow::default(),
             handle: OnceLock::new(),
         })
     }
@@ -77,9 +84,19 @@ impl Device {
         })
     }
 
+    /// How long the device's engines were busy.
+    pub fn activity(&self) -> &Activity {
+        &self.activity
+    }
+
+    /// What system management knows of the device.
+    pub fn sysman(&self) -> &Sysman {
+        self.sysman.get_or_init(|| Sysman::discover(&Roots::default(), &self.profile, &self.activity))
+    }
+
     /// A stream for a queue or an immediate list.
     pub fn new_stream(&self) -> Arc<Stream> {
-        let stream = Stream::new(self.queue_engine);
+        let stream = Stream::new(self.queue_engine, &self.activity);
         let mut streams = self.streams.lock();
         streams.retain(|stream| stream.strong_count() != 0);
         streams.push(Arc::downgrade(&stream));

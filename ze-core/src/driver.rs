@@ -11,6 +11,7 @@ use crate::handle::{self, object};
 use crate::mapping;
 use crate::memory::{Allocation, MemoryKind};
 use crate::pnext::{Outputs, structures};
+use crate::sysman;
 use crate::system_memory::SystemAttributes;
 use std::path::Path;
 use std::sync::Arc;
@@ -87,7 +88,8 @@ impl Driver {
         })
     }
 
-    fn instance() -> &'static Arc<Self> {
+    /// The process's driver, whatever of it is initialised.
+    pub(crate) fn instance() -> &'static Arc<Self> {
         fork::watch();
         DRIVER.get_or_init(|| {
             ze_engine::reserve::set_keeper(mapping::give_back);
@@ -103,6 +105,7 @@ impl Driver {
             return Err(Error::Uninitialized);
         }
         INITIALIZED.store(true, Ordering::Release);
+        sysman::core_is_initialized();
         Ok(Self::instance())
     }
 
@@ -213,6 +216,20 @@ impl Driver {
         ze_extensions::ze_extensions::reported(self.device.profile())
             .map(|extension| {
                 let mut properties = ze_driver_extension_properties_t::default();
+                crate::text::write(&mut properties.name, extension.name());
+                properties.version = extension.version;
+                properties
+            })
+            .collect()
+    }
+
+    /// `zesDriverGetExtensionProperties`.
+    pub fn sysman_extensions(&self) -> Vec<zes_driver_extension_properties_t> {
+        let extensions = ze_extensions::ZES_EXTENSIONS.iter();
+        let extensions = extensions.filter(|extension| !self.device.profile().lacks(extension.name()));
+        extensions
+            .map(|extension| {
+                let mut properties = zes_driver_extension_properties_t::default();
                 crate::text::write(&mut properties.name, extension.name());
                 properties.version = extension.version;
                 properties

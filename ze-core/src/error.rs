@@ -13,6 +13,8 @@ pub enum Error {
     NotReady,
     #[error("the driver is not initialised: call zeInit or zeInitDrivers first")]
     Uninitialized,
+    #[error("system management is not initialised: call zesInit, or set ZES_ENABLE_SYSMAN=1 before zeInit")]
+    SysmanUninitialized,
     #[error("handle {0} is null")]
     NullHandle(&'static str),
     #[error("pointer {0} is null")]
@@ -33,6 +35,10 @@ pub enum Error {
     UnsupportedAlignment(usize),
     #[error("{0} is not supported by the CPU driver")]
     UnsupportedFeature(&'static str),
+    #[error("{0}")]
+    NotAvailable(String),
+    #[error("{0}")]
+    InsufficientPermissions(&'static str),
     #[error("{0}")]
     InvalidSynchronizationObject(&'static str),
     #[error("{0}")]
@@ -78,7 +84,7 @@ impl Error {
         use Error::*;
         match self {
             NotReady => ZE_RESULT_NOT_READY,
-            Uninitialized => ZE_RESULT_ERROR_UNINITIALIZED,
+            Uninitialized | SysmanUninitialized => ZE_RESULT_ERROR_UNINITIALIZED,
             NullHandle(_) => ZE_RESULT_ERROR_INVALID_NULL_HANDLE,
             NullPointer(_) => ZE_RESULT_ERROR_INVALID_NULL_POINTER,
             InvalidHandle { .. } | InvalidArgument(_) => ZE_RESULT_ERROR_INVALID_ARGUMENT,
@@ -88,6 +94,8 @@ impl Error {
             UnsupportedSize(_) => ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
             UnsupportedAlignment(_) => ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
             UnsupportedFeature(_) => ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+            NotAvailable(_) => ZE_RESULT_ERROR_NOT_AVAILABLE,
+            InsufficientPermissions(_) => ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS,
             InvalidSynchronizationObject(_) => ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
             InvalidCommandListType(_) => ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
             OverlappingRegions => ZE_RESULT_ERROR_OVERLAPPING_REGIONS,

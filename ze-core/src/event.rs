@@ -327,7 +327,7 @@ mod tests {
         assert!(matches!(event.host_reset(), Err(Error::InvalidSynchronizationObject(_))));
         assert!(matches!(event.host_signal(), Err(Error::InvalidSynchronizationObject(_))));
         assert!(matches!(event.reset_command(), Err(Error::InvalidSynchronizationObject(_))));
-        let stream = Stream::new(EngineId::new());
+        let stream = Stream::new(EngineId::new(), &Arc::default());
         let blocker = Signal::flag();
         let signal = event.signalled_by(Some(&stream));
         let waits = [Arc::clone(&blocker)].into_iter().collect();

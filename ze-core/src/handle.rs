@@ -31,10 +31,27 @@ pub enum Kind {
     Module,
     ModuleBuildLog,
     Kernel,
+    EngineGroup,
+    FrequencyDomain,
+    MemoryModule,
+    PowerDomain,
+    RasErrorSet,
+    TemperatureSensor,
+    DiagnosticTestSuite,
+    FabricPort,
+    Fan,
+    Firmware,
+    Led,
+    OverclockDomain,
+    PerformanceFactor,
+    PowerSupply,
+    Scheduler,
+    StandbyDomain,
+    VirtualFunction,
 }
 
 impl Kind {
-    const NAMES: [&'static str; 11] = [
+    const NAMES: [&'static str; 28] = [
         "driver",
         "device",
         "context",
@@ -46,6 +63,23 @@ impl Kind {
         "module",
         "module build log",
         "kernel",
+        "engine group",
+        "frequency domain",
+        "memory module",
+        "power domain",
+        "RAS error set",
+        "temperature sensor",
+        "diagnostic test suite",
+        "fabric port",
+        "fan",
+        "firmware",
+        "LED",
+        "overclock domain",
+        "performance factor",
+        "power supply",
+        "scheduler",
+        "standby domain",
+        "virtual function",
     ];
 
     fn name(self) -> &'static str {

@@ -29,6 +29,7 @@ pub mod queue;
 mod region;
 mod signal;
 mod stream;
+pub mod sysman;
 mod system_memory;
 pub mod text;
 

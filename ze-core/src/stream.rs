@@ -22,7 +22,8 @@ use crate::command::{Command, Targets};
 use crate::error::{Error, Result};
 use crate::fork::{self, Mutex, MutexGuard};
 use crate::futex::{Counter, Deadline};
-use crate::signal::{EngineId, Reason, Signal, Target, Waiter};
+use crate::signal::{EngineId, Outcome, Reason, Signal, Target, Waiter};
+use crate::sysman::activity::Activity;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -97,16 +98,20 @@ pub struct Stream {
     /// Pieces submitted and completed; both wrap around.
     submitted: AtomicU32,
     completed: Counter,
+    /// The device's counters, which the commands switch on and off.
+    activity: Arc<Activity>,
 }
 
 impl Stream {
-    pub fn new(engine: EngineId) -> Arc<Self> {
+    /// A stream of an engine, and the counters that its commands switch on and off.
+    pub fn new(engine: EngineId, activity: &Arc<Activity>) -> Arc<Self> {
         fork::watch();
         Arc::new(Self {
             engine,
             state: Mutex::new(State { generation: fork::generation(), ..State::default() }),
             submitted: AtomicU32::new(0),
             completed: Counter::new(0),
+            activity: Arc::clone(activity),
         })
     }
 
@@ -200,7 +205,7 @@ impl Stream {
         state.running = true;
         let lost = state.lost();
         let (result, _section) = MutexGuard::unlocked(&mut state, || {
-            let outcome = command.execute(self.engine, &targets, lost);
+            let outcome = self.execute(command, &targets, lost);
             // A child finds a command that signalled to be done.
             let section = fork::section();
             let result = outcome.as_ref().map(drop).map_err(Arc::clone);
@@ -218,6 +223,12 @@ impl Stream {
         }
         self.make_ready(state);
         Some(position)
+    }
+
+    /// Executes a command, whose time counts for the device's engines.
+    fn execute(&self, command: &Command, targets: &[Target], lost: Option<Reason>) -> Outcome {
+        let _busy = command.work().map(|work| self.activity.begin(work));
+        command.execute(self.engine, targets, lost)
     }
 
     fn push(&self, work: Work) -> (Position, MutexGuard<'_, State>) {
@@ -390,7 +401,7 @@ impl Stream {
                 // Nobody else has to know how many of the plain ones are done.
                 let mut plain = list[at + 1..].iter().take_while(|next| next.is_plain() && wanted());
                 let more = command.is_plain() && lost.is_none();
-                let execute = || command.execute(self.engine, &targets, lost);
+                let execute = || self.execute(command, &targets, lost);
                 let outcome = if command.is_host_function() { workers().away(execute) } else { execute() };
                 // A child finds a command that signalled to be done.
                 let section = fork::section();
@@ -405,7 +416,7 @@ impl Stream {
                     && let Some(next) = plain.next()
                 {
                     done += 1;
-                    result = next.execute(self.engine, &[], None).map(drop);
+                    result = self.execute(next, &[], None).map(drop);
                 }
                 (start, done, result, fork::section())
             });

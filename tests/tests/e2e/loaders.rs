@@ -13,7 +13,7 @@ use ze_tests::loader::{ALT_DRIVERS_VARIABLE, LOADER_VARIABLE, driver_path};
 const DEMO: &str = env!("CARGO_BIN_EXE_demo");
 
 /// The `launch` scripts, by loader; the system's loader has none.
-fn loaders() -> Vec<(String, Option<PathBuf>)> {
+pub fn loaders() -> Vec<(String, Option<PathBuf>)> {
     let mut loaders = vec![("system".to_owned(), None)];
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("loaders");
     for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -52,7 +52,7 @@ fn run(
 }
 
 /// Another driver with a device: a copy of this one, which the dynamic linker takes for a different library.
-fn second_driver() -> &'static Path {
+pub fn second_driver() -> &'static Path {
     static COPY: OnceLock<PathBuf> = OnceLock::new();
     COPY.get_or_init(|| {
         let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libze_second.so");

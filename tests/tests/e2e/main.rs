@@ -31,6 +31,7 @@ mod processes;
 mod properties;
 mod regressions;
 mod subgroups;
+mod sysman;
 mod uniform_objects;
 mod vectors;
 mod work_groups;

@@ -10,6 +10,10 @@ fn engine() -> EngineId {
     EngineId::of_tests()
 }
 
+fn stream() -> Arc<Stream> {
+    Stream::new(engine(), &Arc::default())
+}
+
 fn command(waits: &[&Arc<Signal>], signal: Option<&Arc<Signal>>) -> Work {
     let waits = waits.iter().map(|&wait| Arc::clone(wait)).collect();
     Work::One(Command::new(Operation::Barrier, waits, signal.map(Arc::clone)))
@@ -32,7 +36,7 @@ unsafe extern "C" fn append_digit(data: *mut std::ffi::c_void) {
 
 #[test]
 fn submissions_execute_in_order() {
-    let stream = Stream::new(engine());
+    let stream = stream();
     let first = Signal::flag();
     let mut count = 0u32;
     let blocker = Signal::flag();
@@ -49,7 +53,7 @@ fn submissions_execute_in_order() {
 
 #[test]
 fn a_blocked_stream_blocks_no_other() {
-    let (slow, fast) = (Stream::new(engine()), Stream::new(engine()));
+    let (slow, fast) = (stream(), stream());
     let (from_fast, from_host) = (Signal::flag(), Signal::flag());
     slow.submit(command(&[&from_fast, &from_host], None));
     fast.submit(command(&[], Some(&from_fast)));
@@ -65,7 +69,7 @@ fn a_blocked_stream_blocks_no_other() {
 
 #[test]
 fn a_helping_thread_never_waits_for_an_event_that_it_is_to_signal_itself() {
-    let stream = Stream::new(engine());
+    let stream = stream();
     let (done, gate, after) = (Signal::flag(), Signal::flag(), Signal::flag());
     let barrier = |waits: &[&Arc<Signal>], signal: &Arc<Signal>| {
         let waits = waits.iter().map(|&wait| Arc::clone(wait)).collect();
@@ -83,7 +87,7 @@ fn a_helping_thread_never_waits_for_an_event_that_it_is_to_signal_itself() {
 
 #[test]
 fn instant_work_on_an_idle_stream_needs_no_worker() {
-    let stream = Stream::new(engine());
+    let stream = stream();
     let done = Signal::flag();
     stream.submit(command(&[], Some(&done)));
     assert!(done.is_signalled());
@@ -92,7 +96,7 @@ fn instant_work_on_an_idle_stream_needs_no_worker() {
 
 #[test]
 fn host_functions_run_in_workers() {
-    let stream = Stream::new(engine());
+    let stream = stream();
     let mut count = 0u32;
     for _ in 0..100 {
         stream.submit(host_function(append_digit, &raw mut count));
@@ -119,7 +123,7 @@ unsafe extern "C" fn note_thread(data: *mut std::ffi::c_void) {
 #[test]
 fn streams_that_wait_hold_no_thread() {
     let gate = Signal::flag();
-    let streams: Vec<_> = (0..2000).map(|_| Stream::new(engine())).collect();
+    let streams: Vec<_> = (0..2000).map(|_| stream()).collect();
     let mut count = 0u32;
     for stream in &streams {
         stream.submit(command(&[&gate], None));
@@ -150,7 +154,7 @@ unsafe extern "C" fn meet(data: *mut std::ffi::c_void) {
 #[test]
 fn functions_of_the_program_may_wait_for_each_other() {
     let meeting = Meeting { arrived: AtomicU32::new(0), expected: 50 };
-    let streams: Vec<_> = (0..meeting.expected).map(|_| Stream::new(engine())).collect();
+    let streams: Vec<_> = (0..meeting.expected).map(|_| stream()).collect();
     for stream in &streams {
         let operation = Operation::HostFunction { function: meet, data: (&raw const meeting) as usize };
         stream.submit(Work::One(Command::new(operation, Default::default(), None)));
@@ -160,7 +164,7 @@ fn functions_of_the_program_may_wait_for_each_other() {
 
 #[test]
 fn a_wait_in_one_stream_is_behind_the_reset_that_another_one_got_before() {
-    let (resetting, waiting) = (Stream::new(engine()), Stream::new(engine()));
+    let (resetting, waiting) = (stream(), stream());
     let (gate, event) = (Signal::flag(), Signal::raised());
     resetting.submit(command(&[&gate], None));
     resetting.submit(Work::One(Command::new(
@@ -177,7 +181,7 @@ fn a_wait_in_one_stream_is_behind_the_reset_that_another_one_got_before() {
 
 #[test]
 fn what_failed_is_not_executed_but_resets_are() {
-    let (stream, other) = (Stream::new(engine()), Stream::new(engine()));
+    let (stream, other) = (stream(), stream());
     let event = Signal::raised();
     stream.submit(command(&[&failed()], None));
     let reset = Command::new(Operation::ResetEvent(Arc::clone(&event)), Default::default(), None);
@@ -201,7 +205,7 @@ fn is_lost<T>(result: Result<T>) -> bool {
 
 #[test]
 fn what_waits_for_a_failed_command_or_is_behind_it_fails_too() {
-    let (stream, other) = (Stream::new(engine()), Stream::new(engine()));
+    let (stream, other) = (stream(), stream());
     let [waits, behind, fence, elsewhere] = [(); 4].map(|()| Signal::flag());
     let mut count = 0u32;
     stream.submit(command(&[&failed()], Some(&waits)));
@@ -221,7 +225,7 @@ fn what_waits_for_a_failed_command_or_is_behind_it_fails_too() {
 
 #[test]
 fn a_failure_is_told_to_who_waits_for_it_only() {
-    let stream = Stream::new(engine());
+    let stream = stream();
     let before = stream.submit(command(&[], None));
     let failing = stream.submit(command(&[&failed()], None));
     assert!(stream.wait(before, u64::MAX).is_ok());
@@ -231,7 +235,7 @@ fn a_failure_is_told_to_who_waits_for_it_only() {
 
 #[test]
 fn a_submitted_command_waits_for_what_was_submitted_before_it() {
-    let stream = Stream::new(engine());
+    let stream = stream();
     let (gate, completion) = (Signal::flag(), Signal::completion());
     completion.submit_signal(engine());
     stream.submit(command(&[&gate], None));
@@ -245,7 +249,7 @@ fn a_submitted_command_waits_for_what_was_submitted_before_it() {
 
 #[test]
 fn nobody_helps_a_stream_that_will_not_signal() {
-    let stream = Stream::new(engine());
+    let stream = stream();
     let unrelated = Signal::flag();
     drop(stream.push(command(&[], Some(&unrelated))));
     stream.help_until(&Signal::flag());
@@ -256,7 +260,7 @@ fn nobody_helps_a_stream_that_will_not_signal() {
 
 #[test]
 fn a_stream_that_will_wait_for_an_event_that_it_resets_is_not_waited_for() {
-    let stream = Stream::new(engine());
+    let stream = stream();
     let (started, event) = (Signal::flag(), Signal::raised());
     let reset = Command::new(Operation::ResetEvent(Arc::clone(&event)), Default::default(), None);
     let waits = [Arc::clone(&event)].into_iter().collect();
@@ -282,7 +286,7 @@ fn a_stream_that_will_wait_for_an_event_that_it_resets_is_not_waited_for() {
 
 #[test]
 fn nobody_keeps_a_stream_that_has_nothing_to_execute() {
-    let stream = Stream::new(engine());
+    let stream = stream();
     let mut count = 0u32;
     assert!(stream.submit_and_wait(host_function(append_digit, &raw mut count)).is_ok());
     let end = std::time::Instant::now() + Duration::from_secs(10);
@@ -294,7 +298,7 @@ fn nobody_keeps_a_stream_that_has_nothing_to_execute() {
 
 #[test]
 fn many_threads_submit_and_wait() {
-    let stream = Stream::new(engine());
+    let stream = stream();
     let threads: Vec<_> = (0..8)
         .map(|_| {
             let stream = Arc::clone(&stream);
@@ -347,7 +351,7 @@ fn a_child_that_a_host_function_forks_executes_nothing_of_what_is_behind_it() {
         &*memory.cast::<ForkingProgram>()
     };
     let data = std::ptr::from_ref(shared).cast_mut().cast();
-    let stream = Stream::new(engine());
+    let stream = stream();
     stream.submit(host_function(fork_and_return, data));
     stream.submit(host_function(count_call, data));
     stream.submit(host_function(count_call, data));

@@ -1,0 +1,300 @@
+//! How long the device's engines were busy: counters that commands switch on and off, without a lock.
+//!
+//! An engine's counter is one word: how many commands run, and the time it was busy. While commands run the second part is
+//! kept relative to the clock (`busy − now`, at the moment the first began), so that a reader adds the time of its own look, and
+//! commands that overlap count once.
+
+use crate::{clock, fork};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Bits of the word that count running commands: more than a process can have threads.
+const COUNT_BITS: u32 = 16;
+const COUNT: u64 = (1 << COUNT_BITS) - 1;
+/// A tick is 256 ns, so that the other 48 bits wrap around after 2.2 years.
+const TICK_SHIFT: u32 = 8;
+const TICKS: u64 = u64::MAX >> COUNT_BITS;
+const NANOSECONDS_A_MICROSECOND: u64 = 1000;
+
+/// What a command keeps busy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Work {
+    /// Kernels.
+    Compute,
+    /// Copies and fills.
+    Copy,
+}
+
+/// A moment's look at a counter, in microseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sample {
+    pub active: u64,
+    pub timestamp: u64,
+}
+
+fn pack(time: u64, count: u64) -> u64 {
+    (time & TICKS) << COUNT_BITS | count
+}
+
+/// The word after a command began.
+fn begun(word: u64, now: u64) -> u64 {
+    match word & COUNT {
+        0 => pack((word >> COUNT_BITS).wrapping_sub(now), 1),
+        count => pack(word >> COUNT_BITS, (count + 1).min(COUNT)),
+    }
+}
+
+/// The word after a command ended. A count of 0 stays: in a forked child, the parent's commands never end.
+fn ended(word: u64, now: u64) -> u64 {
+    match word & COUNT {
+        0 => word,
+        1 => pack((word >> COUNT_BITS).wrapping_add(now), 0),
+        count => pack(word >> COUNT_BITS, count - 1),
+    }
+}
+
+/// The word when nothing runs any more.
+fn idle(word: u64, now: u64) -> u64 {
+    pack(busy(word, now), 0)
+}
+
+/// Ticks that the engine was busy until now.
+fn busy(word: u64, now: u64) -> u64 {
+    let time = word >> COUNT_BITS;
+    if word & COUNT == 0 { time } else { time.wrapping_add(now) & TICKS }
+}
+
+/// Whether nothing but the number of commands has changed between two words: the engine has been busy, or idle, all the time.
+fn same_stretch(a: u64, b: u64) -> bool {
+    a >> COUNT_BITS == b >> COUNT_BITS && (a & COUNT == 0) == (b & COUNT == 0)
+}
+
+fn ticks() -> u64 {
+    clock::now() >> TICK_SHIFT
+}
+
+fn microseconds(ticks: u64) -> u64 {
+    (ticks << TICK_SHIFT) / NANOSECONDS_A_MICROSECOND
+}
+
+#[derive(Debug, Default)]
+struct Counter(AtomicU64);
+
+impl Counter {
+    fn load(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Applies a change to the word as it was when `now` was read. Time never runs backwards in the word: where another thread
+    /// was faster, the clock is read again.
+    fn change(&self, mut word: u64, mut now: u64, change: impl Fn(u64, u64) -> u64) {
+        while let Err(seen) =
+            self.0.compare_exchange_weak(word, change(word, now), Ordering::AcqRel, Ordering::Acquire)
+        {
+            word = seen;
+            now = ticks();
+        }
+    }
+
+    fn sample(&self) -> Sample {
+        let mut word = self.load();
+        loop {
+            let now = ticks();
+            // A thread that sleeps here finds a clock that is ahead of its word, and would take a pause for work.
+            let seen = self.load();
+            if same_stretch(word, seen) {
+                return Sample { active: microseconds(busy(word, now)), timestamp: microseconds(now) };
+            }
+            word = seen;
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.load() & COUNT != 0
+    }
+}
+
+/// The counters of a device.
+#[derive(Debug, Default)]
+pub struct Activity {
+    compute: Counter,
+    copy: Counter,
+    /// Busy where one of them is.
+    all: Counter,
+    /// Of the process whose commands these are.
+    generation: AtomicU32,
+}
+
+impl Activity {
+    fn counter(&self, work: Work) -> &Counter {
+        match work {
+            Work::Compute => &self.compute,
+            Work::Copy => &self.copy,
+        }
+    }
+
+    /// A forked child executes none of the commands that its parent does.
+    fn settle(&self) {
+        let (own, generation) = (self.generation.load(Ordering::Relaxed), fork::generation());
+        if own == generation {
+            return;
+        }
+        let first =
+            self.generation.compare_exchange(own, generation, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        for counter in [&self.compute, &self.copy, &self.all] {
+            if first {
+                counter.change(counter.load(), ticks(), idle);
+            }
+        }
+    }
+
+    fn change(&self, work: Work, change: fn(u64, u64) -> u64) {
+        let own = self.counter(work);
+        let (own_word, all_word) = (own.load(), self.all.load());
+        let now = ticks();
+        own.change(own_word, now, change);
+        self.all.change(all_word, now, change);
+    }
+
+    /// A command of this kind runs until the result is dropped.
+    pub fn begin(&self, work: Work) -> Busy<'_> {
+        self.settle();
+        self.change(work, begun);
+        Busy { activity: self, work }
+    }
+
+    /// The counter of commands of a kind, or of all.
+    pub fn sample(&self, work: Option<Work>) -> Sample {
+        self.settle();
+        work.map_or(&self.all, |work| self.counter(work)).sample()
+    }
+
+    /// Whether a command of this kind runs now.
+    pub fn is_busy(&self, work: Work) -> bool {
+        self.settle();
+        self.counter(work).is_busy()
+    }
+}
+
+/// A running command.
+#[derive(Debug)]
+pub struct Busy<'a> {
+    activity: &'a Activity,
+    work: Work,
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.activity.change(self.work, ended);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overlapping_commands_count_once() {
+        let mut word = 0;
+        word = begun(word, 100);
+        assert_eq!(busy(word, 150), 50);
+        word = begun(word, 160);
+        word = ended(word, 170);
+        assert_eq!(busy(word, 180), 80);
+        word = ended(word, 200);
+        assert_eq!([busy(word, 200), busy(word, 900)], [100, 100]);
+        word = begun(word, 1000);
+        assert_eq!(busy(ended(word, 1001), 5000), 101);
+    }
+
+    #[test]
+    fn a_look_that_lasts_over_a_pause_is_no_answer() {
+        let first = begun(0, 100);
+        let more = begun(first, 110);
+        assert!(same_stretch(first, more) && same_stretch(more, ended(more, 120)));
+        let pause = ended(first, 200);
+        assert!(!same_stretch(first, pause));
+        // Busy again, and the word would take the pause for work.
+        let again = begun(pause, 300);
+        assert!(!same_stretch(first, again));
+        assert_eq!([busy(first, 310), busy(again, 310)], [210, 110]);
+    }
+
+    #[test]
+    fn the_clock_may_be_larger_than_the_word() {
+        let late = TICKS + 5;
+        let word = begun(pack(7, 0), late);
+        assert_eq!(busy(word, late + 3), 10);
+        assert_eq!(busy(ended(word, late + 4), 0), 11);
+    }
+
+    #[test]
+    fn commands_that_never_end_are_given_up_and_an_unknown_end_changes_nothing() {
+        let word = idle(begun(begun(0, 10), 11), 30);
+        assert_eq!([word & COUNT, busy(word, 100)], [0, 20]);
+        assert_eq!(ended(word, 50), word);
+    }
+
+    #[test]
+    fn kinds_are_told_apart_and_all_is_their_union() {
+        let activity = Activity::default();
+        let copy = activity.begin(Work::Copy);
+        let kernel = activity.begin(Work::Compute);
+        drop(copy);
+        assert!(activity.is_busy(Work::Compute) && !activity.is_busy(Work::Copy));
+        let start = activity.sample(None);
+        while activity.sample(None).timestamp < start.timestamp + 2000 {
+            std::hint::spin_loop();
+        }
+        drop(kernel);
+        let [all, compute, copied] =
+            [None, Some(Work::Compute), Some(Work::Copy)].map(|work| activity.sample(work));
+        // Less what rounding to whole microseconds takes.
+        assert!(compute.active >= 1999 && all.active >= compute.active, "{all:?} {compute:?}");
+        assert!(copied.active <= all.active);
+        assert_eq!(activity.sample(None).active, all.active);
+    }
+
+    #[test]
+    fn a_forked_child_executes_nothing_of_what_its_parent_does() {
+        fork::watch();
+        let activity = Activity::default();
+        let busy = activity.begin(Work::Compute);
+        // SAFETY: the child reads counters and the clock, and ends without running anything else of this program.
+        let status = unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                let idle = !activity.is_busy(Work::Compute) && !activity.all.is_busy();
+                drop(activity.begin(Work::Compute));
+                let ended = !activity.is_busy(Work::Compute);
+                libc::_exit(i32::from(!idle || !ended));
+            }
+            let mut status = -1;
+            assert_eq!(libc::waitpid(child, &mut status, 0), child);
+            status
+        };
+        assert_eq!(status, 0);
+        assert!(activity.is_busy(Work::Compute));
+        drop(busy);
+    }
+
+    #[test]
+    fn many_threads_leave_no_command_behind() {
+        let activity = Activity::default();
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let activity = &activity;
+                scope.spawn(move || {
+                    let mut before = 0;
+                    for round in 0..2000 {
+                        let work = if (round + thread) % 2 == 0 { Work::Compute } else { Work::Copy };
+                        let _busy = activity.begin(work);
+                        let sample = activity.sample(None);
+                        assert!(sample.active >= before && sample.active <= sample.timestamp);
+                        before = sample.active;
+                    }
+                });
+            }
+        });
+        assert!(!activity.is_busy(Work::Compute) && !activity.is_busy(Work::Copy) && !activity.all.is_busy());
+    }
+}
