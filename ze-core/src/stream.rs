@@ -398,26 +398,34 @@ impl Stream {
             }
             let (start, done, result, _section) = MutexGuard::unlocked(state, || {
                 let start = timed.then(clock::now);
-                // Nobody else has to know how many of the plain ones are done.
-                let mut plain = list[at + 1..].iter().take_while(|next| next.is_plain() && wanted());
+                let mut kind = command.work();
+                let mut busy = kind.map(|kind| self.activity.begin(kind));
                 let more = command.is_plain() && lost.is_none();
-                let execute = || self.execute(command, &targets, lost);
+                let execute = || command.execute(self.engine, &targets, lost);
                 let outcome = if command.is_host_function() { workers().away(execute) } else { execute() };
-                // A child finds a command that signalled to be done.
-                let section = fork::section();
-                let mut result = outcome.as_ref().map(drop).map_err(Arc::clone);
-                command.complete(self.engine, &targets, outcome);
                 if !more {
+                    drop(busy);
+                    // A child finds a command that signalled to be done.
+                    let section = fork::section();
+                    let result = outcome.as_ref().map(drop).map_err(Arc::clone);
+                    command.complete(self.engine, &targets, outcome);
                     return (start, 1, result, section);
                 }
-                drop(section);
-                let mut done = 1;
+                // Nobody else has to know how many of the plain ones are done, nor when each begins.
+                let (mut done, mut result) = (1, outcome.map(drop));
+                let mut plain = list[at + 1..].iter().take_while(|next| next.is_plain());
                 while result.is_ok()
-                    && let Some(next) = plain.next()
+                    && let Some(next) = plain.next().filter(|next| next.is_instant() || wanted())
                 {
+                    if next.work() != kind {
+                        drop(busy.take());
+                        kind = next.work();
+                        busy = kind.map(|kind| self.activity.begin(kind));
+                    }
                     done += 1;
-                    result = self.execute(next, &[], None).map(drop);
+                    result = next.execute(self.engine, &[], None).map(drop);
                 }
+                drop(busy);
                 (start, done, result, fork::section())
             });
             // A function of the program may fork, and its child returns from it.
