@@ -256,7 +256,11 @@ impl Evaluator<'_> {
                 Ok(())
             }
             _ => {
-                let value = self.scalar(id, depth)?.to_le_bytes();
+                let value = match self.module.constants.get(&id).map(|constant| &constant.value) {
+                    Some(ConstantValue::Wide(bits)) => *bits,
+                    _ => u128::from(self.scalar(id, depth)?),
+                };
+                let value = value.to_le_bytes();
                 if bytes.len() > value.len() {
                     return Err("its initializer does not fit its type".into());
                 }
@@ -284,10 +288,17 @@ impl Evaluator<'_> {
             ConstantValue::Null | ConstantValue::Undef => Ok(0),
             ConstantValue::Bool(value) => Ok(u64::from(*value)),
             ConstantValue::Scalar(bits) => Ok(*bits),
+            ConstantValue::Wide(_) => Err("it computes with more than 64 bits".into()),
             ConstantValue::Expression { op, operands } => {
                 let bits = self.expression(*op, operands, depth + 1)?;
-                let size = self.module.types.layout(constant.ty).size.min(8);
-                Ok(if size == 8 { bits } else { bits & ((1 << (8 * size)) - 1) })
+                let width = match self.module.types.get(constant.ty) {
+                    Type::Int { width } if *width > u64::BITS => {
+                        return Err("it computes with more than 64 bits".into());
+                    }
+                    Type::Int { width } => u64::from(*width),
+                    _ => 8 * self.module.types.layout(constant.ty).size,
+                };
+                Ok(if width >= 64 { bits } else { bits & ((1 << width) - 1) })
             }
             ConstantValue::Composite(_) => Err("a composite stands where a scalar should".into()),
             ConstantValue::Sampler { .. } => Err("a sampler in memory is not supported".into()),

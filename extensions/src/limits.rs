@@ -35,3 +35,7 @@ pub const KERNEL_INSTRUCTIONS: u64 = 4_000_000;
 /// LLVM instructions of a kernel, estimated before any is made. Code generation takes 2 to 5 microseconds and about 500
 /// bytes for each, so a kernel below takes seconds and stays under 1 GiB.
 pub const KERNEL_WORK: u64 = 1_200_000;
+
+/// Bits of an integer (`SPV_INTEL_arbitrary_precision_integers`). clang's `_BitInt` has no more for SPIR-V, and the compiler
+/// run-time library divides and converts no wider ones, so that LLVM would make each such instruction a loop.
+pub const INTEGER_BITS: u32 = 128;

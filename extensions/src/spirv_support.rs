@@ -160,6 +160,11 @@ pub const CAPABILITIES: &[CapabilitySupport] = {
         by(C::KernelAttributesINTEL, Nothing, &["SPV_INTEL_kernel_attributes"]),
         by(C::GlobalVariableHostAccessINTEL, Nothing, &["SPV_INTEL_global_variable_host_access"]),
         by(C::CacheControlsINTEL, Nothing, &["SPV_INTEL_cache_controls"]),
+        by(
+            C::ArbitraryPrecisionIntegersALTERA,
+            Nothing,
+            &["SPV_INTEL_arbitrary_precision_integers", "SPV_ALTERA_arbitrary_precision_integers"],
+        ),
         by(C::BitInstructions, Nothing, &["SPV_KHR_bit_instructions"]),
         by(C::ArithmeticFenceEXT, Nothing, &["SPV_EXT_arithmetic_fence"]),
         by(C::SplitBarrierINTEL, Nothing, &["SPV_INTEL_split_barrier"]),
@@ -207,6 +212,8 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtensionSupport] = {
         extension("SPV_INTEL_global_variable_host_access", Nothing),
         extension("SPV_INTEL_cache_controls", Nothing),
         extension("SPV_EXT_arithmetic_fence", Nothing),
+        extension("SPV_INTEL_arbitrary_precision_integers", Nothing),
+        extension("SPV_ALTERA_arbitrary_precision_integers", Nothing),
         extension("SPV_INTEL_split_barrier", Nothing),
     ]
 };

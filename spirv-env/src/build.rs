@@ -5,10 +5,11 @@ use crate::diagnostics::{BuildError, Diagnostic, Diagnostics, Fault, RuleId};
 use crate::environment::{Environment, ModuleInput};
 use crate::grammar::Cursor;
 use crate::load::{self, Loaded, TypeShapes};
-use crate::module::{Id, Module};
+use crate::module::{Id, Module, integer_layout};
 use crate::{link, prune, reflect, rules, validate};
 use rustc_hash::FxHashMap;
 use spirv::{Decoration, LinkageType, Op};
+use ze_extensions::limits::INTEGER_BITS;
 
 const INTERNAL: RuleId = RuleId { id: "internal", source: "this driver" };
 const LINK: RuleId = RuleId { id: "link.inputs", source: "Level Zero, ze_module_program_exp_desc_t" };
@@ -146,8 +147,8 @@ pub fn spec_constants(bytes: &[u8]) -> Vec<SpecConstantInfo> {
             Op::TypeInt | Op::TypeFloat => {
                 let (ty, width) = (word(), word());
                 // The caller reads as many bytes as this says: only what is certain is listed.
-                if [8, 16, 32, 64].contains(&width) {
-                    widths.insert(ty, width);
+                if (1..=INTEGER_BITS).contains(&width) {
+                    widths.insert(ty, 8 * integer_layout(width).size as u32);
                 }
             }
             Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse => {

@@ -11,8 +11,8 @@ mod scalar;
 /// A constant's bits. Booleans are 0 and 1.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Value {
-    Scalar(u64),
-    Vector(Vec<u64>),
+    Scalar(u128),
+    Vector(Vec<u128>),
     /// A part of, or the same as, a constant that is already there.
     Existing(ConstantValue),
 }
@@ -117,19 +117,20 @@ pub(crate) fn fold(
     scalar::check(op, result, &kinds)?;
     let mut out = Vec::with_capacity(lanes);
     for lane in 0..lanes {
-        let args: Vec<u64> = inputs.iter().map(|input| input[lane]).collect();
+        let args: Vec<u128> = inputs.iter().map(|input| input[lane]).collect();
         out.push(scalar::evaluate(op, result, &kinds, &args)?);
     }
     Ok(Folded::Value(if lanes == 1 { Value::Scalar(out[0]) } else { Value::Vector(out) }))
 }
 
 /// The bits of a scalar or of a vector's components; `None` where they are not known before loading.
-fn bits(module: &Module, id: Id, lanes: usize) -> Option<Vec<u64>> {
+fn bits(module: &Module, id: Id, lanes: usize) -> Option<Vec<u128>> {
     match &module.constants.get(&id)?.value {
         // Undefined values may be anything; zero is the same in every run.
         ConstantValue::Null | ConstantValue::Undef => Some(vec![0; lanes]),
-        ConstantValue::Bool(value) => Some(vec![u64::from(*value)]),
-        ConstantValue::Scalar(value) => Some(vec![*value]),
+        ConstantValue::Bool(value) => Some(vec![u128::from(*value)]),
+        ConstantValue::Scalar(value) => Some(vec![u128::from(*value)]),
+        ConstantValue::Wide(value) => Some(vec![*value]),
         ConstantValue::Composite(parts) => {
             parts.iter().map(|part| bits(module, *part, 1).map(|bits| bits[0])).collect()
         }
@@ -273,7 +274,7 @@ fn rearrange(
 }
 
 fn bitcast(
-    inputs: &[Vec<u64>],
+    inputs: &[Vec<u128>],
     scalars: &[(Scalar, usize)],
     result: Scalar,
     lanes: usize,
@@ -288,11 +289,12 @@ fn bitcast(
     {
         return Err("a bit cast keeps the number of bits".into());
     }
-    let bytes: Vec<u8> =
-        input.iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(from.width as usize / 8)).collect();
-    let out: Vec<u64> = bytes
-        .chunks(result.width as usize / 8)
-        .map(|chunk| chunk.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte)))
-        .collect();
+    // Bit by bit: components need not be whole bytes.
+    let bit = |at: usize| input[at / from.width as usize] >> (at % from.width as usize) & 1;
+    let component = |at: usize| {
+        let first = at * result.width as usize;
+        (0..result.width as usize).fold(0, |bits, place| bits | bit(first + place) << place)
+    };
+    let out: Vec<u128> = (0..lanes).map(component).collect();
     Ok(Folded::Value(if lanes == 1 { Value::Scalar(out[0]) } else { Value::Vector(out) }))
 }

@@ -263,12 +263,17 @@ impl<'a> Cursor<'a> {
 
     /// A literal of `width` bits, zero-extended. Narrow ones may be sign-extended to their word: their bits are cut.
     pub fn number(&mut self, width: u32) -> Result<u64, Fault> {
-        let low = u64::from(self.word()?);
-        Ok(match width {
-            64 => low | u64::from(self.word()?) << 32,
-            32 => low,
-            narrow => low & ((1 << narrow.min(32)) - 1),
-        })
+        u64::try_from(self.wide_number(width)?)
+            .map_err(|_| Fault::new(OPERANDS, format!("a literal of {width} bits, more than 64")))
+    }
+
+    /// The same for up to 128 bits: the words of lower order come first, and the highest one is cut.
+    pub fn wide_number(&mut self, width: u32) -> Result<u128, Fault> {
+        let mut bits = 0u128;
+        for at in 0..width.clamp(1, u128::BITS).div_ceil(u32::BITS) {
+            bits |= u128::from(self.word()?) << (u32::BITS * at);
+        }
+        Ok(if width < u128::BITS { bits & ((1 << width) - 1) } else { bits })
     }
 }
 

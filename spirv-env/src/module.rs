@@ -28,7 +28,7 @@ impl std::fmt::Display for Id {
 pub enum Type {
     Void,
     Bool,
-    /// Width in bits: 8, 16, 32 or 64.
+    /// Width in bits: 8, 16, 32 or 64, or any up to `INTEGER_BITS` with `SPV_INTEL_arbitrary_precision_integers`.
     Int {
         width: u32,
     },
@@ -116,7 +116,8 @@ impl Types {
         let layout = match ty {
             Type::Void | Type::Function { .. } => Layout { size: 0, align: 1 },
             Type::Bool => scalar(1),
-            Type::Int { width } | Type::Float { width } => scalar(u64::from(*width) / 8),
+            Type::Int { width } => integer_layout(*width),
+            Type::Float { width } => scalar(u64::from(*width) / 8),
             // A 3-component vector takes the space of a 4-component one (OpenCL C 2.0 §6.1.5).
             Type::Vector { elem, len } => {
                 let size = self.layout(*elem).size * u64::from(if *len == 3 { 4 } else { *len });
@@ -192,6 +193,17 @@ impl Types {
     }
 }
 
+/// Whole bytes, and up to 8 a power of two; from there on multiples of 8 (clang's `_BitInt` for x86-64 and SPIR-V, whose data
+/// layouts align no integer to more than 8 bytes).
+pub(crate) fn integer_layout(width: u32) -> Layout {
+    const WORD: u64 = 8;
+    let bytes = u64::from(width.div_ceil(8));
+    match bytes {
+        0..=WORD => Layout { size: bytes.next_power_of_two(), align: bytes.next_power_of_two() },
+        _ => Layout { size: bytes.next_multiple_of(WORD), align: WORD },
+    }
+}
+
 /// The value of a constant after specialization and folding.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ConstantValue {
@@ -202,6 +214,8 @@ pub enum ConstantValue {
     Bool(bool),
     /// Integer or floating-point bits, zero-extended to 64.
     Scalar(u64),
+    /// Bits of an integer type that is wider than 64 bits, zero-extended.
+    Wide(u128),
     /// Vector, array or structure.
     Composite(Vec<Id>),
     /// A literal sampler: addressing mode, normalized coordinates, filter mode.

@@ -8,7 +8,8 @@ use std::str::FromStr;
 /// The words of a module of SPIR-V 1.4.
 pub fn assemble(text: &str) -> Vec<u8> {
     let mut ids: HashMap<String, u32> = HashMap::new();
-    let mut wide: HashMap<u32, u32> = HashMap::new();
+    let mut widths: HashMap<u32, u32> = HashMap::new();
+    let mut types: HashMap<u32, u32> = HashMap::new();
     let mut words = vec![spirv::MAGIC_NUMBER, 0x0001_0400, 0, 0, 0];
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let mut tokens = tokens(line);
@@ -42,7 +43,8 @@ pub fn assemble(text: &str) -> Vec<u8> {
                 match operand.kind {
                     K::LiteralString => operands.extend(string(&token)),
                     K::PairLiteralIntegerIdRef => {
-                        operands.push(number(&token) as u32);
+                        let width = types.get(&operands[0]).and_then(|ty| widths.get(ty));
+                        operands.extend(literal(&token, width.copied().unwrap_or(32)));
                         operands.push(id(&tokens.next().expect("a label")));
                     }
                     K::PairIdRefIdRef => {
@@ -50,11 +52,8 @@ pub fn assemble(text: &str) -> Vec<u8> {
                         operands.push(id(&tokens.next().expect("a block")));
                     }
                     K::LiteralContextDependentNumber => {
-                        let value = number(&token);
-                        operands.push(value as u32);
-                        if wide.get(&operands[0]) == Some(&64) {
-                            operands.push((value >> 32) as u32);
-                        }
+                        let width = widths.get(&operands[0]).copied().unwrap_or(32);
+                        operands.extend(literal(&token, width));
                     }
                     _ if token.starts_with('%') => operands.push(id(&token)),
                     K::ImageOperands | K::MemoryAccess | K::Decoration | K::ExecutionMode => {
@@ -81,7 +80,10 @@ pub fn assemble(text: &str) -> Vec<u8> {
             tokens.map(|token| if token.starts_with('%') { id(&token) } else { number(&token) as u32 }),
         );
         if matches!(entry.opcode, Op::TypeInt | Op::TypeFloat) {
-            wide.insert(operands[0], operands[1]);
+            widths.insert(operands[0], operands[1]);
+        }
+        if entry.operands.first().is_some_and(|operand| operand.kind == K::IdResultType) {
+            types.insert(operands[1], operands[0]);
         }
         words.push((operands.len() as u32 + 1) << 16 | entry.opcode as u32);
         words.extend(operands);
@@ -111,10 +113,16 @@ fn string(token: &str) -> Vec<u32> {
     bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
 }
 
-fn number(token: &str) -> u64 {
+/// The words of a literal of so many bits, those of lower order first.
+fn literal(token: &str, width: u32) -> impl Iterator<Item = u32> {
+    let value = number(token);
+    (0..width.div_ceil(32)).map(move |at| (value >> (32 * at)) as u32)
+}
+
+fn number(token: &str) -> u128 {
     match token.strip_prefix("0x") {
-        Some(hex) => u64::from_str_radix(hex, 16).unwrap(),
-        None => token.parse::<u64>().unwrap_or_else(|_| panic!("{token} is not a number")),
+        Some(hex) => u128::from_str_radix(hex, 16).unwrap(),
+        None => token.parse::<u128>().unwrap_or_else(|_| panic!("{token} is not a number")),
     }
 }
 

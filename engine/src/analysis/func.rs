@@ -309,7 +309,10 @@ impl<'m> Func<'m> {
     pub fn constant_int(&self, id: Id) -> Option<i64> {
         let bits = self.constant_bits(id)?;
         Some(match self.module.types.get(self.module.constants.get(&id)?.ty) {
-            Type::Int { width } => ((bits << (64 - width)) as i64) >> (64 - width),
+            Type::Int { width } => {
+                let unused = u64::BITS.saturating_sub(*width);
+                ((bits << unused) as i64) >> unused
+            }
             _ => bits as i64,
         })
     }

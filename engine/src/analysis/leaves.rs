@@ -4,10 +4,11 @@
 //! scalar (uniform) or one LLVM vector with a lane for each work-item (varying).
 
 use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 use spirv_env::{Module, Type, TypeId};
 use std::cell::RefCell;
 use std::rc::Rc;
-use ze_extensions::limits::VALUE_SCALARS;
+use ze_extensions::limits::{INTEGER_BITS, VALUE_SCALARS};
 
 /// The machine type of a leaf.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -17,6 +18,8 @@ pub enum Scalar {
     I16,
     I32,
     I64,
+    /// An integer of another width, in bits.
+    Int(u16),
     F16,
     F32,
     F64,
@@ -32,6 +35,7 @@ impl Scalar {
             Scalar::I16 | Scalar::F16 => 16,
             Scalar::I32 | Scalar::F32 => 32,
             Scalar::I64 | Scalar::F64 | Scalar::Ptr => 64,
+            Scalar::Int(bits) => u32::from(bits),
         }
     }
 
@@ -45,9 +49,10 @@ impl Scalar {
     }
 
     pub fn is_int(self) -> bool {
-        matches!(self, Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64)
+        matches!(self, Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64 | Scalar::Int(_))
     }
 
+    /// The integer type of a width; products have twice the width of what a module declares.
     pub fn int(bits: u32) -> Option<Self> {
         Some(match bits {
             1 => Scalar::Bool,
@@ -55,8 +60,27 @@ impl Scalar {
             16 => Scalar::I16,
             32 => Scalar::I32,
             64 => Scalar::I64,
-            _ => return None,
+            0 => return None,
+            _ if bits > 2 * INTEGER_BITS => return None,
+            _ => Scalar::Int(bits as u16),
         })
+    }
+
+    /// The accesses that a scalar at a byte offset is made of: of its whole bytes and no others, whose padding may be
+    /// somebody else's under another type. One, but for integers of odd widths; those of lower order come first.
+    pub fn accesses(self, offset: u64) -> SmallVec<[Leaf; 1]> {
+        if !matches!(self, Scalar::Int(_)) {
+            return smallvec![Leaf { scalar: self, offset }];
+        }
+        let (mut at, bytes) = (0, self.bytes());
+        let mut accesses = SmallVec::new();
+        for unit in [Scalar::I64, Scalar::I32, Scalar::I16, Scalar::I8] {
+            while bytes - at >= unit.bytes() {
+                accesses.push(Leaf { scalar: unit, offset: offset + at });
+                at += unit.bytes();
+            }
+        }
+        accesses
     }
 }
 
@@ -116,6 +140,8 @@ impl<'m> LeafTable<'m> {
     pub fn scalar(&self, ty: TypeId) -> Option<Scalar> {
         Some(match self.module.types.get(ty) {
             Type::Bool => Scalar::Bool,
+            // One byte in memory, of which one bit counts; a bool is anything but 0.
+            Type::Int { width: 1 } => Scalar::Int(1),
             Type::Int { width } => Scalar::int(*width)?,
             Type::Float { width: 16 } => Scalar::F16,
             Type::Float { width: 32 } => Scalar::F32,

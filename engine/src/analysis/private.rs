@@ -175,9 +175,10 @@ impl Facts {
         // The lowest set bit of `unit` divides the offset in the object.
         let mut note = |facts: &mut Facts, ty: TypeId, unit: u64| match leaves.get(ty) {
             Some(list) => {
-                sizes.extend(list.iter().map(|leaf| leaf.scalar.bytes()));
-                facts.regular &=
-                    list.iter().all(|leaf| (unit | leaf.offset).is_multiple_of(leaf.scalar.bytes()));
+                for leaf in list.iter().flat_map(|leaf| leaf.scalar.accesses(leaf.offset)) {
+                    sizes.insert(leaf.scalar.bytes());
+                    facts.regular &= (unit | leaf.offset).is_multiple_of(leaf.scalar.bytes());
+                }
             }
             None => facts.regular = false,
         };

@@ -19,7 +19,7 @@ impl Analysis<'_> {
         }
         let inst = self.definition(id)?;
         let of = |at: usize| self.upper(inst.id(at), depth + 1);
-        let width = |id: Id| self.index_width(id);
+        let width = |id: Id| self.index_width(id).filter(|width| *width <= u64::BITS);
         match inst.op {
             Op::Load => builtins::upper(*self.builtins.get(&inst.id(0))?, self.variant),
             Op::CompositeExtract => {

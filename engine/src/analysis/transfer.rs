@@ -81,6 +81,10 @@ impl Analysis<'_> {
         if matches!(inst.row().derives, Derives::Chain | Derives::ElementChain) {
             return smallvec![self.chain_shape(block, inst)];
         }
+        // Steps are counted modulo 2^64 at most.
+        if self.leaves.scalar(ty).is_some_and(|scalar| scalar.bits() > u64::BITS) {
+            return self.elementwise(block, inst, count);
+        }
         match inst.op {
             Op::Bitcast
             | Op::PtrCastToGeneric

@@ -206,6 +206,9 @@ fn in_order<T>(this: &Lowerer<'_, '_>, access: Access, emit: impl FnOnce() -> T)
 
 /// Loads one leaf for all lanes. Interleaved memory is nobody else's, so volatile means nothing there.
 pub fn load_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, access: Access) -> Reg {
+    if let Scalar::Int(_) = leaf.scalar {
+        return load_parts(this, place, leaf, access);
+    }
     let b = &this.b;
     let memory = in_memory(leaf.scalar);
     let align = align_at(access.align, leaf.offset, memory);
@@ -263,6 +266,9 @@ fn lowest(this: &Lowerer<'_, '_>, base: Value, size: i64) -> Value {
 
 /// Stores one leaf of all lanes that are on.
 pub fn store_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, access: Access) {
+    if let Scalar::Int(_) = leaf.scalar {
+        return store_parts(this, place, leaf, reg, access);
+    }
     let b = &this.b;
     let memory = in_memory(leaf.scalar);
     let align = align_at(access.align, leaf.offset, memory);
@@ -325,6 +331,44 @@ pub fn store_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, a
     }
 }
 
+/// Integers of odd widths: LLVM packs vectors of them bit by bit, and as scalars takes the bits above for zero.
+fn load_parts(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, access: Access) -> Reg {
+    let accesses = leaf.scalar.accesses(leaf.offset);
+    let parts: Val = accesses.iter().map(|part| load_leaf(this, place, *part, access)).collect();
+    this.apply(&parts, |this, v| join_parts(this, leaf, v))
+}
+
+/// The integer whose accesses gave these parts.
+pub fn join_parts(this: &Lowerer<'_, '_>, leaf: Leaf, parts: &[Value]) -> Value {
+    let (b, whole) = (&this.b, whole_bytes(leaf.scalar));
+    let lanes = b.lanes(parts[0]);
+    let shifted = leaf
+        .scalar
+        .accesses(0)
+        .into_iter()
+        .zip(parts)
+        .map(|(part, value)| b.shl(b.zext_or_trunc(*value, whole), b.int(whole, lanes, 8 * part.offset)));
+    let joined = shifted.reduce(|low, high| b.or(low, high)).expect("an integer has bytes");
+    b.zext_or_trunc(joined, leaf.scalar)
+}
+
+fn store_parts(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, access: Access) {
+    let whole = whole_bytes(leaf.scalar);
+    for part in leaf.scalar.accesses(leaf.offset) {
+        let value = this.apply(&[reg], |this, v| {
+            let b = &this.b;
+            let shift = b.int(whole, b.lanes(v[0]), 8 * (part.offset - leaf.offset));
+            b.zext_or_trunc(b.lshr(b.zext_or_trunc(v[0], whole), shift), part.scalar)
+        });
+        store_leaf(this, place, part, value, access);
+    }
+}
+
+/// The integer type with all bits of the bytes that a scalar has in memory.
+fn whole_bytes(scalar: Scalar) -> Scalar {
+    Scalar::int(8 * scalar.bytes() as u32).expect("no wider than the scalar's bytes")
+}
+
 enum Interleaved {
     /// All lanes, side by side.
     Row(Value),
@@ -374,7 +418,9 @@ fn run_stride(leaves: &[Leaf], step: i64) -> Option<usize> {
         .enumerate()
         .all(|(at, leaf)| leaf.scalar == first.scalar && leaf.offset == at as u64 * size);
     let stride = if leaves.len() == 3 && step == 4 * size as i64 { 4 } else { leaves.len() };
-    (regular && leaves.len() > 1 && stride <= MOST && step == (stride as u64 * size) as i64).then_some(stride)
+    let whole = !matches!(memory, Scalar::Int(_));
+    (whole && regular && leaves.len() > 1 && stride <= MOST && step == (stride as u64 * size) as i64)
+        .then_some(stride)
 }
 
 /// `readable`: a lane that is on may be read up to the next one's place.

@@ -1,7 +1,7 @@
 //! Integer and floating-point arithmetic, comparisons, logic and bits.
 
 use super::Lowerer;
-use super::builder::{IntPred, Opcode, RealPred, Value};
+use super::builder::{Builder, IntPred, Opcode, RealPred, Value};
 use super::values::Val;
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
@@ -134,8 +134,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
             let up = b.sub(b.sub(width, offset), size);
             let down = b.sub(width, size);
             let none = b.icmp(IntPred::LLVMIntEQ, size, b.zero(scalar, lanes));
-            let last = b.int(scalar, lanes, u64::from(scalar.bits()) - 1);
-            let value = b.ashr(b.shl(v[0], b.and(up, last)), b.and(down, last));
+            let value = b.ashr(b.shl(v[0], within(b, up)), within(b, down));
             b.select(none, b.zero(scalar, lanes), value)
         }),
         Op::Select => this.map(&ids, count, |this, _, v| this.b.select(v[0], v[1], v[2])),
@@ -208,24 +207,34 @@ fn fence(this: &Lowerer<'_, '_>, x: Value) -> Value {
 fn shift(this: &mut Lowerer<'_, '_>, ids: &[Id], count: usize, opcode: Opcode) -> Result<Val, EngineError> {
     this.map(ids, count, |this, _, v| {
         let b = &this.b;
-        let (scalar, lanes) = (b.scalar_of(v[0]), b.lanes(v[0]));
-        let amount = b.zext_or_trunc(v[1], scalar);
-        let amount = b.and(amount, b.int(scalar, lanes, u64::from(scalar.bits()) - 1));
-        b.bin(opcode, v[0], amount)
+        let amount = b.zext_or_trunc(v[1], b.scalar_of(v[0]));
+        b.bin(opcode, v[0], within(b, amount))
     })
+}
+
+/// An amount of less than the width of its type, if it is less: modulo the width where that is a power of two, as OpenCL C
+/// has it, else 0.
+fn within(b: &Builder, amount: Value) -> Value {
+    let (scalar, lanes) = (b.scalar_of(amount), b.lanes(amount));
+    let width = u64::from(scalar.bits());
+    if width.is_power_of_two() {
+        return b.and(amount, b.int(scalar, lanes, width - 1));
+    }
+    // Two bits and more hold their number.
+    let fits = b.icmp(IntPred::LLVMIntULT, amount, b.int(scalar, lanes, width));
+    b.select(fits, amount, b.zero(scalar, lanes))
 }
 
 /// The bits of a field, and its offset in the base's type.
 fn field_mask(this: &Lowerer<'_, '_>, base: Value, offset: Value, size: Value) -> (Value, Value) {
     let b = &this.b;
     let (scalar, lanes) = (b.scalar_of(base), b.lanes(base));
-    let last = b.int(scalar, lanes, u64::from(scalar.bits()) - 1);
-    let offset = b.and(b.zext_or_trunc(offset, scalar), last);
+    let offset = within(b, b.zext_or_trunc(offset, scalar));
     let size = b.zext_or_trunc(size, scalar);
-    let ones = b.int(scalar, lanes, u64::MAX);
+    let ones = b.wide_int(scalar, lanes, u128::MAX);
     let width = b.int(scalar, lanes, u64::from(scalar.bits()));
     let none = b.icmp(IntPred::LLVMIntEQ, size, b.zero(scalar, lanes));
-    let field = b.lshr(ones, b.and(b.sub(width, size), last));
+    let field = b.lshr(ones, within(b, b.sub(width, size)));
     (b.select(none, b.zero(scalar, lanes), b.shl(field, offset)), offset)
 }
 
@@ -242,21 +251,23 @@ fn divide(this: &Lowerer<'_, '_>, op: Op, n: Value, d: Value, safe: bool, consta
     } else {
         let mut bad = b.icmp(IntPred::LLVMIntEQ, d, zero);
         if signed {
-            let least = b.int(scalar, lanes, 1 << (scalar.bits() - 1));
-            let minus = b.int(scalar, lanes, u64::MAX);
+            let least = b.wide_int(scalar, lanes, 1 << (scalar.bits() - 1));
+            let minus = b.wide_int(scalar, lanes, u128::MAX);
             let overflow = b.and(b.icmp(IntPred::LLVMIntEQ, n, least), b.icmp(IntPred::LLVMIntEQ, d, minus));
             bad = b.or(bad, overflow);
         }
         b.select(bad, one, d)
     };
-    // There is no vector division of integers. Up to 32 bits a floating-point quotient, cut off, is exact:
-    // the dividend has fewer bits than the significand, so rounding never reaches the next integer.
-    let wide = match scalar {
-        Scalar::I8 | Scalar::I16 => Some(Scalar::F32),
-        Scalar::I32 => Some(Scalar::F64),
+    // There is no vector division of integers. A floating-point quotient, cut off, is exact where the dividend has
+    // fewer bits than the significand: rounding never reaches the next integer.
+    let wide = match scalar.bits() {
+        0..=23 => Some(Scalar::F32),
+        24..=52 => Some(Scalar::F64),
         _ => None,
     };
     let quotient = match wide {
+        // The only divisor is 1, or -1 with the same effect on one bit.
+        _ if scalar == Scalar::Bool => n,
         Some(float) if lanes > 1 && !constant => {
             let (up, down) = if signed {
                 (Opcode::LLVMSIToFP, Opcode::LLVMFPToSI)
@@ -314,11 +325,11 @@ fn extended(this: &mut Lowerer<'_, '_>, op: Op, ids: &[Id]) -> Result<Val, Engin
         Op::IAddCarry => {
             let sum = this.b.add(v[0], v[1]);
             let carry = this.b.icmp(IntPred::LLVMIntULT, sum, v[0]);
-            this.b.cast(Opcode::LLVMZExt, carry, this.b.scalar_of(v[0]))
+            this.b.zext_or_trunc(carry, this.b.scalar_of(v[0]))
         }
         Op::ISubBorrow => {
             let borrow = this.b.icmp(IntPred::LLVMIntULT, v[0], v[1]);
-            this.b.cast(Opcode::LLVMZExt, borrow, this.b.scalar_of(v[0]))
+            this.b.zext_or_trunc(borrow, this.b.scalar_of(v[0]))
         }
         _ => multiply_high(this, v[0], v[1], op == Op::SMulExtended),
     })?;
@@ -330,7 +341,7 @@ pub fn multiply_high(this: &Lowerer<'_, '_>, x: Value, y: Value, signed: bool) -
     let b = &this.b;
     let (scalar, lanes) = (b.scalar_of(x), b.lanes(x));
     if scalar != Scalar::I64 {
-        let wide = Scalar::int(scalar.bits() * 2).expect("at most 64 bits");
+        let wide = Scalar::int(scalar.bits() * 2).expect("twice what a module declares");
         let extend = if signed { Opcode::LLVMSExt } else { Opcode::LLVMZExt };
         let product = b.mul(b.cast(extend, x, wide), b.cast(extend, y, wide));
         let upper = b.lshr(product, b.int(wide, lanes, u64::from(scalar.bits())));

@@ -114,6 +114,7 @@ impl Builder {
             Scalar::I16 => self.i[2],
             Scalar::I32 => self.i[3],
             Scalar::I64 => self.i[4],
+            Scalar::Int(bits) => llvm!(LLVMIntTypeInContext(self.context, u32::from(bits))),
             Scalar::F16 => self.f[0],
             Scalar::F32 => self.f[1],
             Scalar::F64 => self.f[2],
@@ -154,6 +155,13 @@ impl Builder {
     /// An integer constant (or a bool), in all lanes.
     pub fn int(&self, scalar: Scalar, lanes: u32, value: u64) -> Value {
         let scalar = llvm!(LLVMConstInt(self.scalar_ty(scalar), value, 0));
+        self.constant_splat(scalar, lanes)
+    }
+
+    /// An integer constant of any width, in all lanes; bits that the type does not have are dropped.
+    pub fn wide_int(&self, scalar: Scalar, lanes: u32, value: u128) -> Value {
+        let words = [value as u64, (value >> 64) as u64];
+        let scalar = llvm!(LLVMConstIntOfArbitraryPrecision(self.scalar_ty(scalar), 2, words.as_ptr()));
         self.constant_splat(scalar, lanes)
     }
 

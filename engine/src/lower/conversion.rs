@@ -107,18 +107,19 @@ fn float_to_int(
     let top = f64::powi(2.0, bits as i32 - i32::from(signed));
     let bottom = if signed { -top } else { 0.0 };
     let is_number = b.fcmp(RealPred::LLVMRealORD, x, x);
-    if bits < 32 {
+    // All limits are numbers of the format here.
+    if bits <= 24 {
         let (low, high) = (b.float(from, lanes, bottom), b.float(from, lanes, top - 1.0));
         let x = b.select(is_number, x, b.zero(from, lanes));
         let x = b.select(b.fcmp(RealPred::LLVMRealOLT, x, low), low, x);
         let x = b.select(b.fcmp(RealPred::LLVMRealOGT, x, high), high, x);
         return through_i32(x);
     }
-    let (least, most) =
-        if signed { (1 << (bits - 1), u64::MAX >> (65 - bits)) } else { (0, u64::MAX >> (64 - bits)) };
+    let most = u128::MAX >> (u128::BITS - bits + u32::from(signed));
+    let least = if signed { !most } else { 0 };
     let result = convert(x, to, signed);
-    let result = b.select(compare(RealPred::LLVMRealOGE, top), b.int(to, lanes, most), result);
-    let result = b.select(compare(RealPred::LLVMRealOLT, bottom), b.int(to, lanes, least), result);
+    let result = b.select(compare(RealPred::LLVMRealOGE, top), b.wide_int(to, lanes, most), result);
+    let result = b.select(compare(RealPred::LLVMRealOLT, bottom), b.wide_int(to, lanes, least), result);
     b.select(is_number, result, b.zero(to, lanes))
 }
 
@@ -217,17 +218,17 @@ fn narrow_to_odd(b: &Builder, x: Value, to: Scalar) -> Value {
 /// An integer of another width and signedness, the nearest that it can hold.
 fn saturate(b: &Builder, x: Value, to: Scalar, from_signed: bool, to_signed: bool) -> Value {
     let (from, lanes) = (b.scalar_of(x), b.lanes(x));
-    let most = u64::MAX >> (64 - to.bits() + u32::from(to_signed));
+    let most = u128::MAX.checked_shr(u128::BITS - to.bits() + u32::from(to_signed)).unwrap_or(0);
     let fits = from.bits() - u32::from(from_signed) <= to.bits() - u32::from(to_signed);
     let mut x = x;
     if !fits {
         let name = if from_signed { "llvm.smin" } else { "llvm.umin" };
-        x = b.intrinsic(name, &[x, b.int(from, lanes, most)]);
+        x = b.intrinsic(name, &[x, b.wide_int(from, lanes, most)]);
     }
     if from_signed && !(to_signed && fits) {
         // Two's complement: the bits of the least number, cut to the width of `from`.
         let least = if to_signed { !most } else { 0 };
-        x = b.intrinsic("llvm.smax", &[x, b.int(from, lanes, least)]);
+        x = b.intrinsic("llvm.smax", &[x, b.wide_int(from, lanes, least)]);
     }
     if from_signed { b.sext_or_trunc(x, to) } else { b.zext_or_trunc(x, to) }
 }

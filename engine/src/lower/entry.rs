@@ -1,5 +1,6 @@
 //! The function that the scheduler calls, and the bodies that it calls for each sub-group.
 
+use super::access::join_parts;
 use super::builder::{Builder, Function, Inline, IntPred, Label, Value};
 use super::calls::{self, Callable};
 use super::control::uses_across_blocks;
@@ -9,7 +10,7 @@ use super::{Lowerer, contraction_off, private, team};
 use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, GroupShape, LaunchInfo};
 use crate::analysis::calls::Unit;
 use crate::analysis::func::{BlockId, ENTRY, Func};
-use crate::analysis::leaves::Scalar;
+use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::private::Placement;
 use crate::analysis::private::private_stride;
 use crate::analysis::shapes::Analysis;
@@ -231,6 +232,14 @@ impl Lowerer<'_, '_> {
         if scalar == Scalar::Bool {
             let byte = self.b.load_invariant(Scalar::I8, address, 1);
             return self.b.icmp(IntPred::LLVMIntNE, byte, self.b.int(Scalar::I8, 1, 0));
+        }
+        if let Scalar::Int(_) = scalar {
+            let parts: Vec<Value> = scalar
+                .accesses(0)
+                .iter()
+                .map(|part| self.load_argument(part.scalar, self.b.offset_const(address, part.offset)))
+                .collect();
+            return join_parts(self, Leaf { scalar, offset: 0 }, &parts);
         }
         self.b.load_invariant(scalar, address, scalar.bytes())
     }

@@ -224,6 +224,9 @@ impl Lowerer<'_, '_> {
                     self.b.int(scalar, 1, *bits)
                 })]
             }
+            ConstantValue::Wide(bits) => {
+                smallvec![Reg::uniform(self.b.wide_int(leaves[0].scalar, 1, *bits))]
+            }
             ConstantValue::Composite(parts) => {
                 let mut val = Val::new();
                 for part in parts {

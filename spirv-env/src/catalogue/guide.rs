@@ -20,6 +20,15 @@ fn dot_product(operands: &str) -> String {
         .replace("%std = ", "OpExtension \"SPV_KHR_integer_dot_product\"\n%std = ")
 }
 
+#[cfg(any(test, feature = "catalogue"))]
+fn odd_integer(instruction: &str) -> String {
+    declaring(
+        "ArbitraryPrecisionIntegersALTERA",
+        &kernel("%odd = OpTypeInt 33 0\n%n = OpConstantNull %odd", instruction),
+    )
+    .replace("%std = ", "OpExtension \"SPV_INTEL_arbitrary_precision_integers\"\n%std = ")
+}
+
 #[rustfmt::skip]
 pub(super) const RULES: &[Entry] = &[
     rule!("env.execution-model", "The execution model of every entry point is Kernel.",
@@ -55,7 +64,9 @@ pub(super) const RULES: &[Entry] = &[
 
     rule!("env.signedness", "Integer types have signedness 0.",
         KERNEL.replace("%void = ", "%t = OpTypeInt 32 0\n%void = "), KERNEL.replace("%void = ", "%t = OpTypeInt 32 1\n%void = ")),
-    rule!("env.int-width", "Integers of 8, 16 and 64 bits have their capability declared.",
+    rule!("env.odd-width", "Integers of other than 8, 16, 32 and 64 bits are for ordinary instructions: atomics, groups, images and OpenCL.std have none.",
+        odd_integer("%r = OpIAdd %odd %n %n"), odd_integer("%r = OpExtInst %odd %std s_abs %n")),
+    rule!("env.int-width", "Integers of 8, 16 and 64 bits have their capability declared, those of other widths than 32 ArbitraryPrecisionIntegersINTEL.",
         declaring("Int16", KERNEL).replace("%void = ", "%t = OpTypeInt 16 0\n%void = "),
         KERNEL.replace("%void = ", "%t = OpTypeInt 16 0\n%void = ")),
     rule!("env.float-width", "Floating-point numbers are IEEE 754's, and those of 16 and 64 bits have their capability declared.",

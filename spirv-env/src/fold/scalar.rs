@@ -69,43 +69,43 @@ pub(super) fn check(op: Op, result: Scalar, args: &[Scalar]) -> Result<(), Strin
     if fine { Ok(()) } else { Err(format!("operand types do not agree with {op:?}")) }
 }
 
-fn truncate(bits: u64, width: u32) -> u64 {
-    if width >= 64 { bits } else { bits & ((1 << width) - 1) }
+fn truncate(bits: u128, width: u32) -> u128 {
+    if width >= u128::BITS { bits } else { bits & ((1 << width) - 1) }
 }
 
-fn sign_extend(bits: u64, width: u32) -> i64 {
-    let unused = 64 - width.clamp(1, 64);
-    (bits << unused) as i64 >> unused
+fn sign_extend(bits: u128, width: u32) -> i128 {
+    let unused = u128::BITS - width.clamp(1, u128::BITS);
+    (bits << unused) as i128 >> unused
 }
 
 /// Computes one component. The types were checked by [`check`].
-pub(super) fn evaluate(op: Op, result: Scalar, kinds: &[Scalar], args: &[u64]) -> Result<u64, String> {
+pub(super) fn evaluate(op: Op, result: Scalar, kinds: &[Scalar], args: &[u128]) -> Result<u128, String> {
     let Some(kind) = kind(op) else { return Err(format!("{op:?} is not folded")) };
     let a = args[0];
     let b = args.get(1).copied().unwrap_or(0);
     let width = kinds[0].width;
     Ok(match kind {
         Kind::IntUnary | Kind::IntBinary | Kind::Shift => truncate(integer(op, width, a, b)?, result.width),
-        Kind::IntCompare => u64::from(compare(op, width, a, b)),
+        Kind::IntCompare => u128::from(compare(op, width, a, b)),
         Kind::FloatUnary => a ^ 1 << (width - 1),
         Kind::FloatBinary => float_binary(op, width, a, b),
-        Kind::BoolUnary => u64::from(a == 0),
+        Kind::BoolUnary => u128::from(a == 0),
         Kind::BoolBinary => match op {
             Op::LogicalOr => a | b,
             Op::LogicalAnd => a & b,
-            Op::LogicalEqual => u64::from(a == b),
+            Op::LogicalEqual => u128::from(a == b),
             _ => a ^ b,
         },
-        Kind::IntResize if op == Op::SConvert => truncate(sign_extend(a, width) as u64, result.width),
+        Kind::IntResize if op == Op::SConvert => truncate(sign_extend(a, width) as u128, result.width),
         Kind::IntResize => truncate(a, result.width),
         Kind::FloatResize => from_f64(to_f64(a, width), result.width),
-        Kind::FloatToInt if op == Op::ConvertFToS => truncate(to_f64(a, width) as i64 as u64, result.width),
-        Kind::FloatToInt => truncate(to_f64(a, width) as u64, result.width),
+        Kind::FloatToInt if op == Op::ConvertFToS => truncate(to_f64(a, width) as i128 as u128, result.width),
+        Kind::FloatToInt => truncate(to_f64(a, width) as u128, result.width),
         Kind::IntToFloat => int_to_float(op, width, a, result.width),
     })
 }
 
-fn integer(op: Op, width: u32, a: u64, b: u64) -> Result<u64, String> {
+fn integer(op: Op, width: u32, a: u128, b: u128) -> Result<u128, String> {
     let (sa, sb) = (sign_extend(a, width), sign_extend(b, width));
     let divides = matches!(op, Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod);
     if divides && b == 0 {
@@ -113,7 +113,7 @@ fn integer(op: Op, width: u32, a: u64, b: u64) -> Result<u64, String> {
         return Ok(0);
     }
     // Shifts of the whole width or more are undefined as well.
-    let within = b < u64::from(width);
+    let within = b < u128::from(width);
     Ok(match op {
         Op::SNegate => a.wrapping_neg(),
         Op::Not => !a,
@@ -121,12 +121,12 @@ fn integer(op: Op, width: u32, a: u64, b: u64) -> Result<u64, String> {
         Op::ISub => a.wrapping_sub(b),
         Op::IMul => a.wrapping_mul(b),
         Op::UDiv => a / b,
-        Op::SDiv => sa.wrapping_div(sb) as u64,
+        Op::SDiv => sa.wrapping_div(sb) as u128,
         Op::UMod => a % b,
-        Op::SRem => sa.wrapping_rem(sb) as u64,
+        Op::SRem => sa.wrapping_rem(sb) as u128,
         Op::SMod => {
             let rest = sa.wrapping_rem(sb);
-            (if rest != 0 && (rest < 0) != (sb < 0) { rest + sb } else { rest }) as u64
+            (if rest != 0 && (rest < 0) != (sb < 0) { rest + sb } else { rest }) as u128
         }
         Op::BitwiseOr => a | b,
         Op::BitwiseXor => a ^ b,
@@ -138,7 +138,7 @@ fn integer(op: Op, width: u32, a: u64, b: u64) -> Result<u64, String> {
                 0
             }
         }
-        Op::ShiftRightArithmetic => (sa >> b.min(63)) as u64,
+        Op::ShiftRightArithmetic => (sa >> b.min(127)) as u128,
         Op::ShiftLeftLogical => {
             if within {
                 a << b
@@ -150,7 +150,7 @@ fn integer(op: Op, width: u32, a: u64, b: u64) -> Result<u64, String> {
     })
 }
 
-fn compare(op: Op, width: u32, a: u64, b: u64) -> bool {
+fn compare(op: Op, width: u32, a: u128, b: u128) -> bool {
     let (sa, sb) = (sign_extend(a, width), sign_extend(b, width));
     match op {
         Op::IEqual => a == b,
@@ -166,20 +166,20 @@ fn compare(op: Op, width: u32, a: u64, b: u64) -> bool {
     }
 }
 
-fn float_binary(op: Op, width: u32, a: u64, b: u64) -> u64 {
+fn float_binary(op: Op, width: u32, a: u128, b: u128) -> u128 {
     // Single precision is computed in single precision: a double's rounding in between could differ. Half is
     // exact in single precision for one operation up to the final rounding (24 ≥ 2·11 + 2 bits).
     if width == 64 {
-        let (x, y) = (f64::from_bits(a), f64::from_bits(b));
-        return match op {
+        let (x, y) = (f64::from_bits(a as u64), f64::from_bits(b as u64));
+        let value = match op {
             Op::FAdd => x + y,
             Op::FSub => x - y,
             Op::FMul => x * y,
             Op::FDiv => x / y,
             Op::FRem => x % y,
             _ => floor_mod(x, y),
-        }
-        .to_bits();
+        };
+        return u128::from(value.to_bits());
     }
     let (x, y) = (to_f64(a, width) as f32, to_f64(b, width) as f32);
     let value = match op {
@@ -199,32 +199,32 @@ fn floor_mod(x: f64, y: f64) -> f64 {
     if rest != 0.0 && (rest < 0.0) != (y < 0.0) { rest + y } else { rest }
 }
 
-fn int_to_float(op: Op, from: u32, bits: u64, to: u32) -> u64 {
+fn int_to_float(op: Op, from: u32, bits: u128, to: u32) -> u128 {
     let signed = op == Op::ConvertSToF;
     match (to, signed) {
-        (64, true) => (sign_extend(bits, from) as f64).to_bits(),
-        (64, false) => (bits as f64).to_bits(),
-        (32, true) => u64::from((sign_extend(bits, from) as f32).to_bits()),
-        (32, false) => u64::from((bits as f32).to_bits()),
+        (64, true) => u128::from((sign_extend(bits, from) as f64).to_bits()),
+        (64, false) => u128::from((bits as f64).to_bits()),
+        (32, true) => u128::from((sign_extend(bits, from) as f32).to_bits()),
+        (32, false) => u128::from((bits as f32).to_bits()),
         // Whatever a half can hold is exact in a double; the rest overflows to infinity either way.
         (_, true) => from_f64(sign_extend(bits, from) as f64, 16),
         (_, false) => from_f64(bits as f64, 16),
     }
 }
 
-fn to_f64(bits: u64, width: u32) -> f64 {
+fn to_f64(bits: u128, width: u32) -> f64 {
     match width {
-        64 => f64::from_bits(bits),
+        64 => f64::from_bits(bits as u64),
         32 => f64::from(f32::from_bits(bits as u32)),
         _ => half_to_f64(bits as u16),
     }
 }
 
-fn from_f64(value: f64, width: u32) -> u64 {
+fn from_f64(value: f64, width: u32) -> u128 {
     match width {
-        64 => value.to_bits(),
-        32 => u64::from((value as f32).to_bits()),
-        _ => u64::from(f64_to_half(value)),
+        64 => u128::from(value.to_bits()),
+        32 => u128::from((value as f32).to_bits()),
+        _ => u128::from(f64_to_half(value)),
     }
 }
 
@@ -267,7 +267,7 @@ mod tests {
         Scalar { kind: ScalarKind::Int, width }
     }
 
-    fn eval(op: Op, width: u32, a: u64, b: u64) -> u64 {
+    fn eval(op: Op, width: u32, a: u128, b: u128) -> u128 {
         evaluate(op, int(width), &[int(width), int(width)], &[a, b]).unwrap()
     }
 
@@ -276,12 +276,29 @@ mod tests {
         assert_eq!(eval(Op::IAdd, 8, 0xFF, 2), 1);
         assert_eq!(eval(Op::ISub, 16, 0, 1), 0xFFFF);
         assert_eq!(eval(Op::SDiv, 32, 0x8000_0000, 0xFFFF_FFFF), 0x8000_0000);
-        assert_eq!(eval(Op::SDiv, 64, i64::MIN as u64, u64::MAX), i64::MIN as u64);
+        assert_eq!(eval(Op::SDiv, 64, 1 << 63, u128::from(u64::MAX)), 1 << 63);
         assert_eq!(eval(Op::UDiv, 32, 7, 0), 0);
-        assert_eq!(eval(Op::SRem, 32, -7i32 as u32 as u64, 3), -1i32 as u32 as u64);
-        assert_eq!(eval(Op::SMod, 32, -7i32 as u32 as u64, 3), 2);
+        assert_eq!(eval(Op::SRem, 32, -7i32 as u32 as u128, 3), -1i32 as u32 as u128);
+        assert_eq!(eval(Op::SMod, 32, -7i32 as u32 as u128, 3), 2);
         assert_eq!(eval(Op::ShiftRightArithmetic, 8, 0x80, 1), 0xC0);
         assert_eq!(eval(Op::ShiftLeftLogical, 32, 1, 32), 0);
+    }
+
+    #[test]
+    fn odd_and_wide_integers_wrap_at_their_width() {
+        let all = (1 << 33) - 1;
+        assert_eq!(eval(Op::IAdd, 33, all, 2), 1);
+        assert_eq!(eval(Op::IMul, 33, all, all), 1);
+        assert_eq!(eval(Op::SDiv, 33, all - 6, 2), all - 2);
+        assert_eq!(eval(Op::ShiftRightArithmetic, 33, 1 << 32, 32), all);
+        assert_eq!(eval(Op::SLessThan, 3, 4, 3), 1);
+        assert_eq!(eval(Op::IMul, 128, u128::MAX, 3), u128::MAX - 2);
+        assert_eq!(eval(Op::ShiftLeftLogical, 100, 3, 99), 1 << 99);
+        assert_eq!(eval(Op::SDiv, 128, 1 << 127, u128::MAX), 1 << 127);
+        assert_eq!(evaluate(Op::SConvert, int(100), &[int(33)], &[1 << 32]), Ok((1 << 100) - (1 << 32)));
+        let double = Scalar { kind: ScalarKind::Float, width: 64 };
+        let bits = u128::from((2f64.powi(100)).to_bits());
+        assert_eq!(evaluate(Op::ConvertUToF, double, &[int(128)], &[1 << 100]), Ok(bits));
     }
 
     #[test]

@@ -17,6 +17,11 @@ const SPECIALIZATION: RuleId =
 const BUILTIN: RuleId = RuleId { id: "env.builtin", source: "OpenCL SPIR-V Env 3.0, Built-in Variables" };
 const VARIABLES: RuleId = RuleId { id: "variables.well-formed", source: "SPIR-V 1.2 §3.32.8" };
 
+/// The value with these bits of a type with this width.
+fn scalar(width: u32, bits: u128) -> ConstantValue {
+    if width > u64::BITS { ConstantValue::Wide(bits) } else { ConstantValue::Scalar(bits as u64) }
+}
+
 impl Loader<'_> {
     pub(super) fn constant(&mut self, inst: &RawInst<'_>) -> Result<(), Fault> {
         use Op::*;
@@ -48,11 +53,16 @@ impl Loader<'_> {
             ConstantFalse => self.boolean(ty, false)?,
             SpecConstantTrue => self.spec_boolean(id, ty, true)?,
             SpecConstantFalse => self.spec_boolean(id, ty, false)?,
-            Constant => ConstantValue::Scalar(cursor.number(self.scalar_width(ty)?)?),
+            Constant => {
+                let width = self.scalar_width(ty)?;
+                scalar(width, cursor.wide_number(width)?)
+            }
             SpecConstant => {
                 let width = self.scalar_width(ty)?;
-                let default = cursor.number(width)?;
-                ConstantValue::Scalar(self.specialized(id, ty, width / 8)?.unwrap_or(default))
+                let default = cursor.wide_number(width)?;
+                let size = self.module.types.layout(ty).size;
+                let given = self.specialized(id, ty, size as u32)?;
+                scalar(width, given.map_or(default, |bits| bits & u128::MAX >> (u128::BITS - width)))
             }
             ConstantComposite | SpecConstantComposite => self.composite(ty, cursor)?,
             ConstantNull => {
@@ -102,7 +112,7 @@ impl Loader<'_> {
     }
 
     /// Registers a specialization constant of `size` bytes; the value that the application gave for it.
-    fn specialized(&mut self, id: Id, ty: TypeId, size: u32) -> Result<Option<u64>, Fault> {
+    fn specialized(&mut self, id: Id, ty: TypeId, size: u32) -> Result<Option<u128>, Fault> {
         let Some(&[spec_id]) = self.module.decoration(id, Decoration::SpecId) else { return Ok(None) };
         self.module.spec_constants.push(SpecConstant { spec_id, ty, id });
         let Some(bytes) = self.spec_values.get(&spec_id) else { return Ok(None) };
@@ -111,9 +121,9 @@ impl Loader<'_> {
                 format!("specialization constant {spec_id} has {size} bytes, its value has {}", bytes.len());
             return Err(Fault::new(SPECIALIZATION, message));
         }
-        let mut value = [0; 8];
+        let mut value = [0; size_of::<u128>()];
         value[..bytes.len()].copy_from_slice(bytes);
-        Ok(Some(u64::from_ne_bytes(value)))
+        Ok(Some(u128::from_le_bytes(value)))
     }
 
     fn composite(&self, ty: TypeId, cursor: &mut Cursor<'_>) -> Result<ConstantValue, Fault> {
@@ -219,7 +229,7 @@ impl Loader<'_> {
             fold::Value::Scalar(bits) if *self.module.types.get(ty) == Type::Bool => {
                 ConstantValue::Bool(bits != 0)
             }
-            fold::Value::Scalar(bits) => ConstantValue::Scalar(bits),
+            fold::Value::Scalar(bits) => scalar(self.scalar_width(ty)?, bits),
             fold::Value::Vector(lanes) => {
                 let Type::Vector { elem, .. } = *self.module.types.get(ty) else {
                     return Err(Fault::new(CONSTANTS, "a vector value of another type"));
@@ -500,6 +510,24 @@ mod tests {
         assert_eq!(named(&specialized(&text, &[(9, &[0])]).unwrap(), "r"), ConstantValue::Scalar(1));
         assert_eq!(module.spec_constants.iter().map(|constant| constant.spec_id).collect::<Vec<_>>(), [7, 9]);
         let listed = [SpecConstantInfo { spec_id: 7, size: 4 }, SpecConstantInfo { spec_id: 9, size: 1 }];
+        assert_eq!(spec_constants(&assemble(&text)), listed);
+    }
+
+    #[test]
+    fn integers_of_odd_widths_are_specialized() {
+        let text = with_spec_constants(
+            "%i33 = OpTypeInt 33 0\n%i100 = OpTypeInt 100 0\n%a = OpSpecConstant %i33 0x1FFFFFFFF\n\
+             %b = OpSpecConstant %i100 0x123456789ABCDEF01\n%s = OpSpecConstantOp %i100 SConvert %a\n\
+             %r = OpSpecConstantOp %i100 IAdd %b %s",
+        )
+        .replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability ArbitraryPrecisionIntegersALTERA")
+        .replace("%std = ", "OpExtension \"SPV_INTEL_arbitrary_precision_integers\"\n%std = ");
+        let result = |values| named(&specialized(&text, values).unwrap(), "r");
+        assert_eq!(result(&[]), ConstantValue::Wide(0x1_2345_6789_ABCD_EF00));
+        // Bits that the type does not have do not count.
+        let (two, seven) = ((u64::MAX << 33 | 2).to_le_bytes(), (u128::MAX << 100 | 7).to_le_bytes());
+        assert_eq!(result(&[(7, &two), (9, &seven)]), ConstantValue::Wide(9));
+        let listed = [SpecConstantInfo { spec_id: 7, size: 8 }, SpecConstantInfo { spec_id: 9, size: 16 }];
         assert_eq!(spec_constants(&assemble(&text)), listed);
     }
 

@@ -582,7 +582,7 @@ mod tests {
     #[test]
     fn every_broken_rule_is_reported_where_it_is_broken() {
         let text = kernel(
-            "%s1 = OpTypeInt 16 1\n%bad = OpTypeInt 24 0\n%p = OpTypePointer Uniform %bad\n%v = OpTypeVector %bad 2",
+            "%s1 = OpTypeInt 16 1\n%bad = OpTypeInt 129 0\n%p = OpTypePointer Uniform %bad\n%v = OpTypeVector %bad 2",
             "%a = OpIAdd %uint %u1 %f1\n%b = OpIAdd %uint %a %u1\n%c = OpIAdd %bad %b %b\n\
              %d = OpIAdd %uint %c %missing\nOpMemoryBarrier %u5 %u0\n%e = OpFAdd %float %f1 %u1\n\
              OpMemoryBarrier %u1 %u3",

@@ -9,7 +9,7 @@ use crate::module::{ConstantValue, Id, ImageType, Type, TypeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{AccessQualifier, Decoration, Dim, Op, StorageClass};
 use std::collections::hash_map::Entry;
-use ze_extensions::limits::{EMPTY_MEMBERS, NESTING};
+use ze_extensions::limits::{EMPTY_MEMBERS, INTEGER_BITS, NESTING};
 
 pub(super) const TYPES: RuleId = RuleId { id: "types.well-formed", source: "SPIR-V 1.2 §3.32.6" };
 const UNIQUE: RuleId = RuleId { id: "types.unique", source: "SPIR-V 1.2 §2.8" };
@@ -67,7 +67,7 @@ impl Loader<'_> {
             Op::TypeVoid => Type::Void,
             Op::TypeBool => Type::Bool,
             Op::TypeInt => {
-                let width = width(cursor, &[8, 16, 32, 64])?;
+                let width = integer_width(cursor)?;
                 cursor.word()?;
                 Type::Int { width }
             }
@@ -294,6 +294,16 @@ fn too_large() -> Fault {
     Fault::new(SIZE, "the type's size does not fit 64 bits")
 }
 
+/// Which widths need a capability is a rule of the environment.
+fn integer_width(cursor: &mut Cursor<'_>) -> Result<u32, Fault> {
+    match cursor.word()? {
+        width @ 1..=INTEGER_BITS => Ok(width),
+        width => {
+            Err(Fault::new(TYPES, format!("an integer of {width} bits; 1 to {INTEGER_BITS} are supported")))
+        }
+    }
+}
+
 fn width(cursor: &mut Cursor<'_>, supported: &[u32]) -> Result<u32, Fault> {
     let width = cursor.word()?;
     if supported.contains(&width) {
@@ -330,7 +340,7 @@ mod tests {
     #[test]
     fn types_are_well_formed() {
         for (declaration, rule) in [
-            ("%t = OpTypeInt 24 0", "types.well-formed"),
+            ("%t = OpTypeInt 129 0", "types.well-formed"),
             ("%t = OpTypeFloat 80", "types.well-formed"),
             ("%t = OpTypeVector %uint 5", "types.well-formed"),
             ("%t = OpTypeVector %uint2 2", "types.well-formed"),

@@ -233,8 +233,8 @@ mod tests {
         let with = |number: &str| {
             KERNEL.replace("OpCapability Kernel", &format!("OpCapability Kernel\nOpCapability {number}"))
         };
-        let log = build_text(&with("ArbitraryPrecisionIntegersALTERA")).unwrap_err().to_string();
-        assert!(log.contains("capability ArbitraryPrecisionIntegersINTEL is not supported"), "{log}");
+        let log = build_text(&with("ArbitraryPrecisionFixedPointALTERA")).unwrap_err().to_string();
+        assert!(log.contains("capability ArbitraryPrecisionFixedPointINTEL is not supported"), "{log}");
         assert!(!log.contains("ALTERA"), "{log}");
     }
 

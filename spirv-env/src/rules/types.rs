@@ -7,8 +7,11 @@ use crate::opcodes::{self, Family, Signature};
 use crate::validate::{Ctx, Scalar};
 use spirv::{Capability, Op, StorageClass};
 use ze_extensions::ModuleFlags;
+use ze_extensions::limits::INTEGER_BITS;
 
 const WIDTHS: &str = "SPIR-V 1.2 §3.31; L0 SPIR-V Guide, Supported Types";
+
+const ARBITRARY: &str = "SPV_INTEL_arbitrary_precision_integers";
 
 pub(super) const DECLARATIONS: &[DeclarationRule] = &[
     DeclarationRule {
@@ -45,6 +48,11 @@ pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
         check: half_arithmetic,
     },
     InstructionRule {
+        id: RuleId { id: "env.odd-width", source: ARBITRARY },
+        applies: has_fixed_widths,
+        check: no_odd_width,
+    },
+    InstructionRule {
         id: RuleId { id: "env.dot-product-input", source: "SPV_KHR_integer_dot_product" },
         applies: |op| opcodes::row(op).is_some_and(|row| row.family == Family::IntegerDot),
         check: dot_product_input,
@@ -71,7 +79,12 @@ fn int_width(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
         Some(8) => needs(context, 8, &[Capability::Int8]),
         Some(16) => needs(context, 16, &[Capability::Int16]),
         Some(64) => needs(context, 64, &[Capability::Int64]),
-        _ => Ok(()),
+        Some(32) | None => Ok(()),
+        Some(&width @ 1..=INTEGER_BITS) => {
+            needs(context, width, &[Capability::ArbitraryPrecisionIntegersALTERA])
+        }
+        // What no capability brings is not a type.
+        Some(_) => Ok(()),
     }
 }
 
@@ -152,6 +165,37 @@ fn half_arithmetic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether an instruction is for the integers that the core of SPIR-V has, and not for those of any width.
+fn has_fixed_widths(op: Op) -> bool {
+    use Family as F;
+    opcodes::row(op).is_some_and(|row| {
+        matches!(
+            row.family,
+            F::IntegerDot
+                | F::Atomic
+                | F::Vote
+                | F::Shuffle
+                | F::Reduction
+                | F::Collective
+                | F::Extended
+                | F::Image
+        )
+    })
+}
+
+fn no_odd_width(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    let types = inst.ids().filter_map(|id| ctx.value(id).ok()).chain(inst.ty);
+    for ty in types {
+        let ty = ctx.as_pointer(ty).map_or(ty, |(_, pointee)| pointee);
+        if let Some((Scalar::Int(width), _)) = ctx.lanes(ty)
+            && ![8, 16, 32, 64].contains(&width)
+        {
+            return Err(format!("{:?} on integers of {width} bits", inst.op));
+        }
+    }
+    Ok(())
+}
+
 /// Integer dot products need a capability for the kind of vectors that they take.
 fn dot_product_input(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let any: &[Capability] = match ctx.operand_lanes(inst, 0)? {
@@ -176,6 +220,43 @@ mod tests {
     fn integers_have_no_sign() {
         assert_accepted(&kernel("", ""));
         assert_rejected(&kernel("", "").replace("OpTypeInt 32 0", "OpTypeInt 32 1"), "env.signedness");
+    }
+
+    fn arbitrary(declarations: &str, body: &str) -> String {
+        kernel(declarations, body)
+            .replace(
+                "OpCapability Kernel",
+                "OpCapability Kernel\nOpCapability ArbitraryPrecisionIntegersALTERA",
+            )
+            .replace("%std = ", "OpExtension \"SPV_INTEL_arbitrary_precision_integers\"\n%std = ")
+    }
+
+    #[test]
+    fn integers_of_any_width_need_their_capability() {
+        assert_accepted(&arbitrary("", ""));
+        for width in [1, 3, 31, 33, 65, 128] {
+            let declaration = format!("%t = OpTypeInt {width} 0");
+            assert_accepted(&arbitrary(&declaration, ""));
+            assert_rejected(&kernel(&declaration, ""), "env.int-width");
+        }
+        for width in [0, 129, 4096, u32::MAX] {
+            assert_rejected(&arbitrary(&format!("%t = OpTypeInt {width} 0"), ""), "types.well-formed");
+        }
+    }
+
+    #[test]
+    fn atomics_and_groups_have_no_integers_of_odd_widths() {
+        let declarations = "%t = OpTypeInt 33 0\n%n = OpConstantNull %t\n%p = OpTypePointer CrossWorkgroup %t\n\
+                            %v = OpVariable %p CrossWorkgroup";
+        for instruction in [
+            "%r = OpAtomicIAdd %t %v %u1 %u0 %n",
+            "%r = OpAtomicLoad %t %v %u1 %u0",
+            "%r = OpGroupIAdd %t %u3 Reduce %n",
+            "%r = OpExtInst %t %std popcount %n",
+        ] {
+            assert_rejected(&arbitrary(declarations, instruction), "env.odd-width");
+        }
+        assert_accepted(&arbitrary(declarations, "%r = OpLoad %t %v"));
     }
 
     #[test]

@@ -89,7 +89,19 @@ impl Lowerer<'_, '_> {
                 let moved = self.permute(b.reinterpret(vector, Scalar::I16), indices);
                 b.reinterpret(moved, scalar)
             }
-            Scalar::Bool | Scalar::I8 | Scalar::I16 => {
+            // In parts that registers hold.
+            Scalar::Int(bits) if bits > 64 => {
+                let shift = b.int(scalar, self.w, 64);
+                let [low, high] = [vector, b.lshr(vector, shift)].map(|half| {
+                    b.zext_or_trunc(permute_64(self, b.zext_or_trunc(half, Scalar::I64), indices), scalar)
+                });
+                b.or(low, b.shl(high, shift))
+            }
+            Scalar::Int(bits) if bits > 32 => {
+                let wide = b.cast(Opcode::LLVMZExt, vector, Scalar::I64);
+                b.cast(Opcode::LLVMTrunc, permute_64(self, wide, indices), scalar)
+            }
+            Scalar::Bool | Scalar::I8 | Scalar::I16 | Scalar::Int(_) => {
                 let wide = b.cast(Opcode::LLVMZExt, vector, Scalar::I32);
                 b.cast(Opcode::LLVMTrunc, permute_32(self, wide, indices), scalar)
             }

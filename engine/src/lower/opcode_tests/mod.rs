@@ -3,6 +3,7 @@
 mod arithmetic;
 mod examples;
 mod groups;
+mod integers;
 mod lowering;
 mod std_examples;
 
@@ -17,12 +18,12 @@ const CAPABILITIES: &str = "Addresses Kernel Linkage Int8 Int16 Int64 Int64Atomi
     GroupNonUniformRotateKHR SubgroupShuffleINTEL SubgroupBufferBlockIOINTEL AtomicFloat32AddEXT \
     AtomicFloat32MinMaxEXT BFloat16ConversionINTEL ExpectAssumeKHR GroupUniformArithmeticKHR BitInstructions \
     SplitBarrierINTEL DotProduct DotProductInputAll DotProductInput4x8Bit DotProductInput4x8BitPacked \
-    ArithmeticFenceEXT";
+    ArithmeticFenceEXT ArbitraryPrecisionIntegersALTERA";
 
 const EXTENSIONS: &str = "SPV_KHR_shader_ballot SPV_KHR_subgroup_vote SPV_KHR_subgroup_rotate SPV_INTEL_subgroups \
     SPV_EXT_shader_atomic_float_add SPV_EXT_shader_atomic_float_min_max SPV_INTEL_bfloat16_conversion \
     SPV_KHR_expect_assume SPV_KHR_uniform_group_instructions SPV_KHR_bit_instructions SPV_INTEL_split_barrier \
-    SPV_KHR_integer_dot_product SPV_EXT_arithmetic_fence";
+    SPV_KHR_integer_dot_product SPV_EXT_arithmetic_fence SPV_INTEL_arbitrary_precision_integers";
 
 /// Types whose values kernels put into memory.
 const STORED: [&str; 17] = [
