@@ -6,7 +6,7 @@ use crate::error::EngineError;
 use crate::exec::{Code, MOST_STACK_BYTES, group_size};
 use crate::fork::{RwLock, Slow};
 use crate::globals::{Globals, Part};
-use crate::jit::cache::{Entry, driver_id};
+use crate::jit::cache::{CachedCode, driver_id};
 use crate::jit::hash::{Digest, Hasher};
 use crate::jit::target::Target;
 use crate::jit::{Context, JitError, isolate, load, pipeline, symbols};
@@ -324,7 +324,7 @@ impl Kernel {
         }
     }
 
-    fn make_object(&self, variant: Variant) -> Result<Entry, EngineError> {
+    fn make_object(&self, variant: Variant) -> Result<CachedCode, EngineError> {
         self.isolated(move |program, kernel, target| {
             let config = program.engine.config();
             let name = format!("{}.{}", kernel.name, variant_name(variant));
@@ -348,11 +348,11 @@ impl Kernel {
                 let what = format!("code that takes {} bytes of stack", info.stack_bytes);
                 return Err(EngineError::Unsupported { kernel: kernel.name.clone(), what });
             }
-            Ok(Entry { info, object: object.bytes })
+            Ok(CachedCode { info, object: object.bytes })
         })
     }
 
-    fn load_code(&self, entry: &Entry, variant: Variant) -> Result<Code, JitError> {
+    fn load_code(&self, entry: &CachedCode, variant: Variant) -> Result<Code, JitError> {
         let loaded = load::load(&entry.object, &|symbol| self.program.resolve(symbol))?;
         Code::new(loaded, entry.info, variant)
     }
@@ -384,8 +384,11 @@ enum Cached {
 }
 
 /// The entry of a variant that is served by the code of another one: the team, and no code.
-fn settled_entry(settled: Variant) -> Entry {
-    Entry { info: CodeInfo { team: settled.coarsening.team(), ..CodeInfo::default() }, object: Vec::new() }
+fn settled_entry(settled: Variant) -> CachedCode {
+    CachedCode {
+        info: CodeInfo { team: settled.coarsening.team(), ..CodeInfo::default() },
+        object: Vec::new(),
+    }
 }
 
 fn code_generation(kernel: &str, error: JitError) -> EngineError {

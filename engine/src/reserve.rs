@@ -26,14 +26,15 @@ pub fn set_keeper(give_back: fn() -> bool) {
     KEEPER.store(give_back as *mut (), Ordering::Release);
 }
 
-fn ask_keeper() -> bool {
+/// Gives back what is kept for later use. Whether there was any.
+pub fn give_back() -> bool {
     let keeper = KEEPER.load(Ordering::Acquire);
     if keeper.is_null() {
         return false;
     }
     // SAFETY: only `set_keeper` writes it, a function of this type.
-    let give_back: fn() -> bool = unsafe { std::mem::transmute(keeper) };
-    give_back()
+    let keeper: fn() -> bool = unsafe { std::mem::transmute(keeper) };
+    keeper()
 }
 
 fn map(bytes: usize) -> Option<*mut c_void> {
@@ -58,7 +59,7 @@ pub fn is_whole() -> bool {
 
 #[cold]
 fn renew() -> bool {
-    let Some(memory) = map(RESERVE_BYTES).or_else(|| if ask_keeper() { map(RESERVE_BYTES) } else { None })
+    let Some(memory) = map(RESERVE_BYTES).or_else(|| if give_back() { map(RESERVE_BYTES) } else { None })
     else {
         return false;
     };
@@ -77,13 +78,13 @@ pub fn has_room(bytes: usize) -> bool {
         unsafe { unmap(memory, bytes) };
         Some(())
     };
-    is_whole() && (bytes == 0 || try_map().is_some() || ask_keeper() && try_map().is_some())
+    is_whole() && (bytes == 0 || try_map().is_some() || give_back() && try_map().is_some())
 }
 
 /// Tries again to allocate what the system did not give.
 #[cold]
 fn again(bytes: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
-    if ask_keeper() {
+    if give_back() {
         let memory = allocate();
         if !memory.is_null() {
             return memory;

@@ -12,7 +12,7 @@ pub(crate) const STRING: RuleId = RuleId { id: "binary.string", source: "SPIR-V 
 
 /// How an operand's words are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum Reading {
     Id,
     /// A literal of one word, an enumerant, or a mask without parameters.
     Literal,
@@ -43,7 +43,7 @@ pub(crate) struct Shape {
     pub has_result: bool,
     /// Any of these brings the instruction.
     pub capabilities: &'static [spirv::Capability],
-    operands: SmallVec<[(Kind, Repeat); 6]>,
+    operands: SmallVec<[(Reading, Repeat); 6]>,
 }
 
 /// Opcodes from this number on are vendors' and are looked up in a sorted list.
@@ -103,17 +103,17 @@ fn make_table() -> Table {
     table
 }
 
-fn kind_of(kind: OperandKind) -> Kind {
+fn kind_of(kind: OperandKind) -> Reading {
     use OperandKind as K;
     match kind {
-        K::IdRef | K::IdScope | K::IdMemorySemantics => Kind::Id,
-        K::LiteralString => Kind::String,
-        K::LiteralContextDependentNumber => Kind::Number,
-        K::MemoryAccess => Kind::MemoryAccess,
-        K::ImageOperands => Kind::ImageOperands,
-        K::PairLiteralIntegerIdRef => Kind::LiteralIdPair,
-        K::PairIdRefLiteralInteger => Kind::IdLiteralPair,
-        K::PairIdRefIdRef => Kind::IdIdPair,
+        K::IdRef | K::IdScope | K::IdMemorySemantics => Reading::Id,
+        K::LiteralString => Reading::String,
+        K::LiteralContextDependentNumber => Reading::Number,
+        K::MemoryAccess => Reading::MemoryAccess,
+        K::ImageOperands => Reading::ImageOperands,
+        K::PairLiteralIntegerIdRef => Reading::LiteralIdPair,
+        K::PairIdRefLiteralInteger => Reading::IdLiteralPair,
+        K::PairIdRefIdRef => Reading::IdIdPair,
         K::CooperativeMatrixOperands
         | K::TensorAddressingOperands
         | K::TensorOperands
@@ -122,8 +122,8 @@ fn kind_of(kind: OperandKind) -> Kind {
         | K::Debuginfo(_)
         | K::NonsemanticClspvreflection(_)
         | K::NonsemanticShaderDebuginfo100(_)
-        | K::OpenclDebuginfo100(_) => Kind::Foreign,
-        _ => Kind::Literal,
+        | K::OpenclDebuginfo100(_) => Reading::Foreign,
+        _ => Reading::Literal,
     }
 }
 
@@ -313,34 +313,34 @@ pub(crate) fn operands(
 }
 
 fn operand(
-    kind: Kind,
+    kind: Reading,
     cursor: &mut Cursor<'_>,
     number_width: u32,
     id: &mut impl FnMut(u32) -> Result<Id, Fault>,
     out: &mut Operands,
 ) -> Result<(), Fault> {
     match kind {
-        Kind::Id => out.push(Operand::Id(id(cursor.word()?)?)),
-        Kind::Literal => out.push(Operand::Lit(u64::from(cursor.word()?))),
-        Kind::String => {
+        Reading::Id => out.push(Operand::Id(id(cursor.word()?)?)),
+        Reading::Literal => out.push(Operand::Lit(u64::from(cursor.word()?))),
+        Reading::String => {
             cursor.string()?;
         }
-        Kind::Number => out.push(Operand::Lit(cursor.number(number_width)?)),
-        Kind::LiteralIdPair => {
+        Reading::Number => out.push(Operand::Lit(cursor.number(number_width)?)),
+        Reading::LiteralIdPair => {
             out.push(Operand::Lit(cursor.number(number_width)?));
             out.push(Operand::Id(id(cursor.word()?)?));
         }
-        Kind::IdLiteralPair => {
+        Reading::IdLiteralPair => {
             out.push(Operand::Id(id(cursor.word()?)?));
             out.push(Operand::Lit(u64::from(cursor.word()?)));
         }
-        Kind::IdIdPair => {
+        Reading::IdIdPair => {
             out.push(Operand::Id(id(cursor.word()?)?));
             out.push(Operand::Id(id(cursor.word()?)?));
         }
-        Kind::MemoryAccess => mask(cursor, id, out, memory_access_parameter)?,
-        Kind::ImageOperands => mask(cursor, id, out, image_operand_parameters)?,
-        Kind::Foreign => {
+        Reading::MemoryAccess => mask(cursor, id, out, memory_access_parameter)?,
+        Reading::ImageOperands => mask(cursor, id, out, image_operand_parameters)?,
+        Reading::Foreign => {
             return Err(Fault::new(OPERANDS, "an operand of a kind that no accepted extension has"));
         }
     }

@@ -4,6 +4,7 @@
 //! it: every [`Id`] that an instruction uses is defined, types agree with SPIR-V 1.2 §3.32, every block
 //! ends in exactly one terminator, constants are evaluated and specialization is applied.
 
+use crate::functions::Functions;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::{BuiltIn, Decoration, ExecutionMode, Op, StorageClass};
@@ -432,7 +433,7 @@ pub struct Module {
     pub types: Types,
     pub constants: FxHashMap<Id, Constant>,
     pub globals: Vec<GlobalVariable>,
-    pub functions: Vec<Function>,
+    pub functions: Functions,
     pub kernels: Vec<Kernel>,
     pub decorations: FxHashMap<Id, Vec<Decorated>>,
     /// `OpMemberDecorate`.
@@ -453,7 +454,7 @@ pub struct Module {
 
 impl Module {
     pub fn function(&self, id: Id) -> Option<&Function> {
-        self.functions.iter().find(|function| function.id == id)
+        self.functions.find(id)
     }
 
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {

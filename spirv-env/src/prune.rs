@@ -100,8 +100,6 @@ pub(crate) fn callees(function: &Function) -> impl Iterator<Item = Id> + '_ {
 
 /// Drops functions that neither kernels nor exports reach, and lists what is still imported.
 pub(crate) fn unused_functions(module: &mut Module, kernels: &[Id], imported: &FxHashMap<Id, String>) {
-    let at: FxHashMap<Id, usize> =
-        module.functions.iter().enumerate().map(|(at, function)| (function.id, at)).collect();
     let exported = module
         .functions
         .iter()
@@ -110,7 +108,7 @@ pub(crate) fn unused_functions(module: &mut Module, kernels: &[Id], imported: &F
     let mut work: Vec<Id> = kernels.iter().copied().chain(exported).collect();
     let mut used = vec![false; module.functions.len()];
     while let Some(id) = work.pop() {
-        if let Some(&function) = at.get(&id)
+        if let Some(function) = module.functions.place(id)
             && !std::mem::replace(&mut used[function], true)
         {
             work.extend(callees(&module.functions[function]));

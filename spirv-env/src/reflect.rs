@@ -37,9 +37,7 @@ pub(crate) fn reflect(module: &mut Module, loaded: &[Loaded], diagnostics: &mut 
         .iter()
         .map(|function| (function.id, summarize(module, &globals, function)))
         .collect();
-    let functions: FxHashMap<Id, &Function> =
-        module.functions.iter().map(|function| (function.id, function)).collect();
-    let mut context = Context { module, functions, summaries, visits: 0 };
+    let mut context = Context { module, summaries, visits: 0 };
     let mut kernels: Vec<Kernel> = Vec::new();
     let mut names: FxHashSet<&str> = FxHashSet::default();
     for input in loaded {
@@ -64,7 +62,6 @@ pub(crate) fn reflect(module: &mut Module, loaded: &[Loaded], diagnostics: &mut 
 
 struct Context<'m> {
     module: &'m Module,
-    functions: FxHashMap<Id, &'m Function>,
     summaries: FxHashMap<Id, Summary>,
     /// Functions that kernels reached, counted once for each kernel.
     visits: usize,
@@ -78,9 +75,8 @@ impl Context<'_> {
         entry: &EntryPoint,
     ) -> Result<Kernel, Fault> {
         let module = self.module;
-        let function = *self
-            .functions
-            .get(&entry.function)
+        let function = module
+            .function(entry.function)
             .ok_or_else(|| Fault::new(ENTRY, "the entry point is not a function of the module"))?;
         if function.blocks.is_empty() {
             return Err(Fault::new(ENTRY, "the entry point has no body"));

@@ -48,6 +48,7 @@ pub mod launch;
 pub mod logging;
 pub mod memory;
 pub mod module;
+mod operator_new;
 pub mod queue;
 pub mod runtime;
 pub mod sysman;

@@ -1,4 +1,5 @@
-//! Every environment variable of the driver: one table, from which the README's is made.
+//! Every environment variable of the driver and its tests: one list. The README's tables are [`table`] of it, which a test checks;
+//! it prints the table that is wanted.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -27,21 +28,24 @@ const fn file_variable(name: &'static str, value: &'static str, meaning: &'stati
 
 pub const LOG: Variable = variable(
     "ZE_CPU_LOG",
-    "error | warn | info | debug | trace, or a filter such as ze_core=debug",
-    "Writes what the driver does to standard error.",
+    "`error`, `warn`, `info`, `debug`, `trace`, or a filter such as `ze_core=debug`",
+    "writes what the driver does to standard error",
 );
 pub const DUMP: Variable = file_variable(
     "ZE_CPU_DUMP",
-    "LIST:DIR with spirv, ir, asm in the list",
-    "Writes modules, LLVM IR and machine code to the folder.",
+    "`LIST:DIR`, the list made of `spirv`, `ir`, `asm`",
+    "writes modules, LLVM IR and machine code to the folder",
 );
 pub const PROFILE: Variable = file_variable(
     "ZE_CPU_PROFILE",
-    "host, or the path of a TOML file",
-    "What the device says about itself; `host` is everything that this CPU can do.",
+    "`host`, or the path of a TOML file",
+    "what the device says about itself; `host` is everything that this CPU can do",
 );
-pub const THREADS: Variable =
-    variable("ZE_CPU_THREADS", "a number", "Threads that run kernels; the default is one a hardware thread.");
+pub const THREADS: Variable = variable(
+    "ZE_CPU_THREADS",
+    "a number",
+    "threads that run kernels, at most 256 or four a hardware thread; the default is one a hardware thread",
+);
 /// `ZE_CPU_THREADS` up to this is used as it is, also where there are few hardware threads.
 const MOST_THREADS: usize = 256;
 /// More threads than this a hardware thread are of no use.
@@ -49,16 +53,38 @@ const MOST_THREADS_A_HARDWARE_THREAD: usize = 4;
 pub const CACHE_DIR: Variable = file_variable(
     "ZE_CPU_CACHE_DIR",
     "the path of a folder, or empty for no cache",
-    "Where compiled kernels are kept; the default is ze_cpu in the user's cache folder.",
+    "where compiled kernels are kept, in `ze_cpu-code-1` there; the default is `ze_cpu` in the user's cache folder. No \
+     other user may be able to write to a folder of the path",
 );
 pub const ISA: Variable = variable(
     "ZE_CPU_ISA",
-    "sse | avx2 | avx512",
-    "Makes code for a CPU with no more than this; the default is the CPU that the process runs on.",
+    "`sse`, `avx2`, `avx512`",
+    "makes code for a CPU with no more than this; the default is the CPU that the process runs on",
 );
 
-/// All variables.
+/// All variables of the driver.
 pub const VARIABLES: [Variable; 6] = [LOG, DUMP, PROFILE, THREADS, CACHE_DIR, ISA];
+
+/// Variables that only the project's own tests look at.
+pub const OF_TESTS: [Variable; 5] = [
+    variable(
+        "ZE_CPU_TEST_SEED",
+        "a number",
+        "the first of the random programs that control flow is tested with",
+    ),
+    variable("ZE_CPU_TEST_COUNT", "a number", "how many of them there are"),
+    variable(
+        "ZE_CPU_TEST_SPARSE",
+        "a number",
+        "every how-manieth `float` the functions of `OpenCL.std` are tested with",
+    ),
+    variable("ZE_CPU_TEST_ULP", "anything", "prints the errors of the functions of `OpenCL.std`"),
+    variable(
+        "ZE_CPU_TEST_ASM",
+        "the path of a folder",
+        "where the code of the functions of `OpenCL.std` is written to",
+    ),
+];
 
 impl Variable {
     /// The value, if it is set and valid Unicode.
@@ -87,7 +113,7 @@ impl Variable {
         let text = self.get()?;
         let parsed = parser(text.trim());
         if parsed.is_none() {
-            tracing::warn!("{}={text}: expected {}", self.name, self.value);
+            tracing::warn!("{}={text}: expected {}", self.name, self.value.replace('`', ""));
         }
         parsed
     }
@@ -157,11 +183,11 @@ pub fn cache_dir() -> Option<PathBuf> {
     }
 }
 
-/// The README's table, in Markdown.
-pub fn table() -> String {
+/// A table of variables in Markdown, as the README has it.
+pub fn table(variables: &[Variable]) -> String {
     let row = |v: &Variable| format!("| `{}` | {} | {} |\n", v.name, v.value, v.meaning);
-    let rows: String = VARIABLES.iter().map(row).collect();
-    format!("| variable | value | meaning |\n|---|---|---|\n{rows}")
+    let rows: String = variables.iter().map(row).collect();
+    format!("| variable | value | what it does |\n|---|---|---|\n{rows}")
 }
 
 #[cfg(test)]
@@ -195,8 +221,51 @@ mod tests {
         assert!(most_processes().is_none_or(|most| most > 0));
     }
 
+    /// The folder of the workspace.
+    fn root() -> PathBuf {
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+    }
+
     #[test]
-    fn every_variable_is_a_row_of_the_table() {
-        assert_eq!(table().lines().count(), VARIABLES.len() + 2);
+    fn the_readme_has_the_tables_of_variables() {
+        let readme = std::fs::read_to_string(root().join("README.md")).expect("the README");
+        for variables in [&VARIABLES[..], &OF_TESTS] {
+            let table = table(variables);
+            assert!(readme.contains(&format!("\n\n{table}\n")), "README.md needs this table:\n\n{table}");
+        }
+    }
+
+    /// The files of a folder, without what is built and what is not the project's.
+    fn files(folder: &std::path::Path, all: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let (path, kind) =
+                entry.and_then(|entry| Ok((entry.path(), entry.file_type()?))).expect("an entry");
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if kind.is_dir() && !name.starts_with('.') && name != "target" {
+                files(&path, all);
+            } else if kind.is_file() {
+                all.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn no_file_uses_a_variable_that_is_not_in_the_list() {
+        const PREFIX: &[u8] = b"ZE_CPU_";
+        let known: Vec<_> = VARIABLES.iter().chain(&OF_TESTS).map(|variable| variable.name).collect();
+        let (mut all, mut seen) = (Vec::new(), std::collections::BTreeSet::new());
+        files(&root(), &mut all);
+        for path in all {
+            let Ok(text) = std::fs::read(&path) else { continue };
+            for at in (0..text.len()).filter(|&at| text[at..].starts_with(PREFIX)) {
+                let end = text[at..].iter().position(|c| !c.is_ascii_uppercase() && *c != b'_');
+                let name =
+                    String::from_utf8_lossy(&text[at..end.map_or(text.len(), |end| at + end)]).into_owned();
+                let is_prefix = name.len() == PREFIX.len();
+                assert!(is_prefix || known.contains(&&*name), "{}: {name}", path.display());
+                seen.insert(name);
+            }
+        }
+        assert!(known.iter().all(|name| seen.contains(*name)));
     }
 }

@@ -60,14 +60,15 @@ const FUNCTIONS: [Function; 26] = [
 /// The letter of an ISA and the bits of its vectors.
 const ISAS: [(char, u32); 3] = [('b', 128), ('d', 256), ('e', 512)];
 
-struct Entry {
+/// A function of the library for one number of lanes.
+struct VectorFunction {
     symbol: &'static str,
     address: usize,
     accurate: bool,
 }
 
 struct Table {
-    by_function: FxHashMap<(&'static str, bool, u32), Entry>,
+    by_function: FxHashMap<(&'static str, bool, u32), VectorFunction>,
     by_symbol: FxHashMap<&'static str, usize>,
     /// Keeps the addresses valid.
     _library: Library,
@@ -96,7 +97,7 @@ fn open() -> Option<Table> {
                 let Ok(address) = found.map(|found| *found as usize) else { continue };
                 let accurate = f64 || function.accurate_f32;
                 // The table lives as long as the process.
-                let entry = Entry { symbol: symbol.leak(), address, accurate };
+                let entry = VectorFunction { symbol: symbol.leak(), address, accurate };
                 by_function.insert((function.name, f64, lanes), entry);
             }
         }
@@ -137,7 +138,7 @@ pub fn lookup_relaxed(name: &str, f64: bool, lanes: u32) -> Option<&'static str>
     entry(name, f64, lanes).map(|entry| entry.symbol)
 }
 
-fn entry(name: &str, f64: bool, lanes: u32) -> Option<&'static Entry> {
+fn entry(name: &str, f64: bool, lanes: u32) -> Option<&'static VectorFunction> {
     // The key's lifetime is that of the table's names, so the name has to be one of them.
     let name = FUNCTIONS.iter().find(|function| function.name == name)?.name;
     table()?.by_function.get(&(name, f64, lanes))

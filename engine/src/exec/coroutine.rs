@@ -24,7 +24,7 @@ const STACKS_A_REGION: usize = 16;
 const COLOUR_STRIDE: usize = 7 * 64;
 
 /// What the coroutines of a ring share. They hold its address, so it is boxed.
-struct Shared {
+struct RingState {
     worker: Worker,
     /// The thread's own stack while coroutines run.
     main: StackPointer,
@@ -41,7 +41,7 @@ struct Shared {
 
 /// Coroutines that belong to a thread, suspended between launches.
 pub struct Ring {
-    shared: Box<Shared>,
+    state: Box<RingState>,
     /// Of the coroutines that are not in `ring`; the places of those that are hold nothing of use.
     suspended: Vec<StackPointer>,
     /// The stack pointers of the first `linked` coroutines, as `switch_to_next` wants them.
@@ -69,7 +69,7 @@ impl Ring {
         let bytes = bytes.and_then(usize::checked_next_power_of_two);
         let stack_bytes = bytes.ok_or(io::ErrorKind::OutOfMemory)?;
         let mut ring = Ring {
-            shared: Box::new(Shared {
+            state: Box::new(RingState {
                 worker: idle_worker(),
                 main: std::ptr::null_mut(),
                 entry: no_entry,
@@ -102,9 +102,9 @@ impl Ring {
             for at in 0..STACKS_A_REGION {
                 let index = self.suspended.len();
                 let top = region.top(at, index * COLOUR_STRIDE % page_size());
-                // SAFETY: there is a stack below `top`. The body never returns, and `shared` lives as long as
+                // SAFETY: there is a stack below `top`. The body never returns, and `state` lives as long as
                 // the region.
-                let stack = unsafe { prepare(top, body, (&raw mut *self.shared).cast(), index) };
+                let stack = unsafe { prepare(top, body, (&raw mut *self.state).cast(), index) };
                 self.suspended.push(stack);
             }
             self.regions.push(region);
@@ -124,11 +124,11 @@ impl Ring {
         }
         self.link(teams as usize);
         let first = self.ring.as_mut_ptr();
-        let shared = &raw mut *self.shared;
+        let state = &raw mut *self.state;
         // SAFETY: all coroutines are suspended in the ring or new; they run on this thread only, until the
         // last one switches back here.
         unsafe {
-            (*shared).worker = Worker {
+            (*state).worker = Worker {
                 local_memory: worker.local_memory,
                 local_bytes: worker.local_bytes,
                 private_memory: worker.private_memory,
@@ -136,13 +136,13 @@ impl Ring {
                 barrier: switch_to_next,
                 scheduler: first.cast::<c_void>(),
             };
-            (*shared).entry = groups.entry;
-            (*shared).info = groups.info;
-            (*shared).group = groups.first;
-            (*shared).last = groups.last;
-            (*shared).teams = teams;
-            (*shared).epoch += 1;
-            switch_stack(&raw mut (*shared).main, *first);
+            (*state).entry = groups.entry;
+            (*state).info = groups.info;
+            (*state).group = groups.first;
+            (*state).last = groups.last;
+            (*state).teams = teams;
+            (*state).epoch += 1;
+            switch_stack(&raw mut (*state).main, *first);
         }
     }
 
@@ -162,27 +162,27 @@ impl Ring {
 }
 
 /// What each coroutine does for ever.
-unsafe extern "C" fn body(shared: *mut u8, index: usize) -> ! {
-    let shared: *mut Shared = shared.cast();
+unsafe extern "C" fn body(state: *mut u8, index: usize) -> ! {
+    let state: *mut RingState = state.cast();
     let mut epoch = 0;
     loop {
         // SAFETY: the ring outlives its coroutines; only one of them runs at a time, on the ring's thread, and
         // the others read the fields again after every switch.
         unsafe {
-            while (*shared).epoch == epoch {
-                switch_to_next(&raw mut (*shared).worker);
+            while (*state).epoch == epoch {
+                switch_to_next(&raw mut (*state).worker);
             }
-            epoch = (*shared).epoch;
-            let worker = &raw mut (*shared).worker;
-            ((*shared).entry)((*shared).info, worker, (*shared).group, index as u32);
-            (*shared).finished += 1;
-            if (*shared).finished == (*shared).teams {
-                (*shared).finished = 0;
-                (*shared).group += 1;
-                if (*shared).group < (*shared).last {
-                    (*shared).epoch += 1;
+            epoch = (*state).epoch;
+            let worker = &raw mut (*state).worker;
+            ((*state).entry)((*state).info, worker, (*state).group, index as u32);
+            (*state).finished += 1;
+            if (*state).finished == (*state).teams {
+                (*state).finished = 0;
+                (*state).group += 1;
+                if (*state).group < (*state).last {
+                    (*state).epoch += 1;
                 } else {
-                    switch_stack((*worker).scheduler.cast::<StackPointer>(), (*shared).main);
+                    switch_stack((*worker).scheduler.cast::<StackPointer>(), (*state).main);
                 }
             }
         }

@@ -43,14 +43,14 @@ impl Range {
 
 /// The entry point of compiled code.
 #[derive(Clone, Copy)]
-pub enum Entry {
+pub enum CompiledEntry {
     Range(RangeEntry),
     Team(TeamEntry),
 }
 
 /// Compiled code of a kernel variant, in memory.
 pub struct Code {
-    entry: Entry,
+    entry: CompiledEntry,
     info: CodeInfo,
     variant: Variant,
     /// What a work-group has cost so far.
@@ -66,15 +66,15 @@ impl Code {
         // SAFETY: lowering gives the symbol one of these two types, and says which in `info`.
         let entry = unsafe {
             if info.has_barrier {
-                Entry::Team(std::mem::transmute::<*const u8, TeamEntry>(address))
+                CompiledEntry::Team(std::mem::transmute::<*const u8, TeamEntry>(address))
             } else {
-                Entry::Range(std::mem::transmute::<*const u8, RangeEntry>(address))
+                CompiledEntry::Range(std::mem::transmute::<*const u8, RangeEntry>(address))
             }
         };
         Ok(Code { entry, info, variant, cost: Cost::default(), _loaded: loaded })
     }
 
-    pub fn entry(&self) -> Entry {
+    pub fn entry(&self) -> CompiledEntry {
         self.entry
     }
 

@@ -172,7 +172,7 @@ impl Scheduler {
         let pool = self.pool();
         let threads = pool.map_or(0, ThreadPool::current_num_threads) as u64;
         let helpers = worth.min(left - 1).min(threads);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ParallelLaunch {
             next: AtomicU64::new(first),
             left: AtomicU64::new(left),
             groups: job.groups,
@@ -235,7 +235,7 @@ fn spawn_worker(thread: ThreadBuilder) -> io::Result<JoinHandle<()>> {
 
 /// A launch that several threads run. `code` and `info` may be used only while a taken chunk is not reported
 /// as done: the launching thread waits for it.
-struct Shared {
+struct ParallelLaunch {
     /// The first work-group that nobody has taken.
     next: AtomicU64,
     /// Work-groups that are not done.
@@ -254,11 +254,11 @@ struct Shared {
 
 // SAFETY: the pointers are used only as the structure says; what they point to is `Sync` (atomics and data
 // that does not change during a launch).
-unsafe impl Send for Shared {}
+unsafe impl Send for ParallelLaunch {}
 // SAFETY: as above.
-unsafe impl Sync for Shared {}
+unsafe impl Sync for ParallelLaunch {}
 
-impl Shared {
+impl ParallelLaunch {
     /// Starts `helpers` jobs, half of them from the jobs themselves: with many threads, the launching one is
     /// not kept from its work by waking them one by one.
     fn recruit(self: &Arc<Self>, mut helpers: usize, spawn: &dyn Fn(Box<dyn FnOnce() + Send>)) {

@@ -1,7 +1,7 @@
 //! One thread's part of a launch: its memory, and running a range of work-groups with it.
 
 use super::coroutine::{Groups, Ring, STACK_RESERVE, idle_worker, no_barrier};
-use super::launch::{Code, Entry};
+use super::launch::{Code, CompiledEntry};
 use crate::abi::{LaunchInfo, Worker};
 use crate::error::EngineError;
 use std::alloc::{Layout, alloc, dealloc};
@@ -137,11 +137,11 @@ impl Workspace {
         // SAFETY: passed on to the caller.
         unsafe {
             match (code.entry(), &mut self.ring) {
-                (Entry::Range(entry), _) => entry(info, &mut worker, groups.start, groups.end),
-                (Entry::Team(entry), Some(ring)) if needs_ring(code, teams) => {
+                (CompiledEntry::Range(entry), _) => entry(info, &mut worker, groups.start, groups.end),
+                (CompiledEntry::Team(entry), Some(ring)) if needs_ring(code, teams) => {
                     ring.run(&Groups { entry, info, teams, first: groups.start, last: groups.end }, &worker);
                 }
-                (Entry::Team(entry), _) => {
+                (CompiledEntry::Team(entry), _) => {
                     for group in groups {
                         entry(info, &mut worker, group, 0);
                     }

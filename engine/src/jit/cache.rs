@@ -48,7 +48,7 @@ pub struct Cache {
 
 /// What is kept for a compiled kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Entry {
+pub struct CachedCode {
     pub info: CodeInfo,
     pub object: Vec<u8>,
 }
@@ -79,7 +79,7 @@ impl Cache {
     }
 
     /// The entry, if it is there and intact.
-    pub fn get(&self, key: &Digest) -> Option<Entry> {
+    pub fn get(&self, key: &Digest) -> Option<CachedCode> {
         let (folder, name) = (self.folder(false)?, file_name(key));
         let file = match folder.read(&name, MOST_BYTES) {
             Ok(file) => file,
@@ -99,7 +99,7 @@ impl Cache {
     }
 
     /// Keeps an entry. A failure is logged and otherwise ignored: the cache only saves time.
-    pub fn put(&self, key: &Digest, entry: &Entry) {
+    pub fn put(&self, key: &Digest, entry: &CachedCode) {
         let Some(folder) = self.folder(true) else { return };
         let file = encode(entry);
         if let Err(error) = folder.replace(&file_name(key), &temporary_name(key), &file) {
@@ -209,7 +209,7 @@ fn own_file() -> Option<PathBuf> {
     if path.exists() { Some(path) } else { std::env::current_exe().ok() }
 }
 
-fn encode(entry: &Entry) -> Vec<u8> {
+fn encode(entry: &CachedCode) -> Vec<u8> {
     let CodeInfo { has_barrier, team, private_bytes, stack_bytes } = entry.info;
     let mut file = vec![0; HEADER];
     file.push(u8::from(has_barrier));
@@ -223,7 +223,7 @@ fn encode(entry: &Entry) -> Vec<u8> {
     file
 }
 
-fn decode(file: &[u8]) -> Option<Entry> {
+fn decode(file: &[u8]) -> Option<CachedCode> {
     let (header, contents) = file.split_at_checked(HEADER)?;
     if header[..MAGIC.len()] != MAGIC || header[MAGIC.len()..] != digest(&[contents]) {
         return None;
@@ -236,7 +236,7 @@ fn decode(file: &[u8]) -> Option<Entry> {
         private_bytes: number(5)?,
         stack_bytes: number(13)?,
     };
-    Some(Entry { info, object: object.to_vec() })
+    Some(CachedCode { info, object: object.to_vec() })
 }
 
 #[cfg(test)]
@@ -254,9 +254,9 @@ mod tests {
         let _ = fs::remove_dir_all(cache.dir.parent().expect("the folder of the test"));
     }
 
-    fn entry(len: usize) -> Entry {
+    fn entry(len: usize) -> CachedCode {
         let info = CodeInfo { has_barrier: true, team: 4, private_bytes: 3, stack_bytes: 1 << 40 };
-        Entry { info, object: vec![7; len] }
+        CachedCode { info, object: vec![7; len] }
     }
 
     #[test]

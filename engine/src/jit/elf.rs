@@ -1,157 +1,213 @@
-//! Reads a 64-bit little-endian ELF relocatable file (System V ABI, chapter 4). Every access is checked: the
-//! bytes may come from a damaged file.
+//! What the loader needs of a relocatable file (System V ABI, chapter 4): sections, symbols and relocations, read by the `object`
+//! crate. Every access is checked, since the bytes may come from a damaged file, and what LLVM does not make of a kernel
+//! is refused.
 
 use super::JitError;
+use object::LittleEndian;
+use object::elf::{
+    ET_REL, FileHeader64, Rela64, SHF_ALLOC, SHF_COMPRESSED, SHF_EXECINSTR, SHF_TLS, SHF_WRITE, SHN_ABS,
+    SHN_UNDEF, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_SYMTAB, SHT_X86_64_UNWIND, STT_GNU_IFUNC, STT_TLS,
+    SectionHeader64, Sym64,
+};
+use object::read::SymbolIndex;
+use object::read::elf::{FileHeader, Rela, SectionHeader, SectionTable, Sym, SymbolTable};
 
-const MAGIC: [u8; 4] = [0x7f, b'E', b'L', b'F'];
-const CLASS_64: u8 = 2;
-const DATA_LITTLE_ENDIAN: u8 = 1;
-const TYPE_RELOCATABLE: u16 = 1;
-const FILE_HEADER: usize = 64;
-const SECTION_HEADER: usize = 64;
-const SYMBOL: usize = 24;
-const RELOCATION: usize = 24;
+/// LLVM's code is little-endian on every machine that the loader knows.
+const ENDIAN: LittleEndian = LittleEndian;
 
-pub const SHT_SYMTAB: u32 = 2;
-pub const SHT_RELA: u32 = 4;
-pub const SHT_NOBITS: u32 = 8;
-pub const SHT_REL: u32 = 9;
-pub const SHF_WRITE: u64 = 1;
-pub const SHF_ALLOC: u64 = 2;
-pub const SHF_EXECINSTR: u64 = 4;
-pub const SHF_TLS: u64 = 0x400;
-pub const SHN_UNDEF: u16 = 0;
-pub const SHN_ABS: u16 = 0xfff1;
-/// Section numbers from here on have special meanings.
-pub const SHN_LORESERVE: u16 = 0xff00;
-
-/// A section header.
-#[derive(Clone, Debug)]
+/// A section.
+#[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
     pub name: &'a str,
-    pub kind: u32,
-    pub flags: u64,
-    pub size: u64,
+    flags: u64,
+    kind: u32,
     pub align: u64,
-    /// For relocations: the section that they change.
-    pub info: u32,
-    link: u32,
-    /// Empty for `SHT_NOBITS`.
+    /// The contents. Empty where there are none in the file.
     pub data: &'a [u8],
+}
+
+impl Section<'_> {
+    /// Whether it is part of the running code. Tables that only debuggers and unwinders read are not.
+    pub fn is_loaded(&self) -> bool {
+        self.has(SHF_ALLOC) && !self.data.is_empty() && self.name != ".eh_frame"
+    }
+
+    pub fn is_code(&self) -> bool {
+        self.has(SHF_EXECINSTR)
+    }
+
+    /// Whether code may change it. Constants that hold addresses are not meant: they are written once, by the relocations.
+    pub fn is_variable(&self) -> bool {
+        self.has(SHF_TLS) || (self.has(SHF_WRITE) && !self.name.starts_with(".data.rel.ro"))
+    }
+
+    fn has(&self, flag: u32) -> bool {
+        self.flags & u64::from(flag) != 0
+    }
+}
+
+/// Where a symbol is defined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Definition {
+    /// In no section of this file.
+    External,
+    /// At an offset in the section of this number.
+    Inside { section: usize, offset: u64 },
+    /// At this address.
+    Absolute(u64),
 }
 
 /// A symbol table entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Symbol<'a> {
+    /// Empty for sections.
     pub name: &'a str,
-    pub section: u16,
-    /// Offset in the section.
-    pub value: u64,
+    pub definition: Definition,
 }
 
 /// A relocation with addend.
 #[derive(Clone, Copy, Debug)]
 pub struct Relocation {
-    /// Offset in the section that it changes.
+    /// The number of the section that it changes, which is a loaded one.
+    pub section: usize,
+    /// Offset in it.
     pub offset: u64,
     pub kind: u32,
-    pub symbol: u32,
+    /// The number of its symbol, which there is.
+    pub symbol: usize,
     pub addend: i64,
 }
 
 /// A relocatable file.
-pub struct Object<'a> {
+pub struct Relocatable<'a> {
     pub machine: u16,
     pub sections: Vec<Section<'a>>,
     pub symbols: Vec<Symbol<'a>>,
+    /// Those of loaded sections.
+    pub relocations: Vec<Relocation>,
 }
 
-fn damaged(what: &str) -> JitError {
-    JitError::Object(format!("damaged: {what}"))
-}
-
-fn bytes<'a>(file: &'a [u8], offset: u64, size: u64, what: &str) -> Result<&'a [u8], JitError> {
-    let range = usize::try_from(offset).ok().zip(usize::try_from(size).ok());
-    range.and_then(|(offset, size)| file.get(offset..offset.checked_add(size)?)).ok_or_else(|| damaged(what))
-}
-
-/// Reads a little-endian number at a place that the caller has checked to be inside.
-macro_rules! number {
-    ($ty:ty, $bytes:expr, $at:expr) => {{
-        let mut raw = [0; size_of::<$ty>()];
-        raw.copy_from_slice(&$bytes[$at..$at + size_of::<$ty>()]);
-        <$ty>::from_le_bytes(raw)
-    }};
-}
-
-fn string(table: &[u8], offset: u32) -> Result<&str, JitError> {
-    let tail = table.get(offset as usize..).ok_or_else(|| damaged("string offset"))?;
-    let end = tail.iter().position(|&byte| byte == 0).ok_or_else(|| damaged("string end"))?;
-    std::str::from_utf8(&tail[..end]).map_err(|_| damaged("string"))
-}
-
-impl<'a> Object<'a> {
-    pub fn parse(file: &'a [u8]) -> Result<Object<'a>, JitError> {
-        let header = bytes(file, 0, FILE_HEADER as u64, "file header")?;
-        if header[..4] != MAGIC || header[4] != CLASS_64 || header[5] != DATA_LITTLE_ENDIAN {
-            return Err(JitError::Object("not a 64-bit little-endian ELF file".into()));
-        }
-        if number!(u16, header, 16) != TYPE_RELOCATABLE {
-            return Err(JitError::Object("not a relocatable file".into()));
-        }
-        let (count, names) = (number!(u16, header, 60), number!(u16, header, 62));
-        let size = u64::from(count) * SECTION_HEADER as u64;
-        let headers = bytes(file, number!(u64, header, 40), size, "section headers")?;
-        let mut sections = Vec::with_capacity(usize::from(count));
-        let mut name_offsets = Vec::with_capacity(usize::from(count));
-        for raw in headers.chunks_exact(SECTION_HEADER) {
-            let (kind, size) = (number!(u32, raw, 4), number!(u64, raw, 32));
-            let in_file = if kind == SHT_NOBITS { 0 } else { size };
-            name_offsets.push(number!(u32, raw, 0));
-            sections.push(Section {
-                name: "",
-                kind,
-                flags: number!(u64, raw, 8),
-                size,
-                align: number!(u64, raw, 48).max(1),
-                info: number!(u32, raw, 44),
-                link: number!(u32, raw, 40),
-                data: bytes(file, number!(u64, raw, 24), in_file, "section")?,
-            });
-        }
-        let table =
-            sections.get(usize::from(names)).map(|s| s.data).ok_or_else(|| damaged("section names"))?;
-        for (section, offset) in sections.iter_mut().zip(name_offsets) {
-            section.name = string(table, offset)?;
-        }
-        let symbols = read_symbols(&sections)?;
-        Ok(Object { machine: number!(u16, header, 18), sections, symbols })
+impl From<object::read::Error> for JitError {
+    fn from(error: object::read::Error) -> JitError {
+        JitError::Object(format!("damaged: {error}"))
     }
+}
 
-    /// The relocations in a section of type `SHT_RELA`.
-    pub fn relocations(&self, section: &Section<'a>) -> impl Iterator<Item = Relocation> + use<'a> {
-        section.data.chunks_exact(RELOCATION).map(|raw| {
-            let info = number!(u64, raw, 8);
-            Relocation {
-                offset: number!(u64, raw, 0),
-                kind: info as u32,
-                symbol: (info >> 32) as u32,
-                addend: number!(i64, raw, 16),
+/// An error for what is well-formed and not expected.
+fn unexpected<T>(what: impl Into<String>) -> Result<T, JitError> {
+    Err(JitError::Object(what.into()))
+}
+
+type Sections<'a> = SectionTable<'a, FileHeader64<LittleEndian>>;
+type Symbols<'a> = SymbolTable<'a, FileHeader64<LittleEndian>>;
+
+impl<'a> Relocatable<'a> {
+    pub fn parse(file: &'a [u8]) -> Result<Relocatable<'a>, JitError> {
+        let header = FileHeader64::<LittleEndian>::parse(file)?;
+        // The type's byte order is the only one that passes.
+        header.endian()?;
+        if header.e_type(ENDIAN) != ET_REL {
+            return unexpected("not a relocatable file");
+        }
+        let table = header.sections(ENDIAN, file)?;
+        let sections: Vec<_> =
+            table.iter().map(|raw| section(raw, &table, file)).collect::<Result<_, JitError>>()?;
+        if table.iter().filter(|raw| raw.sh_type(ENDIAN) == SHT_SYMTAB).count() > 1 {
+            return unexpected("more than one symbol table");
+        }
+        let symbol_table = table.symbols(ENDIAN, file, SHT_SYMTAB)?;
+        let symbols: Vec<_> = symbol_table
+            .enumerate()
+            .map(|(index, raw)| symbol(index, raw, &symbol_table, &table))
+            .collect::<Result<_, JitError>>()?;
+        let mut relocations = Vec::new();
+        for raw in table.iter() {
+            let changed = raw.sh_info(ENDIAN) as usize;
+            let kind = raw.sh_type(ENDIAN);
+            if !matches!(kind, SHT_RELA | SHT_REL) || !sections.get(changed).is_some_and(Section::is_loaded) {
+                continue;
             }
-        })
+            let Some((entries, linked)) = raw.rela(ENDIAN, file)? else {
+                return unexpected("relocations without addends");
+            };
+            if linked != symbol_table.section() {
+                return unexpected("relocations of another table's symbols");
+            }
+            for entry in entries {
+                relocations.push(relocation(entry, changed, symbols.len())?);
+            }
+        }
+        Ok(Relocatable { machine: header.e_machine(ENDIAN), sections, symbols, relocations })
     }
 }
 
-fn read_symbols<'a>(sections: &[Section<'a>]) -> Result<Vec<Symbol<'a>>, JitError> {
-    let Some(table) = sections.iter().find(|section| section.kind == SHT_SYMTAB) else {
-        return Ok(Vec::new());
+fn text(bytes: &[u8]) -> Result<&str, JitError> {
+    std::str::from_utf8(bytes).map_err(|_| JitError::Object("damaged: a name is not UTF-8".into()))
+}
+
+fn section<'a>(
+    raw: &'a SectionHeader64<LittleEndian>,
+    table: &Sections<'a>,
+    file: &'a [u8],
+) -> Result<Section<'a>, JitError> {
+    let section = Section {
+        name: text(table.section_name(ENDIAN, raw)?)?,
+        flags: raw.sh_flags(ENDIAN),
+        kind: raw.sh_type(ENDIAN),
+        align: raw.sh_addralign(ENDIAN).max(1),
+        data: raw.data(ENDIAN, file)?,
     };
-    let names = sections.get(table.link as usize).map(|s| s.data).ok_or_else(|| damaged("symbol names"))?;
-    let read = |raw: &[u8]| {
-        let name = string(names, number!(u32, raw, 0))?;
-        Ok(Symbol { name, section: number!(u16, raw, 6), value: number!(u64, raw, 8) })
+    // Sections without contents are variables that begin as zero.
+    let is_missing = section.has(SHF_ALLOC) && section.data.is_empty() && raw.sh_size(ENDIAN) != 0;
+    if is_missing || (section.is_loaded() && section.is_variable()) {
+        return unexpected(format!("writable data in section {}", section.name));
+    }
+    let is_plain = matches!(section.kind, SHT_PROGBITS | SHT_X86_64_UNWIND) && !section.has(SHF_COMPRESSED);
+    if section.is_loaded() && !is_plain {
+        return unexpected(format!("section {} of type {}", section.name, section.kind));
+    }
+    Ok(section)
+}
+
+fn symbol<'a>(
+    index: SymbolIndex,
+    raw: &'a Sym64<LittleEndian>,
+    symbols: &Symbols<'a>,
+    sections: &Sections<'a>,
+) -> Result<Symbol<'a>, JitError> {
+    let name = text(symbols.symbol_name(ENDIAN, raw)?)?;
+    if matches!(raw.st_type(), STT_TLS | STT_GNU_IFUNC) {
+        return unexpected(format!("symbol '{name}' of type {}", raw.st_type()));
+    }
+    let value = raw.st_value(ENDIAN);
+    let definition = match (symbols.symbol_section(ENDIAN, raw, index)?, raw.st_shndx(ENDIAN)) {
+        (Some(section), _) => {
+            // One past the end is the place behind the last byte.
+            if value > sections.section(section)?.sh_size(ENDIAN) {
+                return unexpected(format!("symbol '{name}' outside its section"));
+            }
+            Definition::Inside { section: section.0, offset: value }
+        }
+        (None, SHN_UNDEF) => Definition::External,
+        (None, SHN_ABS) => Definition::Absolute(value),
+        (None, other) => return unexpected(format!("symbol '{name}' in section {other}")),
     };
-    table.data.chunks_exact(SYMBOL).map(read).collect()
+    Ok(Symbol { name, definition })
+}
+
+fn relocation(raw: &Rela64<LittleEndian>, section: usize, symbols: usize) -> Result<Relocation, JitError> {
+    let relocation = Relocation {
+        section,
+        offset: raw.r_offset(ENDIAN),
+        kind: raw.r_type(ENDIAN, false),
+        symbol: raw.r_sym(ENDIAN, false) as usize,
+        addend: raw.r_addend(ENDIAN),
+    };
+    // The first entry of a table stands for no symbol.
+    if relocation.symbol == 0 || relocation.symbol >= symbols {
+        return unexpected("relocation of an unknown symbol");
+    }
+    Ok(relocation)
 }
 
 #[cfg(test)]
@@ -160,8 +216,8 @@ mod tests {
 
     #[test]
     fn what_is_no_object_file_is_refused() {
-        assert!(Object::parse(b"").is_err());
-        assert!(Object::parse(&[0; 64]).is_err());
-        assert!(Object::parse(b"\x7fELF\x02\x01").is_err());
+        assert!(Relocatable::parse(b"").is_err());
+        assert!(Relocatable::parse(&[0; 64]).is_err());
+        assert!(Relocatable::parse(b"\x7fELF\x02\x01").is_err());
     }
 }

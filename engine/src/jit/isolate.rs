@@ -38,7 +38,7 @@ unsafe extern "C" {
 /// What a thread compiles.
 struct Running {
     /// Tells whoever waits for the compilation why LLVM gave up.
-    report: Box<dyn Fn(String)>,
+    report: Box<dyn Fn(JitError)>,
     /// A process that forks waits for its end.
     _compilation: Compilation,
     /// Where to go back to, on a thread that is not the compilation's own.
@@ -106,7 +106,7 @@ pub fn run_mapped<T: Send + 'static, E: Send + 'static>(
     let (theirs, on_thread) = (Arc::clone(&handover), map.clone());
     let compile = move |borrowed: Option<*mut Borrowed>| {
         let failed = Arc::clone(&theirs);
-        let report = Box::new(move |reason| failed.give(Err(on_thread(JitError::Llvm(reason)))));
+        let report = Box::new(move |error| failed.give(Err(on_thread(error))));
         let running = Running { report, _compilation: fork::compilation(), borrowed };
         // The storage is gone on a thread that ends. Its compilations are those of exit handlers without a thread to be had.
         if RUNNING.try_with(|place| place.replace(Some(running))).is_err() {
@@ -192,19 +192,27 @@ pub fn install_fatal_error_handler() {
 }
 
 /// Memory ran out in LLVM's own allocations.
-extern "C" fn on_bad_alloc(_: *mut c_void, reason: *const c_char, _: bool) {
-    on_fatal_error(reason);
+extern "C" fn on_bad_alloc(_: *mut c_void, _: *const c_char, _: bool) {
+    out_of_memory();
+}
+
+/// Ends the compilation that the thread runs, for want of memory. Returns where there is none.
+pub fn out_of_memory() {
+    give_up(JitError::Memory(std::io::ErrorKind::OutOfMemory));
 }
 
 extern "C" fn on_fatal_error(reason: *const c_char) {
     // SAFETY: LLVM passes a null-terminated string.
     let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy().into_owned();
-    tracing::error!("LLVM gave up: {reason}");
-    let Some(running) = RUNNING.take() else {
-        // Not one of our threads: returning lets LLVM end the process as it would have without us.
-        return;
-    };
-    (running.report)(reason);
+    // Where it returns, LLVM ends the process as it would have without us.
+    give_up(JitError::Llvm(reason));
+}
+
+/// Ends the compilation that the thread runs: fails it, and stays here. Returns where there is none.
+fn give_up(error: JitError) {
+    let Some(running) = RUNNING.try_with(RefCell::take).ok().flatten() else { return };
+    tracing::error!("LLVM gave up: {error}");
+    (running.report)(error);
     let borrowed = running.borrowed;
     // Nobody waits for this compilation any more, nor does a fork.
     drop(running);

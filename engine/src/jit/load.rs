@@ -6,7 +6,7 @@
 //! and executable at once. Code has no writable data: its state is in `abi::Worker`.
 
 use super::JitError;
-use super::elf::*;
+use super::elf::{Definition, Relocatable, Relocation, Section, Symbol};
 use rustc_hash::FxHashMap;
 use std::ptr::NonNull;
 
@@ -56,9 +56,9 @@ struct Layout {
     /// Offset of each section; `None` for those that are not loaded.
     sections: Vec<Option<usize>>,
     /// Offset of the stub for each external symbol that is called.
-    stubs: FxHashMap<u32, usize>,
+    stubs: FxHashMap<usize, usize>,
     /// Offset of the address of each symbol that is reached through the table of addresses.
-    slots: FxHashMap<u32, usize>,
+    slots: FxHashMap<usize, usize>,
     /// End of the executable part, a multiple of the page size.
     code_end: usize,
     end: usize,
@@ -75,7 +75,7 @@ fn page_size() -> usize {
 
 /// Loads object code. `resolve` is asked for every symbol that the code refers to and does not define.
 pub fn load(object: &[u8], resolve: &Resolver) -> Result<LoadedCode, JitError> {
-    let object = Object::parse(object)?;
+    let object = Relocatable::parse(object)?;
     if object.machine != arch::MACHINE {
         return Err(unsupported(format!("made for ELF machine {}", object.machine)));
     }
@@ -90,7 +90,7 @@ pub fn load(object: &[u8], resolve: &Resolver) -> Result<LoadedCode, JitError> {
     }
     link(&object, &layout, memory, resolve)?;
     for symbol in &object.symbols {
-        if let (false, Some(offset)) = (symbol.name.is_empty(), symbol_offset(symbol, &layout)?) {
+        if let (false, Some(offset)) = (symbol.name.is_empty(), symbol_offset(symbol, &layout)) {
             code.symbols.push((symbol.name.to_owned(), offset));
         }
     }
@@ -99,52 +99,33 @@ pub fn load(object: &[u8], resolve: &Resolver) -> Result<LoadedCode, JitError> {
     Ok(code)
 }
 
-/// Sections that only debuggers and unwinders read.
-fn is_unwind_table(section: &Section) -> bool {
-    section.name == ".eh_frame"
-}
-
-fn is_loaded(section: &Section) -> bool {
-    section.flags & SHF_ALLOC != 0 && section.size > 0 && !is_unwind_table(section)
-}
-
-fn lay_out(object: &Object) -> Result<Layout, JitError> {
+fn lay_out(object: &Relocatable) -> Result<Layout, JitError> {
     let page = page_size();
     let mut sections = vec![None; object.sections.len()];
     let mut end = 0usize;
     let place = |section: &Section, end: &mut usize| -> Result<usize, JitError> {
         let align =
             usize::try_from(section.align).ok().filter(|align| align.is_power_of_two() && *align <= page);
-        let size = usize::try_from(section.size).ok().filter(|size| *size <= isize::MAX as usize / 2);
-        let (align, size) =
-            align.zip(size).ok_or_else(|| unsupported(format!("layout of {}", section.name)))?;
+        let align = align.ok_or_else(|| unsupported(format!("alignment of section {}", section.name)))?;
         let offset = end.next_multiple_of(align);
-        *end = offset.checked_add(size).ok_or_else(|| unsupported("size".into()))?;
+        *end = offset.checked_add(section.data.len()).ok_or_else(|| unsupported("size".into()))?;
         Ok(offset)
     };
     for (at, section) in object.sections.iter().enumerate() {
-        if !is_loaded(section) {
-            continue;
-        }
-        // Constants that hold addresses are written once, by the relocations.
-        let constant = section.name.starts_with(".data.rel.ro");
-        if section.flags & SHF_TLS != 0 || (section.flags & SHF_WRITE != 0 && !constant) {
-            return Err(unsupported(format!("writable data in section {}", section.name)));
-        }
-        if section.flags & SHF_EXECINSTR != 0 {
+        if section.is_loaded() && section.is_code() {
             sections[at] = Some(place(section, &mut end)?);
         }
     }
     let (mut stubs, mut slots) = (FxHashMap::default(), FxHashMap::default());
-    for_each_relocation(object, |_, relocation, symbol| {
-        if symbol.section == SHN_UNDEF && arch::needs_stub(relocation.kind) {
+    for relocation in &object.relocations {
+        let is_external = object.symbols[relocation.symbol].definition == Definition::External;
+        if is_external && arch::needs_stub(relocation.kind) {
             stubs.entry(relocation.symbol).or_insert(0);
             slots.entry(relocation.symbol).or_insert(0);
         } else if arch::needs_slot(relocation.kind) {
             slots.entry(relocation.symbol).or_insert(0);
         }
-        Ok(())
-    })?;
+    }
     end = end.next_multiple_of(arch::STUB_BYTES);
     for stub in stubs.values_mut() {
         *stub = end;
@@ -157,73 +138,55 @@ fn lay_out(object: &Object) -> Result<Layout, JitError> {
         end += size_of::<usize>();
     }
     for (at, section) in object.sections.iter().enumerate() {
-        if is_loaded(section) && section.flags & SHF_EXECINSTR == 0 {
+        if section.is_loaded() && !section.is_code() {
             sections[at] = Some(place(section, &mut end)?);
         }
     }
     Ok(Layout { sections, stubs, slots, code_end, end: end.next_multiple_of(page).max(page) })
 }
 
-/// Calls `f` with the number of the changed section, the relocation and its symbol, for loaded sections.
-fn for_each_relocation<'a>(
-    object: &Object<'a>,
-    mut f: impl FnMut(usize, Relocation, &Symbol<'a>) -> Result<(), JitError>,
-) -> Result<(), JitError> {
-    for section in &object.sections {
-        let changed = section.info as usize;
-        match (section.kind, object.sections.get(changed)) {
-            (SHT_RELA, Some(target)) if is_loaded(target) => {}
-            (SHT_REL, Some(target)) if is_loaded(target) => {
-                return Err(unsupported("relocations without addends".into()));
-            }
-            _ => continue,
-        }
-        for relocation in object.relocations(section) {
-            let symbol = object.symbols.get(relocation.symbol as usize);
-            let symbol = symbol.ok_or_else(|| unsupported("relocation of an unknown symbol".into()))?;
-            f(changed, relocation, symbol)?;
-        }
-    }
-    Ok(())
-}
-
 /// Offset of a symbol of a loaded section in the mapping.
-fn symbol_offset(symbol: &Symbol, layout: &Layout) -> Result<Option<usize>, JitError> {
-    if symbol.section == SHN_UNDEF || symbol.section >= SHN_LORESERVE {
-        return Ok(None);
-    }
-    let Some(Some(section)) = layout.sections.get(usize::from(symbol.section)) else {
-        return Ok(None);
-    };
-    let offset = usize::try_from(symbol.value).ok().and_then(|value| section.checked_add(value));
-    let inside = offset.filter(|offset| *offset <= layout.end);
-    inside.map(Some).ok_or_else(|| unsupported(format!("symbol '{}' outside its section", symbol.name)))
+fn symbol_offset(symbol: &Symbol, layout: &Layout) -> Option<usize> {
+    let Definition::Inside { section, offset } = symbol.definition else { return None };
+    // At most the section's size.
+    Some((*layout.sections.get(section)?)? + offset as usize)
 }
 
-fn link(object: &Object, layout: &Layout, memory: &mut [u8], resolve: &Resolver) -> Result<(), JitError> {
+fn link(
+    object: &Relocatable,
+    layout: &Layout,
+    memory: &mut [u8],
+    resolve: &Resolver,
+) -> Result<(), JitError> {
     let base = memory.as_ptr() as usize;
     let address_of = |symbol: &Symbol| -> Result<usize, JitError> {
-        match (symbol.section, symbol_offset(symbol, layout)?) {
-            (_, Some(offset)) => Ok(base + offset),
-            (SHN_UNDEF, None) => {
+        match symbol.definition {
+            Definition::External => {
                 resolve(symbol.name).ok_or_else(|| JitError::MissingSymbol(symbol.name.to_owned()))
             }
-            (SHN_ABS, None) => Ok(symbol.value as usize),
-            _ => Err(unsupported(format!("symbol '{}' in section {}", symbol.name, symbol.section))),
+            Definition::Absolute(address) => Ok(address as usize),
+            Definition::Inside { section, .. } => {
+                let offset = symbol_offset(symbol, layout).ok_or_else(|| {
+                    let name = object.sections.get(section).map_or("", |section| section.name);
+                    unsupported(format!("symbol '{}' in section {name}", symbol.name))
+                })?;
+                Ok(base + offset)
+            }
         }
     };
     for (symbol, &slot) in &layout.slots {
-        let address = address_of(&object.symbols[*symbol as usize])?;
+        let address = address_of(&object.symbols[*symbol])?;
         memory[slot..slot + size_of::<usize>()].copy_from_slice(&address.to_le_bytes());
     }
     for (symbol, &stub) in &layout.stubs {
         let code = arch::stub(base + stub, base + layout.slots[symbol])?;
         memory[stub..stub + arch::STUB_BYTES].copy_from_slice(&code);
     }
-    for_each_relocation(object, |section, relocation, symbol| {
-        let size = object.sections[section].size;
+    for relocation in &object.relocations {
+        let symbol = &object.symbols[relocation.symbol];
+        let size = object.sections[relocation.section].data.len() as u64;
         let inside = relocation.offset < size && size - relocation.offset >= arch::width(relocation.kind);
-        let place = layout.sections[section].zip(inside.then_some(relocation.offset as usize));
+        let place = layout.sections[relocation.section].zip(inside.then_some(relocation.offset as usize));
         let Some((start, offset)) = place else {
             return Err(unsupported("relocation outside its section".into()));
         };
@@ -237,9 +200,10 @@ fn link(object: &Object, layout: &Layout, memory: &mut [u8], resolve: &Resolver)
         } else {
             address_of(symbol)?
         };
-        arch::relocate(&mut memory[at..], relocation, target as i64, (base + at) as i64)
-            .ok_or_else(|| unsupported(format!("relocation {} of '{}'", relocation.kind, symbol.name)))
-    })
+        arch::relocate(&mut memory[at..], *relocation, target as i64, (base + at) as i64)
+            .ok_or_else(|| unsupported(format!("relocation {} of '{}'", relocation.kind, symbol.name)))?;
+    }
+    Ok(())
 }
 
 fn map(bytes: usize) -> Result<LoadedCode, JitError> {
@@ -275,20 +239,15 @@ fn protect(code: &LoadedCode, from: usize, to: usize, protection: libc::c_int) -
 #[cfg(target_arch = "x86_64")]
 mod arch {
     use super::{JitError, Relocation, unsupported};
+    use object::elf::{
+        EM_X86_64, R_X86_64_32 as R_32, R_X86_64_32S as R_32S, R_X86_64_64 as R_64,
+        R_X86_64_GOTPCREL as R_GOTPCREL, R_X86_64_GOTPCRELX as R_GOTPCRELX, R_X86_64_PC32 as R_PC32,
+        R_X86_64_PC64 as R_PC64, R_X86_64_PLT32 as R_PLT32, R_X86_64_REX_GOTPCRELX as R_REX_GOTPCRELX,
+    };
 
-    pub const MACHINE: u16 = 62;
+    pub const MACHINE: u16 = EM_X86_64;
     /// `jmp *slot(%rip)`, padded.
     pub const STUB_BYTES: usize = 8;
-
-    const R_64: u32 = 1;
-    const R_PC32: u32 = 2;
-    const R_PLT32: u32 = 4;
-    const R_GOTPCREL: u32 = 9;
-    const R_32: u32 = 10;
-    const R_32S: u32 = 11;
-    const R_PC64: u32 = 24;
-    const R_GOTPCRELX: u32 = 41;
-    const R_REX_GOTPCRELX: u32 = 42;
 
     /// A call that may be redirected to a stub.
     pub fn needs_stub(kind: u32) -> bool {

@@ -213,16 +213,8 @@ fn initialise() {
             LLVMInitializeX86AsmPrinter();
             LLVMInitializeX86AsmParser();
         }
-        // SAFETY: registration of a target, once.
-        #[cfg(target_arch = "aarch64")]
-        unsafe {
-            use llvm_sys::target::*;
-            LLVMInitializeAArch64TargetInfo();
-            LLVMInitializeAArch64Target();
-            LLVMInitializeAArch64TargetMC();
-            LLVMInitializeAArch64AsmPrinter();
-            LLVMInitializeAArch64AsmParser();
-        }
+        #[cfg(not(target_arch = "x86_64"))]
+        compile_error!("engine/src/jit/target.rs: register LLVM's code generator of this architecture");
     });
 }
 

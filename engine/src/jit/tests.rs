@@ -209,6 +209,84 @@ fn damaged_object_code_is_refused_without_a_crash() {
     }
 }
 
+/// Offsets and sizes of the ELF-64 structures (System V ABI, chapter 4).
+mod layout {
+    pub const E_TYPE: usize = 16;
+    pub const E_MACHINE: usize = 18;
+    pub const E_SHOFF: usize = 40;
+    pub const SECTION_BYTES: usize = 64;
+    pub const SH_TYPE: usize = 4;
+    pub const SH_FLAGS: usize = 8;
+    pub const SH_OFFSET: usize = 24;
+    pub const SH_SIZE: usize = 32;
+    pub const SH_LINK: usize = 40;
+    pub const SYMBOL_BYTES: usize = 24;
+    pub const ST_INFO: usize = 4;
+    pub const ST_SHNDX: usize = 6;
+    pub const ST_VALUE: usize = 8;
+}
+
+#[test]
+fn object_code_that_is_not_as_llvm_makes_it_is_refused() {
+    use layout::*;
+    let text = "declare float @sinf(float)
+    define float @f(float %x) { %y = call float @sinf(float %x) ret float %y }";
+    let target = Target::host().expect("target");
+    let object = object(text, &target, Tier::Optimising).expect("object");
+    let word = |at: usize| u64::from_le_bytes(object[at..at + 8].try_into().expect("inside")) as usize;
+    let kind =
+        |section: usize| u32::from_le_bytes(object[section + SH_TYPE..][..4].try_into().expect("inside"));
+    let sections: Vec<usize> =
+        (word(E_SHOFF)..=object.len() - SECTION_BYTES).step_by(SECTION_BYTES).collect();
+    // PROGBITS that is executable, SYMTAB and RELA with a symbol table.
+    let code = *sections.iter().find(|&&at| kind(at) == 1 && word(at + SH_FLAGS) & 4 != 0).expect("code");
+    let table = *sections.iter().find(|&&at| kind(at) == 2).expect("symbols");
+    let relocations = *sections.iter().find(|&&at| kind(at) == 4).expect("relocations");
+    let symbols =
+        (word(table + SH_OFFSET)..).step_by(SYMBOL_BYTES).take(word(table + SH_SIZE) / SYMBOL_BYTES);
+    let is_function = |&at: &usize| object[at + ST_INFO] & 15 == 2;
+    let function = symbols.into_iter().find(is_function).expect("a function");
+    let reason = |changes: &[(usize, u8)]| {
+        let mut changed = object.clone();
+        changes.iter().for_each(|&(at, byte)| changed[at] = byte);
+        match load::load(&changed, &symbols::function_address) {
+            Ok(_) => String::new(),
+            Err(JitError::Object(reason)) => reason,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    assert_eq!(reason(&[]), "");
+    let cases: [(&str, &[(usize, u8)]); 9] = [
+        ("not a relocatable file", &[(E_TYPE, 3)]),
+        ("made for ELF machine 183", &[(E_MACHINE, 183)]),
+        // A note, a compressed section, and variables that begin as zero.
+        ("section .text of type 7", &[(code + SH_TYPE, 7)]),
+        ("section .text of type 1", &[(code + SH_FLAGS + 1, 8)]),
+        ("writable data in section .text", &[(code + SH_TYPE, 8)]),
+        ("symbol 'f' outside its section", &[(function + ST_VALUE + 3, 1)]),
+        // An indirect function, and one in common memory.
+        ("symbol 'f' of type 10", &[(function + ST_INFO, 0x1a)]),
+        ("symbol 'f' in section 65522", &[(function + ST_SHNDX, 0xf2), (function + ST_SHNDX + 1, 0xff)]),
+        ("relocations of another table's symbols", &[(relocations + SH_LINK, 1)]),
+    ];
+    for (want, changes) in cases {
+        assert_eq!(reason(changes), want);
+    }
+}
+
+#[test]
+fn object_code_may_begin_at_any_address() {
+    let object = object("define i32 @f() { ret i32 7 }", &Target::host().expect("target"), Tier::Fast);
+    let object = object.expect("object");
+    for shift in 0..8 {
+        let mut bytes = vec![0; shift];
+        bytes.extend_from_slice(&object);
+        let code = load::load(&bytes[shift..], &symbols::function_address).expect("loads");
+        let f: extern "C" fn() -> i32 = function(&code, "f");
+        assert_eq!(f(), 7);
+    }
+}
+
 #[test]
 fn lesser_isa_has_no_wide_registers() {
     let text = "define void @f(ptr %p) {

@@ -5,7 +5,7 @@ use spirv::Op;
 
 /// What an opcode takes and gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum OpClass {
     IntUnary,
     IntBinary,
     /// The second operand may have another width.
@@ -21,24 +21,24 @@ pub(super) enum Kind {
     IntToFloat,
 }
 
-pub(super) fn kind(op: Op) -> Option<Kind> {
+pub(super) fn kind(op: Op) -> Option<OpClass> {
     use Op::*;
     Some(match op {
-        SNegate | Not => Kind::IntUnary,
+        SNegate | Not => OpClass::IntUnary,
         IAdd | ISub | IMul | UDiv | SDiv | UMod | SRem | SMod | BitwiseOr | BitwiseXor | BitwiseAnd => {
-            Kind::IntBinary
+            OpClass::IntBinary
         }
-        ShiftRightLogical | ShiftRightArithmetic | ShiftLeftLogical => Kind::Shift,
+        ShiftRightLogical | ShiftRightArithmetic | ShiftLeftLogical => OpClass::Shift,
         IEqual | INotEqual | ULessThan | SLessThan | UGreaterThan | SGreaterThan | ULessThanEqual
-        | SLessThanEqual | UGreaterThanEqual | SGreaterThanEqual => Kind::IntCompare,
-        FNegate => Kind::FloatUnary,
-        FAdd | FSub | FMul | FDiv | FRem | FMod => Kind::FloatBinary,
-        LogicalNot => Kind::BoolUnary,
-        LogicalOr | LogicalAnd | LogicalEqual | LogicalNotEqual => Kind::BoolBinary,
-        UConvert | SConvert => Kind::IntResize,
-        FConvert => Kind::FloatResize,
-        ConvertFToS | ConvertFToU => Kind::FloatToInt,
-        ConvertSToF | ConvertUToF => Kind::IntToFloat,
+        | SLessThanEqual | UGreaterThanEqual | SGreaterThanEqual => OpClass::IntCompare,
+        FNegate => OpClass::FloatUnary,
+        FAdd | FSub | FMul | FDiv | FRem | FMod => OpClass::FloatBinary,
+        LogicalNot => OpClass::BoolUnary,
+        LogicalOr | LogicalAnd | LogicalEqual | LogicalNotEqual => OpClass::BoolBinary,
+        UConvert | SConvert => OpClass::IntResize,
+        FConvert => OpClass::FloatResize,
+        ConvertFToS | ConvertFToU => OpClass::FloatToInt,
+        ConvertSToF | ConvertUToF => OpClass::IntToFloat,
         _ => return None,
     })
 }
@@ -51,20 +51,20 @@ pub(super) fn check(op: Op, result: Scalar, args: &[Scalar]) -> Result<(), Strin
         result.kind == kind && args.len() == count && args.iter().all(|arg| *arg == result)
     };
     let fine = match kind {
-        Kind::IntUnary => same(Int, 1),
-        Kind::IntBinary => same(Int, 2),
-        Kind::Shift => args.len() == 2 && args[0] == result && result.kind == Int && args[1].kind == Int,
-        Kind::IntCompare => {
+        OpClass::IntUnary => same(Int, 1),
+        OpClass::IntBinary => same(Int, 2),
+        OpClass::Shift => args.len() == 2 && args[0] == result && result.kind == Int && args[1].kind == Int,
+        OpClass::IntCompare => {
             args.len() == 2 && args[0] == args[1] && args[0].kind == Int && result.kind == Bool
         }
-        Kind::FloatUnary => same(Float, 1),
-        Kind::FloatBinary => same(Float, 2),
-        Kind::BoolUnary => same(Bool, 1),
-        Kind::BoolBinary => same(Bool, 2),
-        Kind::IntResize => args.len() == 1 && args[0].kind == Int && result.kind == Int,
-        Kind::FloatResize => args.len() == 1 && args[0].kind == Float && result.kind == Float,
-        Kind::FloatToInt => args.len() == 1 && args[0].kind == Float && result.kind == Int,
-        Kind::IntToFloat => args.len() == 1 && args[0].kind == Int && result.kind == Float,
+        OpClass::FloatUnary => same(Float, 1),
+        OpClass::FloatBinary => same(Float, 2),
+        OpClass::BoolUnary => same(Bool, 1),
+        OpClass::BoolBinary => same(Bool, 2),
+        OpClass::IntResize => args.len() == 1 && args[0].kind == Int && result.kind == Int,
+        OpClass::FloatResize => args.len() == 1 && args[0].kind == Float && result.kind == Float,
+        OpClass::FloatToInt => args.len() == 1 && args[0].kind == Float && result.kind == Int,
+        OpClass::IntToFloat => args.len() == 1 && args[0].kind == Int && result.kind == Float,
     };
     if fine { Ok(()) } else { Err(format!("operand types do not agree with {op:?}")) }
 }
@@ -85,23 +85,27 @@ pub(super) fn evaluate(op: Op, result: Scalar, kinds: &[Scalar], args: &[u128]) 
     let b = args.get(1).copied().unwrap_or(0);
     let width = kinds[0].width;
     Ok(match kind {
-        Kind::IntUnary | Kind::IntBinary | Kind::Shift => truncate(integer(op, width, a, b)?, result.width),
-        Kind::IntCompare => u128::from(compare(op, width, a, b)),
-        Kind::FloatUnary => a ^ 1 << (width - 1),
-        Kind::FloatBinary => float_binary(op, width, a, b),
-        Kind::BoolUnary => u128::from(a == 0),
-        Kind::BoolBinary => match op {
+        OpClass::IntUnary | OpClass::IntBinary | OpClass::Shift => {
+            truncate(integer(op, width, a, b)?, result.width)
+        }
+        OpClass::IntCompare => u128::from(compare(op, width, a, b)),
+        OpClass::FloatUnary => a ^ 1 << (width - 1),
+        OpClass::FloatBinary => float_binary(op, width, a, b),
+        OpClass::BoolUnary => u128::from(a == 0),
+        OpClass::BoolBinary => match op {
             Op::LogicalOr => a | b,
             Op::LogicalAnd => a & b,
             Op::LogicalEqual => u128::from(a == b),
             _ => a ^ b,
         },
-        Kind::IntResize if op == Op::SConvert => truncate(sign_extend(a, width) as u128, result.width),
-        Kind::IntResize => truncate(a, result.width),
-        Kind::FloatResize => from_f64(to_f64(a, width), result.width),
-        Kind::FloatToInt if op == Op::ConvertFToS => truncate(to_f64(a, width) as i128 as u128, result.width),
-        Kind::FloatToInt => truncate(to_f64(a, width) as u128, result.width),
-        Kind::IntToFloat => int_to_float(op, width, a, result.width),
+        OpClass::IntResize if op == Op::SConvert => truncate(sign_extend(a, width) as u128, result.width),
+        OpClass::IntResize => truncate(a, result.width),
+        OpClass::FloatResize => from_f64(to_f64(a, width), result.width),
+        OpClass::FloatToInt if op == Op::ConvertFToS => {
+            truncate(to_f64(a, width) as i128 as u128, result.width)
+        }
+        OpClass::FloatToInt => truncate(to_f64(a, width) as u128, result.width),
+        OpClass::IntToFloat => int_to_float(op, width, a, result.width),
     })
 }
 

@@ -4,9 +4,9 @@ use super::{GUIDE, KernelRule, ModuleRule};
 use crate::diagnostics::{Diagnostic, Fault, RuleId};
 use crate::environment::Environment;
 use crate::load::Loaded;
-use crate::module::{ArgKind, Function, Id, Kernel, Module, Type};
+use crate::module::{ArgKind, Function, Kernel, Module, Type};
 use crate::prune::callees;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use spirv::StorageClass;
 use ze_extensions::limits::{CALL_DEPTH, GLOBAL_BYTES, PRIVATE_BYTES};
 
@@ -44,12 +44,10 @@ fn call_depth(module: &Module) -> Result<usize, &Function> {
         Open,
         Done(usize),
     }
-    let at: FxHashMap<Id, usize> =
-        module.functions.iter().enumerate().map(|(at, function)| (function.id, at)).collect();
     let calls: Vec<Vec<usize>> = module
         .functions
         .iter()
-        .map(|function| callees(function).filter_map(|id| at.get(&id).copied()).collect())
+        .map(|function| callees(function).filter_map(|id| module.functions.place(id)).collect())
         .collect();
     let mut state = vec![State::New; calls.len()];
     for root in 0..calls.len() {

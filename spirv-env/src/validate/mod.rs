@@ -171,14 +171,12 @@ pub(crate) fn ask_engine(
     diagnostics: &mut Diagnostics,
 ) {
     let Some(engine_ops) = env.engine_ops else { return };
-    let functions: FxHashMap<Id, &Function> =
-        module.functions.iter().map(|function| (function.id, function)).collect();
     // What breaks a rule is not to be lowered anyway.
     let blamed: FxHashSet<(Option<usize>, u32)> = diagnostics.places().collect();
     for (at, input) in loaded.iter().enumerate() {
         let index = (loaded.len() > 1).then_some(at);
         for source in &input.sources {
-            let Some(function) = functions.get(&source.function) else { continue };
+            let Some(function) = module.function(source.function) else { continue };
             for (block, offsets) in function.blocks.iter().zip(&source.blocks) {
                 for (inst, &offset) in block.insts.iter().zip(offsets) {
                     if let Err(reason) = engine_ops(module, inst)

@@ -1,12 +1,14 @@
 //! Uses the driver where there is little: memory (`limits address-space|data BYTES`: as much more than the process has when
 //! the driver is opened) or stack (`limits stack BYTES`: on a thread with one of this size). Every call succeeds or says that
 //! memory ran out, and what is computed is right; else the program fails. It prints how far it came.
+//! With the name of a shape and a size, the kernel is the shape's (`scale.rs`), whose results nobody looks at.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
 use ze_headers::*;
 use ze_tests::loader::{Api, driver_path};
+use ze_tests::scale::SHAPES;
 use ze_tests::spirv;
 
 const ITEMS: u32 = 1000;
@@ -16,6 +18,7 @@ const BYTES: usize = 4 * ITEMS as usize;
 struct Given {
     api: Api,
     spirv: Vec<u8>,
+    is_saxpy: bool,
 }
 
 /// A call that memory ran out for.
@@ -48,7 +51,7 @@ fn fail(function: &str, code: u32) -> ! {
 }
 
 /// A saxpy, from the first call of the API on.
-fn run(Given { api, spirv }: &Given) -> Result<(), Exhausted> {
+fn run(Given { api, spirv, is_saxpy }: &Given) -> Result<(), Exhausted> {
     // SAFETY: live handles, valid descriptors, and room for what is written.
     unsafe {
         check("zeInit", api.zeInit(0))?;
@@ -83,7 +86,10 @@ fn run(Given { api, spirv }: &Given) -> Result<(), Exhausted> {
         };
         let (mut module, mut kernel, mut list) = (null_mut(), null_mut(), null_mut());
         check("zeModuleCreate", api.zeModuleCreate(context, device, &desc, &mut module, null_mut()))?;
-        let desc = ze_kernel_desc_t { pKernelName: c"saxpy".as_ptr(), ..Default::default() };
+        let desc = ze_kernel_desc_t {
+            pKernelName: if *is_saxpy { c"saxpy" } else { c"main" }.as_ptr(),
+            ..Default::default()
+        };
         check("zeKernelCreate", api.zeKernelCreate(module, &desc, &mut kernel))?;
         check("zeKernelSetGroupSize", api.zeKernelSetGroupSize(kernel, 50, 1, 1))?;
         let (factor, items) = (2.0f32, ITEMS);
@@ -93,7 +99,8 @@ fn run(Given { api, spirv }: &Given) -> Result<(), Exhausted> {
             (8, (&raw const buffers[1]).cast()),
             (4, (&raw const items).cast()),
         ];
-        for (at, (size, value)) in values.into_iter().enumerate() {
+        let values = if *is_saxpy { &values[..] } else { &[values[1], values[3]] };
+        for (at, &(size, value)) in values.iter().enumerate() {
             let code = api.zeKernelSetArgumentValue(kernel, at as u32, size, value);
             check("zeKernelSetArgumentValue", code)?;
         }
@@ -104,7 +111,7 @@ fn run(Given { api, spirv }: &Given) -> Result<(), Exhausted> {
         let code = api.zeCommandListAppendLaunchKernel(list, kernel, &groups, null_mut(), 0, null_mut());
         check("zeCommandListAppendLaunchKernel", code)?;
         let result = std::slice::from_raw_parts(buffers[1].cast::<f32>(), ITEMS as usize);
-        if result.iter().any(|&y| y != 3.0) {
+        if *is_saxpy && result.iter().any(|&y| y != 3.0) {
             fail("a wrong result", 0);
         }
         check("zeCommandListDestroy", api.zeCommandListDestroy(list))?;
@@ -141,7 +148,14 @@ fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let bytes: u64 = arguments[2].parse().expect("a number of bytes");
     let api = Api::open(&driver_path()).expect("the driver opens");
-    let mut given = Given { api, spirv: spirv("saxpy") };
+    let spirv = match &arguments[3..] {
+        [name, size] => {
+            let shape = SHAPES.iter().find(|shape| shape.name == name).expect("a shape");
+            (shape.module)(size.parse().expect("a number"))
+        }
+        _ => spirv("saxpy"),
+    };
+    let mut given = Given { api, spirv, is_saxpy: arguments.len() == 3 };
     let given = (&raw mut given).cast::<c_void>();
     if arguments[1] == "stack" {
         // SAFETY: the thread ends the process.

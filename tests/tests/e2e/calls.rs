@@ -3,7 +3,7 @@
 use ze_tests::ulp::{assert_close_f32, assert_same};
 use ze_tests::{Local, Module, Random, platform};
 
-use crate::for_each_shape;
+use crate::{FEW_GROUP_SIZES, for_each_shape};
 
 fn collatz_steps(mut v: u32, limit: i32) -> i32 {
     let mut steps = 0;
@@ -160,4 +160,94 @@ fn generic_pointers_know_their_address_space() {
     let out = platform().filled(0i32, n);
     module.kernel("address_spaces").run_1d(n, 8, &[&platform().buffer(&[1i32]), &out, &Local(64)]);
     assert_same("global, local, private", &out, &vec![0b100_010_001; n]);
+}
+
+/// Four digits, of which a kernel has changed some.
+fn digits(v: [u32; 4]) -> u32 {
+    v[0] + 10 * v[1] + 100 * v[2] + 1000 * v[3]
+}
+
+/// What the kernels that fill a structure from `x` begin with.
+fn rotated(x: u32) -> [u32; 4] {
+    let mut v = [0; 4];
+    (0..4).for_each(|k| v[((x + k) & 3) as usize] = k + 1);
+    v
+}
+
+#[test]
+fn a_function_changes_its_own_copy_of_a_parameter() {
+    let module = Module::named("by_value");
+    for size in FEW_GROUP_SIZES {
+        let n = 2 * size as usize;
+        let input: Vec<u32> = (0..n as u32).map(|i| i * 7 % 16).collect();
+        let out = platform().filled(0u32, 2 * n);
+        let kernel = module.kernel("callee_changes_its_parameter");
+        kernel.run_1d(n, size, &[&platform().buffer(&input), &out]);
+        let want = input.iter().flat_map(|&x| {
+            let (mut theirs, mine) = (rotated(x), rotated(x));
+            theirs[(x >> 2 & 3) as usize] = 9;
+            [digits(theirs), digits(mine)]
+        });
+        assert_same(&format!("groups of {size}"), &out, &want.collect::<Vec<u32>>());
+    }
+}
+
+#[test]
+fn functions_change_copies_of_a_kernel_argument() {
+    let module = Module::named("by_value");
+    for size in FEW_GROUP_SIZES {
+        let n = 2 * size as usize;
+        let input: Vec<u32> = (0..n as u32).map(|i| i * 7 % 16).collect();
+        let out = platform().filled(0u32, 2 * n);
+        let argument = [3u32, 1, 2, 4];
+        let kernel = module.kernel("callees_change_the_argument");
+        kernel.run_1d(n, size, &[&argument, &platform().buffer(&input), &out]);
+        let want = input.iter().flat_map(|&x| {
+            let mut outer = argument;
+            outer[(x & 3) as usize] += 5;
+            let mut inner = outer;
+            inner[((x + 1) & 3) as usize] = 0;
+            [10_000 * digits(inner) + outer[((x + 1) & 3) as usize], argument[(x & 3) as usize]]
+        });
+        assert_same(&format!("groups of {size}"), &out, &want.collect::<Vec<u32>>());
+    }
+}
+
+#[test]
+fn a_parameter_does_not_follow_its_original() {
+    let module = Module::named("by_value");
+    for size in FEW_GROUP_SIZES {
+        let n = 2 * size as usize;
+        let input: Vec<u32> = (0..n as u32).collect();
+        let out = platform().filled(0u32, 2 * n);
+        module.kernel("original_changes").run_1d(n, size, &[&platform().buffer(&input), &out]);
+        let want = vec![[1u32, 77]; n].concat();
+        assert_same(&format!("groups of {size}"), &out, &want);
+    }
+}
+
+#[test]
+fn what_functions_get_of_a_kernel_argument_is_the_same_for_all_work_items() {
+    let module = Module::named("by_value");
+    let kernel = module.kernel("barrier_in_a_loop_bounded_by_the_argument");
+    for size in FEW_GROUP_SIZES {
+        let n = 2 * size as usize;
+        let input: Vec<i32> = (0..n as i32).collect();
+        let out = platform().filled(0i32, n);
+        let (rounds, factor) = (4, 3);
+        let arguments: &[&dyn ze_tests::Argument] =
+            &[&[rounds, factor], &platform().buffer(&input), &out, &Local(4 * size as usize)];
+        kernel.run_1d(n, size, arguments);
+        let mut want = input.clone();
+        for group in want.chunks_mut(size as usize) {
+            for _ in 0..rounds {
+                let before = group.to_vec();
+                for (lid, v) in group.iter_mut().enumerate() {
+                    *v = v.wrapping_mul(factor).wrapping_add(before[size as usize - 1 - lid]);
+                }
+            }
+            group.iter_mut().for_each(|v| *v = v.wrapping_sub(factor));
+        }
+        assert_same(&format!("groups of {size}"), &out, &want);
+    }
 }

@@ -20,7 +20,7 @@ mod limits;
 mod lists;
 mod loaders;
 mod math;
-mod math_rest;
+mod math_signatures;
 mod memory;
 mod memory_access;
 mod modules;
@@ -29,7 +29,6 @@ mod private_copies;
 mod private_memory;
 mod processes;
 mod properties;
-mod regressions;
 mod subgroups;
 mod sysman;
 mod uniform_objects;
@@ -41,6 +40,8 @@ mod work_items;
 const SIZES: [usize; 14] = [1, 2, 7, 8, 9, 16, 17, 31, 33, 64, 100, 257, 1000, 4099];
 /// Group sizes that are and are not multiples of a SIMD width.
 const GROUP_SIZES: [u32; 9] = [1, 3, 7, 8, 16, 17, 32, 100, 256];
+/// A few of them, for what is run with many arguments at each.
+const FEW_GROUP_SIZES: [u32; 4] = [1, 16, 64, 100];
 
 /// Calls the closure with every pair of item count and group size that does not waste too much.
 fn for_each_shape(mut run: impl FnMut(usize, u32)) {

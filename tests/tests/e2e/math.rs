@@ -102,7 +102,7 @@ const COMMON: &[Function] = &[
     ),
 ];
 
-const MORE: &[Function] = &[
+const SPECIAL: &[Function] = &[
     function("asin", mpfr_function!("asin"), 4.0, 4.0, &[Range(-1.0, 1.0)]),
     function("acos", mpfr_function!("acos"), 4.0, 4.0, &[Range(-1.0, 1.0)]),
     function("atan", mpfr_function!("atan"), 5.0, 5.0, &[All]),
@@ -346,13 +346,13 @@ fn half_and_native_functions() {
 }
 
 #[test]
-fn more_functions_on_float() {
-    check::<f32>("math_more_f32", MORE);
+fn inverse_hyperbolic_and_special_functions_on_float() {
+    check::<f32>("math_special_f32", SPECIAL);
 }
 
 #[test]
-fn more_functions_on_double() {
-    check::<f64>("math_more_f64", MORE);
+fn inverse_hyperbolic_and_special_functions_on_double() {
+    check::<f64>("math_special_f64", SPECIAL);
 }
 
 /// `mad` may round once or twice; `mix` has an absolute tolerance.

@@ -1,7 +1,11 @@
-//! Loads and stores of every width in every pattern.
+//! Loads and stores: every width in every pattern, volatile ones, alignments, and what lies at the end of memory.
+
+use std::time::{Duration, Instant};
 
 use ze_tests::ulp::assert_same;
-use ze_tests::{Local, Module, Random, platform};
+use ze_tests::{Buffer, CommandList, ListOptions, Local, Module, Random, platform};
+
+use crate::FEW_GROUP_SIZES;
 
 /// A permutation of `0..n`.
 fn permutation(random: &mut Random, n: usize) -> Vec<u32> {
@@ -187,4 +191,167 @@ fn local_memory_of_every_width() {
     check!(module, "local_short", i16);
     check!(module, "local_int", i32);
     check!(module, "local_long", i64);
+}
+
+/// Runs a kernel that waits until the host changes its flags, which follow `started` in its arguments.
+fn run_with_flags(kernel: &str, n: usize, size: u32, order: Option<&Buffer<u32>>) {
+    let module = Module::named("memory_forms");
+    let kernel = module.kernel(kernel);
+    let (started, flags, out) =
+        (platform().filled(0u32, 1), platform().filled(0u32, n), platform().filled(7u32, n));
+    let mut arguments: Vec<&dyn ze_tests::Argument> = vec![&started, &flags];
+    arguments.extend(order.map(|order| order as &dyn ze_tests::Argument));
+    arguments.push(&out);
+    kernel.set_group_size([size, 1, 1]).expect("size");
+    kernel.set_arguments(&arguments).expect("arguments");
+    let list = CommandList::immediate(ListOptions::asynchronous()).expect("list");
+    list.launch(&kernel, [1, 1, 1], None, &[]).expect("launch");
+    let patience = Instant::now() + Duration::from_secs(30);
+    // SAFETY: live allocations; the kernel accesses them at the same time, with volatile accesses as here.
+    unsafe {
+        while started.pointer().read_volatile() == 0 && Instant::now() < patience {
+            std::thread::yield_now();
+        }
+        for at in 0..n {
+            flags.pointer().add(at).write_volatile(1);
+        }
+    }
+    list.synchronize(u64::MAX).expect("the kernel ends");
+    assert_same(&format!("a group of {size}"), &out, &vec![1; n]);
+}
+
+#[test]
+fn a_volatile_load_sees_what_the_host_writes() {
+    run_with_flags("wait_for_host", 1, 1, None);
+    for size in [16, 5] {
+        run_with_flags("each_waits_for_host", size, size as u32, None);
+        let order: Vec<u32> = (0..size as u32).map(|at| at * 3 % size as u32).collect();
+        run_with_flags("each_waits_for_another", size, size as u32, Some(&platform().buffer(&order)));
+    }
+}
+
+#[test]
+fn a_local_variable_may_be_reached_through_a_phi() {
+    let module = Module::named("local_variables");
+    let kernel = module.kernel("chosen");
+    for s in [5u32, 6] {
+        let out = platform().filled(0u32, 1);
+        kernel.run_1d(1, 1, &[&out, &s]);
+        assert_same("what was stored", &out, &[s]);
+    }
+}
+
+#[test]
+fn a_constant_expression_takes_no_local_memory() {
+    let module = Module::named("local_variables");
+    for (kernel, want) in [("first", 5u32), ("second", 1)] {
+        let out = platform().filled(0u32, 1);
+        module.kernel(kernel).run_1d(1, 1, &[&out]);
+        assert_same(kernel, &out, &[want]);
+    }
+}
+
+#[test]
+fn private_memory_may_be_read_across_its_elements() {
+    let module = Module::named("unusual_forms");
+    let kernel = module.kernel("unaligned_private");
+    for size in FEW_GROUP_SIZES {
+        let n = 2 * size as usize;
+        let input: Vec<u32> = (0..n as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+        let out = platform().filled(0u32, n);
+        kernel.run_1d(n, size, &[&platform().buffer(&input), &out]);
+        let want: Vec<u32> = input.iter().map(|x| x >> 16 | 5 << 16).collect();
+        assert_same(&format!("groups of {size}"), &out, &want);
+    }
+}
+
+#[test]
+fn copies_take_the_alignment_that_they_are_promised() {
+    let data: Vec<u32> = (1..=20).collect();
+    let input = platform().buffer(&data);
+    for shift in 0..4usize {
+        let out = platform().filled(0u32, 8);
+        let (from, to) = (input.pointer() as u64 + 4 * shift as u64, out.pointer() as u64 + 4);
+        Module::named("unusual_forms").kernel("copy_unaligned").run_1d(1, 1, &[&from, &to]);
+        let want: Vec<u32> =
+            (0..8).map(|at| if (1..5).contains(&at) { data[shift + at - 1] } else { 0 }).collect();
+        assert_same(&format!("a float4 at element {shift}"), &out, &want);
+    }
+    for shift in [0u64, 1, 4, 8] {
+        let out = platform().filled(0u32, 8);
+        let from = input.pointer() as u64 + shift;
+        Module::named("copy_alignment").kernel("copy").run_1d(1, 1, &[&from, &out]);
+        let bytes: Vec<u8> =
+            data.iter().flat_map(|x| x.to_le_bytes()).skip(shift as usize).take(32).collect();
+        let want: Vec<u32> = bytes
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+            .collect();
+        assert_same(&format!("32 bytes at byte {shift}"), &out, &want);
+    }
+}
+
+/// Pages at whose end memory ends.
+struct Cliff {
+    start: *mut u8,
+    bytes: usize,
+    page: usize,
+}
+
+impl Cliff {
+    fn new(bytes: usize) -> Cliff {
+        // SAFETY: a new mapping, whose last page is taken away.
+        unsafe {
+            let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
+            let bytes = bytes.next_multiple_of(page);
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let start = libc::mmap(std::ptr::null_mut(), bytes + page, protection, flags, -1, 0);
+            assert_ne!(start, libc::MAP_FAILED);
+            assert_eq!(libc::mprotect(start.byte_add(bytes), page, libc::PROT_NONE), 0);
+            Cliff { start: start.cast(), bytes, page }
+        }
+    }
+
+    /// The address of these values, which the memory ends behind.
+    fn fill(&self, values: &[f32]) -> u64 {
+        assert!(size_of_val(values) <= self.bytes);
+        // SAFETY: the mapping has room for the values.
+        unsafe {
+            let at = self.start.add(self.bytes - size_of_val(values)).cast::<f32>();
+            std::ptr::copy_nonoverlapping(values.as_ptr(), at, values.len());
+            at as u64
+        }
+    }
+}
+
+impl Drop for Cliff {
+    fn drop(&mut self) {
+        // SAFETY: ours; no kernel uses it any more.
+        unsafe { libc::munmap(self.start.cast(), self.bytes + self.page) };
+    }
+}
+
+#[test]
+fn nothing_is_read_behind_three_components_but_padding() {
+    for (module, kernel) in [("memory_forms", "three_of_four"), ("unusual_forms", "inner_struct")] {
+        let kernel = Module::named(module).kernel(kernel);
+        for size in FEW_GROUP_SIZES {
+            let n = 2 * size as usize;
+            let input: Vec<f32> = (0..4 * n).map(|at| at as f32).collect();
+            let (cliff, out) = (Cliff::new(16 * n), platform().filled(0f32, n));
+            kernel.run_1d(n, size, &[&cliff.fill(&input), &out]);
+            let want: Vec<f32> = input.chunks_exact(4).map(|v| v[1] + v[2] + v[3]).collect();
+            assert_same(&format!("groups of {size}"), &out, &want);
+        }
+    }
+}
+
+#[test]
+fn a_mask_of_all_64_bits_keeps_an_index() {
+    let kernel = Module::named("unusual_forms").kernel("all_bits");
+    let input: Vec<u32> = (0..128).collect();
+    let out = platform().filled(0u32, 128);
+    kernel.run_1d(128, 64, &[&platform().buffer(&input), &out]);
+    assert_same("a copy", &out, &input);
 }

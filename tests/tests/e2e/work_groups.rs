@@ -214,3 +214,48 @@ fn asynchronous_copies() {
     copies::<i32, 4>("int3", 3, |n| n as i32);
     copies::<u64, 16>("ulong16", 16, u64::from);
 }
+
+#[test]
+fn lanes_that_are_off_do_not_show_in_reductions() {
+    let module = Module::named("reduction_identities");
+    for size in [1u32, 5, 16, 32, 37, 40] {
+        let n = size as usize;
+        let run = |kernel: &str, value: f32| -> Vec<u32> {
+            let (input, out) = (platform().filled(value, n), platform().filled(0u32, 6 * n));
+            module.kernel(kernel).run_1d(n, size, &[&input, &out]);
+            out.to_vec()
+        };
+        let is_nan = |bits: u32| f32::from_bits(bits).is_nan();
+        let zero = (-0.0f32).to_bits();
+        for (at, result) in run("reductions", f32::NAN).chunks_exact(6).enumerate() {
+            assert!(result.iter().all(|bits| is_nan(*bits)), "groups of {size}, {at}: {result:x?}");
+        }
+        for (at, result) in run("reductions", -0.0).chunks_exact(6).enumerate() {
+            assert_eq!(result, [zero; 6], "groups of {size}, {at}");
+        }
+        for (at, result) in run("scans", f32::NAN).chunks_exact(6).enumerate() {
+            assert!(result[..4].iter().all(|bits| is_nan(*bits)), "groups of {size}, {at}: {result:x?}");
+            // Of nothing, the identity; of numbers that are none, none.
+            let first = f32::from_bits(result[4]) == f32::INFINITY && f32::from_bits(result[5]) == 0.0;
+            assert!(if at == 0 { first } else { is_nan(result[5]) }, "groups of {size}, {at}: {result:x?}");
+        }
+        for (at, result) in run("scans", -0.0).chunks_exact(6).enumerate() {
+            assert_eq!(result[..4], [zero; 4], "groups of {size}, {at}");
+        }
+    }
+}
+
+#[test]
+fn stacks_have_room_for_large_values_across_a_barrier() {
+    const ELEMENTS: usize = 2560;
+    let module = Module::named("large_frames");
+    let kernel = module.kernel("windows");
+    let size = 48usize;
+    let n = size + ELEMENTS - 1;
+    let a: Vec<f32> = (0..n).map(|at| at as f32).collect();
+    let b: Vec<f32> = a.iter().map(|x| -2.0 * x).collect();
+    let (to_a, to_b) = (platform().filled(0f32, n), platform().filled(0f32, n));
+    kernel.run_1d(size, size as u32, &[&platform().buffer(&a), &platform().buffer(&b), &to_a, &to_b]);
+    assert_same("the first array", &to_a, &a);
+    assert_same("the second array", &to_b, &b);
+}

@@ -56,7 +56,7 @@ fn close<T: Float>(what: &str, got: T, want: f64) {
 fn unary<T: Float>() {
     let x: Vec<T> = numbers(1, -1.0, 1.0);
     let out = platform().filled(T::ZERO, 9 * N);
-    let kernel = Module::named("math_rest").kernel(&kernel_name::<T>("unary"));
+    let kernel = Module::named("math_signatures").kernel(&kernel_name::<T>("unary"));
     kernel.run_1d(N, 64, &[&platform().buffer(&x), &out, &(N as u32)]);
     let functions = ["acospi", "asinpi", "atanpi", "cospi", "sinpi", "tanpi", "gamma"];
     for (i, x) in x.into_iter().map(Into::<f64>::into).enumerate() {
@@ -74,7 +74,7 @@ fn unary<T: Float>() {
 fn binary<T: Float>() {
     let (x, y): (Vec<T>, Vec<T>) = (numbers(2, -9.0, 9.0), numbers(3, -3.0, 3.0));
     let out = platform().filled(T::ZERO, 8 * N);
-    let kernel = Module::named("math_rest").kernel(&kernel_name::<T>("binary"));
+    let kernel = Module::named("math_signatures").kernel(&kernel_name::<T>("binary"));
     kernel.run_1d(N, 64, &[&platform().buffer(&x), &platform().buffer(&y), &out, &(N as u32)]);
     for i in 0..N {
         let (a, b): (f64, f64) = (x[i].into(), y[i].into());
@@ -103,7 +103,7 @@ fn with_integers<T: Float>() {
     let x: Vec<T> = numbers(4, -4.0, 4.0);
     let k: Vec<i32> = (0..N as i32).map(|i| i % 25 - 12).collect();
     let (out, exponents) = (platform().filled(T::ZERO, 3 * N), platform().filled(0i32, N));
-    let kernel = Module::named("math_rest").kernel(&kernel_name::<T>("with_integers"));
+    let kernel = Module::named("math_signatures").kernel(&kernel_name::<T>("with_integers"));
     let buffers = (platform().buffer(&x), platform().buffer(&k));
     kernel.run_1d(N, 64, &[&buffers.0, &buffers.1, &out, &exponents, &(N as u32)]);
     for (i, (x, k)) in x.into_iter().map(Into::<f64>::into).zip(k).enumerate() {
@@ -126,7 +126,7 @@ fn through_pointers<T: Float>() {
     let (x, y): (Vec<T>, Vec<T>) = (numbers(5, -40.0, 40.0), numbers(6, 0.5, 3.0));
     let (out, seconds) = (platform().filled(T::ZERO, 6 * N), platform().filled(T::ZERO, 3 * N));
     let integers = platform().filled(77i32, 3 * N);
-    let kernel = Module::named("math_rest").kernel(&kernel_name::<T>("through_pointers"));
+    let kernel = Module::named("math_signatures").kernel(&kernel_name::<T>("through_pointers"));
     let buffers = (platform().buffer(&x), platform().buffer(&y));
     kernel.run_1d(N, 64, &[&buffers.0, &buffers.1, &out, &seconds, &integers, &(N as u32)]);
     for i in 0..N {
@@ -157,7 +157,7 @@ fn vectors_through_pointers<T: Float>() {
     let x: Vec<T> = numbers(7, -40.0, 40.0);
     let (out, seconds) = (platform().filled(T::ZERO, 7 * items), platform().filled(T::ZERO, 4 * items));
     let integers = platform().filled(0i32, 3 * items);
-    let kernel = Module::named("math_rest").kernel(&kernel_name::<T>("vectors_through_pointers"));
+    let kernel = Module::named("math_signatures").kernel(&kernel_name::<T>("vectors_through_pointers"));
     kernel.run_1d(items, 64, &[&platform().buffer(&x), &out, &seconds, &integers, &(items as u32)]);
     for i in 0..4 * items {
         let x: f64 = x[i].into();
@@ -201,7 +201,7 @@ fn second_results_through_pointers() {
 fn numbers_that_are_none_keep_their_payload() {
     let codes: Vec<u32> = (0..N as u32).map(|i| i * 4001).collect();
     let out = platform().filled(0f32, N);
-    let kernel = Module::named("math_rest").kernel("nans");
+    let kernel = Module::named("math_signatures").kernel("nans");
     kernel.run_1d(N, 64, &[&platform().buffer(&codes), &out, &(N as u32)]);
     for (got, code) in out.iter().zip(codes) {
         assert!(got.is_nan() && got.to_bits() & 0x3f_ffff == code & 0x3f_ffff, "nan({code:#x})");
@@ -214,7 +214,7 @@ fn arithmetic_on_halves() {
         |seed| -> Vec<f16> { numbers::<f32>(seed, -9.0, 9.0).into_iter().map(f16::from_f32).collect() };
     let (x, y) = (numbers(8), numbers(9));
     let (out, integers) = (platform().filled(f16::ZERO, 10 * N), platform().filled(0i32, N));
-    let kernel = Module::named("math_rest").kernel("halves");
+    let kernel = Module::named("math_signatures").kernel("halves");
     let buffers = (platform().buffer(&x), platform().buffer(&y));
     kernel.run_1d(N, 64, &[&buffers.0, &buffers.1, &out, &integers, &(N as u32)]);
     for i in 0..N {

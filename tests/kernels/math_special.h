@@ -1,4 +1,4 @@
-// The rest of the mathematical functions.
+// Inverse, hyperbolic and special functions, and what there is for angles and signs.
 #include "math_functions.h"
 
 UNARY(asin)

@@ -1,0 +1,92 @@
+//! Memory that runs out in LLVM ends the compilation, not the process.
+//!
+//! LLVM is compiled without exceptions: where C++'s `operator new` throws, nothing catches, and the C++ library ends the
+//! process. So the linker binds the calls of `operator new` in this library, which are LLVM's, to functions that never
+//! throw in a compilation (`--wrap`, see `build.rs`). They allocate with the forms that return null instead, so that a program that
+//! brings its own `operator new` and `operator delete` gets back what is its own; when those fail, what the driver keeps is given
+//! back; and when that is not enough, the thread stays here and its compilation reports that memory ran out.
+//! The reserve (`ze_engine::reserve`) is left alone: the report needs it.
+
+use std::ffi::c_void;
+use ze_engine::{jit::isolate, reserve};
+
+/// C++'s `std::nothrow_t`.
+#[repr(C)]
+struct NoThrow(u8);
+
+// Of the C++ library, by the names that the Itanium C++ ABI, §5.1, gives them.
+unsafe extern "C" {
+    #[link_name = "_ZSt7nothrow"]
+    static NO_THROW: NoThrow;
+    #[link_name = "_ZnwmRKSt9nothrow_t"]
+    fn new_or_null(bytes: usize, _: &NoThrow) -> *mut c_void;
+    #[link_name = "_ZnamRKSt9nothrow_t"]
+    fn new_array_or_null(bytes: usize, _: &NoThrow) -> *mut c_void;
+    #[link_name = "_ZnwmSt11align_val_tRKSt9nothrow_t"]
+    fn new_aligned_or_null(bytes: usize, align: usize, _: &NoThrow) -> *mut c_void;
+}
+
+unsafe extern "C-unwind" {
+    #[link_name = "_ZSt17__throw_bad_allocv"]
+    fn throw_bad_alloc() -> !;
+}
+
+/// What `allocate` returns, once it is not null.
+fn allocate(allocate: impl Fn() -> *mut c_void) -> Option<*mut c_void> {
+    let memory = allocate();
+    if !memory.is_null() {
+        return Some(memory);
+    }
+    again(allocate)
+}
+
+#[cold]
+fn again(allocate: impl Fn() -> *mut c_void) -> Option<*mut c_void> {
+    if reserve::give_back() {
+        let memory = allocate();
+        if !memory.is_null() {
+            return Some(memory);
+        }
+    }
+    isolate::out_of_memory();
+    None
+}
+
+extern "C-unwind" fn new(bytes: usize) -> *mut c_void {
+    // SAFETY: as C++ calls it. What is thrown outside of a compilation is what the caller expects.
+    unsafe { allocate(|| new_or_null(bytes, &NO_THROW)).unwrap_or_else(|| throw_bad_alloc()) }
+}
+
+extern "C-unwind" fn new_array(bytes: usize) -> *mut c_void {
+    // SAFETY: see `new`.
+    unsafe { allocate(|| new_array_or_null(bytes, &NO_THROW)).unwrap_or_else(|| throw_bad_alloc()) }
+}
+
+extern "C-unwind" fn new_aligned(bytes: usize, align: usize) -> *mut c_void {
+    // SAFETY: see `new`.
+    unsafe { allocate(|| new_aligned_or_null(bytes, align, &NO_THROW)).unwrap_or_else(|| throw_bad_alloc()) }
+}
+
+/// Defines the name that the linker's `--wrap` gives to what stands for a function; hidden, so that no other library's calls
+/// come here.
+macro_rules! wrap {
+    ($($name:literal $function:ident)*) => {$(
+        #[cfg(target_arch = "x86_64")]
+        std::arch::global_asm!(
+            concat!(".pushsection .text.__wrap_", $name, ",\"ax\",@progbits"),
+            concat!(".globl __wrap_", $name),
+            concat!(".hidden __wrap_", $name),
+            concat!(".type __wrap_", $name, ",@function"),
+            concat!("__wrap_", $name, ":"),
+            "jmp {}",
+            concat!(".size __wrap_", $name, ", . - __wrap_", $name),
+            ".popsection",
+            sym $function,
+        );
+    )*};
+}
+wrap! {
+    "_Znwm" new
+    "_Znam" new_array
+    "_ZnwmSt11align_val_t" new_aligned
+}
