@@ -43,7 +43,7 @@ const NUMBERS: [u64; 22] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 24, 31, 63, 64
 /// A kernel of these instructions. There are types and constants of all widths, the built-ins under their names,
 /// and arguments of which nothing is known, under the name of their type: `%any_uint`, also `%any_bool`.
 /// A result `%saturated` is decorated as that.
-fn module(body: &str) -> Module {
+pub fn module(body: &str) -> Module {
     let mut text = String::new();
     for capability in ["Addresses", "Kernel", "Int8", "Int16", "Int64", "SubgroupDispatch"] {
         text += &format!("OpCapability {capability}\n");
