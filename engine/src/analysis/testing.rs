@@ -6,6 +6,7 @@ use super::shapes::Analysis;
 use crate::abi::{Coarsening, GroupShape, Variant};
 use spirv_env::{Environment, Inst, Module, ModuleInput};
 use std::rc::Rc;
+use ze_extensions::limits::VALUE_SCALARS;
 use ze_tests::assembler::assemble;
 
 /// 16 lanes in rows of x, ids below 2^31, and 1024 work-items in a work-group.
@@ -67,6 +68,11 @@ pub fn module(body: &str) -> Module {
         text += &format!("%input_{ty} = OpTypePointer Input %{ty}\n");
     }
     BUILTINS.iter().for_each(|(name, ty)| text += &format!("%{name} = OpVariable %input_{ty} Input\n"));
+    text += "%uint_minus_1 = OpConstant %uint 4294967295\n";
+    for length in [VALUE_SCALARS, VALUE_SCALARS + 1] {
+        text += &format!("%length_{length} = OpConstant %uint {length}\n");
+        text += &format!("%array_{length} = OpTypeArray %uint %length_{length}\n");
+    }
     text += "%to_uint = OpTypePointer CrossWorkgroup %uint\n";
     text += "%kernel = OpTypeFunction %void %uchar %ushort %uint %ulong %float %to_uint\n";
     text += "%main = OpFunction %void None %kernel\n";
