@@ -186,3 +186,23 @@ impl<'m> LeafTable<'m> {
         (list.len() as u64 <= VALUE_SCALARS).then_some(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_has_as_many_leaves_as_the_limit_and_no_more() {
+        let module = super::super::testing::module("");
+        let table = LeafTable::new(&module);
+        let mut seen = Vec::new();
+        for at in 0..module.types.len() {
+            let ty = TypeId(at as u32);
+            if let Type::Array { len, .. } = module.types.get(ty) {
+                seen.push((*len, table.get(ty).map(|leaves| leaves.len() as u64)));
+            }
+        }
+        let most = VALUE_SCALARS;
+        assert_eq!(seen, [(most, Some(most)), (most + 1, None)]);
+    }
+}

@@ -14,6 +14,8 @@ mod ranges;
 pub mod regions;
 pub mod shapes;
 pub mod simplify;
+#[cfg(test)]
+mod testing;
 mod transfer;
 mod uniform_objects;
 pub mod work;

@@ -111,3 +111,6 @@ impl Analysis<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -301,3 +301,52 @@ fn scale(shape: Shape, factor: i64) -> Shape {
         _ => Shape::Varying,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{VARIANT, of_last};
+    use super::*;
+
+    /// The shape of the last instruction, with the global id as `%x` and its low 32 bits as `%i`.
+    fn shape(body: &str) -> Shape {
+        let ids = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0";
+        of_last(&format!("{ids}\n%i = OpUConvert %uint %x\n{body}"), VARIANT, |analysis, inst| {
+            analysis.shape_at_definition(inst.result.expect("a result"))[0]
+        })
+    }
+
+    #[test]
+    fn products_and_shifts_scale_a_stride_by_a_signed_constant() {
+        assert_eq!(shape("OpIMul %uint %i %uint_12"), Shape::Strided(12));
+        assert_eq!(shape("OpIMul %uint %uint_12 %i"), Shape::Strided(12));
+        assert_eq!(shape("OpIMul %uint %i %uint_minus_1"), Shape::Strided(-1));
+        assert_eq!(shape("OpIMul %uint %i %uint_0"), Shape::Uniform);
+        assert_eq!(shape("OpShiftLeftLogical %uint %i %uint_3"), Shape::Strided(8));
+        assert_eq!(shape("OpShiftLeftLogical %uint %i %uint_31"), Shape::Varying);
+        assert_eq!(shape("OpIMul %uint %i %i"), Shape::Varying);
+    }
+
+    #[test]
+    fn a_remainder_or_mask_that_does_nothing_keeps_a_stride() {
+        let lane = "%lane = OpLoad %uint %SubgroupLocalInvocationId\n";
+        assert_eq!(shape(&format!("{lane}OpUMod %uint %lane %uint_16")), Shape::Strided(1));
+        assert_eq!(shape(&format!("{lane}OpUMod %uint %lane %uint_12")), Shape::Varying);
+        assert_eq!(shape(&format!("{lane}OpBitwiseAnd %uint %lane %uint_31")), Shape::Strided(1));
+        assert_eq!(shape(&format!("{lane}OpBitwiseAnd %uint %lane %uint_7")), Shape::Varying);
+    }
+
+    #[test]
+    fn widening_keeps_a_stride_where_no_lane_wraps_around() {
+        let local = "%lids = OpLoad %ulong3 %LocalInvocationId\n%l = OpCompositeExtract %ulong %lids 0\n\
+                     %s = OpUConvert %ushort %l\n";
+        assert_eq!(shape(&format!("{local}OpUConvert %ulong %s")), Shape::Strided(1));
+        // 1023 * 64 + 16 * 64 is no 16-bit number without a sign bit.
+        let far = format!("{local}%f = OpIMul %ushort %s %ushort_64\n");
+        assert_eq!(shape(&format!("{far}OpUConvert %ulong %f")), Shape::Varying);
+        assert_eq!(shape(&format!("{far}OpSConvert %ulong %f")), Shape::Varying);
+        assert_eq!(shape("OpIAdd %uint %i %any_uint"), Shape::Strided(1));
+        let sum = "%sum = OpIAdd %uint %i %any_uint\n";
+        assert_eq!(shape(&format!("{sum}OpUConvert %ulong %sum")), Shape::Varying);
+        assert_eq!(shape(&format!("{sum}OpSConvert %ulong %sum")), Shape::Strided(1));
+    }
+}

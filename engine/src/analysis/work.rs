@@ -139,3 +139,44 @@ fn is_lane_by_lane(op: Op) -> bool {
         |row: &Opcode| matches!(row.family, Atomic | Barrier | Collective | Reduction | Shuffle | Vote);
     matches!(op, Op::SDiv | Op::UDiv | Op::SRem | Op::SMod | Op::UMod) || opcodes::row(op).is_some_and(among)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing;
+    use super::*;
+
+    /// What a kernel of these instructions counts, beyond one of none.
+    fn work(body: &str) -> u64 {
+        let of = |body: &str| {
+            let module = testing::module(body);
+            let kernel = module.kernel("main").expect("the module has it");
+            let plan = Plan::new(&module, kernel, Inlining::default()).expect("a kernel without calls");
+            of_kernel(&module, kernel, &scalars(&module.types), &plan)
+        };
+        of(body) - of("")
+    }
+
+    #[test]
+    fn an_instruction_counts_by_its_kind_and_by_the_scalars_of_its_value() {
+        let pair = "%pair = OpCompositeConstruct %uint2 %any_uint %any_uint\n";
+        for (body, expected) in [
+            ("%r = OpIAdd %uint %any_uint %uint_1", 2),
+            ("%r = OpUDiv %uint %any_uint %uint_1", LANE_BY_LANE),
+            ("%r = OpSMod %uint %any_uint %uint_1", LANE_BY_LANE),
+            ("%r = OpAtomicIIncrement %uint %pointer %uint_1 %uint_0", LANE_BY_LANE),
+            ("%r = OpLoad %uint %pointer", ACCESS),
+            ("OpStore %pointer %any_uint", ACCESS),
+            ("OpCopyMemory %pointer %pointer", LANE_BY_LANE),
+            ("OpCopyMemorySized %pointer %pointer %ulong_8", LANE_BY_LANE),
+        ] {
+            assert_eq!(work(body), expected, "{body}");
+        }
+        // Two scalars count twice: those of the construction, and of what follows.
+        let own = work(pair);
+        assert_eq!(own, 4);
+        let after = |body: &str| work(&format!("{pair}{body}")) - own;
+        assert_eq!(after("%r = OpIAdd %uint2 %pair %pair"), 4);
+        assert_eq!(after("%r = OpUDiv %uint2 %pair %pair"), 2 * LANE_BY_LANE);
+        assert_eq!(after("%r = OpCompositeExtract %uint %pair 0"), 1);
+    }
+}

@@ -250,6 +250,20 @@ mod tests {
     }
 
     #[test]
+    fn floats_of_full_size_move_like_integers_and_halves_as_the_device_says() {
+        let load = |ty: &str| atomic("CrossWorkgroup", ty, "%r = OpAtomicLoad TYPE %nil %u1 %u0");
+        let mut profile = DeviceProfile::host();
+        profile.module.fp32_atomics = FpAtomicFlags::empty();
+        profile.module.fp64_atomics = FpAtomicFlags::empty();
+        assert_eq!(rejected_on(&load("float"), &profile), [""; 0]);
+        assert_eq!(rejected_on(&load("double"), &profile), [""; 0]);
+        profile.module.fp16_atomics = FpAtomicFlags::GLOBAL_LOAD_STORE;
+        assert_eq!(rejected_on(&load("half"), &profile), [""; 0]);
+        profile.module.fp16_atomics = FpAtomicFlags::LOCAL_LOAD_STORE;
+        assert_eq!(rejected_on(&load("half"), &profile), ["env.float-atomic"]);
+    }
+
+    #[test]
     fn memory_orders_are_one() {
         let barrier = |semantics: u32| {
             kernel(&format!("%sem = OpConstant %uint {semantics}"), "OpMemoryBarrier %u1 %sem")

@@ -1,0 +1,101 @@
+//! Kernels of one block for tests of analyses: a few instructions, and the facts about the values that they make.
+
+use super::func::{ENTRY, Func};
+use super::inlining::{Inlining, Plan};
+use super::shapes::Analysis;
+use crate::abi::{Coarsening, GroupShape, Variant};
+use spirv_env::{Environment, Inst, Module, ModuleInput};
+use std::rc::Rc;
+use ze_extensions::limits::VALUE_SCALARS;
+use ze_tests::assembler::assemble;
+
+/// 16 lanes in rows of x, ids below 2^31, and 1024 work-items in a work-group.
+pub const VARIANT: Variant = Variant {
+    width: 16,
+    shape: GroupShape::Rows,
+    coarsening: Coarsening::Off,
+    large_ids: false,
+    most_items: 1024,
+};
+
+const TYPES: [(&str, u32); 4] = [("uchar", 8), ("ushort", 16), ("uint", 32), ("ulong", 64)];
+
+/// Built-in variables, and the types of what is in them.
+const BUILTINS: [(&str, &str); 14] = [
+    ("GlobalInvocationId", "ulong3"),
+    ("GlobalLinearId", "ulong"),
+    ("GlobalSize", "ulong3"),
+    ("GlobalOffset", "ulong3"),
+    ("LocalInvocationId", "ulong3"),
+    ("LocalInvocationIndex", "ulong"),
+    ("SubgroupId", "uint"),
+    ("WorkgroupSize", "ulong3"),
+    ("NumSubgroups", "uint"),
+    ("SubgroupLocalInvocationId", "uint"),
+    ("SubgroupMaxSize", "uint"),
+    ("WorkgroupId", "ulong3"),
+    ("NumWorkgroups", "ulong3"),
+    ("WorkDim", "uint"),
+];
+
+/// Numbers of which there are constants: `%uint_8`.
+const NUMBERS: [u64; 22] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 24, 31, 63, 64, 65, 70, 127, 128, 129, 255];
+
+/// A kernel of these instructions. There are types and constants of all widths, the built-ins under their names,
+/// and arguments of which nothing is known, under the name of their type: `%any_uint`, also `%any_bool`.
+/// A result `%saturated` is decorated as that.
+pub fn module(body: &str) -> Module {
+    let mut text = String::new();
+    for capability in ["Addresses", "Kernel", "Int8", "Int16", "Int64", "SubgroupDispatch"] {
+        text += &format!("OpCapability {capability}\n");
+    }
+    text += "OpMemoryModel Physical64 OpenCL\nOpEntryPoint Kernel %main \"main\"";
+    BUILTINS.iter().for_each(|(name, _)| text += &format!(" %{name}"));
+    text += "\n";
+    BUILTINS.iter().for_each(|(name, _)| text += &format!("OpDecorate %{name} BuiltIn {name}\n"));
+    if body.contains("%saturated =") {
+        text += "OpDecorate %saturated SaturatedConversion\n";
+    }
+    text += "%void = OpTypeVoid\n%bool = OpTypeBool\n%float = OpTypeFloat 32\n";
+    for (name, width) in TYPES {
+        text += &format!("%{name} = OpTypeInt {width} 0\n%{name}2 = OpTypeVector %{name} 2\n");
+        for number in NUMBERS {
+            text += &format!("%{name}_{number} = OpConstant %{name} {number}\n");
+        }
+    }
+    text += "%ulong3 = OpTypeVector %ulong 3\n%uint_null = OpConstantNull %uint\n";
+    for ty in ["uint", "ulong", "ulong3"] {
+        text += &format!("%input_{ty} = OpTypePointer Input %{ty}\n");
+    }
+    BUILTINS.iter().for_each(|(name, ty)| text += &format!("%{name} = OpVariable %input_{ty} Input\n"));
+    text += "%uint_minus_1 = OpConstant %uint 4294967295\n";
+    for length in [VALUE_SCALARS, VALUE_SCALARS + 1] {
+        text += &format!("%length_{length} = OpConstant %uint {length}\n");
+        text += &format!("%array_{length} = OpTypeArray %uint %length_{length}\n");
+    }
+    text += "%to_uint = OpTypePointer CrossWorkgroup %uint\n";
+    text += "%kernel = OpTypeFunction %void %uchar %ushort %uint %ulong %float %to_uint\n";
+    text += "%main = OpFunction %void None %kernel\n";
+    for ty in ["uchar", "ushort", "uint", "ulong", "float"] {
+        text += &format!("%any_{ty} = OpFunctionParameter %{ty}\n");
+    }
+    text += "%pointer = OpFunctionParameter %to_uint\n%entry = OpLabel\n";
+    text += "%any_bool = OpIEqual %bool %any_uint %uint_0\n";
+    text += body;
+    text += "\nOpReturn\nOpFunctionEnd\n";
+    let bytes = assemble(&text);
+    let profile = ze_extensions::DeviceProfile::host();
+    spirv_env::build(&[ModuleInput::new(&bytes)], &Environment::new(&profile))
+        .unwrap_or_else(|error| panic!("{error}\n{body}"))
+}
+
+/// Judges the last instruction of a kernel; the last line of `body` is what comes after its `=`.
+pub fn of_last<T>(body: &str, variant: Variant, judge: impl FnOnce(&Analysis<'_>, &Inst) -> T) -> T {
+    let (before, last) = body.rsplit_once('\n').unwrap_or(("", body));
+    let module = module(&format!("{before}\n%last = {last}"));
+    let kernel = module.kernel("main").expect("the module has it");
+    let plan = Rc::new(Plan::new(&module, kernel, Inlining::default()).expect("a kernel without calls"));
+    let analysis = Analysis::new(Func::build(&module, kernel, &plan).expect("it is small"), variant);
+    let last = analysis.func.blocks[ENTRY.index()].insts.last().expect("the kernel has instructions");
+    judge(&analysis, last)
+}
