@@ -208,6 +208,7 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtensionSupport] = {
         extension("SPV_INTEL_cache_controls", Nothing),
         extension("SPV_EXT_arithmetic_fence", Nothing),
         extension("SPV_INTEL_split_barrier", Nothing),
+        extension("SPV_EXT_relaxed_printf_string_address_space", Nothing),
     ]
 };
 

@@ -16,6 +16,7 @@ pub mod opcodes;
 mod prune;
 mod reflect;
 mod rules;
+mod supplied;
 #[cfg(any(test, feature = "catalogue"))]
 mod test_support;
 mod validate;
@@ -25,3 +26,4 @@ pub use diagnostics::{BuildError, Diagnostic};
 pub use environment::{EngineOps, Environment, ModuleInput};
 pub use grammar::op_name;
 pub use module::*;
+pub use supplied::Supplied;
