@@ -123,6 +123,7 @@ fn arguments(value: &[u8]) -> Arguments {
         private_size: 0,
         modes: Vec::new(),
         attributes: String::new(),
+        prints: false,
     };
     let mut arguments = Arguments::new(&kernel).expect("memory");
     arguments.set(&kernel.args[0], value);
@@ -145,7 +146,7 @@ fn plan(code: &Arc<Code>, groups: u32, items: u32) -> Plan {
 }
 
 fn run(scheduler: &Scheduler, plan: &Plan, arguments: &Arguments) {
-    plan.run(scheduler, "kernel", arguments).expect("launches");
+    plan.run(scheduler, "kernel", arguments, None).expect("launches");
 }
 
 fn main() {

@@ -3,6 +3,7 @@
 //! Compiled code is relocatable and kept on disk, so it reaches the runtime only through the function
 //! pointers in [`Worker`], never through addresses baked into it.
 
+use crate::print::Buffer;
 use std::ffi::c_void;
 
 /// What is the same for every work-group of a launch. Field offsets are used by `lower::entry`.
@@ -22,6 +23,8 @@ pub struct LaunchInfo {
     pub work_dim: u32,
     /// Sub-groups of a work-group: ceil(x * y * z / W).
     pub subgroups: u32,
+    /// Where work-items print; null for kernels that do not.
+    pub print: *const Buffer,
 }
 
 /// What belongs to the thread that runs a work-group. One for each running thread and launch.

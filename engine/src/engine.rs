@@ -25,6 +25,9 @@ pub const DEFAULT_MAX_GROUP_SIZE: u32 = 1024;
 /// Local memory of a work-group unless the configuration says another, in bytes.
 pub const DEFAULT_MAX_LOCAL_BYTES: u64 = 128 << 10;
 
+/// What one launch may print unless the configuration says another, in bytes of its arguments.
+pub const DEFAULT_PRINT_BYTES: u32 = 4 << 20;
+
 /// How an [`Engine`] works.
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
@@ -49,6 +52,8 @@ pub struct EngineConfig {
     pub max_group_count: [u32; 3],
     /// Local memory of a work-group, in bytes.
     pub max_local_bytes: u64,
+    /// What one launch may print, in bytes of its arguments.
+    pub print_bytes: u32,
     /// Which calls stay calls. Results do not depend on it: other than the default is for tests.
     pub inlining: Inlining,
 }
@@ -66,6 +71,7 @@ impl Default for EngineConfig {
             max_group_dimensions: [u32::MAX; 3],
             max_group_count: [u32::MAX; 3],
             max_local_bytes: DEFAULT_MAX_LOCAL_BYTES,
+            print_bytes: DEFAULT_PRINT_BYTES,
             inlining: Inlining::default(),
         }
     }

@@ -158,6 +158,18 @@ impl Globals {
         Some((place.address as *mut u8, place.size))
     }
 
+    /// The string that begins at an address inside of a variable: up to its null character, or to the variable's end.
+    pub fn string(&self, address: u64) -> Option<Vec<u8>> {
+        let address = usize::try_from(address).ok()?;
+        let holds = |place: &&Place| address.checked_sub(place.address).is_some_and(|at| at < place.size);
+        let place = self.places.values().find(holds)?;
+        let end = place.address + place.size;
+        // SAFETY: inside of storage that lives as long as this. Kernels may write it meanwhile, so each byte is read
+        // by itself.
+        let byte = |address: usize| unsafe { std::ptr::read_volatile(address as *const u8) };
+        Some((address..end).map(byte).take_while(|byte| *byte != 0).collect())
+    }
+
     /// Start and size in bytes of the memory of all variables that are not another module's.
     pub fn memory(&self) -> (*mut u8, usize) {
         (self.memory.start.as_ptr(), self.memory.layout.size())

@@ -15,6 +15,7 @@ pub mod futex;
 mod globals;
 pub mod jit;
 pub mod lower;
+pub mod print;
 pub mod program;
 pub mod reserve;
 pub mod setup;

@@ -86,6 +86,10 @@ impl Program {
         self.globals.memory()
     }
 
+    pub(crate) fn globals(&self) -> &Arc<Globals> {
+        &self.globals
+    }
+
     pub fn module(&self) -> &Arc<Module> {
         &self.module
     }
@@ -163,8 +167,8 @@ impl Kernel {
             group_size::best_width(group_size, width)
         };
         let variant = Variant { most_items: self.program.engine.config().max_group_size, ..variant };
-        // Straight code has nothing to gain from several sub-groups side by side.
-        let repeats = kernel.uses_barrier || kernel.has_loops;
+        // Straight code has nothing to gain from several sub-groups side by side, nor has code that prints.
+        let repeats = (kernel.uses_barrier || kernel.has_loops) && !kernel.prints;
         if repeats { group_size::coarsened(variant, group_size) } else { variant }
     }
 

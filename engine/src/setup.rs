@@ -4,6 +4,7 @@ use crate::abi::Variant;
 use crate::error::{EngineError, LaunchFault};
 use crate::exec::arguments::NoMemory;
 use crate::exec::{Arguments, Code, Plan, Range};
+use crate::print::Buffer;
 use crate::program::Kernel;
 use spirv_env::{ArgKind, KernelArg, Type};
 use std::sync::Arc;
@@ -32,7 +33,8 @@ impl Setup {
     pub fn new(kernel: Arc<Kernel>) -> Result<Setup, EngineError> {
         let reflection = kernel.reflection();
         check_local_memory(&kernel, reflection.static_local_size)?;
-        let arguments = Arguments::new(reflection).map_err(|error| no_memory(&kernel, error))?;
+        let arguments =
+            Arguments::new(reflection).map_err(|NoMemory(bytes)| no_memory(&kernel, "arguments", bytes))?;
         let group_size = reflection.required_group_size.unwrap_or([1; 3]);
         Ok(Setup { kernel, group_size, global_offset: [0; 3], arguments, latest: None })
     }
@@ -48,7 +50,7 @@ impl Setup {
     }
 
     fn cloned_arguments(&self) -> Result<Arguments, EngineError> {
-        self.arguments.try_clone().map_err(|error| no_memory(&self.kernel, error))
+        self.arguments.try_clone().map_err(|NoMemory(bytes)| no_memory(&self.kernel, "arguments", bytes))
     }
 
     fn range(&self, group_count: [u32; 3]) -> Range {
@@ -183,8 +185,19 @@ impl Launch {
     }
 
     fn run_plan(&self, plan: &Plan) -> Result<(), EngineError> {
-        let scheduler = self.kernel.program().engine().scheduler();
-        plan.run(scheduler, &self.kernel.reflection().name, &self.arguments)
+        let (program, kernel) = (self.kernel.program(), self.kernel.reflection());
+        let run = |print: Option<&Buffer>| {
+            plan.run(program.engine().scheduler(), &kernel.name, &self.arguments, print)
+        };
+        if !kernel.prints {
+            return run(None);
+        }
+        let bytes = program.engine().config().print_bytes;
+        let buffer = Buffer::new(bytes, Arc::clone(program.globals()));
+        let buffer = buffer.ok_or_else(|| no_memory(&self.kernel, "printf buffer", bytes.into()))?;
+        run(Some(&buffer))?;
+        buffer.flush();
+        Ok(())
     }
 
     /// About how long it takes on one thread. `None` where nothing is known, or where what it took before says nothing
@@ -234,8 +247,8 @@ fn invalid(kernel: &Kernel, fault: LaunchFault) -> EngineError {
     EngineError::InvalidLaunch { kernel: kernel.reflection().name.clone(), fault }
 }
 
-fn no_memory(kernel: &Kernel, NoMemory(bytes): NoMemory) -> EngineError {
-    EngineError::OutOfMemory { kernel: kernel.reflection().name.clone(), what: "arguments", bytes }
+fn no_memory(kernel: &Kernel, what: &'static str, bytes: u64) -> EngineError {
+    EngineError::OutOfMemory { kernel: kernel.reflection().name.clone(), what, bytes }
 }
 
 /// A launch in one piece, for programs that use the engine alone.

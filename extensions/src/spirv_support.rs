@@ -215,6 +215,7 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtensionSupport] = {
         extension("SPV_INTEL_arbitrary_precision_integers", Nothing),
         extension("SPV_ALTERA_arbitrary_precision_integers", Nothing),
         extension("SPV_INTEL_split_barrier", Nothing),
+        extension("SPV_EXT_relaxed_printf_string_address_space", Nothing),
     ]
 };
 

@@ -6,7 +6,7 @@ use crate::environment::{Environment, ModuleInput};
 use crate::grammar::Cursor;
 use crate::load::{self, Loaded, TypeShapes};
 use crate::module::{Id, Module, integer_layout};
-use crate::{link, prune, reflect, rules, validate};
+use crate::{link, prune, reflect, rules, supplied, validate};
 use rustc_hash::FxHashMap;
 use spirv::{Decoration, LinkageType, Op};
 use ze_extensions::limits::INTEGER_BITS;
@@ -98,12 +98,13 @@ fn stages(
     }
     let kernels: Vec<Id> =
         loaded.iter().flat_map(|input| &input.entry_points).map(|entry| entry.function).collect();
-    let imported: FxHashMap<Id, String> = loaded
+    let mut imported: FxHashMap<Id, String> = loaded
         .iter()
         .flat_map(|input| &input.linkage)
         .filter(|(_, linkage)| linkage.kind == LinkageType::Import)
         .map(|(id, linkage)| (*id, linkage.name.clone()))
         .collect();
+    supplied::define(&mut module, &mut imported);
     prune::unused_functions(&mut module, &kernels, &imported);
     rules::functions(&module, &loaded, env, diagnostics);
     validate::ask_engine(&module, env, &loaded, diagnostics);

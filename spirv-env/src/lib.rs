@@ -17,6 +17,7 @@ pub mod opcodes;
 mod prune;
 mod reflect;
 mod rules;
+mod supplied;
 #[cfg(any(test, feature = "catalogue"))]
 mod test_support;
 mod validate;
@@ -27,3 +28,4 @@ pub use environment::{EngineOps, Environment, ModuleInput};
 pub use functions::Functions;
 pub use grammar::op_name;
 pub use module::*;
+pub use supplied::Supplied;

@@ -380,6 +380,8 @@ pub struct Kernel {
     pub uses_barrier: bool,
     /// The kernel, or a function that it reaches, has a branch back to an earlier block.
     pub has_loops: bool,
+    /// The kernel, or a function that it reaches, calls `printf` or a function of the driver that prints.
+    pub prints: bool,
     /// The module-scope `Workgroup` variables that the kernel reaches, each with its place in local memory, in bytes.
     pub local_variables: Vec<(Id, u64)>,
     /// Bytes that they take together, from the start of local memory; `u64::MAX` where they are more than can be counted.
@@ -405,6 +407,8 @@ pub enum ExtSet {
     OpenClStd,
     /// Debug information and other sets without semantics.
     NonSemantic,
+    /// The driver's own: its instructions are [`Supplied`](crate::Supplied). No module can import it.
+    Driver,
 }
 
 /// A source position for the build log.

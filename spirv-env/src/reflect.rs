@@ -23,6 +23,7 @@ struct Summary {
     subgroups: bool,
     barrier: bool,
     loops: bool,
+    prints: bool,
     private_size: u64,
     /// Places of `Workgroup` variables in the module's globals.
     locals: Vec<usize>,
@@ -95,6 +96,7 @@ impl Context<'_> {
             uses_subgroups: false,
             uses_barrier: false,
             has_loops: false,
+            prints: false,
             local_variables: Vec::new(),
             static_local_size: 0,
             private_size: 0,
@@ -120,6 +122,7 @@ impl Context<'_> {
             kernel.uses_subgroups |= summary.subgroups;
             kernel.uses_barrier |= summary.barrier;
             kernel.has_loops |= summary.loops;
+            kernel.prints |= summary.prints;
             kernel.private_size = kernel.private_size.saturating_add(summary.private_size);
             locals.extend(&summary.locals);
             work.extend(&summary.callees);
@@ -156,6 +159,7 @@ fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Functio
     let mut seen = FxHashSet::default();
     for inst in function.blocks.iter().flat_map(|block| &block.insts) {
         let row = inst.row();
+        summary.prints |= inst.prints(module);
         match row.convergence {
             Convergence::None => {}
             Convergence::Subgroup | Convergence::ImplicitSubgroup => summary.subgroups = true,

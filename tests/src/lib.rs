@@ -2,6 +2,7 @@
 
 pub mod assembler;
 pub mod bench;
+pub mod formats;
 pub mod loader;
 pub mod memory;
 pub mod mpfr;

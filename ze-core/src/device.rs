@@ -79,6 +79,7 @@ impl Device {
                 max_group_dimensions: compute.max_group_size,
                 max_group_count: compute.max_group_count,
                 max_local_bytes: compute.max_shared_local_memory.into(),
+                print_bytes: self.profile.module.printf_buffer_size,
                 ..defaults
             })
         })

@@ -54,10 +54,12 @@ impl Analysis<'_> {
                 all(if one(0).is_uniform() { Shape::Uniform } else { Shape::Varying })
             }
             Uniformity::Extended => {
-                let uniform = inst.ids().skip(1).all(|id| {
-                    !self.private.interleaved.contains_key(&id)
-                        && self.shape(block, id).iter().all(|shape| shape.is_uniform())
-                });
+                // Some lanes may have found no room for what they print.
+                let uniform = !inst.prints(self.func.module)
+                    && inst.ids().skip(1).all(|id| {
+                        !self.private.interleaved.contains_key(&id)
+                            && self.shape(block, id).iter().all(|shape| shape.is_uniform())
+                    });
                 all(if uniform { Shape::Uniform } else { Shape::Varying })
             }
             Uniformity::UniformIf(at) if one(at).is_uniform() => all(Shape::Uniform),

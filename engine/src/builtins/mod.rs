@@ -1,3 +1,4 @@
 //! What compiled code calls that the compiler does not make itself.
 
 pub mod libmvec;
+pub mod print;

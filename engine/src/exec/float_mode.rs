@@ -4,7 +4,7 @@
 //! thread: programs built for fast math flush denormals, and some unmask exceptions.
 
 /// Sets the kernels' mode for as long as it lives, then the thread's own again.
-pub(super) struct KernelMode {
+pub(crate) struct KernelMode {
     /// The thread's mode, if it is another.
     own: Option<u32>,
 }

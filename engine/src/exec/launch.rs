@@ -7,6 +7,7 @@ use crate::abi::{CodeInfo, ENTRY_SYMBOL, LaunchInfo, RangeEntry, TeamEntry, Vari
 use crate::error::{EngineError, LaunchFault};
 use crate::jit::JitError;
 use crate::jit::load::LoadedCode;
+use crate::print::Buffer;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -137,7 +138,14 @@ impl Plan {
     }
 
     /// Runs all work-groups and waits for their end. `kernel` is for messages.
-    pub fn run(&self, scheduler: &Scheduler, kernel: &str, arguments: &Arguments) -> Result<(), EngineError> {
+    /// What work-items print goes to `print`.
+    pub fn run(
+        &self,
+        scheduler: &Scheduler,
+        kernel: &str,
+        arguments: &Arguments,
+        print: Option<&Buffer>,
+    ) -> Result<(), EngineError> {
         if self.groups == 0 {
             return Ok(());
         }
@@ -148,6 +156,7 @@ impl Plan {
             group_size: self.range.group_size,
             work_dim: self.range.work_dim(),
             subgroups: self.needs.subgroups,
+            print: print.map_or(std::ptr::null(), std::ptr::from_ref),
         };
         let job = Job { code: &self.code, info: &info, needs: self.needs, kernel, groups: self.groups };
         // SAFETY: `info` describes this range for this code; the arguments live until the run has ended. That the

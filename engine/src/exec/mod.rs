@@ -17,6 +17,7 @@ mod switch;
 pub mod workgroup;
 
 pub use arguments::Arguments;
+pub(crate) use float_mode::KernelMode;
 pub use launch::{Code, Plan, Range};
 pub use scheduler::Scheduler;
 pub use workgroup::MOST_STACK_BYTES;

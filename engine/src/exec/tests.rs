@@ -124,6 +124,7 @@ fn kernel(args: Vec<KernelArg>, static_local_size: u64) -> Kernel {
         required_subgroup_size: None,
         uses_subgroups: false,
         has_loops: false,
+        prints: false,
         uses_barrier: false,
         static_local_size,
         private_size: 0,
@@ -155,7 +156,7 @@ fn launch(
     range: Range,
 ) -> Result<(), EngineError> {
     let plan = Plan::new(Arc::clone(code), range, arguments.local_bytes()).expect("a range");
-    plan.run(scheduler, "test", arguments)
+    plan.run(scheduler, "test", arguments, None)
 }
 
 fn count_groups(scheduler: &Scheduler, code: &Arc<Code>, groups: u32) {

@@ -1,6 +1,7 @@
 //! What compiled code may refer to by name. Nothing else: a kernel cannot reach into the process.
 
-use crate::builtins::libmvec;
+use crate::builtins::{libmvec, print};
+use crate::print::Buffer;
 use spirv_env::Id;
 
 /// Prefix of the symbols that stand for module-scope variables.
@@ -18,8 +19,9 @@ pub fn global_id(symbol: &str) -> Option<Id> {
 
 /// The address of a function that any kernel may call.
 pub fn function_address(symbol: &str) -> Option<usize> {
-    let scalar = SCALAR.iter().find(|(name, _)| *name == symbol);
-    scalar.map(|(_, function)| *function as usize).or_else(|| libmvec::address(symbol))
+    let scalar = SCALAR.iter().find(|(name, _)| *name == symbol).map(|(_, function)| *function as usize);
+    let own = || OWN.iter().find(|(name, _)| *name == symbol).map(|(_, function)| *function as usize);
+    scalar.or_else(own).or_else(|| libmvec::address(symbol))
 }
 
 /// Declares functions of the C and compiler run-time libraries and makes the table of their addresses. They
@@ -50,6 +52,17 @@ functions! {
     __divti3 __modti3 __udivti3 __umodti3 __multi3
     __fixsfti __fixunssfti __fixdfti __fixunsdfti __floattisf __floatuntisf __floattidf __floatuntidf
 }
+
+/// A function of `builtins::print`.
+type Print = unsafe extern "C" fn(*const Buffer, *const u64, u64, u64, u64, u64) -> u64;
+
+/// The engine's own functions.
+const OWN: &[(&str, Print)] = &[(PRINT, print::ze_cpu_print), (ASSERT, print::ze_cpu_assert)];
+
+/// The symbol of [`print::ze_cpu_print`].
+pub const PRINT: &str = "ze_cpu_print";
+/// The symbol of [`print::ze_cpu_assert`].
+pub const ASSERT: &str = "ze_cpu_assert";
 
 #[cfg(test)]
 mod tests {

@@ -723,6 +723,14 @@ impl Builder {
         self.call(function, operands)
     }
 
+    /// A call of a function of the engine (`jit::symbols`).
+    pub fn call_engine(&self, name: &str, result: Scalar, operands: &[Value]) -> Value {
+        let mut params: Vec<LLVMTypeRef> = operands.iter().map(|value| llvm!(LLVMTypeOf(value.0))).collect();
+        let function = self.extern_function(name, self.ty(result, 1), &mut params);
+        llvm!(self.add_attribute(function, "nounwind", 0));
+        self.call(function, operands)
+    }
+
     /// A call through a pointer to a C function that takes and returns nothing but `operands`.
     pub fn call_pointer(&self, pointer: Value, operands: &[Value]) {
         let mut params: Vec<LLVMTypeRef> = operands.iter().map(|value| llvm!(LLVMTypeOf(value.0))).collect();

@@ -166,6 +166,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
             calls: self.calls.clone(),
             context: None,
             returned: Vec::new(),
+            print_words: None,
         }
     }
 }

@@ -53,7 +53,7 @@ use calls::CallTree;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{ExecutionMode, Op};
 use spirv_env::opcodes::{self, Family};
-use spirv_env::{ExtSet, Id, Inst, Kernel, Module, op_name};
+use spirv_env::{ExtSet, Id, Inst, Kernel, Module, Supplied, op_name};
 use std::rc::Rc;
 use values::{Mask, Val};
 
@@ -133,7 +133,7 @@ pub fn supports(inst: &Inst, module: &Module) -> Result<(), String> {
     if row.family == Family::Extended {
         return match module.ext_sets.get(&inst.id(0)) {
             Some(ExtSet::OpenClStd) => opencl_std::supports(inst, module),
-            Some(ExtSet::NonSemantic) => Ok(()),
+            Some(ExtSet::NonSemantic | ExtSet::Driver) => Ok(()),
             None => Err("an unknown extended instruction set".into()),
         };
     }
@@ -179,6 +179,8 @@ pub struct Lowerer<'a, 'm> {
     calls: Rc<FxHashMap<Id, calls::Callable>>,
     context: Option<builder::Value>,
     returned: Vec<builder::Value>,
+    /// Memory for what one instruction prints.
+    print_words: Option<builder::Value>,
 }
 
 impl<'a, 'm> Lowerer<'a, 'm> {
@@ -244,10 +246,14 @@ impl<'a, 'm> Lowerer<'a, 'm> {
             Family::Reduction => groups::reduction::lower(self, inst).map(Some),
             Family::Collective => groups::collective::lower(self, inst),
             Family::Hint => hints::lower(self, inst),
-            Family::Extended => match inst.opencl_std(self.a.func.module) {
-                Some(function) => opencl_std::lower(self, inst, function),
-                None => Ok(None),
-            },
+            Family::Extended => {
+                let module = self.a.func.module;
+                match (inst.opencl_std(module), inst.supplied(module)) {
+                    (Some(function), _) => opencl_std::lower(self, inst, function),
+                    (None, Some(Supplied::AssertFail)) => opencl_std::print::assert_fail(self, inst),
+                    (None, None) => Ok(None),
+                }
+            }
             Family::Call => self.call(inst),
             Family::Terminator if inst.op == Op::ReturnValue => self.return_value(inst).map(|()| None),
             Family::Declaration

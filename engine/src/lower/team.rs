@@ -159,6 +159,9 @@ fn chain(a: &Analysis<'_>, this: &Loop) -> usize {
 /// Whether a team can run the kernel: no sub-group waits for another in a way that lockstep would not end.
 fn is_possible(a: &Analysis<'_>) -> bool {
     let waits = |inst: &Inst| inst.waits_for_work_group(a.func.module);
+    if a.func.kernel.prints {
+        return false;
+    }
     let is_barrier = |inst: &Inst| inst.row().convergence == Convergence::Barrier;
     // Who left a loop waits for those inside, which may not wait for him: no spinning on what he writes next.
     let may_spin = |at: usize| {

@@ -465,7 +465,9 @@ impl Loader<'_> {
             Some(ExtSet::OpenClStd) => {
                 Err(Fault::new(LAYOUT, "an OpenCL.std instruction outside of a function"))
             }
-            None => Err(self.out.defs.wrong(set, self.out.defs.get(set), "an extended instruction set")),
+            Some(ExtSet::Driver) | None => {
+                Err(self.out.defs.wrong(set, self.out.defs.get(set), "an extended instruction set"))
+            }
         }
     }
 

@@ -26,13 +26,6 @@ pub enum Family {
     Print,
 }
 
-impl Family {
-    /// Whether the engine has a lowering for it.
-    pub fn is_lowered(self) -> bool {
-        self != Family::Print
-    }
-}
-
 /// What an instruction takes and gives. `T` is the result's type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Signature {

@@ -360,6 +360,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn formats_of_printf_are_constant_strings_unless_the_module_says_otherwise() {
+        let text = |class: &str| {
+            let declarations = format!("%pt = OpTypePointer {class} %uchar\n%text = OpConstantNull %pt");
+            kernel(&declarations, "%r = OpExtInst %uint %std printf %text %f1 %u1")
+        };
+        let relaxed = |class: &str| {
+            let extension = "OpExtension \"SPV_EXT_relaxed_printf_string_address_space\"\n%std = ";
+            text(class).replacen("%std = ", extension, 1)
+        };
+        assert_accepted(&text("UniformConstant"));
+        for class in ["CrossWorkgroup", "Generic"] {
+            assert_rejected(&text(class), "types.operands");
+            assert_accepted(&relaxed(class));
+        }
+        for class in ["Function", "Workgroup"] {
+            assert_rejected(&relaxed(class), "types.operands");
+        }
+        assert_rejected(&text("UniformConstant").replace("%uchar\n", "%uint\n"), "types.operands");
+    }
+
     /// The same for instructions without a result.
     const EFFECTS: &[(&str, &str)] = &[
         ("OpStore %nf %u1", "OpStore %nf %f1"),

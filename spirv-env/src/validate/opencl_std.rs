@@ -5,6 +5,9 @@ use crate::module::{Inst, Type, TypeId};
 use crate::opcodes::opencl_std::{self, Signature};
 use spirv::{FPRoundingMode, StorageClass};
 
+/// The extension by which formats need not be in constant memory.
+const RELAXED_FORMAT: &str = "SPV_EXT_relaxed_printf_string_address_space";
+
 /// Operands of an instruction begin behind the set and the instruction's number.
 const FIRST: usize = 2;
 
@@ -161,9 +164,14 @@ fn operands(ctx: &Ctx<'_>, inst: &Inst, signature: Signature) -> Result<(), Stri
                 _ => pointee,
             };
             let text = *ctx.get(character) == Type::Int { width: 8 };
-            require(class == StorageClass::UniformConstant && text, || {
-                "the format is not a constant string".into()
-            })?;
+            // Of what the extension adds, strings in local and private memory are gone when they are wanted.
+            let relaxed = ctx.module.extensions.iter().any(|name| name == RELAXED_FORMAT);
+            let fine = match class {
+                StorageClass::UniformConstant => true,
+                StorageClass::CrossWorkgroup | StorageClass::Generic => relaxed,
+                _ => false,
+            };
+            require(fine && text, || format!("the format is not a constant string but in {class:?}"))?;
             (FIRST + 1..inst.operands.len()).try_for_each(|at| ctx.ty(inst, at).map(|_| ()))?;
             require(ctx.result_lanes(inst)? == (Scalar::Int(32), 1), || {
                 "the result is not a 32-bit integer".into()

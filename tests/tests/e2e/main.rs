@@ -25,6 +25,7 @@ mod memory;
 mod memory_access;
 mod modules;
 mod mutation;
+mod print;
 mod private_copies;
 mod private_memory;
 mod processes;

@@ -102,7 +102,7 @@ fn every_function_of_opencl_std_has_a_lowering() {
     let target = Target::limited(Isa::Avx512).expect("a target machine");
     for function in opencl_std::FUNCTIONS {
         let examples = std_examples::examples(function);
-        assert_eq!(examples.is_empty(), !function.family.is_lowered(), "{:?}", function.op);
+        assert!(!examples.is_empty(), "{:?}", function.op);
         examples.iter().for_each(|example| lowers(example, &target));
     }
 }

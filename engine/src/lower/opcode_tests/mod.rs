@@ -88,6 +88,9 @@ OpEntryPoint Kernel %main \"main\" %gid
 %noevent = OpConstantNull %event
 %gid = OpVariable %pi_ulong3 Input
 %local = OpVariable %pl_uint Workgroup
+%pc_uchar = OpTypePointer UniformConstant %uchar
+%percent = OpConstant %uchar 37
+%text = OpVariable %pc_uchar UniformConstant %percent
 %callee = OpFunction %uint None %callee_fn
 %callee_x = OpFunctionParameter %uint
 %callee_entry = OpLabel

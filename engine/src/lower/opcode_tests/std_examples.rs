@@ -39,7 +39,7 @@ pub fn examples(function: &Function) -> Vec<Example> {
         S::Shuffle => one("uint4", "%i4 %i4"),
         S::Shuffle2 => one("uint4", "%i4 %i4 %i4"),
         S::Prefetch => one("void", "%pi %l"),
-        S::Printf => Vec::new(),
+        S::Printf => one("uint", "%text %i %f4"),
     };
     let name = format!("{:?}", function.op);
     operands

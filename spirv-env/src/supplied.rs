@@ -1,0 +1,143 @@
+//! Functions that the driver supplies to modules which import them, where no linked module defines them.
+
+use crate::module::{Block, ExtSet, Id, Inst, Module, Operand, Type, TypeId};
+use rustc_hash::FxHashMap;
+use spirv::Op;
+
+/// What an instruction of [`ExtSet::Driver`] does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Supplied {
+    /// `__devicelib_assert_fail` of SYCL's device library: expression, file, line, function, and the global and local
+    /// ids of a work-item whose assertion failed.
+    AssertFail,
+}
+
+/// A type of a parameter.
+#[derive(Clone, Copy)]
+enum Parameter {
+    String,
+    Int(u32),
+}
+
+struct Definition {
+    name: &'static str,
+    what: Supplied,
+    parameters: &'static [Parameter],
+}
+
+const DEFINITIONS: &[Definition] = {
+    use Parameter::{Int, String};
+    const ID: Parameter = Int(64);
+    &[Definition {
+        name: "__devicelib_assert_fail",
+        what: Supplied::AssertFail,
+        parameters: &[String, String, Int(32), String, ID, ID, ID, ID, ID, ID],
+    }]
+};
+
+impl Inst {
+    /// What an instruction of the driver's own set does.
+    pub fn supplied(&self, module: &Module) -> Option<Supplied> {
+        if self.op != Op::ExtInst || module.ext_sets.get(&self.id(0)) != Some(&ExtSet::Driver) {
+            return None;
+        }
+        DEFINITIONS.get(usize::try_from(self.lit(1)).ok()?).map(|definition| definition.what)
+    }
+
+    /// Whether it writes to the buffer of what a launch prints.
+    pub fn prints(&self, module: &Module) -> bool {
+        use crate::opcodes::opencl_std::Family;
+        self.supplied(module).is_some()
+            || self.opencl_std(module).is_some_and(|function| function.family == Family::Print)
+    }
+}
+
+/// Gives imported functions that the driver supplies a body: one instruction of its own set with the parameters.
+/// One with another type is not the driver's and stays an import.
+pub(crate) fn define(module: &mut Module, imported: &mut FxHashMap<Id, String>) {
+    let mut set = None;
+    for at in 0..module.functions.len() {
+        let function = &module.functions[at];
+        let number = imported
+            .get(&function.id)
+            .filter(|_| function.blocks.is_empty())
+            .and_then(|name| DEFINITIONS.iter().position(|definition| definition.name == *name));
+        let Some(number) = number.filter(|&number| fits(module, at, &DEFINITIONS[number])) else { continue };
+        let mut fresh = || {
+            module.bound += 1;
+            Id(module.bound - 1)
+        };
+        let label = fresh();
+        let set = *set.get_or_insert_with(&mut fresh);
+        let result = fresh();
+        module.ext_sets.insert(set, ExtSet::Driver);
+        let function = &mut module.functions[at];
+        let parameters = function.params.iter().map(|(param, _)| Operand::Id(*param));
+        let inst = |op, operands| Inst { op, ty: None, result: None, operands, line: None };
+        let operands =
+            [Operand::Id(set), Operand::Lit(number as u64)].into_iter().chain(parameters).collect();
+        let call = Inst { ty: Some(function.result), result: Some(result), ..inst(Op::ExtInst, operands) };
+        let insts = vec![call, inst(Op::Return, Default::default())];
+        function.blocks.push(Block { label, insts });
+        function.linkage = None;
+        imported.remove(&function.id);
+    }
+}
+
+/// Whether a function has the type that the definition says.
+fn fits(module: &Module, at: usize, definition: &Definition) -> bool {
+    let (function, types) = (&module.functions[at], &module.types);
+    let character = |ty: TypeId| *types.get(ty) == Type::Int { width: 8 };
+    let is = |(parameter, (_, ty)): (&Parameter, &(Id, TypeId))| match (parameter, types.get(*ty)) {
+        (Parameter::String, Type::Pointer { pointee, .. }) => character(*pointee),
+        (Parameter::Int(bits), Type::Int { width }) => bits == width,
+        _ => false,
+    };
+    *types.get(function.result) == Type::Void
+        && function.params.len() == definition.parameters.len()
+        && definition.parameters.iter().zip(&function.params).all(is)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test_support::{build_text, kernel};
+
+    /// The unresolved imports of a kernel that calls an imported function of this name and these parameters.
+    fn unresolved(name: &str, parameters: &str) -> Vec<String> {
+        let count = parameters.split_whitespace().count();
+        let declarations = format!(
+            "%string = OpTypePointer Generic %uchar\n\
+             %imported = OpTypeFunction %void {parameters}\n"
+        );
+        let constants: String = parameters
+            .split_whitespace()
+            .enumerate()
+            .map(|(at, ty)| format!("%arg{at} = OpConstantNull {ty}\n"))
+            .collect();
+        let function: String = std::iter::once("%f = OpFunction %void None %imported\n".to_owned())
+            .chain(parameters.split_whitespace().map(|ty| format!("%x{ty} = OpFunctionParameter {ty}\n")))
+            .enumerate()
+            .map(|(at, line)| line.replace("%x%", &format!("%x{at}")))
+            .collect();
+        let arguments: Vec<String> = (0..count).map(|at| format!("%arg{at}")).collect();
+        let body = format!("%r = OpFunctionCall %void %f {}", arguments.join(" "));
+        let text = kernel(&(declarations + &constants), &body)
+            .replacen("%void = ", &format!("OpDecorate %f LinkageAttributes \"{name}\" Import\n%void = "), 1)
+            .replace("%main = OpFunction", &format!("{function}OpFunctionEnd\n%main = OpFunction"));
+        build_text(&text).unwrap_or_else(|error| panic!("{error}\n{text}")).unresolved
+    }
+
+    const PARAMETERS: &str = "%string %string %uint %string %ulong %ulong %ulong %ulong %ulong %ulong";
+
+    #[test]
+    fn a_failed_assertion_is_the_drivers() {
+        assert!(unresolved("__devicelib_assert_fail", PARAMETERS).is_empty());
+    }
+
+    #[test]
+    fn other_names_and_other_types_stay_imports() {
+        assert_eq!(unresolved("__devicelib_assert_fall", PARAMETERS), ["__devicelib_assert_fall"]);
+        let shorter = PARAMETERS.trim_end_matches(" %ulong");
+        assert_eq!(unresolved("__devicelib_assert_fail", shorter), ["__devicelib_assert_fail"]);
+    }
+}
