@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use ze_engine::abi::{Coarsening, GroupShape, Variant};
+use ze_engine::abi::{Coarsening, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::pipeline::{self, Tier};
@@ -45,16 +45,16 @@ fn parse() -> Options {
             "--variant" => {
                 let text = args.next().unwrap_or_default();
                 let (width, shape) = text.split_once(':').unwrap_or((text.as_str(), "rows"));
-                let (shape, team) = shape.split_once(':').unwrap_or((shape, ""));
-                let coarsening = match team.split_at(team.len().min(1)) {
-                    ("x", team) => Coarsening::AlongX(team.parse().expect("--variant W:rows:xN")),
-                    ("y", team) => Coarsening::AlongY(team.parse().expect("--variant W:rows:yN")),
+                let (shape, bundle) = shape.split_once(':').unwrap_or((shape, ""));
+                let coarsening = match bundle.split_at(bundle.len().min(1)) {
+                    ("x", bundle) => Coarsening::AlongX(bundle.parse().expect("--variant W:rows:xN")),
+                    ("y", bundle) => Coarsening::AlongY(bundle.parse().expect("--variant W:rows:yN")),
                     _ => Coarsening::Off,
                 };
                 let shape = match shape {
-                    "line" => GroupShape::Line,
-                    "any" => GroupShape::Any,
-                    _ => GroupShape::Rows,
+                    "line" => LaneMapping::Line,
+                    "any" => LaneMapping::Any,
+                    _ => LaneMapping::Rows,
                 };
                 let width = width.parse().expect("--variant W:SHAPE, W a number");
                 options.variants.push(Variant {
@@ -70,14 +70,14 @@ fn parse() -> Options {
     }
     if options.variants.is_empty() {
         for (width, shape, coarsening) in [
-            (1, GroupShape::Rows, Coarsening::Off),
-            (8, GroupShape::Rows, Coarsening::Off),
-            (16, GroupShape::Rows, Coarsening::Off),
-            (16, GroupShape::Rows, Coarsening::AlongX(8)),
-            (16, GroupShape::Rows, Coarsening::AlongY(8)),
-            (16, GroupShape::Line, Coarsening::Off),
-            (16, GroupShape::Any, Coarsening::Off),
-            (32, GroupShape::Rows, Coarsening::Off),
+            (1, LaneMapping::Rows, Coarsening::Off),
+            (8, LaneMapping::Rows, Coarsening::Off),
+            (16, LaneMapping::Rows, Coarsening::Off),
+            (16, LaneMapping::Rows, Coarsening::AlongX(8)),
+            (16, LaneMapping::Rows, Coarsening::AlongY(8)),
+            (16, LaneMapping::Line, Coarsening::Off),
+            (16, LaneMapping::Any, Coarsening::Off),
+            (32, LaneMapping::Rows, Coarsening::Off),
         ] {
             options.variants.push(Variant {
                 width,

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::mem::offset_of;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use ze_engine::abi::{Coarsening, CodeInfo, GroupShape, Variant, Worker};
+use ze_engine::abi::{Coarsening, CodeInfo, LaneMapping, Variant, Worker};
 use ze_engine::exec::{Arguments, Code, Plan, Range, Scheduler};
 use ze_engine::jit::pipeline::{self, Tier};
 use ze_engine::jit::target::Target;
@@ -83,7 +83,7 @@ fn code(text: &str, target: &Target, has_barrier: bool) -> Arc<Code> {
     let loaded = load::load(&object, &symbols::function_address).expect("loads");
     let variant = Variant {
         width: 16,
-        shape: GroupShape::Rows,
+        shape: LaneMapping::Rows,
         coarsening: Coarsening::Off,
         large_ids: false,
         most_items: 1024,

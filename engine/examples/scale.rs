@@ -8,7 +8,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Instant;
-use ze_engine::abi::{Coarsening, GroupShape, Variant};
+use ze_engine::abi::{Coarsening, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::pipeline;
@@ -86,10 +86,10 @@ fn one(shape: &Shape, size: u32, variant: &str) {
     print(lap());
     let target = Target::host().expect("a target machine");
     let (width, shape) = match variant {
-        "rows" => (16, GroupShape::Rows),
-        "line" => (16, GroupShape::Line),
-        "any" => (16, GroupShape::Any),
-        _ => (1, GroupShape::Rows),
+        "rows" => (16, LaneMapping::Rows),
+        "line" => (16, LaneMapping::Line),
+        "any" => (16, LaneMapping::Any),
+        _ => (1, LaneMapping::Rows),
     };
     let variant = Variant {
         width,

@@ -51,13 +51,13 @@ pub struct Worker {
 pub type RangeEntry =
     unsafe extern "C" fn(info: *const LaunchInfo, worker: *mut Worker, first: u64, last: u64);
 
-/// Code with work-group barriers: runs one team of sub-groups of the work-group with this linear number.
-pub type TeamEntry =
-    unsafe extern "C" fn(info: *const LaunchInfo, worker: *mut Worker, group: u64, team: u32);
+/// Code with work-group barriers: runs one bundle of sub-groups of the work-group with this linear number.
+pub type BundleEntry =
+    unsafe extern "C" fn(info: *const LaunchInfo, worker: *mut Worker, group: u64, bundle: u32);
 
 /// How the work-items of a group map to lanes; a kernel is compiled once for each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum GroupShape {
+pub enum LaneMapping {
     /// The x size is a multiple of W: every sub-group is full, lies in one row, and its ids are `base + lane`.
     Rows,
     /// y and z sizes are 1 and x is no multiple of W: as `Rows`, and the last sub-group is partial.
@@ -66,8 +66,8 @@ pub enum GroupShape {
     Any,
 }
 
-/// Thread coarsening: which sub-groups of a work-group one instruction stream may run side by side, as a *team*.
-/// Groups have [`GroupShape::Rows`]. The number of sub-groups of a team divides that of the group's direction.
+/// Thread coarsening: which sub-groups of a work-group one instruction stream may run side by side, as a *bundle*.
+/// Groups have [`LaneMapping::Rows`]. The number of sub-groups of a bundle divides that of the group's direction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Coarsening {
     /// Each sub-group alone.
@@ -79,19 +79,19 @@ pub enum Coarsening {
 }
 
 impl Coarsening {
-    /// Sub-groups of a team.
-    pub fn team(self) -> u32 {
+    /// Sub-groups of a bundle.
+    pub fn factor(self) -> u32 {
         match self {
             Coarsening::Off => 1,
-            Coarsening::AlongX(team) | Coarsening::AlongY(team) => team,
+            Coarsening::AlongX(bundle) | Coarsening::AlongY(bundle) => bundle,
         }
     }
 
-    /// The same direction with teams of this size.
-    pub fn with_team(self, team: u32) -> Coarsening {
+    /// The same direction with bundles of this size.
+    pub fn with_factor(self, bundle: u32) -> Coarsening {
         match self {
-            Coarsening::AlongX(_) if team > 1 => Coarsening::AlongX(team),
-            Coarsening::AlongY(_) if team > 1 => Coarsening::AlongY(team),
+            Coarsening::AlongX(_) if bundle > 1 => Coarsening::AlongX(bundle),
+            Coarsening::AlongY(_) if bundle > 1 => Coarsening::AlongY(bundle),
             _ => Coarsening::Off,
         }
     }
@@ -102,7 +102,7 @@ impl Coarsening {
 pub struct Variant {
     /// Lanes of a sub-group: 1, 4, 8, 16 or 32.
     pub width: u32,
-    pub shape: GroupShape,
+    pub shape: LaneMapping,
     pub coarsening: Coarsening,
     /// Some global id, global size or global offset may be 2^31 or more. Code without it knows that
     /// they fit 31 bits, which proves that 32-bit index arithmetic does not wrap.
@@ -114,20 +114,20 @@ pub struct Variant {
 /// What lowering tells about the code that it made, beside the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CodeInfo {
-    /// The entry is a [`TeamEntry`] (else a [`RangeEntry`]).
+    /// The entry is a [`BundleEntry`] (else a [`RangeEntry`]).
     pub has_barrier: bool,
     /// Sub-groups that the code runs side by side: those of the variant's coarsening, or 1 if that did not pay.
-    pub team: u32,
+    pub factor: u32,
     /// Bytes of `Worker::private_memory` that each sub-group needs.
     pub private_bytes: u64,
-    /// Bytes of stack that the code takes for a team: private variables, spilled registers. What it calls comes on
+    /// Bytes of stack that the code takes for a bundle: private variables, spilled registers. What it calls comes on
     /// top.
     pub stack_bytes: u64,
 }
 
 impl Default for CodeInfo {
     fn default() -> Self {
-        CodeInfo { has_barrier: false, team: 1, private_bytes: 0, stack_bytes: 0 }
+        CodeInfo { has_barrier: false, factor: 1, private_bytes: 0, stack_bytes: 0 }
     }
 }
 

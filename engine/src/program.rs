@@ -1,6 +1,6 @@
 //! A loaded module and its kernels: storage of module-scope variables, compiled variants.
 
-use crate::abi::{Coarsening, CodeInfo, GroupShape, Variant};
+use crate::abi::{Coarsening, CodeInfo, LaneMapping, Variant};
 use crate::engine::{DEFAULT_MAX_GROUP_SIZE, Engine};
 use crate::error::EngineError;
 use crate::exec::{Code, MOST_STACK_BYTES, group_size};
@@ -40,8 +40,8 @@ const LIKELY_GROUP: u32 = 256;
 #[derive(Default)]
 struct Variants {
     code: RwLock<Vec<(Variant, Arc<Slot>)>>,
-    /// The team that serves the kernel best, for each variant with the largest.
-    teams: RwLock<Vec<(Variant, u32)>>,
+    /// The factor that serves the kernel best, for each variant with the largest.
+    factors: RwLock<Vec<(Variant, u32)>>,
 }
 
 /// A variant that is compiled, or about to be by whoever came first.
@@ -235,25 +235,26 @@ impl Kernel {
         if variant.coarsening == Coarsening::Off {
             return Ok(variant);
         }
-        let largest = Variant { coarsening: variant.coarsening.with_team(group_size::TEAMS[0]), ..variant };
-        let teams = &self.program.compiled[self.at].teams;
-        let known = teams.read().iter().find(|(of, _)| *of == largest).map(|(_, team)| *team);
+        let largest =
+            Variant { coarsening: variant.coarsening.with_factor(group_size::FACTORS[0]), ..variant };
+        let factors = &self.program.compiled[self.at].factors;
+        let known = factors.read().iter().find(|(of, _)| *of == largest).map(|(_, factor)| *factor);
         let best = match known {
-            Some(team) => team,
+            Some(factor) => factor,
             None => {
-                let team = self.best_team(largest)?;
-                teams.write().push((largest, team));
-                team
+                let factor = self.best_factor(largest)?;
+                factors.write().push((largest, factor));
+                factor
             }
         };
-        let team = best.min(variant.coarsening.team());
-        Ok(Variant { coarsening: variant.coarsening.with_team(team), ..variant })
+        let factor = best.min(variant.coarsening.factor());
+        Ok(Variant { coarsening: variant.coarsening.with_factor(factor), ..variant })
     }
 
-    fn best_team(&self, variant: Variant) -> Result<u32, EngineError> {
+    fn best_factor(&self, variant: Variant) -> Result<u32, EngineError> {
         self.isolated(move |program, kernel, target| {
             let inlining = program.engine.config().inlining;
-            lower::best_coarsening(&program.module, kernel, variant, inlining, target).map(Coarsening::team)
+            lower::best_coarsening(&program.module, kernel, variant, inlining, target).map(Coarsening::factor)
         })
     }
 
@@ -313,8 +314,8 @@ impl Kernel {
         }
         let cache = engine.cache()?;
         let entry = cache.get(key)?;
-        if entry.object.is_empty() && entry.info.team < variant.coarsening.team() {
-            let coarsening = variant.coarsening.with_team(entry.info.team);
+        if entry.object.is_empty() && entry.info.factor < variant.coarsening.factor() {
+            let coarsening = variant.coarsening.with_factor(entry.info.factor);
             return Some(Cached::Settled(Variant { coarsening, ..variant }));
         }
         match self.load_code(&entry, variant) {
@@ -383,14 +384,14 @@ impl Kernel {
 /// What the cache on disk has for a variant.
 enum Cached {
     Code(Arc<Code>),
-    /// The variant with a smaller team, whose code serves launches of this one.
+    /// The variant with a smaller factor, whose code serves launches of this one.
     Settled(Variant),
 }
 
-/// The entry of a variant that is served by the code of another one: the team, and no code.
+/// The entry of a variant that is served by the code of another one: the factor, and no code.
 fn settled_entry(settled: Variant) -> CachedCode {
     CachedCode {
-        info: CodeInfo { team: settled.coarsening.team(), ..CodeInfo::default() },
+        info: CodeInfo { factor: settled.coarsening.factor(), ..CodeInfo::default() },
         object: Vec::new(),
     }
 }
@@ -405,19 +406,19 @@ fn code_generation(kernel: &str, error: JitError) -> EngineError {
 /// A variant in file names and keys.
 fn variant_name(variant: Variant) -> String {
     let shape = match variant.shape {
-        GroupShape::Rows => "rows",
-        GroupShape::Line => "line",
-        GroupShape::Any => "any",
+        LaneMapping::Rows => "rows",
+        LaneMapping::Line => "line",
+        LaneMapping::Any => "any",
     };
     let ids = if variant.large_ids { "-large" } else { "" };
-    let team = match variant.coarsening {
+    let factor = match variant.coarsening {
         Coarsening::Off => String::new(),
-        Coarsening::AlongX(team) => format!("-x{team}"),
-        Coarsening::AlongY(team) => format!("-y{team}"),
+        Coarsening::AlongX(factor) => format!("-x{factor}"),
+        Coarsening::AlongY(factor) => format!("-y{factor}"),
     };
     let items = match variant.most_items {
         DEFAULT_MAX_GROUP_SIZE => String::new(),
         most => format!("-of{most}"),
     };
-    format!("w{}-{shape}{team}{ids}{items}", variant.width)
+    format!("w{}-{shape}{factor}{ids}{items}", variant.width)
 }

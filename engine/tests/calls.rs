@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use spirv::{AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel};
 use spirv::{FunctionControl, MemoryModel, StorageClass};
 use std::sync::Arc;
-use ze_engine::abi::{Coarsening, GroupShape, Variant};
+use ze_engine::abi::{Coarsening, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::hash::digest;
@@ -166,7 +166,7 @@ fn ir_lines(bytes: &[u8], inlining: Inlining) -> usize {
     let target = Target::host().expect("a target machine");
     let variant = Variant {
         width: 16,
-        shape: GroupShape::Rows,
+        shape: LaneMapping::Rows,
         coarsening: Coarsening::Off,
         large_ids: false,
         most_items: 1024,

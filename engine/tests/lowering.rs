@@ -1,7 +1,7 @@
 //! What lowering makes of kernels, where speed depends on it: counts of instructions in the IR.
 
 use std::path::Path;
-use ze_engine::abi::{Coarsening, GroupShape, Variant};
+use ze_engine::abi::{Coarsening, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::target::{Isa, Target};
@@ -17,7 +17,7 @@ fn ir(module: &str, kernel: &str) -> String {
     let target = Target::limited(Isa::Avx512).expect("a target machine");
     let variant = Variant {
         width: 16,
-        shape: GroupShape::Rows,
+        shape: LaneMapping::Rows,
         coarsening: Coarsening::Off,
         large_ids: false,
         most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use ze_engine::abi::GroupShape;
+use ze_engine::abi::LaneMapping;
 use ze_engine::jit::dump::DumpConfig;
 use ze_engine::jit::hash::digest;
 use ze_engine::jit::pipeline::Tier;
@@ -216,7 +216,7 @@ fn group_sizes_and_variants_follow_the_kernel() {
     assert_eq!(free.max_group_size(), 512);
     let [x, y, z] = free.suggest_group_size([1 << 20, 1, 1]);
     assert!(x.is_multiple_of(free.subgroup_size()) && (y, z) == (1, 1));
-    assert_eq!(free.variant([256, 1, 1]).shape, GroupShape::Rows);
+    assert_eq!(free.variant([256, 1, 1]).shape, LaneMapping::Rows);
     assert_eq!(free.variant([1, 1, 1]).width, 1);
 
     let tiled = kernel(&engine, "matmul", "matmul_tiled");
@@ -247,7 +247,7 @@ fn kernels_are_found_by_name_only() {
 fn code_from_the_cache_is_neither_analysed_nor_compiled() {
     let cache = folder("no-analysis");
     let config = EngineConfig { cache_dir: Some(cache.clone()), ..EngineConfig::default() };
-    // The largest team does not pay for the first; the second has one of that size.
+    // The largest bundle does not pay for the first; the second has one of that size.
     for (module, name, size) in
         [("matmul", "matmul_tiled", [16, 16, 1]), ("matmul", "matmul_naive", [16, 64, 1])]
     {

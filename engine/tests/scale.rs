@@ -1,6 +1,6 @@
 //! Compilation of large modules: in proportion to their size, or refused with a reason.
 
-use ze_engine::abi::{Coarsening, GroupShape, Variant};
+use ze_engine::abi::{Coarsening, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::engine::DEFAULT_MAX_GROUP_SIZE;
 use ze_engine::jit::pipeline::{self, Tier};
@@ -11,7 +11,7 @@ use ze_tests::scale::{SHAPES, Shape};
 
 const VARIANT: Variant = Variant {
     width: 16,
-    shape: GroupShape::Rows,
+    shape: LaneMapping::Rows,
     coarsening: Coarsening::Off,
     large_ids: false,
     most_items: DEFAULT_MAX_GROUP_SIZE,

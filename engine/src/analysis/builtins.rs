@@ -2,7 +2,7 @@
 
 use super::func::Func;
 use super::shapes::{Leaves, Shape};
-use crate::abi::{GroupShape, Variant};
+use crate::abi::{LaneMapping, Variant};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 use spirv::BuiltIn;
@@ -67,12 +67,12 @@ pub fn shape(builtin: BuiltIn, component: u32, variant: Variant) -> Shape {
     }
     match builtin {
         BuiltIn::GlobalInvocationId | BuiltIn::LocalInvocationId => match (variant.shape, component) {
-            (GroupShape::Any, _) => Shape::Varying,
+            (LaneMapping::Any, _) => Shape::Varying,
             (_, 0) => Shape::Strided(1),
             _ => Shape::Uniform,
         },
         BuiltIn::GlobalLinearId => match variant.shape {
-            GroupShape::Any => Shape::Varying,
+            LaneMapping::Any => Shape::Varying,
             _ => Shape::Strided(1),
         },
         // Lanes follow the linear local id, whatever the shape.

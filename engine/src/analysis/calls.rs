@@ -9,7 +9,7 @@
 
 use super::func::{BlockId, Func};
 use super::shapes::{Analysis, Leaves, Shape};
-use crate::abi::{GroupShape, Variant};
+use crate::abi::{LaneMapping, Variant};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 use spirv::Op;
@@ -64,7 +64,7 @@ impl<'m> Unit<'m> {
             interface.results.borrow_mut().insert(analysis.func.function, result.collect());
             analyses.push(analysis);
         }
-        let partial = variant.width > 1 && variant.shape != GroupShape::Rows;
+        let partial = variant.width > 1 && variant.shape != LaneMapping::Rows;
         let kernel = Analysis::with_calls(kernel, variant, interface.clone());
         let mut calls: FxHashMap<Id, Calls> = FxHashMap::default();
         kernel.note_calls(partial, &mut calls);

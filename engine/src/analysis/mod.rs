@@ -1,13 +1,13 @@
 //! Analyses over a kernel: one a file.
 
 pub mod builtins;
+pub mod bundles;
 pub mod calls;
 pub mod cfg;
-pub mod common;
 pub mod func;
 pub mod inlining;
 pub mod leaves;
-pub mod linear;
+pub mod linearization;
 pub mod loops;
 pub mod private;
 mod ranges;

@@ -6,12 +6,12 @@
 //! divergent loop is varying outside of it (temporal divergence), whatever it is inside.
 
 use super::builtins::{self, BuiltinPointer};
+use super::bundles::Differing;
 use super::calls::Interface;
 use super::cfg::{Cfg, Dominators};
-use super::common::Differing;
 use super::func::{BlockId, Func, Synthetic};
 use super::leaves::LeafTable;
-use super::linear::{Control, Graph};
+use super::linearization::{Control, Graph};
 use super::loops::Loops;
 use super::private::{Placement, Private};
 use super::regions::Regions;
@@ -236,7 +236,7 @@ impl<'m> Analysis<'m> {
     /// One pass over all blocks; whether some shape changed.
     fn sweep(&mut self) -> bool {
         let mut changed = false;
-        let teams = self.team() > 1;
+        let bundles = self.factor() > 1;
         for index in 0..self.regions.order.len() {
             let block = self.regions.order[index];
             for place in 0..self.func.blocks[block.index()].phis.len() {
@@ -245,7 +245,7 @@ impl<'m> Analysis<'m> {
                 let blends = self.blends(block, place);
                 let new = self.phi_shape(block, place, blends);
                 let assumed = phi.incoming.iter().any(|(_, id)| self.assumed.contains(id));
-                let differs = teams.then(|| self.phi_differs(block, place, new.len()));
+                let differs = bundles.then(|| self.phi_differs(block, place, new.len()));
                 changed |= self.update(result, new);
                 changed |= assumed && self.assumed.insert(result);
                 changed |= differs.is_some_and(|differs| self.update_differing(result, differs));
@@ -254,7 +254,7 @@ impl<'m> Analysis<'m> {
                 let inst = &self.func.blocks[block.index()].insts[place];
                 let (Some(result), Some(_)) = (inst.result, inst.ty) else { continue };
                 let new = self.inst_shape(block, inst);
-                let differs = teams.then(|| self.inst_differs(block, inst));
+                let differs = bundles.then(|| self.inst_differs(block, inst));
                 let assumed = self.assumes(block, inst);
                 changed |= self.update(result, new);
                 changed |= assumed && self.assumed.insert(result);

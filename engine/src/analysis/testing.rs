@@ -3,7 +3,7 @@
 use super::func::{ENTRY, Func};
 use super::inlining::{Inlining, Plan};
 use super::shapes::Analysis;
-use crate::abi::{Coarsening, GroupShape, Variant};
+use crate::abi::{Coarsening, LaneMapping, Variant};
 use spirv_env::{Environment, Inst, Module, ModuleInput};
 use std::rc::Rc;
 use ze_extensions::limits::VALUE_SCALARS;
@@ -12,7 +12,7 @@ use ze_tests::assembler::assemble;
 /// 16 lanes in rows of x, ids below 2^31, and 1024 work-items in a work-group.
 pub const VARIANT: Variant = Variant {
     width: 16,
-    shape: GroupShape::Rows,
+    shape: LaneMapping::Rows,
     coarsening: Coarsening::Off,
     large_ids: false,
     most_items: 1024,

@@ -34,7 +34,7 @@ pub(super) enum Holds {
     Varying,
     /// The same in all lanes of a sub-group.
     Uniform,
-    /// The same in all lanes of a team.
+    /// The same in all lanes of a bundle.
     Common,
 }
 

@@ -1,6 +1,6 @@
-//! The sub-groups of a work-group with barriers: one coroutine for each team, in a ring on one thread.
+//! The sub-groups of a work-group with barriers: one coroutine for each bundle, in a ring on one thread.
 //!
-//! A team is one sub-group, or several that run side by side (`abi::Coarsening`).
+//! A bundle is one sub-group, or several that run side by side (`abi::Coarsening`).
 //!
 //! A barrier resumes the next coroutine of the ring. Since every one goes on only when its turn comes again,
 //! none passes a barrier before all have reached it, and a barrier costs each sub-group one switch.
@@ -9,7 +9,7 @@
 //! the ring, until there is a new group to run. The one that finishes last begins the next group.
 
 use super::switch::{StackPointer, prepare, switch_stack, switch_to_next};
-use crate::abi::{LaunchInfo, TeamEntry, Worker};
+use crate::abi::{BundleEntry, LaunchInfo, Worker};
 use std::ffi::c_void;
 use std::io;
 use std::ptr::NonNull;
@@ -28,12 +28,12 @@ struct RingState {
     worker: Worker,
     /// The thread's own stack while coroutines run.
     main: StackPointer,
-    entry: TeamEntry,
+    entry: BundleEntry,
     info: *const LaunchInfo,
     group: u64,
     last: u64,
-    teams: u32,
-    /// Teams that are through with the group.
+    bundles: u32,
+    /// Bundles that are through with the group.
     finished: u32,
     /// Counts the groups that were begun: a coroutine whose own count differs has a group to run.
     epoch: u64,
@@ -53,10 +53,10 @@ pub struct Ring {
 
 /// The work-groups that a ring is to run.
 pub struct Groups<'a> {
-    pub entry: TeamEntry,
+    pub entry: BundleEntry,
     pub info: &'a LaunchInfo,
-    /// Teams of a work-group.
-    pub teams: u32,
+    /// Bundles of a work-group.
+    pub bundles: u32,
     pub first: u64,
     pub last: u64,
 }
@@ -76,7 +76,7 @@ impl Ring {
                 info: std::ptr::null(),
                 group: 0,
                 last: 0,
-                teams: 0,
+                bundles: 0,
                 finished: 0,
                 epoch: 0,
             }),
@@ -117,12 +117,12 @@ impl Ring {
     /// # Safety
     /// The entry is code with barriers for this launch, and the worker's memory is as large as it needs.
     pub unsafe fn run(&mut self, groups: &Groups, worker: &Worker) {
-        let teams = groups.teams;
-        assert!(teams >= 1 && teams as usize <= self.suspended.len());
+        let bundles = groups.bundles;
+        assert!(bundles >= 1 && bundles as usize <= self.suspended.len());
         if groups.first >= groups.last {
             return;
         }
-        self.link(teams as usize);
+        self.link(bundles as usize);
         let first = self.ring.as_mut_ptr();
         let state = &raw mut *self.state;
         // SAFETY: all coroutines are suspended in the ring or new; they run on this thread only, until the
@@ -140,7 +140,7 @@ impl Ring {
             (*state).info = groups.info;
             (*state).group = groups.first;
             (*state).last = groups.last;
-            (*state).teams = teams;
+            (*state).bundles = bundles;
             (*state).epoch += 1;
             switch_stack(&raw mut (*state).main, *first);
         }
@@ -176,7 +176,7 @@ unsafe extern "C" fn body(state: *mut u8, index: usize) -> ! {
             let worker = &raw mut (*state).worker;
             ((*state).entry)((*state).info, worker, (*state).group, index as u32);
             (*state).finished += 1;
-            if (*state).finished == (*state).teams {
+            if (*state).finished == (*state).bundles {
                 (*state).finished = 0;
                 (*state).group += 1;
                 if (*state).group < (*state).last {

@@ -1,12 +1,12 @@
 //! Work-group sizes: which code runs a group, and which size to suggest for a global size.
 
-use crate::abi::{Coarsening, GroupShape, Variant};
+use crate::abi::{Coarsening, LaneMapping, Variant};
 use crate::engine::DEFAULT_MAX_GROUP_SIZE;
 
 /// Sub-group sizes that code can be made for, ascending.
 const WIDTHS: [u32; 5] = [1, 4, 8, 16, 32];
 /// Sub-groups that may run side by side, descending.
-pub const TEAMS: [u32; 3] = [8, 4, 2];
+pub const FACTORS: [u32; 3] = [8, 4, 2];
 /// From this row length on, a partial last sub-group costs less than narrower vectors do.
 const LINE_FROM: u64 = 64;
 /// Groups larger than this gain nothing when the application leaves the size to the driver.
@@ -30,9 +30,9 @@ pub struct Preferences {
 pub fn fixed_width(size: [u32; 3], width: u32) -> Variant {
     let [x, y, z] = size;
     let shape = match () {
-        () if x % width == 0 => GroupShape::Rows,
-        () if y == 1 && z == 1 => GroupShape::Line,
-        () => GroupShape::Any,
+        () if x % width == 0 => LaneMapping::Rows,
+        () if y == 1 && z == 1 => LaneMapping::Line,
+        () => LaneMapping::Any,
     };
     Variant {
         width,
@@ -63,13 +63,13 @@ pub fn best_width(size: [u32; 3], natural: u32) -> Variant {
 /// The same code with as many sub-groups side by side as groups of this size allow. Rows above each other share
 /// more than neighbours of one row do: what depends on x, which memory follows.
 pub fn coarsened(variant: Variant, [x, y, _]: [u32; 3]) -> Variant {
-    if variant.shape != GroupShape::Rows || variant.width == 1 {
+    if variant.shape != LaneMapping::Rows || variant.width == 1 {
         return variant;
     }
-    let largest = |subgroups: u32| TEAMS.into_iter().find(|team| subgroups.is_multiple_of(*team));
+    let largest = |subgroups: u32| FACTORS.into_iter().find(|factor| subgroups.is_multiple_of(*factor));
     let coarsening = match (largest(y), largest(x / variant.width)) {
-        (Some(team), _) => Coarsening::AlongY(team),
-        (None, Some(team)) => Coarsening::AlongX(team),
+        (Some(factor), _) => Coarsening::AlongY(factor),
+        (None, Some(factor)) => Coarsening::AlongX(factor),
         (None, None) => Coarsening::Off,
     };
     Variant { coarsening, ..variant }
@@ -114,10 +114,10 @@ fn score(size: [u32; 3], global: [u64; 3], preferences: &Preferences) -> f64 {
     let lanes_in_use = f64::from(items) / f64::from(items.next_multiple_of(width));
     // Ids of lanes that go across rows take arithmetic, and their memory accesses are no vector loads.
     let shape = match fixed_width(size, width).shape {
-        GroupShape::Rows => 1.0,
-        GroupShape::Line => 0.95,
-        GroupShape::Any if size[0].is_multiple_of(8) => 0.8,
-        GroupShape::Any => 0.6,
+        LaneMapping::Rows => 1.0,
+        LaneMapping::Line => 0.95,
+        LaneMapping::Any if size[0].is_multiple_of(8) => 0.8,
+        LaneMapping::Any => 0.6,
     };
     // Beginning a group costs about as much as a few work-items.
     let overhead = f64::from(items) / (f64::from(items) + f64::from(width) / 4.0);
@@ -193,16 +193,16 @@ mod tests {
             let Variant { width, shape, .. } = best_width(size, 16);
             (width, shape)
         };
-        assert_eq!(variant([256, 1, 1]), (16, GroupShape::Rows));
-        assert_eq!(variant([16, 16, 1]), (16, GroupShape::Rows));
-        assert_eq!(variant([8, 8, 1]), (8, GroupShape::Rows));
-        assert_eq!(variant([1000, 1, 1]), (16, GroupShape::Line));
-        assert_eq!(variant([1, 1, 1]), (1, GroupShape::Rows));
-        assert_eq!(variant([3, 1, 1]), (4, GroupShape::Line));
-        assert_eq!(variant([4, 1, 1]), (4, GroupShape::Rows));
-        assert_eq!(variant([5, 5, 1]), (16, GroupShape::Any));
-        assert_eq!(variant([5, 1, 1]), (8, GroupShape::Line));
-        assert_eq!(variant([1, 64, 1]), (16, GroupShape::Any));
+        assert_eq!(variant([256, 1, 1]), (16, LaneMapping::Rows));
+        assert_eq!(variant([16, 16, 1]), (16, LaneMapping::Rows));
+        assert_eq!(variant([8, 8, 1]), (8, LaneMapping::Rows));
+        assert_eq!(variant([1000, 1, 1]), (16, LaneMapping::Line));
+        assert_eq!(variant([1, 1, 1]), (1, LaneMapping::Rows));
+        assert_eq!(variant([3, 1, 1]), (4, LaneMapping::Line));
+        assert_eq!(variant([4, 1, 1]), (4, LaneMapping::Rows));
+        assert_eq!(variant([5, 5, 1]), (16, LaneMapping::Any));
+        assert_eq!(variant([5, 1, 1]), (8, LaneMapping::Line));
+        assert_eq!(variant([1, 64, 1]), (16, LaneMapping::Any));
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
             fixed_width([8, 8, 1], 16),
             Variant {
                 width: 16,
-                shape: GroupShape::Any,
+                shape: LaneMapping::Any,
                 coarsening: Coarsening::Off,
                 large_ids: false,
                 most_items: DEFAULT_MAX_GROUP_SIZE
@@ -233,7 +233,7 @@ mod tests {
             fixed_width([1, 1, 1], 32),
             Variant {
                 width: 32,
-                shape: GroupShape::Line,
+                shape: LaneMapping::Line,
                 coarsening: Coarsening::Off,
                 large_ids: false,
                 most_items: DEFAULT_MAX_GROUP_SIZE

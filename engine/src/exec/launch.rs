@@ -3,7 +3,7 @@
 use super::arguments::Arguments;
 use super::scheduler::{Cost, Job, Scheduler};
 use super::workgroup::Needs;
-use crate::abi::{CodeInfo, ENTRY_SYMBOL, LaunchInfo, RangeEntry, TeamEntry, Variant};
+use crate::abi::{BundleEntry, CodeInfo, ENTRY_SYMBOL, LaunchInfo, RangeEntry, Variant};
 use crate::error::{EngineError, LaunchFault};
 use crate::jit::JitError;
 use crate::jit::load::LoadedCode;
@@ -46,7 +46,7 @@ impl Range {
 #[derive(Clone, Copy)]
 pub enum CompiledEntry {
     Range(RangeEntry),
-    Team(TeamEntry),
+    Bundle(BundleEntry),
 }
 
 /// Compiled code of a kernel variant, in memory.
@@ -67,7 +67,7 @@ impl Code {
         // SAFETY: lowering gives the symbol one of these two types, and says which in `info`.
         let entry = unsafe {
             if info.has_barrier {
-                CompiledEntry::Team(std::mem::transmute::<*const u8, TeamEntry>(address))
+                CompiledEntry::Bundle(std::mem::transmute::<*const u8, BundleEntry>(address))
             } else {
                 CompiledEntry::Range(std::mem::transmute::<*const u8, RangeEntry>(address))
             }

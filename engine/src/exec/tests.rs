@@ -3,7 +3,7 @@
 use super::arguments::Arguments;
 use super::launch::{Code, Plan, Range};
 use super::scheduler::Scheduler;
-use crate::abi::{Coarsening, CodeInfo, GroupShape, LaunchInfo, Variant, Worker};
+use crate::abi::{Coarsening, CodeInfo, LaneMapping, LaunchInfo, Variant, Worker};
 use crate::error::{EngineError, LaunchFault};
 use crate::jit::pipeline::{self, Tier};
 use crate::jit::target::Target;
@@ -87,7 +87,7 @@ fn compile(text: &str, has_barrier: bool) -> Arc<Code> {
     let loaded = load::load(&object.bytes, &symbols::function_address).expect("loads");
     let variant = Variant {
         width: 16,
-        shape: GroupShape::Rows,
+        shape: LaneMapping::Rows,
         coarsening: Coarsening::Off,
         large_ids: false,
         most_items: 1024,

@@ -21,10 +21,10 @@ const KEEP_BYTES: usize = 16 << 20;
 /// Code that takes more stack than this does not run on that of the calling thread.
 pub const MOST_STACK_BYTES: u64 = 4 << 20;
 
-/// Whether teams need stacks of their own.
-fn needs_ring(code: &Code, teams: u32) -> bool {
+/// Whether bundles need stacks of their own.
+fn needs_ring(code: &Code, bundles: u32) -> bool {
     let info = code.info();
-    info.has_barrier && (teams > 1 || info.stack_bytes > MOST_STACK_BYTES)
+    info.has_barrier && (bundles > 1 || info.stack_bytes > MOST_STACK_BYTES)
 }
 
 /// Stack that running work-groups takes of the thread that does it: what the code takes, if it runs there, and as much for
@@ -41,7 +41,7 @@ pub struct Needs {
     pub private_bytes: u64,
     pub subgroups: u32,
     /// Sub-groups that run side by side count once.
-    pub teams: u32,
+    pub bundles: u32,
     /// Stack of each coroutine; `None` without coroutines.
     pub stack_bytes: Option<u64>,
 }
@@ -50,13 +50,13 @@ impl Needs {
     /// What `code` needs for a group with `local_bytes` of local memory.
     pub fn of(code: &Code, local_bytes: u64, subgroups: u32) -> Needs {
         let info = code.info();
-        let teams = subgroups / info.team;
+        let bundles = subgroups / info.factor;
         Needs {
             local_bytes,
             private_bytes: info.private_bytes.saturating_mul(u64::from(subgroups)),
             subgroups,
-            teams,
-            stack_bytes: needs_ring(code, teams).then_some(info.stack_bytes),
+            bundles,
+            stack_bytes: needs_ring(code, bundles).then_some(info.stack_bytes),
         }
     }
 }
@@ -110,11 +110,11 @@ impl Workspace {
         self.private.provide(needs.private_bytes).ok_or(("private memory", needs.private_bytes))?;
         self.scratch.provide(scratch).ok_or(("scratch", scratch))?;
         let Some(stack_bytes) = needs.stack_bytes else { return Ok(()) };
-        let failed = |_| ("stacks", stack_bytes.saturating_mul(u64::from(needs.teams)));
+        let failed = |_| ("stacks", stack_bytes.saturating_mul(u64::from(needs.bundles)));
         match self.ring.as_mut().filter(|ring| ring.has_stack(stack_bytes)) {
-            Some(ring) => ring.reserve(needs.teams).map_err(failed),
+            Some(ring) => ring.reserve(needs.bundles).map_err(failed),
             None => {
-                self.ring = Some(Ring::new(needs.teams, stack_bytes).map_err(failed)?);
+                self.ring = Some(Ring::new(needs.bundles, stack_bytes).map_err(failed)?);
                 Ok(())
             }
         }
@@ -125,7 +125,7 @@ impl Workspace {
     /// # Safety
     /// `info` describes a launch of `code` with valid arguments, and the workspace was acquired with its needs.
     pub unsafe fn run(&mut self, code: &Code, info: &LaunchInfo, groups: Range<u64>) {
-        let teams = info.subgroups / code.info().team;
+        let bundles = info.subgroups / code.info().factor;
         let mut worker = Worker {
             local_memory: self.local.as_ptr(),
             local_bytes: self.local.len as u64,
@@ -138,10 +138,13 @@ impl Workspace {
         unsafe {
             match (code.entry(), &mut self.ring) {
                 (CompiledEntry::Range(entry), _) => entry(info, &mut worker, groups.start, groups.end),
-                (CompiledEntry::Team(entry), Some(ring)) if needs_ring(code, teams) => {
-                    ring.run(&Groups { entry, info, teams, first: groups.start, last: groups.end }, &worker);
+                (CompiledEntry::Bundle(entry), Some(ring)) if needs_ring(code, bundles) => {
+                    ring.run(
+                        &Groups { entry, info, bundles, first: groups.start, last: groups.end },
+                        &worker,
+                    );
                 }
-                (CompiledEntry::Team(entry), _) => {
+                (CompiledEntry::Bundle(entry), _) => {
                     for group in groups {
                         entry(info, &mut worker, group, 0);
                     }

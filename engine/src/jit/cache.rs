@@ -210,10 +210,10 @@ fn own_file() -> Option<PathBuf> {
 }
 
 fn encode(entry: &CachedCode) -> Vec<u8> {
-    let CodeInfo { has_barrier, team, private_bytes, stack_bytes } = entry.info;
+    let CodeInfo { has_barrier, factor, private_bytes, stack_bytes } = entry.info;
     let mut file = vec![0; HEADER];
     file.push(u8::from(has_barrier));
-    file.extend_from_slice(&team.to_le_bytes());
+    file.extend_from_slice(&factor.to_le_bytes());
     file.extend_from_slice(&private_bytes.to_le_bytes());
     file.extend_from_slice(&stack_bytes.to_le_bytes());
     file.extend_from_slice(&entry.object);
@@ -232,7 +232,7 @@ fn decode(file: &[u8]) -> Option<CachedCode> {
     let number = |at: usize| info[at..at + 8].try_into().ok().map(u64::from_le_bytes);
     let info = CodeInfo {
         has_barrier: info[0] != 0,
-        team: info[1..5].try_into().ok().map(u32::from_le_bytes)?.max(1),
+        factor: info[1..5].try_into().ok().map(u32::from_le_bytes)?.max(1),
         private_bytes: number(5)?,
         stack_bytes: number(13)?,
     };
@@ -255,7 +255,7 @@ mod tests {
     }
 
     fn entry(len: usize) -> CachedCode {
-        let info = CodeInfo { has_barrier: true, team: 4, private_bytes: 3, stack_bytes: 1 << 40 };
+        let info = CodeInfo { has_barrier: true, factor: 4, private_bytes: 3, stack_bytes: 1 << 40 };
         CachedCode { info, object: vec![7; len] }
     }
 

@@ -1,4 +1,4 @@
-//! Blocks, edges and masks: emits the plan that `analysis::linear` made.
+//! Blocks, edges and masks: emits the plan that `analysis::linearization` made.
 //!
 //! A block that owns a mask collects it in a slot from its incoming edges, takes it over when it begins
 //! and leaves the slot empty for the next time. Phis are slots that edges write.
@@ -8,7 +8,7 @@ use super::builder::{IntPred, Label, Value};
 use super::values::{Mask, Reg, Slot};
 use crate::analysis::func::{BlockId, Terminator};
 use crate::analysis::leaves::Scalar;
-use crate::analysis::linear::Exit;
+use crate::analysis::linearization::Exit;
 use crate::error::EngineError;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -16,7 +16,7 @@ use spirv_env::opcodes::{Cost, Family, Memory};
 use spirv_env::{Id, Inst};
 use std::rc::Rc;
 
-/// The LLVM blocks of a block, and the mask slots of each sub-group of the team if it owns a mask.
+/// The LLVM blocks of a block, and the mask slots of each sub-group of the bundle if it owns a mask.
 #[derive(Clone, Debug)]
 pub(super) struct BlockCode {
     /// Where jumps to the block go.
@@ -118,7 +118,7 @@ impl Lowerer<'_, '_> {
             });
             slots
         };
-        let masks = self.team.iter().filter(|_| owns).map(new_slots).collect();
+        let masks = self.bundle.iter().filter(|_| owns).map(new_slots).collect();
         BlockCode { enter, body, masks }
     }
 
@@ -149,9 +149,9 @@ impl Lowerer<'_, '_> {
         self.shared.block.clear();
         self.b.at_end(enter);
         let mut all = self.entry_mask;
-        for at in 0..self.team.len() {
-            self.team[at].values.block.clear();
-            self.team[at].mask = match a.control.class[block.index()] {
+        for at in 0..self.bundle.len() {
+            self.bundle[at].values.block.clear();
+            self.bundle[at].mask = match a.control.class[block.index()] {
                 None => self.entry_mask,
                 Some(owner) => {
                     let slots = self.blocks[owner.index()].masks[at];
@@ -196,19 +196,19 @@ impl Lowerer<'_, '_> {
         self.leave(block, end)
     }
 
-    /// Emits code for each sub-group of the team, or once for all if there is a mask for all.
+    /// Emits code for each sub-group of the bundle, or once for all if there is a mask for all.
     fn each_subgroup(
         &mut self,
         shared: Option<Mask>,
         mut emit: impl FnMut(&mut Self) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        if shared.is_some() && self.team.len() > 1 {
+        if shared.is_some() && self.bundle.len() > 1 {
             self.shared_mask = shared;
             let result = emit(self);
             self.shared_mask = None;
             return result;
         }
-        for at in 0..self.team.len() {
+        for at in 0..self.bundle.len() {
             self.at = at;
             emit(self)?;
         }
@@ -216,7 +216,7 @@ impl Lowerer<'_, '_> {
         Ok(())
     }
 
-    /// Runs a block for those sub-groups of the team that have a lane on.
+    /// Runs a block for those sub-groups of the bundle that have a lane on.
     fn one_by_one(&mut self, insts: &[Inst]) -> Result<(), EngineError> {
         self.each_subgroup(None, |this| {
             let [run, next] = ["run", "next"].map(|name| this.b.block(this.function, name));
@@ -370,7 +370,7 @@ impl Lowerer<'_, '_> {
             self.each_subgroup(None, |this| this.edge(*succ, None))?;
             self.on_edge = false;
             self.shared.edge.clear();
-            self.team.iter_mut().for_each(|of| of.values.edge.clear());
+            self.bundle.iter_mut().for_each(|of| of.values.edge.clear());
             self.b.br(self.enter(*target));
             labels.push(label);
         }

@@ -6,8 +6,8 @@ use super::calls::{self, Callable};
 use super::control::uses_across_blocks;
 use super::values::{Mask, Reg, Values};
 use super::work_item::WorkItems;
-use super::{Lowerer, contraction_off, private, team};
-use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, GroupShape, LaunchInfo};
+use super::{Lowerer, coarsening, contraction_off, private};
+use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, LaneMapping, LaunchInfo};
 use crate::analysis::calls::Unit;
 use crate::analysis::func::{BlockId, ENTRY, Func};
 use crate::analysis::leaves::{Leaf, Scalar};
@@ -61,9 +61,9 @@ pub fn emit(unit: &Unit<'_>, mut builder: Builder, target: &Target) -> Result<Co
     for callee in &unit.callees {
         bodies(&callee.analysis).function(&calls[&callee.analysis.func.function])?;
     }
-    let team = a.team();
-    let stack_bytes = private.stack_bytes * u64::from(team);
-    Ok(CodeInfo { has_barrier, team, private_bytes: private.memory_bytes, stack_bytes })
+    let factor = a.factor();
+    let stack_bytes = private.stack_bytes * u64::from(factor);
+    Ok(CodeInfo { has_barrier, factor, private_bytes: private.memory_bytes, stack_bytes })
 }
 
 /// Whether the sub-groups of a work-group meet in a block.
@@ -124,7 +124,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
         let b = &self.b;
         let prologue = b.block(callable.function, "prologue");
         b.at_end(prologue);
-        let is_partial = self.a.variant.width > 1 && self.a.variant.shape != GroupShape::Rows;
+        let is_partial = self.a.variant.width > 1 && self.a.variant.shape != LaneMapping::Rows;
         let items = calls::items(b, callable, is_partial);
         let mut lowerer = self.lowerer(callable.function, prologue, items, callable.mask(b));
         lowerer.context = Some(b.param(callable.function, 0));
@@ -139,7 +139,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
     /// The state of lowering a function, whose prologue has begun.
     fn lowerer(&self, function: Function, prologue: Label, first: WorkItems, mask: Mask) -> Lowerer<'a, 'm> {
         let b = &self.b;
-        let lockstep: Rc<[bool]> = team::lockstep(self.a).into();
+        let lockstep: Rc<[bool]> = coarsening::lockstep(self.a).into();
         let (crossing, temporal) = uses_across_blocks(self.a, &lockstep);
         Lowerer {
             a: self.a,
@@ -149,7 +149,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
             prologue,
             block: ENTRY,
             entry_mask: mask,
-            team: team::members(b, first, self.a.variant, mask),
+            bundle: coarsening::members(b, first, self.a.variant, mask),
             at: 0,
             shared: Values::default(),
             shared_mask: None,
@@ -174,7 +174,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
 impl Lowerer<'_, '_> {
     /// The kernel's parameters, read from the argument block.
     fn arguments(&mut self) -> Result<(), EngineError> {
-        for at in 0..self.team.len() {
+        for at in 0..self.bundle.len() {
             self.at = at;
             self.arguments_of_subgroup()?;
         }
@@ -267,11 +267,11 @@ impl Entry<'_, '_> {
         let width = self.a.variant.width;
         let (full, partial) = match self.a.variant.shape {
             // The partial sub-group is the last of its group: rare code, kept out of the way.
-            GroupShape::Line => (
+            LaneMapping::Line => (
                 Some(bodies.emit("full", false, Inline::Always)?),
                 Some(bodies.emit("partial", true, Inline::Never)?),
             ),
-            GroupShape::Any if width > 1 => (None, Some(bodies.emit("partial", true, Inline::Always)?)),
+            LaneMapping::Any if width > 1 => (None, Some(bodies.emit("partial", true, Inline::Always)?)),
             _ => (Some(bodies.emit("full", false, Inline::Always)?), None),
         };
         let last = if self.has_barrier { (Scalar::I32, 1) } else { (Scalar::I64, 1) };
@@ -327,13 +327,13 @@ impl Calls<'_, '_, '_> {
         self.b().i64(u64::from(self.entry.a.variant.width))
     }
 
-    /// Work-items of a team in x and y.
-    fn team_size(&self) -> [u64; 2] {
+    /// Work-items of a bundle in x and y.
+    fn bundle_size(&self) -> [u64; 2] {
         let width = u64::from(self.entry.a.variant.width);
         match self.entry.a.variant.coarsening {
             Coarsening::Off => [width, 1],
-            Coarsening::AlongX(team) => [width * u64::from(team), 1],
-            Coarsening::AlongY(team) => [width, u64::from(team)],
+            Coarsening::AlongX(factor) => [width * u64::from(factor), 1],
+            Coarsening::AlongY(factor) => [width, u64::from(factor)],
         }
     }
 
@@ -398,10 +398,10 @@ impl Calls<'_, '_, '_> {
         self.each(first, last, one, |linear| {
             let group = self.group(linear);
             match self.entry.a.variant.shape {
-                GroupShape::Rows => {
+                LaneMapping::Rows => {
                     let body = self.full.expect("rows are full");
                     let row = b.bin(super::builder::Opcode::LLVMUDiv, x_size, width);
-                    let [x_step, y_step] = self.team_size();
+                    let [x_step, y_step] = self.bundle_size();
                     self.each(zero, z_size, one, |z| {
                         self.each(zero, y_size, b.i64(y_step), |y| {
                             let first = b.mul(b.add(b.mul(z, y_size), y), row);
@@ -413,7 +413,7 @@ impl Calls<'_, '_, '_> {
                         });
                     });
                 }
-                GroupShape::Line => {
+                LaneMapping::Line => {
                     let whole = b.and(x_size, b.sub(zero, width));
                     self.each(zero, whole, width, |x| {
                         let subgroup = b.bin(super::builder::Opcode::LLVMUDiv, x, width);
@@ -437,7 +437,7 @@ impl Calls<'_, '_, '_> {
                         );
                     });
                 }
-                GroupShape::Any => {
+                LaneMapping::Any => {
                     let total = b.mul(b.mul(x_size, y_size), z_size);
                     self.each(zero, total, width, |base| {
                         let subgroup = b.bin(super::builder::Opcode::LLVMUDiv, base, width);
@@ -458,15 +458,15 @@ impl Calls<'_, '_, '_> {
         self.call(body, group, [base, zero, zero], subgroup, active);
     }
 
-    /// One team of one work-group.
-    fn one(&self, group: [Value; 3], team: Value) {
+    /// One bundle of one work-group.
+    fn one(&self, group: [Value; 3], bundle: Value) {
         let b = self.b();
         let (zero, width) = (b.i64(0), self.width());
         let [x_size, y_size, z_size] = self.shared.size;
-        // A team is one sub-group, but for rows.
-        let (subgroup, base) = (team, b.mul(team, width));
+        // A bundle is one sub-group, but for rows.
+        let (subgroup, base) = (bundle, b.mul(bundle, width));
         match self.entry.a.variant.shape {
-            GroupShape::Rows => {
+            LaneMapping::Rows => {
                 let divide = |n: Value, d: Value| {
                     // Numbers of work-items of a group fit 32 bits, whose division is faster.
                     let (n, d) = (b.zext_or_trunc(n, Scalar::I32), b.zext_or_trunc(d, Scalar::I32));
@@ -474,8 +474,8 @@ impl Calls<'_, '_, '_> {
                     let r = b.sub(n, b.mul(q, d));
                     (b.zext_or_trunc(q, Scalar::I64), b.zext_or_trunc(r, Scalar::I64))
                 };
-                let [x_step, y_step] = self.team_size();
-                let (rows, x) = divide(b.mul(team, b.i64(x_step)), x_size);
+                let [x_step, y_step] = self.bundle_size();
+                let (rows, x) = divide(b.mul(bundle, b.i64(x_step)), x_size);
                 let first_row = b.mul(rows, b.i64(y_step));
                 let (z, y) = divide(first_row, y_size);
                 let (row, _) = divide(x_size, width);
@@ -483,7 +483,7 @@ impl Calls<'_, '_, '_> {
                 let subgroup = b.add(b.mul(first_row, row), in_row);
                 self.call(self.full.expect("rows are full"), group, [x, y, z], subgroup, width);
             }
-            GroupShape::Line => {
+            LaneMapping::Line => {
                 let rest = b.sub(x_size, base);
                 let (whole, part, done) = (
                     b.block(self.function, "whole"),
@@ -511,7 +511,7 @@ impl Calls<'_, '_, '_> {
                 b.br(done);
                 b.at_end(done);
             }
-            GroupShape::Any => {
+            LaneMapping::Any => {
                 let total = b.mul(b.mul(x_size, y_size), z_size);
                 self.any(group, base, subgroup, total);
             }

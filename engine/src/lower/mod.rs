@@ -5,7 +5,7 @@
 //! | `builder` | the LLVM IR builder: scalars and vectors of lanes alike |
 //! | `values` | values as leaves; slots |
 //! | `control` | blocks, edges, masks |
-//! | `team` | several sub-groups side by side |
+//! | `coarsening` | several sub-groups side by side |
 //! | `entry` | the function that the scheduler calls: loops over work-groups and sub-groups |
 //! | `calls` | functions that stay functions |
 //! | `work_item` | work-item built-ins |
@@ -18,6 +18,7 @@ pub mod atomics;
 mod barrier;
 pub mod builder;
 pub mod calls;
+pub mod coarsening;
 pub mod composite;
 mod control;
 #[cfg(test)]
@@ -35,7 +36,6 @@ pub mod opencl_std;
 mod prefetch;
 mod private;
 mod reinterpretation;
-pub mod team;
 pub mod values;
 pub mod work_item;
 
@@ -87,7 +87,7 @@ fn analysed<'m>(
     let func = prepared(Func::build(module, kernel, &plan)?)?;
     if plan.functions().is_empty() {
         let mut analysis = Analysis::new(func, variant);
-        let coarsening = team::best(&analysis, target);
+        let coarsening = coarsening::best(&analysis, target);
         if coarsening == Coarsening::Off && variant.coarsening != coarsening {
             analysis = Analysis::new(analysis.func, Variant { coarsening, ..variant });
         }
@@ -112,7 +112,7 @@ pub fn best_coarsening(
     if !plan.functions().is_empty() {
         return Ok(Coarsening::Off);
     }
-    Ok(team::best(&Analysis::new(prepared(Func::build(module, kernel, &plan)?)?, variant), target))
+    Ok(coarsening::best(&Analysis::new(prepared(Func::build(module, kernel, &plan)?)?, variant), target))
 }
 
 /// A function in the form that analyses take.
@@ -152,10 +152,10 @@ pub struct Lowerer<'a, 'm> {
     block: BlockId,
     /// The mask of the whole body.
     entry_mask: Mask,
-    /// The sub-groups of the team, and which of them is being lowered.
-    team: Vec<team::Subgroup>,
+    /// The sub-groups of the bundle, and which of them is being lowered.
+    bundle: Vec<coarsening::Subgroup>,
     at: usize,
-    /// What the sub-groups of the team have in common.
+    /// What the sub-groups of the bundle have in common.
     shared: values::Values,
     /// The lanes that are on in any of them, while code for all of them is made.
     shared_mask: Option<Mask>,
@@ -199,12 +199,12 @@ impl<'a, 'm> Lowerer<'a, 'm> {
     }
 
     /// The sub-group being lowered.
-    fn subgroup(&self) -> &team::Subgroup {
-        &self.team[self.at]
+    fn subgroup(&self) -> &coarsening::Subgroup {
+        &self.bundle[self.at]
     }
 
-    fn subgroup_mut(&mut self) -> &mut team::Subgroup {
-        &mut self.team[self.at]
+    fn subgroup_mut(&mut self) -> &mut coarsening::Subgroup {
+        &mut self.bundle[self.at]
     }
 
     /// Where the sub-group is.

@@ -54,7 +54,7 @@ impl Reg {
     }
 }
 
-/// The values of a sub-group, or those that a team has in common.
+/// The values of a sub-group, or those that a bundle has in common.
 #[derive(Default)]
 pub(super) struct Values {
     /// What the block being lowered has seen.
@@ -160,13 +160,13 @@ impl Lowerer<'_, '_> {
         Ok(val)
     }
 
-    /// Whether one value serves all sub-groups of a team. Alone, a sub-group has all values for itself.
+    /// Whether one value serves all sub-groups of a bundle. Alone, a sub-group has all values for itself.
     pub(super) fn is_common(&self, at: BlockId, id: Id) -> bool {
-        self.team.len() > 1 && self.a.is_common(at, id)
+        self.bundle.len() > 1 && self.a.is_common(at, id)
     }
 
     pub(super) fn values_mut(&mut self, common: bool) -> &mut Values {
-        if common { &mut self.shared } else { &mut self.team[self.at].values }
+        if common { &mut self.shared } else { &mut self.bundle[self.at].values }
     }
 
     /// The only leaf of a value.
@@ -272,7 +272,7 @@ impl Lowerer<'_, '_> {
         }
         if self.temporal.contains(&id) {
             // Lanes leave the loop in their own time, whatever the sub-groups have in common inside of it.
-            let takers = if self.shared_mask.is_some() { 0..self.team.len() } else { self.at..self.at + 1 };
+            let takers = if self.shared_mask.is_some() { 0..self.bundle.len() } else { self.at..self.at + 1 };
             for at in takers {
                 self.take_out(at, id, &val)?;
             }
@@ -285,14 +285,14 @@ impl Lowerer<'_, '_> {
     /// Blends what a value is now into what the lanes of a sub-group take out of a divergent loop.
     fn take_out(&mut self, at: usize, id: Id, val: &Val) -> Result<(), EngineError> {
         let leaves = self.leaves_of(id)?;
-        if !self.team[at].values.temporal_slots.contains_key(&id) {
+        if !self.bundle[at].values.temporal_slots.contains_key(&id) {
             let slots = leaves.iter().map(|leaf| self.prologue_alloca(leaf.scalar, self.w)).collect();
-            self.team[at].values.temporal_slots.insert(id, slots);
+            self.bundle[at].values.temporal_slots.insert(id, slots);
         }
-        let slots = self.team[at].values.temporal_slots[&id].clone();
+        let slots = self.bundle[at].values.temporal_slots[&id].clone();
         for ((reg, slot), leaf) in val.iter().zip(slots.iter()).zip(leaves.iter()) {
             let mut new = self.vector(*reg);
-            if let Mask::Lanes(mask) = self.team[at].mask {
+            if let Mask::Lanes(mask) = self.bundle[at].mask {
                 let old = self.b.load(leaf.scalar, self.w, *slot, 1);
                 new = self.b.select(mask, new, old);
             }

@@ -3,7 +3,7 @@
 use super::Lowerer;
 use super::builder::{IntPred, Opcode, Value};
 use super::values::{Reg, Val};
-use crate::abi::{GroupShape, LaunchInfo, Worker};
+use crate::abi::{LaneMapping, LaunchInfo, Worker};
 use crate::analysis::builtins::{BuiltinPointer, Component};
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
@@ -22,7 +22,7 @@ pub struct WorkItems {
     pub worker: Value,
     /// Work-group id.
     pub group: [Value; 3],
-    /// Local id of lane 0; for [`GroupShape::Any`] x is the linear local id of lane 0 and the rest is unused.
+    /// Local id of lane 0; for [`LaneMapping::Any`] x is the linear local id of lane 0 and the rest is unused.
     pub local: [Value; 3],
     /// Number of the sub-group in its work-group.
     pub subgroup: Value,
@@ -223,7 +223,7 @@ impl Lowerer<'_, '_> {
     }
 
     fn local_id(&mut self, at: usize) -> Result<Reg, EngineError> {
-        if self.a.variant.shape != GroupShape::Any {
+        if self.a.variant.shape != LaneMapping::Any {
             let base = self.items().local[at];
             return Ok(if at == 0 { self.lanes_from(base) } else { Reg::uniform(base) });
         }

@@ -1,7 +1,7 @@
 //! What every instruction is: one row an opcode, by family.
 //!
 //! Whether the intake accepts an opcode, the operands that it takes, who lowers it, how its result varies over lanes and
-//! over the sub-groups of a team, whether it may run for lanes that are off, what it does to memory and who executes it
+//! over the sub-groups of a bundle, whether it may run for lanes that are off, what it does to memory and who executes it
 //! together: all of that is read from its row, here and in the engine. An opcode without a row is refused by name.
 //! The capabilities that bring an instruction and the decoding of its operands are `grammar`'s.
 //!
@@ -104,7 +104,7 @@ pub enum Uniformity {
     CountByOperation,
 }
 
-/// Whether the sub-groups of a team, which run side by side, get the same result from the same operands.
+/// Whether the sub-groups of a bundle, which run side by side, get the same result from the same operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Common {
     OfOperands,

@@ -1,4 +1,4 @@
-//! Sub-groups that run side by side: loops and barriers at shapes that allow teams of all sizes, and none. Every
+//! Sub-groups that run side by side: loops and barriers at shapes that allow bundles of all sizes, and none. Every
 //! kernel's host twin is followed work-item by work-item.
 
 use ze_tests::ulp::assert_same;

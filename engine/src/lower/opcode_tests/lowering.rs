@@ -1,8 +1,8 @@
-//! Every accepted opcode and every function of `OpenCL.std` is lowered, as a scalar, as lanes and for teams.
+//! Every accepted opcode and every function of `OpenCL.std` is lowered, as a scalar, as lanes and for bundles.
 
 use super::examples::{Example, VARIABLES, examples, operands};
 use super::{STORED, build, kernel, std_examples};
-use crate::abi::{Coarsening, GroupShape, Variant};
+use crate::abi::{Coarsening, LaneMapping, Variant};
 use crate::analysis::inlining::Inlining;
 use crate::jit::pipeline::{self, Tier};
 use crate::jit::target::{Isa, Target};
@@ -60,7 +60,7 @@ fn lowers(example: &Example, target: &Target) {
         for (width, coarsening) in [(1, Coarsening::Off), (8, Coarsening::Off), (8, Coarsening::AlongX(2))] {
             let variant = Variant {
                 width,
-                shape: GroupShape::Rows,
+                shape: LaneMapping::Rows,
                 coarsening,
                 large_ids: false,
                 most_items: crate::engine::DEFAULT_MAX_GROUP_SIZE,

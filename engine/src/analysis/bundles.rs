@@ -1,6 +1,6 @@
-//! What the sub-groups of a team have in common (thread coarsening: Magni, Dubach and O'Boyle, SC 2013).
+//! What the sub-groups of a bundle have in common (thread coarsening: Magni, Dubach and O'Boyle, SC 2013).
 //!
-//! A value that is the same in all sub-groups of a team, lane by lane, is computed once for all of them, and a
+//! A value that is the same in all sub-groups of a bundle, lane by lane, is computed once for all of them, and a
 //! branch on it stays a branch. The analysis is to sub-groups what uniformity is to lanes: a forward data flow
 //! from the optimistic assumption that nothing differs.
 
@@ -16,24 +16,24 @@ use spirv::{BuiltIn, Op};
 use spirv_env::opcodes::{Common, Convergence, Memory};
 use spirv_env::{Id, Inst};
 
-/// Whether each leaf of a value differs between the sub-groups of a team.
+/// Whether each leaf of a value differs between the sub-groups of a bundle.
 pub type Differs = SmallVec<[bool; 4]>;
 
 /// The leaves that are known to differ; what is missing is common.
 pub type Differing = FxHashMap<Id, Differs>;
 
 impl Analysis<'_> {
-    /// Sub-groups of a team.
-    pub fn team(&self) -> u32 {
-        self.variant.coarsening.team()
+    /// Sub-groups of a bundle.
+    pub fn factor(&self) -> u32 {
+        self.variant.coarsening.factor()
     }
 
-    /// Whether all sub-groups of a team see the same value in block `at`.
+    /// Whether all sub-groups of a bundle see the same value in block `at`.
     pub fn is_common(&self, at: BlockId, id: Id) -> bool {
-        self.team() == 1 || !self.any_differs(at, id)
+        self.factor() == 1 || !self.any_differs(at, id)
     }
 
-    /// Whether one instruction serves all sub-groups of a team.
+    /// Whether one instruction serves all sub-groups of a bundle.
     pub fn is_shared(&self, block: BlockId, inst: &Inst) -> bool {
         let row = inst.row();
         match (row.convergence, row.memory) {
@@ -176,7 +176,7 @@ impl Analysis<'_> {
     }
 }
 
-/// Whether a component of a built-in differs between the sub-groups of a team.
+/// Whether a component of a built-in differs between the sub-groups of a bundle.
 fn differs_between(builtin: BuiltIn, component: u32, coarsening: Coarsening) -> bool {
     let along = match coarsening {
         Coarsening::Off => return false,

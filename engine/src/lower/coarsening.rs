@@ -1,4 +1,4 @@
-//! Thread coarsening: one instruction stream for several sub-groups, a *team* (`abi::Coarsening`).
+//! Thread coarsening: one instruction stream for several sub-groups, a *bundle* (`abi::Coarsening`).
 //!
 //! Where a kernel goes through loops or barriers, sub-groups side by side share what they have in common (loop
 //! counters, addresses, loads of the same elements), their independent work hides each other's latencies, and
@@ -23,7 +23,7 @@ use spirv_env::opcodes::{Convergence, Cost, Family, Memory};
 use spirv_env::{Id, Inst};
 use std::mem::offset_of;
 
-/// The state of lowering one sub-group of a team.
+/// The state of lowering one sub-group of a bundle.
 pub struct Subgroup {
     pub items: WorkItems,
     /// The mask of the block being lowered.
@@ -34,7 +34,7 @@ pub struct Subgroup {
     pub(super) private_base: FxHashMap<Id, Value>,
 }
 
-/// The sub-groups of a team, given the first of them.
+/// The sub-groups of a bundle, given the first of them.
 pub(super) fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mask) -> Vec<Subgroup> {
     let width = u64::from(variant.width);
     let [x, y, z] = first.local;
@@ -60,12 +60,12 @@ pub(super) fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mas
             private_base: FxHashMap::default(),
         }
     };
-    (0..u64::from(variant.coarsening.team())).map(member).collect()
+    (0..u64::from(variant.coarsening.factor())).map(member).collect()
 }
 
 /// The coarsening that serves a kernel best, up to the one that it was analysed for.
 pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
-    let most = a.team();
+    let most = a.factor();
     if most == 1 || !is_possible(a) {
         return Coarsening::Off;
     }
@@ -75,28 +75,30 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
     }
     let wanted = wanted(a);
     let (live, vector_registers) = (pressure(a, target.simd_bits()), target.vector_registers());
-    let fits = |team: u32| {
-        let team = team as usize;
+    let fits = |bundle: u32| {
+        let bundle = bundle as usize;
         // Of twice as many as are wanted, half would do nothing but take time to compile.
-        team < 2 * wanted && own * team <= MOST_INSTS && live * team + SHARED_REGISTERS <= vector_registers
+        bundle < 2 * wanted
+            && own * bundle <= MOST_INSTS
+            && live * bundle + SHARED_REGISTERS <= vector_registers
     };
-    let mut teams = std::iter::successors(Some(most), |team| Some(team / 2));
-    a.variant.coarsening.with_team(teams.find(|team| *team <= 1 || fits(*team)).unwrap_or(1))
+    let mut bundles = std::iter::successors(Some(most), |bundle| Some(bundle / 2));
+    a.variant.coarsening.with_factor(bundles.find(|bundle| *bundle <= 1 || fits(*bundle)).unwrap_or(1))
 }
 
-/// Instructions that a coarsened kernel may have, sub-groups of a team counted one by one.
+/// Instructions that a coarsened kernel may have, sub-groups of a bundle counted one by one.
 const MOST_INSTS: usize = 500;
-/// Vector registers that are left for what a team shares, and for intermediate results.
+/// Vector registers that are left for what a bundle shares, and for intermediate results.
 const SHARED_REGISTERS: usize = 4;
 /// Cycles until a result can be used, of most vector instructions.
 const LATENCY: usize = 4;
 /// Vector instructions that a CPU begins in a cycle.
 const ISSUE: usize = 2;
-/// The team that is wanted at most for a loop that sub-groups go through a different number of times.
+/// The bundle that is wanted at most for a loop that sub-groups go through a different number of times.
 const IF_DIVERGENT: usize = 2;
 /// Vector instructions of such a loop from which on the waste outweighs the gain, and the time to compile, too.
 const LARGE_IF_DIVERGENT: usize = 40;
-/// The least team that makes up for what a barrier costs.
+/// The least bundle that makes up for what a barrier costs.
 const AT_A_BARRIER: usize = 4;
 
 /// Whether an instruction looks at memory for what another sub-group writes meanwhile.
@@ -156,7 +158,7 @@ fn chain(a: &Analysis<'_>, this: &Loop) -> usize {
     handed_on.filter_map(|id| depth.get(id)).max().copied().unwrap_or(0)
 }
 
-/// Whether a team can run the kernel: no sub-group waits for another in a way that lockstep would not end.
+/// Whether a bundle can run the kernel: no sub-group waits for another in a way that lockstep would not end.
 fn is_possible(a: &Analysis<'_>) -> bool {
     let waits = |inst: &Inst| inst.waits_for_work_group(a.func.module);
     if a.func.kernel.prints {
@@ -216,13 +218,13 @@ fn pressure(a: &Analysis<'_>, simd_bits: u32) -> usize {
     a.loops.loops.iter().enumerate().map(of_loop).max().unwrap_or(0)
 }
 
-/// The blocks that a team runs in lockstep.
+/// The blocks that a bundle runs in lockstep.
 pub(super) fn lockstep(a: &Analysis<'_>) -> Vec<bool> {
     a.func
         .block_ids()
         .map(|block| {
             let mut insts = a.func.blocks[block.index()].insts.iter();
-            a.team() == 1
+            a.factor() == 1
                 || a.control.class[block.index()].is_none()
                 || insts.all(|inst| is_harmless(a, block, inst))
         })
@@ -235,7 +237,7 @@ impl Lowerer<'_, '_> {
     pub(super) fn readable(&self, address: Value) -> Value {
         match self.mask() {
             // One load for all sub-groups happens only if there is a lane that wants it.
-            Mask::Lanes(mask) if self.team.len() > 1 && self.shared_mask.is_none() => {
+            Mask::Lanes(mask) if self.bundle.len() > 1 && self.shared_mask.is_none() => {
                 self.b.select(self.b.any(mask), address, self.nowhere)
             }
             _ => address,
