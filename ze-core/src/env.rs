@@ -66,7 +66,7 @@ pub const ISA: Variable = variable(
 pub const VARIABLES: [Variable; 6] = [LOG, DUMP, PROFILE, THREADS, CACHE_DIR, ISA];
 
 /// Variables that only the project's own tests look at.
-pub const OF_TESTS: [Variable; 5] = [
+pub const OF_TESTS: [Variable; 6] = [
     variable(
         "ZE_CPU_TEST_SEED",
         "a number",
@@ -84,6 +84,7 @@ pub const OF_TESTS: [Variable; 5] = [
         "the path of a folder",
         "where the code of the functions of `OpenCL.std` is written to",
     ),
+    variable("ZE_CPU_MUTANT", "a number", "which of the mutants that `ci/mutants` has built in is alive"),
 ];
 
 impl Variable {
