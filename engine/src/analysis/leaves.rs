@@ -66,6 +66,11 @@ impl Scalar {
         })
     }
 
+    /// The integer type of a width that the CPU has registers and memory accesses of.
+    pub fn machine_int(bits: u32) -> Option<Self> {
+        Self::int(bits).filter(|int| !matches!(int, Scalar::Bool | Scalar::Int(_)))
+    }
+
     /// The accesses that a scalar at a byte offset is made of: of its whole bytes and no others, whose padding may be
     /// somebody else's under another type. One, but for integers of odd widths; those of lower order come first.
     pub fn accesses(self, offset: u64) -> SmallVec<[Leaf; 1]> {

@@ -107,7 +107,7 @@ fn chain(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {
         for (reg, size) in order {
             let index = pick(*reg);
             let index = b.sext_or_trunc(index, Scalar::I64);
-            address = match Scalar::int(u32::try_from(size * 8).unwrap_or(0)).filter(|s| *s != Scalar::Bool) {
+            address = match Scalar::machine_int(u32::try_from(size * 8).unwrap_or(0)) {
                 Some(element) => b.gep(address, index, element),
                 None => {
                     let size = b.int(Scalar::I64, b.lanes(index), *size);

@@ -67,7 +67,7 @@ fn constant(b: &Builder, like: Value, value: u64) -> Value {
 
 /// The integer type of twice the width; none for 64 bits.
 fn doubled(b: &Builder, x: Value) -> Option<Scalar> {
-    Scalar::int(2 * b.scalar_of(x).bits())
+    Scalar::machine_int(2 * b.scalar_of(x).bits())
 }
 
 fn extend(b: &Builder, x: Value, to: Scalar, signed: bool) -> Value {
