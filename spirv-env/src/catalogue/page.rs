@@ -84,6 +84,10 @@ const ACCEPTED: &[(&str, &str)] = &[
         "DPC++ passes them and GPUs take them.",
     ),
     (
+        "Generic pointers in structures that kernels take (L0 SPIR-V Guide, Kernel Arguments)",
+        "DPC++ captures pointers as Generic ones, which oneMKL's kernels have.",
+    ),
+    (
         "`GroupNonUniformBroadcastFirst` of a Boolean (L0 SPIR-V Guide, Extended Subgroups)",
         "Producers pass the results of votes on.",
     ),
