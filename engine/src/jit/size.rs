@@ -18,9 +18,10 @@ const OPTIMISED_INSTRUCTIONS: usize = 16_000;
 /// Blocks, and variables, that it takes: passes over loops and over memory look at each from several others.
 const OPTIMISED_BLOCKS: usize = 1000;
 const OPTIMISED_VARIABLES: usize = 1000;
-/// Vector registers that may be wanted at once, in units of those that the CPU has: greedy allocation of more takes
-/// minutes, and the code is loads and stores of spilled registers anyway.
-const OPTIMISED_PRESSURE: usize = 8;
+/// Vector registers that may be wanted at once, in units of those that the CPU has: greedy allocation of 32 takes two seconds, of
+/// more minutes, and the code is loads and stores of spilled registers anyway. Values that live on in blocks far below count
+/// as live in all blocks between, so that real kernels, such as merging sorts, have eight and more.
+const OPTIMISED_PRESSURE: usize = 32;
 /// Pairs of a block and a variable that promotion of variables may have to look at.
 const PROMOTED_PAIRS: usize = 1_000_000;
 /// Instructions of a block for instruction selection.
