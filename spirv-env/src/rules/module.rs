@@ -151,10 +151,10 @@ fn capabilities_are_declared(module: &Module, _: &Environment<'_>) -> Result<(),
 
 const INSTRUCTION: RuleId = RuleId { id: "env.instruction-capability", source: "SPIR-V 1.2 §3.32" };
 
-/// An instruction needs one of its capabilities declared.
+/// An instruction needs one of its capabilities declared; implied ones are in the module's list, too.
 pub(crate) fn instruction_capability(module: &Module, op: Op) -> Result<(), Fault> {
     let needed = crate::grammar::capabilities(op).unwrap_or(&[]);
-    if needed.is_empty() || needed.iter().any(|&capability| is_declared(module, capability)) {
+    if needed.is_empty() || needed.iter().any(|capability| module.capabilities.contains(capability)) {
         return Ok(());
     }
     let names: Vec<String> = needed.iter().map(|capability| format!("{capability:?}")).collect();
@@ -171,34 +171,6 @@ pub(crate) fn instruction_version(module: &Module, row: &Opcode) -> Result<(), F
     }
     let ((major, minor), name) = (row.since, crate::grammar::op_name(row.op));
     Err(Fault::new(INSTRUCTION_VERSION, format!("{name} needs SPIR-V {major}.{minor}")))
-}
-
-/// Whether a capability is declared or implied by one that is (SPIR-V 1.2 §3.31).
-fn is_declared(module: &Module, wanted: Capability) -> bool {
-    use Capability as C;
-    let implied_by: &[C] = match wanted {
-        // Everything that this environment accepts is for kernels.
-        C::Kernel => return module.capabilities.contains(&C::Kernel),
-        C::Addresses => &[C::GenericPointer],
-        C::ImageBasic => &[
-            C::LiteralSampler,
-            C::Sampled1D,
-            C::Image1D,
-            C::SampledBuffer,
-            C::ImageBuffer,
-            C::ImageReadWrite,
-        ],
-        C::GroupNonUniform => &[
-            C::GroupNonUniformVote,
-            C::GroupNonUniformBallot,
-            C::GroupNonUniformArithmetic,
-            C::GroupNonUniformShuffle,
-            C::GroupNonUniformShuffleRelative,
-            C::GroupNonUniformClustered,
-        ],
-        _ => &[],
-    };
-    module.capabilities.iter().any(|declared| *declared == wanted || implied_by.contains(declared))
 }
 
 fn is_for_kernels(module: &Module, _: &Environment<'_>) -> Result<(), String> {
