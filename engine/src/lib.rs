@@ -13,6 +13,7 @@ pub mod exec;
 pub mod fork;
 pub mod futex;
 mod globals;
+pub mod image;
 pub mod jit;
 pub mod lower;
 pub mod print;

@@ -13,8 +13,9 @@ use std::time::Duration;
 /// A value for a kernel's argument.
 #[derive(Clone, Copy, Debug)]
 pub enum Value<'a> {
+    /// The value; of an image the address of its descriptor, of a sampler its bits ([`crate::image`]).
     Bytes(&'a [u8]),
-    /// No value but a size in bytes: local memory, or for other arguments zeros.
+    /// No value but a size in bytes: local memory, an image without texels, or for other arguments zeros.
     Size(usize),
 }
 
@@ -104,10 +105,6 @@ impl Setup {
             Value::Size(size) => size,
         } as u64;
         match (arg.kind, value) {
-            (ArgKind::Image(_) | ArgKind::Sampler, _) => {
-                let what = format!("an image or sampler as argument {index} ('{}')", arg.name);
-                return Err(EngineError::Unsupported { kernel: kernel.reflection().name.clone(), what });
-            }
             (ArgKind::LocalPointer, Value::Bytes(_)) => {
                 return Err(refused("is local memory: its value must be null"));
             }

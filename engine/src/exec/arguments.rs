@@ -1,6 +1,7 @@
 //! The arguments of a launch as compiled code reads them, and the layout of local memory.
 
 use super::workgroup::LOCAL_ALIGN;
+use crate::image;
 use smallvec::SmallVec;
 use spirv_env::{ArgKind, Kernel, KernelArg};
 
@@ -34,7 +35,7 @@ pub struct Arguments {
 pub struct NoMemory(pub u64);
 
 impl Arguments {
-    /// A block of zeros: null pointers, and local arrays of no bytes.
+    /// A block of zeros: null pointers, images without texels, and local arrays of no bytes.
     pub fn new(kernel: &Kernel) -> Result<Arguments, NoMemory> {
         let align = usize::try_from(kernel.arg_block_align).unwrap_or(1).max(1);
         let bytes = usize::try_from(kernel.arg_block_size).ok();
@@ -49,6 +50,7 @@ impl Arguments {
             local_bytes: 0,
         };
         arguments.reserve().ok_or(no_memory)?;
+        kernel.args.iter().filter(|arg| is_image(arg)).for_each(|arg| arguments.clear(arg));
         arguments.lay_out_local(kernel);
         Ok(arguments)
     }
@@ -84,8 +86,11 @@ impl Arguments {
         self.bytes_mut()[at..at + arg.size as usize].copy_from_slice(value);
     }
 
-    /// Sets an argument that is no local memory to zeros.
+    /// Sets an argument that is no local memory to zeros, one that is an image to one without texels.
     pub fn clear(&mut self, arg: &KernelArg) {
+        if is_image(arg) {
+            return self.set(arg, &(std::ptr::from_ref(image::empty()) as u64).to_le_bytes());
+        }
         let at = arg.offset as usize;
         self.bytes_mut()[at..at + arg.size as usize].fill(0);
     }
@@ -137,6 +142,10 @@ impl Arguments {
         };
         &mut bytes[self.start..][..self.bytes]
     }
+}
+
+fn is_image(arg: &KernelArg) -> bool {
+    matches!(arg.kind, ArgKind::Image(_))
 }
 
 fn is_local(arg: &KernelArg) -> bool {
