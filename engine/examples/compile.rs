@@ -1,10 +1,11 @@
 //! Compiles kernels without running them: finds what the engine cannot lower, and shows what it makes of the rest.
 //!
 //! ```text
-//! compile [--ir] [--raw-ir] [--asm] [--kernel NAME] [--inline never|always] [--variant W:rows[:x4|:y4]|line|any]
+//! compile [--ir] [--raw-ir] [--lower-only] [--asm] [--kernel NAME] [--inline never|always] [--variant W:rows[:x4|:y4]|line|any]
 //!         FILE-OR-FOLDER...
 //! ```
-//! Without `--variant` every kernel is compiled in eight variants. Prints what fails, by cause, and times.
+//! Without `--variant` every kernel is compiled in eight variants. Prints what fails, by cause, and times. The output of
+//! `--raw-ir --lower-only` before and after a change to the engine says whether it made any other code.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ use ze_engine::jit::target::Target;
 struct Options {
     ir: bool,
     raw_ir: bool,
+    lower_only: bool,
     asm: bool,
     kernel: Option<String>,
     inlining: Inlining,
@@ -33,6 +35,7 @@ fn parse() -> Options {
         match arg.as_str() {
             "--ir" => options.ir = true,
             "--raw-ir" => options.raw_ir = true,
+            "--lower-only" => options.lower_only = true,
             "--asm" => options.asm = true,
             "--kernel" => options.kernel = args.next(),
             "--inline" => {
@@ -180,6 +183,9 @@ fn compile(
         println!("{}", ir.text());
     }
     ir.verify().map_err(|error| error.to_string())?;
+    if options.lower_only {
+        return Ok(());
+    }
     let start = Instant::now();
     pipeline::optimise(&ir, target, Tier::Optimising).map_err(|error| error.to_string())?;
     times[1] = start.elapsed();
