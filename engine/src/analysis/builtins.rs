@@ -35,7 +35,7 @@ pub fn pointers(func: &Func<'_>) -> FxHashMap<Id, BuiltinPointer> {
     // Blocks may come in any order, so chains of casts may need another pass.
     loop {
         let before = found.len();
-        for inst in func.blocks.iter().flat_map(|block| &block.insts) {
+        for inst in func.blocks.values().flat_map(|block| &block.insts) {
             let Some(result) = inst.result else { continue };
             let Some(base) = func.derived_from(inst).and_then(|base| found.get(&base).copied()) else {
                 continue;

@@ -77,8 +77,8 @@ impl Analysis<'_> {
     }
 
     pub(super) fn phi_differs(&self, block: BlockId, place: usize, leaves: usize) -> Differs {
-        let phi = &self.func.blocks[block.index()].phis[place];
-        let mut joined: Differs = smallvec![self.control.blended[block.index()]; leaves];
+        let phi = &self.func.blocks[block].phis[place];
+        let mut joined: Differs = smallvec![self.control.blended.contains(block); leaves];
         for (pred, id) in &phi.incoming {
             join(&mut joined, &self.differs(*pred, *id, leaves));
         }

@@ -95,15 +95,14 @@ impl<'m> Unit<'m> {
 impl Analysis<'_> {
     /// The calls that were not inlined, and their blocks.
     pub fn calls(&self) -> impl Iterator<Item = (BlockId, &Inst)> {
-        let of_block =
-            |block: BlockId| self.func.blocks[block.index()].insts.iter().map(move |inst| (block, inst));
+        let of_block = |block: BlockId| self.func.blocks[block].insts.iter().map(move |inst| (block, inst));
         self.func.block_ids().flat_map(of_block).filter(|(_, inst)| inst.op == Op::FunctionCall)
     }
 
     /// How the leaves of what the function returns vary; none if it returns nothing, or never.
     pub fn returned(&self) -> Leaves {
         let returns = |block: BlockId| {
-            let last = self.func.blocks[block.index()].insts.last()?;
+            let last = self.func.blocks[block].insts.last()?;
             (last.op == Op::ReturnValue).then(|| self.shape(block, last.id(0)))
         };
         self.func.block_ids().find_map(returns).unwrap_or_default()
@@ -128,7 +127,7 @@ impl Analysis<'_> {
             let of = calls
                 .entry(inst.id(0))
                 .or_insert_with(|| Calls { params: FxHashMap::default(), masked: false });
-            of.masked |= masked || self.control.class[block.index()].is_some();
+            of.masked |= masked || self.control.class[block].is_some();
             let params = self.func.params_of(inst.id(0));
             for ((param, _), argument) in params.iter().zip(inst.ids().skip(1)) {
                 let mut shapes = self.shape(block, argument);

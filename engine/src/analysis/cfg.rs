@@ -3,63 +3,67 @@
 //! Dominators: Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
 
 use super::func::{BlockId, ENTRY, Func};
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 use smallvec::SmallVec;
 
 /// Edges and a reverse post-order of a function whose blocks are all reachable.
 #[derive(Debug)]
 pub struct Cfg {
-    pub succs: Vec<SmallVec<[BlockId; 2]>>,
-    pub preds: Vec<SmallVec<[BlockId; 2]>>,
+    pub succs: SecondaryMap<BlockId, Edges>,
+    pub preds: SecondaryMap<BlockId, Edges>,
     /// Blocks in reverse post-order.
     pub rpo: Vec<BlockId>,
     /// Position of each block in `rpo`.
-    pub number: Vec<u32>,
+    pub number: SecondaryMap<BlockId, u32>,
 }
+
+/// The blocks at the other ends of a block's edges.
+pub type Edges = SmallVec<[BlockId; 2]>;
+
+/// The number of blocks that the entry does not reach.
+const UNREACHABLE: u32 = u32::MAX;
 
 impl Cfg {
     /// Successor and predecessor lists have no repetitions.
     pub fn new(func: &Func<'_>) -> Self {
         let count = func.blocks.len();
-        let mut succs: Vec<SmallVec<[BlockId; 2]>> = Vec::with_capacity(count);
-        let mut preds: Vec<SmallVec<[BlockId; 2]>> = vec![SmallVec::new(); count];
-        for (index, block) in func.blocks.iter().enumerate() {
-            let mut unique: SmallVec<[BlockId; 2]> = SmallVec::new();
-            let from = BlockId(index as u32);
+        let mut succs: SecondaryMap<BlockId, Edges> = SecondaryMap::with_capacity(count);
+        let mut preds: SecondaryMap<BlockId, Edges> = SecondaryMap::with_capacity(count);
+        for (from, block) in &func.blocks {
             for succ in block.term.successors() {
                 // Blocks come in order, so one that this block is known to lead to has it last.
-                if preds[succ.index()].last() != Some(&from) {
-                    unique.push(succ);
-                    preds[succ.index()].push(from);
+                if preds[succ].last() != Some(&from) {
+                    succs[from].push(succ);
+                    preds[succ].push(from);
                 }
             }
-            succs.push(unique);
         }
-        let rpo = reverse_post_order(&succs);
-        let mut number = vec![u32::MAX; count];
-        for (position, block) in rpo.iter().enumerate() {
-            number[block.index()] = position as u32;
+        let rpo = reverse_post_order(&succs, count);
+        let mut number = SecondaryMap::with_default(UNREACHABLE);
+        for (position, &block) in rpo.iter().enumerate() {
+            number[block] = position as u32;
         }
         Self { succs, preds, rpo, number }
     }
 
     pub fn is_reachable(&self, block: BlockId) -> bool {
-        self.number[block.index()] != u32::MAX
+        self.number[block] != UNREACHABLE
     }
 }
 
-fn reverse_post_order(succs: &[SmallVec<[BlockId; 2]>]) -> Vec<BlockId> {
-    let mut order = Vec::with_capacity(succs.len());
-    let mut seen = vec![false; succs.len()];
+fn reverse_post_order(succs: &SecondaryMap<BlockId, Edges>, count: usize) -> Vec<BlockId> {
+    let mut order = Vec::with_capacity(count);
+    let mut seen = EntitySet::with_capacity(count);
     let mut stack = vec![(ENTRY, 0usize)];
-    seen[ENTRY.index()] = true;
+    seen.insert(ENTRY);
     while let Some((block, next)) = stack.last_mut() {
         // The last successor first, so that the first one (the `then` side) comes first in the order.
-        let list = &succs[block.index()];
+        let list = &succs[*block];
         if *next < list.len() {
             let succ = list[list.len() - 1 - *next];
             *next += 1;
-            if !seen[succ.index()] {
-                seen[succ.index()] = true;
+            if seen.insert(succ) {
                 stack.push((succ, 0));
             }
         } else {
@@ -77,27 +81,23 @@ pub fn remove_unreachable(func: &mut Func<'_>) {
     if cfg.rpo.len() == func.blocks.len() {
         return;
     }
-    let mut renumber = vec![None; func.blocks.len()];
-    let mut kept = 0;
-    for block in func.block_ids() {
-        if cfg.is_reachable(block) {
-            renumber[block.index()] = Some(BlockId(kept));
-            kept += 1;
-        }
+    let mut renumber: SecondaryMap<BlockId, Option<BlockId>> = SecondaryMap::new();
+    let reachable = func.block_ids().filter(|block| cfg.is_reachable(*block));
+    for (kept, block) in reachable.enumerate() {
+        renumber[block] = Some(BlockId::new(kept));
     }
-    let blocks = std::mem::take(&mut func.blocks);
-    for (index, mut block) in blocks.into_iter().enumerate() {
-        if renumber[index].is_none() {
+    for (old, mut block) in std::mem::take(&mut func.blocks) {
+        if renumber[old].is_none() {
             continue;
         }
         for phi in &mut block.phis {
-            phi.incoming.retain(|(pred, _)| renumber[pred.index()].is_some());
+            phi.incoming.retain(|(pred, _)| renumber[*pred].is_some());
             phi.incoming.iter_mut().for_each(|(pred, _)| {
-                *pred = renumber[pred.index()].expect("operands from dropped blocks are gone");
+                *pred = renumber[*pred].expect("operands from dropped blocks are gone");
             });
         }
         // All targets of a reachable block are reachable. Two steps, since old and new numbers overlap.
-        let map = |target: &mut BlockId| *target = renumber[target.index()].expect("reachable");
+        let map = |target: &mut BlockId| *target = renumber[*target].expect("reachable");
         use super::func::Terminator as T;
         match &mut block.term {
             T::Branch(to) => map(to),
@@ -116,36 +116,39 @@ pub fn remove_unreachable(func: &mut Func<'_>) {
     }
 }
 
+/// Immediate dominators, as far as they are known.
+type Immediate = SecondaryMap<BlockId, PackedOption<BlockId>>;
+
 /// Immediate dominators of all blocks.
 #[derive(Debug)]
 pub struct Dominators {
-    idom: Vec<BlockId>,
-    /// By block: its part of the dominator tree in depth-first order, as the first number and the end.
-    interval: Vec<(u32, u32)>,
+    idom: Immediate,
+    /// Each block's part of the dominator tree in depth-first order, as the first number and the end. What the entry does
+    /// not reach is dominated by nothing, and dominates nothing.
+    interval: SecondaryMap<BlockId, (u32, u32)>,
 }
 
 impl Dominators {
     pub fn new(cfg: &Cfg) -> Self {
-        let undefined = BlockId(u32::MAX);
-        let mut idom = vec![undefined; cfg.succs.len()];
-        idom[ENTRY.index()] = ENTRY;
+        let mut idom = Immediate::new();
+        idom[ENTRY] = ENTRY.into();
         let mut changed = true;
         while changed {
             changed = false;
             for &block in &cfg.rpo[1..] {
-                let mut new = undefined;
+                let mut new: Option<BlockId> = None;
                 // The last predecessors first: where many leave a long chain for one block, the common dominator then
                 // moves up the chain once, and not from each of them.
-                let mut preds = cfg.preds[block.index()].clone();
-                preds.sort_unstable_by_key(|pred| std::cmp::Reverse(cfg.number[pred.index()]));
+                let mut preds = cfg.preds[block].clone();
+                preds.sort_unstable_by_key(|pred| std::cmp::Reverse(cfg.number[*pred]));
                 for &pred in &preds {
-                    if idom[pred.index()] == undefined {
+                    if idom[pred].is_none() {
                         continue;
                     }
-                    new = if new == undefined { pred } else { intersect(&idom, &cfg.number, new, pred) };
+                    new = Some(new.map_or(pred, |new| intersect(&idom, &cfg.number, new, pred)));
                 }
-                if idom[block.index()] != new {
-                    idom[block.index()] = new;
+                if idom[block] != new.into() {
+                    idom[block] = new.into();
                     changed = true;
                 }
             }
@@ -154,27 +157,26 @@ impl Dominators {
         Self { idom, interval }
     }
 
-    /// The immediate dominator; the entry is its own.
+    /// The immediate dominator of a block that the entry reaches; the entry is its own.
     pub fn idom(&self, block: BlockId) -> BlockId {
-        self.idom[block.index()]
+        self.idom[block].expect("a reachable block has a dominator")
     }
 
     /// Whether every path from the entry to `b` goes through `a`.
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
-        let ((first, end), (at, _)) = (self.interval[a.index()], self.interval[b.index()]);
+        let ((first, end), (at, _)) = (self.interval[a], self.interval[b]);
         (first..end).contains(&at)
     }
 }
 
 /// The dominator tree in depth-first order. A dominator comes before its blocks in reverse post-order.
-fn intervals(cfg: &Cfg, idom: &[BlockId]) -> Vec<(u32, u32)> {
-    let parents: Vec<usize> =
-        cfg.rpo.iter().map(|block| cfg.number[idom[block.index()].index()] as usize).collect();
+fn intervals(cfg: &Cfg, idom: &Immediate) -> SecondaryMap<BlockId, (u32, u32)> {
+    let parent = |block: &BlockId| cfg.number[idom[*block].expect("all of them are reachable")] as usize;
+    let parents: Vec<usize> = cfg.rpo.iter().map(parent).collect();
     let of_rpo = tree_intervals(&parents);
-    // What the entry does not reach is dominated by nothing, and dominates nothing.
-    let mut interval = vec![(u32::MAX, u32::MAX); idom.len()];
-    for (block, of) in cfg.rpo.iter().zip(of_rpo) {
-        interval[block.index()] = of;
+    let mut interval = SecondaryMap::with_default((u32::MAX, u32::MAX));
+    for (&block, of) in cfg.rpo.iter().zip(of_rpo) {
+        interval[block] = of;
     }
     interval
 }
@@ -201,13 +203,15 @@ pub(super) fn tree_intervals(parents: &[usize]) -> Vec<(u32, u32)> {
     interval
 }
 
-fn intersect(idom: &[BlockId], number: &[u32], mut a: BlockId, mut b: BlockId) -> BlockId {
+fn intersect(idom: &Immediate, number: &SecondaryMap<BlockId, u32>, a: BlockId, b: BlockId) -> BlockId {
+    let up = |block: BlockId| idom[block].expect("the way up goes through known dominators");
+    let (mut a, mut b) = (a, b);
     while a != b {
-        while number[a.index()] > number[b.index()] {
-            a = idom[a.index()];
+        while number[a] > number[b] {
+            a = up(a);
         }
-        while number[b.index()] > number[a.index()] {
-            b = idom[b.index()];
+        while number[b] > number[a] {
+            b = up(b);
         }
     }
     a

@@ -13,6 +13,7 @@ pub use chain::ChainStep;
 use crate::analysis::inlining::Plan;
 use crate::analysis::private::has_by_val;
 use crate::error::EngineError;
+use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::{Decoration, Op};
@@ -20,15 +21,10 @@ use spirv_env::{ConstantValue, Id, Inst, Kernel, Module, Operand, Type, TypeId};
 use std::rc::Rc;
 use ze_extensions::limits::KERNEL_INSTRUCTIONS;
 
-/// An index into [`Func::blocks`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct BlockId(pub u32);
-
-impl BlockId {
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+/// A block of a [`Func`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlockId(u32);
+entity_impl!(BlockId, "b");
 
 /// The block where a kernel begins.
 pub const ENTRY: BlockId = BlockId(0);
@@ -148,7 +144,7 @@ pub struct Func<'m> {
     pub kernel: &'m Kernel,
     /// The function itself: the kernel's, or one that stays a function.
     pub function: Id,
-    pub blocks: Vec<Block>,
+    pub blocks: PrimaryMap<BlockId, Block>,
     /// The function's parameters.
     pub params: Vec<(Id, TypeId)>,
     /// Types of parameters and of all results.
@@ -186,7 +182,7 @@ impl<'m> Func<'m> {
             module,
             kernel,
             function,
-            blocks: Vec::new(),
+            blocks: PrimaryMap::new(),
             params: Vec::new(),
             types: FxHashMap::default(),
             synthetic: FxHashMap::default(),
@@ -208,13 +204,13 @@ impl<'m> Func<'m> {
         // The block that all returns lead to. Its number is only known at the end, so returns are collected.
         let body = func.splice(source, &mut map, true)?;
         let exit = func.push(Block { phis: Vec::new(), insts: Vec::new(), term: Terminator::Return });
-        for (block, _) in &body.returns {
-            func.blocks[block.index()].term = Terminator::Branch(exit);
+        for &(block, _) in &body.returns {
+            func.blocks[block].term = Terminator::Branch(exit);
         }
         if !matches!(module.types.get(source.result), Type::Void) {
             let result = func.fresh();
             func.merge_results(exit, result, source.result, &body.returns);
-            func.blocks[exit.index()].insts.push(Inst {
+            func.blocks[exit].insts.push(Inst {
                 op: Op::ReturnValue,
                 ty: None,
                 result: None,
@@ -242,7 +238,7 @@ impl<'m> Func<'m> {
         if self.is_kernel() || params.is_empty() {
             return;
         }
-        let at = self.push(Block::forward(BlockId(ENTRY.0 + 1)));
+        let at = self.push(Block::forward(BlockId::new(ENTRY.index() + 1)));
         for (param, ty) in params {
             let object = self.fresh();
             self.copies.push(by_value::Copy { object, ty, from: param, at });
@@ -255,11 +251,7 @@ impl<'m> Func<'m> {
     }
 
     pub fn push(&mut self, block: Block) -> BlockId {
-        let id = BlockId(
-            u32::try_from(self.blocks.len()).expect("KERNEL_INSTRUCTIONS bounds the number of blocks"),
-        );
-        self.blocks.push(block);
-        id
+        self.blocks.push(block)
     }
 
     pub fn fresh(&mut self) -> Id {
@@ -275,7 +267,7 @@ impl<'m> Func<'m> {
     }
 
     pub fn block_ids(&self) -> impl Iterator<Item = BlockId> + use<> {
-        (0..self.blocks.len() as u32).map(BlockId)
+        self.blocks.keys()
     }
 
     /// The type of a value: a result, a parameter, a constant or a module-scope variable.
@@ -361,11 +353,11 @@ impl<'m> Func<'m> {
                 let target = |operand: usize| first[&inst.id(operand)];
                 match inst.op {
                     Op::Phi => phis.push((at, inst.clone())),
-                    Op::Branch => self.blocks[at.index()].term = Terminator::Branch(target(0)),
+                    Op::Branch => self.blocks[at].term = Terminator::Branch(target(0)),
                     Op::BranchConditional => {
                         let cond = rename(map, inst.id(0));
                         let (then, els) = (target(1), target(2));
-                        self.blocks[at.index()].term = if then == els {
+                        self.blocks[at].term = if then == els {
                             Terminator::Branch(then)
                         } else {
                             Terminator::Cond { cond, then, els }
@@ -379,7 +371,7 @@ impl<'m> Func<'m> {
                                 _ => unreachable!("OpSwitch has literal and label pairs"),
                             })
                             .collect();
-                        self.blocks[at.index()].term = Terminator::Switch {
+                        self.blocks[at].term = Terminator::Switch {
                             selector: rename(map, inst.id(0)),
                             cases,
                             default: target(1),
@@ -399,7 +391,7 @@ impl<'m> Func<'m> {
                         if let (Some(result), Some(ty)) = (copy.result, copy.ty) {
                             self.types.insert(result, ty);
                         }
-                        self.blocks[at.index()].insts.push(copy);
+                        self.blocks[at].insts.push(copy);
                     }
                 }
             }
@@ -419,7 +411,7 @@ impl<'m> Func<'m> {
             }
             incoming.sort_by_key(|(pred, _)| *pred);
             incoming.dedup_by_key(|(pred, _)| *pred);
-            self.blocks[at.index()].phis.push(Phi { result, ty, incoming });
+            self.blocks[at].phis.push(Phi { result, ty, incoming });
         }
         Ok(Spliced { entry: first[&source.blocks[0].label], returns })
     }
@@ -439,7 +431,7 @@ impl<'m> Func<'m> {
             call.ty = returns;
             call.result = inst.result.filter(|_| returns.is_some()).map(rename);
             self.types.extend(call.result.zip(returns));
-            self.blocks[at.index()].insts.push(call);
+            self.blocks[at].insts.push(call);
             return Ok(at);
         }
         let callee = self
@@ -459,10 +451,10 @@ impl<'m> Func<'m> {
             inner.insert(param, value);
         }
         let body = self.splice(callee, &mut inner, false)?;
-        self.blocks[at.index()].term = Terminator::Branch(body.entry);
+        self.blocks[at].term = Terminator::Branch(body.entry);
         let rest = self.push(Block { phis: Vec::new(), insts: Vec::new(), term: Terminator::Return });
-        for (block, _) in &body.returns {
-            self.blocks[block.index()].term = Terminator::Branch(rest);
+        for &(block, _) in &body.returns {
+            self.blocks[block].term = Terminator::Branch(rest);
         }
         if let (Some(result), Some(ty)) = (inst.result, returns) {
             self.merge_results(rest, rename(result), ty, &body.returns);
@@ -483,7 +475,7 @@ impl<'m> Func<'m> {
             incoming.push((*block, value));
         }
         self.types.insert(result, ty);
-        self.blocks[at.index()].phis.push(Phi { result, ty, incoming });
+        self.blocks[at].phis.push(Phi { result, ty, incoming });
     }
 }
 

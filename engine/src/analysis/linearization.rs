@@ -15,6 +15,8 @@ use super::func::Func;
 use super::func::{BlockId, ENTRY, Terminator};
 use super::loops::{LoopId, Loops};
 use super::regions::Regions;
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::SmallVec;
 use std::rc::Rc;
 
@@ -37,15 +39,15 @@ pub enum Exit {
 #[derive(Debug)]
 pub struct Control {
     /// Blocks whose terminator different work-items leave in different directions.
-    pub varying: Vec<bool>,
-    pub class: Vec<Class>,
+    pub varying: EntitySet<BlockId>,
+    pub class: SecondaryMap<BlockId, Class>,
     /// Loops that work-items leave in different iterations.
-    pub divergent_loop: Vec<bool>,
+    pub divergent_loops: EntitySet<LoopId>,
     /// Blocks whose phis have to keep the values of work-items that came by another edge.
-    pub blended: Vec<bool>,
-    pub exit: Vec<Exit>,
+    pub blended: EntitySet<BlockId>,
+    pub exit: SecondaryMap<BlockId, Exit>,
     /// Where to go on if the mask of a block that owns one is empty.
-    pub skip: Vec<Option<BlockId>>,
+    pub skip: SecondaryMap<BlockId, PackedOption<BlockId>>,
 }
 
 pub struct Graph<'a, 'm> {
@@ -59,8 +61,8 @@ pub struct Graph<'a, 'm> {
 impl Control {
     /// Plans the control flow, given which terminators have a condition that differs between work-items.
     /// More terminators may become varying where a uniform branch cannot be kept.
-    pub fn new(graph: &Graph<'_, '_>, mut varying: Vec<bool>) -> Self {
-        let mut owners = vec![false; graph.cfg.succs.len()];
+    pub fn new(graph: &Graph<'_, '_>, mut varying: EntitySet<BlockId>) -> Self {
+        let mut owners = EntitySet::new();
         for round in 0.. {
             // One block at a time, since a change for one may make that for another needless; all at once where there
             // would be no end to it.
@@ -68,49 +70,48 @@ impl Control {
             let mut control = Self::classify(graph, varying.clone(), &owners);
             let unkept = control.linearize(graph, most);
             if !unkept.is_empty() {
-                unkept.into_iter().for_each(|block| varying[block.index()] = true);
+                varying.extend(unkept);
                 continue;
             }
             let borrowers = control.borrowers_without_mask(graph, most);
             if borrowers.is_empty() {
                 return control;
             }
-            borrowers.into_iter().for_each(|block| owners[block.index()] = true);
+            owners.extend(borrowers);
         }
         unreachable!("each round marks a block, and there are finitely many")
     }
 
-    fn classify(graph: &Graph<'_, '_>, varying: Vec<bool>, owners: &[bool]) -> Self {
-        let blocks = graph.cfg.succs.len();
+    fn classify(graph: &Graph<'_, '_>, varying: EntitySet<BlockId>, owners: &EntitySet<BlockId>) -> Self {
         let mut control = Control {
             varying,
-            class: vec![None; blocks],
-            divergent_loop: vec![false; graph.loops.loops.len()],
-            blended: vec![false; blocks],
-            exit: vec![Exit::Return; blocks],
-            skip: vec![None; blocks],
+            class: SecondaryMap::new(),
+            divergent_loops: EntitySet::new(),
+            blended: EntitySet::new(),
+            exit: SecondaryMap::with_default(Exit::Return),
+            skip: SecondaryMap::new(),
         };
         // Divergence of a loop depends on classes inside of it, which depend on divergence: to a fixed point.
         loop {
             for &block in &graph.regions.order {
-                control.class[block.index()] =
-                    if owners[block.index()] { Some(block) } else { control.class_of(graph, block) };
+                control.class[block] =
+                    if owners.contains(block) { Some(block) } else { control.class_of(graph, block) };
             }
             let mut changed = false;
-            for (at, this) in graph.loops.loops.iter().enumerate() {
-                if control.divergent_loop[at] {
+            for (id, this) in &graph.loops.loops {
+                if control.divergent_loops.contains(id) {
                     continue;
                 }
-                let inside = control.class[this.header.index()];
-                let diverges = control.class[this.latch.index()] != inside
+                let inside = control.class[this.header];
+                let diverges = control.class[this.latch] != inside
                     || this.blocks.iter().any(|&block| {
-                        let exits = graph.cfg.succs[block.index()]
+                        let exits = graph.cfg.succs[block]
                             .iter()
-                            .any(|to| !graph.loops.encloses(Some(LoopId(at as u32)), graph.loops.of(*to)));
-                        exits && (control.varying[block.index()] || control.class[block.index()] != inside)
+                            .any(|to| !graph.loops.encloses(Some(id), graph.loops.of(*to)));
+                        exits && (control.varying.contains(block) || control.class[block] != inside)
                     });
                 if diverges {
-                    control.divergent_loop[at] = true;
+                    control.divergent_loops.insert(id);
                     changed = true;
                 }
             }
@@ -119,31 +120,32 @@ impl Control {
             }
         }
         for &block in &graph.regions.order {
-            let preds = &graph.cfg.preds[block.index()];
+            let preds = &graph.cfg.preds[block];
             let header = preds.iter().any(|pred| graph.loops.is_back_edge(*pred, block));
-            control.blended[block.index()] = !header
+            if !header
                 && !control.enters_uniformly(graph, block)
-                && (preds.len() > 1
-                    || preds.iter().any(|pred| control.leaves_divergent(graph, *pred, block)));
+                && (preds.len() > 1 || preds.iter().any(|pred| control.leaves_divergent(graph, *pred, block)))
+            {
+                control.blended.insert(block);
+            }
         }
         control
     }
 
     /// Whether the edge leaves a loop that work-items leave in different iterations.
     pub fn leaves_divergent(&self, graph: &Graph<'_, '_>, from: BlockId, to: BlockId) -> bool {
-        graph
-            .loops
-            .around(from)
-            .any(|id| self.divergent_loop[id.index()] && !graph.loops.encloses(Some(id), graph.loops.of(to)))
+        graph.loops.around(from).any(|id| {
+            self.divergent_loops.contains(id) && !graph.loops.encloses(Some(id), graph.loops.of(to))
+        })
     }
 
     /// Whether exactly one edge into `block` is taken, by all work-items of one mask.
     fn enters_uniformly(&self, graph: &Graph<'_, '_>, block: BlockId) -> bool {
-        let preds = &graph.cfg.preds[block.index()];
+        let preds = &graph.cfg.preds[block];
         preds.first().is_some_and(|first| {
             preds.iter().all(|pred| {
-                !self.varying[pred.index()]
-                    && self.class[pred.index()] == self.class[first.index()]
+                !self.varying.contains(*pred)
+                    && self.class[*pred] == self.class[*first]
                     && !self.leaves_divergent(graph, *pred, block)
             })
         })
@@ -157,21 +159,17 @@ impl Control {
             && graph.loops.get(id).header == block
         {
             let this = graph.loops.get(id);
-            return if self.divergent_loop[id.index()] {
-                Some(block)
-            } else {
-                self.class[this.preheader.index()]
-            };
+            return if self.divergent_loops.contains(id) { Some(block) } else { self.class[this.preheader] };
         }
         if let Some(id) = graph.loops.of(block)
             && graph.loops.get(id).latch == block
-            && self.divergent_loop[id.index()]
+            && self.divergent_loops.contains(id)
         {
             // Work-items that left the loop come by here too, on their way out.
             return Some(block);
         }
         if self.enters_uniformly(graph, block) {
-            return self.class[graph.cfg.preds[block.index()][0].index()];
+            return self.class[graph.cfg.preds[block][0]];
         }
         let idom = graph.doms.idom(block);
         if graph.regions.post_dominates(graph.loops, block, idom) {
@@ -179,24 +177,24 @@ impl Control {
             // A dominator in an inner loop stands for the loop: who enters it, leaves it.
             let inner = graph.loops.around(idom).take_while(|id| Some(*id) != region).last();
             let origin = inner.map_or(idom, |id| graph.loops.get(id).preheader);
-            return self.class[origin.index()];
+            return self.class[origin];
         }
         Some(block)
     }
 
     /// Blocks, at most so many, that share the mask of another one, which a path of the linearized graph skips.
     fn borrowers_without_mask(&self, graph: &Graph<'_, '_>, most: usize) -> Vec<BlockId> {
-        let blocks = graph.cfg.succs.len();
+        let blocks = graph.regions.order.len();
         // Two nodes a block: entered, and run. Their numbers are visiting positions, so most edges go forward.
-        let enter = |block: BlockId| 2 * graph.regions.position[block.index()] as usize;
+        let enter = |block: BlockId| 2 * graph.regions.position[block] as usize;
         let mut preds: Vec<SmallVec<[usize; 4]>> = vec![SmallVec::new(); 2 * blocks];
         for &block in &graph.regions.order {
             let run = enter(block) + 1;
             preds[run].push(enter(block));
-            if let Some(skip) = self.skip[block.index()] {
+            if let Some(skip) = self.skip[block].expand() {
                 preds[enter(skip)].push(enter(block));
             }
-            match &self.exit[block.index()] {
+            match &self.exit[block] {
                 Exit::Uniform(targets) => targets.iter().for_each(|to| preds[enter(*to)].push(run)),
                 Exit::Linear(next) => preds[enter(*next)].push(run),
                 // The way back does not matter: the header dominates all of its loop.
@@ -229,7 +227,7 @@ impl Control {
         let parents: Vec<usize> =
             idom.iter().enumerate().map(|(node, idom)| if *idom == UNKNOWN { node } else { *idom }).collect();
         let tree = tree_intervals(&parents);
-        let skipped = |block: &BlockId| match self.class[block.index()] {
+        let skipped = |block: &BlockId| match self.class[*block] {
             Some(owner) if owner != *block => {
                 let ((first, end), (at, _)) = (tree[enter(owner) + 1], tree[enter(*block)]);
                 !(first..end).contains(&at)
@@ -241,26 +239,25 @@ impl Control {
 
     /// Finds the visiting order. Returns blocks, at most so many, whose uniform branch cannot be kept.
     fn linearize(&mut self, graph: &Graph<'_, '_>, most: usize) -> Vec<BlockId> {
-        let blocks = graph.cfg.succs.len();
         let position = &graph.regions.position;
         let order = &graph.regions.order;
         let mut unkept = Vec::new();
         // Blocks by their position in the order: the least is the next to visit.
-        let mut relay: Vec<Waiting> = vec![Waiting::default(); blocks];
-        let mut at_entry: Vec<Waiting> = vec![Waiting::default(); graph.loops.loops.len()];
+        let mut relay: SecondaryMap<BlockId, Waiting> = SecondaryMap::new();
+        let mut at_entry: SecondaryMap<LoopId, Waiting> = SecondaryMap::new();
         for &block in order {
-            let mut pending = std::mem::take(&mut relay[block.index()]);
-            pending.remove(position[block.index()]);
+            let mut pending = std::mem::take(&mut relay[block]);
+            pending.remove(position[block]);
             if let Some(id) = graph.loops.of(block)
                 && graph.loops.get(id).header == block
             {
                 // What waits behind the loop waits until the loop is left.
-                at_entry[id.index()] = std::mem::take(&mut pending);
+                at_entry[id] = std::mem::take(&mut pending);
             }
             // The next of `targets` and all that is pending, and the rest deferred to it.
             let mut go = |this: &Self, targets: &[BlockId]| -> Option<BlockId> {
                 let mut set = pending.clone();
-                set.add(targets.iter().map(|to| position[to.index()]));
+                set.add(targets.iter().map(|to| position[*to]));
                 loop {
                     let next = order[set.first()? as usize];
                     let before = set.len();
@@ -269,34 +266,34 @@ impl Control {
                             break;
                         }
                         let latch = graph.loops.get(id).latch;
-                        if this.divergent_loop[id.index()] && latch != block {
-                            set.add([position[latch.index()]].into_iter());
+                        if this.divergent_loops.contains(id) && latch != block {
+                            set.add([position[latch]].into_iter());
                         } else {
-                            set.merge(&at_entry[id.index()]);
+                            set.merge(&at_entry[id]);
                         }
                     }
                     if set.len() == before {
-                        set.remove(position[next.index()]);
-                        relay[next.index()].merge(&set);
+                        set.remove(position[next]);
+                        relay[next].merge(&set);
                         return Some(next);
                     }
                 }
             };
-            if self.class[block.index()] == Some(block) && !pending.is_empty() {
-                self.skip[block.index()] = go(self, &[]);
+            if self.class[block] == Some(block) && !pending.is_empty() {
+                self.skip[block] = go(self, &[]).into();
             }
-            let succs = &graph.cfg.succs[block.index()];
+            let succs = &graph.cfg.succs[block];
             let latch_of = graph.loops.of(block).filter(|id| graph.loops.get(*id).latch == block);
-            self.exit[block.index()] = match latch_of {
-                Some(id) if self.divergent_loop[id.index()] => {
+            self.exit[block] = match latch_of {
+                Some(id) if self.divergent_loops.contains(id) => {
                     Exit::Latch { header: graph.loops.get(id).header, next: go(self, &[]) }
                 }
                 Some(id) => {
                     debug_assert!(pending.is_empty());
                     Exit::Uniform(SmallVec::from_slice(&[graph.loops.get(id).header]))
                 }
-                None if matches!(graph.func.blocks[block.index()].term, Terminator::Return) => Exit::Return,
-                None if self.varying[block.index()] => {
+                None if matches!(graph.func.blocks[block].term, Terminator::Return) => Exit::Return,
+                None if self.varying.contains(block) => {
                     let next = go(self, succs).expect("a varying branch has targets");
                     Exit::Linear(next)
                 }

@@ -10,21 +10,18 @@
 //! fine here because lowering keeps values that cross blocks in slots.
 
 use super::cfg::{Cfg, Dominators, tree_intervals};
-use super::func::{Block, BlockId, ENTRY, Func, Incoming, Phi, Synthetic, Terminator};
+use super::func::{Block, BlockId, Func, Incoming, Phi, Synthetic, Terminator};
 use crate::error::EngineError;
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap, entity_impl};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use spirv_env::Id;
 
-/// An index into [`Loops::loops`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct LoopId(pub u32);
-
-impl LoopId {
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+/// A loop of [`Loops`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LoopId(u32);
+entity_impl!(LoopId, "loop");
 
 #[derive(Debug)]
 pub struct Loop {
@@ -39,42 +36,39 @@ pub struct Loop {
 /// The loop forest of a function in canonical form.
 #[derive(Debug)]
 pub struct Loops {
-    pub loops: Vec<Loop>,
-    innermost: Vec<Option<LoopId>>,
-    /// By loop: its part of the loop forest in depth-first order, as the first number and the end.
-    interval: Vec<(u32, u32)>,
+    pub loops: PrimaryMap<LoopId, Loop>,
+    innermost: SecondaryMap<BlockId, PackedOption<LoopId>>,
+    /// Each loop's part of the loop forest in depth-first order, as the first number and the end.
+    interval: PrimaryMap<LoopId, (u32, u32)>,
 }
 
 impl Loops {
     pub fn new(cfg: &Cfg, doms: &Dominators) -> Self {
-        let mut loops = Vec::new();
-        let mut innermost: Vec<Option<LoopId>> = vec![None; cfg.succs.len()];
-        // By block: the last header whose loop it was found in.
-        let mut found_for = vec![ENTRY; cfg.succs.len()];
+        let mut loops: PrimaryMap<LoopId, Loop> = PrimaryMap::new();
+        let mut innermost: SecondaryMap<BlockId, PackedOption<LoopId>> = SecondaryMap::new();
+        let mut found_for: LastHeader = SecondaryMap::new();
         // Headers in reverse post-order: outer loops come before inner ones.
         for &header in &cfg.rpo {
             let Some(blocks) = natural_loop(cfg, doms, header, &mut found_for) else { continue };
-            let id = LoopId(loops.len() as u32);
-            let parent = innermost[header.index()];
-            blocks.iter().for_each(|block| innermost[block.index()] = Some(id));
+            let parent = innermost[header].expand();
+            blocks.iter().for_each(|block| innermost[*block] = loops.next_key().into());
             let is_back = |pred: &&BlockId| doms.dominates(header, **pred);
-            let preds = &cfg.preds[header.index()];
+            let preds = &cfg.preds[header];
             let latch = *preds.iter().find(is_back).expect("a loop has a back edge");
             let preheader = *preds.iter().find(|pred| !is_back(pred)).expect("a loop is entered");
             loops.push(Loop { header, preheader, latch, parent, blocks });
         }
-        let parent = |(at, this): (usize, &Loop)| this.parent.map_or(at, LoopId::index);
-        let parents: Vec<usize> = loops.iter().enumerate().map(parent).collect();
-        Self { interval: tree_intervals(&parents), loops, innermost }
+        let parents: Vec<usize> = loops.iter().map(|(id, this)| this.parent.unwrap_or(id).index()).collect();
+        Self { interval: tree_intervals(&parents).into(), loops, innermost }
     }
 
     pub fn get(&self, id: LoopId) -> &Loop {
-        &self.loops[id.index()]
+        &self.loops[id]
     }
 
     /// The innermost loop around a block.
     pub fn of(&self, block: BlockId) -> Option<LoopId> {
-        self.innermost[block.index()]
+        self.innermost[block].expand()
     }
 
     /// Whether `outer` is `inner` or around it. `None` is the whole function.
@@ -83,8 +77,8 @@ impl Loops {
             (None, _) => true,
             (Some(_), None) => false,
             (Some(outer), Some(inner)) => {
-                let (first, end) = self.interval[outer.index()];
-                (first..end).contains(&self.interval[inner.index()].0)
+                let (first, end) = self.interval[outer];
+                (first..end).contains(&self.interval[inner].0)
             }
         }
     }
@@ -100,25 +94,28 @@ impl Loops {
     }
 }
 
+/// The last header whose loop a block was found in.
+type LastHeader = SecondaryMap<BlockId, PackedOption<BlockId>>;
+
 /// The blocks of the natural loop with this header; `None` if no back edge leads there.
 fn natural_loop(
     cfg: &Cfg,
     doms: &Dominators,
     header: BlockId,
-    found_for: &mut [BlockId],
+    found_for: &mut LastHeader,
 ) -> Option<Vec<BlockId>> {
     let mut work: Vec<BlockId> =
-        cfg.preds[header.index()].iter().copied().filter(|pred| doms.dominates(header, *pred)).collect();
+        cfg.preds[header].iter().copied().filter(|pred| doms.dominates(header, *pred)).collect();
     if work.is_empty() {
         return None;
     }
-    found_for[header.index()] = header;
+    found_for[header] = header.into();
     let mut blocks = vec![header];
     while let Some(block) = work.pop() {
-        if found_for[block.index()] != header {
-            found_for[block.index()] = header;
+        if found_for[block] != header.into() {
+            found_for[block] = header.into();
             blocks.push(block);
-            work.extend(cfg.preds[block.index()].iter().copied());
+            work.extend(cfg.preds[block].iter().copied());
         }
     }
     Some(blocks)
@@ -151,14 +148,14 @@ pub fn canonicalize(func: &mut Func<'_>) -> Result<(), EngineError> {
     let doms = Dominators::new(&cfg);
     for &header in &cfg.rpo {
         let (back, outside): (Vec<BlockId>, Vec<BlockId>) =
-            cfg.preds[header.index()].iter().partition(|pred| doms.dominates(header, **pred));
+            cfg.preds[header].iter().partition(|pred| doms.dominates(header, **pred));
         if back.is_empty() {
             continue;
         }
         for preds in [outside, back] {
             let pure = |pred: BlockId| {
-                let block = &func.blocks[pred.index()];
-                cfg.succs[pred.index()].len() == 1 && block.insts.is_empty() && block.phis.is_empty()
+                let block = &func.blocks[pred];
+                cfg.succs[pred].len() == 1 && block.insts.is_empty() && block.phis.is_empty()
             };
             if preds.len() == 1 && pure(preds[0]) && pred_is_unshared(&cfg, preds[0]) {
                 continue;
@@ -171,17 +168,17 @@ pub fn canonicalize(func: &mut Func<'_>) -> Result<(), EngineError> {
 
 /// A block that is reached from several places may not double as preheader and latch.
 fn pred_is_unshared(cfg: &Cfg, pred: BlockId) -> bool {
-    cfg.preds[pred.index()].len() <= 1
+    cfg.preds[pred].len() <= 1
 }
 
 /// Puts a new block on all edges from `preds` to `to`, and merges their phi operands in it.
 fn merge_edges(func: &mut Func<'_>, preds: &[BlockId], to: BlockId) -> BlockId {
     let middle = func.push(Block::forward(to));
-    for pred in preds {
-        func.blocks[pred.index()].term.retarget(to, middle);
+    for &pred in preds {
+        func.blocks[pred].term.retarget(to, middle);
     }
     let merged: FxHashSet<BlockId> = preds.iter().copied().collect();
-    let mut phis = std::mem::take(&mut func.blocks[to.index()].phis);
+    let mut phis = std::mem::take(&mut func.blocks[to].phis);
     for phi in &mut phis {
         let (moved, kept): (Incoming, Incoming) =
             phi.incoming.drain(..).partition(|(pred, _)| merged.contains(pred));
@@ -196,13 +193,13 @@ fn merge_edges(func: &mut Func<'_>, preds: &[BlockId], to: BlockId) -> BlockId {
                 } else {
                     func.types.insert(result, phi.ty);
                 }
-                func.blocks[middle.index()].phis.push(Phi { result, ty: phi.ty, incoming: moved });
+                func.blocks[middle].phis.push(Phi { result, ty: phi.ty, incoming: moved });
                 result
             }
         };
         phi.incoming.push((middle, value));
     }
-    func.blocks[to.index()].phis = phis;
+    func.blocks[to].phis = phis;
     middle
 }
 
@@ -211,9 +208,7 @@ fn irreducible_cycles(cfg: &Cfg) -> Vec<Vec<BlockId>> {
     let doms = Dominators::new(cfg);
     // Cheap test first: a retreating edge whose target does not dominate its source.
     let irreducible = cfg.rpo.iter().any(|&block| {
-        cfg.succs[block.index()]
-            .iter()
-            .any(|&to| cfg.number[to.index()] <= cfg.number[block.index()] && !doms.dominates(to, block))
+        cfg.succs[block].iter().any(|&to| cfg.number[to] <= cfg.number[block] && !doms.dominates(to, block))
     });
     let mut found = Vec::new();
     if !irreducible {
@@ -228,7 +223,7 @@ fn irreducible_cycles(cfg: &Cfg) -> Vec<Vec<BlockId>> {
             let entries: Vec<BlockId> = component
                 .iter()
                 .copied()
-                .filter(|block| cfg.preds[block.index()].iter().any(|pred| !is_in(pred)))
+                .filter(|block| cfg.preds[*block].iter().any(|pred| !is_in(pred)))
                 .collect();
             if entries.len() > 1 {
                 found.push(entries);
@@ -245,34 +240,33 @@ fn irreducible_cycles(cfg: &Cfg) -> Vec<Vec<BlockId>> {
 /// The search for strongly connected components of subgraphs (Tarjan 1972, iterative).
 struct Search<'a> {
     cfg: &'a Cfg,
-    /// By block; what a search touches, it restores at its end.
-    inside: Vec<bool>,
-    index: Vec<u32>,
-    low: Vec<u32>,
-    on_stack: Vec<bool>,
+    /// What a search touches, it restores at its end.
+    inside: EntitySet<BlockId>,
+    index: SecondaryMap<BlockId, u32>,
+    low: SecondaryMap<BlockId, u32>,
+    on_stack: EntitySet<BlockId>,
 }
 
 const UNSEEN: u32 = u32::MAX;
 
 impl<'a> Search<'a> {
     fn new(cfg: &'a Cfg) -> Self {
-        let count = cfg.succs.len();
         Self {
             cfg,
-            inside: vec![false; count],
-            index: vec![UNSEEN; count],
-            low: vec![0; count],
-            on_stack: vec![false; count],
+            inside: EntitySet::new(),
+            index: SecondaryMap::with_default(UNSEEN),
+            low: SecondaryMap::new(),
+            on_stack: EntitySet::new(),
         }
     }
 
     /// The components with a cycle of the subgraph that `region` spans.
     fn strongly_connected(&mut self, region: &[BlockId]) -> Vec<Vec<BlockId>> {
-        region.iter().for_each(|block| self.inside[block.index()] = true);
+        self.inside.extend(region.iter().copied());
         let components = self.components(region);
-        for block in region {
-            self.inside[block.index()] = false;
-            self.index[block.index()] = UNSEEN;
+        for &block in region {
+            self.inside.remove(block);
+            self.index[block] = UNSEEN;
         }
         components
     }
@@ -281,46 +275,45 @@ impl<'a> Search<'a> {
         let Search { cfg, inside, index, low, on_stack } = self;
         let (mut next, mut stack, mut components) = (0, Vec::new(), Vec::new());
         for &root in region {
-            if index[root.index()] != UNSEEN {
+            if index[root] != UNSEEN {
                 continue;
             }
             let mut work = vec![(root, 0usize)];
             while let Some(&mut (block, ref mut edge)) = work.last_mut() {
-                let at = block.index();
                 if *edge == 0 {
-                    index[at] = next;
-                    low[at] = next;
+                    index[block] = next;
+                    low[block] = next;
                     next += 1;
                     stack.push(block);
-                    on_stack[at] = true;
+                    on_stack.insert(block);
                 }
-                if let Some(&succ) = cfg.succs[at].get(*edge) {
+                if let Some(&succ) = cfg.succs[block].get(*edge) {
                     *edge += 1;
-                    if !inside[succ.index()] {
+                    if !inside.contains(succ) {
                         // `edge` moved on; a first visit with no inside successor must not look unvisited again.
                         continue;
                     }
-                    if index[succ.index()] == UNSEEN {
+                    if index[succ] == UNSEEN {
                         work.push((succ, 0));
-                    } else if on_stack[succ.index()] {
-                        low[at] = low[at].min(index[succ.index()]);
+                    } else if on_stack.contains(succ) {
+                        low[block] = low[block].min(index[succ]);
                     }
                     continue;
                 }
                 work.pop();
-                if let Some((parent, _)) = work.last() {
-                    low[parent.index()] = low[parent.index()].min(low[at]);
+                if let Some(&(parent, _)) = work.last() {
+                    low[parent] = low[parent].min(low[block]);
                 }
-                if low[at] == index[at] {
+                if low[block] == index[block] {
                     let mut component = Vec::new();
                     while let Some(member) = stack.pop() {
-                        on_stack[member.index()] = false;
+                        on_stack.remove(member);
                         component.push(member);
                         if member == block {
                             break;
                         }
                     }
-                    let cyclic = component.len() > 1 || cfg.succs[at].contains(&block);
+                    let cyclic = component.len() > 1 || cfg.succs[block].contains(&block);
                     if cyclic {
                         components.push(component);
                     }
@@ -339,9 +332,9 @@ fn insert_dispatch(func: &mut Func<'_>, cfg: &Cfg, entries: &[BlockId]) {
     let mut arms: Vec<(BlockId, usize, BlockId)> = Vec::new();
     let mut selected: Incoming = SmallVec::new();
     for (number, &entry) in entries.iter().enumerate() {
-        for &pred in &cfg.preds[entry.index()] {
+        for &pred in &cfg.preds[entry] {
             let arm = func.push(Block::forward(dispatch));
-            func.blocks[pred.index()].term.retarget(entry, arm);
+            func.blocks[pred].term.retarget(entry, arm);
             let value = func.synthetic(Synthetic::Int(number as u32));
             selected.push((arm, value));
             arms.push((arm, number, pred));
@@ -349,7 +342,7 @@ fn insert_dispatch(func: &mut Func<'_>, cfg: &Cfg, entries: &[BlockId]) {
     }
     let mut phis = vec![Phi { result: selector, ty: spirv_env::TypeId(u32::MAX), incoming: selected }];
     for (number, &entry) in entries.iter().enumerate() {
-        for phi in std::mem::take(&mut func.blocks[entry.index()].phis) {
+        for phi in std::mem::take(&mut func.blocks[entry].phis) {
             let undef = func.synthetic(Synthetic::Undef);
             func.types.insert(undef, phi.ty);
             let of_pred: FxHashMap<BlockId, Id> = phi.incoming.iter().copied().collect();
@@ -363,7 +356,7 @@ fn insert_dispatch(func: &mut Func<'_>, cfg: &Cfg, entries: &[BlockId]) {
             phis.push(Phi { incoming, ..phi });
         }
     }
-    let block = &mut func.blocks[dispatch.index()];
+    let block = &mut func.blocks[dispatch];
     block.phis = phis;
     block.term = Terminator::Dispatch { selector, targets: entries.to_vec() };
 }

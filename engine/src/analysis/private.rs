@@ -65,7 +65,7 @@ impl Private {
                 roots.push((param, ty, true));
             }
         }
-        for block in &func.blocks {
+        for block in func.blocks.values() {
             for inst in &block.insts {
                 if let (Op::Variable, Some(result), Some(ty)) = (inst.op, inst.result, inst.ty) {
                     roots.push((result, ty, false));
@@ -96,7 +96,7 @@ impl Private {
 
     /// Gives up interleaving two variables that are copied to each other and have leaves of different sizes.
     fn separate_copies(&mut self, func: &Func<'_>) {
-        for inst in func.blocks.iter().flat_map(|block| &block.insts) {
+        for inst in func.blocks.values().flat_map(|block| &block.insts) {
             if !matches!(inst.row().memory, Memory::Copy { .. }) {
                 continue;
             }
@@ -136,7 +136,7 @@ impl<'f> Uses<'f> {
             insts: FxHashMap::default(),
             phis: FxHashSet::default(),
         };
-        for block in &func.blocks {
+        for block in func.blocks.values() {
             uses.phis.extend(block.phis.iter().flat_map(|phi| phi.incoming.iter().map(|(_, id)| *id)));
             for inst in &block.insts {
                 uses.definitions.extend(inst.result.map(|result| (result, inst)));

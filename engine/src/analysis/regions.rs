@@ -8,6 +8,7 @@
 use super::cfg::Cfg;
 use super::func::{BlockId, ENTRY};
 use super::loops::{LoopId, Loops};
+use cranelift_entity::{PrimaryMap, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -29,29 +30,29 @@ struct Region {
 #[derive(Debug)]
 pub struct Regions {
     root: Region,
-    loops: Vec<Region>,
+    loops: PrimaryMap<LoopId, Region>,
     /// All blocks; those of a loop are contiguous, and an edge that is no back edge goes forward.
     pub order: Vec<BlockId>,
     /// Position of each block in `order`.
-    pub position: Vec<u32>,
+    pub position: SecondaryMap<BlockId, u32>,
 }
 
 impl Regions {
     pub fn new(cfg: &Cfg, loops: &Loops) -> Self {
         let root = Region::new(cfg, loops, None);
-        let inner: Vec<Region> =
-            (0..loops.loops.len()).map(|id| Region::new(cfg, loops, Some(LoopId(id as u32)))).collect();
+        let inner: PrimaryMap<LoopId, Region> =
+            loops.loops.keys().map(|id| Region::new(cfg, loops, Some(id))).collect();
         let mut order = Vec::with_capacity(cfg.rpo.len());
         flatten(&root, &inner, &mut order);
-        let mut position = vec![0; cfg.succs.len()];
-        for (at, block) in order.iter().enumerate() {
-            position[block.index()] = at as u32;
+        let mut position = SecondaryMap::new();
+        for (at, &block) in order.iter().enumerate() {
+            position[block] = at as u32;
         }
         Self { root, loops: inner, order, position }
     }
 
     fn region(&self, id: Option<LoopId>) -> &Region {
-        id.map_or(&self.root, |id| &self.loops[id.index()])
+        id.map_or(&self.root, |id| &self.loops[id])
     }
 
     /// Whether every work-item that runs `a` runs `b` in the same iteration of `b`'s innermost loop. `a` may
@@ -68,11 +69,11 @@ impl Regions {
     }
 }
 
-fn flatten(region: &Region, inner: &[Region], order: &mut Vec<BlockId>) {
+fn flatten(region: &Region, inner: &PrimaryMap<LoopId, Region>, order: &mut Vec<BlockId>) {
     for node in &region.nodes {
         match node {
             Node::Block(block) => order.push(*block),
-            Node::Loop(id) => flatten(&inner[id.index()], inner, order),
+            Node::Loop(id) => flatten(&inner[*id], inner, order),
         }
     }
 }
@@ -117,9 +118,9 @@ impl Region {
                 _ => leaves = true,
             };
             match node {
-                Node::Block(block) => cfg.succs[block.index()].iter().copied().for_each(&mut edge),
+                Node::Block(block) => cfg.succs[block].iter().copied().for_each(&mut edge),
                 Node::Loop(id) => loops.get(id).blocks.iter().for_each(|block| {
-                    cfg.succs[block.index()]
+                    cfg.succs[*block]
                         .iter()
                         .filter(|to| !loops.encloses(Some(id), loops.of(**to)))
                         .for_each(|to| edge(*to));

@@ -17,6 +17,7 @@ use super::private::{Placement, Private};
 use super::regions::Regions;
 use super::uniform_objects::{Candidates, Holds};
 use crate::abi::Variant;
+use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 use spirv_env::{Id, Inst, TypeId};
@@ -117,10 +118,9 @@ impl<'m> Analysis<'m> {
         let private = Private::new(&func, &leaves);
         let builtins = builtins::pointers(&func);
         let graph = Graph { func: &func, cfg: &cfg, doms: &doms, loops: &loops, regions: &regions };
-        let control = Control::new(&graph, vec![false; func.blocks.len()]);
+        let control = Control::new(&graph, EntitySet::new());
         let (mut def, mut at) = (FxHashMap::default(), FxHashMap::default());
-        for (index, block) in func.blocks.iter().enumerate() {
-            let id = BlockId(index as u32);
+        for (id, block) in &func.blocks {
             def.extend(block.phis.iter().map(|phi| (phi.result, id)));
             for (place, inst) in block.insts.iter().enumerate() {
                 if let Some(result) = inst.result {
@@ -192,7 +192,7 @@ impl<'m> Analysis<'m> {
             self.shapes.clear();
             self.differing.clear();
             self.assumed.clear();
-            self.control = Control::new(&self.graph(), vec![false; self.func.blocks.len()]);
+            self.control = Control::new(&self.graph(), EntitySet::new());
         }
     }
 
@@ -216,13 +216,13 @@ impl<'m> Analysis<'m> {
             let mut varying = self.control.varying.clone();
             let mut changed = false;
             for block in self.func.block_ids() {
-                if let Some(condition) = self.func.blocks[block.index()].term.condition()
-                    && !varying[block.index()]
+                if let Some(condition) = self.func.blocks[block].term.condition()
+                    && !varying.contains(block)
                     && (impatient
                         || !(self.shape(block, condition)[0].is_uniform()
                             && self.is_common(block, condition)))
                 {
-                    varying[block.index()] = true;
+                    varying.insert(block);
                     changed = true;
                 }
             }
@@ -239,8 +239,8 @@ impl<'m> Analysis<'m> {
         let bundles = self.factor() > 1;
         for index in 0..self.regions.order.len() {
             let block = self.regions.order[index];
-            for place in 0..self.func.blocks[block.index()].phis.len() {
-                let phi = &self.func.blocks[block.index()].phis[place];
+            for place in 0..self.func.blocks[block].phis.len() {
+                let phi = &self.func.blocks[block].phis[place];
                 let result = phi.result;
                 let blends = self.blends(block, place);
                 let new = self.phi_shape(block, place, blends);
@@ -250,8 +250,8 @@ impl<'m> Analysis<'m> {
                 changed |= assumed && self.assumed.insert(result);
                 changed |= differs.is_some_and(|differs| self.update_differing(result, differs));
             }
-            for place in 0..self.func.blocks[block.index()].insts.len() {
-                let inst = &self.func.blocks[block.index()].insts[place];
+            for place in 0..self.func.blocks[block].insts.len() {
+                let inst = &self.func.blocks[block].insts[place];
                 let (Some(result), Some(_)) = (inst.result, inst.ty) else { continue };
                 let new = self.inst_shape(block, inst);
                 let differs = bundles.then(|| self.inst_differs(block, inst));
@@ -287,9 +287,9 @@ impl<'m> Analysis<'m> {
     pub fn is_used(&self, id: Id) -> bool {
         let used = self.used.get_or_init(|| {
             let blocks = &self.func.blocks;
-            let of_phis = blocks.iter().flat_map(|block| &block.phis).flat_map(|phi| &phi.incoming);
-            let of_insts = blocks.iter().flat_map(|block| &block.insts).flat_map(|inst| inst.ids());
-            let of_terms = blocks.iter().filter_map(|block| block.term.condition());
+            let of_phis = blocks.values().flat_map(|block| &block.phis).flat_map(|phi| &phi.incoming);
+            let of_insts = blocks.values().flat_map(|block| &block.insts).flat_map(|inst| inst.ids());
+            let of_terms = blocks.values().filter_map(|block| block.term.condition());
             of_phis.map(|(_, id)| *id).chain(of_insts).chain(of_terms).collect()
         });
         used.contains(&id)
@@ -325,7 +325,7 @@ impl<'m> Analysis<'m> {
         self.variant.width > 1
             && self.def.get(&id).is_some_and(|def| {
                 self.loops.around(*def).any(|this| {
-                    self.control.divergent_loop[this.index()]
+                    self.control.divergent_loops.contains(this)
                         && !self.loops.encloses(Some(this), self.loops.of(at))
                 })
             })
@@ -333,19 +333,19 @@ impl<'m> Analysis<'m> {
 
     /// Whether work-items bring different values to a phi.
     fn blends(&self, block: BlockId, place: usize) -> bool {
-        if self.variant.width == 1 || !self.control.blended[block.index()] {
+        if self.variant.width == 1 || !self.control.blended.contains(block) {
             return false;
         }
-        let phi = &self.func.blocks[block.index()].phis[place];
+        let phi = &self.func.blocks[block].phis[place];
         let first = phi.incoming.first().map(|(_, id)| *id);
         !phi.incoming.iter().all(|(_, id)| Some(*id) == first)
-            || self.cfg.preds[block.index()]
+            || self.cfg.preds[block]
                 .iter()
                 .any(|pred| self.control.leaves_divergent(&self.graph(), *pred, block))
     }
 
     fn phi_shape(&self, block: BlockId, place: usize, blends: bool) -> Leaves {
-        let phi = &self.func.blocks[block.index()].phis[place];
+        let phi = &self.func.blocks[block].phis[place];
         let mut joined: Option<Leaves> = None;
         for (pred, id) in &phi.incoming {
             let shape = self.shape(*pred, *id);
@@ -378,6 +378,6 @@ impl<'m> Analysis<'m> {
 
     /// The instruction that makes a value.
     pub fn definition(&self, id: Id) -> Option<&Inst> {
-        self.at.get(&id).map(|(block, place)| &self.func.blocks[block.index()].insts[*place])
+        self.at.get(&id).map(|(block, place)| &self.func.blocks[*block].insts[*place])
     }
 }

@@ -10,7 +10,7 @@ use spirv_env::{ConstantValue, Id, Inst, Operand};
 
 /// Replaces and removes the instructions of a function that only pass on a value.
 pub fn propagate_copies(func: &mut Func<'_>) {
-    let insts = func.blocks.iter().flat_map(|block| &block.insts);
+    let insts = func.blocks.values().flat_map(|block| &block.insts);
     let mut same: FxHashMap<Id, Id> =
         insts.filter_map(|inst| Some((inst.result?, passed_on(func, inst)?))).collect();
     if same.is_empty() {
@@ -38,7 +38,7 @@ pub fn propagate_copies(func: &mut Func<'_>) {
             *id = *source;
         }
     };
-    for block in &mut func.blocks {
+    for block in func.blocks.values_mut() {
         block.insts.retain(|inst| inst.result.is_none_or(|result| !same.contains_key(&result)));
         for phi in &mut block.phis {
             phi.incoming.iter_mut().for_each(|(_, id)| replace(id));

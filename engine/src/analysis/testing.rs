@@ -96,6 +96,6 @@ pub fn of_last<T>(body: &str, variant: Variant, judge: impl FnOnce(&Analysis<'_>
     let kernel = module.kernel("main").expect("the module has it");
     let plan = Rc::new(Plan::new(&module, kernel, Inlining::default()).expect("a kernel without calls"));
     let analysis = Analysis::new(Func::build(&module, kernel, &plan).expect("it is small"), variant);
-    let last = analysis.func.blocks[ENTRY.index()].insts.last().expect("the kernel has instructions");
+    let last = analysis.func.blocks[ENTRY].insts.last().expect("the kernel has instructions");
     judge(&analysis, last)
 }

@@ -51,7 +51,7 @@ impl Candidates {
         // Definitions may stand behind uses in the order of blocks: as long as there is something new.
         loop {
             let before = candidates.object_of.len();
-            for inst in func.blocks.iter().flat_map(|block| &block.insts) {
+            for inst in func.blocks.values().flat_map(|block| &block.insts) {
                 let Some(result) = inst.result else { continue };
                 if inst.row().memory == Memory::Object && is_root(&result) {
                     candidates.object_of.insert(result, result);
@@ -66,7 +66,7 @@ impl Candidates {
             }
         }
         for block in func.block_ids() {
-            let code = &func.blocks[block.index()];
+            let code = &func.blocks[block];
             let objects = &candidates.object_of;
             let of_phis =
                 code.phis.iter().flat_map(|phi| &phi.incoming).filter_map(|(_, id)| objects.get(id));
@@ -138,7 +138,7 @@ impl Candidates {
         if !accesses.reads.iter().all(|read| seen_by(a, block, *read)) {
             return Holds::Varying;
         }
-        let inst = match a.func.blocks[block.index()].insts.get(place) {
+        let inst = match a.func.blocks[block].insts.get(place) {
             Some(inst) if inst.row().memory != Memory::Object => inst,
             // What an object is set up with is a constant, or an argument.
             _ => return Holds::Common,
@@ -174,10 +174,10 @@ const SET_UP: usize = usize::MAX;
 /// They did if every way to the read leads through the write. They did, too, if both run under one mask, which no
 /// loop around both changes from one iteration to the next. In a loop that they left, others may have gone on writing.
 fn seen_by(a: &Analysis<'_>, write: BlockId, read: BlockId) -> bool {
-    let class = |block: BlockId| a.control.class[block.index()];
+    let class = |block: BlockId| a.control.class[block];
     let goes_on = |this| a.loops.encloses(Some(this), a.loops.of(read));
     let left_behind =
-        a.loops.around(write).any(|this| a.control.divergent_loop[this.index()] && !goes_on(this));
+        a.loops.around(write).any(|this| a.control.divergent_loops.contains(this) && !goes_on(this));
     let one_mask = || {
         let mut around = a.loops.around(write).filter(|this| goes_on(*this));
         class(write) == class(read) && around.all(|this| class(a.loops.get(this).header) == class(write))

@@ -204,7 +204,7 @@ impl Lowerer<'_, '_> {
         let count = callable.results.len();
         let values = match self.mask() {
             // A block that shares the mask of the whole body is never reached without a lane.
-            Mask::Lanes(mask) if self.a.control.class[self.block.index()].is_some() => {
+            Mask::Lanes(mask) if self.a.control.class[self.block].is_some() => {
                 let [inside, done] = ["call", "called"].map(|name| self.b.block(self.function, name));
                 let before = self.b.here();
                 self.b.cond_br(self.b.any(mask), inside, done);
@@ -262,7 +262,7 @@ impl Callable {
 
 /// Whether a function looks for private objects by address: those of its callers then have to be where it can tell.
 pub(super) fn casts_explicitly(func: &Func<'_>) -> bool {
-    let mut insts = func.blocks.iter().flat_map(|block| &block.insts);
+    let mut insts = func.blocks.values().flat_map(|block| &block.insts);
     insts.any(|inst| matches!(inst.op, Op::GenericCastToPtrExplicit | Op::GenericPtrMemSemantics))
 }
 

@@ -18,6 +18,7 @@ use crate::analysis::leaves::Scalar;
 use crate::analysis::loops::{Loop, LoopId};
 use crate::analysis::shapes::{Analysis, Shape};
 use crate::jit::target::Target;
+use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 use spirv_env::opcodes::{Convergence, Cost, Family, Memory};
 use spirv_env::{Id, Inst};
@@ -111,33 +112,33 @@ fn may_wait(inst: &Inst) -> bool {
 fn wanted(a: &Analysis<'_>) -> usize {
     let lockstep = lockstep(a);
     let at_barriers = a.func.block_ids().any(|block| super::entry::meets_at_barrier(&a.func, block));
-    let in_loop = |(at, this): (usize, &Loop)| {
-        let inside = |block: &BlockId| lockstep[block.index()];
+    let in_loop = |(id, this): (LoopId, &Loop)| {
+        let inside = |block: &BlockId| lockstep.contains(*block);
         if !this.blocks.iter().all(inside) {
             return 1;
         }
         let own: usize = this.blocks.iter().map(|block| own_vector_insts(a, *block)).sum();
         let wanted = (chain(a, this) * LATENCY * ISSUE).div_ceil(own.max(1));
-        match a.control.divergent_loop[at] {
+        match a.control.divergent_loops.contains(id) {
             true if own > LARGE_IF_DIVERGENT => 1,
             true => wanted.min(IF_DIVERGENT),
             false => wanted,
         }
     };
-    let in_loops = a.loops.loops.iter().enumerate().map(in_loop).max().unwrap_or(1);
+    let in_loops = a.loops.loops.iter().map(in_loop).max().unwrap_or(1);
     if at_barriers { in_loops.max(AT_A_BARRIER) } else { in_loops }
 }
 
 /// Instructions of the longest way from a value that a loop's iteration begins with to one that it hands on.
 fn chain(a: &Analysis<'_>, this: &Loop) -> usize {
-    let header = &a.func.blocks[this.header.index()];
+    let header = &a.func.blocks[this.header];
     let mut depth: FxHashMap<Id, usize> = FxHashMap::default();
     let own = |id: &Id| !a.is_common(this.header, *id);
     depth.extend(header.phis.iter().map(|phi| phi.result).filter(own).map(|id| (id, 0)));
     // A loop's blocks are together in the order, its header first.
-    let first = a.regions.position[this.header.index()] as usize;
+    let first = a.regions.position[this.header] as usize;
     for &block in &a.regions.order[first..first + this.blocks.len()] {
-        let code = &a.func.blocks[block.index()];
+        let code = &a.func.blocks[block];
         if block != this.header {
             for phi in &code.phis {
                 if let Some(most) = phi.incoming.iter().filter_map(|(_, id)| depth.get(id)).max().copied() {
@@ -166,28 +167,27 @@ fn is_possible(a: &Analysis<'_>) -> bool {
     }
     let is_barrier = |inst: &Inst| inst.row().convergence == Convergence::Barrier;
     // Who left a loop waits for those inside, which may not wait for him: no spinning on what he writes next.
-    let may_spin = |at: usize| {
-        let blocks = &a.loops.loops[at].blocks;
-        blocks.iter().flat_map(|block| &a.func.blocks[block.index()].insts).any(may_wait)
+    let may_spin = |id: LoopId| {
+        let blocks = &a.loops.loops[id].blocks;
+        blocks.iter().flat_map(|block| &a.func.blocks[*block].insts).any(may_wait)
     };
-    let loops = 0..a.loops.loops.len();
-    !loops.into_iter().any(|at| a.control.divergent_loop[at] && may_spin(at))
+    !a.control.divergent_loops.iter().any(may_spin)
         && a.func.block_ids().all(|block| {
-            let everyone = a.control.class[block.index()].is_none();
-            let insts = &a.func.blocks[block.index()].insts;
+            let everyone = a.control.class[block].is_none();
+            let insts = &a.func.blocks[block].insts;
             insts.iter().all(|inst| !waits(inst) || (everyone && is_barrier(inst)))
         })
 }
 
 /// Instructions of a block that each sub-group has for itself.
 fn own_insts(a: &Analysis<'_>, block: BlockId) -> usize {
-    a.func.blocks[block.index()].insts.iter().filter(|inst| !a.is_shared(block, inst)).count()
+    a.func.blocks[block].insts.iter().filter(|inst| !a.is_shared(block, inst)).count()
 }
 
 /// Those of them that make a vector.
 fn own_vector_insts(a: &Analysis<'_>, block: BlockId) -> usize {
     let is_vector = |id: Id| !a.is_common(block, id) && !a.shape(block, id).iter().all(|s| s.is_uniform());
-    let insts = &a.func.blocks[block.index()].insts;
+    let insts = &a.func.blocks[block].insts;
     insts.iter().filter_map(|inst| inst.result).filter(|id| is_vector(*id)).count()
 }
 
@@ -203,32 +203,29 @@ fn pressure(a: &Analysis<'_>, simd_bits: u32) -> usize {
             leaves.iter().flat_map(|leaves| leaves.iter()).map(|leaf| leaf.scalar.bits() * a.variant.width);
         bits.map(|bits| bits.div_ceil(simd_bits) as usize).sum::<usize>().max(1)
     };
-    let of_loop = |(at, this): (usize, &Loop)| {
-        let inside = |block: BlockId| a.loops.encloses(Some(LoopId(at as u32)), a.loops.of(block));
+    let of_loop = |(id, this): (LoopId, &Loop)| {
+        let inside = |block: BlockId| a.loops.encloses(Some(id), a.loops.of(block));
         let mut live: rustc_hash::FxHashSet<Id> = rustc_hash::FxHashSet::default();
-        let header = &a.func.blocks[this.header.index()];
+        let header = &a.func.blocks[this.header];
         live.extend(header.phis.iter().map(|phi| phi.result).filter(|id| is_vector(this.header, *id)));
         for &block in &this.blocks {
-            let used = a.func.blocks[block.index()].insts.iter().flat_map(|inst| inst.ids());
+            let used = a.func.blocks[block].insts.iter().flat_map(|inst| inst.ids());
             let outside = |id: &Id| a.def.get(id).is_some_and(|def| !inside(*def));
             live.extend(used.filter(outside).filter(|id| is_vector(block, *id)));
         }
         live.into_iter().map(registers).sum()
     };
-    a.loops.loops.iter().enumerate().map(of_loop).max().unwrap_or(0)
+    a.loops.loops.iter().map(of_loop).max().unwrap_or(0)
 }
 
 /// The blocks that a bundle runs in lockstep.
-pub(super) fn lockstep(a: &Analysis<'_>) -> Vec<bool> {
-    a.func
-        .block_ids()
-        .map(|block| {
-            let mut insts = a.func.blocks[block.index()].insts.iter();
-            a.factor() == 1
-                || a.control.class[block.index()].is_none()
-                || insts.all(|inst| is_harmless(a, block, inst))
-        })
-        .collect()
+pub(super) fn lockstep(a: &Analysis<'_>) -> EntitySet<BlockId> {
+    let mut lockstep = EntitySet::new();
+    lockstep.extend(a.func.block_ids().filter(|&block| {
+        let mut insts = a.func.blocks[block].insts.iter();
+        a.factor() == 1 || a.control.class[block].is_none() || insts.all(|inst| is_harmless(a, block, inst))
+    }));
+    lockstep
 }
 
 impl Lowerer<'_, '_> {

@@ -10,6 +10,7 @@ use crate::analysis::func::{BlockId, Terminator};
 use crate::analysis::leaves::Scalar;
 use crate::analysis::linearization::Exit;
 use crate::error::EngineError;
+use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use spirv_env::opcodes::{Cost, Family, Memory};
@@ -36,14 +37,14 @@ struct MaskSlots {
 
 /// Blocks whose mask other blocks share.
 pub(super) fn lenders(a: &crate::analysis::shapes::Analysis<'_>) -> FxHashSet<BlockId> {
-    let owner_of = |block: BlockId| a.control.class[block.index()].filter(|owner| *owner != block);
+    let owner_of = |block: BlockId| a.control.class[block].filter(|owner| *owner != block);
     a.func.block_ids().filter_map(owner_of).collect()
 }
 
 /// Values that are used outside the block that makes them: (within reach, after a divergent loop).
 pub(super) fn uses_across_blocks(
     a: &crate::analysis::shapes::Analysis<'_>,
-    lockstep: &[bool],
+    lockstep: &EntitySet<BlockId>,
 ) -> (FxHashSet<Id>, FxHashSet<Id>) {
     let (mut crossing, mut temporal) = (FxHashSet::default(), FxHashSet::default());
     let mut note = |block: BlockId, id: Id, use_is_exit: bool| match a.def.get(&id) {
@@ -52,13 +53,13 @@ pub(super) fn uses_across_blocks(
             temporal.insert(id);
         }
         // The edges of a block that sub-groups run one by one see nothing of what each of them did.
-        Some(def) if *def != block || (use_is_exit && !lockstep[block.index()]) => {
+        Some(def) if *def != block || (use_is_exit && !lockstep.contains(block)) => {
             crossing.insert(id);
         }
         Some(_) => {}
     };
     for block in a.func.block_ids() {
-        let code = &a.func.blocks[block.index()];
+        let code = &a.func.blocks[block];
         for phi in &code.phis {
             phi.incoming.iter().for_each(|(pred, id)| note(*pred, *id, true));
         }
@@ -66,10 +67,8 @@ pub(super) fn uses_across_blocks(
         code.term.condition().into_iter().for_each(|id| note(block, id, true));
     }
     // A dynamic component index is used where the built-in is loaded.
-    for (block, inst) in a
-        .func
-        .block_ids()
-        .flat_map(|block| a.func.blocks[block.index()].insts.iter().map(move |inst| (block, inst)))
+    for (block, inst) in
+        a.func.block_ids().flat_map(|block| a.func.blocks[block].insts.iter().map(move |inst| (block, inst)))
     {
         if matches!(inst.row().memory, Memory::Read { .. })
             && let Some(pointer) = a.builtins.get(&inst.id(0))
@@ -93,19 +92,19 @@ impl Lowerer<'_, '_> {
             self.block(block, end)?;
         }
         self.b.at_end(self.prologue);
-        self.b.br(self.blocks[crate::analysis::func::ENTRY.index()].enter);
+        self.b.br(self.blocks[crate::analysis::func::ENTRY].enter);
         Ok(())
     }
 
     fn new_block(&self, block: BlockId) -> BlockCode {
         let control = &self.a.control;
-        let enter = self.b.block(self.function, &format!("b{}", block.0));
-        let owns = control.class[block.index()] == Some(block);
+        let enter = self.b.block(self.function, &block.to_string());
+        let owns = control.class[block] == Some(block);
         let guarded = owns
-            && control.skip[block.index()].is_some()
-            && !matches!(control.exit[block.index()], Exit::Latch { .. })
+            && control.skip[block].is_some()
+            && !matches!(control.exit[block], Exit::Latch { .. })
             && !self.is_cheap(block);
-        let body = if guarded { self.b.block(self.function, &format!("b{}.body", block.0)) } else { enter };
+        let body = if guarded { self.b.block(self.function, &format!("{block}.body")) } else { enter };
         let new_slots = |_| {
             let slots = MaskSlots {
                 incoming: self.prologue_alloca(Scalar::Bool, self.w),
@@ -125,7 +124,7 @@ impl Lowerer<'_, '_> {
     /// Whether running a block for no lane at all is harmless and cheaper than a test and a jump.
     fn is_cheap(&self, block: BlockId) -> bool {
         const FEW: usize = 6;
-        let code = &self.a.func.blocks[block.index()];
+        let code = &self.a.func.blocks[block];
         let harmless = |inst: &Inst| {
             use Family::{Arithmetic, Composite, Hint, Reinterpretation};
             let row = inst.row();
@@ -134,7 +133,7 @@ impl Lowerer<'_, '_> {
                 && row.cost == Cost::Low
         };
         let leads_on = matches!(
-            (&code.term, &self.a.control.exit[block.index()]),
+            (&code.term, &self.a.control.exit[block]),
             (Terminator::Branch(_), Exit::Uniform(_)) | (_, Exit::Linear(_))
         );
         // Blocks that share the mask would run for nobody, too, and they may do anything.
@@ -144,17 +143,17 @@ impl Lowerer<'_, '_> {
 
     fn block(&mut self, block: BlockId, end: Label) -> Result<(), EngineError> {
         let a = self.a;
-        let (enter, body) = (self.blocks[block.index()].enter, self.blocks[block.index()].body);
+        let (enter, body) = (self.blocks[block].enter, self.blocks[block].body);
         self.block = block;
         self.shared.block.clear();
         self.b.at_end(enter);
         let mut all = self.entry_mask;
         for at in 0..self.bundle.len() {
             self.bundle[at].values.block.clear();
-            self.bundle[at].mask = match a.control.class[block.index()] {
+            self.bundle[at].mask = match a.control.class[block] {
                 None => self.entry_mask,
                 Some(owner) => {
-                    let slots = self.blocks[owner.index()].masks[at];
+                    let slots = self.blocks[owner].masks[at];
                     let lanes = if owner == block {
                         // Taken over even if nobody is in: LLVM then knows that the slot is empty from here on.
                         let lanes = self.b.load(Scalar::Bool, self.w, slots.incoming, 1);
@@ -173,14 +172,14 @@ impl Lowerer<'_, '_> {
             };
         }
         if body != enter
-            && let (Mask::Lanes(lanes), Some(skip)) = (all, a.control.skip[block.index()])
+            && let (Mask::Lanes(lanes), Some(skip)) = (all, a.control.skip[block].expand())
         {
             let any = self.b.any(lanes);
-            self.b.cond_br(any, body, self.blocks[skip.index()].enter);
+            self.b.cond_br(any, body, self.blocks[skip].enter);
             self.b.at_end(body);
         }
-        let func = &a.func.blocks[block.index()];
-        let lockstep = self.lockstep[block.index()];
+        let func = &a.func.blocks[block];
+        let lockstep = self.lockstep.contains(block);
         for phi in &func.phis {
             let shared = lockstep && a.is_common(block, phi.result);
             self.each_subgroup(shared.then_some(all), |this| this.begin_phi(block, phi.result))?;
@@ -237,7 +236,7 @@ impl Lowerer<'_, '_> {
         let leaves = self.leaves_of(id)?;
         let val = slots.iter().zip(leaves.iter()).map(|(slot, leaf)| self.load_slot(*slot, leaf.scalar));
         let val = val.collect();
-        if self.a.control.blended[block.index()] {
+        if self.a.control.blended.contains(block) {
             // Nobody reads the old values again; saying so spares the next round its blend.
             slots.iter().zip(leaves.iter()).for_each(|(slot, leaf)| self.forget_slot(*slot, leaf.scalar));
         }
@@ -255,17 +254,17 @@ impl Lowerer<'_, '_> {
     }
 
     fn enter(&self, block: BlockId) -> Label {
-        self.blocks[block.index()].enter
+        self.blocks[block].enter
     }
 
     fn leave(&mut self, block: BlockId, end: Label) -> Result<(), EngineError> {
         let a = self.a;
-        let term = &a.func.blocks[block.index()].term;
-        match &a.control.exit[block.index()] {
+        let term = &a.func.blocks[block].term;
+        match &a.control.exit[block] {
             Exit::Return => self.b.br(end),
             Exit::Latch { header, next } => {
                 self.each_subgroup(None, |this| this.edge(*header, None))?;
-                let slots = self.blocks[header.index()].masks.iter();
+                let slots = self.blocks[*header].masks.iter();
                 let stay = slots.map(|slots| self.b.load(Scalar::Bool, self.w, slots.incoming, 1));
                 let stay = stay.reduce(|all, lanes| self.b.or(all, lanes));
                 let any = self.b.any(stay.expect("a divergent loop's header owns a mask"));
@@ -349,7 +348,7 @@ impl Lowerer<'_, '_> {
         targets: &[BlockId],
     ) -> Result<(), EngineError> {
         let a = self.a;
-        let succs = &a.cfg.succs[block.index()];
+        let succs = &a.cfg.succs[block];
         if let [only] = succs.as_slice() {
             self.each_subgroup(None, |this| this.edge(*only, None))?;
             self.b.br(self.enter(targets[0]));
@@ -363,7 +362,7 @@ impl Lowerer<'_, '_> {
                 labels.push(self.enter(*target));
                 continue;
             }
-            let label = self.b.block(self.function, &format!("b{}.to.b{}", block.0, succ.0));
+            let label = self.b.block(self.function, &format!("{block}.to.{succ}"));
             self.b.at_end(label);
             // What the edge loads from slots may not be taken for values of the block itself.
             self.on_edge = true;
@@ -406,16 +405,16 @@ impl Lowerer<'_, '_> {
     }
 
     fn edge_is_empty(&self, to: BlockId) -> bool {
-        self.a.func.blocks[to.index()].phis.is_empty() && self.a.control.class[to.index()] != Some(to)
+        self.a.func.blocks[to].phis.is_empty() && self.a.control.class[to] != Some(to)
     }
 
     /// Hands the values of phis and the lanes of a sub-group over to a successor.
     fn edge(&mut self, to: BlockId, lanes: Option<Value>) -> Result<(), EngineError> {
         let a = self.a;
         let from = self.block;
-        let blended = a.control.blended[to.index()] && self.w > 1;
+        let blended = a.control.blended.contains(to) && self.w > 1;
         let mut moves: SmallVec<[(Id, super::values::Val); 4]> = SmallVec::new();
-        for phi in &a.func.blocks[to.index()].phis {
+        for phi in &a.func.blocks[to].phis {
             if self.at > 0 && a.is_common(to, phi.result) {
                 continue;
             }
@@ -437,7 +436,7 @@ impl Lowerer<'_, '_> {
                 }
             }
         }
-        if let Some(slots) = self.blocks[to.index()].masks.get(self.at).copied() {
+        if let Some(slots) = self.blocks[to].masks.get(self.at).copied() {
             let new = lanes.unwrap_or_else(|| self.mask_vector());
             let old = self.b.load(Scalar::Bool, self.w, slots.incoming, 1);
             self.b.store(self.b.or(old, new), slots.incoming, 1);

@@ -68,7 +68,7 @@ pub fn emit(unit: &Unit<'_>, mut builder: Builder, target: &Target) -> Result<Co
 
 /// Whether the sub-groups of a work-group meet in a block.
 pub(super) fn meets_at_barrier(func: &Func<'_>, block: BlockId) -> bool {
-    func.blocks[block.index()].insts.iter().any(|inst| inst.waits_for_work_group(func.module))
+    func.blocks[block].insts.iter().any(|inst| inst.waits_for_work_group(func.module))
 }
 
 struct Bodies<'a, 'm> {
@@ -139,7 +139,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
     /// The state of lowering a function, whose prologue has begun.
     fn lowerer(&self, function: Function, prologue: Label, first: WorkItems, mask: Mask) -> Lowerer<'a, 'm> {
         let b = &self.b;
-        let lockstep: Rc<[bool]> = coarsening::lockstep(self.a).into();
+        let lockstep = Rc::new(coarsening::lockstep(self.a));
         let (crossing, temporal) = uses_across_blocks(self.a, &lockstep);
         Lowerer {
             a: self.a,
@@ -158,7 +158,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
             crossing: Rc::new(crossing),
             temporal: Rc::new(temporal),
             local_offsets: self.offsets.clone(),
-            blocks: Vec::new(),
+            blocks: Default::default(),
             lenders: Rc::new(super::control::lenders(self.a)),
             on_edge: false,
             function,

@@ -50,6 +50,7 @@ use crate::jit::target::Target;
 use crate::jit::{Context, IrModule};
 use builder::{Builder, Label};
 use calls::CallTree;
+use cranelift_entity::{EntitySet, PrimaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{ExecutionMode, Op};
 use spirv_env::opcodes::{self, Family};
@@ -121,7 +122,7 @@ fn prepared(mut func: Func<'_>) -> Result<Func<'_>, EngineError> {
     simplify::propagate_copies(&mut func);
     loops::canonicalize(&mut func)?;
     // So that an edge finds its operand.
-    let phis = func.blocks.iter_mut().flat_map(|block| &mut block.phis);
+    let phis = func.blocks.values_mut().flat_map(|block| &mut block.phis);
     phis.for_each(|phi| phi.incoming.sort_unstable_by_key(|(pred, _)| *pred));
     Ok(func)
 }
@@ -159,7 +160,7 @@ pub struct Lowerer<'a, 'm> {
     shared: values::Values,
     /// The lanes that are on in any of them, while code for all of them is made.
     shared_mask: Option<Mask>,
-    lockstep: Rc<[bool]>,
+    lockstep: Rc<EntitySet<BlockId>>,
     /// Memory for loads that are for nobody.
     nowhere: builder::Value,
     /// Values with uses in other blocks, and those that are used after a divergent loop that made them.
@@ -167,7 +168,7 @@ pub struct Lowerer<'a, 'm> {
     temporal: Rc<FxHashSet<Id>>,
     /// Byte offsets of `Workgroup` variables in local memory.
     local_offsets: Rc<FxHashMap<Id, u64>>,
-    blocks: Vec<control::BlockCode>,
+    blocks: PrimaryMap<BlockId, control::BlockCode>,
     /// Blocks whose mask others share.
     lenders: Rc<FxHashSet<BlockId>>,
     /// Values go to those of the edge that is being made.

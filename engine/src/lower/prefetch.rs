@@ -145,10 +145,10 @@ fn value_step(
 fn induction_step(this: &Lowerer<'_, '_>, inside: LoopId, id: Id) -> Option<Id> {
     let a = this.a;
     let of = a.loops.get(inside);
-    let phi = a.func.blocks[of.header.index()].phis.iter().find(|phi| phi.result == id)?;
+    let phi = a.func.blocks[of.header].phis.iter().find(|phi| phi.result == id)?;
     let (_, mut next) = *phi.incoming.iter().find(|(pred, _)| *pred == of.latch)?;
     // The latch may pass the value on by a phi of its own.
-    if let Some(phi) = a.func.blocks[of.latch.index()].phis.iter().find(|phi| phi.result == next) {
+    if let Some(phi) = a.func.blocks[of.latch].phis.iter().find(|phi| phi.result == next) {
         let [(_, only)] = phi.incoming.as_slice() else { return None };
         next = *only;
     }

@@ -84,7 +84,7 @@ impl Layout {
         let (func, private) = (&a.func, &a.private);
         let mut layout = Layout { tells_objects, ..Layout::default() };
         let variables =
-            func.blocks.iter().flat_map(|block| &block.insts).filter(|inst| inst.op == Op::Variable);
+            func.blocks.values().flat_map(|block| &block.insts).filter(|inst| inst.op == Op::Variable);
         let objects = variables.filter_map(|inst| Some((inst.result?, inst.ty?))).chain(
             func.params.iter().copied().filter(|(id, _)| {
                 matches!(private.placement.get(id), Some(Placement::PerLane | Placement::Uniform))

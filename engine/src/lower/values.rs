@@ -152,7 +152,7 @@ impl Lowerer<'_, '_> {
             self.module_value(id)?
         };
         // What one sub-group reads under a condition of its own, the others do not see.
-        let seen_by_all = common && self.lockstep[self.block.index()];
+        let seen_by_all = common && self.lockstep.contains(self.block);
         let on_edge = self.on_edge;
         let values = self.values_mut(seen_by_all);
         let seen = if on_edge { &mut values.edge } else { &mut values.block };
@@ -277,7 +277,7 @@ impl Lowerer<'_, '_> {
                 self.take_out(at, id, &val)?;
             }
         }
-        let seen_by_all = common && self.lockstep[self.block.index()];
+        let seen_by_all = common && self.lockstep.contains(self.block);
         self.values_mut(seen_by_all).block.insert(id, val);
         Ok(())
     }

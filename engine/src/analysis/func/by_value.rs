@@ -55,7 +55,7 @@ pub(super) fn resolve(func: &mut Func<'_>, copies: &[Copy]) {
             *id = *from;
         }
     };
-    for block in func.blocks.iter_mut().filter(|_| !same.is_empty()) {
+    for block in func.blocks.values_mut().filter(|_| !same.is_empty()) {
         block.phis.iter_mut().flat_map(|phi| &mut phi.incoming).for_each(|(_, id)| original(id));
         for operand in block.insts.iter_mut().flat_map(|inst| &mut inst.operands) {
             if let Operand::Id(id) = operand {
@@ -67,7 +67,7 @@ pub(super) fn resolve(func: &mut Func<'_>, copies: &[Copy]) {
 
 /// The pointer that each pointer is made from.
 fn bases(func: &Func<'_>) -> FxHashMap<Id, Id> {
-    let insts = func.blocks.iter().flat_map(|block| &block.insts);
+    let insts = func.blocks.values().flat_map(|block| &block.insts);
     insts.filter_map(|inst| Some((inst.result?, func.derived_from(inst)?))).collect()
 }
 
@@ -94,5 +94,5 @@ fn emit(func: &mut Func<'_>, copy: &Copy) {
         new.push(inst(Op::CopyMemory, None, None, smallvec![object, from, mask, align]));
     }
     func.types.insert(copy.object, copy.ty);
-    func.blocks[copy.at.index()].insts.extend(new);
+    func.blocks[copy.at].insts.extend(new);
 }

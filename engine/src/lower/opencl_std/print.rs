@@ -99,7 +99,7 @@ fn memory(this: &mut Lowerer<'_, '_>) -> Result<Value, EngineError> {
 }
 
 fn most_words(func: &Func<'_>, leaves: &LeafTable<'_>, lanes: u64) -> u64 {
-    let insts = func.blocks.iter().flat_map(|block| &block.insts);
+    let insts = func.blocks.values().flat_map(|block| &block.insts);
     let count = |id: Id| func.type_of(id).map_or(1, |ty| leaves.count(ty)) as u64;
     let words = |inst: &Inst| inst.ids().skip(1).map(count).sum::<u64>() * (1 + lanes);
     insts.filter(|inst| inst.prints(func.module)).map(words).max().unwrap_or(0)
