@@ -1,0 +1,99 @@
+//! Basic blocks, branches and phis.
+
+use super::{Builder, Function, Label, NAME, Value, symbol};
+use crate::analysis::leaves::Scalar;
+use llvm_sys::core::*;
+use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
+
+impl Builder {
+    pub fn block(&self, function: Function, name: &str) -> Label {
+        let name = symbol(name);
+        Label(llvm!(LLVMAppendBasicBlockInContext(self.context, function.value, name.as_ptr())))
+    }
+
+    /// The value of one of two pieces of code, of which only one runs.
+    pub fn branch(
+        &self,
+        condition: Value,
+        then: impl FnOnce() -> Value,
+        els: impl FnOnce() -> Value,
+    ) -> Value {
+        let beside = || llvm!(LLVMGetBasicBlockParent(LLVMGetInsertBlock(self.raw)));
+        let block = || Label(llvm!(LLVMAppendBasicBlockInContext(self.context, beside(), NAME)));
+        let (then_start, els_start, join) = (block(), block(), block());
+        self.cond_br(condition, then_start, els_start);
+        self.at_end(then_start);
+        let then_value = then();
+        let then_end = self.here();
+        self.br(join);
+        self.at_end(els_start);
+        let els_value = els();
+        let els_end = self.here();
+        self.br(join);
+        self.at_end(join);
+        let phi = self.phi(self.scalar_of(then_value), self.lanes(then_value));
+        self.add_incoming(phi, then_value, then_end);
+        self.add_incoming(phi, els_value, els_end);
+        phi
+    }
+
+    /// Goes on at the end of a block.
+    pub fn at_end(&self, label: Label) {
+        llvm!(LLVMPositionBuilderAtEnd(self.raw, label.0));
+    }
+
+    /// The block where the next instruction goes.
+    pub fn here(&self) -> Label {
+        Label(llvm!(LLVMGetInsertBlock(self.raw)))
+    }
+
+    pub fn br(&self, to: Label) {
+        llvm!(LLVMBuildBr(self.raw, to.0));
+    }
+
+    /// The branch back of a loop that LLVM shall not unroll.
+    pub fn br_back_rolled(&self, to: Label) {
+        let (kind, disable) = ("llvm.loop", "llvm.loop.unroll.disable");
+        llvm!({
+            let branch = LLVMBuildBr(self.raw, to.0);
+            let name = LLVMMDStringInContext2(self.context, disable.as_ptr().cast(), disable.len());
+            let mut name = [name];
+            let property = LLVMMDNodeInContext2(self.context, name.as_mut_ptr(), name.len());
+            // A loop's node names itself first, so that no two loops share it.
+            let this = LLVMTemporaryMDNode(self.context, std::ptr::null_mut(), 0);
+            let mut parts = [this, property];
+            let node = LLVMMDNodeInContext2(self.context, parts.as_mut_ptr(), parts.len());
+            LLVMMetadataReplaceAllUsesWith(this, node);
+            let kind = LLVMGetMDKindIDInContext(self.context, kind.as_ptr().cast(), kind.len() as u32);
+            LLVMSetMetadata(branch, kind, LLVMMetadataAsValue(self.context, node));
+        });
+    }
+
+    pub fn cond_br(&self, condition: Value, then: Label, els: Label) {
+        llvm!(LLVMBuildCondBr(self.raw, condition.0, then.0, els.0));
+    }
+
+    pub fn switch(&self, value: Value, default: Label, cases: &[(u64, Label)]) {
+        llvm!({
+            let switch = LLVMBuildSwitch(self.raw, value.0, default.0, cases.len() as u32);
+            for (number, label) in cases {
+                let number = LLVMConstInt(LLVMTypeOf(value.0), *number, 0);
+                LLVMAddCase(switch, number, label.0);
+            }
+        });
+    }
+
+    pub fn ret(&self) {
+        llvm!(LLVMBuildRetVoid(self.raw));
+    }
+
+    /// A phi to which [`Builder::add_incoming`] adds operands.
+    pub fn phi(&self, scalar: Scalar, lanes: u32) -> Value {
+        Value(llvm!(LLVMBuildPhi(self.raw, self.ty(scalar, lanes), NAME)))
+    }
+
+    pub fn add_incoming(&self, phi: Value, value: Value, from: Label) {
+        let (mut value, mut from) = (value.0, from.0);
+        llvm!(LLVMAddIncoming(phi.0, &mut value, &mut from, 1));
+    }
+}

@@ -1,0 +1,131 @@
+//! Addresses, loads, stores and copies.
+
+use super::{Builder, NAME, Value};
+use crate::analysis::leaves::Scalar;
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+
+/// The operand of `llvm.memcpy` that says whether it is volatile.
+const MEMCPY_VOLATILE: u32 = 3;
+
+impl Builder {
+    /// Stack memory; call it only while the position is in the prologue.
+    pub fn alloca(&self, scalar: Scalar, lanes: u32) -> Value {
+        Value(llvm!(LLVMBuildAlloca(self.raw, self.ty(scalar, lanes), NAME)))
+    }
+
+    /// `size` bytes of stack memory; call it only while the position is in the prologue.
+    pub fn alloca_bytes(&self, size: u64, align: u32) -> Value {
+        llvm!({
+            let slot = LLVMBuildAlloca(self.raw, LLVMArrayType2(self.i[1], size), NAME);
+            LLVMSetAlignment(slot, align);
+            Value(slot)
+        })
+    }
+
+    /// An address `offset` bytes behind `base`; either may be a vector.
+    pub fn offset(&self, base: Value, offset: Value) -> Value {
+        self.gep(base, offset, Scalar::I8)
+    }
+
+    /// The address of element `index` of an array of `element` at `base`; either may be a vector.
+    pub fn gep(&self, base: Value, index: Value, element: Scalar) -> Value {
+        let mut index = index.0;
+        let ty = self.scalar_ty(element);
+        Value(llvm!(LLVMBuildGEP2(self.raw, ty, base.0, &mut index, 1, NAME)))
+    }
+
+    pub fn offset_const(&self, base: Value, offset: u64) -> Value {
+        if offset == 0 { base } else { self.offset(base, self.i64(offset)) }
+    }
+
+    pub fn load(&self, scalar: Scalar, lanes: u32, address: Value, align: u64) -> Value {
+        llvm!({
+            let load = LLVMBuildLoad2(self.raw, self.ty(scalar, lanes), address.0, NAME);
+            LLVMSetAlignment(load, align as u32);
+            Value(load)
+        })
+    }
+
+    /// A load that happens as often as the program says, in the order in which it says so.
+    pub fn load_volatile(&self, scalar: Scalar, lanes: u32, address: Value, align: u64) -> Value {
+        let load = self.load(scalar, lanes, address, align);
+        llvm!(LLVMSetVolatile(load.0, 1));
+        load
+    }
+
+    /// A load of memory that does not change while the kernel runs.
+    pub fn load_invariant(&self, scalar: Scalar, address: Value, align: u64) -> Value {
+        let load = self.load(scalar, 1, address, align);
+        llvm!(LLVMSetMetadata(load.0, self.invariant_load, self.empty_node));
+        load
+    }
+
+    pub fn store(&self, value: Value, address: Value, align: u64) {
+        self.aligned_store(value, address, align);
+    }
+
+    /// The store's [`Builder::load_volatile`].
+    pub fn store_volatile(&self, value: Value, address: Value, align: u64) {
+        let store = self.aligned_store(value, address, align);
+        llvm!(LLVMSetVolatile(store, 1));
+    }
+
+    fn aligned_store(&self, value: Value, address: Value, align: u64) -> LLVMValueRef {
+        llvm!({
+            let store = LLVMBuildStore(self.raw, value.0, address.0);
+            LLVMSetAlignment(store, align as u32);
+            store
+        })
+    }
+
+    /// Contiguous lanes at one address; lanes that are off read as `passthrough` and touch no memory.
+    pub fn masked_load(&self, scalar: Scalar, lanes: u32, address: Value, align: u64, mask: Value) -> Value {
+        let align = self.i32(align as u32);
+        let passthrough = self.zero(scalar, lanes);
+        let types = [self.ty(scalar, lanes), self.ptr];
+        self.intrinsic_typed("llvm.masked.load", &types, &[address, align, mask, passthrough])
+    }
+
+    pub fn masked_store(&self, value: Value, address: Value, align: u64, mask: Value) {
+        let align = self.i32(align as u32);
+        let types = [llvm!(LLVMTypeOf(value.0)), self.ptr];
+        self.intrinsic_typed("llvm.masked.store", &types, &[value, address, align, mask]);
+    }
+
+    /// One address a lane.
+    pub fn gather(&self, scalar: Scalar, addresses: Value, align: u64, mask: Value) -> Value {
+        let lanes = self.lanes(addresses);
+        let align = self.i32(align as u32);
+        let passthrough = self.zero(scalar, lanes);
+        let types = [self.ty(scalar, lanes), self.ty(Scalar::Ptr, lanes)];
+        self.intrinsic_typed("llvm.masked.gather", &types, &[addresses, align, mask, passthrough])
+    }
+
+    pub fn scatter(&self, value: Value, addresses: Value, align: u64, mask: Value) {
+        let align = self.i32(align as u32);
+        let types = [llvm!(LLVMTypeOf(value.0)), llvm!(LLVMTypeOf(addresses.0))];
+        self.intrinsic_typed("llvm.masked.scatter", &types, &[value, addresses, align, mask]);
+    }
+
+    pub fn memcpy(&self, to: Value, from: Value, size: Value, align: u32) {
+        self.copy((to, align), (from, align), size, false);
+    }
+
+    /// Copies `size` bytes between two addresses that have these alignments.
+    pub fn copy(&self, to: (Value, u32), from: (Value, u32), size: Value, volatile: bool) {
+        llvm!({
+            let call = LLVMBuildMemCpy(self.raw, to.0.0, to.1, from.0.0, from.1, size.0);
+            if volatile {
+                LLVMSetOperand(call, MEMCPY_VOLATILE, LLVMConstInt(self.i[0], 1, 0));
+            }
+        });
+    }
+
+    /// Asks for a cache line that will be read. Any address will do.
+    pub fn prefetch(&self, address: Value) {
+        // Operands: for reading, for use soon, data.
+        let operands = [address, self.i32(0), self.i32(3), self.i32(1)];
+        self.intrinsic_typed("llvm.prefetch", &[self.ptr], &operands);
+    }
+}

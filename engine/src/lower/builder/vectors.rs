@@ -1,0 +1,80 @@
+//! Vectors of lanes, and masks as bits.
+
+use super::{Builder, NAME, Value};
+use crate::analysis::leaves::Scalar;
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use llvm_sys::{LLVMIntPredicate, LLVMOpcode};
+
+impl Builder {
+    /// One value in all lanes.
+    pub fn splat(&self, scalar: Value, lanes: u32) -> Value {
+        if lanes == 1 {
+            return scalar;
+        }
+        if self.is_constant(scalar) && llvm!(LLVMIsAGlobalValue(scalar.0)).is_null() {
+            return self.constant_splat(scalar.0, lanes);
+        }
+        let ty = self.scalar_of(scalar);
+        let first = self.insert(self.poison(ty, lanes), scalar, self.i32(0));
+        self.shuffle(first, self.poison(ty, lanes), &vec![0; lanes as usize])
+    }
+
+    pub fn extract(&self, vector: Value, lane: Value) -> Value {
+        if self.lanes(vector) == 1 {
+            return vector;
+        }
+        Value(llvm!(LLVMBuildExtractElement(self.raw, vector.0, lane.0, NAME)))
+    }
+
+    pub fn insert(&self, vector: Value, scalar: Value, lane: Value) -> Value {
+        Value(llvm!(LLVMBuildInsertElement(self.raw, vector.0, scalar.0, lane.0, NAME)))
+    }
+
+    /// A shuffle by constant indices into the lanes of `a` and then `b`; -1 is any value.
+    pub fn shuffle(&self, a: Value, b: Value, indices: &[i32]) -> Value {
+        let mut list: Vec<LLVMValueRef> = indices
+            .iter()
+            .map(|at| match u64::try_from(*at) {
+                Ok(at) => llvm!(LLVMConstInt(self.i[3], at, 0)),
+                Err(_) => llvm!(LLVMGetPoison(self.i[3])),
+            })
+            .collect();
+        llvm!({
+            let mask = LLVMConstVector(list.as_mut_ptr(), list.len() as u32);
+            Value(LLVMBuildShuffleVector(self.raw, a.0, b.0, mask, NAME))
+        })
+    }
+
+    /// The bits of a vector of bools as one integer, lane 0 in bit 0. `lanes` is 8, 16, 32 or 64, else widened.
+    pub fn mask_bits(&self, mask: Value) -> Value {
+        let lanes = self.lanes(mask);
+        if lanes == 1 {
+            return self.cast(LLVMOpcode::LLVMZExt, mask, Scalar::I64);
+        }
+        let (wide, to) = match lanes {
+            0..=8 => (8, Scalar::I8),
+            9..=16 => (16, Scalar::I16),
+            17..=32 => (32, Scalar::I32),
+            _ => (64, Scalar::I64),
+        };
+        let mask = if wide == lanes {
+            mask
+        } else {
+            let indices: Vec<i32> = (0..wide as i32).map(|at| at.min(lanes as i32)).collect();
+            self.shuffle(mask, self.zero(Scalar::Bool, lanes), &indices)
+        };
+        self.zext_or_trunc(self.reshape(mask, to, 1), Scalar::I64)
+    }
+
+    /// Whether any lane of a mask is set.
+    pub fn any(&self, mask: Value) -> Value {
+        match self.lanes(mask) {
+            1 => mask,
+            _ => {
+                let bits = self.mask_bits(mask);
+                self.icmp(LLVMIntPredicate::LLVMIntNE, bits, self.i64(0))
+            }
+        }
+    }
+}
