@@ -47,22 +47,22 @@ fn parse() -> Options {
             }
             "--variant" => {
                 let text = args.next().unwrap_or_default();
-                let (width, shape) = text.split_once(':').unwrap_or((text.as_str(), "rows"));
-                let (shape, bundle) = shape.split_once(':').unwrap_or((shape, ""));
+                let (width, mapping) = text.split_once(':').unwrap_or((text.as_str(), "rows"));
+                let (mapping, bundle) = mapping.split_once(':').unwrap_or((mapping, ""));
                 let coarsening = match bundle.split_at(bundle.len().min(1)) {
                     ("x", bundle) => Coarsening::AlongX(bundle.parse().expect("--variant W:rows:xN")),
                     ("y", bundle) => Coarsening::AlongY(bundle.parse().expect("--variant W:rows:yN")),
                     _ => Coarsening::Off,
                 };
-                let shape = match shape {
+                let mapping = match mapping {
                     "line" => LaneMapping::Line,
                     "any" => LaneMapping::Any,
                     _ => LaneMapping::Rows,
                 };
-                let width = width.parse().expect("--variant W:SHAPE, W a number");
+                let width = width.parse().expect("--variant W:MAPPING, W a number");
                 options.variants.push(Variant {
                     width,
-                    shape,
+                    mapping,
                     coarsening,
                     large_ids: false,
                     most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
@@ -72,7 +72,7 @@ fn parse() -> Options {
         }
     }
     if options.variants.is_empty() {
-        for (width, shape, coarsening) in [
+        for (width, mapping, coarsening) in [
             (1, LaneMapping::Rows, Coarsening::Off),
             (8, LaneMapping::Rows, Coarsening::Off),
             (16, LaneMapping::Rows, Coarsening::Off),
@@ -84,7 +84,7 @@ fn parse() -> Options {
         ] {
             options.variants.push(Variant {
                 width,
-                shape,
+                mapping,
                 coarsening,
                 large_ids: false,
                 most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,

@@ -83,7 +83,7 @@ fn code(text: &str, target: &Target, has_barrier: bool) -> Arc<Code> {
     let loaded = load::load(&object, &symbols::function_address).expect("loads");
     let variant = Variant {
         width: 16,
-        shape: LaneMapping::Rows,
+        mapping: LaneMapping::Rows,
         coarsening: Coarsening::Off,
         large_ids: false,
         most_items: 1024,

@@ -1,9 +1,9 @@
-//! What compiling modules of one shape costs in seconds and memory.
+//! What compiling modules of one pattern costs in seconds and memory.
 //!
 //! ```text
-//! scale [--size N] [--variant NAME] [--kernel-limit SECONDS] [SHAPE...]
+//! scale [--size N] [--variant NAME] [--kernel-limit SECONDS] [PATTERN...]
 //! ```
-//! Each shape is compiled in a process of its own, at its large size and at half of that. Without shapes, all.
+//! Each pattern is compiled in a process of its own, at its large size and at half of that. Without patterns, all.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::pipeline;
 use ze_engine::jit::target::Target;
-use ze_tests::scale::{SHAPES, Shape};
+use ze_tests::scale::{PATTERNS, Pattern};
 
 /// Address space and seconds that one compilation may take.
 const MOST_BYTES: u64 = 6 << 30;
@@ -21,28 +21,28 @@ const MOST_BYTES: u64 = 6 << 30;
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if let Some(at) = args.iter().position(|arg| arg == "--one") {
-        let shape = SHAPES.iter().find(|shape| shape.name == args[at + 1]).expect("a shape");
-        return one(shape, args[at + 2].parse().expect("a size"), &args[at + 3]);
+        let pattern = PATTERNS.iter().find(|pattern| pattern.name == args[at + 1]).expect("a pattern");
+        return one(pattern, args[at + 2].parse().expect("a size"), &args[at + 3]);
     }
     let option = |name: &str| args.iter().position(|arg| arg == name).and_then(|at| args.get(at + 1));
     let size = option("--size").map(|size| size.parse::<u32>().expect("a size"));
     let variant = option("--variant").map_or("rows", String::as_str);
     let seconds = option("--seconds").map_or(30, |text| text.parse().expect("seconds"));
-    let wanted = |shape: &&Shape| {
+    let wanted = |pattern: &&Pattern| {
         let names: Vec<&String> =
-            args.iter().filter(|arg| SHAPES.iter().any(|shape| shape.name == **arg)).collect();
-        names.is_empty() || names.iter().any(|name| **name == shape.name)
+            args.iter().filter(|arg| PATTERNS.iter().any(|pattern| pattern.name == **arg)).collect();
+        names.is_empty() || names.iter().any(|name| **name == pattern.name)
     };
     println!(
         "{:34} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>6}",
-        "shape", "size", "KiB", "intake", "check", "lower", "passes", "emit", "MiB"
+        "pattern", "size", "KiB", "intake", "check", "lower", "passes", "emit", "MiB"
     );
-    for shape in SHAPES.iter().filter(wanted) {
-        let sizes = size.map_or(vec![shape.large / 2, shape.large], |size| vec![size]);
+    for pattern in PATTERNS.iter().filter(wanted) {
+        let sizes = size.map_or(vec![pattern.large / 2, pattern.large], |size| vec![size]);
         for size in sizes {
-            print!("{:34} {size:7} {:7}", shape.name, (shape.module)(size).len() >> 10);
+            print!("{:34} {size:7} {:7}", pattern.name, (pattern.module)(size).len() >> 10);
             let mut child = Command::new(std::env::current_exe().expect("this program"));
-            child.args(["--one", shape.name, &size.to_string(), variant]).stderr(Stdio::inherit());
+            child.args(["--one", pattern.name, &size.to_string(), variant]).stderr(Stdio::inherit());
             // SAFETY: setrlimit and alarm are safe to call between fork and exec.
             unsafe {
                 child.pre_exec(move || {
@@ -62,13 +62,13 @@ fn main() {
     }
 }
 
-fn one(shape: &Shape, size: u32, variant: &str) {
+fn one(pattern: &Pattern, size: u32, variant: &str) {
     use std::io::Write;
     let print = |text: String| {
         print!("{text}");
         let _ = std::io::stdout().flush();
     };
-    let bytes = (shape.module)(size);
+    let bytes = (pattern.module)(size);
     let profile = ze_extensions::DeviceProfile::host();
     let supports =
         |module: &spirv_env::Module, inst: &spirv_env::Inst| ze_engine::lower::supports(inst, module);
@@ -85,7 +85,7 @@ fn one(shape: &Shape, size: u32, variant: &str) {
     };
     print(lap());
     let target = Target::host().expect("a target machine");
-    let (width, shape) = match variant {
+    let (width, mapping) = match variant {
         "rows" => (16, LaneMapping::Rows),
         "line" => (16, LaneMapping::Line),
         "any" => (16, LaneMapping::Any),
@@ -93,7 +93,7 @@ fn one(shape: &Shape, size: u32, variant: &str) {
     };
     let variant = Variant {
         width,
-        shape,
+        mapping,
         coarsening: Coarsening::Off,
         large_ids: false,
         most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,

@@ -102,7 +102,7 @@ impl Coarsening {
 pub struct Variant {
     /// Lanes of a sub-group: 1, 4, 8, 16 or 32.
     pub width: u32,
-    pub shape: LaneMapping,
+    pub mapping: LaneMapping,
     pub coarsening: Coarsening,
     /// Some global id, global size or global offset may be 2^31 or more. Code without it knows that
     /// they fit 31 bits, which proves that 32-bit index arithmetic does not wrap.

@@ -405,7 +405,7 @@ fn code_generation(kernel: &str, error: JitError) -> EngineError {
 
 /// A variant in file names and keys.
 fn variant_name(variant: Variant) -> String {
-    let shape = match variant.shape {
+    let mapping = match variant.mapping {
         LaneMapping::Rows => "rows",
         LaneMapping::Line => "line",
         LaneMapping::Any => "any",
@@ -420,5 +420,5 @@ fn variant_name(variant: Variant) -> String {
         DEFAULT_MAX_GROUP_SIZE => String::new(),
         most => format!("-of{most}"),
     };
-    format!("w{}-{shape}{factor}{ids}{items}", variant.width)
+    format!("w{}-{mapping}{factor}{ids}{items}", variant.width)
 }

@@ -166,7 +166,7 @@ fn ir_lines(bytes: &[u8], inlining: Inlining) -> usize {
     let target = Target::host().expect("a target machine");
     let variant = Variant {
         width: 16,
-        shape: LaneMapping::Rows,
+        mapping: LaneMapping::Rows,
         coarsening: Coarsening::Off,
         large_ids: false,
         most_items: 1024,

@@ -17,7 +17,7 @@ fn ir(module: &str, kernel: &str) -> String {
     let target = Target::limited(Isa::Avx512).expect("a target machine");
     let variant = Variant {
         width: 16,
-        shape: LaneMapping::Rows,
+        mapping: LaneMapping::Rows,
         coarsening: Coarsening::Off,
         large_ids: false,
         most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,

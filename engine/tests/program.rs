@@ -216,7 +216,7 @@ fn group_sizes_and_variants_follow_the_kernel() {
     assert_eq!(free.max_group_size(), 512);
     let [x, y, z] = free.suggest_group_size([1 << 20, 1, 1]);
     assert!(x.is_multiple_of(free.subgroup_size()) && (y, z) == (1, 1));
-    assert_eq!(free.variant([256, 1, 1]).shape, LaneMapping::Rows);
+    assert_eq!(free.variant([256, 1, 1]).mapping, LaneMapping::Rows);
     assert_eq!(free.variant([1, 1, 1]).width, 1);
 
     let tiled = kernel(&engine, "matmul", "matmul_tiled");

@@ -7,19 +7,19 @@ use ze_engine::jit::pipeline::{self, Tier};
 use ze_engine::jit::size::Size;
 use ze_engine::jit::target::{Isa, Target};
 use ze_engine::jit::{Context, IrModule};
-use ze_tests::scale::{SHAPES, Shape};
+use ze_tests::scale::{PATTERNS, Pattern};
 
 const VARIANT: Variant = Variant {
     width: 16,
-    shape: LaneMapping::Rows,
+    mapping: LaneMapping::Rows,
     coarsening: Coarsening::Off,
     large_ids: false,
     most_items: DEFAULT_MAX_GROUP_SIZE,
 };
 
 /// The IR of a module's first kernel, or why there is none.
-fn lowered(shape: &Shape, size: u32, target: &Target) -> Result<IrModule, String> {
-    let bytes = (shape.module)(size);
+fn lowered(pattern: &Pattern, size: u32, target: &Target) -> Result<IrModule, String> {
+    let bytes = (pattern.module)(size);
     let profile = ze_extensions::DeviceProfile::host();
     let environment = spirv_env::Environment::new(&profile);
     let module = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment);
@@ -33,27 +33,27 @@ fn lowered(shape: &Shape, size: u32, target: &Target) -> Result<IrModule, String
 #[test]
 fn code_grows_in_proportion_to_the_module() {
     let target = Target::limited(Isa::Avx512).expect("a target machine");
-    for shape in SHAPES {
+    for pattern in PATTERNS {
         // As many phis in as many blocks again: four times the code.
-        let most = if shape.name == "blocks with phis" { 4.4 } else { 2.6 };
+        let most = if pattern.name == "blocks with phis" { 4.4 } else { 2.6 };
         let count = |size| {
-            let ir = lowered(shape, size, &target).map(|ir| Size::of(&ir, &target).instructions as f64);
+            let ir = lowered(pattern, size, &target).map(|ir| Size::of(&ir, &target).instructions as f64);
             // Some are too much code at any size that is worth looking at.
             let refused = |reason: &String| reason.contains("are supported");
-            ir.inspect_err(|reason| assert!(refused(reason), "{}: {reason}", shape.name)).ok()
+            ir.inspect_err(|reason| assert!(refused(reason), "{}: {reason}", pattern.name)).ok()
         };
-        let (Some(one), Some(two)) = (count(shape.large / 16), count(shape.large / 8)) else { continue };
-        assert!(two <= most * one + 200.0, "{}: {one} and then {two} instructions", shape.name);
+        let (Some(one), Some(two)) = (count(pattern.large / 16), count(pattern.large / 8)) else { continue };
+        assert!(two <= most * one + 200.0, "{}: {one} and then {two} instructions", pattern.name);
     }
 }
 
 #[test]
 fn large_modules_are_lowered_or_refused_by_number() {
     let target = Target::limited(Isa::Avx512).expect("a target machine");
-    for shape in SHAPES {
-        match lowered(shape, shape.large, &target) {
-            Ok(ir) => assert!(Size::of(&ir, &target).instructions < 3_000_000, "{}", shape.name),
-            Err(reason) => assert!(reason.contains("are supported"), "{}: {reason}", shape.name),
+    for pattern in PATTERNS {
+        match lowered(pattern, pattern.large, &target) {
+            Ok(ir) => assert!(Size::of(&ir, &target).instructions < 3_000_000, "{}", pattern.name),
+            Err(reason) => assert!(reason.contains("are supported"), "{}: {reason}", pattern.name),
         }
     }
 }
@@ -61,14 +61,14 @@ fn large_modules_are_lowered_or_refused_by_number() {
 #[test]
 fn code_in_pieces_is_valid_and_generated() {
     let target = Target::limited(Isa::Avx512).expect("a target machine");
-    for shape in SHAPES {
-        let Ok(ir) = lowered(shape, shape.large / 32, &target) else { continue };
+    for pattern in PATTERNS {
+        let Ok(ir) = lowered(pattern, pattern.large / 32, &target) else { continue };
         pipeline::optimise(&ir, &target, Tier::Optimising).expect("optimises");
         ir.verify().expect("valid IR");
         let tier = Size::of(&ir, &target).tier(Tier::Optimising);
         let cut = ir.clone();
         ze_engine::jit::size::split_blocks(&cut);
-        cut.verify().unwrap_or_else(|error| panic!("{} in pieces: {error}", shape.name));
+        cut.verify().unwrap_or_else(|error| panic!("{} in pieces: {error}", pattern.name));
         let object = pipeline::object_code(ir, &target, tier).expect("emits");
         assert!(!object.bytes.is_empty());
     }

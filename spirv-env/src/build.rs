@@ -4,7 +4,7 @@ use crate::binary::Binary;
 use crate::diagnostics::{BuildError, Diagnostic, Diagnostics, Fault, RuleId};
 use crate::environment::{Environment, ModuleInput};
 use crate::grammar::Cursor;
-use crate::load::{self, Loaded, TypeShapes};
+use crate::load::{self, Loaded, TypeMeasures};
 use crate::module::{Id, Module, integer_layout};
 use crate::{link, prune, reflect, rules, supplied, validate};
 use rustc_hash::FxHashMap;
@@ -68,12 +68,12 @@ fn stages(
     diagnostics: &mut Diagnostics,
 ) -> Option<Module> {
     let mut module = Module::default();
-    let mut shapes = TypeShapes::default();
+    let mut measures = TypeMeasures::default();
     let mut loaded = Vec::with_capacity(inputs.len());
     let index = |at: usize| (inputs.len() > 1).then_some(at);
     for (at, (input, binary)) in inputs.iter().zip(binaries).enumerate() {
         let Some(binary) = binary else { continue };
-        let one = load::load(&mut module, &mut shapes, env, binary, input, diagnostics, index(at))?;
+        let one = load::load(&mut module, &mut measures, env, binary, input, diagnostics, index(at))?;
         loaded.push((at, one));
     }
     rules::declared(&module, env, diagnostics);
@@ -81,7 +81,7 @@ fn stages(
         if let Err(fault) = link::check_linkonce(&module, input) {
             diagnostics.judge(Diagnostic { input: index(*at), ..Diagnostic::new(fault) });
         }
-        validate::validate(&module, env, input, shapes.leaves(), index(*at), diagnostics);
+        validate::validate(&module, env, input, measures.leaves(), index(*at), diagnostics);
     }
     if !diagnostics.is_sound() {
         return None;

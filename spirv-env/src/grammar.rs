@@ -1,4 +1,4 @@
-//! Operand shapes of every opcode, from rspirv's grammar tables, and the decoding that follows them.
+//! Operand formats of every opcode, from rspirv's grammar tables, and the decoding that follows them.
 
 use crate::diagnostics::{Fault, RuleId};
 use crate::module::{Id, Operand};
@@ -37,7 +37,7 @@ enum Repeat {
 
 /// An opcode's operands.
 #[derive(Debug)]
-pub(crate) struct Shape {
+pub(crate) struct Format {
     pub name: &'static str,
     pub has_type: bool,
     pub has_result: bool,
@@ -50,8 +50,8 @@ pub(crate) struct Shape {
 const DENSE: usize = 512;
 
 struct Table {
-    dense: Vec<Option<Shape>>,
-    sparse: Vec<(u32, Shape)>,
+    dense: Vec<Option<Format>>,
+    sparse: Vec<(u32, Format)>,
 }
 
 fn table() -> &'static Table {
@@ -79,7 +79,7 @@ fn make_table() -> Table {
     let mut table = Table { dense: Vec::new(), sparse: Vec::new() };
     table.dense.resize_with(DENSE, || None);
     for entry in INSTRUCTION_TABLE.iter() {
-        let mut shape = Shape {
+        let mut format = Format {
             name: entry.opname,
             has_type: false,
             has_result: false,
@@ -88,15 +88,15 @@ fn make_table() -> Table {
         };
         for operand in entry.operands {
             match operand.kind {
-                OperandKind::IdResultType => shape.has_type = true,
-                OperandKind::IdResult => shape.has_result = true,
-                kind => shape.operands.push((kind_of(kind), repeat_of(operand.quantifier))),
+                OperandKind::IdResultType => format.has_type = true,
+                OperandKind::IdResult => format.has_result = true,
+                kind => format.operands.push((kind_of(kind), repeat_of(operand.quantifier))),
             }
         }
         let number = entry.opcode as u32;
         match table.dense.get_mut(number as usize) {
-            Some(slot) => *slot = Some(shape),
-            None => table.sparse.push((number, shape)),
+            Some(slot) => *slot = Some(format),
+            None => table.sparse.push((number, format)),
         }
     }
     table.sparse.sort_by_key(|(number, _)| *number);
@@ -135,7 +135,7 @@ fn repeat_of(quantifier: OperandQuantifier) -> Repeat {
     }
 }
 
-pub(crate) fn shape(op: Op) -> Option<&'static Shape> {
+pub(crate) fn format(op: Op) -> Option<&'static Format> {
     let table = table();
     let number = op as u32;
     match table.dense.get(number as usize) {
@@ -149,12 +149,12 @@ pub(crate) fn shape(op: Op) -> Option<&'static Shape> {
 
 /// The capabilities of which any brings the instruction.
 pub(crate) fn capabilities(op: Op) -> Option<&'static [spirv::Capability]> {
-    shape(op).map(|shape| shape.capabilities)
+    format(op).map(|format| format.capabilities)
 }
 
 /// The opcode's name as the specification writes it.
 pub fn op_name(op: Op) -> String {
-    own_name(format!("Op{}", shape(op).map_or_else(|| format!("{op:?}"), |shape| shape.name.to_owned())))
+    own_name(format!("Op{}", format(op).map_or_else(|| format!("{op:?}"), |format| format.name.to_owned())))
 }
 
 /// A capability's name as the specification writes it, or its vendor did before it changed hands.
@@ -281,22 +281,22 @@ impl<'a> Cursor<'a> {
 pub(crate) type Operands = SmallVec<[Operand; 4]>;
 
 /// Reads result type and result id where the opcode has them.
-pub(crate) fn heads(shape: &Shape, cursor: &mut Cursor<'_>) -> Result<Heads, Fault> {
-    let ty = if shape.has_type { Some(cursor.word()?) } else { None };
-    let result = if shape.has_result { Some(cursor.word()?) } else { None };
+pub(crate) fn heads(format: &Format, cursor: &mut Cursor<'_>) -> Result<Heads, Fault> {
+    let ty = if format.has_type { Some(cursor.word()?) } else { None };
+    let result = if format.has_result { Some(cursor.word()?) } else { None };
     Ok(Heads { ty, result })
 }
 
 /// Reads all other operands. `id` turns an id of the module into the intake's. `number_width` is the width in
 /// bits of a context-dependent literal.
 pub(crate) fn operands(
-    shape: &Shape,
+    format: &Format,
     cursor: &mut Cursor<'_>,
     number_width: u32,
     id: &mut impl FnMut(u32) -> Result<Id, Fault>,
 ) -> Result<Operands, Fault> {
     let mut out = Operands::new();
-    for &(kind, repeat) in &shape.operands {
+    for &(kind, repeat) in &format.operands {
         match repeat {
             Repeat::One => operand(kind, cursor, number_width, id, &mut out)?,
             Repeat::Optional if cursor.is_empty() => {}
@@ -410,10 +410,10 @@ mod tests {
     use super::*;
 
     fn decode(op: Op, words: &[u32]) -> Result<Vec<Operand>, Fault> {
-        let shape = shape(op).unwrap();
+        let format = format(op).unwrap();
         let mut cursor = Cursor::new(words);
-        heads(shape, &mut cursor)?;
-        operands(shape, &mut cursor, 32, &mut |id| Ok(Id(id))).map(SmallVec::into_vec)
+        heads(format, &mut cursor)?;
+        operands(format, &mut cursor, 32, &mut |id| Ok(Id(id))).map(SmallVec::into_vec)
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub mod scale;
 pub mod ulp;
 
 pub use loader::Api;
-pub use memory::{Buffer, Kind};
+pub use memory::{Buffer, MemoryKind};
 pub use platform::{Error, Platform, Result, platform};
 pub use program::{Argument, Kernel, Local, Module, spirv};
 pub use queue::{CommandList, Event, EventPool, Fence, ListOptions, Queue};

@@ -11,7 +11,7 @@ use crate::platform::{Platform, Result};
 
 /// The three kinds of unified shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MemoryKind {
     Host,
     Device,
     Shared,
@@ -38,7 +38,7 @@ unsafe impl<T: Copy + Sync> Sync for Buffer<T> {}
 
 impl Platform {
     /// Allocates `bytes` bytes.
-    pub fn allocate(&self, kind: Kind, bytes: usize, alignment: usize) -> Result<*mut c_void> {
+    pub fn allocate(&self, kind: MemoryKind, bytes: usize, alignment: usize) -> Result<*mut c_void> {
         let device = ze_device_mem_alloc_desc_t {
             stype: ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC,
             ..Default::default()
@@ -49,11 +49,11 @@ impl Platform {
         // SAFETY: live handles and descriptors.
         let (function, code) = unsafe {
             match kind {
-                Kind::Host => (
+                MemoryKind::Host => (
                     "zeMemAllocHost",
                     self.api.zeMemAllocHost(self.context, &host, bytes, alignment, &mut pointer),
                 ),
-                Kind::Device => (
+                MemoryKind::Device => (
                     "zeMemAllocDevice",
                     self.api.zeMemAllocDevice(
                         self.context,
@@ -64,7 +64,7 @@ impl Platform {
                         &mut pointer,
                     ),
                 ),
-                Kind::Shared => (
+                MemoryKind::Shared => (
                     "zeMemAllocShared",
                     self.api.zeMemAllocShared(
                         self.context,
@@ -93,7 +93,7 @@ impl Platform {
 
     /// Shared memory with a copy of the data.
     pub fn buffer<T: Copy>(&'static self, data: &[T]) -> Buffer<T> {
-        self.buffer_in(Kind::Shared, data)
+        self.buffer_in(MemoryKind::Shared, data)
     }
 
     /// Shared memory with `len` times the value.
@@ -101,7 +101,7 @@ impl Platform {
         self.buffer(&vec![value; len])
     }
 
-    pub fn buffer_in<T: Copy>(&'static self, kind: Kind, data: &[T]) -> Buffer<T> {
+    pub fn buffer_in<T: Copy>(&'static self, kind: MemoryKind, data: &[T]) -> Buffer<T> {
         let bytes = size_of_val(data);
         let pointer = self.allocate(kind, bytes + GUARD_BYTES, 64).expect("memory is allocated").cast::<u8>();
         // SAFETY: the allocation has room for the data and the guard, and is new.

@@ -1,4 +1,4 @@
-//! Modules of one shape in any size: what compilation has to stay near-linear in, or has to refuse.
+//! Modules of one pattern in any size: what compilation has to stay near-linear in, or has to refuse.
 //!
 //! The modules are put together word by word, so that generating a large one takes no time to speak of.
 
@@ -6,50 +6,50 @@ use spirv::{Decoration, Op, StorageClass};
 use std::collections::HashMap;
 
 /// A family of modules with one kernel `main`, which takes a pointer to 32-bit integers and an integer.
-pub struct Shape {
+pub struct Pattern {
     pub name: &'static str,
     /// A size at which a module is about as large as hostile ones are: up to a mebibyte.
     pub large: u32,
     pub module: fn(u32) -> Vec<u8>,
 }
 
-/// All shapes.
-pub const SHAPES: &[Shape] = &[
-    Shape { name: "nested loops", large: 1000, module: nested_loops },
-    Shape { name: "loops in a row", large: 4000, module: loops_in_a_row },
-    Shape { name: "switch, one target a case", large: 32_000, module: |n| switch(n, true, false) },
-    Shape { name: "uniform switch, one target a case", large: 32_000, module: |n| switch(n, true, true) },
-    Shape { name: "switch, one target", large: 100_000, module: |n| switch(n, false, false) },
-    Shape { name: "nested ifs", large: 10_000, module: |n| nested_ifs(n, false) },
-    Shape { name: "uniform nested ifs", large: 10_000, module: |n| nested_ifs(n, true) },
-    Shape { name: "nested switches", large: 4000, module: nested_switches },
-    Shape { name: "ifs in a row", large: 8000, module: |n| ifs_in_a_row(n, false) },
-    Shape { name: "uniform ifs in a row", large: 8000, module: |n| ifs_in_a_row(n, true) },
-    Shape { name: "chain of blocks", large: 40_000, module: chain_of_blocks },
-    Shape { name: "early exits", large: 20_000, module: early_exits },
-    Shape { name: "blocks with phis", large: 100, module: blocks_with_phis },
-    Shape { name: "dependent multiplications", large: 50_000, module: multiplications },
-    Shape { name: "independent additions", large: 50_000, module: independent_additions },
-    Shape { name: "live vectors", large: 4000, module: live_vectors },
-    Shape { name: "live across a loop", large: 4000, module: live_across_a_loop },
-    Shape { name: "variables", large: 10_000, module: variables },
-    Shape { name: "private arrays", large: 2000, module: private_arrays },
-    Shape { name: "gathers", large: 20_000, module: gathers },
-    Shape { name: "atomics", large: 15_000, module: atomics },
-    Shape { name: "built-ins", large: 15_000, module: builtins },
-    Shape { name: "insertions into a wide array", large: 20_000, module: insertions },
-    Shape { name: "wide arrays", large: 4096, module: wide_arrays },
-    Shape { name: "constants", large: 60_000, module: constants },
-    Shape { name: "deep types", large: 240, module: deep_types },
-    Shape { name: "structures", large: 20_000, module: structures },
-    Shape { name: "names and decorations", large: 30_000, module: names_and_decorations },
-    Shape { name: "kernels", large: 5000, module: kernels },
-    Shape { name: "cycle with many entries", large: 4000, module: irreducible_entries },
-    Shape { name: "irreducible cycles in a row", large: 3000, module: irreducible_cycles },
-    Shape { name: "copies", large: 50_000, module: copies },
-    Shape { name: "pointer chain", large: 30_000, module: pointer_chain },
-    Shape { name: "divisions", large: 20_000, module: divisions },
-    Shape { name: "math functions", large: 20_000, module: math_functions },
+/// All patterns.
+pub const PATTERNS: &[Pattern] = &[
+    Pattern { name: "nested loops", large: 1000, module: nested_loops },
+    Pattern { name: "loops in a row", large: 4000, module: loops_in_a_row },
+    Pattern { name: "switch, one target a case", large: 32_000, module: |n| switch(n, true, false) },
+    Pattern { name: "uniform switch, one target a case", large: 32_000, module: |n| switch(n, true, true) },
+    Pattern { name: "switch, one target", large: 100_000, module: |n| switch(n, false, false) },
+    Pattern { name: "nested ifs", large: 10_000, module: |n| nested_ifs(n, false) },
+    Pattern { name: "uniform nested ifs", large: 10_000, module: |n| nested_ifs(n, true) },
+    Pattern { name: "nested switches", large: 4000, module: nested_switches },
+    Pattern { name: "ifs in a row", large: 8000, module: |n| ifs_in_a_row(n, false) },
+    Pattern { name: "uniform ifs in a row", large: 8000, module: |n| ifs_in_a_row(n, true) },
+    Pattern { name: "chain of blocks", large: 40_000, module: chain_of_blocks },
+    Pattern { name: "early exits", large: 20_000, module: early_exits },
+    Pattern { name: "blocks with phis", large: 100, module: blocks_with_phis },
+    Pattern { name: "dependent multiplications", large: 50_000, module: multiplications },
+    Pattern { name: "independent additions", large: 50_000, module: independent_additions },
+    Pattern { name: "live vectors", large: 4000, module: live_vectors },
+    Pattern { name: "live across a loop", large: 4000, module: live_across_a_loop },
+    Pattern { name: "variables", large: 10_000, module: variables },
+    Pattern { name: "private arrays", large: 2000, module: private_arrays },
+    Pattern { name: "gathers", large: 20_000, module: gathers },
+    Pattern { name: "atomics", large: 15_000, module: atomics },
+    Pattern { name: "built-ins", large: 15_000, module: builtins },
+    Pattern { name: "insertions into a wide array", large: 20_000, module: insertions },
+    Pattern { name: "wide arrays", large: 4096, module: wide_arrays },
+    Pattern { name: "constants", large: 60_000, module: constants },
+    Pattern { name: "deep types", large: 240, module: deep_types },
+    Pattern { name: "structures", large: 20_000, module: structures },
+    Pattern { name: "names and decorations", large: 30_000, module: names_and_decorations },
+    Pattern { name: "kernels", large: 5000, module: kernels },
+    Pattern { name: "cycle with many entries", large: 4000, module: irreducible_entries },
+    Pattern { name: "irreducible cycles in a row", large: 3000, module: irreducible_cycles },
+    Pattern { name: "copies", large: 50_000, module: copies },
+    Pattern { name: "pointer chain", large: 30_000, module: pointer_chain },
+    Pattern { name: "divisions", large: 20_000, module: divisions },
+    Pattern { name: "math functions", large: 20_000, module: math_functions },
 ];
 
 /// A module under construction.

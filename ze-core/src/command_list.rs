@@ -66,7 +66,7 @@ impl Recording {
     }
 }
 
-enum Kind {
+enum ListMode {
     Regular(Mutex<Recording>),
     Immediate { desc: QueueDesc, stream: Arc<Stream> },
 }
@@ -80,7 +80,7 @@ pub struct CommandList {
     context: Arc<Context>,
     ordinal: u32,
     flags: ze_command_list_flags_t,
-    kind: Kind,
+    mode: ListMode,
 }
 
 object!(CommandList, CommandList, ze_command_list_handle_t);
@@ -110,7 +110,7 @@ impl CommandList {
             context: Arc::clone(context),
             ordinal: desc.commandQueueGroupOrdinal,
             flags: desc.flags,
-            kind: Kind::Regular(Mutex::default()),
+            mode: ListMode::Regular(Mutex::default()),
         }))
     }
 
@@ -128,7 +128,7 @@ impl CommandList {
             context: Arc::clone(context),
             ordinal: desc.ordinal,
             flags: list_flags(desc.flags),
-            kind: Kind::Immediate { desc, stream: device.new_stream() },
+            mode: ListMode::Immediate { desc, stream: device.new_stream() },
         }))
     }
 
@@ -157,7 +157,7 @@ impl CommandList {
     }
 
     pub fn is_immediate(&self) -> bool {
-        matches!(self.kind, Kind::Immediate { .. })
+        matches!(self.mode, ListMode::Immediate { .. })
     }
 
     /// What an immediate list was created from.
@@ -166,10 +166,10 @@ impl CommandList {
     }
 
     fn queue(&self) -> Result<(&QueueDesc, &Arc<Stream>)> {
-        match &self.kind {
-            Kind::Immediate { desc, stream } => Ok((desc, stream)),
+        match &self.mode {
+            ListMode::Immediate { desc, stream } => Ok((desc, stream)),
             // ZE_RESULT_ERROR_INVALID_ARGUMENT: handle does not correspond to an immediate command list
-            Kind::Regular(_) => {
+            ListMode::Regular(_) => {
                 Err(Error::InvalidArgument("the command list is not an immediate one".into()))
             }
         }
@@ -182,8 +182,8 @@ impl CommandList {
             [] => Waits::new(),
             waits => waits.iter().map(|event| event.current()).collect(),
         };
-        match &self.kind {
-            Kind::Regular(recording) => {
+        match &self.mode {
+            ListMode::Regular(recording) => {
                 let mut recording = recording.lock();
                 if recording.closed.is_some() {
                     return Err(Error::InvalidArgument("the command list is closed: reset it first".into()));
@@ -198,7 +198,7 @@ impl CommandList {
                 recording.commands.push(Command::new(operation, waits, signal));
                 Ok(())
             }
-            Kind::Immediate { desc, stream } => {
+            ListMode::Immediate { desc, stream } => {
                 let signal = events.signal.as_ref().map(|event| event.signalled_by(Some(stream)));
                 submit(stream, desc, Work::One(Command::new(operation, waits, signal)))
             }
@@ -243,9 +243,9 @@ impl CommandList {
     }
 
     fn recording(&self) -> Result<&Mutex<Recording>> {
-        match &self.kind {
-            Kind::Regular(recording) => Ok(recording),
-            Kind::Immediate { .. } => {
+        match &self.mode {
+            ListMode::Regular(recording) => Ok(recording),
+            ListMode::Immediate { .. } => {
                 Err(Error::InvalidCommandListType("an immediate command list is not recorded"))
             }
         }
@@ -253,7 +253,7 @@ impl CommandList {
 
     /// `zeCommandListClose`. An immediate list has nothing recorded that could be closed.
     pub fn close(&self) -> Result<()> {
-        if let Kind::Regular(recording) = &self.kind {
+        if let ListMode::Regular(recording) = &self.mode {
             let mut recording = recording.lock();
             if recording.closed.is_none() {
                 recording.finish_commands();
@@ -265,7 +265,7 @@ impl CommandList {
 
     /// `zeCommandListReset`. An immediate list is always ready to be appended to.
     pub fn reset(&self) -> Result<()> {
-        if let Kind::Regular(recording) = &self.kind {
+        if let ListMode::Regular(recording) = &self.mode {
             *recording.lock() = Recording::default();
         }
         Ok(())
@@ -283,7 +283,7 @@ impl CommandList {
             context: Arc::clone(&self.context),
             ordinal: self.ordinal,
             flags: self.flags,
-            kind: Kind::Regular(Mutex::new(recording)),
+            mode: ListMode::Regular(Mutex::new(recording)),
         }))
     }
 
@@ -296,7 +296,7 @@ impl CommandList {
 
     /// Tells the events of a regular list which stream will signal them.
     pub(crate) fn executed_on(&self, stream: &Arc<Stream>) {
-        if let Kind::Regular(recording) = &self.kind {
+        if let ListMode::Regular(recording) = &self.mode {
             for (event, signal) in &recording.lock().signalled {
                 event.executed(signal, stream);
             }

@@ -70,14 +70,14 @@ impl EventPool {
 }
 
 /// What an event's state is.
-enum Kind {
+enum EventState {
     Flag(Arc<Signal>),
     CounterBased(Mutex<Arc<Signal>>),
 }
 
 /// An event.
 pub struct Event {
-    kind: Kind,
+    state: EventState,
     /// Handle of the pool, null for an event without one.
     pool: Option<(Arc<EventPool>, usize)>,
     /// `ze_event_counter_based_flags_t` of an event without a pool.
@@ -102,13 +102,13 @@ impl Event {
             let reason = format!("event {} of a pool of {}", desc.index, pool.count);
             return Err(Error::InvalidArgument(reason));
         }
-        let kind = if pool.counter_based {
-            Kind::CounterBased(Mutex::new(Signal::raised()))
+        let state = if pool.counter_based {
+            EventState::CounterBased(Mutex::new(Signal::raised()))
         } else {
-            Kind::Flag(Signal::flag())
+            EventState::Flag(Signal::flag())
         };
         Ok(Arc::new(Self {
-            kind,
+            state,
             pool: Some((pool, pool_handle as usize)),
             counter_flags: 0,
             signal_scope: desc.signal,
@@ -133,7 +133,7 @@ impl Event {
             }
         }
         Ok(Arc::new(Self {
-            kind: Kind::CounterBased(Mutex::new(Signal::raised())),
+            state: EventState::CounterBased(Mutex::new(Signal::raised())),
             pool: None,
             counter_flags: desc.flags,
             signal_scope: desc.signal,
@@ -165,9 +165,9 @@ impl Event {
         if let Some(stream) = producer {
             *self.producer.lock() = Arc::downgrade(stream);
         }
-        match &self.kind {
-            Kind::Flag(signal) => Arc::clone(signal),
-            Kind::CounterBased(current) => {
+        match &self.state {
+            EventState::Flag(signal) => Arc::clone(signal),
+            EventState::CounterBased(current) => {
                 let completion = Signal::completion();
                 *current.lock() = Arc::clone(&completion);
                 completion
@@ -177,9 +177,9 @@ impl Event {
 
     /// What a command that is being appended waits for.
     pub(crate) fn current(&self) -> Arc<Signal> {
-        match &self.kind {
-            Kind::Flag(signal) => Arc::clone(signal),
-            Kind::CounterBased(current) => Arc::clone(&current.lock()),
+        match &self.state {
+            EventState::Flag(signal) => Arc::clone(signal),
+            EventState::CounterBased(current) => Arc::clone(&current.lock()),
         }
     }
 
@@ -187,16 +187,16 @@ impl Event {
     /// again what the event stands for.
     pub(crate) fn executed(&self, signal: &Arc<Signal>, stream: &Arc<Stream>) {
         *self.producer.lock() = Arc::downgrade(stream);
-        if let Kind::CounterBased(current) = &self.kind {
+        if let EventState::CounterBased(current) = &self.state {
             *current.lock() = Arc::clone(signal);
         }
     }
 
     /// The flag that resets and host signals act on.
     pub(crate) fn flag(&self) -> Result<&Arc<Signal>> {
-        match &self.kind {
-            Kind::Flag(signal) => Ok(signal),
-            Kind::CounterBased(_) => Err(Error::InvalidSynchronizationObject(
+        match &self.state {
+            EventState::Flag(signal) => Ok(signal),
+            EventState::CounterBased(_) => Err(Error::InvalidSynchronizationObject(
                 "a counter-based event is signalled and reset by appending commands only",
             )),
         }

@@ -19,7 +19,7 @@ use ze_headers::HandleHeader;
 /// What a slot holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
-pub enum Kind {
+pub enum HandleKind {
     Driver = 1,
     Device,
     Context,
@@ -50,7 +50,7 @@ pub enum Kind {
     VirtualFunction,
 }
 
-impl Kind {
+impl HandleKind {
     const NAMES: [&'static str; 28] = [
         "driver",
         "device",
@@ -96,7 +96,7 @@ impl Kind {
 
 /// An object behind a handle.
 pub trait Object: Send + Sync + 'static {
-    const KIND: Kind;
+    const KIND: HandleKind;
     /// The C handle type.
     type Handle: Copy;
     /// The handle's address.
@@ -109,7 +109,7 @@ pub trait Object: Send + Sync + 'static {
 macro_rules! object {
     ($type:ty, $kind:ident, $handle:ty) => {
         impl $crate::handle::Object for $type {
-            const KIND: $crate::handle::Kind = $crate::handle::Kind::$kind;
+            const KIND: $crate::handle::HandleKind = $crate::handle::HandleKind::$kind;
             type Handle = $handle;
             fn address(handle: $handle) -> usize {
                 handle as usize
@@ -126,7 +126,7 @@ pub(crate) use object;
 struct Slot {
     /// What the loader dispatches through.
     header: HandleHeader,
-    /// A [`Kind`], or 0 for a free slot.
+    /// A [`HandleKind`], or 0 for a free slot.
     tag: AtomicU32,
     /// From `Arc::into_raw`.
     object: AtomicPtr<()>,
@@ -236,7 +236,7 @@ fn find<T: Object>(handle: T::Handle) -> Result<(usize, &'static Slot)> {
     let slot = slots.get(index).ok_or_else(|| invalid("this driver did not create it"))?;
     let tag = slot.tag.load(Ordering::Acquire);
     if tag != T::KIND as u32 {
-        return Err(invalid(Kind::name_of(tag)));
+        return Err(invalid(HandleKind::name_of(tag)));
     }
     Ok((index, slot))
 }
@@ -262,7 +262,7 @@ pub fn release<T: Object>(handle: T::Handle) -> Result<Arc<T>> {
         Error::InvalidHandle {
             handle: T::address(handle),
             expected: T::KIND.name(),
-            found: Kind::name_of(tag),
+            found: HandleKind::name_of(tag),
         }
     })?;
     let object = slot.object.swap(std::ptr::null_mut(), Ordering::Relaxed).cast_const().cast::<T>();

@@ -41,13 +41,13 @@ impl BuildLog {
 }
 
 /// What a module is before it is linked, and what other modules are linked with.
-struct Unit {
+struct LinkUnit {
     inputs: Vec<Input>,
     /// Has the storage of the unit's variables, for every program that the unit is linked into.
     program: Arc<Program>,
 }
 
-impl Unit {
+impl LinkUnit {
     fn imports(&self) -> &[String] {
         &self.program.module().unresolved
     }
@@ -58,7 +58,7 @@ impl Unit {
 struct Linked {
     program: Arc<Program>,
     /// What the program consists of.
-    units: Arc<[Arc<Unit>]>,
+    units: Arc<[Arc<LinkUnit>]>,
 }
 
 /// A module.
@@ -66,7 +66,7 @@ pub struct Module {
     /// Kept alive by the module.
     _context: Arc<Context>,
     device: Arc<Device>,
-    unit: Arc<Unit>,
+    unit: Arc<LinkUnit>,
     /// Names of its own kernels, which linking does not add to.
     kernel_names: Vec<CString>,
     /// Set once.
@@ -114,7 +114,7 @@ impl Module {
         Ok(Arc::new(Self {
             _context: Arc::clone(context),
             device: Arc::clone(device),
-            unit: Arc::new(Unit { inputs, program }),
+            unit: Arc::new(LinkUnit { inputs, program }),
             kernel_names,
             linked: RwLock::default(),
         }))
@@ -188,8 +188,8 @@ impl Module {
             modules.iter().map(|module| &***module).partition(|module| module.needs_linking());
         let Some(first) = open.first() else { return Ok(()) };
         // Complete modules come first: of equal `LinkOnceODR` variables the first is used, and they use their own.
-        let mut units: Vec<(Arc<Unit>, bool)> = Vec::new();
-        let mut add = |unit: &Arc<Unit>, linked: bool| {
+        let mut units: Vec<(Arc<LinkUnit>, bool)> = Vec::new();
+        let mut add = |unit: &Arc<LinkUnit>, linked: bool| {
             if !units.iter().any(|(known, _)| Arc::ptr_eq(known, unit)) {
                 units.push((Arc::clone(unit), linked));
             }
@@ -214,7 +214,7 @@ impl Module {
 }
 
 /// Builds one program of units, each with whether its imports were resolved before.
-fn link(device: &Device, units: &[(Arc<Unit>, bool)]) -> Result<Arc<Program>> {
+fn link(device: &Device, units: &[(Arc<LinkUnit>, bool)]) -> Result<Arc<Program>> {
     let inputs: Vec<Input> = units.iter().flat_map(|(unit, _)| unit.inputs.iter().cloned()).collect();
     let (module, key) = build(device, &inputs).map_err(Error::ModuleLink)?;
     // ZE_RESULT_ERROR_MODULE_LINK_FAILURE: an import that no module satisfies

@@ -1,7 +1,7 @@
 //! Work-item built-ins: which pointers lead to them, how they vary over lanes, and how large they get.
 
 use super::func::Func;
-use super::shapes::{Leaves, Shape};
+use super::shapes::{Shape, Shapes};
 use crate::abi::{LaneMapping, Variant};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
@@ -66,12 +66,12 @@ pub fn shape(builtin: BuiltIn, component: u32, variant: Variant) -> Shape {
         return Shape::Uniform;
     }
     match builtin {
-        BuiltIn::GlobalInvocationId | BuiltIn::LocalInvocationId => match (variant.shape, component) {
+        BuiltIn::GlobalInvocationId | BuiltIn::LocalInvocationId => match (variant.mapping, component) {
             (LaneMapping::Any, _) => Shape::Varying,
             (_, 0) => Shape::Strided(1),
             _ => Shape::Uniform,
         },
-        BuiltIn::GlobalLinearId => match variant.shape {
+        BuiltIn::GlobalLinearId => match variant.mapping {
             LaneMapping::Any => Shape::Varying,
             _ => Shape::Strided(1),
         },
@@ -87,7 +87,7 @@ pub fn shape(builtin: BuiltIn, component: u32, variant: Variant) -> Shape {
 }
 
 /// The shapes of a load of `count` leaves through a pointer to a built-in.
-pub fn shapes(pointer: BuiltinPointer, count: usize, variant: Variant) -> Leaves {
+pub fn shapes(pointer: BuiltinPointer, count: usize, variant: Variant) -> Shapes {
     match pointer.component {
         Some(Component::Constant(at)) => smallvec![shape(pointer.builtin, at, variant)],
         Some(Component::Dynamic(_)) => smallvec![Shape::Varying],

@@ -4,10 +4,10 @@
 //! branch on it stays a branch. The analysis is to sub-groups what uniformity is to lanes: a forward data flow
 //! from the optimistic assumption that nothing differs.
 
+use super::Analysis;
 use super::builtins::BuiltinPointer;
 use super::func::BlockId;
 use super::private::Placement;
-use super::shapes::Analysis;
 use super::uniform_objects::Holds;
 use crate::abi::Coarsening;
 use rustc_hash::FxHashMap;
@@ -112,12 +112,12 @@ impl Analysis<'_> {
             (_, Op::CompositeExtract) => {
                 let whole = self.func.type_of(inst.id(0));
                 let leaves = whole.map_or(1, |ty| self.leaves.count(ty).max(1));
-                let (first, _) = self.path(whole, &inst.operands[1..]);
+                let (first, _) = self.leaves.path(whole, &inst.operands[1..]);
                 let of = self.differs(block, inst.id(0), leaves);
                 sized(of.into_iter().skip(first).take(count).collect(), count)
             }
             (_, Op::CompositeInsert) => {
-                let (first, part) = self.path(inst.ty, &inst.operands[2..]);
+                let (first, part) = self.leaves.path(inst.ty, &inst.operands[2..]);
                 let mut result = sized(self.differs(block, inst.id(1), count), count);
                 let new = self.differs(block, inst.id(0), self.leaves.count(part).max(1));
                 for (at, differs) in new.into_iter().enumerate() {

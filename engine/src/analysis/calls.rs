@@ -7,8 +7,9 @@
 //! whatever other calls pass, since it is said of the program and not of the code that is made. From the kernel
 //! down, the shapes of arguments are joined, and functions that are passed anything else are analysed once more.
 
+use super::Analysis;
 use super::func::{BlockId, Func};
-use super::shapes::{Analysis, Leaves, Shape};
+use super::shapes::{Shape, Shapes};
 use crate::abi::{LaneMapping, Variant};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
@@ -21,13 +22,13 @@ use std::rc::Rc;
 #[derive(Clone, Debug, Default)]
 pub struct Interface {
     /// How the parameters of a function that is called vary.
-    pub(super) params: FxHashMap<Id, Leaves>,
+    pub(super) params: FxHashMap<Id, Shapes>,
     /// How the results of called functions vary where all arguments are uniform.
-    results: Rc<RefCell<FxHashMap<Id, Leaves>>>,
+    results: Rc<RefCell<FxHashMap<Id, Shapes>>>,
 }
 
 /// A kernel and the functions that stay functions.
-pub struct Unit<'m> {
+pub struct AnalysedKernel<'m> {
     pub kernel: Analysis<'m>,
     /// Callers before callees.
     pub callees: Vec<Callee<'m>>,
@@ -42,14 +43,14 @@ pub struct Callee<'m> {
 
 /// What is known of a function's calls so far.
 struct Calls {
-    params: FxHashMap<Id, Leaves>,
+    params: FxHashMap<Id, Shapes>,
     masked: bool,
 }
 
-impl<'m> Unit<'m> {
+impl<'m> AnalysedKernel<'m> {
     /// A kernel that has no calls left.
     pub fn flat(kernel: Analysis<'m>) -> Self {
-        Unit { kernel, callees: Vec::new() }
+        AnalysedKernel { kernel, callees: Vec::new() }
     }
 
     /// Analyses a kernel and the functions that it calls, given callers before callees. All loops are canonical.
@@ -64,7 +65,7 @@ impl<'m> Unit<'m> {
             interface.results.borrow_mut().insert(analysis.func.function, result.collect());
             analyses.push(analysis);
         }
-        let partial = variant.width > 1 && variant.shape != LaneMapping::Rows;
+        let partial = variant.width > 1 && variant.mapping != LaneMapping::Rows;
         let kernel = Analysis::with_calls(kernel, variant, interface.clone());
         let mut calls: FxHashMap<Id, Calls> = FxHashMap::default();
         kernel.note_calls(partial, &mut calls);
@@ -83,7 +84,7 @@ impl<'m> Unit<'m> {
             analysis.note_calls(masked, &mut calls);
             callees.push(Callee { analysis, masked });
         }
-        Unit { kernel, callees }
+        AnalysedKernel { kernel, callees }
     }
 
     /// The analyses of all functions, callers before callees.
@@ -100,7 +101,7 @@ impl Analysis<'_> {
     }
 
     /// How the leaves of what the function returns vary; none if it returns nothing, or never.
-    pub fn returned(&self) -> Leaves {
+    pub fn returned(&self) -> Shapes {
         let returns = |block: BlockId| {
             let last = self.func.blocks[block].insts.last()?;
             (last.op == Op::ReturnValue).then(|| self.shape(block, last.id(0)))
@@ -110,7 +111,7 @@ impl Analysis<'_> {
 
     /// The shapes of the result of a call. A result with a stride is taken for varying: the lanes that are off, of
     /// which lane 0 may be one, return nothing.
-    pub(super) fn call_shape(&self, block: BlockId, inst: &Inst, count: usize) -> Leaves {
+    pub(super) fn call_shape(&self, block: BlockId, inst: &Inst, count: usize) -> Shapes {
         let mut arguments = inst.ids().skip(1);
         let uniform = arguments.all(|id| self.shape(block, id).iter().all(|shape| shape.is_uniform()));
         match self.interface.results.borrow().get(&inst.id(0)) {

@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
-use spirv_env::{Module, Type, TypeId};
+use spirv_env::{Module, Operand, Type, TypeId};
 use std::cell::RefCell;
 use std::rc::Rc;
 use ze_extensions::limits::{INTEGER_BITS, VALUE_SCALARS};
@@ -139,6 +139,21 @@ impl<'m> LeafTable<'m> {
             }
             _ => None,
         }
+    }
+
+    /// The first leaf and the type that literal indices lead to.
+    pub fn path(&self, ty: Option<TypeId>, indices: &[Operand]) -> (usize, TypeId) {
+        let mut ty = ty.expect("validated: a composite has a type");
+        let mut first = 0;
+        for index in indices {
+            if let Operand::Lit(index) = index
+                && let Some((leaf, part)) = self.part(ty, *index)
+            {
+                first += leaf;
+                ty = part;
+            }
+        }
+        (first, ty)
     }
 
     /// The scalar of a type with exactly one leaf, or of a vector's components.

@@ -1,9 +1,11 @@
-//! Analyses over a kernel: one a file.
+//! Analyses over a kernel: one a file. Their results are in [`Analysis`].
 
 pub mod builtins;
 pub mod bundles;
 pub mod calls;
 pub mod cfg;
+mod facts;
+mod fixpoint;
 pub mod func;
 pub mod inlining;
 pub mod leaves;
@@ -19,3 +21,5 @@ mod testing;
 mod transfer;
 mod uniform_objects;
 pub mod work;
+
+pub use facts::Analysis;

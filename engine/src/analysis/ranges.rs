@@ -3,8 +3,8 @@
 //! Facts are found on demand by following operands a few steps back. They prove that index arithmetic does
 //! not wrap around, so that strides live through it.
 
+use super::Analysis;
 use super::builtins;
-use super::shapes::Analysis;
 use spirv::{Decoration, Op};
 use spirv_env::{Id, Inst};
 

@@ -1,8 +1,8 @@
 //! Kernels of one block for tests of analyses: a few instructions, and the facts about the values that they make.
 
+use super::Analysis;
 use super::func::{ENTRY, Func};
 use super::inlining::{Inlining, Plan};
-use super::shapes::Analysis;
 use crate::abi::{Coarsening, LaneMapping, Variant};
 use spirv_env::{Environment, Inst, Module, ModuleInput};
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use ze_tests::assembler::assemble;
 /// 16 lanes in rows of x, ids below 2^31, and 1024 work-items in a work-group.
 pub const VARIANT: Variant = Variant {
     width: 16,
-    shape: LaneMapping::Rows,
+    mapping: LaneMapping::Rows,
     coarsening: Coarsening::Off,
     large_ids: false,
     most_items: 1024,

@@ -1,9 +1,10 @@
 //! How results vary over the lanes of a sub-group, given how operands do: by the rows of opcodes, and strides.
 
+use super::Analysis;
 use super::builtins;
 use super::func::{BlockId, ChainStep};
 use super::private::{Placement, private_stride};
-use super::shapes::{Analysis, Leaves, Shape};
+use super::shapes::{Shape, Shapes};
 use smallvec::{SmallVec, smallvec};
 use spirv::{Decoration, GroupOperation, Op};
 use spirv_env::opcodes::{Derives, Memory, Uniformity};
@@ -22,13 +23,13 @@ impl Analysis<'_> {
         }
     }
 
-    pub(super) fn inst_shape(&self, block: BlockId, inst: &Inst) -> Leaves {
+    pub(super) fn inst_shape(&self, block: BlockId, inst: &Inst) -> Shapes {
         let ty = inst.ty.expect("only instructions with a type have a shape");
         let count = self.leaves.count(ty);
         if self.variant.width == 1 {
             return smallvec![Shape::Uniform; count];
         }
-        let all = |shape: Shape| -> Leaves { smallvec![shape; count] };
+        let all = |shape: Shape| -> Shapes { smallvec![shape; count] };
         let one = |at: usize| self.shape(block, inst.id(at)).first().copied().unwrap_or(Shape::Uniform);
         match inst.row().uniformity {
             Uniformity::Nothing | Uniformity::Uniform => all(Shape::Uniform),
@@ -77,7 +78,7 @@ impl Analysis<'_> {
     }
 
     /// Results that equal steps between lanes may go through; a case that is not looked at knows no step.
-    fn strided(&self, block: BlockId, inst: &Inst, ty: TypeId, count: usize) -> Leaves {
+    fn strided(&self, block: BlockId, inst: &Inst, ty: TypeId, count: usize) -> Shapes {
         let operand = |at: usize| self.shape(block, inst.id(at));
         let one = |at: usize| operand(at).first().copied().unwrap_or(Shape::Uniform);
         if matches!(inst.row().derives, Derives::Chain | Derives::ElementChain) {
@@ -126,7 +127,7 @@ impl Analysis<'_> {
     }
 
     /// Results whose leaves are those of operands.
-    fn rearranged(&self, block: BlockId, inst: &Inst, ty: TypeId, count: usize) -> Leaves {
+    fn rearranged(&self, block: BlockId, inst: &Inst, ty: TypeId, count: usize) -> Shapes {
         let operand = |at: usize| self.shape(block, inst.id(at));
         match inst.op {
             Op::Undef => smallvec![Shape::Undefined; count],
@@ -141,11 +142,11 @@ impl Analysis<'_> {
             }
             Op::CompositeConstruct => inst.ids().flat_map(|id| self.shape(block, id)).collect(),
             Op::CompositeExtract => {
-                let (first, _) = self.path(self.func.type_of(inst.id(0)), &inst.operands[1..]);
+                let (first, _) = self.leaves.path(self.func.type_of(inst.id(0)), &inst.operands[1..]);
                 operand(0)[first..first + count].iter().copied().collect()
             }
             Op::CompositeInsert => {
-                let (first, _) = self.path(Some(ty), &inst.operands[2..]);
+                let (first, _) = self.leaves.path(Some(ty), &inst.operands[2..]);
                 let mut shapes = operand(1);
                 for (at, shape) in operand(0).into_iter().enumerate() {
                     shapes[first + at] = shape;
@@ -166,8 +167,8 @@ impl Analysis<'_> {
     }
 
     /// Leaf by leaf where operands have as many leaves as the result, else all leaves alike.
-    fn elementwise(&self, block: BlockId, inst: &Inst, count: usize) -> Leaves {
-        let operands: SmallVec<[Leaves; 4]> = inst.ids().map(|id| self.shape(block, id)).collect();
+    fn elementwise(&self, block: BlockId, inst: &Inst, count: usize) -> Shapes {
+        let operands: SmallVec<[Shapes; 4]> = inst.ids().map(|id| self.shape(block, id)).collect();
         let varies = |shape: &Shape| !shape.is_uniform();
         if operands.iter().all(|shapes| shapes.len() == count) {
             (0..count)
@@ -182,7 +183,7 @@ impl Analysis<'_> {
         }
     }
 
-    fn zip(&self, block: BlockId, inst: &Inst, count: usize, f: impl Fn(i64, i64) -> Option<i64>) -> Leaves {
+    fn zip(&self, block: BlockId, inst: &Inst, count: usize, f: impl Fn(i64, i64) -> Option<i64>) -> Shapes {
         let (a, b) = (self.shape(block, inst.id(0)), self.shape(block, inst.id(1)));
         if a.len() != count || b.len() != count {
             return smallvec![Shape::Varying; count];

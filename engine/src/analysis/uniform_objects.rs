@@ -5,9 +5,9 @@
 //! is uniform. An object whose address goes nowhere is taken for uniform until a write contradicts: one of varying
 //! data, to a varying place, or one that work-items do not see who read the object later.
 
+use super::Analysis;
 use super::func::{BlockId, ENTRY, Func};
 use super::private::{Placement, Private};
-use super::shapes::Analysis;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv_env::Id;
 use spirv_env::opcodes::Memory;

@@ -29,14 +29,14 @@ pub struct Preferences {
 /// The code for groups of this size of a kernel whose sub-group size is given, for ids below 2^31.
 pub fn fixed_width(size: [u32; 3], width: u32) -> Variant {
     let [x, y, z] = size;
-    let shape = match () {
+    let mapping = match () {
         () if x % width == 0 => LaneMapping::Rows,
         () if y == 1 && z == 1 => LaneMapping::Line,
         () => LaneMapping::Any,
     };
     Variant {
         width,
-        shape,
+        mapping,
         coarsening: Coarsening::Off,
         large_ids: false,
         most_items: DEFAULT_MAX_GROUP_SIZE,
@@ -63,7 +63,7 @@ pub fn best_width(size: [u32; 3], natural: u32) -> Variant {
 /// The same code with as many sub-groups side by side as groups of this size allow. Rows above each other share
 /// more than neighbours of one row do: what depends on x, which memory follows.
 pub fn coarsened(variant: Variant, [x, y, _]: [u32; 3]) -> Variant {
-    if variant.shape != LaneMapping::Rows || variant.width == 1 {
+    if variant.mapping != LaneMapping::Rows || variant.width == 1 {
         return variant;
     }
     let largest = |subgroups: u32| FACTORS.into_iter().find(|factor| subgroups.is_multiple_of(*factor));
@@ -113,7 +113,7 @@ fn score(size: [u32; 3], global: [u64; 3], preferences: &Preferences) -> f64 {
     let items = size.into_iter().product::<u32>();
     let lanes_in_use = f64::from(items) / f64::from(items.next_multiple_of(width));
     // Ids of lanes that go across rows take arithmetic, and their memory accesses are no vector loads.
-    let shape = match fixed_width(size, width).shape {
+    let mapping = match fixed_width(size, width).mapping {
         LaneMapping::Rows => 1.0,
         LaneMapping::Line => 0.95,
         LaneMapping::Any if size[0].is_multiple_of(8) => 0.8,
@@ -125,7 +125,7 @@ fn score(size: [u32; 3], global: [u64; 3], preferences: &Preferences) -> f64 {
         size.iter().zip(global).map(|(size, global)| (global / u64::from(*size)) as f64).product();
     let wanted = (preferences.threads * GROUPS_A_THREAD) as f64;
     let parallel = 0.75 + 0.25 * (groups / wanted).min(1.0);
-    lanes_in_use * shape * overhead * parallel
+    lanes_in_use * mapping * overhead * parallel
 }
 
 #[cfg(test)]
@@ -190,8 +190,8 @@ mod tests {
     #[test]
     fn variant_follows_the_group_size() {
         let variant = |size| {
-            let Variant { width, shape, .. } = best_width(size, 16);
-            (width, shape)
+            let Variant { width, mapping, .. } = best_width(size, 16);
+            (width, mapping)
         };
         assert_eq!(variant([256, 1, 1]), (16, LaneMapping::Rows));
         assert_eq!(variant([16, 16, 1]), (16, LaneMapping::Rows));
@@ -223,7 +223,7 @@ mod tests {
             fixed_width([8, 8, 1], 16),
             Variant {
                 width: 16,
-                shape: LaneMapping::Any,
+                mapping: LaneMapping::Any,
                 coarsening: Coarsening::Off,
                 large_ids: false,
                 most_items: DEFAULT_MAX_GROUP_SIZE
@@ -233,7 +233,7 @@ mod tests {
             fixed_width([1, 1, 1], 32),
             Variant {
                 width: 32,
-                shape: LaneMapping::Line,
+                mapping: LaneMapping::Line,
                 coarsening: Coarsening::Off,
                 large_ids: false,
                 most_items: DEFAULT_MAX_GROUP_SIZE

@@ -87,7 +87,7 @@ fn compile(text: &str, has_barrier: bool) -> Arc<Code> {
     let loaded = load::load(&object.bytes, &symbols::function_address).expect("loads");
     let variant = Variant {
         width: 16,
-        shape: LaneMapping::Rows,
+        mapping: LaneMapping::Rows,
         coarsening: Coarsening::Off,
         large_ids: false,
         most_items: 1024,

@@ -9,10 +9,11 @@ use super::builder::{Builder, Function, Inline, Value};
 use super::values::{Mask, Reg, Val};
 use super::work_item::WorkItems;
 use super::{Lowerer, private};
-use crate::analysis::calls::{Callee, Unit};
+use crate::analysis::Analysis;
+use crate::analysis::calls::{AnalysedKernel, Callee};
 use crate::analysis::func::{ENTRY, Func};
 use crate::analysis::leaves::{Leaf, Scalar};
-use crate::analysis::shapes::{Analysis, Shape};
+use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
 use rustc_hash::FxHashMap;
 use spirv::Op;
@@ -60,7 +61,10 @@ fn symbol(function: Id) -> String {
 }
 
 /// Declares the functions of a unit.
-pub(super) fn declare(b: &Builder, unit: &Unit<'_>) -> Result<FxHashMap<Id, Callable>, EngineError> {
+pub(super) fn declare(
+    b: &Builder,
+    unit: &AnalysedKernel<'_>,
+) -> Result<FxHashMap<Id, Callable>, EngineError> {
     let declare = |callee: &Callee<'_>| {
         let a = &callee.analysis;
         let mut params = Vec::new();
@@ -277,7 +281,7 @@ pub struct CallTree {
 const CALL_BYTES: u64 = 96;
 
 impl CallTree {
-    pub(super) fn new(unit: &Unit<'_>) -> Self {
+    pub(super) fn new(unit: &AnalysedKernel<'_>) -> Self {
         let places: FxHashMap<Id, usize> =
             unit.callees.iter().enumerate().map(|(at, callee)| (callee.analysis.func.function, at)).collect();
         let of = |callee: &Callee<'_>| {

@@ -25,13 +25,13 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
             Ok(val)
         }
         Op::CompositeExtract => {
-            let (first, part) = this.a.path(this.a.func.type_of(inst.id(0)), &inst.operands[1..]);
+            let (first, part) = this.a.leaves.path(this.a.func.type_of(inst.id(0)), &inst.operands[1..]);
             let count = this.leaves(part)?.len();
             let val = this.value(inst.id(0))?;
             Ok(val[first..first + count].iter().copied().collect())
         }
         Op::CompositeInsert => {
-            let (first, _) = this.a.path(Some(ty), &inst.operands[2..]);
+            let (first, _) = this.a.leaves.path(Some(ty), &inst.operands[2..]);
             let mut val = this.value(inst.id(1))?;
             for (at, reg) in this.value(inst.id(0))?.into_iter().enumerate() {
                 val[first + at] = reg;

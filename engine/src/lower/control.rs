@@ -36,14 +36,14 @@ struct MaskSlots {
 }
 
 /// Blocks whose mask other blocks share.
-pub(super) fn lenders(a: &crate::analysis::shapes::Analysis<'_>) -> FxHashSet<BlockId> {
+pub(super) fn lenders(a: &crate::analysis::Analysis<'_>) -> FxHashSet<BlockId> {
     let owner_of = |block: BlockId| a.control.class[block].filter(|owner| *owner != block);
     a.func.block_ids().filter_map(owner_of).collect()
 }
 
 /// Values that are used outside the block that makes them: (within reach, after a divergent loop).
 pub(super) fn uses_across_blocks(
-    a: &crate::analysis::shapes::Analysis<'_>,
+    a: &crate::analysis::Analysis<'_>,
     lockstep: &EntitySet<BlockId>,
 ) -> (FxHashSet<Id>, FxHashSet<Id>) {
     let (mut crossing, mut temporal) = (FxHashSet::default(), FxHashSet::default());

@@ -14,7 +14,7 @@ use spirv_env::{Id, Inst};
 
 /// What a conversion does to one number.
 #[derive(Clone, Copy)]
-enum Kind {
+enum Numeric {
     FloatToInt { signed: bool },
     IntToFloat { signed: bool },
     Resize { signed: bool },
@@ -24,24 +24,24 @@ enum Kind {
     FromBFloat16,
 }
 
-impl Kind {
+impl Numeric {
     fn of(op: Op, saturated: bool) -> Option<Self> {
         let int = |signed: bool| match saturated {
-            true => Kind::Saturate { from_signed: signed, to_signed: signed },
-            false => Kind::Resize { signed },
+            true => Numeric::Saturate { from_signed: signed, to_signed: signed },
+            false => Numeric::Resize { signed },
         };
         Some(match op {
-            Op::ConvertFToS => Kind::FloatToInt { signed: true },
-            Op::ConvertFToU => Kind::FloatToInt { signed: false },
-            Op::ConvertSToF => Kind::IntToFloat { signed: true },
-            Op::ConvertUToF => Kind::IntToFloat { signed: false },
+            Op::ConvertFToS => Numeric::FloatToInt { signed: true },
+            Op::ConvertFToU => Numeric::FloatToInt { signed: false },
+            Op::ConvertSToF => Numeric::IntToFloat { signed: true },
+            Op::ConvertUToF => Numeric::IntToFloat { signed: false },
             Op::SConvert => int(true),
             Op::UConvert => int(false),
-            Op::SatConvertSToU => Kind::Saturate { from_signed: true, to_signed: false },
-            Op::SatConvertUToS => Kind::Saturate { from_signed: false, to_signed: true },
-            Op::FConvert => Kind::FloatToFloat,
-            Op::ConvertFToBF16INTEL => Kind::ToBFloat16,
-            Op::ConvertBF16ToFINTEL => Kind::FromBFloat16,
+            Op::SatConvertSToU => Numeric::Saturate { from_signed: true, to_signed: false },
+            Op::SatConvertUToS => Numeric::Saturate { from_signed: false, to_signed: true },
+            Op::FConvert => Numeric::FloatToFloat,
+            Op::ConvertFToBF16INTEL => Numeric::ToBFloat16,
+            Op::ConvertBF16ToFINTEL => Numeric::FromBFloat16,
             _ => return None,
         })
     }
@@ -52,20 +52,20 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
     let to = leaves[0].scalar;
     let rounding = inst.result.and_then(|id| rounding_of(this, id));
     let saturated = inst.result.is_some_and(|id| has(this, id, Decoration::SaturatedConversion));
-    let kind = Kind::of(inst.op, saturated).ok_or_else(|| this.no_lowering(inst))?;
+    let kind = Numeric::of(inst.op, saturated).ok_or_else(|| this.no_lowering(inst))?;
     let to_even = rounding.unwrap_or(FPRoundingMode::RTE);
     let to_zero = rounding.unwrap_or(FPRoundingMode::RTZ);
     this.map(&[inst.id(0)], leaves.len(), |this, _, values| {
         let (b, x) = (&this.b, values[0]);
         match kind {
-            Kind::FloatToInt { signed } => float_to_int(b, x, to, signed, saturated, to_zero),
-            Kind::IntToFloat { signed } => int_to_float(b, x, to, signed, to_even),
-            Kind::Resize { signed: true } => b.sext_or_trunc(x, to),
-            Kind::Resize { signed: false } => b.zext_or_trunc(x, to),
-            Kind::Saturate { from_signed, to_signed } => saturate(b, x, to, from_signed, to_signed),
-            Kind::FloatToFloat => float_to_float(b, x, to, to_even),
-            Kind::ToBFloat16 => to_bfloat16(b, x),
-            Kind::FromBFloat16 => from_bfloat16(b, x),
+            Numeric::FloatToInt { signed } => float_to_int(b, x, to, signed, saturated, to_zero),
+            Numeric::IntToFloat { signed } => int_to_float(b, x, to, signed, to_even),
+            Numeric::Resize { signed: true } => b.sext_or_trunc(x, to),
+            Numeric::Resize { signed: false } => b.zext_or_trunc(x, to),
+            Numeric::Saturate { from_signed, to_signed } => saturate(b, x, to, from_signed, to_signed),
+            Numeric::FloatToFloat => float_to_float(b, x, to, to_even),
+            Numeric::ToBFloat16 => to_bfloat16(b, x),
+            Numeric::FromBFloat16 => from_bfloat16(b, x),
         }
     })
 }

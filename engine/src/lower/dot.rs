@@ -13,13 +13,13 @@ use spirv::Op;
 use spirv_env::{Id, Inst};
 
 /// Which operands have a sign, and how the accumulator is added.
-struct Kind {
+struct DotForm {
     first_signed: bool,
     second_signed: bool,
     accumulate: Option<&'static str>,
 }
 
-impl Kind {
+impl DotForm {
     fn of(op: Op) -> Option<Self> {
         let (first_signed, second_signed, accumulate) = match op {
             Op::SDot => (true, true, None),
@@ -35,7 +35,7 @@ impl Kind {
 }
 
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
-    let kind = Kind::of(inst.op).ok_or_else(|| this.no_lowering(inst))?;
+    let form = DotForm::of(inst.op).ok_or_else(|| this.no_lowering(inst))?;
     let to = this.leaves(inst.ty.expect("a dot product has a type"))?[0].scalar;
     let (x, y) = (components(this, inst.id(0))?, components(this, inst.id(1))?);
     let extend = |this: &Lowerer<'_, '_>, value: Value, signed: bool| match signed {
@@ -45,7 +45,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
     let mut sum: Option<Reg> = None;
     for (x, y) in x.into_iter().zip(y) {
         let product = this.apply(&[x, y], |this, v| {
-            this.b.mul(extend(this, v[0], kind.first_signed), extend(this, v[1], kind.second_signed))
+            this.b.mul(extend(this, v[0], form.first_signed), extend(this, v[1], form.second_signed))
         });
         sum = Some(match sum {
             None => product,
@@ -53,7 +53,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
         });
     }
     let sum = sum.ok_or_else(|| this.unsupported("a dot product of nothing".into()))?;
-    let Some(add) = kind.accumulate else { return Ok(smallvec![sum]) };
+    let Some(add) = form.accumulate else { return Ok(smallvec![sum]) };
     let accumulator = this.leaf(inst.id(2))?;
     Ok(smallvec![this.apply(&[sum, accumulator], |this, v| this.b.intrinsic(add, v))])
 }

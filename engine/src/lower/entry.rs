@@ -8,12 +8,12 @@ use super::values::{Mask, Reg, Values};
 use super::work_item::WorkItems;
 use super::{Lowerer, coarsening, contraction_off, private};
 use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, LaneMapping, LaunchInfo};
-use crate::analysis::calls::Unit;
+use crate::analysis::Analysis;
+use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::{BlockId, ENTRY, Func};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::private::Placement;
 use crate::analysis::private::private_stride;
-use crate::analysis::shapes::Analysis;
 use crate::error::EngineError;
 use crate::jit::target::Target;
 use rustc_hash::FxHashMap;
@@ -37,7 +37,11 @@ const BODY_PARAMS: [(Scalar, u32); 10] = [
 ];
 
 /// Emits the entry point, the bodies and the functions that they call.
-pub fn emit(unit: &Unit<'_>, mut builder: Builder, target: &Target) -> Result<CodeInfo, EngineError> {
+pub fn emit(
+    unit: &AnalysedKernel<'_>,
+    mut builder: Builder,
+    target: &Target,
+) -> Result<CodeInfo, EngineError> {
     let a = &unit.kernel;
     builder.contract = !contraction_off(a.func.kernel);
     let b = Rc::new(builder);
@@ -56,7 +60,7 @@ pub fn emit(unit: &Unit<'_>, mut builder: Builder, target: &Target) -> Result<Co
         offsets: Rc::clone(&offsets),
         calls: Rc::clone(&calls),
     };
-    let entry = Entry { a, b: b.clone(), has_barrier };
+    let entry = EntryPoint { a, b: b.clone(), has_barrier };
     entry.emit(&bodies(a))?;
     for callee in &unit.callees {
         bodies(&callee.analysis).function(&calls[&callee.analysis.func.function])?;
@@ -124,7 +128,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
         let b = &self.b;
         let prologue = b.block(callable.function, "prologue");
         b.at_end(prologue);
-        let is_partial = self.a.variant.width > 1 && self.a.variant.shape != LaneMapping::Rows;
+        let is_partial = self.a.variant.width > 1 && self.a.variant.mapping != LaneMapping::Rows;
         let items = calls::items(b, callable, is_partial);
         let mut lowerer = self.lowerer(callable.function, prologue, items, callable.mask(b));
         lowerer.context = Some(b.param(callable.function, 0));
@@ -247,25 +251,25 @@ impl Lowerer<'_, '_> {
 }
 
 /// The exported function.
-struct Entry<'a, 'm> {
+struct EntryPoint<'a, 'm> {
     a: &'a Analysis<'m>,
     b: Rc<Builder>,
     has_barrier: bool,
 }
 
 /// What all work-groups of a call share, as 64-bit scalars.
-struct Shared {
+struct LaunchScalars {
     info: Value,
     worker: Value,
     count: [Value; 3],
     size: [Value; 3],
 }
 
-impl Entry<'_, '_> {
+impl EntryPoint<'_, '_> {
     fn emit(&self, bodies: &Bodies<'_, '_>) -> Result<(), EngineError> {
         let b = &self.b;
         let width = self.a.variant.width;
-        let (full, partial) = match self.a.variant.shape {
+        let (full, partial) = match self.a.variant.mapping {
             // The partial sub-group is the last of its group: rare code, kept out of the way.
             LaneMapping::Line => (
                 Some(bodies.emit("full", false, Inline::Always)?),
@@ -290,7 +294,7 @@ impl Entry<'_, '_> {
             b.zext_or_trunc(b.load_invariant(Scalar::I32, field, 4), Scalar::I64)
         };
         let each = |offset: usize| [0, 1, 2].map(|at| field(offset, at));
-        let shared = Shared {
+        let shared = LaunchScalars {
             info,
             worker,
             count: each(offset_of!(LaunchInfo, group_count)),
@@ -311,9 +315,9 @@ impl Entry<'_, '_> {
 }
 
 struct Calls<'a, 'e, 'm> {
-    entry: &'a Entry<'e, 'm>,
+    entry: &'a EntryPoint<'e, 'm>,
     function: Function,
-    shared: Shared,
+    shared: LaunchScalars,
     full: Option<Function>,
     partial: Option<Function>,
 }
@@ -397,7 +401,7 @@ impl Calls<'_, '_, '_> {
         let [x_size, y_size, z_size] = self.shared.size;
         self.each(first, last, one, |linear| {
             let group = self.group(linear);
-            match self.entry.a.variant.shape {
+            match self.entry.a.variant.mapping {
                 LaneMapping::Rows => {
                     let body = self.full.expect("rows are full");
                     let row = b.bin(super::builder::Opcode::LLVMUDiv, x_size, width);
@@ -465,7 +469,7 @@ impl Calls<'_, '_, '_> {
         let [x_size, y_size, z_size] = self.shared.size;
         // A bundle is one sub-group, but for rows.
         let (subgroup, base) = (bundle, b.mul(bundle, width));
-        match self.entry.a.variant.shape {
+        match self.entry.a.variant.mapping {
             LaneMapping::Rows => {
                 let divide = |n: Value, d: Value| {
                     // Numbers of work-items of a group fit 32 bits, whose division is faster.

@@ -40,10 +40,10 @@ pub mod values;
 pub mod work_item;
 
 use crate::abi::{Coarsening, CodeInfo, Variant};
-use crate::analysis::calls::Unit;
+use crate::analysis::Analysis;
+use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::{BlockId, Func};
 use crate::analysis::inlining::{Inlining, Plan};
-use crate::analysis::shapes::Analysis;
 use crate::analysis::{cfg, loops, simplify};
 use crate::error::EngineError;
 use crate::jit::target::Target;
@@ -83,7 +83,7 @@ fn analysed<'m>(
     variant: Variant,
     inlining: Inlining,
     target: &Target,
-) -> Result<Unit<'m>, EngineError> {
+) -> Result<AnalysedKernel<'m>, EngineError> {
     let plan = Rc::new(Plan::new(module, kernel, inlining)?);
     let func = prepared(Func::build(module, kernel, &plan)?)?;
     if plan.functions().is_empty() {
@@ -93,12 +93,12 @@ fn analysed<'m>(
             analysis = Analysis::new(analysis.func, Variant { coarsening, ..variant });
         }
         analysis.variant.coarsening = coarsening;
-        return Ok(Unit::flat(analysis));
+        return Ok(AnalysedKernel::flat(analysis));
     }
     // A function is compiled for one sub-group.
     let alone = Variant { coarsening: Coarsening::Off, ..variant };
     let callees = plan.functions().iter().map(|id| prepared(Func::of(module, kernel, *id, &plan)?));
-    Ok(Unit::new(func, callees.collect::<Result<Vec<_>, _>>()?, alone))
+    Ok(AnalysedKernel::new(func, callees.collect::<Result<Vec<_>, _>>()?, alone))
 }
 
 /// The coarsening that serves a kernel best, up to the variant's: that of the variant which is worth compiling.

@@ -1,9 +1,9 @@
 //! Where private variables live: on the stack, or in memory of the worker when they are large.
 
-use crate::analysis::calls::Unit;
+use crate::analysis::Analysis;
+use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::Func;
 use crate::analysis::private::{Placement, private_stride};
-use crate::analysis::shapes::Analysis;
 use rustc_hash::FxHashMap;
 use spirv::Op;
 use spirv_env::{Id, Type};
@@ -52,7 +52,7 @@ pub fn object_bytes(func: &Func<'_>, pointer: spirv_env::TypeId, width: u32) -> 
 
 /// The layouts of a unit's functions, callers before callees, and what they take together; `None` if their sizes
 /// overflow. Functions that are never active at the same time use the same memory.
-pub fn layouts(unit: &Unit<'_>) -> Option<(Vec<Layout>, Taken)> {
+pub fn layouts(unit: &AnalysedKernel<'_>) -> Option<(Vec<Layout>, Taken)> {
     let tells_objects =
         !unit.callees.is_empty() && unit.analyses().any(|of| super::calls::casts_explicitly(&of.func));
     // What is taken where a function begins: the most that those take which may be active then.

@@ -223,7 +223,7 @@ impl Lowerer<'_, '_> {
     }
 
     fn local_id(&mut self, at: usize) -> Result<Reg, EngineError> {
-        if self.a.variant.shape != LaneMapping::Any {
+        if self.a.variant.mapping != LaneMapping::Any {
             let base = self.items().local[at];
             return Ok(if at == 0 { self.lanes_from(base) } else { Reg::uniform(base) });
         }

@@ -19,7 +19,7 @@ pub use buffer::{Buffer, Call};
 /// The type of an argument, as compiled code tells it: a word of its own in each record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArgumentType {
-    pub kind: Kind,
+    pub kind: PrintKind,
     /// Of a component.
     pub bits: u32,
     /// 1, or those of a vector.
@@ -27,7 +27,7 @@ pub struct ArgumentType {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum PrintKind {
     Int,
     Float,
     Pointer,
@@ -41,9 +41,9 @@ impl ArgumentType {
 
     fn of_word(word: u64) -> ArgumentType {
         let kind = match word & 0xffff {
-            0 => Kind::Int,
-            1 => Kind::Float,
-            _ => Kind::Pointer,
+            0 => PrintKind::Int,
+            1 => PrintKind::Float,
+            _ => PrintKind::Pointer,
         };
         ArgumentType { kind, bits: (word >> 16) as u32 & 0xffff, components: (word >> 32) as u32 }
     }

@@ -1,7 +1,7 @@
 //! The text of a record: each conversion as the C library's `snprintf` renders it.
 
 use super::format::{Conversion, Piece, parse};
-use super::{ArgumentType, Kind};
+use super::{ArgumentType, PrintKind};
 use crate::globals::Globals;
 use half::f16;
 use rustc_hash::FxHashMap;
@@ -93,8 +93,8 @@ fn component(conversion: &Conversion, ty: ArgumentType, bits: u64, globals: &Glo
         }
         b's' => {
             let string = match ty.kind {
-                Kind::Pointer if bits == 0 => Some(b"(null)".to_vec()),
-                Kind::Pointer => globals.string(bits),
+                PrintKind::Pointer if bits == 0 => Some(b"(null)".to_vec()),
+                PrintKind::Pointer => globals.string(bits),
                 _ => None,
             };
             let string = string.unwrap_or_else(|| NO_STRING.to_vec());
@@ -114,10 +114,10 @@ fn component(conversion: &Conversion, ty: ArgumentType, bits: u64, globals: &Glo
 /// A component as an integer of the width that the conversion says: 32 bits for scalars without a length modifier.
 fn integer(conversion: &Conversion, ty: ArgumentType, bits: u64, signed: bool) -> i64 {
     let bits = match ty.kind {
-        Kind::Float => float(ty, bits) as i64 as u64,
+        PrintKind::Float => float(ty, bits) as i64 as u64,
         _ => bits,
     };
-    let own = if ty.kind == Kind::Float { 64 } else { ty.bits };
+    let own = if ty.kind == PrintKind::Float { 64 } else { ty.bits };
     let default = if conversion.vector.is_some() { 64 } else { 32 };
     let width = if conversion.specifier == b'c' { 8 } else { conversion.length.bits().unwrap_or(default) };
     let unused = 64 - width.min(own).clamp(1, 64);
@@ -127,9 +127,9 @@ fn integer(conversion: &Conversion, ty: ArgumentType, bits: u64, signed: bool) -
 /// A component as a number with which all others are rendered exactly.
 fn float(ty: ArgumentType, bits: u64) -> f64 {
     match (ty.kind, ty.bits) {
-        (Kind::Float, 16) => f16::from_bits(bits as u16).to_f64(),
-        (Kind::Float, 32) => f32::from_bits(bits as u32).into(),
-        (Kind::Float, _) => f64::from_bits(bits),
+        (PrintKind::Float, 16) => f16::from_bits(bits as u16).to_f64(),
+        (PrintKind::Float, 32) => f32::from_bits(bits as u32).into(),
+        (PrintKind::Float, _) => f64::from_bits(bits),
         _ => {
             let unused = 64 - ty.bits.clamp(1, 64);
             ((bits << unused) as i64 >> unused) as f64

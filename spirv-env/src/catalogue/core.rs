@@ -2,12 +2,12 @@
 
 #[cfg(any(test, feature = "catalogue"))]
 use super::Case;
-use super::{Entry, rule};
+use super::{RuleText, rule};
 #[cfg(any(test, feature = "catalogue"))]
 use crate::test_support::{KERNEL, kernel};
 
 #[rustfmt::skip]
-pub(super) const RULES: &[Entry] = &[
+pub(super) const RULES: &[RuleText] = &[
     rule!("binary.size", "A module is a whole number of 32-bit words, and at least its header.", KERNEL, Case::from(KERNEL).shortened(1)),
     rule!("binary.magic", "A module begins with SPIR-V's number.", KERNEL, Case::from(KERNEL).patched(0, 0x4243_C0DE)),
     rule!("binary.endianness", "A module's words have the byte order of the host.", KERNEL, Case::from(KERNEL).patched(0, spirv::MAGIC_NUMBER.swap_bytes())),

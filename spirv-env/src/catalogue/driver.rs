@@ -2,14 +2,14 @@
 
 #[cfg(any(test, feature = "catalogue"))]
 use super::Case;
-use super::{Entry, rule};
+use super::{RuleText, rule};
 #[cfg(any(test, feature = "catalogue"))]
 use crate::test_support::{KERNEL, kernel, with_parameter};
 #[cfg(any(test, feature = "catalogue"))]
 use ze_extensions::limits::CALL_DEPTH;
 
 #[rustfmt::skip]
-pub(super) const RULES: &[Entry] = &[
+pub(super) const RULES: &[RuleText] = &[
     rule!("constants.specialization", "A value for a specialization constant has the constant's size.",
         Case::from(specialized()).specialized(7, &[1, 0, 0, 0]), Case::from(specialized()).specialized(7, &[1])),
     rule!("limits.arguments", "The arguments of a kernel fit the device's maxArgumentsSize.", array_argument(64), array_argument(1025)),

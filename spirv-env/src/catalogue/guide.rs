@@ -2,7 +2,7 @@
 
 #[cfg(any(test, feature = "catalogue"))]
 use super::Case;
-use super::{Entry, rule};
+use super::{RuleText, rule};
 #[cfg(any(test, feature = "catalogue"))]
 use crate::test_support::{
     KERNEL, declaring, in_image_kernel, kernel, profile_with_images, profile_without_flags, with_parameter,
@@ -30,7 +30,7 @@ fn odd_integer(instruction: &str) -> String {
 }
 
 #[rustfmt::skip]
-pub(super) const RULES: &[Entry] = &[
+pub(super) const RULES: &[RuleText] = &[
     rule!("env.execution-model", "The execution model of every entry point is Kernel.",
         KERNEL, KERNEL.replace("OpEntryPoint Kernel", "OpEntryPoint GLCompute")),
     rule!("env.addressing-model", "The addressing model is Physical64, with Addresses declared: pointers have 64 bits.",

@@ -11,7 +11,7 @@ mod page;
 pub use page::{Outcome, outcomes, page};
 
 /// A rule as people read it. What it checks is where its id is declared.
-pub struct Entry {
+pub struct RuleText {
     /// [`RuleId`](crate::diagnostics::RuleId)'s.
     pub rule: &'static str,
     pub says: &'static str,
@@ -72,7 +72,7 @@ impl Case {
 /// A line of a table: the rule, its sentence, a module that keeps it and one that breaks it.
 macro_rules! rule {
     ($rule:literal, $says:literal, $accepts:expr, $rejects:expr $(,)?) => {
-        super::Entry {
+        super::RuleText {
             rule: $rule,
             says: $says,
             #[cfg(any(test, feature = "catalogue"))]
@@ -85,7 +85,7 @@ macro_rules! rule {
 use rule;
 
 /// All rules: those of Level Zero, those of SPIR-V, those of this driver.
-pub fn entries() -> impl Iterator<Item = &'static Entry> {
+pub fn entries() -> impl Iterator<Item = &'static RuleText> {
     [guide::RULES, core::RULES, driver::RULES].into_iter().flatten()
 }
 

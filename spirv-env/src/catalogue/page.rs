@@ -1,6 +1,6 @@
 //! The catalogue as a table of results and as `docs/environment.md`.
 
-use super::{Case, Entry, entries};
+use super::{Case, RuleText, entries};
 use crate::environment::{Environment, ModuleInput};
 use crate::{Module, build};
 use std::fmt::Write;
@@ -31,7 +31,7 @@ fn run(case: &Case) -> Result<Module, crate::BuildError> {
     build(&inputs, &Environment::new(&case.profile))
 }
 
-fn outcome(entry: &Entry) -> Outcome {
+fn outcome(entry: &RuleText) -> Outcome {
     let accepting = run(&(entry.accepts)()).map(|_| ()).map_err(|error| error.to_string());
     let mut section = "";
     let rejecting = match run(&(entry.rejects)()) {

@@ -5,7 +5,7 @@ use crate::binary::RawInst;
 use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
 use crate::fold::{self, Folded};
-use crate::grammar::{Cursor, op_name, operands, shape};
+use crate::grammar::{Cursor, format, op_name, operands};
 use crate::module::{Constant, ConstantValue, GlobalVariable, Id, Operand, SpecConstant, Type, TypeId};
 use rustc_hash::FxHashSet;
 use spirv::{BuiltIn, Decoration, LinkageType, Op, SamplerAddressingMode, SamplerFilterMode, StorageClass};
@@ -188,9 +188,9 @@ impl Loader<'_> {
             let name = Op::from_u32(number).map_or_else(|| number.to_string(), op_name);
             Fault::new(CONSTANTS, format!("opcode {name} is not one that OpSpecConstantOp has"))
         })?;
-        let shape = shape(op).ok_or_else(|| Fault::new(CONSTANTS, "opcode without a grammar"))?;
+        let format = format(op).ok_or_else(|| Fault::new(CONSTANTS, "opcode without a grammar"))?;
         let defs = &self.out.defs;
-        let operands = operands(shape, cursor, 32, &mut |raw| {
+        let operands = operands(format, cursor, 32, &mut |raw| {
             let id = defs.id(raw)?;
             match defs.get(id) {
                 Def::Constant(_) | Def::Global(_) => Ok(id),

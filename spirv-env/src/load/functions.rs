@@ -4,7 +4,7 @@ use super::{LAYOUT, Loader, OPCODE, Section};
 use crate::binary::RawInst;
 use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
-use crate::grammar::{Cursor, OPERANDS, heads, op_name, operands, shape};
+use crate::grammar::{Cursor, OPERANDS, format, heads, op_name, operands};
 use crate::module::{Block, ExtSet, Function, Id, Inst, Operand, Type, TypeId};
 use crate::opcodes::{Family, Opcode, opencl_std};
 use smallvec::SmallVec;
@@ -123,7 +123,7 @@ impl Loader<'_> {
         if inst.op == Op::Label {
             return self.label(cursor);
         }
-        let shape = shape(inst.op).ok_or_else(|| Fault::new(OPCODE, "an opcode without a grammar"))?;
+        let format = format(inst.op).ok_or_else(|| Fault::new(OPCODE, "an opcode without a grammar"))?;
         let open =
             self.open.as_ref().ok_or_else(|| Fault::new(LAYOUT, "an instruction outside of a function"))?;
         if open.block.is_none() {
@@ -132,7 +132,7 @@ impl Loader<'_> {
         if row.family == Family::Merge {
             return Ok(());
         }
-        let heads = heads(shape, cursor)?;
+        let heads = heads(format, cursor)?;
         let ty = heads.ty.map(|word| self.id(word).and_then(|id| self.out.defs.ty(id))).transpose()?;
         let result = heads.result.map(|word| self.id(word)).transpose()?;
         if inst.op == Op::ExtInst && self.is_non_semantic(cursor)? {
@@ -144,7 +144,7 @@ impl Loader<'_> {
             _ => {
                 let width = if inst.op == Op::Switch { self.selector_width(cursor)? } else { 32 };
                 let defs = &self.out.defs;
-                operands(shape, cursor, width, &mut |raw| defs.id(raw))?
+                operands(format, cursor, width, &mut |raw| defs.id(raw))?
             }
         };
         if let Some(id) = result {

@@ -13,7 +13,7 @@ use crate::binary::{Binary, RawInst};
 use crate::defs::{Def, Defs, ID_RANGE};
 use crate::diagnostics::{Diagnostic, Diagnostics, Fault, InstructionRef, RuleId};
 use crate::environment::{Environment, ModuleInput};
-use crate::grammar::{Cursor, op_name, shape};
+use crate::grammar::{Cursor, format, op_name};
 use crate::module::{Decorated, ExtSet, Id, Line, Module, TypeId};
 use crate::opcodes::{self, Family, Opcode, Section};
 use crate::rules::{self, Declarations};
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use ze_extensions::spirv_support;
 
 pub(crate) use functions::FunctionSource;
-pub(crate) use types::TypeShapes;
+pub(crate) use types::TypeMeasures;
 
 const LAYOUT: RuleId = RuleId { id: "module.layout", source: "SPIR-V 1.2 §2.4" };
 const EXT_SET: RuleId =
@@ -82,7 +82,7 @@ impl Loaded {
 pub(crate) struct Loader<'m> {
     module: &'m mut Module,
     env: &'m Environment<'m>,
-    shapes: &'m mut TypeShapes,
+    measures: &'m mut TypeMeasures,
     binary: &'m Binary,
     spec_values: FxHashMap<u32, &'m [u8]>,
     out: Loaded,
@@ -117,7 +117,7 @@ pub(crate) struct Loader<'m> {
 /// Loads one input behind those that are already in `module`.
 pub(crate) fn load(
     module: &mut Module,
-    shapes: &mut TypeShapes,
+    measures: &mut TypeMeasures,
     env: &Environment<'_>,
     binary: &Binary,
     input: &ModuleInput<'_>,
@@ -133,11 +133,11 @@ pub(crate) fn load(
     module.inputs.push(Id(base));
     let first_function = module.functions.len();
     module.version = module.version.max(binary.version);
-    shapes.next_input();
+    measures.next_input();
     let mut loader = Loader {
         module,
         env,
-        shapes,
+        measures,
         binary,
         spec_values: input.constants.iter().map(|(id, value)| (*id, value.as_slice())).collect(),
         out: Loaded {
@@ -233,7 +233,7 @@ fn instruction_ref(inst: RawInst<'_>) -> InstructionRef {
 
 /// Which of an instruction's words behind the first is its result.
 fn result_place(op: Op) -> Option<usize> {
-    shape(op).filter(|shape| shape.has_result).map(|shape| usize::from(shape.has_type))
+    format(op).filter(|format| format.has_result).map(|format| usize::from(format.has_type))
 }
 
 /// `SPV_INTEL_long_composites`.

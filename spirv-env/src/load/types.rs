@@ -23,7 +23,7 @@ const MAX_PARAMETERS: usize = 255;
 
 /// What is known of types beside their content, across linked inputs.
 #[derive(Default, Debug)]
-pub(crate) struct TypeShapes {
+pub(crate) struct TypeMeasures {
     /// By type: how deep it nests.
     depths: Vec<u32>,
     /// By type: scalars in a value. A pointer counts as one, and so does an empty structure.
@@ -33,7 +33,7 @@ pub(crate) struct TypeShapes {
     current: Vec<((Vec<TypeId>, bool), TypeId)>,
 }
 
-impl TypeShapes {
+impl TypeMeasures {
     pub fn leaves(&self) -> &[u64] {
         &self.leaves
     }
@@ -196,15 +196,15 @@ impl Loader<'_> {
             self.find_twins();
         }
         let ty = self.module.types.reserve_pointer(class).ok_or_else(too_large)?;
-        self.shapes.depths.push(1);
-        self.shapes.leaves.push(1);
+        self.measures.depths.push(1);
+        self.measures.leaves.push(1);
         self.forward_pointers.insert(id, ty);
         self.out.defs.define(id, Def::Type(ty))
     }
 
     /// Adds a type that a declaration describes or an instruction implies.
     pub(super) fn intern(&mut self, ty: Type, packed: bool) -> Result<TypeId, Fault> {
-        let depth_of = |id: &TypeId| self.shapes.depths.get(id.0 as usize).copied().unwrap_or(0);
+        let depth_of = |id: &TypeId| self.measures.depths.get(id.0 as usize).copied().unwrap_or(0);
         let depth = 1 + match &ty {
             Type::Vector { elem, .. } | Type::Array { elem, .. } => depth_of(elem),
             Type::Pointer { pointee, .. } => depth_of(pointee),
@@ -217,15 +217,15 @@ impl Loader<'_> {
         if depth > NESTING {
             return Err(Fault::new(SIZE, format!("types nest more than {NESTING} deep")));
         }
-        let leaves = self.shapes.leaves_of(&ty);
+        let leaves = self.measures.leaves_of(&ty);
         let id = self.module.types.intern(ty, packed).ok_or_else(too_large)?;
         // Whoever walks over a type's scalars relies on its size to bound them.
         if leaves > self.module.types.layout(id).size.max(EMPTY_MEMBERS) {
             return Err(Fault::new(SIZE, format!("a type of {leaves} members, most of them empty")));
         }
-        if id.0 as usize == self.shapes.depths.len() {
-            self.shapes.depths.push(depth);
-            self.shapes.leaves.push(leaves);
+        if id.0 as usize == self.measures.depths.len() {
+            self.measures.depths.push(depth);
+            self.measures.leaves.push(leaves);
         }
         Ok(id)
     }
@@ -278,11 +278,11 @@ impl Loader<'_> {
         }
         let packed = self.module.has_decoration(id, Decoration::CPacked);
         let key = (members, packed);
-        let ty = match self.shapes.earlier.get(&key) {
+        let ty = match self.measures.earlier.get(&key) {
             Some(&ty) => ty,
             None => {
                 let ty = self.intern(Type::Struct { id, members: key.0.clone() }, packed)?;
-                self.shapes.current.push((key, ty));
+                self.measures.current.push((key, ty));
                 ty
             }
         };

@@ -1,14 +1,14 @@
 //! Uses the driver where there is little: memory (`limits address-space|data BYTES`: as much more than the process has when
 //! the driver is opened) or stack (`limits stack BYTES`: on a thread with one of this size). Every call succeeds or says that
 //! memory ran out, and what is computed is right; else the program fails. It prints how far it came.
-//! With the name of a shape and a size, the kernel is the shape's (`scale.rs`), whose results nobody looks at.
+//! With the name of a pattern and a size, the kernel is the pattern's (`scale.rs`), whose results nobody looks at.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
 use ze_headers::*;
 use ze_tests::loader::{Api, driver_path};
-use ze_tests::scale::SHAPES;
+use ze_tests::scale::PATTERNS;
 use ze_tests::spirv;
 
 const ITEMS: u32 = 1000;
@@ -150,8 +150,8 @@ fn main() {
     let api = Api::open(&driver_path()).expect("the driver opens");
     let spirv = match &arguments[3..] {
         [name, size] => {
-            let shape = SHAPES.iter().find(|shape| shape.name == name).expect("a shape");
-            (shape.module)(size.parse().expect("a number"))
+            let pattern = PATTERNS.iter().find(|pattern| pattern.name == name).expect("a pattern");
+            (pattern.module)(size.parse().expect("a number"))
         }
         _ => spirv("saxpy"),
     };

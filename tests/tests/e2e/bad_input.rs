@@ -45,8 +45,9 @@ fn an_empty_module_is_rejected() {
 
 #[test]
 fn a_kernel_of_too_much_code_is_rejected_with_a_number() {
-    let shape = ze_tests::scale::SHAPES.iter().find(|shape| shape.name == "insertions into a wide array");
-    let reason = rejected(&(shape.expect("a shape").module)(20_000), BUILD_FAILURE);
+    let pattern =
+        ze_tests::scale::PATTERNS.iter().find(|pattern| pattern.name == "insertions into a wide array");
+    let reason = rejected(&(pattern.expect("a pattern").module)(20_000), BUILD_FAILURE);
     assert!(reason.contains("'main'") && reason.contains("are supported"), "{reason}");
 }
 
@@ -351,7 +352,7 @@ fn memory_that_was_never_allocated_cannot_be_freed() {
 #[test]
 fn absurd_allocations_are_rejected() {
     for (bytes, alignment) in [(0usize, 0usize), (usize::MAX, 0), (1 << 62, 64)] {
-        let Err(error) = platform().allocate(ze_tests::Kind::Device, bytes, alignment) else {
+        let Err(error) = platform().allocate(ze_tests::MemoryKind::Device, bytes, alignment) else {
             panic!("{bytes} bytes are allocated")
         };
         assert!(
@@ -364,7 +365,7 @@ fn absurd_allocations_are_rejected() {
             "{error:?}"
         );
     }
-    let Err(error) = platform().allocate(ze_tests::Kind::Host, 64, 3) else {
+    let Err(error) = platform().allocate(ze_tests::MemoryKind::Host, 64, 3) else {
         panic!("an alignment of 3 is accepted")
     };
     assert_eq!(error.code, ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, "{error:?}");

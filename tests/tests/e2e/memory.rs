@@ -5,7 +5,7 @@ use std::ptr;
 
 use ze_headers::*;
 use ze_tests::ulp::assert_same;
-use ze_tests::{CommandList, EventPool, Kind, ListOptions, Module, Random, platform};
+use ze_tests::{CommandList, EventPool, ListOptions, MemoryKind, Module, Random, platform};
 
 fn allocation_type(pointer: *const c_void) -> (ze_memory_type_t, ze_device_handle_t) {
     let mut properties = ze_memory_allocation_properties_t {
@@ -25,9 +25,9 @@ fn allocation_type(pointer: *const c_void) -> (ze_memory_type_t, ze_device_handl
 #[test]
 fn every_pointer_into_an_allocation_is_known() {
     for (kind, want) in [
-        (Kind::Host, ZE_MEMORY_TYPE_HOST),
-        (Kind::Device, ZE_MEMORY_TYPE_DEVICE),
-        (Kind::Shared, ZE_MEMORY_TYPE_SHARED),
+        (MemoryKind::Host, ZE_MEMORY_TYPE_HOST),
+        (MemoryKind::Device, ZE_MEMORY_TYPE_DEVICE),
+        (MemoryKind::Shared, ZE_MEMORY_TYPE_SHARED),
     ] {
         for bytes in [1usize, 64, 4096, 1_000_003] {
             let pointer = platform().allocate(kind, bytes, 0).unwrap();
@@ -35,7 +35,7 @@ fn every_pointer_into_an_allocation_is_known() {
                 let inside = pointer.wrapping_byte_add(offset);
                 let (kind_found, device) = allocation_type(inside);
                 assert_eq!(kind_found, want, "{kind:?}, {bytes} bytes, at {offset}");
-                if kind != Kind::Host {
+                if kind != MemoryKind::Host {
                     assert_eq!(device, platform().device);
                 }
                 let (mut base, mut size) = (ptr::null_mut(), 0);
@@ -63,7 +63,7 @@ fn memory_of_the_program_is_unknown() {
 #[test]
 fn allocations_are_aligned_as_asked() {
     for alignment in [0usize, 1, 8, 64, 4096, 65_536] {
-        let pointer = platform().allocate(Kind::Shared, 100, alignment).unwrap();
+        let pointer = platform().allocate(MemoryKind::Shared, 100, alignment).unwrap();
         assert_eq!(pointer as usize % alignment.max(1), 0, "alignment {alignment}");
         // SAFETY: nothing uses the memory.
         unsafe { platform().free(pointer) }.unwrap();
@@ -73,7 +73,7 @@ fn allocations_are_aligned_as_asked() {
 #[test]
 fn copies_between_all_kinds_of_memory() {
     let list = CommandList::immediate(ListOptions::synchronous()).unwrap();
-    let kinds = [Kind::Host, Kind::Device, Kind::Shared];
+    let kinds = [MemoryKind::Host, MemoryKind::Device, MemoryKind::Shared];
     for (from, to) in kinds.iter().flat_map(|from| kinds.map(|to| (*from, to))) {
         for bytes in [1usize, 63, 4096, 3_000_001] {
             let mut random = Random::new(bytes as u64);
@@ -156,7 +156,7 @@ fn kernels_reach_every_kind_of_memory() {
     let module = Module::named("vector_add");
     let kernel = module.kernel("vector_add");
     let n = 1000;
-    for kind in [Kind::Host, Kind::Device, Kind::Shared] {
+    for kind in [MemoryKind::Host, MemoryKind::Device, MemoryKind::Shared] {
         let a = platform().buffer_in(kind, &vec![1.5f32; n]);
         let b = platform().buffer_in(kind, &vec![2.0f32; n]);
         let sum = platform().buffer_in(kind, &vec![0.0f32; n]);
@@ -175,7 +175,7 @@ fn many_allocations_at_once_from_many_threads() {
                 for _ in 0..500 {
                     if live.len() < 50 || random.below(2) == 0 {
                         let bytes = 1 + random.below(100_000) as usize;
-                        live.push((platform().allocate(Kind::Device, bytes, 64).unwrap(), bytes));
+                        live.push((platform().allocate(MemoryKind::Device, bytes, 64).unwrap(), bytes));
                     } else {
                         let (pointer, bytes) = live.swap_remove(random.below(live.len() as u32) as usize);
                         assert_eq!(

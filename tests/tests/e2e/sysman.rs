@@ -8,7 +8,7 @@ use std::{fs, ptr};
 
 use ze_headers::*;
 use ze_tests::loader::{ALT_DRIVERS_VARIABLE, driver_path};
-use ze_tests::{CommandList, Kind, ListOptions, Module, Platform, platform};
+use ze_tests::{CommandList, ListOptions, MemoryKind, Module, Platform, platform};
 
 use super::loaders::{loaders, second_driver};
 
@@ -309,7 +309,7 @@ fn this_process_is_listed_with_the_device_memory_that_it_has() {
     // Other tests allocate meanwhile, but no such amount.
     const HUGE: usize = 3 << 30;
     let before = state();
-    let memory = platform().allocate(Kind::Device, HUGE, 64).unwrap();
+    let memory = platform().allocate(MemoryKind::Device, HUGE, 64).unwrap();
     let with = state();
     // SAFETY: nothing used it.
     unsafe { platform().free(memory) }.unwrap();

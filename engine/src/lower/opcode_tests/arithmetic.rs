@@ -1,6 +1,6 @@
 //! Instructions of single work-items, with operands that are the same in all lanes and that are not.
 
-use super::{Random, Results, SHAPES, run};
+use super::{Random, Results, SUBGROUPS, run};
 
 /// An instruction whose result is the `uint` `%r`, from `%x`, `%y`, and what it computes.
 struct Case {
@@ -105,7 +105,7 @@ const CASES: &[Case] = &[
 
 #[test]
 fn instructions_compute_what_they_are_specified_to() {
-    for (width, subgroups) in SHAPES {
+    for (width, subgroups) in SUBGROUPS {
         for (first, second) in [("%gx", "%gx"), ("%ul0", "%gx"), ("%gx", "%ul0"), ("%ul0", "%ul0")] {
             let mut results = Results::default();
             for (number, case) in CASES.iter().enumerate() {

@@ -337,11 +337,11 @@ fn check(width: u32, group_size: u32, setting: Setting, seed: u64) {
 }
 
 /// Lanes of a sub-group, and work-items of a work-group: whole sub-groups, and one that is not.
-const SHAPES: [(u32, u32); 4] = [(8, 16), (16, 32), (32, 64), (16, 21)];
+const GROUPS: [(u32, u32); 4] = [(8, 16), (16, 32), (32, 64), (16, 21)];
 
 #[test]
 fn groups_compute_what_an_interpreter_does() {
-    for (number, (width, group_size)) in SHAPES.into_iter().enumerate() {
+    for (number, (width, group_size)) in GROUPS.into_iter().enumerate() {
         for bits in 0..8 {
             let bit = |at: u32| bits >> at & 1 != 0;
             let setting = Setting { uniform_value: bit(0), uniform_number: bit(1), masked: bit(2) };

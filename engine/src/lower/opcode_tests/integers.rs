@@ -1,6 +1,6 @@
 //! Integers of any width (`SPV_INTEL_arbitrary_precision_integers`): every ordinary instruction against 128-bit arithmetic.
 
-use super::{Random, Results, SHAPES, run};
+use super::{Random, Results, SUBGROUPS, run};
 
 /// Words of a number in memory.
 const WORDS: usize = 4;
@@ -402,7 +402,7 @@ fn check(w: u32, width: u32, subgroups: u32, places: [&str; 2]) {
 /// Compiling is what takes time: each width takes one sub-group size with operands that vary, and one with some that do not.
 fn check_widths(widths: &[u32]) {
     for (at, w) in widths.iter().enumerate() {
-        let (width, subgroups) = SHAPES[at % SHAPES.len()];
+        let (width, subgroups) = SUBGROUPS[at % SUBGROUPS.len()];
         check(*w, width, subgroups, ["%gx", "%gx"]);
         check(*w, 8, 1, if at % 2 == 0 { ["%ul0", "%gx"] } else { ["%gx", "%ul0"] });
     }
@@ -427,7 +427,7 @@ fn integers_above_two_words_compute_what_they_are_specified_to() {
 /// a selection by it, and a join.
 #[test]
 fn loops_that_clang_solved_in_33_bits_give_their_sum() {
-    for (width, subgroups) in SHAPES {
+    for (width, subgroups) in SUBGROUPS {
         for [first, second] in [["%gx", "%gx"], ["%ul0", "%gx"], ["%gx", "%ul0"], ["%ul0", "%ul0"]] {
             let mut results = Results::default();
             results.push(

@@ -60,7 +60,7 @@ fn lowers(example: &Example, target: &Target) {
         for (width, coarsening) in [(1, Coarsening::Off), (8, Coarsening::Off), (8, Coarsening::AlongX(2))] {
             let variant = Variant {
                 width,
-                shape: LaneMapping::Rows,
+                mapping: LaneMapping::Rows,
                 coarsening,
                 large_ids: false,
                 most_items: crate::engine::DEFAULT_MAX_GROUP_SIZE,

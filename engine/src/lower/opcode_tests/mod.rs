@@ -119,7 +119,7 @@ fn build(text: &str) -> Module {
 }
 
 /// Sub-group sizes, and how many of them a work-group has; one work-item is a sub-group of its own.
-const SHAPES: [(u32, u32); 4] = [(1, 1), (8, 2), (16, 2), (32, 2)];
+const SUBGROUPS: [(u32, u32); 4] = [(1, 1), (8, 2), (16, 2), (32, 2)];
 
 /// Runs a kernel in two work-groups; `words` are written by each work-item.
 fn run(text: &str, group_size: u32, input: &[u32], index: &[u32], words: usize) -> Vec<u32> {

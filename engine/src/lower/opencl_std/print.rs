@@ -8,7 +8,7 @@ use crate::analysis::func::Func;
 use crate::analysis::leaves::{Leaf, LeafTable, Scalar};
 use crate::error::EngineError;
 use crate::jit::symbols::{ASSERT, PRINT};
-use crate::print::{ArgumentType, Kind};
+use crate::print::{ArgumentType, PrintKind};
 use smallvec::smallvec;
 use spirv_env::{Id, Inst, Type};
 use std::mem::offset_of;
@@ -75,9 +75,9 @@ fn argument_types(this: &Lowerer<'_, '_>, id: Id) -> Result<Vec<ArgumentType>, E
         .is_some_and(|ty| matches!(this.a.func.module.types.get(ty), Type::Vector { .. }));
     let of = |leaf: &Leaf, components: usize| {
         let kind = match leaf.scalar {
-            Scalar::Ptr => Kind::Pointer,
-            scalar if scalar.is_float() => Kind::Float,
-            _ => Kind::Int,
+            Scalar::Ptr => PrintKind::Pointer,
+            scalar if scalar.is_float() => PrintKind::Float,
+            _ => PrintKind::Int,
         };
         ArgumentType { kind, bits: leaf.scalar.bits(), components: components as u32 }
     };

@@ -26,7 +26,7 @@ pub struct Compiled {
     pub lanes: usize,
 }
 
-type Entry = unsafe extern "C" fn(*const u8, *const u8, *const u8, *mut u8, *mut u8);
+type Function = unsafe extern "C" fn(*const u8, *const u8, *const u8, *mut u8, *mut u8);
 
 pub fn compile(
     target: &Target,
@@ -101,7 +101,7 @@ impl Compiled {
         let entry = self.code.address("entry").expect("defined");
         // SAFETY: `compile` gave the function this type, and buffers hold every operand and result.
         unsafe {
-            let entry: Entry = std::mem::transmute(entry);
+            let entry: Function = std::mem::transmute(entry);
             entry(a.0.as_ptr(), b.0.as_ptr(), c.0.as_ptr(), first.0.as_mut_ptr(), second.0.as_mut_ptr());
         }
         store(&first, r, self.lanes);

@@ -1,0 +1,163 @@
+//! All facts about a kernel, or a function that stays a function: the analyses' results in one place, and questions to them.
+
+use super::builtins::{self, BuiltinPointer};
+use super::bundles::Differing;
+use super::calls::Interface;
+use super::cfg::{Cfg, Dominators};
+use super::func::{BlockId, ENTRY, Func, Synthetic};
+use super::leaves::LeafTable;
+use super::linearization::{Control, Graph};
+use super::loops::Loops;
+use super::private::Private;
+use super::regions::Regions;
+use super::shapes::{Shape, Shapes};
+use super::uniform_objects::Holds;
+use crate::abi::Variant;
+use cranelift_entity::EntitySet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::smallvec;
+use spirv_env::{Id, Inst};
+use std::cell::OnceCell;
+
+/// All facts about a kernel that lowering asks for.
+pub struct Analysis<'m> {
+    pub func: Func<'m>,
+    pub variant: Variant,
+    pub cfg: Cfg,
+    pub doms: Dominators,
+    pub loops: Loops,
+    pub regions: Regions,
+    pub leaves: LeafTable<'m>,
+    pub private: Private,
+    pub builtins: FxHashMap<Id, BuiltinPointer>,
+    pub control: Control,
+    /// How the function is called, and how what it calls itself behaves.
+    pub(super) interface: Interface,
+    pub(super) shapes: FxHashMap<Id, Shapes>,
+    /// Strided values whose step holds for addresses only (see [`Analysis::convert_shape`]).
+    pub(super) assumed: FxHashSet<Id>,
+    pub(super) differing: Differing,
+    /// What private objects that may be uniform hold.
+    pub(super) holds: FxHashMap<Id, Holds>,
+    /// The block that defines a value; module-scope values and parameters have none.
+    pub def: FxHashMap<Id, BlockId>,
+    /// The block and the index in it of the instruction that defines a value.
+    at: FxHashMap<Id, (BlockId, usize)>,
+    /// Values that something uses, found when first asked for.
+    used: OnceCell<FxHashSet<Id>>,
+}
+
+impl<'m> Analysis<'m> {
+    /// Runs all analyses over a kernel whose loops are canonical and that has no calls left.
+    pub fn new(func: Func<'m>, variant: Variant) -> Self {
+        Self::with_calls(func, variant, Interface::default())
+    }
+
+    /// As [`new`](Self::new), for a function that is called or has calls itself.
+    pub fn with_calls(func: Func<'m>, variant: Variant, interface: Interface) -> Self {
+        let cfg = Cfg::new(&func);
+        let doms = Dominators::new(&cfg);
+        let loops = Loops::new(&cfg, &doms);
+        let regions = Regions::new(&cfg, &loops);
+        let leaves = LeafTable::new(func.module);
+        let private = Private::new(&func, &leaves);
+        let builtins = builtins::pointers(&func);
+        let graph = Graph { func: &func, cfg: &cfg, doms: &doms, loops: &loops, regions: &regions };
+        let control = Control::new(&graph, EntitySet::new());
+        let (mut def, mut at) = (FxHashMap::default(), FxHashMap::default());
+        for (id, block) in &func.blocks {
+            def.extend(block.phis.iter().map(|phi| (phi.result, id)));
+            for (place, inst) in block.insts.iter().enumerate() {
+                if let Some(result) = inst.result {
+                    def.insert(result, id);
+                    at.insert(result, (id, place));
+                }
+            }
+        }
+        let mut analysis = Self {
+            func,
+            variant,
+            cfg,
+            doms,
+            loops,
+            regions,
+            leaves,
+            private,
+            builtins,
+            control,
+            interface,
+            shapes: FxHashMap::default(),
+            assumed: FxHashSet::default(),
+            differing: Differing::default(),
+            holds: FxHashMap::default(),
+            def,
+            at,
+            used: OnceCell::new(),
+        };
+        analysis.solve();
+        analysis
+    }
+
+    pub(super) fn graph(&self) -> Graph<'_, 'm> {
+        Graph {
+            func: &self.func,
+            cfg: &self.cfg,
+            doms: &self.doms,
+            loops: &self.loops,
+            regions: &self.regions,
+        }
+    }
+
+    /// Whether anything uses a value.
+    pub fn is_used(&self, id: Id) -> bool {
+        let used = self.used.get_or_init(|| {
+            let blocks = &self.func.blocks;
+            let of_phis = blocks.values().flat_map(|block| &block.phis).flat_map(|phi| &phi.incoming);
+            let of_insts = blocks.values().flat_map(|block| &block.insts).flat_map(|inst| inst.ids());
+            let of_terms = blocks.values().filter_map(|block| block.term.condition());
+            of_phis.map(|(_, id)| *id).chain(of_insts).chain(of_terms).collect()
+        });
+        used.contains(&id)
+    }
+
+    /// The shapes of a value's leaves, as an instruction in block `at` sees them.
+    pub fn shape(&self, at: BlockId, id: Id) -> Shapes {
+        let Some(shapes) = self.shapes.get(&id) else {
+            if self.def.contains_key(&id) {
+                let leaves = self.func.type_of(id).map_or(1, |ty| self.leaves.count(ty).max(1));
+                return smallvec![Shape::Undefined; leaves];
+            }
+            let leaves = self.func.type_of(id).map_or(1, |ty| self.leaves.count(ty).max(1));
+            let undefined = matches!(self.func.synthetic.get(&id), Some(Synthetic::Undef));
+            return smallvec![if undefined { Shape::Undefined } else { Shape::Uniform }; leaves];
+        };
+        if self.is_temporal(at, id) {
+            return smallvec![Shape::Varying; shapes.len()];
+        }
+        shapes.clone()
+    }
+
+    /// The shapes of a value's leaves where it is defined.
+    pub fn shape_at_definition(&self, id: Id) -> Shapes {
+        match self.def.get(&id) {
+            Some(block) => self.shape(*block, id),
+            None => self.shape(ENTRY, id),
+        }
+    }
+
+    /// Whether `at` sees a value that work-items took out of a divergent loop in different iterations.
+    pub fn is_temporal(&self, at: BlockId, id: Id) -> bool {
+        self.variant.width > 1
+            && self.def.get(&id).is_some_and(|def| {
+                self.loops.around(*def).any(|this| {
+                    self.control.divergent_loops.contains(this)
+                        && !self.loops.encloses(Some(this), self.loops.of(at))
+                })
+            })
+    }
+
+    /// The instruction that makes a value.
+    pub fn definition(&self, id: Id) -> Option<&Inst> {
+        self.at.get(&id).map(|(block, place)| &self.func.blocks[*block].insts[*place])
+    }
+}
