@@ -15,6 +15,8 @@ pub enum Supplied {
 /// A type of a parameter.
 #[derive(Clone, Copy)]
 enum Parameter {
+    /// A pointer, to whatever: translators of LLVM's untyped pointers guess what it points to from its uses, and
+    /// declare an array of characters where a literal is passed.
     String,
     Int(u32),
 }
@@ -87,9 +89,8 @@ pub(crate) fn define(module: &mut Module, imported: &mut FxHashMap<Id, String>) 
 /// Whether a function has the type that the definition says.
 fn fits(module: &Module, at: usize, definition: &Definition) -> bool {
     let (function, types) = (&module.functions[at], &module.types);
-    let character = |ty: TypeId| *types.get(ty) == Type::Int { width: 8 };
     let is = |(parameter, (_, ty)): (&Parameter, &(Id, TypeId))| match (parameter, types.get(*ty)) {
-        (Parameter::String, Type::Pointer { pointee, .. }) => character(*pointee),
+        (Parameter::String, Type::Pointer { .. }) => true,
         (Parameter::Int(bits), Type::Int { width }) => bits == width,
         _ => false,
     };
@@ -107,6 +108,9 @@ mod tests {
         let count = parameters.split_whitespace().count();
         let declarations = format!(
             "%string = OpTypePointer Generic %uchar\n\
+             %length = OpConstant %uint 25\n\
+             %characters = OpTypeArray %uchar %length\n\
+             %literal = OpTypePointer Generic %characters\n\
              %imported = OpTypeFunction %void {parameters}\n"
         );
         let constants: String = parameters
@@ -132,6 +136,12 @@ mod tests {
     #[test]
     fn a_failed_assertion_is_the_drivers() {
         assert!(unresolved("__devicelib_assert_fail", PARAMETERS).is_empty());
+    }
+
+    #[test]
+    fn its_strings_may_be_pointers_to_arrays_of_characters() {
+        let arrays = PARAMETERS.replace("%string", "%literal");
+        assert!(unresolved("__devicelib_assert_fail", &arrays).is_empty());
     }
 
     #[test]
