@@ -120,6 +120,7 @@ fn arguments(value: &[u8]) -> Arguments {
         uses_barrier: false,
         local_variables: Vec::new(),
         static_local_size: 0,
+        zeroed_local: 0..0,
         private_size: 0,
         modes: Vec::new(),
         attributes: String::new(),

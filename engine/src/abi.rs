@@ -123,11 +123,13 @@ pub struct CodeInfo {
     /// Bytes of stack that the code takes for a bundle: private variables, spilled registers. What it calls comes on
     /// top.
     pub stack_bytes: u64,
+    /// Bytes of local memory, from the first to the last, that are zeroed before a work-group begins.
+    pub zeroed_local: [u64; 2],
 }
 
 impl Default for CodeInfo {
     fn default() -> Self {
-        CodeInfo { has_barrier: false, factor: 1, private_bytes: 0, stack_bytes: 0 }
+        CodeInfo { has_barrier: false, factor: 1, private_bytes: 0, stack_bytes: 0, zeroed_local: [0; 2] }
     }
 }
 

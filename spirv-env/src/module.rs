@@ -8,6 +8,7 @@ use crate::functions::Functions;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::{BuiltIn, Decoration, ExecutionMode, Op, StorageClass};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A SPIR-V result id.
@@ -386,6 +387,8 @@ pub struct Kernel {
     pub local_variables: Vec<(Id, u64)>,
     /// Bytes that they take together, from the start of local memory; `u64::MAX` where they are more than can be counted.
     pub static_local_size: u64,
+    /// The part of it, in bytes, that begins as zeros in each work-group; what lies between its variables may, too.
+    pub zeroed_local: Range<u64>,
     /// Bytes of `Function` variables that the kernel reaches, for each work-item.
     pub private_size: u64,
     /// Execution modes as declared, with their literals.

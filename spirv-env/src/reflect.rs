@@ -99,6 +99,7 @@ impl Context<'_> {
             prints: false,
             local_variables: Vec::new(),
             static_local_size: 0,
+            zeroed_local: 0..0,
             private_size: 0,
             modes: Vec::new(),
             attributes: String::new(),
@@ -134,6 +135,11 @@ impl Context<'_> {
             let size = pointee_size(module, global.ty);
             let end = end_of(kernel.static_local_size, global.align, size);
             kernel.local_variables.push((global.id, end - size));
+            if global.initializer.is_some() {
+                let first =
+                    if kernel.zeroed_local.is_empty() { end - size } else { kernel.zeroed_local.start };
+                kernel.zeroed_local = first..end;
+            }
             kernel.static_local_size = end;
         }
         Ok(kernel)

@@ -127,6 +127,7 @@ fn kernel(args: Vec<KernelArg>, static_local_size: u64) -> Kernel {
         prints: false,
         uses_barrier: false,
         static_local_size,
+        zeroed_local: 0..0,
         private_size: 0,
         modes: Vec::new(),
         attributes: String::new(),

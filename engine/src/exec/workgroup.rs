@@ -125,6 +125,25 @@ impl Workspace {
     /// # Safety
     /// `info` describes a launch of `code` with valid arguments, and the workspace was acquired with its needs.
     pub unsafe fn run(&mut self, code: &Code, info: &LaunchInfo, groups: Range<u64>) {
+        let [start, end] = code.info().zeroed_local.map(|bound| (bound as usize).min(self.local.len));
+        if start >= end {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.run_undefined(code, info, groups) };
+        }
+        for group in groups {
+            // SAFETY: within the block; no work-group uses it at the moment. The rest is passed on to the caller.
+            unsafe {
+                self.local.as_ptr().add(start).write_bytes(0, end - start);
+                self.run_undefined(code, info, group..group + 1);
+            }
+        }
+    }
+
+    /// Runs work-groups whose local memory begins as whatever it is.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run).
+    unsafe fn run_undefined(&mut self, code: &Code, info: &LaunchInfo, groups: Range<u64>) {
         let bundles = info.subgroups / code.info().factor;
         let mut worker = Worker {
             local_memory: self.local.as_ptr(),

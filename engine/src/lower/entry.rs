@@ -67,7 +67,9 @@ pub fn emit(
     }
     let factor = a.factor();
     let stack_bytes = private.stack_bytes * u64::from(factor);
-    Ok(CodeInfo { has_barrier, factor, private_bytes: private.memory_bytes, stack_bytes })
+    let zeroed = &a.func.kernel.zeroed_local;
+    let zeroed_local = [zeroed.start, zeroed.end];
+    Ok(CodeInfo { has_barrier, factor, private_bytes: private.memory_bytes, stack_bytes, zeroed_local })
 }
 
 /// Whether the sub-groups of a work-group meet in a block.

@@ -55,7 +55,7 @@ pub(super) const RULES: &[RuleText] = &[
 
     rule!("constants.well-formed", "Constants have values of their types.",
         kernel("%c = OpConstantComposite %uint2 %u1 %u1", ""), kernel("%c = OpConstantComposite %uint2 %u1", "")),
-    rule!("variables.well-formed", "Variables are pointers to their storage class with a constant of their type; local ones begin undefined.",
+    rule!("variables.well-formed", "Variables are pointers to their storage class with a constant of their type; local ones begin undefined or as zeros.",
         kernel("%p = OpTypePointer CrossWorkgroup %uint\n%v = OpVariable %p CrossWorkgroup %u1", ""),
         kernel("%p = OpTypePointer Workgroup %uint\n%v = OpVariable %p Workgroup %u1", "")),
     rule!("variables.import", "A variable that is imported has no initializer.", imported(""), imported("%u1")),

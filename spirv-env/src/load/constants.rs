@@ -291,8 +291,9 @@ impl Loader<'_> {
         let name = linkage.map(|linkage| &linkage.name).or_else(|| self.module.names.get(&id)).cloned();
         let exported = linkage.is_some_and(|linkage| linkage.kind != LinkageType::Import);
         let align = self.alignment(id, pointee)?;
-        // Local memory begins undefined, whatever its initializer spells out.
-        let initializer = initializer.filter(|_| class != StorageClass::Workgroup);
+        // Local memory begins undefined, unless zeros are asked for.
+        let initializer = initializer
+            .filter(|init| class != StorageClass::Workgroup || self.contents(*init) == Some(Contents::Zero));
         self.module.globals.push(GlobalVariable {
             id,
             ty,
@@ -323,8 +324,8 @@ impl Loader<'_> {
         let (Def::Constant(ty) | Def::Global(ty)) = def else {
             return Err(self.out.defs.wrong(id, def, "a constant"));
         };
-        if class == StorageClass::Workgroup && !self.is_undefined(id) {
-            return Err(Fault::new(VARIABLES, "a Workgroup variable has no initializer"));
+        if class == StorageClass::Workgroup && self.contents(id).is_none() {
+            return Err(Fault::new(VARIABLES, "a Workgroup variable begins undefined or as zeros"));
         }
         if ty != pointee {
             return Err(Fault::new(VARIABLES, "the initializer is of another type than the variable"));
@@ -332,20 +333,25 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Whether a constant has no value: the LLVM translator initialises local structures with composites of that.
-    fn is_undefined(&self, id: Id) -> bool {
+    /// What a constant is that says nothing of its own, which is what compilers initialise local memory with: the LLVM
+    /// translator makes composites of `OpUndef` for structures, and `OpConstantNull` where C++ says nothing.
+    fn contents(&self, id: Id) -> Option<Contents> {
         // A constituent may be shared by many composites: each is looked at once.
         let (mut work, mut seen) = (vec![id], FxHashSet::default());
+        let mut contents = Contents::Undefined;
         while let Some(id) = work.pop() {
             match self.module.constants.get(&id).map(|constant| &constant.value) {
                 Some(ConstantValue::Undef) => {}
+                Some(ConstantValue::Null | ConstantValue::Scalar(0) | ConstantValue::Bool(false)) => {
+                    contents = Contents::Zero;
+                }
                 Some(ConstantValue::Composite(parts)) => {
                     work.extend(parts.iter().filter(|part| seen.insert(**part)));
                 }
-                _ => return false,
+                _ => return None,
             }
         }
-        true
+        Some(contents)
     }
 
     fn check_builtin(&self, builtin: BuiltIn, class: StorageClass, ty: TypeId) -> Result<(), Fault> {
@@ -380,6 +386,13 @@ impl Loader<'_> {
         let unknown = || Fault::new(VARIABLES, format!("built-in {number} is unknown"));
         BuiltIn::from_u32(number).ok_or_else(unknown).map(Some)
     }
+}
+
+/// What local memory may begin as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Contents {
+    Undefined,
+    Zero,
 }
 
 /// The type of a built-in variable (OpenCL SPIR-V Env 3.0, Built-in Variables).
@@ -589,7 +602,7 @@ mod tests {
     }
 
     #[test]
-    fn local_variables_are_initialised_with_nothing() {
+    fn local_variables_begin_undefined_or_as_zeros() {
         let variable = |initializer: &str| {
             kernel(
                 &format!(
@@ -601,7 +614,15 @@ mod tests {
         };
         assert_accepted(&variable("%init = OpUndef %pair"));
         assert_accepted(&variable("%init = OpConstantComposite %pair %undef %undef"));
+        assert_accepted(&variable("%init = OpConstantNull %pair"));
+        assert_accepted(&variable("%init = OpConstantComposite %pair %undef %u0"));
         assert_rejected(&variable("%init = OpConstantComposite %pair %undef %u1"), "variables.well-formed");
-        assert_rejected(&variable("%init = OpConstantNull %pair"), "variables.well-formed");
+        let zeroed = |initializer: &str| {
+            let module = build_text(&variable(initializer)).unwrap();
+            module.globals.iter().any(|global| global.initializer.is_some())
+        };
+        assert!(zeroed("%init = OpConstantNull %pair"));
+        assert!(zeroed("%init = OpConstantComposite %pair %undef %u0"));
+        assert!(!zeroed("%init = OpConstantComposite %pair %undef %undef"));
     }
 }

@@ -241,6 +241,25 @@ fn a_local_variable_may_be_reached_through_a_phi() {
     }
 }
 
+/// SYCL's `work_group_static` variables begin as zeros in the modules that its compiler makes.
+#[test]
+fn local_variables_that_begin_as_zeros_do_so_in_each_work_group() {
+    let module = Module::named("local_variables");
+    for size in [1u32, 7, 32, 100, 256] {
+        let n = 9 * size as usize;
+        let run = |kernel: &str| {
+            let out = platform().filled(u32::MAX, n);
+            module.kernel(kernel).run_1d(n, size, &[&out]);
+            out.to_vec()
+        };
+        for mut group in run("tickets").chunks(size as usize).map(<[u32]>::to_vec) {
+            group.sort_unstable();
+            assert_same("tickets", &group, &(0..size).map(|at| 3 * at).collect::<Vec<_>>());
+        }
+        assert_same("counted", &run("counted"), &vec![size; n]);
+    }
+}
+
 #[test]
 fn a_constant_expression_takes_no_local_memory() {
     let module = Module::named("local_variables");
