@@ -126,6 +126,8 @@ impl Globals {
                 _ => {}
             }
         }
+        let hosts = module.globals.iter().filter(stored);
+        by_name.extend(hosts.filter_map(|variable| Some((module.host_name(variable.id)?, variable.id))));
         let align = module.globals.iter().map(alignment).max().unwrap_or(ALIGN);
         let no_memory = || EngineError::OutOfMemory {
             kernel: String::new(),
@@ -501,6 +503,21 @@ mod tests {
         b.variable("sum", i32t, Some(value));
         let error = Globals::load(&b.module, &[]).map(|_| ()).expect_err("unsupported").to_string();
         assert!(error.contains("sum") && error.contains("OpFAdd"), "{error}");
+    }
+
+    #[test]
+    fn the_host_asks_for_a_variable_by_the_name_of_its_host_access() {
+        let mut b = Builder::new();
+        let i32t = b.ty(Type::Int { width: 32 });
+        let seven = b.constant(i32t, ConstantValue::Scalar(7));
+        let id = b.variable("mangled", i32t, Some(seven));
+        const READ_WRITE: u32 = 3;
+        let literals = [READ_WRITE, u32::from_le_bytes(*b"uid\0")].into_iter().collect();
+        let kind = spirv::Decoration::HostAccessINTEL;
+        b.module.decorations.insert(id, vec![spirv_env::Decorated { kind, literals }]);
+        let globals = Globals::load(&b.module, &[]).expect("loads");
+        assert_eq!(contents(&globals, "uid"), [7, 0, 0, 0]);
+        assert_eq!(contents(&globals, "mangled"), [7, 0, 0, 0]);
     }
 
     #[test]

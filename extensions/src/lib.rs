@@ -3,19 +3,23 @@
 //! Device queries, the driver's extension list, the intake's accept list and the engine's modes all read
 //! the same [`DeviceProfile`], so a device never reports what its compiler rejects.
 
+pub mod capability;
 pub mod flags;
 mod host;
 pub mod limits;
 pub mod profile;
 mod profile_toml;
+pub mod spirv_extensions;
 pub mod spirv_support;
 pub mod ze_extensions;
 
+pub use capability::CapabilityId;
 pub use flags::{DotProductFlags, FpAtomicFlags, FpFlags, ModuleFlags};
 pub use host::host_memory;
 pub use profile::{
     Cache, Compute, DeviceKind, DeviceProfile, Images, Limits, Memory, ModuleProperties, Topology,
 };
 pub use profile_toml::ProfileError;
-pub use spirv_support::{CAPABILITIES, CapabilitySupport, Need, SPIRV_EXTENSIONS, SpirvExtensionSupport};
+pub use spirv_extensions::{SPIRV_EXTENSIONS, SpirvExtension, Standing};
+pub use spirv_support::{CAPABILITIES, CapabilitySupport, Need};
 pub use ze_extensions::{ZE_EXTENSIONS, ZES_EXTENSIONS, ZeExtension};

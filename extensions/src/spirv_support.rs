@@ -1,7 +1,9 @@
-//! SPIR-V capabilities and extensions, and what of a device each of them needs.
+//! SPIR-V capabilities, and what of a device and of the module each of them needs.
 
+use crate::capability::CapabilityId;
 use crate::flags::{DotProductFlags, FpAtomicFlags, ModuleFlags};
 use crate::profile::DeviceProfile;
+use crate::spirv_extensions::spirv_extension;
 use crate::ze_extensions;
 use spirv::Capability;
 
@@ -61,25 +63,23 @@ impl Need {
 /// A capability that some device of this driver accepts.
 #[derive(Clone, Copy, Debug)]
 pub struct CapabilitySupport {
-    pub capability: Capability,
+    pub capability: CapabilityId,
     pub need: Need,
     /// The SPIR-V extensions of which the module must declare one; none for the core's.
     pub declared_by: &'static [&'static str],
 }
 
-/// A SPIR-V extension that some device of this driver accepts.
-#[derive(Clone, Copy, Debug)]
-pub struct SpirvExtensionSupport {
-    pub name: &'static str,
-    pub need: Need,
-}
-
 const fn core(capability: Capability, need: Need) -> CapabilitySupport {
-    CapabilitySupport { capability, need, declared_by: &[] }
+    CapabilitySupport { capability: CapabilityId::of(capability), need, declared_by: &[] }
 }
 
 const fn by(capability: Capability, need: Need, declared_by: &'static [&'static str]) -> CapabilitySupport {
-    CapabilitySupport { capability, need, declared_by }
+    CapabilitySupport { capability: CapabilityId::of(capability), need, declared_by }
+}
+
+/// One that only a compiler's header has.
+const fn own(capability: CapabilityId, declared_by: &'static [&'static str]) -> CapabilitySupport {
+    CapabilitySupport { capability, need: Need::Nothing, declared_by }
 }
 
 const SUBGROUPS: Need = Need::Ze("ZE_extension_subgroups");
@@ -144,9 +144,9 @@ pub const CAPABILITIES: &[CapabilitySupport] = {
         by(
             C::BFloat16ConversionINTEL,
             Need::Ze("ZE_extension_bfloat16_conversions"),
-            &["SPV_INTEL_bfloat16_conversion"],
+            &["SPV_INTEL_bfloat16_conversion", "SPV_INTEL_bloat16_conversion"],
         ),
-        by(C::ExpectAssumeKHR, Nothing, &["SPV_KHR_expect_assume"]),
+        by(C::ExpectAssumeKHR, Nothing, &["SPV_KHR_expect_assume", "SPV_INTEL_optimization_hints"]),
         by(C::FPFastMathModeINTEL, Nothing, &["SPV_INTEL_fp_fast_math_mode"]),
         by(C::MemoryAccessAliasingINTEL, Nothing, &["SPV_INTEL_memory_access_aliasing"]),
         by(C::GroupUniformArithmeticKHR, Nothing, &["SPV_KHR_uniform_group_instructions"]),
@@ -166,8 +166,41 @@ pub const CAPABILITIES: &[CapabilitySupport] = {
             &["SPV_INTEL_arbitrary_precision_integers", "SPV_ALTERA_arbitrary_precision_integers"],
         ),
         by(C::BitInstructions, Nothing, &["SPV_KHR_bit_instructions"]),
-        by(C::ArithmeticFenceEXT, Nothing, &["SPV_EXT_arithmetic_fence"]),
+        by(C::ArithmeticFenceEXT, Nothing, &["SPV_EXT_arithmetic_fence", "SPV_INTEL_arithmetic_fence"]),
         by(C::SplitBarrierINTEL, Nothing, &["SPV_INTEL_split_barrier"]),
+        by(C::FMAKHR, Nothing, &["SPV_KHR_fma"]),
+        by(C::TernaryBitwiseFunctionINTEL, Nothing, &["SPV_INTEL_ternary_bitwise_function"]),
+        by(C::TensorFloat32RoundingINTEL, Nothing, &["SPV_INTEL_tensor_float32_conversion"]),
+        by(C::ShaderClockKHR, Nothing, &["SPV_KHR_shader_clock"]),
+        by(C::SubgroupBufferPrefetchINTEL, Nothing, &["SPV_INTEL_subgroup_buffer_prefetch"]),
+        by(C::VariableLengthArrayINTEL, Nothing, &["SPV_INTEL_variable_length_array"]),
+        by(C::AsmINTEL, Nothing, &["SPV_INTEL_inline_assembly"]),
+        // What FPGA compilers are told beside what the kernel computes.
+        by(C::FPGAMemoryAttributesALTERA, Nothing, &["SPV_INTEL_fpga_memory_attributes"]),
+        by(C::FPGALoopControlsALTERA, Nothing, &["SPV_INTEL_fpga_loop_controls"]),
+        by(C::FPGAKernelAttributesINTEL, Nothing, &["SPV_INTEL_kernel_attributes"]),
+        by(C::FPGAKernelAttributesv2INTEL, Nothing, &["SPV_INTEL_kernel_attributes"]),
+        by(C::FPGAMemoryAccessesALTERA, Nothing, &["SPV_INTEL_fpga_memory_accesses"]),
+        by(C::FPGAClusterAttributesALTERA, Nothing, &["SPV_INTEL_fpga_cluster_attributes"]),
+        by(C::FPGAClusterAttributesV2ALTERA, Nothing, &["SPV_INTEL_fpga_cluster_attributes"]),
+        by(C::LoopFuseALTERA, Nothing, &["SPV_INTEL_loop_fuse"]),
+        by(C::FPGADSPControlALTERA, Nothing, &["SPV_INTEL_fpga_dsp_control"]),
+        by(
+            C::FPGAInvocationPipeliningAttributesALTERA,
+            Nothing,
+            &["SPV_INTEL_fpga_invocation_pipelining_attributes"],
+        ),
+        by(C::FPGABufferLocationALTERA, Nothing, &["SPV_INTEL_fpga_buffer_location"]),
+        by(C::RuntimeAlignedAttributeALTERA, Nothing, &["SPV_INTEL_runtime_aligned"]),
+        by(C::FPGAArgumentInterfacesALTERA, Nothing, &["SPV_INTEL_fpga_argument_interfaces"]),
+        by(C::FPGALatencyControlALTERA, Nothing, &["SPV_INTEL_fpga_latency_control"]),
+        by(C::GlobalVariableFPGADecorationsALTERA, Nothing, &["SPV_INTEL_global_variable_fpga_decorations"]),
+        by(C::FPGARegALTERA, Nothing, &["SPV_INTEL_fpga_reg"]),
+        // What other compilers are told.
+        by(C::DebugInfoModuleINTEL, Nothing, &["SPV_INTEL_debug_module"]),
+        by(C::FPMaxErrorINTEL, Nothing, &["SPV_INTEL_fp_max_error"]),
+        by(C::RegisterLimitsINTEL, Nothing, &["SPV_INTEL_maximum_registers"]),
+        own(CapabilityId::GLOBAL_VARIABLE_DECORATIONS_INTEL, &["SPV_INTEL_global_variable_decorations"]),
         by(C::DotProduct, Need::DotProduct, DOT),
         by(C::DotProductInput4x8Bit, Need::DotProduct, DOT),
         by(C::DotProductInput4x8BitPacked, Need::DotProduct, DOT),
@@ -175,52 +208,64 @@ pub const CAPABILITIES: &[CapabilitySupport] = {
     ]
 };
 
-const fn extension(name: &'static str, need: Need) -> SpirvExtensionSupport {
-    SpirvExtensionSupport { name, need }
-}
-
-/// Every SPIR-V extension that is accepted, with its need.
-pub const SPIRV_EXTENSIONS: &[SpirvExtensionSupport] = {
-    use Need::Nothing;
+/// Capabilities that no device has, each with the extension that says why.
+const REFUSED: &[(CapabilityId, &str)] = {
+    const fn of(capability: Capability) -> CapabilityId {
+        CapabilityId::of(capability)
+    }
+    use Capability as C;
     &[
-        extension("SPV_INTEL_subgroups", Nothing),
-        extension("SPV_KHR_shader_ballot", SUBGROUPS),
-        extension("SPV_KHR_subgroup_vote", SUBGROUPS),
-        extension("SPV_KHR_subgroup_rotate", SUBGROUPS),
-        extension("SPV_EXT_shader_atomic_float_add", Need::AnyFpAtomics(FpAtomicFlags::ADD)),
-        extension("SPV_EXT_shader_atomic_float16_add", Need::AnyFpAtomics(FpAtomicFlags::ADD)),
-        extension("SPV_EXT_shader_atomic_float_min_max", Need::AnyFpAtomics(FpAtomicFlags::MIN_MAX)),
-        extension("SPV_KHR_linkonce_odr", Need::Ze("ZE_extension_linkonce_odr")),
-        // The guide spells it without the `f`.
-        extension("SPV_INTEL_bfloat16_conversion", Need::Ze("ZE_extension_bfloat16_conversions")),
-        extension("SPV_INTEL_bloat16_conversion", Need::Ze("ZE_extension_bfloat16_conversions")),
-        extension("SPV_KHR_expect_assume", Nothing),
-        extension("SPV_KHR_uniform_group_instructions", Nothing),
-        extension("SPV_INTEL_fp_fast_math_mode", Nothing),
-        extension("SPV_INTEL_memory_access_aliasing", Nothing),
-        extension("SPV_KHR_no_integer_wrap_decoration", Nothing),
-        extension("SPV_KHR_float_controls", Nothing),
-        extension("SPV_KHR_non_semantic_info", Nothing),
-        extension("SPV_KHR_bit_instructions", Nothing),
-        extension("SPV_KHR_integer_dot_product", Need::DotProduct),
-        extension("SPV_INTEL_optnone", Nothing),
-        extension("SPV_EXT_optnone", Nothing),
-        extension("SPV_INTEL_long_composites", Nothing),
-        extension("SPV_INTEL_long_constant_composite", Nothing),
-        extension("SPV_INTEL_unstructured_loop_controls", Nothing),
-        extension("SPV_INTEL_kernel_attributes", Nothing),
-        extension("SPV_INTEL_global_variable_host_access", Nothing),
-        extension("SPV_INTEL_cache_controls", Nothing),
-        extension("SPV_EXT_arithmetic_fence", Nothing),
-        extension("SPV_INTEL_arbitrary_precision_integers", Nothing),
-        extension("SPV_ALTERA_arbitrary_precision_integers", Nothing),
-        extension("SPV_INTEL_split_barrier", Nothing),
-        extension("SPV_EXT_relaxed_printf_string_address_space", Nothing),
+        (of(C::VectorComputeINTEL), "SPV_INTEL_vector_compute"),
+        (of(C::VectorAnyINTEL), "SPV_INTEL_vector_compute"),
+        (of(C::BlockingPipesALTERA), "SPV_INTEL_blocking_pipes"),
+        (of(C::IOPipesALTERA), "SPV_INTEL_io_pipes"),
+        (of(C::TaskSequenceALTERA), "SPV_INTEL_task_sequence"),
+        (of(C::USMStorageClassesALTERA), "SPV_INTEL_usm_storage_classes"),
+        (of(C::ArbitraryPrecisionFixedPointALTERA), "SPV_INTEL_arbitrary_precision_fixed_point"),
+        (of(C::ArbitraryPrecisionFloatingPointALTERA), "SPV_INTEL_arbitrary_precision_floating_point"),
+        (of(C::SubgroupAvcMotionEstimationINTEL), "SPV_INTEL_device_side_avc_motion_estimation"),
+        (of(C::SubgroupAvcMotionEstimationIntraINTEL), "SPV_INTEL_device_side_avc_motion_estimation"),
+        (of(C::SubgroupAvcMotionEstimationChromaINTEL), "SPV_INTEL_device_side_avc_motion_estimation"),
+        (of(C::SubgroupImageMediaBlockIOINTEL), "SPV_INTEL_media_block_io"),
+        (of(C::FunctionVariantsINTEL), "SPV_INTEL_function_variants"),
+        (of(C::SpecConditionalINTEL), "SPV_INTEL_function_variants"),
+        (of(C::Int4TypeINTEL), "SPV_INTEL_int4"),
+        (of(C::Float8EXT), "SPV_EXT_float8"),
+        (of(C::IntegerFunctions2INTEL), "SPV_INTEL_shader_integer_functions2"),
+        (CapabilityId::TOKEN_TYPE_INTEL, "SPV_INTEL_token_type"),
+        (CapabilityId::HW_THREAD_QUERY_INTEL, "SPV_INTEL_hw_thread_queries"),
+        (CapabilityId::BFLOAT16_ARITHMETIC_INTEL, "SPV_INTEL_bfloat16_arithmetic"),
+        (CapabilityId::SIGMOID_INTEL, "SPV_INTEL_sigmoid"),
+        (CapabilityId::PREDICATED_IO_INTEL, "SPV_INTEL_predicated_io"),
+        (CapabilityId::FLOAT4_E2M1_INTEL, "SPV_INTEL_float4"),
+        (CapabilityId::FLOAT_CONVERSIONS_INTEL, "SPV_INTEL_fp_conversions"),
+        (CapabilityId::INT16_ATOMICS_INTEL, "SPV_INTEL_16bit_atomics"),
+        (CapabilityId::ATOMIC_INT16_COMPARE_EXCHANGE_INTEL, "SPV_INTEL_16bit_atomics"),
+        (CapabilityId::ATOMIC_BFLOAT16_ADD_INTEL, "SPV_INTEL_16bit_atomics"),
+        (CapabilityId::ATOMIC_BFLOAT16_MIN_MAX_INTEL, "SPV_INTEL_16bit_atomics"),
+        (CapabilityId::ATOMIC_BFLOAT16_LOAD_STORE_INTEL, "SPV_INTEL_16bit_atomics"),
+        (CapabilityId::SUBGROUP_SCALED_MATRIX_INTEL, "SPV_INTEL_subgroup_scaled_matrix_multiply_accumulate"),
+        (CapabilityId::SUBGROUP_REQUIREMENTS_INTEL, "SPV_INTEL_subgroup_requirements"),
+        (CapabilityId::DEVICE_BARRIER_INTEL, "SPV_INTEL_device_barrier"),
+        (CapabilityId::JOINT_MATRIX_INTEL, "SPV_INTEL_joint_matrix"),
     ]
 };
 
+/// Why no device of this driver has a capability, where there is more to say than that.
+pub fn reason_of_refusal(capability: CapabilityId) -> Option<&'static str> {
+    if capability == CapabilityId::of(Capability::DeviceEnqueue) {
+        return Some("kernels that launch kernels need a queue on the device; this device has no such unit");
+    }
+    if [Capability::Pipes, Capability::PipeStorage].map(CapabilityId::of).contains(&capability) {
+        return Some("OpenCL's pipes are no part of Level Zero; this device has no such unit");
+    }
+    let (_, extension) = REFUSED.iter().find(|(refused, _)| *refused == capability)?;
+    spirv_extension(extension).map(|extension| extension.says.trim_end_matches('.'))
+}
+
 /// What a capability needs; `None` for one that no device of this driver has.
-pub fn capability(capability: Capability) -> Option<&'static CapabilitySupport> {
+pub fn capability(capability: impl Into<CapabilityId>) -> Option<&'static CapabilitySupport> {
+    let capability = capability.into();
     CAPABILITIES.iter().find(|support| support.capability == capability)
 }
 
@@ -258,21 +303,28 @@ pub fn implied(capability: Capability) -> &'static [Capability] {
     }
 }
 
-/// What a SPIR-V extension needs; `None` for one that no device of this driver has.
-pub fn spirv_extension(name: &str) -> Option<&'static SpirvExtensionSupport> {
-    SPIRV_EXTENSIONS.iter().find(|support| support.name == name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spirv_extensions::Standing;
 
     #[test]
-    fn every_declaring_extension_is_registered() {
+    fn every_declaring_extension_is_accepted() {
         for support in CAPABILITIES {
             for name in support.declared_by {
-                assert!(spirv_extension(name).is_some(), "{name} of {:?}", support.capability);
+                let extension = spirv_extension(name).unwrap_or_else(|| panic!("{name} has no row"));
+                assert_ne!(extension.standing, Standing::Refused, "{name} of {:?}", support.capability);
             }
+        }
+    }
+
+    #[test]
+    fn refused_capabilities_are_of_refused_extensions() {
+        for (refused, name) in REFUSED {
+            assert!(capability(*refused).is_none(), "{refused:?}");
+            let extension = spirv_extension(name).unwrap_or_else(|| panic!("{name} has no row"));
+            assert_eq!(extension.standing, Standing::Refused, "{name}");
+            assert!(reason_of_refusal(*refused).is_some());
         }
     }
 
@@ -287,9 +339,10 @@ mod tests {
     #[test]
     fn implied_capabilities_are_closed() {
         for support in CAPABILITIES {
-            for &first in implied(support.capability) {
+            let Some(capability) = Capability::from_u32(support.capability.0) else { continue };
+            for &first in implied(capability) {
                 for second in implied(first) {
-                    assert!(implied(support.capability).contains(second), "{:?}", support.capability);
+                    assert!(implied(capability).contains(second), "{capability:?}");
                 }
             }
         }
@@ -305,10 +358,10 @@ mod tests {
         profile.module.flags.remove(ModuleFlags::FP64);
         assert!(!float64.met_by(&profile));
         assert_eq!(float64.describe(), "ZE_DEVICE_MODULE_FLAG_FP64");
-        let odr = spirv_extension("SPV_KHR_linkonce_odr").unwrap().need;
-        assert!(odr.met_by(&profile));
+        let odr = spirv_extension("SPV_KHR_linkonce_odr").unwrap();
+        assert_eq!(odr.refusal(&profile), None);
         profile.without_extensions.push("ZE_extension_linkonce_odr".into());
-        assert!(!odr.met_by(&profile));
+        assert!(odr.refusal(&profile).is_some());
         assert!(capability(Capability::Shader).is_none());
     }
 }

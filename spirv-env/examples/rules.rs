@@ -1,18 +1,19 @@
 //! Builds the accepting and the rejecting module of every rule, prints the table, and writes or checks
-//! `docs/environment.md`. `ci/rules` runs it.
+//! `environment.md` and `extensions.md`. `ci/rules` runs it.
 //!
-//! `cargo run -p spirv-env --features catalogue --example rules -- PAGE [--check]`
+//! `cargo run -p spirv-env --features catalogue --example rules -- FOLDER [--check]`
 
 use spirv_env::catalogue::{outcomes, page};
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let (path, check) = match args.as_slice() {
-        [path] => (path, false),
-        [path, flag] if flag == "--check" => (path, true),
+    let (folder, check) = match args.as_slice() {
+        [folder] => (Path::new(folder), false),
+        [folder, flag] if flag == "--check" => (Path::new(folder), true),
         _ => {
-            eprintln!("usage: rules PAGE [--check]");
+            eprintln!("usage: rules FOLDER [--check]");
             return ExitCode::from(2);
         }
     };
@@ -33,19 +34,19 @@ fn main() -> ExitCode {
     if failed > 0 {
         return ExitCode::FAILURE;
     }
-    let wanted = page(&outcomes);
-    if check {
-        if std::fs::read_to_string(path).is_ok_and(|text| text == wanted) {
-            return ExitCode::SUCCESS;
+    let pages =
+        [("environment.md", page(&outcomes)), ("extensions.md", ze_extensions::spirv_extensions::page())];
+    for (name, wanted) in pages {
+        let path = folder.join(name);
+        if check {
+            if !std::fs::read_to_string(&path).is_ok_and(|text| text == wanted) {
+                eprintln!("{} is not what the rules say: run ci/rules", path.display());
+                return ExitCode::FAILURE;
+            }
+        } else if let Err(error) = std::fs::write(&path, wanted) {
+            eprintln!("{}: {error}", path.display());
+            return ExitCode::FAILURE;
         }
-        eprintln!("{path} is not what the rules say: run ci/rules");
-        return ExitCode::FAILURE;
     }
-    match std::fs::write(path, wanted) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{path}: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    ExitCode::SUCCESS
 }

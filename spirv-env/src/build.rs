@@ -6,7 +6,7 @@ use crate::environment::{Environment, ModuleInput};
 use crate::grammar::Cursor;
 use crate::load::{self, Loaded, TypeMeasures};
 use crate::module::{Id, Module, integer_layout};
-use crate::{link, prune, reflect, rules, supplied, validate};
+use crate::{link, prune, reflect, rules, supplied, validate, variable_arrays};
 use rustc_hash::FxHashMap;
 use spirv::{Decoration, LinkageType, Op};
 use ze_extensions::limits::INTEGER_BITS;
@@ -106,6 +106,10 @@ fn stages(
         .collect();
     supplied::define(&mut module, &mut imported);
     prune::unused_functions(&mut module, &kernels, &imported);
+    variable_arrays::resolve(&mut module, &mut loaded, diagnostics);
+    if !diagnostics.is_sound() {
+        return None;
+    }
     rules::functions(&module, &loaded, env, diagnostics);
     validate::ask_engine(&module, env, &loaded, diagnostics);
     if !diagnostics.is_sound() {

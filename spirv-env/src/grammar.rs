@@ -157,13 +157,8 @@ pub fn op_name(op: Op) -> String {
     own_name(format!("Op{}", format(op).map_or_else(|| format!("{op:?}"), |format| format.name.to_owned())))
 }
 
-/// A capability's name as the specification writes it, or its vendor did before it changed hands.
-pub(crate) fn capability_name(capability: spirv::Capability) -> String {
-    own_name(format!("{capability:?}"))
-}
-
 /// INTEL's extensions for FPGAs are also called ALTERA's; programs know them by the first name.
-fn own_name(name: String) -> String {
+pub(crate) fn own_name(name: String) -> String {
     match name.strip_suffix("ALTERA") {
         Some(stem) => format!("{stem}INTEL"),
         None => name,

@@ -21,6 +21,7 @@ mod supplied;
 #[cfg(any(test, feature = "catalogue"))]
 mod test_support;
 mod validate;
+mod variable_arrays;
 
 pub use build::{SpecConstantInfo, build, spec_constants};
 pub use diagnostics::{BuildError, Diagnostic};

@@ -450,6 +450,8 @@ pub struct Module {
     pub lines: Vec<Line>,
     pub spec_constants: Vec<SpecConstant>,
     pub capabilities: Vec<spirv::Capability>,
+    /// Those that only compilers' headers have.
+    pub own_capabilities: Vec<ze_extensions::CapabilityId>,
     pub extensions: Vec<String>,
     /// The first id of each input that the module was built from; an input's ids end where the next one's begin.
     pub inputs: Vec<Id>,
@@ -479,5 +481,11 @@ impl Module {
 
     pub fn has_decoration(&self, id: Id, kind: Decoration) -> bool {
         self.decoration(id, kind).is_some()
+    }
+
+    /// The name by which the host asks for a variable: that of its `HostAccessINTEL` decoration, where it has one.
+    pub fn host_name(&self, id: Id) -> Option<String> {
+        let (_, name) = self.decoration(id, Decoration::HostAccessINTEL)?.split_first()?;
+        crate::grammar::Cursor::new(name).string().ok()
     }
 }

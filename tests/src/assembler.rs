@@ -21,7 +21,7 @@ pub fn assemble(text: &str) -> Vec<u8> {
         let name = tokens.remove(0);
         let entry = INSTRUCTION_TABLE
             .iter()
-            .find(|entry| Some(entry.opname) == name.strip_prefix("Op"))
+            .find(|entry| name.strip_prefix("Op").is_some_and(|name| is_called(entry.opname, name)))
             .unwrap_or_else(|| panic!("no instruction {name}"));
         let mut id = |token: &str| {
             let next = ids.len() as u32 + 1;
@@ -90,6 +90,12 @@ pub fn assemble(text: &str) -> Vec<u8> {
     }
     words[3] = ids.len() as u32 + 1;
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
+/// FPGA instructions that are ALTERA's now were INTEL's.
+fn is_called(opname: &str, name: &str) -> bool {
+    opname == name
+        || opname.strip_suffix("ALTERA").is_some_and(|stem| name.strip_suffix("INTEL") == Some(stem))
 }
 
 fn tokens(line: &str) -> Vec<String> {

@@ -184,6 +184,11 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
                 b.sext_or_trunc(b.bin(Opcode::LLVMSDiv, bytes, size), to)
             })
         }
+        Op::FmaKHR => this.map(&ids, count, |this, _, v| super::opencl_std::fma(&this.b, this.target, v)),
+        Op::BitwiseFunctionINTEL => {
+            let function = this.a.func.constant_bits(ids[3]).unwrap_or(0);
+            this.map(&ids[..3], count, |this, _, v| bitwise_function(&this.b, function, [v[0], v[1], v[2]]))
+        }
         Op::ArithmeticFenceEXT => this.map(&ids, count, |this, _, v| fence(this, v[0])),
         _ => Err(this.no_lowering(inst)),
     }
@@ -200,6 +205,18 @@ fn fence(this: &Lowerer<'_, '_>, x: Value) -> Value {
         }
         _ => b.intrinsic(name, &[x]),
     }
+}
+
+/// A function of three bits by its table: bit `a + 2b + 4c` of its number is its value
+/// (`SPV_INTEL_ternary_bitwise_function`). The code generator has one instruction for the whole sum.
+fn bitwise_function(b: &Builder, function: u64, operands: [Value; 3]) -> Value {
+    let (scalar, lanes) = (b.scalar_of(operands[0]), b.lanes(operands[0]));
+    let term = |row: u64| {
+        let literal = |at: usize| if row >> at & 1 == 1 { operands[at] } else { b.not(operands[at]) };
+        b.and(b.and(literal(0), literal(1)), literal(2))
+    };
+    let rows = (0..8).filter(|row| function >> row & 1 == 1);
+    rows.map(term).reduce(|sum, term| b.or(sum, term)).unwrap_or_else(|| b.zero(scalar, lanes))
 }
 
 /// Shifts by at least the width are undefined in SPIR-V and poison in LLVM; OpenCL C takes the amount modulo

@@ -16,7 +16,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
             let leaves = this.leaves(ty)?;
             Ok(leaves.iter().map(|leaf| Reg::uniform(this.b.zero(leaf.scalar, 1))).collect())
         }
-        Op::CopyObject | Op::CopyLogical => this.value(inst.id(0)),
+        Op::CopyObject | Op::CopyLogical | Op::FPGARegALTERA => this.value(inst.id(0)),
         Op::CompositeConstruct => {
             let mut val = Val::new();
             for id in inst.ids().collect::<Vec<_>>() {

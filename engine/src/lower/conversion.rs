@@ -22,6 +22,7 @@ enum Numeric {
     FloatToFloat,
     ToBFloat16,
     FromBFloat16,
+    ToTf32,
 }
 
 impl Numeric {
@@ -42,6 +43,7 @@ impl Numeric {
             Op::FConvert => Numeric::FloatToFloat,
             Op::ConvertFToBF16INTEL => Numeric::ToBFloat16,
             Op::ConvertBF16ToFINTEL => Numeric::FromBFloat16,
+            Op::RoundFToTF32INTEL => Numeric::ToTf32,
             _ => return None,
         })
     }
@@ -66,6 +68,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
             Numeric::FloatToFloat => float_to_float(b, x, to, to_even),
             Numeric::ToBFloat16 => to_bfloat16(b, x),
             Numeric::FromBFloat16 => from_bfloat16(b, x),
+            Numeric::ToTf32 => to_tf32(b, x),
         }
     })
 }
@@ -249,6 +252,19 @@ fn to_bfloat16(b: &Builder, x: Value) -> Value {
 fn from_bfloat16(b: &Builder, x: Value) -> Value {
     let wide = b.zext_or_trunc(x, Scalar::I32);
     b.reinterpret(b.shl(wide, b.int(Scalar::I32, b.lanes(x), 16)), Scalar::F32)
+}
+
+/// An f32 whose significand has 10 bits, rounded to nearest even; NaNs and infinities stay what they are
+/// (`SPV_INTEL_tensor_float32_conversion`).
+fn to_tf32(b: &Builder, x: Value) -> Value {
+    const CUT: u64 = 13;
+    let lanes = b.lanes(x);
+    let int = |value: u64| b.int(Scalar::I32, lanes, value);
+    let bits = b.reinterpret(x, Scalar::I32);
+    let to_even = b.add(int((1 << (CUT - 1)) - 1), b.and(b.lshr(bits, int(CUT)), int(1)));
+    let rounded = b.reinterpret(b.and(b.add(bits, to_even), int(u64::from(u32::MAX) << CUT)), Scalar::F32);
+    let is_nan = b.fcmp(RealPred::LLVMRealUNO, x, x);
+    b.select(is_nan, x, rounded)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Hints of `SPV_KHR_expect_assume`: what a value will be most of the time, and what always holds.
+//! Hints: what a value will be most of the time, what always holds, what will be read soon.
 
 use super::Lowerer;
 use super::values::Val;
@@ -11,6 +11,8 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
         Op::ExpectKHR => this.value(inst.id(0)).map(Some),
         // What holds for the lanes that are on says nothing of a vector.
         Op::AssumeTrueKHR => Ok(None),
+        // Hardware sees blocks coming by itself.
+        Op::SubgroupBlockPrefetchINTEL => Ok(None),
         _ => Err(this.no_lowering(inst)),
     }
 }

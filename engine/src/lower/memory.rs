@@ -57,6 +57,12 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
             copy(this, inst.id(0), inst.id(1), size, accesses)?;
             Ok(None)
         }
+        Op::SizeOf => {
+            let size = this.a.func.module.types.layout(pointee(this, inst.id(0))?).size;
+            let bytes =
+                u32::try_from(size).map_err(|_| this.unsupported(format!("a size of {size} bytes")))?;
+            Ok(Some(smallvec![Reg::uniform(this.b.i32(bytes))]))
+        }
         Op::LifetimeStart | Op::LifetimeStop => Ok(None),
         Op::PtrCastToGeneric | Op::GenericCastToPtr => this.value(inst.id(0)).map(Some),
         Op::GenericCastToPtrExplicit => explicit_cast(this, inst).map(|reg| Some(smallvec![reg])),

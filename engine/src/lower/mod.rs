@@ -18,6 +18,7 @@ pub mod atomics;
 mod barrier;
 pub mod builder;
 pub mod calls;
+mod clock;
 pub mod coarsening;
 pub mod composite;
 mod control;
@@ -247,6 +248,7 @@ impl<'a, 'm> Lowerer<'a, 'm> {
             Family::Reduction => groups::reduction::lower(self, inst).map(Some),
             Family::Collective => groups::collective::lower(self, inst),
             Family::Hint => hints::lower(self, inst),
+            Family::Clock => clock::lower(self, inst).map(Some),
             Family::Extended => {
                 let module = self.a.func.module;
                 match (inst.opencl_std(module), inst.supplied(module)) {
@@ -263,6 +265,7 @@ impl<'a, 'm> Lowerer<'a, 'm> {
             | Family::Merge
             | Family::Terminator
             | Family::Phi
+            | Family::VariableArray
             | Family::Image => Err(self.no_lowering(inst)),
         }
     }

@@ -22,7 +22,7 @@ pub(super) const RULES: &[RuleText] = &[
 
     rule!("module.layout", "A module's sections, functions and blocks are in their order, with one memory model.",
         KERNEL, KERNEL.replace("OpMemoryModel Physical64 OpenCL\n", "")),
-    rule!("module.opcode", "Instructions are ones that kernels of this driver have.", kernel("", ""), kernel("", "%r = OpSizeOf %uint %u1")),
+    rule!("module.opcode", "Instructions are ones that kernels of this driver have.", kernel("", ""), kernel("", "%r = OpFwidth %float %f1")),
     rule!("module.decoration", "Decorations have their literals, and groups of them are declared.",
         decorated("OpDecorate %s CPacked"), decorated("OpDecorate %s Alignment")),
 

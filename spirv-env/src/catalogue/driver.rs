@@ -4,7 +4,7 @@
 use super::Case;
 use super::{RuleText, rule};
 #[cfg(any(test, feature = "catalogue"))]
-use crate::test_support::{KERNEL, kernel, with_parameter};
+use crate::test_support::{KERNEL, declaring, kernel, with_parameter};
 #[cfg(any(test, feature = "catalogue"))]
 use ze_extensions::limits::CALL_DEPTH;
 
@@ -22,6 +22,8 @@ pub(super) const RULES: &[RuleText] = &[
     rule!("limits.private-memory", "The variables of a work-item have at most 1 MiB.", variable("Function", 64), variable("Function", 262_145)),
     rule!("limits.global-memory", "The variables of a module outside of local memory have at most 1 GiB.",
         variable("CrossWorkgroup", 64), variable("CrossWorkgroup", 268_435_457)),
+    rule!("limits.variable-length", "The length of an array of variable length is constant once the module is specialized, and memory is restored before the next one.",
+        variable_array("%u3"), variable_array("%n")),
     rule!("limits.call-depth", "Calls nest at most 16384 deep.", calls(8), calls(CALL_DEPTH)),
 ];
 
@@ -47,6 +49,16 @@ fn variable(class: &str, length: u32) -> String {
     } else {
         kernel(&format!("{types}\n%v = OpVariable %p {class}"), "")
     }
+}
+
+#[cfg(any(test, feature = "catalogue"))]
+fn variable_array(length: &str) -> String {
+    let types = "%pf = OpTypePointer Function %uint\n%p = OpTypePointer CrossWorkgroup %uint\n%v = OpVariable %p CrossWorkgroup";
+    let body = format!(
+        "%n = OpLoad %uint %v\n%s = OpSaveMemoryINTEL %pf\n%a = OpVariableLengthArrayINTEL %pf {length}"
+    );
+    declaring("VariableLengthArrayINTEL", &kernel(types, &body))
+        .replace("%std = ", "OpExtension \"SPV_INTEL_variable_length_array\"\n%std = ")
 }
 
 #[cfg(any(test, feature = "catalogue"))]

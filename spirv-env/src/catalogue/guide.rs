@@ -14,6 +14,16 @@ fn pointers_compared() -> String {
 }
 
 #[cfg(any(test, feature = "catalogue"))]
+fn assembly(text: &str) -> String {
+    let declarations = format!(
+        "%target = OpAsmTargetINTEL \"spirv64\"\n%ft = OpTypeFunction %uint %uint\n\
+         %asm = OpAsmINTEL %uint %ft %target \"{text}\" \"=r,0\""
+    );
+    declaring("AsmINTEL", &kernel(&declarations, "%r = OpAsmCallINTEL %uint %asm %u1"))
+        .replace("%std = ", "OpExtension \"SPV_INTEL_inline_assembly\"\n%std = ")
+}
+
+#[cfg(any(test, feature = "catalogue"))]
 fn dot_product(operands: &str) -> String {
     let text = kernel("%v2 = OpConstantNull %uint2", &format!("%r = OpSDot %uint {operands}"));
     declaring("DotProductInputAll", &declaring("DotProduct", &text))
@@ -55,6 +65,8 @@ pub(super) const RULES: &[RuleText] = &[
     rule!("env.extended-instructions", "OpenCL.std is the instruction set that has effects; debug information may be imported beside it.",
         KERNEL.replace("OpMemoryModel", "%x = OpExtInstImport \"NonSemantic.Shader.DebugInfo.100\"\nOpMemoryModel"),
         KERNEL.replace("OpMemoryModel", "%x = OpExtInstImport \"GLSL.std.450\"\nOpMemoryModel")),
+    rule!("env.inline-assembly", "Inline assembly has no instructions and at most one output: it pins values.",
+        assembly(""), assembly("mov $0, $1")),
     rule!("env.execution-mode", "Execution modes are hints, or those that the driver keeps.",
         KERNEL.replace("%void = ", "OpExecutionMode %main ContractionOff\n%void = "),
         KERNEL.replace("%void = ", "OpExecutionMode %main DenormFlushToZero 32\n%void = ")),

@@ -5,7 +5,7 @@ use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
 use crate::grammar::Cursor;
 use crate::module::{Decorated, Id};
-use spirv::{Decoration, FPRoundingMode, FunctionParameterAttribute, LinkageType, Op};
+use spirv::{Decoration, FPRoundingMode, FunctionParameterAttribute, HostAccessQualifier, LinkageType, Op};
 
 const DECORATIONS: RuleId = RuleId { id: "module.decoration", source: "SPIR-V 1.2 §3.32.3" };
 
@@ -83,7 +83,8 @@ impl Loader<'_> {
 
     /// `None` for a decoration that is unknown: what changes a meaning needs a capability, and those are all known.
     fn decorated(&mut self, op: Op, cursor: &mut Cursor<'_>) -> Result<Option<Decorated>, Fault> {
-        let kind = Decoration::from_u32(cursor.word()?);
+        let number = cursor.word()?;
+        let kind = Decoration::from_u32(number).or_else(|| first_number(number));
         let mut literals: smallvec::SmallVec<[u32; 1]> = cursor.rest().into();
         if op == Op::DecorateId {
             for word in &mut literals {
@@ -99,6 +100,15 @@ impl Loader<'_> {
         }
         if kind == Decoration::FPRoundingMode && FPRoundingMode::from_u32(literals[0]).is_none() {
             return Err(Fault::new(DECORATIONS, format!("rounding mode {} is unknown", literals[0])));
+        }
+        if kind == Decoration::HostAccessINTEL {
+            let mut access = Cursor::new(&literals);
+            let known = HostAccessQualifier::from_u32(access.word()?).is_some();
+            access.string()?;
+            access.end()?;
+            if !known {
+                return Err(Fault::new(DECORATIONS, format!("host access {} is unknown", literals[0])));
+            }
         }
         if kind == Decoration::FuncParamAttr && FunctionParameterAttribute::from_u32(literals[0]).is_none() {
             return Err(Fault::new(DECORATIONS, format!("parameter attribute {} is unknown", literals[0])));
@@ -118,6 +128,16 @@ impl Loader<'_> {
     }
 }
 
+/// The decorations of `SPV_INTEL_global_variable_decorations`, whose numbers they had before they were published.
+fn first_number(number: u32) -> Option<Decoration> {
+    Some(match number {
+        6147 => Decoration::HostAccessINTEL,
+        6148 => Decoration::InitModeALTERA,
+        6149 => Decoration::ImplementInRegisterMapALTERA,
+        _ => return None,
+    })
+}
+
 /// Literals of the decorations that later stages read.
 fn literal_count(kind: Decoration) -> Option<usize> {
     use Decoration as D;
@@ -132,8 +152,10 @@ fn literal_count(kind: Decoration) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use crate::test_support::{assert_rejected, build_text, kernel};
+    use crate::test_support::{assemble, assert_rejected, build_text, kernel};
+    use crate::{Environment, ModuleInput, build};
     use spirv::Decoration;
+    use ze_extensions::DeviceProfile;
 
     fn decorated(annotations: &str) -> String {
         let variable = "%p = OpTypePointer CrossWorkgroup %uint\n%v = OpVariable %p CrossWorkgroup\n%w = OpVariable %p CrossWorkgroup";
@@ -162,6 +184,31 @@ mod tests {
         assert_rejected(&decorated("OpDecorate %v FuncParamAttr 99"), "module.decoration");
         assert_rejected(&decorated("OpGroupDecorate %nothing %v"), "module.decoration");
         assert_rejected(&decorated("OpDecorate %v Alignment 3"), "variables.well-formed");
+    }
+
+    #[test]
+    fn host_access_names_variables_under_both_of_its_numbers() {
+        let text = decorated("OpDecorate %v HostAccessINTEL 3 \"unique\"")
+            .replacen(
+                "OpCapability Kernel",
+                "OpCapability GlobalVariableHostAccessINTEL\nOpCapability Kernel",
+                1,
+            )
+            .replace("%std = ", "OpExtension \"SPV_INTEL_global_variable_host_access\"\n%std = ");
+        let name = |bytes: &[u8]| {
+            let module =
+                build(&[ModuleInput::new(bytes)], &Environment::new(&DeviceProfile::host())).unwrap();
+            module.globals.iter().find_map(|global| module.host_name(global.id))
+        };
+        let mut bytes = assemble(&text);
+        assert_eq!(name(&bytes).as_deref(), Some("unique"));
+        let number = |of: u32| of.to_ne_bytes();
+        let at =
+            bytes.chunks(4).rposition(|word| word == number(Decoration::HostAccessINTEL as u32)).unwrap();
+        bytes[4 * at..4 * at + 4].copy_from_slice(&number(6147));
+        assert_eq!(name(&bytes).as_deref(), Some("unique"));
+        assert_rejected(&text.replace("INTEL 3 ", "INTEL 4 "), "module.decoration");
+        assert_rejected(&text.replace("INTEL 3 \"unique\"", "INTEL 3"), "binary.string");
     }
 
     #[test]

@@ -132,6 +132,15 @@ impl Loader<'_> {
         if row.family == Family::Merge {
             return Ok(());
         }
+        if inst.op == Op::AsmCallINTEL {
+            let made = self.assembly_call(cursor)?;
+            let block = self.open.as_mut().and_then(|open| open.block.as_mut());
+            if let (Some(made), Some((block, offsets))) = (made, block) {
+                block.insts.push(made);
+                offsets.push(inst.offset);
+            }
+            return Ok(());
+        }
         let heads = heads(format, cursor)?;
         let ty = heads.ty.map(|word| self.id(word).and_then(|id| self.out.defs.ty(id))).transpose()?;
         let result = heads.result.map(|word| self.id(word)).transpose()?;
@@ -189,7 +198,7 @@ impl Loader<'_> {
         self.out.defs.define(label, Def::Label)
     }
 
-    fn all_ids(&self, cursor: &mut Cursor<'_>) -> Result<SmallVec<[Operand; 4]>, Fault> {
+    pub(super) fn all_ids(&self, cursor: &mut Cursor<'_>) -> Result<SmallVec<[Operand; 4]>, Fault> {
         cursor.rest().iter().map(|&word| self.id(word).map(Operand::Id)).collect()
     }
 

@@ -4,6 +4,7 @@
 //! whole function (uses, types, control flow) is checked by `validate`.
 
 mod annotations;
+mod assembly;
 mod constants;
 mod functions;
 mod types;
@@ -20,7 +21,7 @@ use crate::rules::{self, Declarations};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Capability, ExecutionMode, LinkageType, Op};
 use std::sync::Arc;
-use ze_extensions::spirv_support;
+use ze_extensions::{CapabilityId, spirv_support};
 
 pub(crate) use functions::FunctionSource;
 pub(crate) use types::TypeMeasures;
@@ -102,6 +103,7 @@ pub(crate) struct Loader<'m> {
     twins_found: bool,
     /// By opcode and words behind the id: types of which there may be one.
     declared_types: FxHashMap<(Op, Vec<u32>), Id>,
+    assemblies: assembly::Assemblies,
     references: universal::References,
     open: Option<functions::OpenFunction>,
     /// The rest of a function of which something essential was rejected.
@@ -161,6 +163,7 @@ pub(crate) fn load(
         pointer_twins: FxHashMap::default(),
         twins_found: false,
         declared_types: FxHashMap::default(),
+        assemblies: assembly::Assemblies::default(),
         references: universal::References::default(),
         open: None,
         skipping: false,
@@ -259,6 +262,8 @@ impl Loader<'_> {
                 _ => return Ok(()),
             }
         }
+        let forward = RawInst { op: Op::ExtInst, ..*inst };
+        let inst = if self.is_forward_debug_info(inst) { &forward } else { inst };
         let row = opcodes::row(inst.op).ok_or_else(|| not_supported(inst.op))?;
         match inst.op {
             Op::Nop => return Ok(()),
@@ -356,6 +361,7 @@ impl Loader<'_> {
                 self.out.defs.define(id, Def::Inert)
             }
             Op::ExtInst => self.inert_ext_inst(cursor),
+            Op::AsmTargetINTEL | Op::AsmINTEL => self.assembly(inst.op, cursor),
             _ if row.family == Family::Type => self.type_declaration(inst),
             Op::Variable => self.global_variable(cursor),
             _ => self.constant(inst),
@@ -370,8 +376,15 @@ impl Loader<'_> {
     fn capability(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
         let number = cursor.word()?;
         cursor.end()?;
-        // The environment's rule about capabilities has said so.
-        let capability = Capability::from_u32(number).ok_or_else(Fault::consequence)?;
+        let Some(capability) = Capability::from_u32(number) else {
+            // Compilers have some of their own; of others the environment's rule has said that they are unknown.
+            let own = CapabilityId(number);
+            spirv_support::capability(own).ok_or_else(Fault::consequence)?;
+            if !self.module.own_capabilities.contains(&own) {
+                self.module.own_capabilities.push(own);
+            }
+            return Ok(());
+        };
         for &capability in std::iter::once(&capability).chain(spirv_support::implied(capability)) {
             if !self.module.capabilities.contains(&capability) {
                 self.module.capabilities.push(capability);
@@ -453,6 +466,13 @@ impl Loader<'_> {
         });
         self.line = Some(*at);
         Ok(())
+    }
+
+    /// Debug information may refer to what comes later (`SPV_KHR_relaxed_extended_instruction`).
+    fn is_forward_debug_info(&self, inst: &RawInst<'_>) -> bool {
+        const SET: usize = 2;
+        let set = || self.id(*inst.operands.get(SET)?).ok().and_then(|set| self.module.ext_sets.get(&set));
+        inst.op == Op::ExtInstWithForwardRefsKHR && set() == Some(&ExtSet::NonSemantic)
     }
 
     /// Debug information outside of functions.

@@ -35,6 +35,7 @@ pub(super) const ROWS: &[Opcode] = {
         each(Op::FDiv, S::FloatBinary),
         each(Op::FRem, S::FloatBinary),
         each(Op::FMod, S::FloatBinary),
+        each(Op::FmaKHR, S::FloatTernary),
         each(Op::VectorTimesScalar, S::VectorTimesScalar),
         each(Op::Dot, S::FloatDot),
         each(Op::IAddCarry, S::TwoInts),
@@ -56,6 +57,7 @@ pub(super) const ROWS: &[Opcode] = {
         each(Op::BitFieldInsert, S::BitFieldInsert),
         each(Op::BitFieldSExtract, S::BitFieldExtract),
         each(Op::BitFieldUExtract, S::BitFieldExtract),
+        each(Op::BitwiseFunctionINTEL, S::BitwiseFunction),
         // Comparisons and logic.
         each(Op::IEqual, S::IntCompare),
         each(Op::INotEqual, S::IntCompare),

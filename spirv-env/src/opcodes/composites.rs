@@ -21,6 +21,7 @@ pub(super) const ROWS: &[Opcode] = {
         pick(Op::VectorExtractDynamic, S::ExtractDynamic),
         pick(Op::VectorInsertDynamic, S::InsertDynamic),
         rearrange(Op::CopyObject, S::CopyObject).derives(Derives::Address),
+        rearrange(Op::FPGARegALTERA, S::CopyObject).derives(Derives::Address),
         rearrange(Op::CopyLogical, S::CopyLogical).since(1, 4),
         rearrange(Op::Undef, S::Undef).also_outside(Section::Declarations),
     ]

@@ -36,6 +36,7 @@ pub(super) const ROWS: &[Opcode] = {
         structure(Op::Nop),
         structure(Op::Line),
         structure(Op::NoLine),
+        structure(Op::AsmCallINTEL),
         merge(Op::LoopMerge),
         merge(Op::SelectionMerge),
         merge(Op::LoopControlINTEL),

@@ -25,6 +25,7 @@ pub(super) const ROWS: &[Opcode] = {
         convert(Op::ConvertSToF, S::IntToFloat),
         convert(Op::ConvertFToBF16INTEL, S::FloatToBFloat16),
         convert(Op::ConvertBF16ToFINTEL, S::BFloat16ToFloat),
+        convert(Op::RoundFToTF32INTEL, S::RoundToTf32),
         reinterpret(Op::Bitcast, S::Bitcast).derives(Derives::AddressIfPointer),
         reinterpret(Op::ConvertPtrToU, S::PointerToInt),
         reinterpret(Op::ConvertUToPtr, S::IntToPointer),

@@ -94,6 +94,8 @@ pub(super) const ROWS: &[Opcode] = {
         of(Op::SpecConstant, S::Declarations),
         of(Op::SpecConstantComposite, S::Declarations),
         of(Op::SpecConstantOp, S::Declarations),
+        of(Op::AsmTargetINTEL, S::Declarations),
+        of(Op::AsmINTEL, S::Declarations),
         // Read as part of the instruction that they continue, and nowhere else.
         anywhere(Op::TypeStructContinuedINTEL),
         anywhere(Op::ConstantCompositeContinuedINTEL),

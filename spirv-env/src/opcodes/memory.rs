@@ -25,9 +25,22 @@ pub(super) const ROWS: &[Opcode] = {
         chain(Op::InBoundsAccessChain, S::AccessChain, Derives::Chain),
         chain(Op::PtrAccessChain, S::ElementAccessChain, Derives::ElementChain),
         chain(Op::InBoundsPtrAccessChain, S::ElementAccessChain, Derives::ElementChain),
+        Opcode::new(Op::SizeOf, Family::Memory, S::SizeOf, Uniformity::Uniform).since(1, 1),
+        // They become variables before anyone looks at them.
+        Opcode::new(
+            Op::VariableLengthArrayINTEL,
+            Family::VariableArray,
+            S::VariableLengthArray,
+            Uniformity::Varying,
+        ),
+        Opcode::new(Op::SaveMemoryINTEL, Family::VariableArray, S::SaveMemory, Uniformity::Varying),
+        Opcode::new(Op::RestoreMemoryINTEL, Family::VariableArray, S::RestoreMemory, Uniformity::Nothing),
         effect(Op::LifetimeStart, S::Lifetime, Memory::Lifetime),
         effect(Op::LifetimeStop, S::Lifetime, Memory::Lifetime),
         Opcode::new(Op::GenericPtrMemSemantics, Family::Memory, S::GenericSemantics, Uniformity::Elementwise)
             .own(),
+        // Nobody but the clock changes it, and each reading is one.
+        Opcode::new(Op::ReadClockKHR, Family::Clock, S::Clock, Uniformity::Uniform).own(),
+        Opcode::new(Op::SubgroupBlockPrefetchINTEL, Family::Hint, S::BlockPrefetch, Uniformity::Nothing),
     ]
 };

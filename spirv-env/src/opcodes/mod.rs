@@ -63,13 +63,17 @@ pub enum Family {
     Extended,
     /// Says what holds, for optimizers.
     Hint,
+    /// Arrays of variable length, which the intake turns into variables.
+    VariableArray,
+    /// Reads the time.
+    Clock,
     Image,
 }
 
 impl Family {
     /// Whether the engine has a lowering for it, or needs none.
     pub fn is_lowered(self) -> bool {
-        self != Family::Image
+        !matches!(self, Family::Image | Family::VariableArray)
     }
 }
 

@@ -13,8 +13,11 @@ pub enum Signature {
     Shift,
     BitFieldInsert,
     BitFieldExtract,
+    /// Three integers, and the constant number of a function of three bits.
+    BitwiseFunction,
     FloatUnary,
     FloatBinary,
+    FloatTernary,
     VectorTimesScalar,
     FloatDot,
     /// A structure of two integers of the operands' type.
@@ -40,6 +43,7 @@ pub enum Signature {
     IntToFloat,
     FloatToBFloat16,
     BFloat16ToFloat,
+    RoundToTf32,
     PointerToInt,
     IntToPointer,
     PointerToGeneric,
@@ -71,6 +75,15 @@ pub enum Signature {
     PointerDifference,
     Lifetime,
     GenericSemantics,
+    /// A pointer, of whose pointee only the type counts.
+    SizeOf,
+    /// A scope; the result has 64 bits.
+    Clock,
+    BlockPrefetch,
+    /// A number of elements.
+    VariableLengthArray,
+    SaveMemory,
+    RestoreMemory,
 
     // Atomics.
     AtomicLoad,

@@ -3,11 +3,12 @@
 use super::{DeclarationRule, Declarations, GUIDE, ModuleRule};
 use crate::diagnostics::{Fault, RuleId};
 use crate::environment::Environment;
-use crate::grammar::capability_name;
+use crate::grammar::own_name;
 use crate::module::Module;
 use crate::opcodes::Opcode;
 use spirv::{AddressingModel, Capability, ExecutionMode, ExecutionModel, MemoryModel, Op};
-use ze_extensions::spirv_support;
+use ze_extensions::spirv_extensions::spirv_extension;
+use ze_extensions::{CapabilityId, spirv_support};
 
 const CAPABILITIES: &str = "L0 SPIR-V Guide, Required Capabilities";
 
@@ -53,31 +54,26 @@ pub(super) const WHOLE: &[ModuleRule] = &[
 ];
 
 fn capability(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
-    let number = words.first().copied().unwrap_or(0);
-    let capability = Capability::from_u32(number).ok_or_else(|| format!("capability {number} is unknown"))?;
-    let support = spirv_support::capability(capability);
-    let support =
-        support.ok_or_else(|| format!("capability {} is not supported", capability_name(capability)))?;
+    let capability = CapabilityId(words.first().copied().unwrap_or(0));
+    let name =
+        own_name(capability.name().ok_or_else(|| format!("capability {} is unknown", capability.0))?.into());
+    let Some(support) = spirv_support::capability(capability) else {
+        return Err(match spirv_support::reason_of_refusal(capability) {
+            Some(reason) => format!("capability {name} is not supported: {reason}"),
+            None => format!("capability {name} is not supported"),
+        });
+    };
     if support.need.met_by(context.env.profile) {
         Ok(())
     } else {
-        let name = capability_name(capability);
         Err(format!("capability {name} needs {}, which the device has not", support.need.describe()))
     }
 }
 
 fn extension(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
     let name = crate::grammar::Cursor::new(words).string().map_err(|fault| fault.message)?;
-    let support = spirv_support::spirv_extension(&name);
-    let support = support.ok_or_else(|| format!("extension {name} is not supported"))?;
-    if context.env.profile.lacks(&name) {
-        return Err(format!("the device has no extension {name}"));
-    }
-    if support.need.met_by(context.env.profile) {
-        Ok(())
-    } else {
-        Err(format!("extension {name} needs {}, which the device has not", support.need.describe()))
-    }
+    let extension = spirv_extension(&name).ok_or_else(|| format!("extension {name} is not supported"))?;
+    extension.refusal(context.env.profile).map_or(Ok(()), Err)
 }
 
 fn execution_model(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
@@ -108,7 +104,13 @@ fn execution_mode(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
             | M::MaxWorkgroupSizeINTEL
             | M::MaxWorkDimINTEL
             | M::NoGlobalOffsetINTEL
-            | M::NumSIMDWorkitemsINTEL,
+            | M::NumSIMDWorkitemsINTEL
+            | M::SchedulerTargetFmaxMhzINTEL
+            | M::StreamingInterfaceINTEL
+            | M::RegisterMapInterfaceINTEL
+            | M::MaximumRegistersINTEL
+            | M::MaximumRegistersIdINTEL
+            | M::NamedMaximumRegistersINTEL,
         ) => Ok(()),
         Some(mode) => Err(format!("execution mode {mode:?} is not supported")),
         None => Err(format!("execution mode {number} is unknown")),
@@ -137,12 +139,13 @@ fn memory_model(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
 
 /// A capability that an extension brings needs the extension's declaration.
 fn capabilities_are_declared(module: &Module, _: &Environment<'_>) -> Result<(), String> {
-    for &capability in &module.capabilities {
+    let known = module.capabilities.iter().map(|&capability| CapabilityId::of(capability));
+    for capability in known.chain(module.own_capabilities.iter().copied()) {
         let Some(support) = spirv_support::capability(capability) else { continue };
         let declared = |name: &&&str| module.extensions.iter().any(|extension| extension.as_str() == **name);
         if !support.declared_by.is_empty() && !support.declared_by.iter().any(|name| declared(&name)) {
             let names = support.declared_by.join(" or ");
-            let name = capability_name(capability);
+            let name = own_name(capability.name().unwrap_or_default().into());
             return Err(format!("capability {name} is declared without OpExtension {names}"));
         }
     }

@@ -41,6 +41,23 @@ pub(super) fn float_binary(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     same(ctx, inst, 2, is_float)
 }
 
+pub(super) fn float_ternary(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    same(ctx, inst, 3, is_float)
+}
+
+pub(super) fn bitwise_function(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    const FUNCTIONS: u64 = 256;
+    ctx.count(inst, 4)?;
+    let ty = ctx.result(inst)?;
+    require(is_int(ctx.result_lanes(inst)?.0), || "the result is not an integer".into())?;
+    (0..3).try_for_each(|at| ctx.operand_is(inst, at, ty))?;
+    require(ctx.operand_lanes(inst, 3)? == (Scalar::Int(32), 1), || {
+        "the function's number is not a 32-bit integer".into()
+    })?;
+    let number = ctx.constant(inst, 3)?;
+    require(number < FUNCTIONS, || format!("function {number} of three bits, of {FUNCTIONS}"))
+}
+
 pub(super) fn bool_unary(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     same(ctx, inst, 1, is_bool)
 }

@@ -34,6 +34,10 @@ pub(super) fn bfloat16_to_float(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String
     convert(ctx, inst, |from, to| (from, to) == (Scalar::Int(16), Scalar::Float(32)))
 }
 
+pub(super) fn round_to_tf32(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    convert(ctx, inst, |from, to| (from, to) == (Scalar::Float(32), Scalar::Float(32)))
+}
+
 fn result_pointer(ctx: &Ctx<'_>, inst: &Inst) -> Result<(StorageClass, TypeId), String> {
     let ty = ctx.result(inst)?;
     ctx.as_pointer(ty).ok_or_else(|| format!("the result is {}, not a pointer", ctx.show(ty)))

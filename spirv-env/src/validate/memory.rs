@@ -4,7 +4,7 @@ use super::ctx::{Ctx, Scalar, require};
 use crate::defs::Def;
 use crate::module::{Id, Inst, Type, TypeId};
 use crate::opcodes::Memory;
-use spirv::{MemoryAccess, StorageClass};
+use spirv::{MemoryAccess, Scope, StorageClass};
 
 /// Checks a memory access mask and its parameters; the place behind them.
 fn access(ctx: &Ctx<'_>, inst: &Inst, at: usize) -> Result<usize, String> {
@@ -184,4 +184,52 @@ pub(super) fn generic_semantics(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String
     let (class, _) = ctx.pointer(inst, 0)?;
     require(class == StorageClass::Generic, || format!("a {class:?} pointer is not generic"))?;
     require(ctx.result_lanes(inst)? == (Scalar::Int(32), 1), || "the result is not a 32-bit integer".into())
+}
+
+pub(super) fn size_of(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    ctx.count(inst, 1)?;
+    let (_, pointee) = ctx.pointer(inst, 0)?;
+    require(!matches!(ctx.get(pointee), Type::Void | Type::Function { .. }), || {
+        format!("{} has no size", ctx.show(pointee))
+    })?;
+    require(ctx.result_lanes(inst)? == (Scalar::Int(32), 1), || "the result is not a 32-bit integer".into())
+}
+
+pub(super) fn clock(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    ctx.count(inst, 1)?;
+    let scope = ctx.constant(inst, 0)?;
+    let known = [Scope::Device, Scope::Workgroup, Scope::Subgroup].map(|scope| scope as u64);
+    require(known.contains(&scope), || format!("scope {scope} has no clock"))?;
+    require(matches!(ctx.result_lanes(inst)?, (Scalar::Int(64), 1) | (Scalar::Int(32), 2)), || {
+        "the result is neither 64 bits nor two halves of them".into()
+    })
+}
+
+pub(super) fn block_prefetch(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    let (class, _) = ctx.pointer(inst, 0)?;
+    require(class == StorageClass::CrossWorkgroup, || format!("{class:?} memory is not prefetched"))?;
+    ctx.constant(inst, 1).map(|_| ())
+}
+
+fn private(ctx: &Ctx<'_>, ty: TypeId) -> Result<(), String> {
+    let class = ctx.as_pointer(ty).map(|(class, _)| class);
+    require(class == Some(StorageClass::Function), || format!("{} is no Function pointer", ctx.show(ty)))
+}
+
+pub(super) fn variable_length_array(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    ctx.count(inst, 1)?;
+    private(ctx, ctx.result(inst)?)?;
+    require(matches!(ctx.operand_lanes(inst, 0)?, (Scalar::Int(_), 1)), || {
+        "the length is not a scalar integer".into()
+    })
+}
+
+pub(super) fn save_memory(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    ctx.count(inst, 0)?;
+    private(ctx, ctx.result(inst)?)
+}
+
+pub(super) fn restore_memory(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    ctx.count(inst, 1)?;
+    private(ctx, ctx.ty(inst, 0)?)
 }

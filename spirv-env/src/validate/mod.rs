@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn opcodes_without_a_check_are_rejected_by_name() {
-        let text = kernel("", "%r = OpSizeOf %uint %u1");
+        let text = kernel("", "%r = OpFwidth %float %f1");
         assert_rejected(&text, "module.opcode");
     }
 

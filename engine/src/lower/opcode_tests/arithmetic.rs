@@ -41,6 +41,11 @@ fn ones(count: u32) -> u32 {
     u32::MAX.checked_shr(32 - count).unwrap_or(0)
 }
 
+/// A number whose significand has 24 bits, the last of which is set.
+fn wide(x: u32) -> f32 {
+    (x >> 8 | 0x80_0001) as f32
+}
+
 const CASES: &[Case] = &[
     // SPV_KHR_integer_dot_product, packed and as vectors.
     case("%r = OpSDot %uint %x %y 0", |x, y| dot(x, y, signed, signed) as u32),
@@ -90,6 +95,33 @@ const CASES: &[Case] = &[
         cut + u32::from(rest > 0x8000 || (rest == 0x8000 && cut & 1 == 1))
     }),
     case("%q = OpConvertBF16ToFINTEL %float %xs\n%r = OpBitcast %uint %q", |x, _| x << 16),
+    // SPV_INTEL_ternary_bitwise_function: selection by the third operand, all bits, and the sum of a full adder.
+    case("%r = OpBitwiseFunctionINTEL %uint %x %y %x %u202", |x, y| (x & !x) | (y & x)),
+    case("%r = OpBitwiseFunctionINTEL %uint %y %x %x %u202", |x, y| (y & !x) | x),
+    case("%r = OpBitwiseFunctionINTEL %uint %x %y %u7 %u202", |x, y| (x & !7) | (y & 7)),
+    case("%r = OpBitwiseFunctionINTEL %uint %x %y %u7 %u150", |x, y| x ^ y ^ 7),
+    case("%r = OpBitwiseFunctionINTEL %uint %x %y %u7 %u0", |_, _| 0),
+    // SPV_INTEL_tensor_float32_conversion.
+    case("%q = OpRoundFToTF32INTEL %float %xf\n%r = OpBitcast %uint %q", |x, _| {
+        if f32::from_bits(x).is_nan() {
+            return x;
+        }
+        let (cut, rest) = (x >> 13, x & 0x1FFF);
+        (cut + u32::from(rest > 0x1000 || (rest == 0x1000 && cut & 1 == 1))) << 13
+    }),
+    // SPV_KHR_fma: the product of two odd numbers of 24 bits has 48, of which the sum leaves the lower ones.
+    case("%q = OpFmaKHR %float %wide_x %wide_y %minus\n%r = OpBitcast %uint %q", |x, y| {
+        let (x, y) = (wide(x), wide(y));
+        f32::mul_add(x, y, -(x * y)).to_bits()
+    }),
+    case(
+        "%h = OpFConvert %half %small\n%q = OpFmaKHR %half %h %h %h\n%w = OpFConvert %float %q\n%r = OpBitcast %uint %w",
+        |_, y| (((y & 7) * (y & 7) + (y & 7)) as f32).to_bits(),
+    ),
+    // SPV_INTEL_fpga_reg, and sizes.
+    case("%r = OpFPGARegINTEL %uint %x", |x, _| x),
+    case("%r = OpSizeOf %uint %own", |_, _| 4),
+    case("%r = OpSizeOf %uint %va", |_, _| 16),
     // Hints and fences pass values on.
     case("%r = OpExpectKHR %uint %x %u1", |x, _| x),
     case("OpAssumeTrueKHR %true_x\n%r = OpCopyObject %uint %y", |_, y| y),
@@ -142,12 +174,21 @@ fn instructions_compute_what_they_are_specified_to() {
 %high = OpShiftRightLogical %uint %y %u8
 %span = OpISub %uint %u33 %offset
 %count = OpUMod %uint %high %span
+%upper_x = OpShiftRightLogical %uint %x %u8
+%upper_y = OpShiftRightLogical %uint %y %u8
+%odd_x = OpBitwiseOr %uint %upper_x %odd24
+%odd_y = OpBitwiseOr %uint %upper_y %odd24
+%wide_x = OpConvertUToF %float %odd_x
+%wide_y = OpConvertUToF %float %odd_y
+%product = OpFMul %float %wide_x %wide_y
+%fenced = OpArithmeticFenceEXT %float %product
+%minus = OpFNegate %float %fenced
 %true_x = OpIEqual %bool %x %x
 "
             );
             let text = results.text(width, &before).replace(
                 "%fn = OpTypeFunction",
-                "%u8 = OpConstant %uint 8\n%u33 = OpConstant %uint 33\n%fn = OpTypeFunction",
+                "%u8 = OpConstant %uint 8\n%u150 = OpConstant %uint 150\n%u202 = OpConstant %uint 202\n%odd24 = OpConstant %uint 0x800001\n%u33 = OpConstant %uint 33\n%fn = OpTypeFunction",
             );
             let group_size = width * subgroups;
             let items = 2 * group_size as usize;

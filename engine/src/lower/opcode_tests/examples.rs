@@ -112,10 +112,19 @@ pub fn examples(row: &Opcode) -> Vec<Example> {
             all(&[("uint", "%i %i %i %i"), ("uint4", "%i4 %i4 %u1 %u2"), ("ulong", "%l %l %u1 %i")])
         }
         S::BitFieldExtract => all(&[("uint", "%i %i %i"), ("uint4", "%i4 %u1 %u2"), ("ulong", "%l %u1 %i")]),
+        S::BitwiseFunction => {
+            all(&[("uint", "%i %i %u7 %u31"), ("uint4", "%i4 %i4 %i4 %u16"), ("ulong", "%l %l %l %u0")])
+        }
         S::FloatUnary => all(&[("float", "%f"), ("half", "%h"), ("double", "%d"), ("float4", "%f4")]),
         S::FloatBinary => {
             all(&[("float", "%f %f"), ("half", "%h %h"), ("double", "%d %d"), ("float4", "%f4 %f4")])
         }
+        S::FloatTernary => all(&[
+            ("float", "%f %f %f"),
+            ("half", "%h %h %h"),
+            ("double", "%d %d %d"),
+            ("float4", "%f4 %f4 %f4"),
+        ]),
         S::VectorTimesScalar => all(&[("float4", "%f4 %f")]),
         S::FloatDot => all(&[("float", "%f4 %f4")]),
         S::TwoInts => all(&[("two", "%i %i")]),
@@ -138,6 +147,7 @@ pub fn examples(row: &Opcode) -> Vec<Example> {
         S::IntToFloat => all(&[("float", "%i"), ("double", "%l"), ("half", "%c"), ("float4", "%i4")]),
         S::FloatToBFloat16 => all(&[("ushort", "%f")]),
         S::BFloat16ToFloat => all(&[("float", "%s")]),
+        S::RoundToTf32 => all(&[("float", "%f"), ("float4", "%f4")]),
         S::PointerToInt => all(&[("ulong", "%pi"), ("uint", "%v")]),
         S::IntToPointer => all(&[("pg_uint", "%l"), ("pg_uint", "%i")]),
         S::PointerToGeneric => all(&[("gen", "%pi"), ("gen", "%v")]),
@@ -171,6 +181,9 @@ pub fn examples(row: &Opcode) -> Vec<Example> {
         S::PointerDifference => all(&[("ulong", "%pi %in")]),
         S::Lifetime => vec![effect("%v 4")],
         S::GenericSemantics => all(&[("uint", "%g")]),
+        S::SizeOf => all(&[("uint", "%pi"), ("uint", "%va")]),
+        S::Clock => all(&[("ulong", "%u1"), ("uint2", "%u3")]),
+        S::BlockPrefetch => vec![effect("%pi %u4"), effect("%pi %u4 Aligned 4")],
         S::AtomicLoad => all(&[("uint", "%pi %u1 %u0"), ("uint", "%in %u1 %u0"), ("uint", "%local %u1 %u0")]),
         S::AtomicStore => {
             vec![effect("%pi %u1 %u0 %i"), effect("%in %u1 %u16 %i"), effect("%local %u1 %u0 %i")]
@@ -243,6 +256,7 @@ pub fn examples(row: &Opcode) -> Vec<Example> {
             vec![Example::effect(text.into()).for_everyone()]
         }
         S::Call => vec![one("uint", "%callee %i")],
+        S::VariableLengthArray | S::SaveMemory | S::RestoreMemory => Vec::new(),
         S::SampledImage
         | S::Sample
         | S::ImageRead

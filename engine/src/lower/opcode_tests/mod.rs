@@ -18,12 +18,15 @@ const CAPABILITIES: &str = "Addresses Kernel Linkage Int8 Int16 Int64 Int64Atomi
     GroupNonUniformRotateKHR SubgroupShuffleINTEL SubgroupBufferBlockIOINTEL AtomicFloat32AddEXT \
     AtomicFloat32MinMaxEXT BFloat16ConversionINTEL ExpectAssumeKHR GroupUniformArithmeticKHR BitInstructions \
     SplitBarrierINTEL DotProduct DotProductInputAll DotProductInput4x8Bit DotProductInput4x8BitPacked \
-    ArithmeticFenceEXT ArbitraryPrecisionIntegersALTERA";
+    ArithmeticFenceEXT ArbitraryPrecisionIntegersALTERA FMAKHR TernaryBitwiseFunctionINTEL \
+    TensorFloat32RoundingINTEL ShaderClockKHR SubgroupBufferPrefetchINTEL FPGARegALTERA";
 
 const EXTENSIONS: &str = "SPV_KHR_shader_ballot SPV_KHR_subgroup_vote SPV_KHR_subgroup_rotate SPV_INTEL_subgroups \
     SPV_EXT_shader_atomic_float_add SPV_EXT_shader_atomic_float_min_max SPV_INTEL_bfloat16_conversion \
     SPV_KHR_expect_assume SPV_KHR_uniform_group_instructions SPV_KHR_bit_instructions SPV_INTEL_split_barrier \
-    SPV_KHR_integer_dot_product SPV_EXT_arithmetic_fence SPV_INTEL_arbitrary_precision_integers";
+    SPV_KHR_integer_dot_product SPV_EXT_arithmetic_fence SPV_INTEL_arbitrary_precision_integers \
+    SPV_KHR_fma SPV_INTEL_ternary_bitwise_function SPV_INTEL_tensor_float32_conversion SPV_KHR_shader_clock \
+    SPV_INTEL_subgroup_buffer_prefetch SPV_INTEL_fpga_reg";
 
 /// Types whose values kernels put into memory.
 const STORED: [&str; 17] = [
@@ -176,7 +179,7 @@ impl Results {
             self.words
         );
         let width = (width > 1).then_some(width);
-        kernel(width, "", &format!("{mine}{before}{}", self.body))
+        kernel(width, "%va = OpVariable %pf_arr Function\n", &format!("{mine}{before}{}", self.body))
             .replace("%fn = OpTypeFunction", &format!("{constants}%fn = OpTypeFunction"))
     }
 }

@@ -24,10 +24,11 @@ mod remainder;
 pub mod table;
 mod vector_data;
 
-use super::builder::{IntPred, Value};
+use super::builder::{Builder, IntPred, Value};
 use super::values::{Reg, Val};
 use super::{Lowerer, access};
 use crate::error::EngineError;
+use crate::jit::target::Target;
 use element::Element;
 use smallvec::SmallVec;
 use spirv::OpenclStd100Op as StdOp;
@@ -80,6 +81,11 @@ pub fn lower(
         Family::Hint => Ok(None),
         Family::Print => print::printf(this, inst).map(Some),
     }
+}
+
+/// `x[0] * x[1] + x[2]`, rounded once.
+pub fn fma(b: &Builder, target: &Target, x: &[Value]) -> Value {
+    Element::of(b, target, x[0]).promoted(x, parts::fma)
 }
 
 fn operands(inst: &Inst) -> SmallVec<[Id; 4]> {
