@@ -18,12 +18,6 @@ pub struct Access {
     pub volatile: bool,
 }
 
-impl Access {
-    pub fn aligned(align: Option<u64>) -> Self {
-        Access { align, volatile: false }
-    }
-}
-
 /// Where an access goes.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {

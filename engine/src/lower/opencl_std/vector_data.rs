@@ -12,7 +12,8 @@ use spirv::{FPRoundingMode, OpenclStd100Op as StdOp};
 use spirv_env::opcodes::opencl_std::{Function, Through};
 use spirv_env::{Id, Inst};
 
-/// `vloada_halfn` and `vstorea_halfn` address whole vectors: three components take the place of four.
+/// `vloada_halfn` and `vstorea_halfn` address whole vectors: three components take the place of four. The
+/// vector's alignment, which they promise, is more than an access is ever given.
 fn is_aligned(op: StdOp) -> bool {
     matches!(op, StdOp::vloada_halfn | StdOp::vstorea_halfn | StdOp::vstorea_halfn_r)
 }
@@ -35,7 +36,7 @@ fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, op: StdOp) -> Result<Val, Engin
     let leaves = elements(scalar, types.len());
     let place = place(this, inst.id(3), inst.id(2), unit(op, types.len()) * scalar.bytes())?;
     let bytes = leaves.len() as u64 * scalar.bytes();
-    let val = access::load_leaves(this, &place, &leaves, bytes, alignment(op, scalar, types.len()));
+    let val = access::load_leaves(this, &place, &leaves, bytes, Access::default());
     if scalar == types[0].scalar {
         return Ok(val);
     }
@@ -59,7 +60,7 @@ fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, op: StdOp) -> Result<(), Engin
     }
     let leaves = elements(scalar, val.len());
     let place = place(this, inst.id(4), inst.id(3), unit(op, val.len()) * scalar.bytes())?;
-    access::store_leaves(this, &place, &leaves, &val, alignment(op, scalar, val.len()));
+    access::store_leaves(this, &place, &leaves, &val, Access::default());
     Ok(())
 }
 
@@ -74,11 +75,6 @@ fn unit(op: StdOp, components: usize) -> u64 {
         3 if is_aligned(op) => 4,
         _ => components as u64,
     }
-}
-
-/// The alignment that the instruction promises: the element's, or the vector's.
-fn alignment(op: StdOp, scalar: Scalar, components: usize) -> Access {
-    Access::aligned(is_aligned(op).then(|| unit(op, components) * scalar.bytes()))
 }
 
 /// Where `pointer` leads when `offset` units of `size` bytes are added.
