@@ -237,6 +237,21 @@ mod tests {
     }
 
     #[test]
+    fn the_first_lane_broadcasts_numbers_and_votes() {
+        let broadcast = |ty: &str| {
+            kernel(
+                &format!("%bool2 = OpTypeVector %bool 2\n%v = OpConstantNull {ty}"),
+                &format!("%r = OpGroupNonUniformBroadcastFirst {ty} %u3 %v"),
+            )
+            .replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability GroupNonUniformBallot")
+        };
+        assert_accepted(&broadcast("%float"));
+        assert_accepted(&broadcast("%bool"));
+        assert_rejected(&broadcast("%bool2"), "env.non-uniform-value");
+        assert_rejected(&broadcast("%float2"), "env.non-uniform-value");
+    }
+
+    #[test]
     fn equality_is_of_scalars() {
         let equal = |ty: &str| {
             kernel(&format!("%v = OpConstantNull {ty}"), "%r = OpGroupNonUniformAllEqual %bool %u3 %v")
