@@ -202,3 +202,6 @@ fn join(joined: &mut Differs, with: &Differs) {
 fn sized(differs: Differs, count: usize) -> Differs {
     if differs.len() == count { differs } else { smallvec![differs.contains(&true); count] }
 }
+
+#[cfg(test)]
+mod tests;

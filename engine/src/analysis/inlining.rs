@@ -233,3 +233,6 @@ fn takes_private_pointer(module: &Module, function: &Function) -> bool {
     };
     function.params.iter().any(|(_, ty)| is_private(*ty))
 }
+
+#[cfg(test)]
+mod tests;

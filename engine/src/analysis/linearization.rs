@@ -395,3 +395,6 @@ impl Waiting {
         self.positions = Rc::new(all);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,7 +17,7 @@ pub mod regions;
 pub mod shapes;
 pub mod simplify;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod transfer;
 mod uniform_objects;
 pub mod work;

@@ -290,3 +290,6 @@ fn index_unit(func: &Func<'_>, uses: &Uses<'_>, id: Id, depth: u32) -> u64 {
         _ => 1,
     }
 }
+
+#[cfg(test)]
+mod tests;

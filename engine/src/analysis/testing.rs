@@ -1,8 +1,8 @@
-//! Kernels of one block for tests of analyses: a few instructions, and the facts about the values that they make.
+//! Kernels for tests of analyses: a few instructions, or blocks, and the facts about the values that they make.
 
-use super::Analysis;
-use super::func::{ENTRY, Func};
+use super::func::{BlockId, ENTRY, Func};
 use super::inlining::{Inlining, Plan};
+use super::{Analysis, cfg, loops};
 use crate::abi::{Coarsening, LaneMapping, Variant};
 use spirv_env::{Environment, Inst, Module, ModuleInput};
 use std::rc::Rc;
@@ -43,7 +43,8 @@ const NUMBERS: [u64; 22] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 24, 31, 63, 64
 
 /// A kernel of these instructions. There are types and constants of all widths, the built-ins under their names,
 /// and arguments of which nothing is known, under the name of their type: `%any_uint`, also `%any_bool`.
-/// A result `%saturated` is decorated as that.
+/// A result `%saturated` is decorated as that, and `%object` is a private variable of a `uint`;
+/// `%callee` is a function from `uint` to `uint`.
 pub fn module(body: &str) -> Module {
     let mut text = String::new();
     for capability in ["Addresses", "Kernel", "Int8", "Int16", "Int64", "SubgroupDispatch"] {
@@ -64,6 +65,7 @@ pub fn module(body: &str) -> Module {
         }
     }
     text += "%ulong3 = OpTypeVector %ulong 3\n%uint_null = OpConstantNull %uint\n";
+    text += "%ulong_and_two = OpTypeStruct %ulong %ulong2\n";
     for ty in ["uint", "ulong", "ulong3"] {
         text += &format!("%input_{ty} = OpTypePointer Input %{ty}\n");
     }
@@ -73,16 +75,23 @@ pub fn module(body: &str) -> Module {
         text += &format!("%length_{length} = OpConstant %uint {length}\n");
         text += &format!("%array_{length} = OpTypeArray %uint %length_{length}\n");
     }
-    text += "%to_uint = OpTypePointer CrossWorkgroup %uint\n";
+    text += "%to_uint = OpTypePointer CrossWorkgroup %uint\n%private_uint = OpTypePointer Function %uint\n";
     text += "%kernel = OpTypeFunction %void %uchar %ushort %uint %ulong %float %to_uint\n";
-    text += "%main = OpFunction %void None %kernel\n";
+    text += "%of_uint = OpTypeFunction %uint %uint\n%main = OpFunction %void None %kernel\n";
     for ty in ["uchar", "ushort", "uint", "ulong", "float"] {
         text += &format!("%any_{ty} = OpFunctionParameter %{ty}\n");
     }
     text += "%pointer = OpFunctionParameter %to_uint\n%entry = OpLabel\n";
+    if body.contains("%object") {
+        text += "%object = OpVariable %private_uint Function\n";
+    }
     text += "%any_bool = OpIEqual %bool %any_uint %uint_0\n";
     text += body;
     text += "\nOpReturn\nOpFunctionEnd\n";
+    if body.contains("%callee") {
+        text += "%callee = OpFunction %uint None %of_uint\n%passed = OpFunctionParameter %uint\n\
+            %callee_entry = OpLabel\nOpReturnValue %passed\nOpFunctionEnd\n";
+    }
     let bytes = assemble(&text);
     let profile = ze_extensions::DeviceProfile::host();
     spirv_env::build(&[ModuleInput::new(&bytes)], &Environment::new(&profile))
@@ -94,8 +103,26 @@ pub fn of_last<T>(body: &str, variant: Variant, judge: impl FnOnce(&Analysis<'_>
     let (before, last) = body.rsplit_once('\n').unwrap_or(("", body));
     let module = module(&format!("{before}\n%last = {last}"));
     let kernel = module.kernel("main").expect("the module has it");
-    let plan = Rc::new(Plan::new(&module, kernel, Inlining::default()).expect("a kernel without calls"));
+    let plan = Rc::new(Plan::new(&module, kernel, Inlining::Never).expect("it is small"));
     let analysis = Analysis::new(Func::build(&module, kernel, &plan).expect("it is small"), variant);
     let last = analysis.func.blocks[ENTRY].insts.last().expect("the kernel has instructions");
     judge(&analysis, last)
+}
+
+/// Judges a kernel of several blocks in the form that lowering analyses: `body` ends in a block without a terminator.
+pub fn of_blocks<T>(body: &str, variant: Variant, judge: impl FnOnce(&Analysis<'_>) -> T) -> T {
+    let module = module(body);
+    let kernel = module.kernel("main").expect("the module has it");
+    let plan = Rc::new(Plan::new(&module, kernel, Inlining::default()).expect("a kernel without calls"));
+    let mut func = Func::build(&module, kernel, &plan).expect("it is small");
+    cfg::remove_unreachable(&mut func);
+    loops::canonicalize(&mut func).expect("it is small");
+    let phis = func.blocks.iter_mut().flat_map(|block| &mut block.phis);
+    phis.for_each(|phi| phi.incoming.sort_unstable_by_key(|(pred, _)| *pred));
+    judge(&Analysis::new(func, variant))
+}
+
+/// The block, in the order of the text, with this number.
+pub fn block(number: u32) -> BlockId {
+    BlockId::from_u32(number)
 }

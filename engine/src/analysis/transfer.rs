@@ -352,4 +352,18 @@ mod tests {
         assert_eq!(shape(&format!("{sum}OpUConvert %ulong %sum")), Shape::Varying);
         assert_eq!(shape(&format!("{sum}OpSConvert %ulong %sum")), Shape::Strided(1));
     }
+
+    /// A sub-group of which lanes are 64 KiB apart is not taken to lie on one side of a wrap.
+    #[test]
+    fn signed_widening_keeps_a_stride_below_64_kib_a_sub_group() {
+        let sum = "%sum = OpIAdd %uint %i %any_uint\n%far = OpShiftLeftLogical %uint %sum %uint_12\n";
+        assert_eq!(shape(&format!("{sum}OpSConvert %ulong %far")), Shape::Varying);
+        let near = format!("{sum}%near = OpISub %uint %far %sum\n");
+        assert_eq!(shape(&format!("{near}OpSConvert %ulong %near")), Shape::Strided(4095));
+        let back = format!("{near}%back = OpSNegate %uint %near\n");
+        assert_eq!(shape(&format!("{back}OpSConvert %ulong %back")), Shape::Strided(-4095));
+        // What has another width than an index of 32 bits needs a proof.
+        let short = "%short = OpUConvert %ushort %i\n%s = OpIAdd %ushort %short %any_ushort\n";
+        assert_eq!(shape(&format!("{short}OpSConvert %ulong %s")), Shape::Varying);
+    }
 }

@@ -184,3 +184,6 @@ fn seen_by(a: &Analysis<'_>, write: BlockId, read: BlockId) -> bool {
     };
     !left_behind && (a.doms.dominates(write, read) || one_mask())
 }
+
+#[cfg(test)]
+mod tests;

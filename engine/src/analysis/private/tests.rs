@@ -1,0 +1,71 @@
+//! What divides an index, by every operation that it may be made with, and where the objects of lanes lie.
+
+use super::super::testing::{VARIANT, of_last};
+use super::{Uses, index_unit, private_stride};
+
+/// The number whose lowest set bit divides the last value.
+fn unit(body: &str) -> u64 {
+    let values = "%x8 = OpShiftLeftLogical %uint %any_uint %uint_3\n%b8 = OpShiftLeftLogical %uchar %any_uchar %uchar_3\n";
+    of_last(&format!("{values}{body}"), VARIANT, |analysis, inst| {
+        index_unit(&analysis.func, &Uses::new(&analysis.func), inst.result.expect("a result"), 0)
+    })
+}
+
+#[test]
+fn an_index_is_a_multiple_of_what_its_parts_are() {
+    assert_eq!(unit("OpShiftLeftLogical %uint %any_uint %uint_4"), 16);
+    assert_eq!(unit("OpShiftLeftLogical %uint %x8 %uint_4"), 128);
+    assert_eq!(unit("OpShiftLeftLogical %ulong %any_ulong %ulong_63"), 1 << 63);
+    assert_eq!(unit("OpShiftLeftLogical %ulong %any_ulong %ulong_64"), 1);
+    assert_eq!(unit("OpShiftLeftLogical %uint %x8 %any_uint"), 1);
+    assert_eq!(unit("OpIMul %uint %x8 %uint_6"), 48);
+    assert_eq!(unit("OpIMul %uint %any_uint %any_uint"), 1);
+    for sum in ["OpIAdd", "OpISub", "OpBitwiseOr"] {
+        assert_eq!(unit(&format!("{sum} %uint %x8 %uint_4")), 12, "{sum}");
+        assert_eq!(unit(&format!("{sum} %uint %uint_4 %x8")), 12, "{sum}");
+        assert_eq!(unit(&format!("{sum} %uint %x8 %any_uint")), 9, "{sum}");
+    }
+    assert_eq!(unit("OpUDiv %uint %x8 %uint_1"), 1);
+}
+
+#[test]
+fn a_conversion_keeps_low_bits_unless_it_saturates() {
+    for convert in ["OpUConvert", "OpSConvert"] {
+        assert_eq!(unit(&format!("{convert} %ulong %x8")), 8, "{convert}");
+        assert_eq!(unit(&format!("{convert} %uint %b8")), 8, "{convert}");
+    }
+    let saturated = "%saturated = OpUConvert %uchar %x8\n";
+    assert_eq!(unit(&format!("{saturated}OpIAdd %uchar %saturated %uchar_0")), 1);
+}
+
+#[test]
+fn an_index_is_looked_into_eight_operations_deep() {
+    let sums = |length: usize| {
+        let mut body = "%s0 = OpIAdd %uint %x8 %uint_0\n".to_owned();
+        (1..length).for_each(|at| body += &format!("%s{at} = OpIAdd %uint %s{} %uint_0\n", at - 1));
+        unit(body.replace(&format!("%s{} = ", length - 1), "").trim_end())
+    };
+    assert_eq!(sums(7), 8);
+    assert_eq!(sums(8), 1);
+}
+
+#[test]
+fn objects_of_lanes_lie_at_powers_of_two_or_multiples_of_16_bytes() {
+    let strides = [
+        (0, 1),
+        (1, 1),
+        (2, 2),
+        (3, 4),
+        (4, 4),
+        (5, 8),
+        (9, 16),
+        (15, 16),
+        (16, 16),
+        (17, 32),
+        (48, 48),
+        (49, 64),
+    ];
+    for (size, stride) in strides {
+        assert_eq!(private_stride(size), stride, "{size} bytes");
+    }
+}
