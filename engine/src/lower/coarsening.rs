@@ -264,3 +264,6 @@ fn is_harmless(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> bool {
         _ => row.is_pure() && row.cost == Cost::Low,
     }
 }
+
+#[cfg(test)]
+mod tests;

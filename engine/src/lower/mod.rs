@@ -30,6 +30,8 @@ mod dot;
 mod entry;
 pub mod groups;
 mod hints;
+#[cfg(test)]
+mod ir_tests;
 pub mod memory;
 #[cfg(test)]
 mod opcode_tests;

@@ -36,7 +36,7 @@ const STORED: [&str; 17] = [
 
 /// A kernel of three pointers to `uint` in global memory, `%in`, `%index` and `%out`: instructions in front of the
 /// entry block's others, and the rest.
-fn kernel(width: Option<u32>, variables: &str, body: &str) -> String {
+pub(super) fn kernel(width: Option<u32>, variables: &str, body: &str) -> String {
     let lines = |word: &str, names: &str, quote: &str| -> String {
         names.split_whitespace().map(|name| format!("{word} {quote}{name}{quote}\n")).collect()
     };
@@ -112,7 +112,7 @@ OpFunctionEnd
     )
 }
 
-fn build(text: &str) -> Module {
+pub(super) fn build(text: &str) -> Module {
     let bytes = assemble(text);
     let profile = ze_extensions::DeviceProfile::host();
     let supports = |module: &Module, inst: &spirv_env::Inst| super::supports(inst, module);

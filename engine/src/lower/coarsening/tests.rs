@@ -1,0 +1,138 @@
+//! The bundle that is chosen for loops of known chains, sizes and registers.
+
+use super::{best, is_harmless};
+use crate::abi::{Coarsening, Variant};
+use crate::analysis::func::ENTRY;
+use crate::analysis::testing::{VARIANT, of_blocks, of_last};
+use crate::jit::target::{Isa, Target};
+
+/// What is chosen where up to 8 sub-groups side by side may make a bundle.
+fn chosen(isa: Isa, body: &str) -> u32 {
+    let ids = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
+               %i = OpUConvert %uint %x\n%own = OpIMul %uint %i %i\n";
+    let target = Target::limited(isa).expect("a target machine");
+    let variant = Variant { coarsening: Coarsening::AlongX(8), ..VARIANT };
+    of_blocks(&format!("{ids}{body}"), variant, |analysis| best(analysis, &target).factor())
+}
+
+/// A loop that all leave together, around these instructions; `%sum` begins with `first` and goes on with `last`.
+fn counted(first: &str, body: &str, last: &str) -> String {
+    format!(
+        "OpBranch %head
+         %head = OpLabel
+         %n = OpPhi %uint %uint_0 %entry %next %inside
+         %sum = OpPhi %uint {first} %entry {last} %inside
+         %more = OpULessThan %bool %n %any_uint
+         OpBranchConditional %more %inside %exit
+         %inside = OpLabel
+         {body}
+         %next = OpIAdd %uint %n %uint_1
+         OpBranch %head
+         %exit = OpLabel"
+    )
+}
+
+#[test]
+fn a_loop_whose_iterations_wait_for_each_other_wants_as_many_as_hide_the_latency() {
+    // Of two vector instructions both are in the chain: 2 * 4 * 2 / 2.
+    let chain = "%m = OpIMul %uint %sum %own\n%s = OpIAdd %uint %m %own";
+    assert_eq!(chosen(Isa::Avx512, &counted("%own", chain, "%s")), 8);
+    // One of four: 1 * 4 * 2 / 4.
+    let side = "%a = OpIMul %uint %own %n\n%b = OpIMul %uint %a %own\n%c = OpIMul %uint %b %own\n\
+                %s = OpIAdd %uint %sum %c";
+    assert_eq!(chosen(Isa::Avx512, &counted("%own", side, "%s")), 2);
+    // Nothing is handed on that sub-groups have of their own: only the counter.
+    let none = "%a = OpIMul %uint %own %n\n%b = OpIMul %uint %a %own\nOpStore %pointer %b";
+    assert_eq!(chosen(Isa::Avx512, &counted("%any_uint", none, "%sum")), 1);
+}
+
+#[test]
+fn a_kernel_without_a_loop_or_barrier_is_not_coarsened() {
+    assert_eq!(chosen(Isa::Avx512, "%s = OpIAdd %uint %own %own\nOpStore %pointer %s"), 1);
+}
+
+#[test]
+fn a_bundle_fits_the_registers() {
+    let chain = "%m = OpIMul %uint %sum %own\n%s = OpIAdd %uint %m %own";
+    // 16 lanes of 32 bits are one register of 32 with AVX-512, and two of 16 with AVX2; `%sum` and `%own` live.
+    assert_eq!(chosen(Isa::Avx512, &counted("%own", chain, "%s")), 8);
+    assert_eq!(chosen(Isa::Avx2, &counted("%own", chain, "%s")), 2);
+}
+
+#[test]
+fn no_sub_group_waits_in_a_loop_for_what_another_one_of_its_bundle_writes() {
+    let spin = |read: &str| {
+        format!(
+            "OpBranch %head
+             %head = OpLabel
+             %seen = {read}
+             %again = OpULessThan %bool %seen %own
+             OpBranchConditional %again %inside %exit
+             %inside = OpLabel
+             OpBranch %head
+             %exit = OpLabel
+             {}",
+            counted("%own", "%m = OpIMul %uint %sum %own\n%s = OpIAdd %uint %m %own", "%s")
+                .replace("%head", "%head2")
+                .replace("%inside", "%inside2")
+                .replace("%exit", "%exit2")
+                .replace("%entry", "%exit")
+        )
+    };
+    assert_eq!(chosen(Isa::Avx512, &spin("OpLoad %uint %pointer")), 8);
+    assert_eq!(chosen(Isa::Avx512, &spin("OpLoad %uint %pointer Volatile")), 1);
+    assert_eq!(chosen(Isa::Avx512, &spin("OpAtomicLoad %uint %pointer %uint_1 %uint_0")), 1);
+}
+
+#[test]
+fn a_loop_of_different_lengths_wants_two_if_it_is_small() {
+    let divergent = |body: &str| {
+        format!(
+            "OpBranch %head
+             %head = OpLabel
+             %n = OpPhi %uint %uint_0 %entry %next %inside
+             %sum = OpPhi %uint %own %entry %s %inside
+             %more = OpULessThan %bool %n %own
+             OpBranchConditional %more %inside %exit
+             %inside = OpLabel
+             {body}
+             %next = OpIAdd %uint %n %uint_1
+             OpBranch %head
+             %exit = OpLabel"
+        )
+    };
+    assert_eq!(chosen(Isa::Avx512, &divergent("%m = OpIMul %uint %sum %own\n%s = OpIAdd %uint %m %own")), 2);
+    let mut long = "%m0 = OpIMul %uint %sum %own\n".to_owned();
+    for at in 0..40 {
+        long += &format!("%m{} = OpIMul %uint %m{at} %own\n", at + 1);
+    }
+    assert_eq!(chosen(Isa::Avx512, &divergent(&format!("{long}%s = OpIAdd %uint %m40 %own"))), 1);
+}
+
+/// Whether the last instruction may run in lockstep for a sub-group without a lane that is on.
+fn harmless(body: &str) -> bool {
+    let values = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
+                  %mine = OpInBoundsPtrAccessChain %to_uint %pointer %x\n";
+    let variant = Variant { coarsening: Coarsening::AlongX(2), ..VARIANT };
+    of_last(&format!("{values}{body}"), variant, |analysis, inst| is_harmless(analysis, ENTRY, inst))
+}
+
+#[test]
+fn what_computes_or_reads_is_harmless_to_a_sub_group_that_is_not_there() {
+    for body in [
+        "OpIAdd %ulong %x %x",
+        "OpLoad %uint %pointer",
+        "OpLoad %uint %mine",
+        "OpLoad %ulong3 %LocalInvocationId",
+        "OpCompositeConstruct %ulong2 %x %x",
+    ] {
+        assert!(harmless(body), "{body}");
+    }
+    for body in [
+        "OpUDiv %ulong %x %x",
+        "OpAtomicIIncrement %uint %mine %uint_1 %uint_0",
+        "OpFunctionCall %uint %callee %any_uint",
+    ] {
+        assert!(!harmless(body), "{body}");
+    }
+}

@@ -1,0 +1,291 @@
+//! What code is made of, where no result shows it: accesses of vectors, prefetches, skips, values that are forgotten.
+
+use super::opcode_tests::{build, kernel};
+use crate::abi::{Coarsening, LaneMapping, Variant};
+use crate::analysis::inlining::Inlining;
+use crate::jit::Context;
+use crate::jit::target::{Isa, Target};
+
+/// The IR of a kernel for full sub-groups of 16, before LLVM's passes. It has a built-in variable `%gsize` as well.
+fn ir(body: &str) -> String {
+    ir_of_mode("", body)
+}
+
+/// The same with an execution mode.
+fn ir_of_mode(mode: &str, body: &str) -> String {
+    let id = "%gid = OpVariable %pi_ulong3 Input";
+    let text = kernel(None, "", body)
+        .replace("\"main\" %gid", "\"main\" %gid %gsize")
+        .replace("OpDecorate %gid", &format!("{mode}\nOpDecorate %gsize BuiltIn GlobalSize\nOpDecorate %gid"))
+        .replace(id, &format!("{id}\n%gsize = OpVariable %pi_ulong3 Input"));
+    let module = build(&text);
+    let target = Target::limited(Isa::Avx512).expect("a target machine");
+    let variant = Variant {
+        width: 16,
+        shape: LaneMapping::Rows,
+        coarsening: Coarsening::Off,
+        large_ids: false,
+        most_items: 1024,
+    };
+    let kernel = module.kernel("main").expect("the kernel");
+    let context = Context::new();
+    let (ir, ..) = super::lower(&module, kernel, variant, Inlining::default(), &target, &context)
+        .unwrap_or_else(|error| panic!("{error}\n{body}"));
+    ir.verify().unwrap_or_else(|error| panic!("{error}\n{body}"));
+    ir.text()
+}
+
+fn calls(text: &str, function: &str) -> usize {
+    text.lines().filter(|line| line.contains(" call ") && line.contains(function)).count()
+}
+
+/// A value that differs between work-items, a condition on it, and an address for each of them.
+const VALUES: &str = "%gx32 = OpUConvert %uint %gx
+    %own = OpIMul %uint %gx32 %gx32
+    %varying = OpULessThan %bool %own %u5
+    %mine = OpInBoundsPtrAccessChain %pg_uint %out %gx
+    %theirs = OpInBoundsPtrAccessChain %pg_uint %in %gx
+";
+
+fn under_a_mask(body: &str) -> String {
+    format!(
+        "{VALUES}OpBranchConditional %varying %inside %behind\n%inside = OpLabel\n{body}OpBranch %behind\n\
+         %behind = OpLabel\n"
+    )
+}
+
+#[test]
+fn atomic_stores_side_by_side_are_one_store() {
+    let store = "OpAtomicStore %mine %u1 %u0 %own\n";
+    let text = ir(&format!("{VALUES}{store}"));
+    assert_eq!((calls(&text, "@llvm.masked.store"), calls(&text, "@llvm.masked.scatter")), (0, 0), "{text}");
+    let text = ir(&under_a_mask(store));
+    assert_eq!((calls(&text, "@llvm.masked.store"), calls(&text, "@llvm.masked.scatter")), (1, 0), "{text}");
+    let apart = "%place = OpUConvert %ulong %own\n%there = OpInBoundsPtrAccessChain %pg_uint %out %place\n\
+                 OpAtomicStore %there %u1 %u0 %own\n";
+    let text = ir(&format!("{VALUES}{apart}"));
+    assert_eq!((calls(&text, "@llvm.masked.store"), calls(&text, "@llvm.masked.scatter")), (0, 1), "{text}");
+}
+
+/// A branch that not all take, around a block that the numbers of `inside` go through; what it makes is used behind it.
+fn hammock(inside: &str) -> String {
+    ir(&format!(
+        "{VALUES}OpBranchConditional %varying %then %else
+         %then = OpLabel
+         {inside}
+         OpBranch %behind
+         %else = OpLabel
+         %b = OpIAdd %uint %own %u5
+         OpBranch %behind
+         %behind = OpLabel
+         %joined = OpPhi %uint %a %then %b %else
+         OpStore %mine %joined
+         "
+    ))
+}
+
+fn skips(text: &str) -> usize {
+    text.lines().filter(|line| line.starts_with('b') && line.contains(".body:")).count()
+}
+
+#[test]
+fn a_few_cheap_instructions_run_for_nobody_rather_than_be_jumped_over() {
+    assert_eq!(skips(&hammock("%a = OpIAdd %uint %own %u1")), 0);
+    let chain = |length: usize| {
+        let mut text = "%a0 = OpIAdd %uint %own %u1\n".to_owned();
+        (1..length).for_each(|at| text += &format!("%a{at} = OpIAdd %uint %a{} %u1\n", at - 1));
+        text.replace(&format!("%a{} =", length - 1), "%a =")
+    };
+    assert_eq!(skips(&hammock(&chain(6))), 0);
+    assert_eq!(skips(&hammock(&chain(7))), 1);
+}
+
+#[test]
+fn what_is_slow_or_has_effects_is_jumped_over_if_nobody_wants_it() {
+    assert_eq!(skips(&hammock("%a = OpUDiv %uint %own %gx32")), 1);
+    assert_eq!(skips(&hammock("%a = OpLoad %uint %theirs")), 1);
+    assert_eq!(skips(&hammock("%a = OpIAdd %uint %own %u1\nOpStore %mine %a")), 1);
+}
+
+#[test]
+fn a_join_that_blends_forgets_its_lanes_and_no_other_phi_does() {
+    let poison = |text: &str| text.matches("store <16 x i32> poison").count();
+    let text = hammock("%a = OpIAdd %uint %own %u1");
+    assert_eq!(poison(&text), 1, "{text}");
+    let text = ir(&format!(
+        "{VALUES}%same = OpLoad %uint %in\n%uniform = OpULessThan %bool %same %u5
+         OpBranchConditional %uniform %then %else
+         %then = OpLabel
+         %a = OpIAdd %uint %own %u1
+         OpBranch %behind
+         %else = OpLabel
+         OpBranch %behind
+         %behind = OpLabel
+         %joined = OpPhi %uint %a %then %own %else
+         OpStore %mine %joined
+         "
+    ));
+    assert_eq!(poison(&text), 0, "{text}");
+}
+
+/// A loop from the work-item's id in steps of `step`, that loads at `index`.
+fn strided_loop(ty: &str, before: &str, step: &str, index: &str) -> String {
+    ir(&format!(
+        "{before}OpBranch %head
+         %head = OpLabel
+         %n = OpPhi %ulong %gx %entry %next %inside
+         %more = OpULessThan %bool %n %limit
+         OpBranchConditional %more %inside %exit
+         %inside = OpLabel
+         {index}
+         %there = OpInBoundsPtrAccessChain %pg_{ty} %from %place
+         %read = OpLoad %{ty} %there
+         %next = OpIAdd %ulong %n {step}
+         OpBranch %head
+         %exit = OpLabel
+         ",
+    ))
+}
+
+#[test]
+fn loads_in_long_strides_are_asked_for_ahead() {
+    let before =
+        "%small = OpLoad %uint %in\n%limit = OpUConvert %ulong %small\n%from = OpCopyObject %pg_uint %in\n";
+    let prefetches = |before: &str, step: &str, index: &str| {
+        let text = strided_loop("uint", before, step, index);
+        text.lines().filter(|line| line.contains("call void @llvm.prefetch")).count()
+    };
+    let own = "%place = OpCopyObject %ulong %n";
+    // 16 lanes of 4 bytes: one line, or two if they are not aligned to it; the lines from the first lane on count.
+    assert_eq!(prefetches(before, "%limit", own), 1);
+    // 7 elements are less than what the hardware follows.
+    assert_eq!(prefetches(before, "%ul7", own), 0);
+    let times = |factor: &str| format!("%place = OpIMul %ulong %n {factor}");
+    assert_eq!(prefetches(before, "%limit", &times("%ul16")), 4);
+    assert_eq!(prefetches(before, "%limit", &times("%ul2")), 2);
+    // No lane at a fixed distance from the one before.
+    assert_eq!(prefetches(before, "%limit", "%place = OpUMod %ulong %n %limit"), 0);
+}
+
+#[test]
+fn the_global_size_is_a_stride_wherever_it_is_loaded() {
+    let before =
+        "%small = OpLoad %uint %in\n%limit = OpUConvert %ulong %small\n%from = OpCopyObject %pg_uint %in\n";
+    let prefetches = |inside: &str, step: &str| {
+        let index = format!("{inside}\n%place = OpCopyObject %ulong %n");
+        let text = strided_loop("uint", before, step, &index);
+        text.lines().filter(|line| line.contains("call void @llvm.prefetch")).count()
+    };
+    assert_eq!(
+        prefetches("%sizes = OpLoad %ulong3 %gsize\n%width = OpCompositeExtract %ulong %sizes 0", "%width"),
+        1
+    );
+    // What may be another number next time is no stride.
+    assert_eq!(prefetches("%number = OpLoad %uint %in\n%width = OpUConvert %ulong %number", "%width"), 0);
+}
+
+/// Accesses in the IR: plain vectors of 16, masked, gathered or scattered, and shuffles that reverse lanes.
+#[derive(Default, PartialEq, Eq, Debug)]
+struct Accesses {
+    loads: usize,
+    masked_loads: usize,
+    gathers: usize,
+    stores: usize,
+    masked_stores: usize,
+    scatters: usize,
+    reversals: usize,
+}
+
+/// Those of the kernel's pointers; values that cross blocks are in memory, too, but in that of the stack.
+fn accesses(text: &str, element: &str) -> Accesses {
+    let reversed: Vec<String> = (0..16).rev().map(|lane| format!("i32 {lane}")).collect();
+    let lines = |of: &dyn Fn(&str) -> bool| text.lines().filter(|line| of(line)).count();
+    let slots: Vec<&str> =
+        text.lines().filter_map(|line| line.trim().split_once(" = alloca ").map(|(name, _)| name)).collect();
+    let is_slot = |line: &str| {
+        let pointer = line.split("ptr ").nth(1).unwrap_or_default().split(',').next().unwrap_or_default();
+        slots.contains(&pointer)
+    };
+    Accesses {
+        loads: lines(&|line| line.contains(&format!("= load {element},")) && !is_slot(line)),
+        masked_loads: calls(text, "@llvm.masked.load"),
+        gathers: calls(text, "@llvm.masked.gather"),
+        stores: lines(&|line| line.contains(&format!("store {element} ")) && !is_slot(line)),
+        masked_stores: calls(text, "@llvm.masked.store"),
+        scatters: calls(text, "@llvm.masked.scatter"),
+        reversals: lines(&|line| line.contains("shufflevector") && line.contains(&reversed.join(", "))),
+    }
+}
+
+/// A load at `index` of the input and a store to `index` of the output.
+fn copy_of(index: &str, ty: &str) -> String {
+    format!(
+        "%wanted = {index}
+         %source = OpInBoundsPtrAccessChain %pg_{ty} %from %wanted
+         %target = OpInBoundsPtrAccessChain %pg_{ty} %to %wanted
+         %read = OpLoad %{ty} %source
+         OpStore %target %read
+         "
+    )
+}
+
+fn as_pointers(ty: &str) -> String {
+    format!("{VALUES}%from = OpBitcast %pg_{ty} %in\n%to = OpBitcast %pg_{ty} %out\n")
+}
+
+#[test]
+fn lanes_side_by_side_are_one_access_in_either_direction() {
+    let all = |index: &str| {
+        accesses(&ir(&format!("{}{}", as_pointers("uint"), copy_of(index, "uint"))), "<16 x i32>")
+    };
+    let none = Accesses::default;
+    assert_eq!(all("OpCopyObject %ulong %gx"), Accesses { loads: 1, stores: 1, ..none() });
+    assert_eq!(all("OpSNegate %ulong %gx"), Accesses { loads: 1, stores: 1, reversals: 2, ..none() });
+    assert_eq!(all("OpIMul %ulong %gx %ul2"), Accesses { gathers: 1, scatters: 1, ..none() });
+    assert_eq!(all("OpUConvert %ulong %own"), Accesses { gathers: 1, scatters: 1, ..none() });
+}
+
+#[test]
+fn lanes_side_by_side_under_a_mask_are_one_access_with_the_mask_turned_as_they_are() {
+    let some = |index: &str| {
+        let body = format!(
+            "{}OpBranchConditional %varying %inside %behind\n%inside = OpLabel\n{}OpBranch %behind\n%behind = OpLabel\n",
+            as_pointers("uint"),
+            copy_of(index, "uint")
+        );
+        accesses(&ir(&body), "<16 x i32>")
+    };
+    let none = Accesses::default;
+    assert_eq!(some("OpCopyObject %ulong %gx"), Accesses { masked_loads: 1, masked_stores: 1, ..none() });
+    // The value and the mask of each.
+    let downwards = Accesses { masked_loads: 1, masked_stores: 1, reversals: 4, ..none() };
+    assert_eq!(some("OpSNegate %ulong %gx"), downwards);
+    assert_eq!(some("OpIMul %ulong %gx %ul2"), Accesses { gathers: 1, scatters: 1, ..none() });
+}
+
+#[test]
+fn a_short_run_of_equal_elements_in_each_lane_is_one_access() {
+    let of = |ty: &str, element: &str| {
+        accesses(&ir(&format!("{}{}", as_pointers(ty), copy_of("OpCopyObject %ulong %gx", ty))), element)
+    };
+    let one = || Accesses { loads: 1, stores: 1, ..Accesses::default() };
+    assert_eq!(of("uint2", "<32 x i32>"), one());
+    assert_eq!(of("float4", "<64 x float>"), one());
+    assert_eq!(of("uchar4", "<64 x i8>"), one());
+    // Two leaves that do not fill the step are an access each.
+    let apart = copy_of("OpIMul %ulong %gx %ul2", "uint2");
+    let found = accesses(&ir(&format!("{}{apart}", as_pointers("uint2"))), "<32 x i32>");
+    assert_eq!(found, Accesses { gathers: 2, scatters: 2, ..Accesses::default() });
+}
+
+#[test]
+fn products_and_sums_are_contracted_where_the_kernel_allows_it() {
+    let body = format!(
+        "{VALUES}%f = OpConvertUToF %float %own\n%m = OpFMul %float %f %f\n%s = OpFAdd %float %m %f\n\
+         %w = OpBitcast %uint %s\nOpStore %mine %w\n"
+    );
+    let contracts =
+        |text: &str| text.matches("fmul contract").count() + text.matches("fadd contract").count();
+    assert_eq!(contracts(&ir(&body)), 2);
+    assert_eq!(contracts(&ir_of_mode("OpExecutionMode %main ContractionOff", &body)), 0);
+}
