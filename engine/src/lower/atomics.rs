@@ -173,7 +173,7 @@ fn merged(
         Mask::All => access(this, step, sharing, address, &[total]),
         Mask::Lanes(_) => {
             let before = b.here();
-            let (some, done) = (b.block(this.function, "some"), b.block(this.function, "done"));
+            let (some, done) = (this.label("some"), this.label("done"));
             b.cond_br(b.icmp(IntPred::LLVMIntNE, bits, b.i64(0)), some, done);
             b.at_end(some);
             let old = access(this, step, sharing, address, &[total]);
@@ -258,7 +258,7 @@ fn each_lane(
         Mask::All if unroll || this.w == 1 => straight(this, operands, result, f),
         Mask::Lanes(_) if unroll && this.w > 1 => {
             let bits = this.active_bits();
-            let [full, part, done] = ["full", "part", "done"].map(|name| b.block(this.function, name));
+            let [full, part, done] = ["full", "part", "done"].map(|name| this.label(name));
             b.cond_br(b.icmp(IntPred::LLVMIntEQ, bits, b.i64(this.all_bits())), full, part);
             b.at_end(full);
             let of_full = straight(this, operands, result, f);
@@ -318,7 +318,7 @@ fn one_by_one(
     let results = result.map(|scalar| keep(b.zero(scalar, w)));
     let bits = this.active_bits();
     let before = b.here();
-    let (inside, done) = (b.block(this.function, "lane"), b.block(this.function, "lanes.done"));
+    let (inside, done) = (this.label("lane"), this.label("lanes.done"));
     b.cond_br(b.icmp(IntPred::LLVMIntNE, bits, b.i64(0)), inside, done);
     b.at_end(inside);
     let left = b.phi(Scalar::I64, 1);

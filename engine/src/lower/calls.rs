@@ -18,6 +18,7 @@ use crate::error::EngineError;
 use rustc_hash::FxHashMap;
 use spirv::Op;
 use spirv_env::{Id, Inst, TypeId};
+use std::rc::Rc;
 
 /// A function that calls go to.
 #[derive(Clone, Debug)]
@@ -58,6 +59,22 @@ mod field {
 /// The symbol of a function, by which its stack frame is found.
 fn symbol(function: Id) -> String {
     format!("ze_cpu_function_{}", function.0)
+}
+
+/// How the function being lowered calls others, and returns.
+pub(super) struct Linkage {
+    /// What calls go to.
+    callables: Rc<FxHashMap<Id, Callable>>,
+    /// Where the sub-group is, for those that are called.
+    context: Option<Value>,
+    /// What the function returns.
+    returned: Vec<Value>,
+}
+
+impl Linkage {
+    pub fn new(callables: Rc<FxHashMap<Id, Callable>>, context: Option<Value>) -> Self {
+        Linkage { callables, context, returned: Vec::new() }
+    }
 }
 
 /// Declares the functions of a unit.
@@ -122,7 +139,7 @@ impl Lowerer<'_, '_> {
             .chain(of(field::GROUP, items.group))
             .chain(of(field::LOCAL, items.local))
             .collect();
-        self.context = self.in_prologue(|b| {
+        self.calls.context = self.in_prologue(|b| {
             let context = b.alloca_bytes(field::BYTES, private::ALIGN as u32);
             words.iter().for_each(|(at, value)| b.store(*value, b.offset_const(context, *at), 8));
             Some(context)
@@ -174,16 +191,17 @@ impl Lowerer<'_, '_> {
     /// What the function returns, in its exit block.
     pub(super) fn return_value(&mut self, inst: &Inst) -> Result<(), EngineError> {
         let val = self.value(inst.id(0))?;
-        let results = self.calls.get(&self.a.func.function).map(|callable| callable.results.clone());
+        let results =
+            self.calls.callables.get(&self.a.func.function).map(|callable| callable.results.clone());
         let leaves = results.unwrap_or_default().into_iter().zip(val);
-        self.returned = leaves.map(|(leaf, reg)| self.handed_over(leaf, reg)).collect();
+        self.calls.returned = leaves.map(|(leaf, reg)| self.handed_over(leaf, reg)).collect();
         Ok(())
     }
 
     /// Ends a called function.
     pub(super) fn finish(&self, callable: &Callable) {
-        if callable.results.len() == self.returned.len() {
-            return self.b.ret_values(&self.returned);
+        if callable.results.len() == self.calls.returned.len() {
+            return self.b.ret_values(&self.calls.returned);
         }
         // It never returns.
         let none = |leaf: &Passed| self.b.poison(leaf.scalar, leaf.lanes(self.w));
@@ -191,8 +209,8 @@ impl Lowerer<'_, '_> {
     }
 
     pub(super) fn call(&mut self, inst: &Inst) -> Result<Option<Val>, EngineError> {
-        let calls = self.calls.clone();
-        let (Some(callable), Some(context)) = (calls.get(&inst.id(0)), self.context) else {
+        let callables = Rc::clone(&self.calls.callables);
+        let (Some(callable), Some(context)) = (callables.get(&inst.id(0)), self.calls.context) else {
             return Err(self.unsupported("a call of something that is not a function".into()));
         };
         let mut operands = vec![context];
@@ -208,8 +226,8 @@ impl Lowerer<'_, '_> {
         let count = callable.results.len();
         let values = match self.mask() {
             // A block that shares the mask of the whole body is never reached without a lane.
-            Mask::Lanes(mask) if self.a.control.class[self.block].is_some() => {
-                let [inside, done] = ["call", "called"].map(|name| self.b.block(self.function, name));
+            Mask::Lanes(mask) if self.a.control.class[self.position.block].is_some() => {
+                let [inside, done] = ["call", "called"].map(|name| self.label(name));
                 let before = self.b.here();
                 self.b.cond_br(self.b.any(mask), inside, done);
                 self.b.at_end(inside);

@@ -18,6 +18,7 @@ use crate::analysis::func::BlockId;
 use crate::analysis::leaves::Scalar;
 use crate::analysis::loops::{Loop, LoopId};
 use crate::analysis::shapes::Shape;
+use crate::error::EngineError;
 use crate::jit::target::Target;
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
@@ -36,8 +37,37 @@ pub struct Subgroup {
     pub(super) private_base: FxHashMap<Id, Value>,
 }
 
+/// The sub-groups that one instruction stream is made for.
+pub(super) struct Bundle {
+    pub subgroups: Vec<Subgroup>,
+    /// Which of them is being lowered.
+    pub at: usize,
+    /// The values that they have in common.
+    pub common: Values,
+    /// The lanes that are on in any of them, while code for all of them is made.
+    pub mask_of_all: Option<Mask>,
+    /// The blocks that they run in lockstep.
+    pub lockstep: EntitySet<BlockId>,
+    /// Memory for loads that are for nobody.
+    nowhere: Value,
+}
+
+impl Bundle {
+    /// The bundle whose first sub-group is given, and runs under this mask.
+    pub fn new(a: &Analysis<'_>, b: &Builder, first: WorkItems, mask: Mask) -> Self {
+        Bundle {
+            subgroups: members(b, first, a.variant, mask),
+            at: 0,
+            common: Values::default(),
+            mask_of_all: None,
+            lockstep: lockstep(a),
+            nowhere: b.alloca(Scalar::I64, 1),
+        }
+    }
+}
+
 /// The sub-groups of a bundle, given the first of them.
-pub(super) fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mask) -> Vec<Subgroup> {
+fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mask) -> Vec<Subgroup> {
     let width = u64::from(variant.width);
     let [x, y, z] = first.local;
     let row = || {
@@ -220,7 +250,7 @@ fn pressure(a: &Analysis<'_>, simd_bits: u32) -> usize {
 }
 
 /// The blocks that a bundle runs in lockstep.
-pub(super) fn lockstep(a: &Analysis<'_>) -> EntitySet<BlockId> {
+fn lockstep(a: &Analysis<'_>) -> EntitySet<BlockId> {
     let mut lockstep = EntitySet::new();
     lockstep.extend(a.func.block_ids().filter(|&block| {
         let mut insts = a.func.blocks[block].insts.iter();
@@ -230,13 +260,33 @@ pub(super) fn lockstep(a: &Analysis<'_>) -> EntitySet<BlockId> {
 }
 
 impl Lowerer<'_, '_> {
+    /// Emits code for each sub-group of the bundle, or once for all if there is a mask for all.
+    pub(super) fn each_subgroup(
+        &mut self,
+        shared: Option<Mask>,
+        mut emit: impl FnMut(&mut Self) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        if shared.is_some() && self.bundle.subgroups.len() > 1 {
+            self.bundle.mask_of_all = shared;
+            let result = emit(self);
+            self.bundle.mask_of_all = None;
+            return result;
+        }
+        for at in 0..self.bundle.subgroups.len() {
+            self.bundle.at = at;
+            emit(self)?;
+        }
+        self.bundle.at = 0;
+        Ok(())
+    }
+
     /// An address that can be read: the one given, or another if no lane of the sub-group is on, which runs in
     /// lockstep with others then.
     pub(super) fn readable(&self, address: Value) -> Value {
         match self.mask() {
             // One load for all sub-groups happens only if there is a lane that wants it.
-            Mask::Lanes(mask) if self.bundle.len() > 1 && self.shared_mask.is_none() => {
-                self.b.select(self.b.any(mask), address, self.nowhere)
+            Mask::Lanes(mask) if self.bundle.subgroups.len() > 1 && self.bundle.mask_of_all.is_none() => {
+                self.b.select(self.b.any(mask), address, self.bundle.nowhere)
             }
             _ => address,
         }

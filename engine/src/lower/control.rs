@@ -6,20 +6,36 @@
 use super::Lowerer;
 use super::builder::{IntPred, Label, Value};
 use super::values::{Mask, Reg, Slot};
+use crate::analysis::Analysis;
 use crate::analysis::func::{BlockId, Terminator};
 use crate::analysis::leaves::Scalar;
 use crate::analysis::linearization::Exit;
 use crate::error::EngineError;
-use cranelift_entity::EntitySet;
+use cranelift_entity::PrimaryMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use spirv_env::opcodes::{Cost, Family, Memory};
+use spirv_env::opcodes::{Cost, Family};
 use spirv_env::{Id, Inst};
 use std::rc::Rc;
 
+/// Blocks of the function as LLVM's, and how masks are handed on between them.
+pub(super) struct Flow {
+    /// The mask of the whole body.
+    entry_mask: Mask,
+    blocks: PrimaryMap<BlockId, BlockCode>,
+    /// Blocks whose mask others share.
+    lenders: FxHashSet<BlockId>,
+}
+
+impl Flow {
+    pub fn new(a: &Analysis<'_>, entry_mask: Mask) -> Self {
+        Flow { entry_mask, blocks: PrimaryMap::new(), lenders: lenders(a) }
+    }
+}
+
 /// The LLVM blocks of a block, and the mask slots of each sub-group of the bundle if it owns a mask.
 #[derive(Clone, Debug)]
-pub(super) struct BlockCode {
+struct BlockCode {
     /// Where jumps to the block go.
     enter: Label,
     /// Where its instructions begin; differs from `enter` if empty masks skip it.
@@ -36,48 +52,9 @@ struct MaskSlots {
 }
 
 /// Blocks whose mask other blocks share.
-pub(super) fn lenders(a: &crate::analysis::Analysis<'_>) -> FxHashSet<BlockId> {
+fn lenders(a: &Analysis<'_>) -> FxHashSet<BlockId> {
     let owner_of = |block: BlockId| a.control.class[block].filter(|owner| *owner != block);
     a.func.block_ids().filter_map(owner_of).collect()
-}
-
-/// Values that are used outside the block that makes them: (within reach, after a divergent loop).
-pub(super) fn uses_across_blocks(
-    a: &crate::analysis::Analysis<'_>,
-    lockstep: &EntitySet<BlockId>,
-) -> (FxHashSet<Id>, FxHashSet<Id>) {
-    let (mut crossing, mut temporal) = (FxHashSet::default(), FxHashSet::default());
-    let mut note = |block: BlockId, id: Id, use_is_exit: bool| match a.def.get(&id) {
-        None => {}
-        Some(_) if a.is_temporal(block, id) => {
-            temporal.insert(id);
-        }
-        // The edges of a block that sub-groups run one by one see nothing of what each of them did.
-        Some(def) if *def != block || (use_is_exit && !lockstep.contains(block)) => {
-            crossing.insert(id);
-        }
-        Some(_) => {}
-    };
-    for block in a.func.block_ids() {
-        let code = &a.func.blocks[block];
-        for phi in &code.phis {
-            phi.incoming.iter().for_each(|(pred, id)| note(*pred, *id, true));
-        }
-        code.insts.iter().flat_map(|inst| inst.ids()).for_each(|id| note(block, id, false));
-        code.term.condition().into_iter().for_each(|id| note(block, id, true));
-    }
-    // A dynamic component index is used where the built-in is loaded.
-    for (block, inst) in
-        a.func.block_ids().flat_map(|block| a.func.blocks[block].insts.iter().map(move |inst| (block, inst)))
-    {
-        if matches!(inst.row().memory, Memory::Read { .. })
-            && let Some(pointer) = a.builtins.get(&inst.id(0))
-            && let Some(crate::analysis::builtins::Component::Dynamic(index)) = pointer.component
-        {
-            note(block, index, false);
-        }
-    }
-    (crossing, temporal)
 }
 
 impl Lowerer<'_, '_> {
@@ -86,25 +63,25 @@ impl Lowerer<'_, '_> {
         let a = self.a;
         for block in a.func.block_ids() {
             let code = self.new_block(block);
-            self.blocks.push(code);
+            self.flow.blocks.push(code);
         }
         for &block in &a.regions.order {
             self.block(block, end)?;
         }
-        self.b.at_end(self.prologue);
-        self.b.br(self.blocks[crate::analysis::func::ENTRY].enter);
+        self.b.at_end(self.position.prologue);
+        self.b.br(self.flow.blocks[crate::analysis::func::ENTRY].enter);
         Ok(())
     }
 
     fn new_block(&self, block: BlockId) -> BlockCode {
         let control = &self.a.control;
-        let enter = self.b.block(self.function, &block.to_string());
+        let enter = self.label(&block.to_string());
         let owns = control.class[block] == Some(block);
         let guarded = owns
             && control.skip[block].is_some()
             && !matches!(control.exit[block], Exit::Latch { .. })
             && !self.is_cheap(block);
-        let body = if guarded { self.b.block(self.function, &format!("{block}.body")) } else { enter };
+        let body = if guarded { self.label(&format!("{block}.body")) } else { enter };
         let new_slots = |_| {
             let slots = MaskSlots {
                 incoming: self.prologue_alloca(Scalar::Bool, self.w),
@@ -117,7 +94,7 @@ impl Lowerer<'_, '_> {
             });
             slots
         };
-        let masks = self.bundle.iter().filter(|_| owns).map(new_slots).collect();
+        let masks = self.bundle.subgroups.iter().filter(|_| owns).map(new_slots).collect();
         BlockCode { enter, body, masks }
     }
 
@@ -137,23 +114,23 @@ impl Lowerer<'_, '_> {
             (Terminator::Branch(_), Exit::Uniform(_)) | (_, Exit::Linear(_))
         );
         // Blocks that share the mask would run for nobody, too, and they may do anything.
-        let is_shared = self.lenders.contains(&block);
+        let is_shared = self.flow.lenders.contains(&block);
         leads_on && !is_shared && code.insts.len() <= FEW && code.insts.iter().all(harmless)
     }
 
     fn block(&mut self, block: BlockId, end: Label) -> Result<(), EngineError> {
         let a = self.a;
-        let (enter, body) = (self.blocks[block].enter, self.blocks[block].body);
-        self.block = block;
-        self.shared.block.clear();
+        let (enter, body) = (self.flow.blocks[block].enter, self.flow.blocks[block].body);
+        self.position.block = block;
+        self.bundle.common.block.clear();
         self.b.at_end(enter);
-        let mut all = self.entry_mask;
-        for at in 0..self.bundle.len() {
-            self.bundle[at].values.block.clear();
-            self.bundle[at].mask = match a.control.class[block] {
-                None => self.entry_mask,
+        let mut all = self.flow.entry_mask;
+        for at in 0..self.bundle.subgroups.len() {
+            self.bundle.subgroups[at].values.block.clear();
+            self.bundle.subgroups[at].mask = match a.control.class[block] {
+                None => self.flow.entry_mask,
                 Some(owner) => {
-                    let slots = self.blocks[owner].masks[at];
+                    let slots = self.flow.blocks[owner].masks[at];
                     let lanes = if owner == block {
                         // Taken over even if nobody is in: LLVM then knows that the slot is empty from here on.
                         let lanes = self.b.load(Scalar::Bool, self.w, slots.incoming, 1);
@@ -175,11 +152,11 @@ impl Lowerer<'_, '_> {
             && let (Mask::Lanes(lanes), Some(skip)) = (all, a.control.skip[block].expand())
         {
             let any = self.b.any(lanes);
-            self.b.cond_br(any, body, self.blocks[skip].enter);
+            self.b.cond_br(any, body, self.flow.blocks[skip].enter);
             self.b.at_end(body);
         }
         let func = &a.func.blocks[block];
-        let lockstep = self.lockstep.contains(block);
+        let lockstep = self.bundle.lockstep.contains(block);
         for phi in &func.phis {
             let shared = lockstep && a.is_common(block, phi.result);
             self.each_subgroup(shared.then_some(all), |this| this.begin_phi(block, phi.result))?;
@@ -195,30 +172,10 @@ impl Lowerer<'_, '_> {
         self.leave(block, end)
     }
 
-    /// Emits code for each sub-group of the bundle, or once for all if there is a mask for all.
-    fn each_subgroup(
-        &mut self,
-        shared: Option<Mask>,
-        mut emit: impl FnMut(&mut Self) -> Result<(), EngineError>,
-    ) -> Result<(), EngineError> {
-        if shared.is_some() && self.bundle.len() > 1 {
-            self.shared_mask = shared;
-            let result = emit(self);
-            self.shared_mask = None;
-            return result;
-        }
-        for at in 0..self.bundle.len() {
-            self.at = at;
-            emit(self)?;
-        }
-        self.at = 0;
-        Ok(())
-    }
-
     /// Runs a block for those sub-groups of the bundle that have a lane on.
     fn one_by_one(&mut self, insts: &[Inst]) -> Result<(), EngineError> {
         self.each_subgroup(None, |this| {
-            let [run, next] = ["run", "next"].map(|name| this.b.block(this.function, name));
+            let [run, next] = ["run", "next"].map(|name| this.label(name));
             let any = this.b.any(this.mask_vector());
             this.b.cond_br(any, run, next);
             this.b.at_end(run);
@@ -254,7 +211,7 @@ impl Lowerer<'_, '_> {
     }
 
     fn enter(&self, block: BlockId) -> Label {
-        self.blocks[block].enter
+        self.flow.blocks[block].enter
     }
 
     fn leave(&mut self, block: BlockId, end: Label) -> Result<(), EngineError> {
@@ -264,7 +221,7 @@ impl Lowerer<'_, '_> {
             Exit::Return => self.b.br(end),
             Exit::Latch { header, next } => {
                 self.each_subgroup(None, |this| this.edge(*header, None))?;
-                let slots = self.blocks[*header].masks.iter();
+                let slots = self.flow.blocks[*header].masks.iter();
                 let stay = slots.map(|slots| self.b.load(Scalar::Bool, self.w, slots.incoming, 1));
                 let stay = stay.reduce(|all, lanes| self.b.or(all, lanes));
                 let any = self.b.any(stay.expect("a divergent loop's header owns a mask"));
@@ -362,14 +319,14 @@ impl Lowerer<'_, '_> {
                 labels.push(self.enter(*target));
                 continue;
             }
-            let label = self.b.block(self.function, &format!("{block}.to.{succ}"));
+            let label = self.label(&format!("{block}.to.{succ}"));
             self.b.at_end(label);
             // What the edge loads from slots may not be taken for values of the block itself.
-            self.on_edge = true;
+            self.position.on_edge = true;
             self.each_subgroup(None, |this| this.edge(*succ, None))?;
-            self.on_edge = false;
-            self.shared.edge.clear();
-            self.bundle.iter_mut().for_each(|of| of.values.edge.clear());
+            self.position.on_edge = false;
+            self.bundle.common.edge.clear();
+            self.bundle.subgroups.iter_mut().for_each(|of| of.values.edge.clear());
             self.b.br(self.enter(*target));
             labels.push(label);
         }
@@ -411,11 +368,11 @@ impl Lowerer<'_, '_> {
     /// Hands the values of phis and the lanes of a sub-group over to a successor.
     fn edge(&mut self, to: BlockId, lanes: Option<Value>) -> Result<(), EngineError> {
         let a = self.a;
-        let from = self.block;
+        let from = self.position.block;
         let blended = a.control.blended.contains(to) && self.w > 1;
         let mut moves: SmallVec<[(Id, super::values::Val); 4]> = SmallVec::new();
         for phi in &a.func.blocks[to].phis {
-            if self.at > 0 && a.is_common(to, phi.result) {
+            if self.bundle.at > 0 && a.is_common(to, phi.result) {
                 continue;
             }
             // All values are read before any phi changes: phis of a loop may exchange values.
@@ -436,7 +393,7 @@ impl Lowerer<'_, '_> {
                 }
             }
         }
-        if let Some(slots) = self.blocks[to].masks.get(self.at).copied() {
+        if let Some(slots) = self.flow.blocks[to].masks.get(self.bundle.at).copied() {
             let new = lanes.unwrap_or_else(|| self.mask_vector());
             let old = self.b.load(Scalar::Bool, self.w, slots.incoming, 1);
             self.b.store(self.b.or(old, new), slots.incoming, 1);

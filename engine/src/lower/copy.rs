@@ -87,11 +87,7 @@ impl Lowerer<'_, '_> {
             return emit(self, b.i32(0));
         }
         let bits = b.mask_bits(self.mask_vector());
-        let (head, inside, done) = (
-            b.block(self.function, "lanes"),
-            b.block(self.function, "lane"),
-            b.block(self.function, "lanes.done"),
-        );
+        let (head, inside, done) = (self.label("lanes"), self.label("lane"), self.label("lanes.done"));
         let before = b.here();
         b.br(head);
         b.at_end(head);

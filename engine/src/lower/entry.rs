@@ -2,11 +2,11 @@
 
 use super::access::join_parts;
 use super::builder::{Builder, Function, Inline, IntPred, Label, Value};
-use super::calls::{self, Callable};
-use super::control::uses_across_blocks;
-use super::values::{Mask, Reg, Values};
+use super::calls::{self, Callable, Linkage};
+use super::control::Flow;
+use super::values::{DistantUses, Mask, Reg};
 use super::work_item::WorkItems;
-use super::{Lowerer, coarsening, contraction_off, private};
+use super::{Lowerer, Position, Storage, coarsening, contraction_off, private};
 use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, LaneMapping, LaunchInfo};
 use crate::analysis::Analysis;
 use crate::analysis::calls::AnalysedKernel;
@@ -113,7 +113,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
             local_memory: None,
             collective_turn: None,
         };
-        let mut lowerer = self.lowerer(function, prologue, first, mask);
+        let mut lowerer = self.lowerer(function, prologue, first, mask, None);
         if !self.calls.is_empty() {
             lowerer.share_context();
         }
@@ -132,8 +132,8 @@ impl<'a, 'm> Bodies<'a, 'm> {
         b.at_end(prologue);
         let is_partial = self.a.variant.width > 1 && self.a.variant.mapping != LaneMapping::Rows;
         let items = calls::items(b, callable, is_partial);
-        let mut lowerer = self.lowerer(callable.function, prologue, items, callable.mask(b));
-        lowerer.context = Some(b.param(callable.function, 0));
+        let context = Some(b.param(callable.function, 0));
+        let mut lowerer = self.lowerer(callable.function, prologue, items, callable.mask(b), context);
         lowerer.parameters(callable);
         let end = b.block(callable.function, "end");
         lowerer.body(end)?;
@@ -143,36 +143,31 @@ impl<'a, 'm> Bodies<'a, 'm> {
     }
 
     /// The state of lowering a function, whose prologue has begun.
-    fn lowerer(&self, function: Function, prologue: Label, first: WorkItems, mask: Mask) -> Lowerer<'a, 'm> {
+    fn lowerer(
+        &self,
+        function: Function,
+        prologue: Label,
+        first: WorkItems,
+        mask: Mask,
+        context: Option<Value>,
+    ) -> Lowerer<'a, 'm> {
         let b = &self.b;
-        let lockstep = Rc::new(coarsening::lockstep(self.a));
-        let (crossing, temporal) = uses_across_blocks(self.a, &lockstep);
+        let bundle = coarsening::Bundle::new(self.a, b, first, mask);
         Lowerer {
             a: self.a,
             b: b.clone(),
             target: self.target,
             w: self.a.variant.width,
-            prologue,
-            block: ENTRY,
-            entry_mask: mask,
-            bundle: coarsening::members(b, first, self.a.variant, mask),
-            at: 0,
-            shared: Values::default(),
-            shared_mask: None,
-            lockstep,
-            nowhere: b.alloca(Scalar::I64, 1),
-            crossing: Rc::new(crossing),
-            temporal: Rc::new(temporal),
-            local_offsets: self.offsets.clone(),
-            blocks: Default::default(),
-            lenders: Rc::new(super::control::lenders(self.a)),
-            on_edge: false,
-            function,
-            private: self.layout.clone(),
-            calls: self.calls.clone(),
-            context: None,
-            returned: Vec::new(),
-            print_words: None,
+            position: Position { function, prologue, block: ENTRY, on_edge: false },
+            flow: Flow::new(self.a, mask),
+            uses: DistantUses::new(self.a, &bundle.lockstep),
+            bundle,
+            storage: Storage {
+                local_offsets: self.offsets.clone(),
+                private: self.layout.clone(),
+                print_words: None,
+            },
+            calls: Linkage::new(self.calls.clone(), context),
         }
     }
 }
@@ -180,12 +175,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
 impl Lowerer<'_, '_> {
     /// The kernel's parameters, read from the argument block.
     fn arguments(&mut self) -> Result<(), EngineError> {
-        for at in 0..self.bundle.len() {
-            self.at = at;
-            self.arguments_of_subgroup()?;
-        }
-        self.at = 0;
-        Ok(())
+        self.each_subgroup(None, Self::arguments_of_subgroup)
     }
 
     fn arguments_of_subgroup(&mut self) -> Result<(), EngineError> {
@@ -193,7 +183,7 @@ impl Lowerer<'_, '_> {
         let args = self.args();
         for (arg, (id, ty)) in a.func.kernel.args.iter().zip(&a.func.params) {
             let common = self.is_common(ENTRY, *id);
-            if common && self.at > 0 {
+            if common && self.bundle.at > 0 {
                 continue;
             }
             let address = self.b.offset_const(args, arg.offset);

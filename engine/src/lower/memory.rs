@@ -190,10 +190,10 @@ fn local_range(this: &mut Lowerer<'_, '_>) -> (Value, Value) {
 /// The private objects that pointers may lead to, also those whose variables come later: a loop may bring their
 /// pointers here.
 fn private_ranges(this: &mut Lowerer<'_, '_>) -> Result<Vec<(Value, Value)>, EngineError> {
-    if this.private.tells_objects {
+    if this.storage.private.tells_objects {
         // Those of callers and callees, too.
         let base = this.private_part();
-        return Ok(vec![(base, this.b.i64(this.private.memory_bytes))]);
+        return Ok(vec![(base, this.b.i64(this.storage.private.memory_bytes))]);
     }
     let (func, placement) = (&this.a.func, &this.a.private.placement);
     let mut objects: Vec<Id> =
@@ -254,7 +254,7 @@ impl Lowerer<'_, '_> {
         let uniform = self.a.private.placement.get(&id) == Some(&Placement::Uniform);
         let bytes = object_bytes(&self.a.func, pointer, if uniform { 1 } else { self.w })
             .ok_or_else(|| self.unsupported("a private variable without a size".into()))?;
-        let home = self.private.homes.get(&id).copied().unwrap_or(Home::Stack);
+        let home = self.storage.private.homes.get(&id).copied().unwrap_or(Home::Stack);
         Ok(match home {
             Home::Stack => self.in_prologue(|b| b.alloca_bytes(bytes, private::ALIGN as u32)),
             Home::Memory(at) => {
@@ -266,7 +266,7 @@ impl Lowerer<'_, '_> {
 
     /// The sub-group's part of `Worker::private_memory`.
     fn private_part(&self) -> Value {
-        let total = self.private.memory_bytes;
+        let total = self.storage.private.memory_bytes;
         let (worker, subgroup) = (self.items().worker, self.items().subgroup);
         self.in_prologue(|b| {
             let field = b.offset_const(worker, offset_of!(Worker, private_memory) as u64);

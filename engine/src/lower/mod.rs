@@ -53,8 +53,7 @@ use crate::jit::target::Target;
 use crate::jit::{Context, IrModule};
 use builder::{Builder, Label};
 use calls::CallTree;
-use cranelift_entity::{EntitySet, PrimaryMap};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use spirv::{ExecutionMode, Op};
 use spirv_env::opcodes::{self, Family};
 use spirv_env::{ExtSet, Id, Inst, Kernel, Module, Supplied, op_name};
@@ -145,44 +144,39 @@ pub fn supports(inst: &Inst, module: &Module) -> Result<(), String> {
 }
 
 /// The state of lowering one body of a kernel, or a function that it calls.
+///
+/// Instruction families use what is public: the analysis that says what to make, the builder that makes it, and methods. The
+/// rest belongs to one file each.
 pub struct Lowerer<'a, 'm> {
     pub a: &'a Analysis<'m>,
     pub b: Rc<Builder>,
     pub target: &'a Target,
     /// Lanes of a sub-group.
     pub w: u32,
+    position: Position,
+    bundle: coarsening::Bundle,
+    flow: control::Flow,
+    uses: values::DistantUses,
+    storage: Storage,
+    calls: calls::Linkage,
+}
+
+/// Where code goes.
+struct Position {
+    function: builder::Function,
     prologue: Label,
     /// The block being lowered.
     block: BlockId,
-    /// The mask of the whole body.
-    entry_mask: Mask,
-    /// The sub-groups of the bundle, and which of them is being lowered.
-    bundle: Vec<coarsening::Subgroup>,
-    at: usize,
-    /// What the sub-groups of the bundle have in common.
-    shared: values::Values,
-    /// The lanes that are on in any of them, while code for all of them is made.
-    shared_mask: Option<Mask>,
-    lockstep: Rc<EntitySet<BlockId>>,
-    /// Memory for loads that are for nobody.
-    nowhere: builder::Value,
-    /// Values with uses in other blocks, and those that are used after a divergent loop that made them.
-    crossing: Rc<FxHashSet<Id>>,
-    temporal: Rc<FxHashSet<Id>>,
-    /// Byte offsets of `Workgroup` variables in local memory.
-    local_offsets: Rc<FxHashMap<Id, u64>>,
-    blocks: PrimaryMap<BlockId, control::BlockCode>,
-    /// Blocks whose mask others share.
-    lenders: Rc<FxHashSet<BlockId>>,
     /// Values go to those of the edge that is being made.
     on_edge: bool,
-    function: builder::Function,
+}
+
+/// Where memory of the function is.
+struct Storage {
+    /// Byte offsets of `Workgroup` variables in local memory.
+    local_offsets: Rc<FxHashMap<Id, u64>>,
     /// Where private variables are.
     private: Rc<private::Layout>,
-    /// The functions that calls go to, the context that they are handed, and what this one returns.
-    calls: Rc<FxHashMap<Id, calls::Callable>>,
-    context: Option<builder::Value>,
-    returned: Vec<builder::Value>,
     /// Memory for what one instruction prints.
     print_words: Option<builder::Value>,
 }
@@ -204,11 +198,11 @@ impl<'a, 'm> Lowerer<'a, 'm> {
 
     /// The sub-group being lowered.
     fn subgroup(&self) -> &coarsening::Subgroup {
-        &self.bundle[self.at]
+        &self.bundle.subgroups[self.bundle.at]
     }
 
     fn subgroup_mut(&mut self) -> &mut coarsening::Subgroup {
-        &mut self.bundle[self.at]
+        &mut self.bundle.subgroups[self.bundle.at]
     }
 
     /// Where the sub-group is.
@@ -218,7 +212,7 @@ impl<'a, 'm> Lowerer<'a, 'm> {
 
     /// The mask that code runs under.
     pub fn mask(&self) -> Mask {
-        self.shared_mask.unwrap_or(self.subgroup().mask)
+        self.bundle.mask_of_all.unwrap_or(self.subgroup().mask)
     }
 
     /// Lowers an instruction and keeps its result.

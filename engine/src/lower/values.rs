@@ -8,14 +8,18 @@
 //! stack slots, which LLVM's SROA turns back into SSA form.
 
 use super::Lowerer;
-use super::builder::Value;
+use super::builder::{Label, Value};
+use crate::analysis::Analysis;
+use crate::analysis::builtins::Component;
 use crate::analysis::func::{BlockId, ENTRY, Synthetic};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
-use rustc_hash::FxHashMap;
+use cranelift_entity::EntitySet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 use spirv::StorageClass;
+use spirv_env::opcodes::Memory;
 use spirv_env::{ConstantValue, Id, Inst, TypeId};
 use std::rc::Rc;
 
@@ -81,6 +85,53 @@ impl Slot {
     }
 }
 
+/// Values that are used outside the block that makes them.
+pub(super) struct DistantUses {
+    /// Where control flow brings them.
+    crossing: FxHashSet<Id>,
+    /// After a divergent loop that made them.
+    temporal: FxHashSet<Id>,
+}
+
+impl DistantUses {
+    pub(super) fn new(a: &Analysis<'_>, lockstep: &EntitySet<BlockId>) -> Self {
+        let (mut crossing, mut temporal) = (FxHashSet::default(), FxHashSet::default());
+        let mut note = |block: BlockId, id: Id, use_is_exit: bool| match a.def.get(&id) {
+            None => {}
+            Some(_) if a.is_temporal(block, id) => {
+                temporal.insert(id);
+            }
+            // The edges of a block that sub-groups run one by one see nothing of what each of them did.
+            Some(def) if *def != block || (use_is_exit && !lockstep.contains(block)) => {
+                crossing.insert(id);
+            }
+            Some(_) => {}
+        };
+        for block in a.func.block_ids() {
+            let code = &a.func.blocks[block];
+            for phi in &code.phis {
+                phi.incoming.iter().for_each(|(pred, id)| note(*pred, *id, true));
+            }
+            code.insts.iter().flat_map(|inst| inst.ids()).for_each(|id| note(block, id, false));
+            code.term.condition().into_iter().for_each(|id| note(block, id, true));
+        }
+        // A dynamic component index is used where the built-in is loaded.
+        for (block, inst) in a
+            .func
+            .block_ids()
+            .flat_map(|block| a.func.blocks[block].insts.iter().map(move |inst| (block, inst)))
+        {
+            if matches!(inst.row().memory, Memory::Read { .. })
+                && let Some(pointer) = a.builtins.get(&inst.id(0))
+                && let Some(Component::Dynamic(index)) = pointer.component
+            {
+                note(block, index, false);
+            }
+        }
+        DistantUses { crossing, temporal }
+    }
+}
+
 /// The mask that code runs under.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mask {
@@ -131,13 +182,13 @@ impl Lowerer<'_, '_> {
 
     /// A value as the current block sees it.
     pub fn value(&mut self, id: Id) -> Result<Val, EngineError> {
-        let (own, shared) = (&self.subgroup().values, &self.shared);
+        let (own, shared) = (&self.subgroup().values, &self.bundle.common);
         let known = [&own.block, &shared.block, &own.edge, &shared.edge, &own.entry, &shared.entry];
         if let Some(val) = known.into_iter().find_map(|values| values.get(&id)) {
             return Ok(val.clone());
         }
-        let common = self.is_common(self.block, id);
-        let val = if self.a.is_temporal(self.block, id) {
+        let common = self.is_common(self.position.block, id);
+        let val = if self.a.is_temporal(self.position.block, id) {
             let slots = own.temporal_slots.get(&id).cloned().unwrap_or_default();
             let leaves = self.leaves_of(id)?;
             slots
@@ -152,8 +203,8 @@ impl Lowerer<'_, '_> {
             self.module_value(id)?
         };
         // What one sub-group reads under a condition of its own, the others do not see.
-        let seen_by_all = common && self.lockstep.contains(self.block);
-        let on_edge = self.on_edge;
+        let seen_by_all = common && self.bundle.lockstep.contains(self.position.block);
+        let on_edge = self.position.on_edge;
         let values = self.values_mut(seen_by_all);
         let seen = if on_edge { &mut values.edge } else { &mut values.block };
         seen.insert(id, val.clone());
@@ -162,11 +213,11 @@ impl Lowerer<'_, '_> {
 
     /// Whether one value serves all sub-groups of a bundle. Alone, a sub-group has all values for itself.
     pub(super) fn is_common(&self, at: BlockId, id: Id) -> bool {
-        self.bundle.len() > 1 && self.a.is_common(at, id)
+        self.bundle.subgroups.len() > 1 && self.a.is_common(at, id)
     }
 
     pub(super) fn values_mut(&mut self, common: bool) -> &mut Values {
-        if common { &mut self.shared } else { &mut self.bundle[self.at].values }
+        if common { &mut self.bundle.common } else { &mut self.bundle.subgroups[self.bundle.at].values }
     }
 
     /// The only leaf of a value.
@@ -195,7 +246,7 @@ impl Lowerer<'_, '_> {
         if let Some(global) = self.a.func.module.globals.iter().find(|global| global.id == id) {
             let address = match global.class {
                 StorageClass::Workgroup => {
-                    let place = self.local_offsets.get(&id).copied();
+                    let place = self.storage.local_offsets.get(&id).copied();
                     let offset = place.ok_or_else(|| self.unsupported(format!("a use of {id} here")))?;
                     let base = self.local_memory();
                     self.b.offset_const(base, offset)
@@ -259,25 +310,29 @@ impl Lowerer<'_, '_> {
             .enumerate()
             .map(|(at, reg)| self.conform(reg, shapes.get(at).copied().unwrap_or(Shape::Varying)))
             .collect();
-        let common = self.is_common(self.block, id);
-        if self.block == ENTRY {
+        let common = self.is_common(self.position.block, id);
+        if self.position.block == ENTRY {
             self.values_mut(common).entry.insert(id, val);
             return Ok(());
         }
-        if self.crossing.contains(&id) {
+        if self.uses.crossing.contains(&id) {
             let slots = self.slots_of(id, common)?;
             for (reg, slot) in val.iter().zip(slots.iter()) {
                 self.store_slot(*slot, *reg);
             }
         }
-        if self.temporal.contains(&id) {
+        if self.uses.temporal.contains(&id) {
             // Lanes leave the loop in their own time, whatever the sub-groups have in common inside of it.
-            let takers = if self.shared_mask.is_some() { 0..self.bundle.len() } else { self.at..self.at + 1 };
+            let takers = if self.bundle.mask_of_all.is_some() {
+                0..self.bundle.subgroups.len()
+            } else {
+                self.bundle.at..self.bundle.at + 1
+            };
             for at in takers {
                 self.take_out(at, id, &val)?;
             }
         }
-        let seen_by_all = common && self.lockstep.contains(self.block);
+        let seen_by_all = common && self.bundle.lockstep.contains(self.position.block);
         self.values_mut(seen_by_all).block.insert(id, val);
         Ok(())
     }
@@ -285,14 +340,14 @@ impl Lowerer<'_, '_> {
     /// Blends what a value is now into what the lanes of a sub-group take out of a divergent loop.
     fn take_out(&mut self, at: usize, id: Id, val: &Val) -> Result<(), EngineError> {
         let leaves = self.leaves_of(id)?;
-        if !self.bundle[at].values.temporal_slots.contains_key(&id) {
+        if !self.bundle.subgroups[at].values.temporal_slots.contains_key(&id) {
             let slots = leaves.iter().map(|leaf| self.prologue_alloca(leaf.scalar, self.w)).collect();
-            self.bundle[at].values.temporal_slots.insert(id, slots);
+            self.bundle.subgroups[at].values.temporal_slots.insert(id, slots);
         }
-        let slots = self.bundle[at].values.temporal_slots[&id].clone();
+        let slots = self.bundle.subgroups[at].values.temporal_slots[&id].clone();
         for ((reg, slot), leaf) in val.iter().zip(slots.iter()).zip(leaves.iter()) {
             let mut new = self.vector(*reg);
-            if let Mask::Lanes(mask) = self.bundle[at].mask {
+            if let Mask::Lanes(mask) = self.bundle.subgroups[at].mask {
                 let old = self.b.load(leaf.scalar, self.w, *slot, 1);
                 new = self.b.select(mask, new, old);
             }
@@ -382,7 +437,7 @@ impl Lowerer<'_, '_> {
     /// Emits code that runs once, before everything else.
     pub fn in_prologue<T>(&self, emit: impl FnOnce(&super::builder::Builder) -> T) -> T {
         let here = self.b.here();
-        self.b.at_end(self.prologue);
+        self.b.at_end(self.position.prologue);
         let result = emit(&self.b);
         self.b.at_end(here);
         result
@@ -435,6 +490,11 @@ impl Lowerer<'_, '_> {
 
     /// The block that is being lowered.
     pub fn current_block(&self) -> BlockId {
-        self.block
+        self.position.block
+    }
+
+    /// A new LLVM block of the function.
+    pub fn label(&self, name: &str) -> Label {
+        self.b.block(self.position.function, name)
     }
 }

@@ -216,7 +216,7 @@ impl Lowerer<'_, '_> {
 
     fn in_prologue_reg(&self, emit: impl FnOnce(&Self) -> Reg) -> Reg {
         let here = self.b.here();
-        self.b.at_end(self.prologue);
+        self.b.at_end(self.position.prologue);
         let reg = emit(self);
         self.b.at_end(here);
         reg
@@ -253,7 +253,7 @@ impl Lowerer<'_, '_> {
             (b.zext_or_trunc(quotient, Scalar::I64), b.zext_or_trunc(remainder, Scalar::I64))
         };
         let here = self.b.here();
-        self.b.at_end(self.prologue);
+        self.b.at_end(self.position.prologue);
         let result = if n.is_uniform() {
             let (q, r) = one(self, n.scalar().expect("uniform"));
             (Reg::uniform(q), Reg::uniform(r))

@@ -230,7 +230,7 @@ impl Lowerer<'_, '_> {
 
     /// Emits code that runs if a scalar condition holds.
     pub(in crate::lower) fn when(&self, condition: Value, then: impl FnOnce(&Self)) {
-        let (inside, done) = (self.b.block(self.function, "then"), self.b.block(self.function, "done"));
+        let (inside, done) = (self.label("then"), self.label("done"));
         self.b.cond_br(condition, inside, done);
         self.b.at_end(inside);
         then(self);
@@ -242,7 +242,7 @@ impl Lowerer<'_, '_> {
     fn repeat(&self, count: Value, step: Value, body: impl FnOnce(&Self, Value)) {
         let b = &self.b;
         let before = b.here();
-        let [head, inside, done] = ["head", "inside", "done"].map(|name| b.block(self.function, name));
+        let [head, inside, done] = ["head", "inside", "done"].map(|name| self.label(name));
         b.br(head);
         b.at_end(head);
         let at = b.phi(Scalar::I64, 1);

@@ -89,12 +89,12 @@ fn argument_types(this: &Lowerer<'_, '_>, id: Id) -> Result<Vec<ArgumentType>, E
 
 /// Memory for the operands of any instruction of the function that prints.
 fn memory(this: &mut Lowerer<'_, '_>) -> Result<Value, EngineError> {
-    if let Some(words) = this.print_words {
+    if let Some(words) = this.storage.print_words {
         return Ok(words);
     }
     let bytes = most_words(&this.a.func, &this.a.leaves, u64::from(this.w)) * WORD;
     let words = this.in_prologue(|b| b.alloca_bytes(bytes, WORD as u32));
-    this.print_words = Some(words);
+    this.storage.print_words = Some(words);
     Ok(words)
 }
 
