@@ -5,8 +5,9 @@
 //! from the optimistic assumption that nothing differs.
 
 use super::Analysis;
-use super::builtins::BuiltinPointer;
+use super::builtins::{BuiltinPointer, Part};
 use super::func::BlockId;
+use super::leaves::Leaf;
 use super::private::Placement;
 use super::uniform_objects::Holds;
 use crate::abi::Coarsening;
@@ -96,7 +97,7 @@ impl Analysis<'_> {
             (Memory::Read { .. }, _) => {
                 let pointer = inst.id(0);
                 match self.builtins.get(&pointer) {
-                    Some(builtin) => self.builtin_differs(block, *builtin, count),
+                    Some(builtin) => self.builtin_differs(block, builtin, inst),
                     None => all(self.private.interleaved.contains_key(&pointer)
                         || inst.is_volatile()
                         || self.any_differs(block, pointer)),
@@ -148,16 +149,18 @@ impl Analysis<'_> {
         self.holds.get(&object) == Some(&Holds::Common)
     }
 
-    fn builtin_differs(&self, block: BlockId, pointer: BuiltinPointer, count: usize) -> Differs {
-        use super::builtins::Component;
+    fn builtin_differs(&self, block: BlockId, pointer: &BuiltinPointer, load: &Inst) -> Differs {
         let component = |at: u32| differs_between(pointer.builtin, at, self.variant.coarsening);
-        match pointer.component {
-            Some(Component::Constant(at)) => smallvec![component(at); count],
-            Some(Component::Dynamic(index)) => {
-                smallvec![(0..3).any(component) || self.any_differs(block, index); count]
+        let leaves = load.ty.and_then(|ty| self.leaves.get(ty)).unwrap_or_default();
+        let differs = |leaf: &Leaf| match pointer.part(*leaf) {
+            Part::Low(at) => component(at),
+            Part::Bytes(first, end) => (first..end).any(component),
+            Part::Indexed => {
+                (0..pointer.components).any(component)
+                    || pointer.indices.iter().any(|(index, _)| self.any_differs(block, *index))
             }
-            None => (0..count as u32).map(component).collect(),
-        }
+        };
+        leaves.iter().map(differs).collect()
     }
 
     /// The parameters that each sub-group has an object of its own for.

@@ -7,6 +7,7 @@
 
 use super::func::{ChainStep, Func};
 use super::leaves::LeafTable;
+use super::pointers::Pointers;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Decoration, Op, StorageClass};
 use spirv_env::opcodes::{Derives, Memory};
@@ -124,6 +125,7 @@ pub(super) fn unchanged(func: &Func<'_>, objects: &[(Id, TypeId)]) -> impl Itera
 
 /// Instructions and phis that use each id, and the one that makes it.
 struct Uses<'f> {
+    pointers: Pointers<'f>,
     definitions: FxHashMap<Id, &'f Inst>,
     insts: FxHashMap<Id, Vec<&'f Inst>>,
     phis: FxHashSet<Id>,
@@ -132,6 +134,7 @@ struct Uses<'f> {
 impl<'f> Uses<'f> {
     fn new(func: &'f Func<'_>) -> Self {
         let mut uses = Uses {
+            pointers: Pointers::new(func),
             definitions: FxHashMap::default(),
             insts: FxHashMap::default(),
             phis: FxHashSet::default(),
@@ -188,32 +191,30 @@ impl Facts {
             elem = *inner;
         }
         note(&mut facts, elem, 0);
-        let mut work = vec![(root, 0)];
-        while let Some((pointer, unit)) = work.pop() {
-            if !facts.pointers.insert(pointer) {
-                continue;
-            }
+        // Each pointer, and a number whose lowest set bit divides its offset in the object.
+        let mut units: Vec<(Id, u64)> = vec![(root, 0)];
+        let mut unit_of: FxHashMap<Id, u64> = FxHashMap::default();
+        for derived in uses.pointers.from_root(root) {
+            let before = unit_of.get(&derived.base).copied().unwrap_or(0);
+            let unit = match derived.inst.row().derives {
+                Derives::Chain | Derives::ElementChain => before | chain_unit(func, uses, derived.inst),
+                Derives::Address | Derives::AddressIfPointer | Derives::Nothing => before,
+            };
+            reinterpreted |= derived.reinterprets(func);
+            unit_of.insert(derived.pointer, unit);
+            units.push((derived.pointer, unit));
+        }
+        facts.pointers.extend(units.iter().map(|(pointer, _)| *pointer));
+        for (pointer, unit) in units {
             if uses.phis.contains(&pointer) {
                 facts.regular = false;
                 facts.written = true;
             }
             for inst in uses.insts.get(&pointer).into_iter().flatten() {
-                let row = inst.row();
                 if func.derived_from(inst) == Some(pointer) {
-                    let mut unit = unit;
-                    match row.derives {
-                        Derives::Chain => unit |= chain_unit(func, uses, inst),
-                        Derives::ElementChain => {
-                            reinterpreted |= func.constant_bits(inst.id(1)) != Some(0);
-                            unit |= chain_unit(func, uses, inst);
-                        }
-                        Derives::AddressIfPointer => reinterpreted = true,
-                        Derives::Address | Derives::Nothing => {}
-                    }
-                    work.extend(inst.result.map(|to| (to, unit)));
                     continue;
                 }
-                match row.memory {
+                match inst.row().memory {
                     Memory::Read { .. } => note(&mut facts, inst.ty.expect("a load has a type"), unit),
                     Memory::Write { .. } if inst.id(1) != pointer => {
                         facts.written = true;

@@ -21,11 +21,10 @@ impl Analysis<'_> {
         let of = |at: usize| self.upper(inst.id(at), depth + 1);
         let width = |id: Id| self.index_width(id).filter(|width| *width <= u64::BITS);
         match inst.op {
-            Op::Load => builtins::upper(*self.builtins.get(&inst.id(0))?, self.variant),
+            Op::Load => self.upper_of_load(inst),
             Op::CompositeExtract => {
-                let source = self.definition(inst.id(0))?;
-                let builtin = (source.op == Op::Load).then(|| self.builtins.get(&source.id(0))).flatten()?;
-                builtins::upper(*builtin, self.variant)
+                let source = self.definition(inst.id(0)).filter(|source| source.op == Op::Load);
+                self.upper_of_load(source?)
             }
             Op::UConvert | Op::SConvert | Op::Bitcast => {
                 let upper = of(0)?;
@@ -63,6 +62,12 @@ impl Analysis<'_> {
             Op::CopyObject => of(0),
             _ => None,
         }
+    }
+
+    /// An upper bound of all leaves of what is loaded.
+    fn upper_of_load(&self, load: &Inst) -> Option<u64> {
+        let builtin = self.builtins.get(&load.id(0))?;
+        builtins::upper(builtin, &self.leaves.get(load.ty?)?, self.variant)
     }
 
     /// `x & mask` or `x % n` where x is below either anyway.

@@ -47,7 +47,8 @@ impl Analysis<'_> {
             Uniformity::Loaded => {
                 let pointer = inst.id(0);
                 if let Some(builtin) = self.builtins.get(&pointer) {
-                    return builtins::shapes(*builtin, count, self.variant);
+                    let leaves = self.leaves.get(ty).unwrap_or_default();
+                    return builtins::shapes(builtin, &leaves, self.variant);
                 }
                 if self.private.interleaved.contains_key(&pointer) {
                     return all(Shape::Varying);

@@ -7,6 +7,7 @@
 
 use super::Analysis;
 use super::func::{BlockId, ENTRY, Func};
+use super::pointers::Pointers;
 use super::private::{Placement, Private};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv_env::Id;
@@ -48,21 +49,14 @@ impl Candidates {
             candidates.objects.insert(*param, Accesses { writes: vec![(ENTRY, SET_UP)], reads: Vec::new() });
         }
         let mut lost: FxHashSet<Id> = FxHashSet::default();
-        // Definitions may stand behind uses in the order of blocks: as long as there is something new.
-        loop {
-            let before = candidates.object_of.len();
-            for inst in func.blocks.values().flat_map(|block| &block.insts) {
-                let Some(result) = inst.result else { continue };
-                if inst.row().memory == Memory::Object && is_root(&result) {
-                    candidates.object_of.insert(result, result);
-                } else if let Some(base) = func.derived_from(inst)
-                    && let Some(&object) = candidates.object_of.get(&base)
-                {
-                    candidates.object_of.insert(result, object);
-                }
+        for inst in func.blocks.values().flat_map(|block| &block.insts) {
+            if inst.row().memory == Memory::Object {
+                candidates.object_of.extend(inst.result.filter(is_root).map(|object| (object, object)));
             }
-            if candidates.object_of.len() == before {
-                break;
+        }
+        for derived in Pointers::new(func).iter() {
+            if let Some(&object) = candidates.object_of.get(&derived.base) {
+                candidates.object_of.insert(derived.pointer, object);
             }
         }
         for block in func.block_ids() {

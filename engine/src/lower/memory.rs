@@ -22,7 +22,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
         Op::Variable => variable(this, inst).map(Some),
         Op::Load => {
             let ty = inst.ty.expect("a load has a type");
-            if let Some(builtin) = this.a.builtins.get(&inst.id(0)).copied() {
+            if let Some(builtin) = this.a.builtins.get(&inst.id(0)) {
                 return this.load_builtin(builtin, ty).map(Some);
             }
             super::prefetch::ahead(this, inst.id(0), ty)?;

@@ -7,7 +7,6 @@
 use super::Lowerer;
 use super::builder::Value;
 use super::entry::meets_at_barrier;
-use crate::analysis::builtins::Component;
 use crate::analysis::func::ChainStep;
 use crate::analysis::leaves::Scalar;
 use crate::analysis::loops::LoopId;
@@ -182,17 +181,8 @@ fn fixed_value(
         return Ok(value.map(|value| Step::Value(this.b.sext_or_trunc(value, Scalar::I64))));
     }
     let Some(inst) = a.definition(id).filter(|_| depth <= DEPTH) else { return Ok(None) };
-    let builtin = match inst.op {
-        Op::Load => a.builtins.get(&inst.id(0)).map(|pointer| (pointer.builtin, pointer.component)),
-        Op::CompositeExtract if inst.operands.len() == 2 => a
-            .definition(inst.id(0))
-            .filter(|source| source.op == Op::Load)
-            .and_then(|source| a.builtins.get(&source.id(0)))
-            .map(|pointer| (pointer.builtin, Some(Component::Constant(inst.lit(1) as u32)))),
-        _ => None,
-    };
-    match (builtin, inst.op) {
-        (Some((builtin, Some(Component::Constant(at)))), _) => {
+    match (a.whole_component(id), inst.op) {
+        (Some((builtin, at)), _) => {
             let reg = this.builtin(builtin, at)?;
             Ok(reg.scalar().filter(|_| reg.is_uniform()).map(Step::Value))
         }

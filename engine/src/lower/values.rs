@@ -10,7 +10,6 @@
 use super::Lowerer;
 use super::builder::{Label, Value};
 use crate::analysis::Analysis;
-use crate::analysis::builtins::Component;
 use crate::analysis::func::{BlockId, ENTRY, Synthetic};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
@@ -115,7 +114,7 @@ impl DistantUses {
             code.insts.iter().flat_map(|inst| inst.ids()).for_each(|id| note(block, id, false));
             code.term.condition().into_iter().for_each(|id| note(block, id, true));
         }
-        // A dynamic component index is used where the built-in is loaded.
+        // Indices of components are used where the built-in is loaded.
         for (block, inst) in a
             .func
             .block_ids()
@@ -123,9 +122,8 @@ impl DistantUses {
         {
             if matches!(inst.row().memory, Memory::Read { .. })
                 && let Some(pointer) = a.builtins.get(&inst.id(0))
-                && let Some(Component::Dynamic(index)) = pointer.component
             {
-                note(block, index, false);
+                pointer.indices.iter().for_each(|(index, _)| note(block, *index, false));
             }
         }
         DistantUses { crossing, temporal }

@@ -4,14 +4,14 @@ use super::Lowerer;
 use super::builder::{IntPred, Opcode, Value};
 use super::values::{Reg, Val};
 use crate::abi::{LaneMapping, LaunchInfo, Worker};
-use crate::analysis::builtins::{BuiltinPointer, Component};
-use crate::analysis::leaves::Scalar;
+use crate::analysis::builtins::{BuiltinPointer, Part};
+use crate::analysis::leaves::{Leaf, Scalar};
 use crate::error::EngineError;
 use rustc_hash::FxHashMap;
-use smallvec::smallvec;
 use spirv::BuiltIn;
 use spirv_env::TypeId;
 use std::mem::offset_of;
+use std::ops::Range;
 
 /// Where the sub-group that a body runs for is. All numbers are 64-bit scalars.
 #[derive(Debug)]
@@ -83,38 +83,137 @@ impl Lowerer<'_, '_> {
     }
 
     /// What a load through a pointer to a built-in gives.
-    pub fn load_builtin(&mut self, pointer: BuiltinPointer, ty: TypeId) -> Result<Val, EngineError> {
+    pub fn load_builtin(&mut self, pointer: &BuiltinPointer, ty: TypeId) -> Result<Val, EngineError> {
         let leaves = self.leaves(ty)?;
-        let to = leaves[0].scalar;
-        let resize =
-            |this: &Self, reg: Reg| this.apply(&[reg], |this, values| this.b.zext_or_trunc(values[0], to));
-        match pointer.component {
-            Some(Component::Constant(at)) => {
-                let reg = self.builtin(pointer.builtin, at)?;
-                Ok(smallvec![resize(self, reg)])
+        leaves.iter().map(|leaf| self.leaf_of_builtin(pointer, *leaf)).collect()
+    }
+
+    fn leaf_of_builtin(&mut self, pointer: &BuiltinPointer, leaf: Leaf) -> Result<Reg, EngineError> {
+        let bits = leaf.scalar.bytes() as u32 * 8;
+        let int = if leaf.scalar.is_int() { leaf.scalar } else { Scalar::int(bits).unwrap_or(Scalar::I64) };
+        let reg = match pointer.part(leaf) {
+            Part::Low(at) => {
+                let reg = self.component(pointer, at)?;
+                self.apply(&[reg], |this, values| this.b.zext_or_trunc(values[0], int))
             }
-            Some(Component::Dynamic(index)) => {
-                let index = self.leaf(index)?;
-                let mut result = self.builtin(pointer.builtin, 0)?;
-                for at in 1..3 {
-                    let component = self.builtin(pointer.builtin, at)?;
-                    result = self.apply(&[index, component, result], |this, values| {
-                        let lanes = this.b.lanes(values[0]);
-                        let number = this.b.int(this.b.scalar_of(values[0]), lanes, u64::from(at));
-                        let hit = this.b.icmp(IntPred::LLVMIntEQ, values[0], number);
-                        this.b.select(hit, values[1], values[2])
-                    });
-                }
-                let result = resize(self, result);
-                Ok(smallvec![result])
-            }
-            None => (0..leaves.len() as u32)
-                .map(|at| {
-                    let reg = self.builtin(pointer.builtin, at)?;
-                    Ok(resize(self, reg))
-                })
-                .collect(),
+            Part::Bytes(first, end) => self.bytes_of_builtin(pointer, leaf, first..end, int)?,
+            Part::Indexed => self.indexed_builtin(pointer, leaf, int)?,
+        };
+        if int == leaf.scalar {
+            return Ok(reg);
         }
+        Ok(self.apply_once(&[reg], |this, values| match leaf.scalar {
+            Scalar::Bool => {
+                let zero = this.b.zero(int, this.b.lanes(values[0]));
+                this.b.icmp(IntPred::LLVMIntNE, values[0], zero)
+            }
+            scalar => this.b.reinterpret(values[0], scalar),
+        }))
+    }
+
+    /// A component, in 64 bits; zero behind the last one.
+    fn component(&mut self, pointer: &BuiltinPointer, at: u32) -> Result<Reg, EngineError> {
+        if at < pointer.components {
+            return self.builtin(pointer.builtin, at);
+        }
+        Ok(Reg::uniform(self.b.i64(0)))
+    }
+
+    /// A leaf at a known offset, from bytes of these components.
+    fn bytes_of_builtin(
+        &mut self,
+        pointer: &BuiltinPointer,
+        leaf: Leaf,
+        components: Range<u32>,
+        int: Scalar,
+    ) -> Result<Reg, EngineError> {
+        let start = pointer.offset.wrapping_add(leaf.offset as i64).wrapping_mul(8);
+        let wide = if int.bits() > u64::BITS { int } else { Scalar::I64 };
+        let mut sum = Reg::uniform(self.b.zero(wide, 1));
+        for at in components {
+            let component = self.component(pointer, at)?;
+            let shift = i64::from(at) * pointer.component_bytes as i64 * 8 - start;
+            sum = self.apply(&[sum, component], |this, values| {
+                let (b, lanes) = (&this.b, this.b.lanes(values[1]));
+                let own = Scalar::int(pointer.component_bytes as u32 * 8).unwrap_or(Scalar::I64);
+                let part = b.zext_or_trunc(b.zext_or_trunc(values[1], own), wide);
+                let by = b.int(wide, lanes, shift.unsigned_abs());
+                let part = if shift < 0 { b.lshr(part, by) } else { b.shl(part, by) };
+                b.or(values[0], part)
+            });
+        }
+        Ok(self.apply(&[sum], |this, values| this.b.zext_or_trunc(values[0], int)))
+    }
+
+    /// A leaf at an offset that is known at run time.
+    fn indexed_builtin(
+        &mut self,
+        pointer: &BuiltinPointer,
+        leaf: Leaf,
+        int: Scalar,
+    ) -> Result<Reg, EngineError> {
+        let mut components = Vec::new();
+        for at in 0..pointer.components {
+            components.push(self.component(pointer, at)?);
+        }
+        if let [(index, size)] = *pointer.indices.as_slice()
+            && size == pointer.component_bytes
+            && pointer.piece(leaf) == leaf.scalar.bytes()
+            && (pointer.offset as u64).wrapping_add(leaf.offset) == 0
+        {
+            let index = self.leaf(index)?;
+            let result = self.picked(index, &components);
+            return Ok(self.apply(&[result], |this, values| this.b.zext_or_trunc(values[0], int)));
+        }
+        let mut offset = Reg::uniform(self.b.i64((pointer.offset as u64).wrapping_add(leaf.offset)));
+        for &(index, size) in &pointer.indices {
+            let index = self.leaf(index)?;
+            offset = self.apply(&[offset, index], |this, values| {
+                let (b, lanes) = (&this.b, this.b.lanes(values[1]));
+                let bytes = b.mul(b.sext_or_trunc(values[1], Scalar::I64), b.int(Scalar::I64, lanes, size));
+                b.add(values[0], bytes)
+            });
+        }
+        // Pieces that lie in one component each, whatever the indices are.
+        let piece = pointer.piece(leaf);
+        let whole = pointer.component_bytes;
+        let wide = if int.bits() > u64::BITS { int } else { Scalar::I64 };
+        let mut sum = Reg::uniform(self.b.zero(wide, 1));
+        for at in (0..leaf.scalar.bytes()).step_by(piece as usize) {
+            let start = self.apply(&[offset], |this, values| {
+                this.b.add(values[0], this.b.int(Scalar::I64, this.b.lanes(values[0]), at))
+            });
+            let number = self.apply(&[start], |this, values| {
+                let by = this.b.int(Scalar::I64, this.b.lanes(values[0]), u64::from(whole.trailing_zeros()));
+                this.b.ashr(values[0], by)
+            });
+            let component = self.picked(number, &components);
+            sum = self.apply(&[sum, component, start], |this, values| {
+                let b = &this.b;
+                let (lanes, start) = (b.lanes(values[2]), values[2]);
+                let int = |value| b.int(Scalar::I64, lanes, value);
+                let by = b.shl(b.and(start, int(whole - 1)), int(3));
+                let mask = if piece >= 8 { u64::MAX } else { (1 << (piece * 8)) - 1 };
+                let bytes = b.and(b.lshr(values[1], by), int(mask));
+                let bytes = b.shl(b.zext_or_trunc(bytes, wide), b.int(wide, lanes, at * 8));
+                b.or(values[0], bytes)
+            });
+        }
+        Ok(self.apply(&[sum], |this, values| this.b.zext_or_trunc(values[0], int)))
+    }
+
+    /// The component with this number; any one if there is none.
+    fn picked(&self, number: Reg, components: &[Reg]) -> Reg {
+        let mut result = components[0];
+        for (at, component) in components.iter().enumerate().skip(1) {
+            result = self.apply(&[number, *component, result], |this, values| {
+                let lanes = this.b.lanes(values[0]);
+                let at = this.b.int(this.b.scalar_of(values[0]), lanes, at as u64);
+                let hit = this.b.icmp(IntPred::LLVMIntEQ, values[0], at);
+                this.b.select(hit, values[1], values[2])
+            });
+        }
+        result
     }
 
     /// A component of a built-in, in 64 bits.

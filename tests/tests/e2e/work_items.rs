@@ -140,3 +140,39 @@ fn ids_behind_selections_that_always_choose_them() {
     kernel.run_1d(input.len(), 32, &[&platform().buffer(&input), &out]);
     assert_same("selected_ids", &out, &input.iter().map(|v| v * 3).collect::<Vec<_>>());
 }
+
+/// Compilers that know pointers without types address a built-in as the bytes of a vector.
+#[test]
+fn the_bytes_of_a_built_in() {
+    const RESULTS: usize = 16;
+    let kernel = Module::named("builtin_pointers").kernel("builtin_bytes");
+    // Ids in the last one need more than 32 bits in some lanes only.
+    let launches = [
+        ([1, 1, 1], [1, 1, 1], [0x0102_0304, 0x0506_0708, 0x090a_0b0c]),
+        ([2, 3, 1], [16, 5, 1], [0, 70_000, 0]),
+        ([2, 2, 3], [3, 2, 4], [1000, 2000, 3000]),
+        ([3, 1, 1], [21, 1, 1], [0x3fff_0000, 5, 6]),
+        ([2, 2, 1], [32, 1, 1], [u32::MAX - 20, 9, 0x8000_0000]),
+    ];
+    for ((groups, size, offset), k) in launches.into_iter().zip([0, 1, 1, 0, 1]) {
+        let global = items(groups, size);
+        let total = global.iter().product::<u64>() as usize;
+        let out = platform().filled(u64::MAX, RESULTS * total);
+        kernel.set_global_offset(offset).unwrap();
+        kernel.run(groups, size, &[&out, &(k as u64)]);
+        let mut want = Vec::new();
+        for item in 0..total as u64 {
+            let id = [item % global[0], item / global[0] % global[1], item / global[0] / global[1]];
+            let id = [0, 1, 2].map(|d| id[d] + u64::from(offset[d]));
+            let bytes: Vec<u8> = id.iter().flat_map(|id| id.to_le_bytes()).collect();
+            let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+            let u32_at = |at: usize| u64::from(u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()));
+            let lane = id[0] as usize & 15;
+            want.extend([u64_at(8), u64_at(8), u64_at(16), u64_at(16)]);
+            want.extend([u32_at(4), u32_at(3), u32_at(6), u64_at(5), u32_at(8), u32_at(0)]);
+            want.extend([u64_at(8 * k), u64_at(8 * k + 8), u32_at(4 * k)]);
+            want.extend([u64::from(bytes[lane]), u32_at(lane), u64_at(8 * (id[0] as usize & 1))]);
+        }
+        assert_same(&format!("{groups:?} groups of {size:?} at {offset:?}"), &out, &want);
+    }
+}

@@ -6,6 +6,7 @@
 
 use super::{BlockId, Func};
 use crate::analysis::leaves::LeafTable;
+use crate::analysis::pointers::Pointers;
 use crate::analysis::private::{is_by_value, unchanged};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
@@ -37,11 +38,11 @@ pub(super) fn resolve(func: &mut Func<'_>, copies: &[Copy]) {
         .chain(copies.iter().map(|copy| (copy.object, copy.ty)))
         .collect();
     let constant: FxHashSet<Id> = unchanged(func, &objects).collect();
-    let bases = bases(func);
+    let roots = Pointers::new(func).into_roots();
     let mut same: FxHashMap<Id, Id> = FxHashMap::default();
     for copy in copies {
         let mut root = copy.from;
-        while let Some(base) = bases.get(&root).or_else(|| same.get(&root)) {
+        while let Some(base) = roots.get(&root).or_else(|| same.get(&root)) {
             root = *base;
         }
         if constant.contains(&copy.object) && constant.contains(&root) {
@@ -63,12 +64,6 @@ pub(super) fn resolve(func: &mut Func<'_>, copies: &[Copy]) {
             }
         }
     }
-}
-
-/// The pointer that each pointer is made from.
-fn bases(func: &Func<'_>) -> FxHashMap<Id, Id> {
-    let insts = func.blocks.values().flat_map(|block| &block.insts);
-    insts.filter_map(|inst| Some((inst.result?, func.derived_from(inst)?))).collect()
 }
 
 fn emit(func: &mut Func<'_>, copy: &Copy) {
