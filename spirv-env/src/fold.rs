@@ -23,28 +23,6 @@ pub(crate) enum Folded {
     Expression,
 }
 
-/// The opcodes that `OpSpecConstantOp` may have in this environment (SPIR-V 1.2 §3.32.7).
-pub(crate) fn is_constant_op(op: Op) -> bool {
-    use Op::*;
-    scalar::kind(op).is_some()
-        || matches!(
-            op,
-            VectorShuffle
-                | CompositeExtract
-                | CompositeInsert
-                | Select
-                | AccessChain
-                | InBoundsAccessChain
-                | PtrAccessChain
-                | InBoundsPtrAccessChain
-                | ConvertPtrToU
-                | ConvertUToPtr
-                | Bitcast
-                | PtrCastToGeneric
-                | GenericCastToPtr
-        )
-}
-
 /// What an operand type is, as far as folding cares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Scalar {
@@ -87,7 +65,7 @@ pub(crate) fn fold(
         Op::CompositeInsert | Op::VectorShuffle => return rearrange(module, type_of, op, ty, operands),
         _ => {}
     }
-    if scalar::kind(op).is_none() && op != Op::Bitcast {
+    if scalar::signature(op).is_none() && op != Op::Bitcast {
         return Ok(Folded::Expression);
     }
     let mut inputs = Vec::with_capacity(operands.len());

@@ -9,12 +9,13 @@ use super::builtins::{BuiltinPointer, Part};
 use super::func::BlockId;
 use super::leaves::Leaf;
 use super::private::Placement;
+use super::rearrangement::Source;
 use super::uniform_objects::Holds;
 use crate::abi::Coarsening;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use spirv::{BuiltIn, Op};
-use spirv_env::opcodes::{Common, Convergence, Memory};
+use spirv_env::opcodes::{Common, Convergence, Memory, Uniformity};
 use spirv_env::{Id, Inst};
 
 /// Whether each leaf of a value differs between the sub-groups of a bundle.
@@ -103,32 +104,21 @@ impl Analysis<'_> {
                         || self.any_differs(block, pointer)),
                 }
             }
-            (_, Op::CompositeConstruct) => {
-                let parts = inst.ids().flat_map(|id| {
-                    let leaves = self.func.type_of(id).map_or(1, |ty| self.leaves.count(ty).max(1));
-                    self.differs(block, id, leaves)
-                });
-                sized(parts.collect(), count)
-            }
-            (_, Op::CompositeExtract) => {
-                let whole = self.func.type_of(inst.id(0));
-                let leaves = whole.map_or(1, |ty| self.leaves.count(ty).max(1));
-                let (first, _) = self.leaves.path(whole, &inst.operands[1..]);
-                let of = self.differs(block, inst.id(0), leaves);
-                sized(of.into_iter().skip(first).take(count).collect(), count)
-            }
-            (_, Op::CompositeInsert) => {
-                let (first, part) = self.leaves.path(inst.ty, &inst.operands[2..]);
-                let mut result = sized(self.differs(block, inst.id(1), count), count);
-                let new = self.differs(block, inst.id(0), self.leaves.count(part).max(1));
-                for (at, differs) in new.into_iter().enumerate() {
-                    if let Some(leaf) = result.get_mut(first + at) {
-                        *leaf = differs;
+            _ if row.uniformity == Uniformity::Rearranged && inst.op != Op::Select => {
+                let Some(sources) = self.sources(inst) else { return all(any_operand()) };
+                let mut last: Option<(Id, Differs)> = None;
+                let of = |source| match source {
+                    Source::Undefined => false,
+                    Source::Leaf(id, leaf) => {
+                        // Leaves of an operand mostly come one after the other.
+                        let known = last.take().filter(|(known, _)| *known == id);
+                        let (_, differs) =
+                            last.insert(known.unwrap_or_else(|| (id, self.differs(block, id, leaf + 1))));
+                        differs.get(leaf).copied().unwrap_or_else(|| differs.contains(&true))
                     }
-                }
-                result
+                };
+                sized(sources.into_iter().map(of).collect(), count)
             }
-            (_, Op::VectorShuffle) => all(any_operand()),
             _ => {
                 // Leaf by leaf where all operands have as many leaves, else all alike.
                 let mut joined = all(false);

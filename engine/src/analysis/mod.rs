@@ -14,6 +14,7 @@ pub mod loops;
 mod pointers;
 pub mod private;
 mod ranges;
+mod rearrangement;
 pub mod regions;
 pub mod shapes;
 pub mod simplify;

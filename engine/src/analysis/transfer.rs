@@ -4,6 +4,7 @@ use super::Analysis;
 use super::builtins;
 use super::func::{BlockId, ChainStep};
 use super::private::{Placement, private_stride};
+use super::rearrangement::Source;
 use super::shapes::{Shape, Shapes};
 use smallvec::{SmallVec, smallvec};
 use spirv::{Decoration, GroupOperation, Op};
@@ -37,7 +38,7 @@ impl Analysis<'_> {
             Uniformity::Called => self.call_shape(block, inst, count),
             Uniformity::Elementwise => self.elementwise(block, inst, count),
             Uniformity::Strided => self.strided(block, inst, ty, count),
-            Uniformity::Rearranged => self.rearranged(block, inst, ty, count),
+            Uniformity::Rearranged => self.rearranged(block, inst, count),
             Uniformity::Object => {
                 all(match self.private.placement.get(&inst.result.expect("variables have ids")) {
                     Some(Placement::Interleaved | Placement::Uniform) => Shape::Uniform,
@@ -128,43 +129,30 @@ impl Analysis<'_> {
     }
 
     /// Results whose leaves are those of operands.
-    fn rearranged(&self, block: BlockId, inst: &Inst, ty: TypeId, count: usize) -> Shapes {
-        let operand = |at: usize| self.shape(block, inst.id(at));
-        match inst.op {
-            Op::Undef => smallvec![Shape::Undefined; count],
-            Op::CopyObject | Op::CopyLogical | Op::ExpectKHR => operand(0),
-            Op::Select => {
-                let condition = operand(0);
-                if condition.iter().all(|shape| shape.is_uniform()) {
-                    operand(1).iter().zip(operand(2)).map(|(a, b)| a.join(b)).collect()
-                } else {
-                    smallvec![Shape::Varying; count]
-                }
+    fn rearranged(&self, block: BlockId, inst: &Inst, count: usize) -> Shapes {
+        if inst.op == Op::Select {
+            let condition = self.shape(block, inst.id(0));
+            if !condition.iter().all(|shape| shape.is_uniform()) {
+                return smallvec![Shape::Varying; count];
             }
-            Op::CompositeConstruct => inst.ids().flat_map(|id| self.shape(block, id)).collect(),
-            Op::CompositeExtract => {
-                let (first, _) = self.leaves.path(self.func.type_of(inst.id(0)), &inst.operands[1..]);
-                operand(0)[first..first + count].iter().copied().collect()
-            }
-            Op::CompositeInsert => {
-                let (first, _) = self.leaves.path(Some(ty), &inst.operands[2..]);
-                let mut shapes = operand(1);
-                for (at, shape) in operand(0).into_iter().enumerate() {
-                    shapes[first + at] = shape;
-                }
-                shapes
-            }
-            Op::VectorShuffle => {
-                let (a, b) = (operand(0), operand(1));
-                let pick = |at: u64| {
-                    let at = at as usize;
-                    a.get(at).or_else(|| b.get(at.wrapping_sub(a.len()))).copied().unwrap_or(Shape::Undefined)
-                };
-                (2..inst.operands.len()).map(|at| pick(inst.lit(at))).collect()
-            }
-            // Where leaves go is not known, so nothing is.
-            _ => smallvec![Shape::Varying; count],
+            let (a, b) = (self.shape(block, inst.id(1)), self.shape(block, inst.id(2)));
+            return a.iter().zip(b).map(|(a, b)| a.join(b)).collect();
         }
+        // Where leaves go is not known, so nothing is.
+        let Some(sources) = self.sources(inst) else { return smallvec![Shape::Varying; count] };
+        let mut known: SmallVec<[(Id, Shapes); 4]> = SmallVec::new();
+        let of = |source| match source {
+            Source::Undefined => Shape::Undefined,
+            Source::Leaf(id, leaf) => {
+                // Leaves of an operand mostly come one after the other.
+                if known.last().is_none_or(|(last, _)| *last != id) {
+                    known.push((id, self.shape(block, id)));
+                }
+                let shapes = known.last().map(|(_, shapes)| shapes);
+                shapes.and_then(|shapes| shapes.get(leaf)).copied().unwrap_or(Shape::Varying)
+            }
+        };
+        sources.into_iter().map(of).collect()
     }
 
     /// Leaf by leaf where operands have as many leaves as the result, else all leaves alike.

@@ -7,7 +7,7 @@ use super::inlining::{Inlining, Plan};
 use crate::error::EngineError;
 use rustc_hash::FxHashMap;
 use spirv::Op;
-use spirv_env::opcodes::{self, Family, Opcode};
+use spirv_env::opcodes::{Cost, Family, Memory, Opcode, Signature};
 use spirv_env::{Function, Id, Inst, Kernel, Module, Type, TypeId};
 use ze_extensions::limits::KERNEL_WORK;
 
@@ -112,19 +112,19 @@ fn of_function(
         |ty: Option<TypeId>| ty.map_or(1, |ty| scalars.get(ty.0 as usize).copied().unwrap_or(1).max(1));
     let of = |id: Id| width(types.get(&id).copied().or_else(|| Some(module.constants.get(&id)?.ty)));
     let of_inst = |inst: &Inst| {
-        let result = width(inst.ty);
-        match inst.op {
-            Op::FunctionCall if plan.keeps(inst.id(0)) => CALL.saturating_add(inst.operands.len() as u64),
-            Op::FunctionCall => work.get(&inst.id(0)).copied().unwrap_or(0).saturating_add(result),
-            Op::Load => ACCESS.saturating_mul(result),
-            Op::Store => ACCESS.saturating_mul(of(inst.id(1))),
-            Op::Phi => EDGE.saturating_mul(result).saturating_mul(inst.operands.len() as u64 / 2),
-            Op::Switch => CASE.saturating_mul(inst.operands.len() as u64 / 2),
-            Op::GenericCastToPtrExplicit => 4 * variables.max(1),
-            Op::CopyMemory | Op::CopyMemorySized => LANE_BY_LANE,
-            Op::CompositeExtract => result.saturating_add(of(inst.id(0)) / 64),
-            Op::ExtInst => LANE_BY_LANE.saturating_mul(result) / 4,
-            op if is_lane_by_lane(op) => LANE_BY_LANE.saturating_mul(result),
+        let (row, result, operands) = (inst.row(), width(inst.ty), inst.operands.len() as u64);
+        match (row.family, row.memory) {
+            (Family::Call, _) if plan.keeps(inst.id(0)) => CALL.saturating_add(operands),
+            (Family::Call, _) => work.get(&inst.id(0)).copied().unwrap_or(0).saturating_add(result),
+            (_, Memory::Read { .. }) => ACCESS.saturating_mul(result),
+            (_, Memory::Write { .. }) => ACCESS.saturating_mul(of(inst.id(1))),
+            (_, Memory::Copy { .. }) => LANE_BY_LANE,
+            (Family::Phi, _) => EDGE.saturating_mul(result).saturating_mul(operands / 2),
+            (Family::Extended, _) => LANE_BY_LANE.saturating_mul(result) / 4,
+            _ if row.signature == Signature::Switch => CASE.saturating_mul(operands / 2),
+            _ if row.signature == Signature::Extract => result.saturating_add(of(inst.id(0)) / 64),
+            _ if row.locates => 4 * variables.max(1),
+            _ if is_lane_by_lane(row) => LANE_BY_LANE.saturating_mul(result),
             _ => 2u64.saturating_mul(result),
         }
     };
@@ -133,11 +133,9 @@ fn of_function(
 }
 
 /// Atomics, operations of groups, and divisions of integers.
-fn is_lane_by_lane(op: Op) -> bool {
+fn is_lane_by_lane(row: &Opcode) -> bool {
     use Family::{Atomic, Barrier, Collective, Reduction, Shuffle, Vote};
-    let among =
-        |row: &Opcode| matches!(row.family, Atomic | Barrier | Collective | Reduction | Shuffle | Vote);
-    matches!(op, Op::SDiv | Op::UDiv | Op::SRem | Op::SMod | Op::UMod) || opcodes::row(op).is_some_and(among)
+    row.cost == Cost::High || matches!(row.family, Atomic | Barrier | Collective | Reduction | Shuffle | Vote)
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@ use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
 use rustc_hash::FxHashMap;
-use spirv::Op;
 use spirv_env::{Id, Inst, TypeId};
 use std::rc::Rc;
 
@@ -285,7 +284,7 @@ impl Callable {
 /// Whether a function looks for private objects by address: those of its callers then have to be where it can tell.
 pub(super) fn casts_explicitly(func: &Func<'_>) -> bool {
     let mut insts = func.blocks.values().flat_map(|block| &block.insts);
-    insts.any(|inst| matches!(inst.op, Op::GenericCastToPtrExplicit | Op::GenericPtrMemSemantics))
+    insts.any(|inst| inst.row().locates)
 }
 
 /// The functions of a unit and who calls whom, for the depth of the stack.

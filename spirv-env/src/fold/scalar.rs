@@ -1,70 +1,39 @@
-//! Scalar arithmetic of constant folding: one table of opcodes, one evaluation a class.
+//! Scalar arithmetic of constant folding: one evaluation a signature.
 
 use super::{Scalar, ScalarKind};
+use crate::opcodes::{self, Family, Signature};
 use spirv::Op;
 
-/// What an opcode takes and gives.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum OpClass {
-    IntUnary,
-    IntBinary,
-    /// The second operand may have another width.
-    Shift,
-    IntCompare,
-    FloatUnary,
-    FloatBinary,
-    BoolUnary,
-    BoolBinary,
-    IntResize,
-    FloatResize,
-    FloatToInt,
-    IntToFloat,
-}
-
-pub(super) fn kind(op: Op) -> Option<OpClass> {
-    use Op::*;
-    Some(match op {
-        SNegate | Not => OpClass::IntUnary,
-        IAdd | ISub | IMul | UDiv | SDiv | UMod | SRem | SMod | BitwiseOr | BitwiseXor | BitwiseAnd => {
-            OpClass::IntBinary
-        }
-        ShiftRightLogical | ShiftRightArithmetic | ShiftLeftLogical => OpClass::Shift,
-        IEqual | INotEqual | ULessThan | SLessThan | UGreaterThan | SGreaterThan | ULessThanEqual
-        | SLessThanEqual | UGreaterThanEqual | SGreaterThanEqual => OpClass::IntCompare,
-        FNegate => OpClass::FloatUnary,
-        FAdd | FSub | FMul | FDiv | FRem | FMod => OpClass::FloatBinary,
-        LogicalNot => OpClass::BoolUnary,
-        LogicalOr | LogicalAnd | LogicalEqual | LogicalNotEqual => OpClass::BoolBinary,
-        UConvert | SConvert => OpClass::IntResize,
-        FConvert => OpClass::FloatResize,
-        ConvertFToS | ConvertFToU => OpClass::FloatToInt,
-        ConvertSToF | ConvertUToF => OpClass::IntToFloat,
-        _ => return None,
-    })
+/// What an operation on scalars, or on vectors component by component, takes and gives; none of what is no such operation, or
+/// may not stand in a constant.
+pub(super) fn signature(op: Op) -> Option<Signature> {
+    let row = opcodes::row(op).filter(|row| row.in_constants)?;
+    let is_computed = matches!(row.family, Family::Arithmetic | Family::Conversion);
+    Some(row.signature).filter(|signature| is_computed && *signature != Signature::Select)
 }
 
 /// Whether operand and result types agree with the opcode.
 pub(super) fn check(op: Op, result: Scalar, args: &[Scalar]) -> Result<(), String> {
     use ScalarKind::*;
-    let Some(kind) = kind(op) else { return Err(format!("{op:?} is not folded")) };
+    use Signature as S;
+    let Some(signature) = signature(op) else { return Err(format!("{op:?} is not folded")) };
     let same = |kind: ScalarKind, count: usize| {
         result.kind == kind && args.len() == count && args.iter().all(|arg| *arg == result)
     };
-    let fine = match kind {
-        OpClass::IntUnary => same(Int, 1),
-        OpClass::IntBinary => same(Int, 2),
-        OpClass::Shift => args.len() == 2 && args[0] == result && result.kind == Int && args[1].kind == Int,
-        OpClass::IntCompare => {
-            args.len() == 2 && args[0] == args[1] && args[0].kind == Int && result.kind == Bool
-        }
-        OpClass::FloatUnary => same(Float, 1),
-        OpClass::FloatBinary => same(Float, 2),
-        OpClass::BoolUnary => same(Bool, 1),
-        OpClass::BoolBinary => same(Bool, 2),
-        OpClass::IntResize => args.len() == 1 && args[0].kind == Int && result.kind == Int,
-        OpClass::FloatResize => args.len() == 1 && args[0].kind == Float && result.kind == Float,
-        OpClass::FloatToInt => args.len() == 1 && args[0].kind == Float && result.kind == Int,
-        OpClass::IntToFloat => args.len() == 1 && args[0].kind == Int && result.kind == Float,
+    let fine = match signature {
+        S::IntUnary => same(Int, 1),
+        S::IntBinary => same(Int, 2),
+        S::Shift => args.len() == 2 && args[0] == result && result.kind == Int && args[1].kind == Int,
+        S::IntCompare => args.len() == 2 && args[0] == args[1] && args[0].kind == Int && result.kind == Bool,
+        S::FloatUnary => same(Float, 1),
+        S::FloatBinary => same(Float, 2),
+        S::BoolUnary => same(Bool, 1),
+        S::BoolBinary => same(Bool, 2),
+        S::IntToInt => args.len() == 1 && args[0].kind == Int && result.kind == Int,
+        S::FloatToFloat => args.len() == 1 && args[0].kind == Float && result.kind == Float,
+        S::FloatToInt => args.len() == 1 && args[0].kind == Float && result.kind == Int,
+        S::IntToFloat => args.len() == 1 && args[0].kind == Int && result.kind == Float,
+        _ => false,
     };
     if fine { Ok(()) } else { Err(format!("operand types do not agree with {op:?}")) }
 }
@@ -80,32 +49,30 @@ fn sign_extend(bits: u128, width: u32) -> i128 {
 
 /// Computes one component. The types were checked by [`check`].
 pub(super) fn evaluate(op: Op, result: Scalar, kinds: &[Scalar], args: &[u128]) -> Result<u128, String> {
-    let Some(kind) = kind(op) else { return Err(format!("{op:?} is not folded")) };
+    use Signature as S;
+    let Some(signature) = signature(op) else { return Err(format!("{op:?} is not folded")) };
     let a = args[0];
     let b = args.get(1).copied().unwrap_or(0);
     let width = kinds[0].width;
-    Ok(match kind {
-        OpClass::IntUnary | OpClass::IntBinary | OpClass::Shift => {
-            truncate(integer(op, width, a, b)?, result.width)
-        }
-        OpClass::IntCompare => u128::from(compare(op, width, a, b)),
-        OpClass::FloatUnary => a ^ 1 << (width - 1),
-        OpClass::FloatBinary => float_binary(op, width, a, b),
-        OpClass::BoolUnary => u128::from(a == 0),
-        OpClass::BoolBinary => match op {
+    Ok(match signature {
+        S::IntUnary | S::IntBinary | S::Shift => truncate(integer(op, width, a, b)?, result.width),
+        S::IntCompare => u128::from(compare(op, width, a, b)),
+        S::FloatUnary => a ^ 1 << (width - 1),
+        S::FloatBinary => float_binary(op, width, a, b),
+        S::BoolUnary => u128::from(a == 0),
+        S::BoolBinary => match op {
             Op::LogicalOr => a | b,
             Op::LogicalAnd => a & b,
             Op::LogicalEqual => u128::from(a == b),
             _ => a ^ b,
         },
-        OpClass::IntResize if op == Op::SConvert => truncate(sign_extend(a, width) as u128, result.width),
-        OpClass::IntResize => truncate(a, result.width),
-        OpClass::FloatResize => from_f64(to_f64(a, width), result.width),
-        OpClass::FloatToInt if op == Op::ConvertFToS => {
-            truncate(to_f64(a, width) as i128 as u128, result.width)
-        }
-        OpClass::FloatToInt => truncate(to_f64(a, width) as u128, result.width),
-        OpClass::IntToFloat => int_to_float(op, width, a, result.width),
+        S::IntToInt if op == Op::SConvert => truncate(sign_extend(a, width) as u128, result.width),
+        S::IntToInt => truncate(a, result.width),
+        S::FloatToFloat => from_f64(to_f64(a, width), result.width),
+        S::FloatToInt if op == Op::ConvertFToS => truncate(to_f64(a, width) as i128 as u128, result.width),
+        S::FloatToInt => truncate(to_f64(a, width) as u128, result.width),
+        S::IntToFloat => int_to_float(op, width, a, result.width),
+        _ => return Err(format!("{op:?} is not folded")),
     })
 }
 

@@ -7,6 +7,7 @@ use crate::diagnostics::{Fault, RuleId};
 use crate::fold::{self, Folded};
 use crate::grammar::{Cursor, format, op_name, operands};
 use crate::module::{Constant, ConstantValue, GlobalVariable, Id, Operand, SpecConstant, Type, TypeId};
+use crate::opcodes;
 use rustc_hash::FxHashSet;
 use spirv::{BuiltIn, Decoration, LinkageType, Op, SamplerAddressingMode, SamplerFilterMode, StorageClass};
 use ze_extensions::limits::NESTING;
@@ -183,7 +184,7 @@ impl Loader<'_> {
     ) -> Result<ConstantValue, Fault> {
         self.not_void(ty)?;
         let number = cursor.word()?;
-        let op = Op::from_u32(number).filter(|&op| fold::is_constant_op(op));
+        let op = Op::from_u32(number).filter(|&op| opcodes::row(op).is_some_and(|row| row.in_constants));
         let op = op.ok_or_else(|| {
             let name = Op::from_u32(number).map_or_else(|| number.to_string(), op_name);
             Fault::new(CONSTANTS, format!("opcode {name} is not one that OpSpecConstantOp has"))

@@ -15,9 +15,9 @@ pub(super) const ROWS: &[Opcode] = {
     use Signature as S;
     &[
         rearrange(Op::CompositeConstruct, S::Construct),
-        rearrange(Op::CompositeExtract, S::Extract),
-        rearrange(Op::CompositeInsert, S::Insert),
-        rearrange(Op::VectorShuffle, S::VectorShuffle),
+        rearrange(Op::CompositeExtract, S::Extract).in_constants(),
+        rearrange(Op::CompositeInsert, S::Insert).in_constants(),
+        rearrange(Op::VectorShuffle, S::VectorShuffle).in_constants(),
         pick(Op::VectorExtractDynamic, S::ExtractDynamic),
         pick(Op::VectorInsertDynamic, S::InsertDynamic),
         rearrange(Op::CopyObject, S::CopyObject).derives(Derives::Address),

@@ -14,25 +14,27 @@ const fn reinterpret(op: Op, signature: Signature) -> Opcode {
 pub(super) const ROWS: &[Opcode] = {
     use Signature as S;
     &[
-        Opcode::new(Op::UConvert, Family::Conversion, S::IntToInt, Uniformity::Strided),
-        Opcode::new(Op::SConvert, Family::Conversion, S::IntToInt, Uniformity::Strided),
+        Opcode::new(Op::UConvert, Family::Conversion, S::IntToInt, Uniformity::Strided).in_constants(),
+        Opcode::new(Op::SConvert, Family::Conversion, S::IntToInt, Uniformity::Strided).in_constants(),
         convert(Op::SatConvertSToU, S::IntToInt),
         convert(Op::SatConvertUToS, S::IntToInt),
-        convert(Op::FConvert, S::FloatToFloat),
-        convert(Op::ConvertFToU, S::FloatToInt),
-        convert(Op::ConvertFToS, S::FloatToInt),
-        convert(Op::ConvertUToF, S::IntToFloat),
-        convert(Op::ConvertSToF, S::IntToFloat),
+        convert(Op::FConvert, S::FloatToFloat).in_constants(),
+        convert(Op::ConvertFToU, S::FloatToInt).in_constants(),
+        convert(Op::ConvertFToS, S::FloatToInt).in_constants(),
+        convert(Op::ConvertUToF, S::IntToFloat).in_constants(),
+        convert(Op::ConvertSToF, S::IntToFloat).in_constants(),
         convert(Op::ConvertFToBF16INTEL, S::FloatToBFloat16),
         convert(Op::ConvertBF16ToFINTEL, S::BFloat16ToFloat),
         convert(Op::RoundFToTF32INTEL, S::RoundToTf32),
-        reinterpret(Op::Bitcast, S::Bitcast).derives(Derives::AddressIfPointer),
-        reinterpret(Op::ConvertPtrToU, S::PointerToInt),
-        reinterpret(Op::ConvertUToPtr, S::IntToPointer),
+        reinterpret(Op::Bitcast, S::Bitcast).derives(Derives::AddressIfPointer).in_constants(),
+        reinterpret(Op::ConvertPtrToU, S::PointerToInt).in_constants(),
+        reinterpret(Op::ConvertUToPtr, S::IntToPointer).in_constants(),
         Opcode::new(Op::PtrCastToGeneric, Family::Memory, S::PointerToGeneric, Uniformity::Strided)
-            .derives(Derives::Address),
+            .derives(Derives::Address)
+            .in_constants(),
         Opcode::new(Op::GenericCastToPtr, Family::Memory, S::GenericToPointer, Uniformity::Strided)
-            .derives(Derives::Address),
+            .derives(Derives::Address)
+            .in_constants(),
         // A pointer into the objects of one sub-group is null to another.
         Opcode::new(
             Op::GenericCastToPtrExplicit,
@@ -40,6 +42,7 @@ pub(super) const ROWS: &[Opcode] = {
             S::GenericToPointerExplicit,
             Uniformity::Elementwise,
         )
-        .own(),
+        .own()
+        .locates(),
     ]
 };

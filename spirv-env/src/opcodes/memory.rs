@@ -21,10 +21,10 @@ pub(super) const ROWS: &[Opcode] = {
         effect(Op::Store, S::Store, Memory::Write { access: 2 }),
         effect(Op::CopyMemory, S::CopyMemory, Memory::Copy { access: 2 }),
         effect(Op::CopyMemorySized, S::CopyMemorySized, Memory::Copy { access: 3 }),
-        chain(Op::AccessChain, S::AccessChain, Derives::Chain),
-        chain(Op::InBoundsAccessChain, S::AccessChain, Derives::Chain),
-        chain(Op::PtrAccessChain, S::ElementAccessChain, Derives::ElementChain),
-        chain(Op::InBoundsPtrAccessChain, S::ElementAccessChain, Derives::ElementChain),
+        chain(Op::AccessChain, S::AccessChain, Derives::Chain).in_constants(),
+        chain(Op::InBoundsAccessChain, S::AccessChain, Derives::Chain).in_constants(),
+        chain(Op::PtrAccessChain, S::ElementAccessChain, Derives::ElementChain).in_constants(),
+        chain(Op::InBoundsPtrAccessChain, S::ElementAccessChain, Derives::ElementChain).in_constants(),
         Opcode::new(Op::SizeOf, Family::Memory, S::SizeOf, Uniformity::Uniform).since(1, 1),
         // They become variables before anyone looks at them.
         Opcode::new(
@@ -38,7 +38,8 @@ pub(super) const ROWS: &[Opcode] = {
         effect(Op::LifetimeStart, S::Lifetime, Memory::Lifetime),
         effect(Op::LifetimeStop, S::Lifetime, Memory::Lifetime),
         Opcode::new(Op::GenericPtrMemSemantics, Family::Memory, S::GenericSemantics, Uniformity::Elementwise)
-            .own(),
+            .own()
+            .locates(),
         // Nobody but the clock changes it, and each reading is one.
         Opcode::new(Op::ReadClockKHR, Family::Clock, S::Clock, Uniformity::Uniform).own(),
         Opcode::new(Op::SubgroupBlockPrefetchINTEL, Family::Hint, S::BlockPrefetch, Uniformity::Nothing),

@@ -233,6 +233,10 @@ pub struct Opcode {
     pub convergence: Convergence,
     pub derives: Derives,
     pub cost: Cost,
+    /// Whether the result says which object operand 0 leads to, by comparing addresses.
+    pub locates: bool,
+    /// Whether `OpSpecConstantOp` may say it (SPIR-V 1.2 §3.32.7).
+    pub(crate) in_constants: bool,
     /// The SPIR-V version that it needs, where no capability says that it is there.
     pub since: (u8, u8),
 }
@@ -252,6 +256,8 @@ impl Opcode {
             convergence: Convergence::None,
             derives: Derives::Nothing,
             cost: Cost::Low,
+            locates: false,
+            in_constants: false,
             since: (1, 0),
         }
     }
@@ -278,6 +284,14 @@ impl Opcode {
 
     const fn high_cost(self) -> Self {
         Self { cost: Cost::High, ..self }
+    }
+
+    const fn locates(self) -> Self {
+        Self { locates: true, ..self }
+    }
+
+    const fn in_constants(self) -> Self {
+        Self { in_constants: true, ..self }
     }
 
     const fn also_outside(self, section: Section) -> Self {

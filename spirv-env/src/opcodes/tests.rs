@@ -118,6 +118,23 @@ fn grammar_has_operation(op: Op) -> bool {
     entry.operands.get(3).is_some_and(|operand| operand.kind == rspirv::grammar::OperandKind::GroupOperation)
 }
 
+/// The list of SPIR-V 1.2 §3.32.7: for all, and with the capability Kernel.
+#[test]
+fn constants_compute_what_the_specification_lists() {
+    const LIST: &str = "SConvert FConvert SNegate Not IAdd ISub IMul UDiv SDiv UMod SRem SMod ShiftRightLogical \
+        ShiftRightArithmetic ShiftLeftLogical BitwiseOr BitwiseXor BitwiseAnd VectorShuffle CompositeExtract CompositeInsert \
+        LogicalOr LogicalAnd LogicalNot LogicalEqual LogicalNotEqual Select IEqual INotEqual ULessThan SLessThan UGreaterThan \
+        SGreaterThan ULessThanEqual SLessThanEqual UGreaterThanEqual SGreaterThanEqual \
+        ConvertFToS ConvertSToF ConvertFToU ConvertUToF UConvert ConvertPtrToU ConvertUToPtr GenericCastToPtr \
+        PtrCastToGeneric Bitcast FNegate FAdd FSub FMul FDiv FRem FMod AccessChain InBoundsAccessChain PtrAccessChain \
+        InBoundsPtrAccessChain";
+    let mut expected: Vec<String> = LIST.split_whitespace().map(|name| format!("Op{name}")).collect();
+    let mut found: Vec<String> = rows().filter(|row| row.in_constants).map(|row| op_name(row.op)).collect();
+    expected.sort_unstable();
+    found.sort_unstable();
+    assert_eq!(found, expected);
+}
+
 /// The grammar knows which operands are scopes and memory operands; the rows say the same.
 #[test]
 fn rows_agree_with_the_grammar() {

@@ -3,7 +3,7 @@
 use super::{GUIDE, InstructionRule};
 use crate::diagnostics::RuleId;
 use crate::module::Inst;
-use crate::opcodes::{self, Convergence, Family};
+use crate::opcodes::{self, Convergence, Family, Memory, Signature};
 use crate::validate::{Ctx, Scalar};
 use spirv::{Capability, GroupOperation, Op, Scope, StorageClass};
 
@@ -64,19 +64,17 @@ pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
     InstructionRule {
         id: RuleId { id: "env.block-type", source: INTEL },
         applies: |op| {
-            matches!(
-                op,
-                Op::SubgroupBlockReadINTEL
-                    | Op::SubgroupBlockWriteINTEL
-                    | Op::SubgroupImageBlockReadINTEL
-                    | Op::SubgroupImageBlockWriteINTEL
-            )
+            use Signature as S;
+            let signature = opcodes::row(op).map(|row| row.signature);
+            matches!(signature, Some(S::BlockRead | S::BlockWrite | S::ImageBlockRead | S::ImageBlockWrite))
         },
         check: block_type,
     },
     InstructionRule {
         id: RuleId { id: "env.block-pointer", source: INTEL },
-        applies: |op| matches!(op, Op::SubgroupBlockReadINTEL | Op::SubgroupBlockWriteINTEL),
+        applies: |op| {
+            opcodes::row(op).is_some_and(|row| matches!(row.memory, Memory::BlockRead | Memory::BlockWrite))
+        },
         check: block_pointer,
     },
 ];
