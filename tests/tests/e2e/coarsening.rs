@@ -2,7 +2,7 @@
 //! kernel's host twin is followed work-item by work-item.
 
 use ze_tests::ulp::assert_same;
-use ze_tests::{Local, Module, Random, platform};
+use ze_tests::{Kernel, Local, Module, Random, platform};
 
 /// Groups and group sizes: rows above each other, rows beside each other, single sub-groups, and no rows at all.
 const SHAPES: [([u32; 3], [u32; 3]); 10] = [
@@ -53,6 +53,15 @@ impl Launch {
     /// The result of each work-item, from its x, y and place.
     fn expect(&self, want: impl Fn(usize, usize, usize) -> i32) -> Vec<i32> {
         (0..self.items()).map(|at| want(at % self.width, at / self.width, at)).collect()
+    }
+
+    /// Runs a kernel that makes a number for each work-item from the input and `n`, and compares them with what is wanted for an
+    /// input, an x, a y and a place.
+    fn compare(&self, kernel: &Kernel, n: u32, want: impl Fn(&[i32], usize, usize, usize) -> i32) {
+        let input = self.input();
+        let out = platform().filled(0, self.items());
+        kernel.run(self.groups, self.size, &[&platform().buffer(&input), &out, &n]);
+        assert_same(&self.name("results"), &out, &self.expect(|x, y, at| want(&input, x, y, at)));
     }
 
     fn name(&self, kernel: &str) -> String {
@@ -139,10 +148,7 @@ fn private_arrays_are_those_of_each_work_item() {
     const N: usize = 19;
     let kernel = Module::named("coarsening").kernel("private_arrays");
     for launch in Launch::all() {
-        let input = launch.input();
-        let out = platform().filled(0, launch.items());
-        kernel.run(launch.groups, launch.size, &[&platform().buffer(&input), &out, &(N as u32)]);
-        let want = launch.expect(|_, y, at| {
+        launch.compare(&kernel, N as u32, |input, _, y, at| {
             let (mut own, mut v) = ([1i32, 2, 3, 4, 5, 6, 7, 8], input[at]);
             for k in 0..N {
                 own[(k + y) & 7] = own[(k + y) & 7].wrapping_add(v);
@@ -151,7 +157,6 @@ fn private_arrays_are_those_of_each_work_item() {
             }
             v
         });
-        assert_same(&launch.name("private_arrays"), &out, &want);
     }
 }
 
@@ -182,10 +187,7 @@ fn loops_that_rows_leave_in_their_own_time() {
     const N: u32 = 40;
     let kernel = Module::named("coarsening").kernel("diverging");
     for launch in Launch::all() {
-        let input = launch.input();
-        let out = platform().filled(0, launch.items());
-        kernel.run(launch.groups, launch.size, &[&platform().buffer(&input), &out, &N]);
-        let want = launch.expect(|x, y, at| {
+        launch.compare(&kernel, N, |input, x, y, at| {
             let (mut v, mut steps, mut last, mut sum) = (input[at] as u32 | 1, 0u32, -1i32, 0i32);
             while v != 1 && steps < N + 7 * y as u32 {
                 v = if v.is_multiple_of(2) { v / 2 } else { v.wrapping_mul(3).wrapping_add(1) };
@@ -203,7 +205,6 @@ fn loops_that_rows_leave_in_their_own_time() {
             }
             steps.wrapping_mul(31).wrapping_add(v) as i32 ^ last ^ sum
         });
-        assert_same(&launch.name("diverging"), &out, &want);
     }
 }
 
@@ -212,10 +213,7 @@ fn lanes_take_out_of_a_loop_what_they_left_it_with() {
     const N: u32 = 60;
     let kernel = Module::named("coarsening").kernel("escaping");
     for launch in Launch::all() {
-        let input = launch.input();
-        let out = platform().filled(0, launch.items());
-        kernel.run(launch.groups, launch.size, &[&platform().buffer(&input), &out, &N]);
-        let want = launch.expect(|x, y, at| {
+        launch.compare(&kernel, N, |input, x, y, at| {
             let (mut v, mut steps) = (input[at] as u32, 0u32);
             while steps < N + 7 * y as u32 && v & 63 != 5 {
                 v = (v ^ steps.wrapping_add(x as u32)).wrapping_mul(5).wrapping_add(v >> 3);
@@ -223,7 +221,6 @@ fn lanes_take_out_of_a_loop_what_they_left_it_with() {
             }
             (steps * 1000 + (v & 255)) as i32
         });
-        assert_same(&launch.name("escaping"), &out, &want);
     }
 }
 

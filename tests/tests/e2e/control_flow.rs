@@ -2,7 +2,7 @@
 
 use ze_tests::program::NullBuffer;
 use ze_tests::ulp::assert_same;
-use ze_tests::{Local, Module, Random, platform};
+use ze_tests::{Kernel, Local, Module, Random, platform};
 
 use crate::{FEW_GROUP_SIZES, for_each_shape};
 
@@ -298,72 +298,71 @@ fn a_loop_with_two_exits() {
     });
 }
 
-#[test]
-fn a_loop_behind_an_untaken_if_stores_nothing() {
-    let module = Module::named("unusual_forms");
-    let kernel = module.kernel("loop_behind_if");
+/// Calls the closure with the kernel, the number of work-items, the size of groups, an input in which the work-item that is
+/// given meets the condition, or none does, and a name for that.
+fn for_one_match_or_none(
+    kernel: &str,
+    matches: impl Fn(usize) -> Vec<Option<usize>>,
+    run: impl Fn(&Kernel, usize, u32, &[u32], Option<usize>, &str),
+) {
+    let kernel = Module::named("masked_blocks").kernel(kernel);
     for size in FEW_GROUP_SIZES {
         let n = 2 * size as usize;
-        for (hit, stored) in [(None, 0), (Some(0), 8), (Some(n - 1), 8)] {
+        for hit in matches(n) {
             let mut input = vec![0u32; n];
             hit.into_iter().for_each(|at: usize| input[at] = 5);
-            let out = platform().filled(77u32, 16);
-            kernel.run_1d(n, size, &[&platform().buffer(&input), &out, &3u32]);
-            let want: Vec<u32> = (0..16).map(|at| if at < stored { 8 } else { 77 }).collect();
-            assert_same(&format!("groups of {size}, {hit:?} matches"), &out, &want);
+            run(&kernel, n, size, &input, hit, &format!("groups of {size}, {hit:?} matches"));
         }
     }
+}
+
+#[test]
+fn a_loop_behind_an_untaken_if_stores_nothing() {
+    let matches = |n| vec![None, Some(0), Some(n - 1)];
+    for_one_match_or_none("loop_behind_if", matches, |kernel, n, size, input, hit, name| {
+        let out = platform().filled(77u32, 16);
+        kernel.run_1d(n, size, &[&platform().buffer(input), &out, &3u32]);
+        let want: Vec<u32> = (0..16).map(|at| if at < 8 && hit.is_some() { 8 } else { 77 }).collect();
+        assert_same(name, &out, &want);
+    });
 }
 
 #[test]
 fn a_function_behind_an_untaken_if_stores_nothing() {
-    let module = Module::named("unusual_forms");
-    let kernel = module.kernel("call_behind_if");
-    for size in FEW_GROUP_SIZES {
-        let n = 2 * size as usize;
-        for hit in [None, Some(n - 1)] {
-            let mut input = vec![0u32; n];
-            hit.into_iter().for_each(|at: usize| input[at] = 5);
-            let out = platform().filled(77u32, 1);
-            kernel.run_1d(n, size, &[&platform().buffer(&input), &out, &3u32]);
-            let want = [if hit.is_some() { 3 } else { 77 }];
-            assert_same(&format!("groups of {size}, {hit:?} matches"), &out, &want);
-        }
-    }
+    let matches = |n| vec![None, Some(n - 1)];
+    for_one_match_or_none("call_behind_if", matches, |kernel, n, size, input, hit, name| {
+        let out = platform().filled(77u32, 1);
+        kernel.run_1d(n, size, &[&platform().buffer(input), &out, &3u32]);
+        assert_same(name, &out, &[if hit.is_some() { 3 } else { 77 }]);
+    });
 }
 
 #[test]
 fn a_block_behind_another_of_an_untaken_if_stores_nothing() {
-    let module = Module::named("unusual_forms");
-    let kernel = module.kernel("store_behind_block");
-    for size in FEW_GROUP_SIZES {
-        let n = 2 * size as usize;
-        for hit in [None, Some(n - 1)] {
-            let mut input = vec![0u32; n];
-            hit.into_iter().for_each(|at: usize| input[at] = 5);
-            let (out, flag) = (platform().filled(77u32, n), platform().filled(77u32, 1));
-            kernel.run_1d(n, size, &[&platform().buffer(&input), &out, &flag]);
-            let want: Vec<u32> = (0..n).map(|at| if hit == Some(at) { 15 } else { 77 }).collect();
-            assert_same(&format!("groups of {size}, {hit:?} matches"), &out, &want);
-            assert_same("flag", &flag, &[if hit.is_some() { 1 } else { 77 }]);
-        }
-    }
+    let matches = |n| vec![None, Some(n - 1)];
+    for_one_match_or_none("store_behind_block", matches, |kernel, n, size, input, hit, name| {
+        let (out, flag) = (platform().filled(77u32, n), platform().filled(77u32, 1));
+        kernel.run_1d(n, size, &[&platform().buffer(input), &out, &flag]);
+        let want: Vec<u32> = (0..n).map(|at| if hit == Some(at) { 15 } else { 77 }).collect();
+        assert_same(name, &out, &want);
+        assert_same("flag", &flag, &[if hit.is_some() { 1 } else { 77 }]);
+    });
 }
 
 #[test]
 fn a_loop_behind_an_untaken_if_loads_nothing() {
-    let module = Module::named("unusual_forms");
-    let kernel = module.kernel("null_table_behind_if");
-    for size in FEW_GROUP_SIZES {
-        let n = 2 * size as usize;
+    let matches = |n| vec![None, Some(n / 2)];
+    for_one_match_or_none("null_table_behind_if", matches, |kernel, n, size, input, hit, name| {
         let out = platform().filled(77u32, n);
-        kernel.run_1d(n, size, &[&platform().filled(0u32, n), &out, &NullBuffer, &2u32]);
-        assert_same(&format!("groups of {size}, none matches"), &out, &vec![77; n]);
-        let mut input = vec![0u32; n];
-        input[n / 2] = 5;
-        let table = platform().buffer(&[1u32, 2, 3, 4, 5, 6]);
-        kernel.run_1d(n, size, &[&platform().buffer(&input), &out, &table, &2u32]);
-        let want: Vec<u32> = (0..n).map(|at| if at == n / 2 { 21 } else { 77 }).collect();
-        assert_same(&format!("groups of {size}, one matches"), &out, &want);
-    }
+        let input = platform().buffer(input);
+        match hit {
+            None => kernel.run_1d(n, size, &[&input, &out, &NullBuffer, &2u32]),
+            Some(_) => {
+                let table = platform().buffer(&[1u32, 2, 3, 4, 5, 6]);
+                kernel.run_1d(n, size, &[&input, &out, &table, &2u32]);
+            }
+        }
+        let want: Vec<u32> = (0..n).map(|at| if hit == Some(at) { 21 } else { 77 }).collect();
+        assert_same(name, &out, &want);
+    });
 }

@@ -272,7 +272,7 @@ fn a_constant_expression_takes_no_local_memory() {
 
 #[test]
 fn private_memory_may_be_read_across_its_elements() {
-    let module = Module::named("unusual_forms");
+    let module = Module::named("access_forms");
     let kernel = module.kernel("unaligned_private");
     for size in FEW_GROUP_SIZES {
         let n = 2 * size as usize;
@@ -291,7 +291,7 @@ fn copies_take_the_alignment_that_they_are_promised() {
     for shift in 0..4usize {
         let out = platform().filled(0u32, 8);
         let (from, to) = (input.pointer() as u64 + 4 * shift as u64, out.pointer() as u64 + 4);
-        Module::named("unusual_forms").kernel("copy_unaligned").run_1d(1, 1, &[&from, &to]);
+        Module::named("access_forms").kernel("copy_unaligned").run_1d(1, 1, &[&from, &to]);
         let want: Vec<u32> =
             (0..8).map(|at| if (1..5).contains(&at) { data[shift + at - 1] } else { 0 }).collect();
         assert_same(&format!("a float4 at element {shift}"), &out, &want);
@@ -353,7 +353,7 @@ impl Drop for Cliff {
 
 #[test]
 fn nothing_is_read_behind_three_components_but_padding() {
-    for (module, kernel) in [("memory_forms", "three_of_four"), ("unusual_forms", "inner_struct")] {
+    for (module, kernel) in [("memory_forms", "three_of_four"), ("access_forms", "inner_struct")] {
         let kernel = Module::named(module).kernel(kernel);
         for size in FEW_GROUP_SIZES {
             let n = 2 * size as usize;
@@ -368,7 +368,7 @@ fn nothing_is_read_behind_three_components_but_padding() {
 
 #[test]
 fn a_mask_of_all_64_bits_keeps_an_index() {
-    let kernel = Module::named("unusual_forms").kernel("all_bits");
+    let kernel = Module::named("access_forms").kernel("all_bits");
     let input: Vec<u32> = (0..128).collect();
     let out = platform().filled(0u32, 128);
     kernel.run_1d(128, 64, &[&platform().buffer(&input), &out]);

@@ -1,0 +1,273 @@
+//! Control flow.
+
+use super::assembler::{Assembler, put};
+use spirv::Op;
+
+/// Loops inside each other, each with its own counter; the innermost adds up.
+pub(super) fn nested_loops(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let uint = a.uint();
+    let variables = a.variables(uint, n + 1);
+    let (zero, one, item) = (a.constant(0), a.constant(1), a.item);
+    let sum = variables[n as usize];
+    a.act(Op::Store, &[sum, zero]);
+    let mut open = Vec::new();
+    for variable in &variables[..n as usize] {
+        a.act(Op::Store, &[*variable, zero]);
+        let [head, body, done] = [a.id(), a.id(), a.id()];
+        a.act(Op::Branch, &[head]);
+        a.label(head);
+        let count = a.value(Op::Load, uint, &[*variable]);
+        let more = a.compare(Op::ULessThan, count, item);
+        a.act(Op::BranchConditional, &[more, body, done]);
+        a.label(body);
+        open.push((*variable, head, done));
+    }
+    let old = a.value(Op::Load, uint, &[sum]);
+    let new = a.add(old, one);
+    a.act(Op::Store, &[sum, new]);
+    for (variable, head, done) in open.into_iter().rev() {
+        let count = a.value(Op::Load, uint, &[variable]);
+        let next = a.add(count, one);
+        a.act(Op::Store, &[variable, next]);
+        a.act(Op::Branch, &[head]);
+        a.label(done);
+    }
+    let sum = a.value(Op::Load, uint, &[sum]);
+    a.finish(sum)
+}
+
+pub(super) fn loops_in_a_row(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let uint = a.uint();
+    let (zero, one, mut sum) = (a.constant(0), a.constant(1), a.item);
+    let entry = a.id();
+    a.act(Op::Branch, &[entry]);
+    a.label(entry);
+    let mut before = entry;
+    for _ in 0..n {
+        let [head, body, done, next, count] = [a.id(), a.id(), a.id(), a.id(), a.id()];
+        a.act(Op::Branch, &[head]);
+        a.label(head);
+        let total = a.id();
+        put(&mut a.body, Op::Phi, &[uint, count, zero, before, next, body]);
+        let new = a.id();
+        put(&mut a.body, Op::Phi, &[uint, total, sum, before, new, body]);
+        let item = a.item;
+        let more = a.compare(Op::ULessThan, count, item);
+        a.act(Op::BranchConditional, &[more, body, done]);
+        a.label(body);
+        put(&mut a.body, Op::IAdd, &[uint, next, count, one]);
+        put(&mut a.body, Op::IAdd, &[uint, new, total, count]);
+        a.act(Op::Branch, &[head]);
+        a.label(done);
+        (before, sum) = (done, total);
+    }
+    a.finish(sum)
+}
+
+pub(super) fn switch(n: u32, own_targets: bool, uniform: bool) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let uint = a.uint();
+    let selector = if uniform { a.n } else { a.item };
+    let [default, join] = [a.id(), a.id()];
+    let shared = a.id();
+    let targets: Vec<u32> = (0..n).map(|_| if own_targets { a.id() } else { shared }).collect();
+    let cases = targets.iter().enumerate().flat_map(|(at, to)| [at as u32 * 3, *to]);
+    let zero = a.constant(0);
+    if n < 30_000 {
+        let operands: Vec<u32> = [selector, default].into_iter().chain(cases).collect();
+        a.act(Op::Switch, &operands);
+    } else {
+        // An instruction has at most 65,535 words.
+        let half = cases.collect::<Vec<_>>();
+        let parts: Vec<&[u32]> = half.chunks(50_000).collect();
+        for (at, part) in parts.iter().enumerate() {
+            let next = if at + 1 < parts.len() { a.id() } else { default };
+            let operands: Vec<u32> = [selector, next].into_iter().chain(part.iter().copied()).collect();
+            a.act(Op::Switch, &operands);
+            if at + 1 < parts.len() {
+                a.label(next);
+            }
+        }
+    }
+    let mut incoming = Vec::new();
+    let mut labels = targets.clone();
+    labels.dedup();
+    for (at, label) in labels.into_iter().enumerate() {
+        a.label(label);
+        let value = a.constant(at as u32 * 7 % 1000);
+        incoming.push((value, label));
+        a.act(Op::Branch, &[join]);
+    }
+    a.label(default);
+    a.act(Op::Branch, &[join]);
+    incoming.push((zero, default));
+    a.label(join);
+    if incoming.len() < 32_000 {
+        let operands: Vec<u32> = incoming.iter().flat_map(|(value, from)| [*value, *from]).collect();
+        let value = a.value(Op::Phi, uint, &operands);
+        return a.finish(value);
+    }
+    a.finish(zero)
+}
+
+pub(super) fn nested_ifs(n: u32, uniform: bool) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let value = if uniform { a.n } else { a.item };
+    let mut joins = Vec::new();
+    for at in 0..n {
+        let limit = a.constant(at * 3 + 1);
+        let [inside, join] = [a.id(), a.id()];
+        let condition = a.compare(Op::UGreaterThan, value, limit);
+        a.act(Op::BranchConditional, &[condition, inside, join]);
+        a.label(inside);
+        let index = a.constant(at);
+        let pointer = a.element(index);
+        a.act(Op::Store, &[pointer, value]);
+        joins.push(join);
+    }
+    for join in joins.into_iter().rev() {
+        a.act(Op::Branch, &[join]);
+        a.label(join);
+    }
+    a.finish(value)
+}
+
+pub(super) fn nested_switches(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (value, uint) = (a.item, a.uint());
+    let mut joins = Vec::new();
+    for at in 0..n {
+        let number = a.constant(at % 7 + 2);
+        let [first, second, join] = [a.id(), a.id(), a.id()];
+        let selector = a.value(Op::UMod, uint, &[value, number]);
+        a.act(Op::Switch, &[selector, join, 0, first, 1, second]);
+        a.label(first);
+        let index = a.constant(at);
+        let pointer = a.element(index);
+        a.act(Op::Store, &[pointer, value]);
+        a.act(Op::Branch, &[join]);
+        a.label(second);
+        joins.push(join);
+    }
+    for join in joins.into_iter().rev() {
+        a.act(Op::Branch, &[join]);
+        a.label(join);
+    }
+    a.finish(value)
+}
+
+pub(super) fn ifs_in_a_row(n: u32, uniform: bool) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let uint = a.uint();
+    let (selector, mut value) = (if uniform { a.n } else { a.item }, a.item);
+    for at in 0..n {
+        let limit = a.constant(at * 3 + 1);
+        let [yes, no, join] = [a.id(), a.id(), a.id()];
+        let condition = a.compare(Op::UGreaterThan, selector, limit);
+        a.act(Op::BranchConditional, &[condition, yes, no]);
+        a.label(yes);
+        let more = a.add(value, limit);
+        a.act(Op::Branch, &[join]);
+        a.label(no);
+        let other = a.value(Op::BitwiseXor, uint, &[value, limit]);
+        a.act(Op::Branch, &[join]);
+        a.label(join);
+        value = a.value(Op::Phi, uint, &[more, yes, other, no]);
+    }
+    a.finish(value)
+}
+
+pub(super) fn chain_of_blocks(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let mut value = a.item;
+    for at in 0..n {
+        let next = a.id();
+        a.act(Op::Branch, &[next]);
+        a.label(next);
+        let constant = a.constant(at % 100);
+        value = a.add(value, constant);
+    }
+    a.finish(value)
+}
+
+/// A row of tests, each of which may leave for the end.
+pub(super) fn early_exits(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (item, end) = (a.item, a.id());
+    for at in 0..n {
+        let limit = a.constant(at * 5);
+        let next = a.id();
+        let condition = a.compare(Op::IEqual, item, limit);
+        a.act(Op::BranchConditional, &[condition, end, next]);
+        a.label(next);
+    }
+    a.act(Op::Branch, &[end]);
+    a.label(end);
+    a.finish(item)
+}
+
+/// As many blocks as phis in each.
+pub(super) fn blocks_with_phis(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (uint, item) = (a.uint(), a.item);
+    let mut values: Vec<u32> = (0..n).map(|_| item).collect();
+    for at in 0..n {
+        let limit = a.constant(at * 3 + 1);
+        let [yes, no, join] = [a.id(), a.id(), a.id()];
+        let condition = a.compare(Op::UGreaterThan, item, limit);
+        a.act(Op::BranchConditional, &[condition, yes, no]);
+        a.label(yes);
+        a.act(Op::Branch, &[join]);
+        a.label(no);
+        a.act(Op::Branch, &[join]);
+        a.label(join);
+        let last = values.len() - 1;
+        let phis: Vec<u32> = (0..values.len())
+            .map(|i| a.value(Op::Phi, uint, &[values[i], yes, values[last - i], no]))
+            .collect();
+        values = phis;
+        values[0] = a.add(values[0], limit);
+    }
+    let sum = values.clone().into_iter().reduce(|x, y| a.add(x, y)).expect("some");
+    a.finish(sum)
+}
+
+/// A cycle of `n` blocks that is entered at each of them.
+pub(super) fn irreducible_entries(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (item, end) = (a.item, a.id());
+    let labels: Vec<u32> = (0..n).map(|_| a.id()).collect();
+    let cases = labels.iter().enumerate().flat_map(|(at, to)| [at as u32, *to]);
+    let operands: Vec<u32> = [item, end].into_iter().chain(cases).collect();
+    a.act(Op::Switch, &operands);
+    for (at, label) in labels.iter().enumerate() {
+        a.label(*label);
+        let constant = a.constant(at as u32);
+        let value = a.load(constant);
+        let more = a.compare(Op::ULessThan, value, item);
+        a.act(Op::BranchConditional, &[more, labels[(at + 1) % labels.len()], end]);
+    }
+    a.label(end);
+    a.finish(item)
+}
+
+pub(super) fn irreducible_cycles(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let item = a.item;
+    for at in 0..n {
+        let [first, second, next] = [a.id(), a.id(), a.id()];
+        let constant = a.constant(at);
+        let condition = a.compare(Op::ULessThan, item, constant);
+        a.act(Op::BranchConditional, &[condition, first, second]);
+        a.label(first);
+        let value = a.load(constant);
+        let more = a.compare(Op::ULessThan, value, item);
+        a.act(Op::BranchConditional, &[more, second, next]);
+        a.label(second);
+        a.act(Op::Branch, &[first]);
+        a.label(next);
+    }
+    a.finish(item)
+}

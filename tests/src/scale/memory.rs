@@ -1,0 +1,129 @@
+//! Private objects, pointers and accesses.
+
+use super::assembler::Assembler;
+use spirv::{Op, StorageClass};
+
+pub(super) fn variables(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (uint, item) = (a.uint(), a.item);
+    let variables = a.variables(uint, n);
+    for (at, variable) in variables.iter().enumerate() {
+        let constant = a.constant(at as u32 % 100);
+        let value = a.add(item, constant);
+        a.act(Op::Store, &[*variable, value]);
+    }
+    let mut sum = item;
+    for variable in variables.into_iter().rev() {
+        let value = a.value(Op::Load, uint, &[variable]);
+        sum = a.value(Op::IMul, uint, &[sum, value]);
+    }
+    a.finish(sum)
+}
+
+/// Arrays with indices that only the running kernel knows.
+pub(super) fn private_arrays(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (uint, item) = (a.uint(), a.item);
+    let array = a.array(uint, 16);
+    let arrays = a.variables(array, n);
+    let element = a.pointer(StorageClass::Function, uint);
+    let (mask, mut sum) = (a.constant(15), item);
+    for array in arrays {
+        let index = a.value(Op::BitwiseAnd, uint, &[sum, mask]);
+        let place = a.value(Op::InBoundsAccessChain, element, &[array, index]);
+        a.act(Op::Store, &[place, sum]);
+        let other = a.add(sum, item);
+        let index = a.value(Op::BitwiseAnd, uint, &[other, mask]);
+        let place = a.value(Op::InBoundsAccessChain, element, &[array, index]);
+        sum = a.value(Op::Load, uint, &[place]);
+    }
+    a.finish(sum)
+}
+
+pub(super) fn gathers(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (uint, mut index) = (a.uint(), a.item);
+    for at in 0..n {
+        let loaded = a.load(index);
+        let constant = a.constant(at % 1000);
+        index = a.value(Op::BitwiseXor, uint, &[loaded, constant]);
+    }
+    a.finish(index)
+}
+
+pub(super) fn atomics(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (uint, mut index) = (a.uint(), a.item);
+    let (scope, semantics) = (a.constant(1), a.constant(0));
+    for _ in 0..n {
+        let place = a.element(index);
+        index = a.value(Op::AtomicIAdd, uint, &[place, scope, semantics, index]);
+    }
+    a.finish(index)
+}
+
+pub(super) fn builtins(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (uint, ulong, builtin) = (a.uint(), a.ulong(), a.builtin);
+    let ids = a.ty(Op::TypeVector, &[ulong, 3]);
+    let mut sum = a.item;
+    for at in 0..n {
+        let all = a.value(Op::Load, ids, &[builtin]);
+        let one = a.value(Op::CompositeExtract, ulong, &[all, at % 3]);
+        let one = a.value(Op::UConvert, uint, &[one]);
+        sum = a.value(Op::IMul, uint, &[sum, one]);
+    }
+    a.finish(sum)
+}
+
+/// Insertions into an array of 4,096.
+pub(super) fn insertions(n: u32) -> Vec<u8> {
+    const WIDE: u32 = 4096;
+    let mut a = Assembler::new();
+    let (uint, item) = (a.uint(), a.item);
+    let array = a.array(uint, WIDE);
+    let mut all = a.value(Op::Undef, array, &[]);
+    for at in 0..n {
+        all = a.value(Op::CompositeInsert, array, &[item, all, at * 7 % WIDE]);
+    }
+    let sum = a.value(Op::CompositeExtract, uint, &[all, 7]);
+    a.finish(sum)
+}
+
+/// An array of `n` that is loaded, put through a phi and stored.
+pub(super) fn wide_arrays(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (uint, item, out) = (a.uint(), a.item, a.out);
+    let array = a.array(uint, n);
+    let pointer = a.pointer(StorageClass::CrossWorkgroup, array);
+    let source = a.value(Op::Bitcast, pointer, &[out]);
+    let [before, yes, join] = [a.id(), a.id(), a.id()];
+    a.act(Op::Branch, &[before]);
+    a.label(before);
+    let first = a.value(Op::Load, array, &[source]);
+    let five = a.constant(5);
+    let condition = a.compare(Op::UGreaterThan, item, five);
+    a.act(Op::BranchConditional, &[condition, yes, join]);
+    a.label(yes);
+    let second = a.value(Op::CompositeInsert, array, &[item, first, 3]);
+    a.act(Op::Branch, &[join]);
+    a.label(join);
+    let either = a.value(Op::Phi, array, &[first, before, second, yes]);
+    a.act(Op::Store, &[source, either]);
+    let value = a.value(Op::CompositeExtract, uint, &[either, n - 1]);
+    a.finish(value)
+}
+
+/// Pointers, each made from the one before.
+pub(super) fn pointer_chain(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (uint, item, out, one) = (a.uint(), a.item, a.out, a.constant(1));
+    let pointer = a.pointer(StorageClass::CrossWorkgroup, uint);
+    let mut place = out;
+    for at in 0..n {
+        let step = if at % 2 == 0 { one } else { item };
+        place = a.value(Op::InBoundsPtrAccessChain, pointer, &[place, step]);
+    }
+    let value = a.value(Op::Load, uint, &[place]);
+    a.finish(value)
+}
