@@ -23,6 +23,18 @@ const MAX_ARGUMENTS_SIZE: u32 = 4096;
 const PRINTF_BUFFER_SIZE: u32 = 4 << 20;
 const NANOSECONDS_A_SECOND: u64 = 1_000_000_000;
 
+/// What a current GPU reports. A buffer's texels have coordinates of 32 bits, with a sign.
+const IMAGES: Images = Images {
+    max_dims_1d: 16384,
+    max_dims_2d: 16384,
+    max_dims_3d: 2048,
+    max_buffer_size: 1 << 30,
+    max_array_slices: 2048,
+    max_samplers: 16,
+    max_read_args: 128,
+    max_write_args: 128,
+};
+
 /// `ze_device_ip_version_ext_t::ipVersion` of an architecture's release and revision.
 const fn ip_version(architecture: u32, release: u32, revision: u32) -> u32 {
     architecture << 22 | release << 14 | revision
@@ -79,7 +91,7 @@ pub(crate) fn detect() -> DeviceProfile {
         memory: Memory { name: "DDR".into(), total_size: memory, clock_mhz: 0, bus_width: 64 },
         caches: caches(),
         cache_line: sysconf(libc::_SC_LEVEL1_DCACHE_LINESIZE).unwrap_or(64) as u32,
-        images: Images::default(),
+        images: IMAGES,
         without_extensions: Vec::new(),
     }
 }

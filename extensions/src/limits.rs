@@ -39,3 +39,10 @@ pub const KERNEL_WORK: u64 = 1_200_000;
 /// Bits of an integer (`SPV_INTEL_arbitrary_precision_integers`). clang's `_BitInt` has no more for SPIR-V, and the compiler
 /// run-time library divides and converts no wider ones, so that LLVM would make each such instruction a loop.
 pub const INTEGER_BITS: u32 = 128;
+
+/// Texels of an image in each dimension, and its layers, that a profile may ask for: coordinates as 32-bit floats still
+/// tell a 256th of a texel there.
+pub const IMAGE_EXTENT: u32 = 1 << 16;
+
+/// Bytes of an image of buffer type that a profile may ask for: its texels have coordinates of 32 bits with a sign.
+pub const IMAGE_BUFFER_BYTES: u64 = 1 << 30;

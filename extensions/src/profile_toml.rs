@@ -1,6 +1,6 @@
 //! Profile files: a TOML table laid over the host's profile.
 
-use crate::limits::GROUP_ITEMS;
+use crate::limits::{GROUP_ITEMS, IMAGE_BUFFER_BYTES, IMAGE_EXTENT};
 use crate::profile::DeviceProfile;
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
@@ -81,8 +81,13 @@ fn line_of(text: &str, key: &str) -> Option<usize> {
 type Check = fn(&DeviceProfile) -> Result<(), ProfileError>;
 
 /// What the types do not already say about a profile that a device can have.
-const CHECKS: &[Check] =
-    &[name_fits, topology_is_not_empty, sub_group_sizes_have_code, group_sizes_are_launchable];
+const CHECKS: &[Check] = &[
+    name_fits,
+    topology_is_not_empty,
+    sub_group_sizes_have_code,
+    group_sizes_are_launchable,
+    image_extents_have_coordinates,
+];
 
 fn require(holds: bool, key: &'static str, reason: impl FnOnce() -> String) -> Result<(), ProfileError> {
     if holds { Ok(()) } else { Err(ProfileError::Value { key, line: None, reason: reason() }) }
@@ -121,6 +126,17 @@ fn group_sizes_are_launchable(profile: &DeviceProfile) -> Result<(), ProfileErro
     require(!compute.max_group_count.contains(&0), "compute.max_group_count", || "has a zero".into())
 }
 
+fn image_extents_have_coordinates(profile: &DeviceProfile) -> Result<(), ProfileError> {
+    let images = &profile.images;
+    let extents = [images.max_dims_1d, images.max_dims_2d, images.max_dims_3d, images.max_array_slices];
+    require(extents.iter().all(|&extent| extent <= IMAGE_EXTENT), "images", || {
+        format!("extents {extents:?}, images have at most {IMAGE_EXTENT} in each dimension")
+    })?;
+    require(images.max_buffer_size <= IMAGE_BUFFER_BYTES, "images.max_buffer_size", || {
+        format!("{} bytes, a buffer has at most {IMAGE_BUFFER_BYTES}", images.max_buffer_size)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,6 +171,8 @@ mod tests {
             ("[compute]\nmax_group_size = [0, 1, 1]", "max_group_size"),
             ("[topology]\nslices = 0", "topology"),
             ("name = ''", "name"),
+            ("[images]\nmax_dims_2d = 65537", "`images`, line 1"),
+            ("[images]\nmax_buffer_size = 2147483648", "`images.max_buffer_size`, line 2"),
             ("name = 'a'\n[compute]\n# many\nmax_total_group_size = 1048577", "line 4: 1048577 work-items"),
             ("[compute]\nmax_total_group_size = 4294967295", "`compute.max_total_group_size`, line 2"),
             ("name = ", "TOML"),

@@ -16,6 +16,11 @@ impl ZeExtension {
     pub fn name(&self) -> &'static str {
         self.name.to_str().unwrap_or_default()
     }
+
+    /// Whether it is for devices that have images.
+    fn is_of_images(&self) -> bool {
+        self.name().contains("_image") || self.name() == "ZE_extension_srgb"
+    }
 }
 
 macro_rules! extensions {
@@ -42,6 +47,14 @@ extensions! {
     ZE_EVENT_QUERY_TIMESTAMPS_EXP_NAME ZE_EVENT_QUERY_TIMESTAMPS_EXP_VERSION_CURRENT;
     ZE_FLOAT_ATOMICS_EXT_NAME ZE_FLOAT_ATOMICS_EXT_VERSION_CURRENT;
     ZE_GLOBAL_OFFSET_EXP_NAME ZE_GLOBAL_OFFSET_EXP_VERSION_CURRENT;
+    ZE_IMAGE_COPY_EXT_NAME ZE_IMAGE_COPY_EXT_VERSION_CURRENT;
+    ZE_IMAGE_FORMAT_SUPPORT_EXT_NAME ZE_IMAGE_FORMAT_SUPPORT_EXT_VERSION_CURRENT;
+    ZE_IMAGE_MEMORY_PROPERTIES_EXP_NAME ZE_IMAGE_MEMORY_PROPERTIES_EXP_VERSION_CURRENT;
+    ZE_IMAGE_QUERY_ALLOC_PROPERTIES_EXT_NAME ZE_IMAGE_QUERY_ALLOC_PROPERTIES_EXT_VERSION_CURRENT;
+    ZE_IMAGE_VIEW_EXP_NAME ZE_IMAGE_VIEW_EXP_VERSION_CURRENT;
+    ZE_IMAGE_VIEW_EXT_NAME ZE_IMAGE_VIEW_EXT_VERSION_CURRENT;
+    ZE_IMAGE_VIEW_PLANAR_EXP_NAME ZE_IMAGE_VIEW_PLANAR_EXP_VERSION_CURRENT;
+    ZE_IMAGE_VIEW_PLANAR_EXT_NAME ZE_IMAGE_VIEW_PLANAR_EXT_VERSION_CURRENT;
     ZE_IMMEDIATE_COMMAND_LIST_APPEND_EXP_NAME ZE_IMMEDIATE_COMMAND_LIST_APPEND_EXP_VERSION_CURRENT;
     ZE_KERNEL_MAX_GROUP_SIZE_PROPERTIES_EXT_NAME ZE_KERNEL_MAX_GROUP_SIZE_PROPERTIES_EXT_VERSION_CURRENT;
     ZE_KERNEL_SCHEDULING_HINTS_EXP_NAME ZE_SCHEDULING_HINTS_EXP_VERSION_CURRENT;
@@ -51,6 +64,7 @@ extensions! {
     ZE_MODULE_PROGRAM_EXP_NAME ZE_MODULE_PROGRAM_EXP_VERSION_CURRENT;
     ZE_RELAXED_ALLOCATION_LIMITS_EXP_NAME ZE_RELAXED_ALLOCATION_LIMITS_EXP_VERSION_CURRENT;
     ZE_RELAXED_ALLOCATION_LIMITS_EXT_NAME ZE_RELAXED_ALLOCATION_LIMITS_EXT_VERSION_CURRENT;
+    ZE_SRGB_EXT_NAME ZE_SRGB_EXT_VERSION_CURRENT;
     ZE_SUBGROUPS_EXT_NAME ZE_SUBGROUP_EXT_VERSION_CURRENT;
 }
 
@@ -72,9 +86,12 @@ pub fn has(profile: &DeviceProfile, name: &str) -> bool {
     reported(profile).any(|extension| extension.name() == name)
 }
 
-/// The driver's extensions but for those that the device's profile takes away.
+/// The driver's extensions but for those that the device's profile takes away, and those of images where it has none.
 pub fn reported(profile: &DeviceProfile) -> impl Iterator<Item = &'static ZeExtension> + '_ {
-    ZE_EXTENSIONS.iter().filter(|extension| !profile.lacks(extension.name()))
+    let images = profile.images.supported();
+    ZE_EXTENSIONS
+        .iter()
+        .filter(move |extension| !profile.lacks(extension.name()) && (images || !extension.is_of_images()))
 }
 
 #[cfg(test)]
@@ -100,5 +117,16 @@ mod tests {
         profile.without_extensions = vec!["ZE_extension_float_atomics".into()];
         assert_eq!(reported(&profile).count(), ZE_EXTENSIONS.len() - 1);
         assert!(!has(&profile, "ZE_extension_float_atomics"));
+    }
+
+    #[test]
+    fn a_device_without_images_has_none_of_their_extensions() {
+        let mut profile = DeviceProfile::host();
+        let of_images =
+            ["ZE_extension_image_view", "ZE_experimental_image_memory_properties", "ZE_extension_srgb"];
+        assert!(of_images.iter().all(|name| has(&profile, name)));
+        profile.images = crate::Images::default();
+        assert!(!of_images.iter().any(|name| has(&profile, name)));
+        assert!(has(&profile, "ZE_extension_float_atomics"));
     }
 }

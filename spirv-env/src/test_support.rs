@@ -89,7 +89,7 @@ pub fn declaring(capability: &str, text: &str) -> String {
     text.replacen("OpCapability Kernel", &format!("OpCapability {capability}\nOpCapability Kernel"), 1)
 }
 
-/// A kernel with a parameter `%img` of an image type, for a device that has images.
+/// A kernel with a parameter `%img` of an image type.
 pub fn in_image_kernel(
     capability: &str,
     image: &str,
@@ -99,7 +99,7 @@ pub fn in_image_kernel(
     let text = with_parameter(&format!("%image = OpTypeImage {image}\n{declarations}"), "%image")
         .replace("%param", "%img")
         .replace("%entry = OpLabel\n", &format!("%entry = OpLabel\n{body}\n"));
-    crate::catalogue::Case { profile: profile_with_images(), ..declaring(capability, &text).into() }
+    declaring(capability, &text).into()
 }
 
 /// A device without optional arithmetic.
@@ -109,9 +109,13 @@ pub fn profile_without_flags() -> DeviceProfile {
     profile
 }
 
-pub fn profile_with_images() -> DeviceProfile {
+pub fn profile_without_images() -> DeviceProfile {
+    DeviceProfile { images: ze_extensions::Images::default(), ..DeviceProfile::host() }
+}
+
+pub fn profile_without_image_arguments() -> DeviceProfile {
     let mut profile = DeviceProfile::host();
-    profile.images.max_dims_2d = 16384;
+    profile.images.max_read_args = 0;
     profile
 }
 

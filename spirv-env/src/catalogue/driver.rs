@@ -4,7 +4,9 @@
 use super::Case;
 use super::{RuleText, rule};
 #[cfg(any(test, feature = "catalogue"))]
-use crate::test_support::{KERNEL, declaring, kernel, with_parameter};
+use crate::test_support::{
+    KERNEL, declaring, in_image_kernel, kernel, profile_without_image_arguments, with_parameter,
+};
 #[cfg(any(test, feature = "catalogue"))]
 use ze_extensions::limits::CALL_DEPTH;
 
@@ -13,6 +15,9 @@ pub(super) const RULES: &[RuleText] = &[
     rule!("constants.specialization", "A value for a specialization constant has the constant's size.",
         Case::from(specialized()).specialized(7, &[1, 0, 0, 0]), Case::from(specialized()).specialized(7, &[1])),
     rule!("limits.arguments", "The arguments of a kernel fit the device's maxArgumentsSize.", array_argument(64), array_argument(1025)),
+    rule!("limits.image-arguments", "A kernel takes no more images to read, images to write and samplers than the device's maxReadImageArgs, maxWriteImageArgs and maxSamplers.",
+        in_image_kernel("ImageBasic", "%void 2D 0 0 0 0 Unknown ReadOnly", "", ""),
+        in_image_kernel("ImageBasic", "%void 2D 0 0 0 0 Unknown ReadOnly", "", "").on(profile_without_image_arguments())),
     rule!("limits.group-size", "A required work-group size fits the device.",
         KERNEL.replace("%void = ", "OpExecutionMode %main LocalSize 32 1 1\n%void = "),
         KERNEL.replace("%void = ", "OpExecutionMode %main LocalSize 4096 4096 1\n%void = ")),

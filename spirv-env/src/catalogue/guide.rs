@@ -5,7 +5,7 @@ use super::Case;
 use super::{RuleText, rule};
 #[cfg(any(test, feature = "catalogue"))]
 use crate::test_support::{
-    KERNEL, declaring, in_image_kernel, kernel, profile_with_images, profile_without_flags, with_parameter,
+    KERNEL, declaring, in_image_kernel, kernel, profile_without_flags, profile_without_images, with_parameter,
 };
 
 #[cfg(any(test, feature = "catalogue"))]
@@ -97,8 +97,8 @@ pub(super) const RULES: &[RuleText] = &[
             .replace("OpCapability Float16\n", "OpCapability Float16Buffer\n")).on(profile_without_flags())),
 
     rule!("env.image-support", "Image and sampler types are for devices that have images.",
-        Case::from(declaring("ImageBasic", KERNEL).replace("%void = OpTypeVoid", "%void = OpTypeVoid\n%s = OpTypeSampler")).on(profile_with_images()),
-        KERNEL.replace("%void = OpTypeVoid", "%void = OpTypeVoid\n%s = OpTypeSampler")),
+        declaring("ImageBasic", KERNEL).replace("%void = OpTypeVoid", "%void = OpTypeVoid\n%s = OpTypeSampler"),
+        Case::from(KERNEL.replace("%void = OpTypeVoid", "%void = OpTypeVoid\n%s = OpTypeSampler")).on(profile_without_images())),
     rule!("env.image-capability", "Image types have ImageBasic declared, one-dimensional ones Sampled1D, buffers SampledBuffer, and those that are read and written ImageReadWrite.",
         in_image_kernel("ImageBasic", "%void 2D 0 0 0 0 Unknown ReadOnly", "", ""),
         in_image_kernel("ImageBasic", "%void 1D 0 0 0 0 Unknown ReadOnly", "", "")),

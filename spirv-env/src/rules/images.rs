@@ -191,7 +191,7 @@ fn read_offset(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::test_support::{kernel, profile_with_images, rejected_on};
+    use crate::test_support::{kernel, profile_without_images, rejected_on};
     use ze_extensions::DeviceProfile;
 
     /// Sampled type, dimension, depth, arrayed, multisampled, sampled, format, access.
@@ -205,7 +205,7 @@ mod tests {
     }
 
     fn rules(module: &str) -> Vec<&'static str> {
-        rejected_on(module, &profile_with_images())
+        rejected_on(module, &DeviceProfile::host())
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
     fn images_need_a_device_that_has_them() {
         let module = with(0, "%void");
         assert!(rules(&module).is_empty());
-        assert_eq!(rejected_on(&module, &DeviceProfile::host()), ["env.capability", "env.image-support"]);
+        assert_eq!(rejected_on(&module, &profile_without_images()), ["env.capability", "env.image-support"]);
     }
 
     fn body(access: &str, types: &str, body: &str) -> String {

@@ -7,7 +7,7 @@ use crate::load::Loaded;
 use crate::module::{ArgKind, Function, Kernel, Module, Type};
 use crate::prune::callees;
 use rustc_hash::FxHashSet;
-use spirv::StorageClass;
+use spirv::{AccessQualifier, StorageClass};
 use ze_extensions::limits::{CALL_DEPTH, GLOBAL_BYTES, PRIVATE_BYTES};
 
 const ARGUMENTS: &str = "L0 SPIR-V Guide, Kernel Arguments";
@@ -29,6 +29,10 @@ pub(super) const KERNELS: &[KernelRule] = &[
     KernelRule {
         id: RuleId { id: "limits.arguments", source: "Level Zero, ze_device_module_properties_t" },
         check: arguments_fit,
+    },
+    KernelRule {
+        id: RuleId { id: "limits.image-arguments", source: "Level Zero, ze_device_image_properties_t" },
+        check: image_arguments,
     },
     KernelRule { id: RuleId { id: "limits.group-size", source: LIMITS }, check: group_size },
     KernelRule { id: RuleId { id: "limits.sub-group-size", source: LIMITS }, check: sub_group_size },
@@ -163,6 +167,29 @@ fn arguments_fit(_: &Module, env: &Environment<'_>, kernel: &Kernel) -> Result<(
     if size <= limit { Ok(()) } else { Err(format!("arguments of {size} bytes; the device takes {limit}")) }
 }
 
+/// Whether it is an image of another access.
+fn is_image_but(kind: ArgKind, access: AccessQualifier) -> bool {
+    matches!(kind, ArgKind::Image(image) if image.access != access)
+}
+
+fn image_arguments(_: &Module, env: &Environment<'_>, kernel: &Kernel) -> Result<(), String> {
+    let images = &env.profile.images;
+    let count = |counts: fn(ArgKind) -> bool| kernel.args.iter().filter(|arg| counts(arg.kind)).count();
+    let read = count(|kind| is_image_but(kind, AccessQualifier::WriteOnly));
+    let written = count(|kind| is_image_but(kind, AccessQualifier::ReadOnly));
+    let samplers = count(|kind| kind == ArgKind::Sampler);
+    for (count, most, what) in [
+        (read, images.max_read_args, "images that are read"),
+        (written, images.max_write_args, "images that are written"),
+        (samplers, images.max_samplers, "samplers"),
+    ] {
+        if count > most as usize {
+            return Err(format!("{count} {what} as arguments; the device takes {most}"));
+        }
+    }
+    Ok(())
+}
+
 fn group_size(_: &Module, env: &Environment<'_>, kernel: &Kernel) -> Result<(), String> {
     let Some(size) = kernel.required_group_size else { return Ok(()) };
     let compute = &env.profile.compute;
@@ -199,7 +226,10 @@ fn private_memory(_: &Module, _: &Environment<'_>, kernel: &Kernel) -> Result<()
 
 #[cfg(test)]
 mod tests {
-    use crate::test_support::{assert_accepted, assert_rejected, build_text, kernel, with_parameter};
+    use crate::test_support::{
+        assert_accepted, assert_rejected, build_text, declaring, kernel, rejected_on, with_parameter,
+    };
+    use ze_extensions::DeviceProfile;
 
     #[test]
     fn functions_do_not_call_themselves() {
@@ -285,6 +315,36 @@ mod tests {
         };
         assert_accepted(&with_parameter(&array("1024"), "%s"));
         assert_rejected(&with_parameter(&array("1025"), "%s"), "limits.arguments");
+    }
+
+    #[test]
+    fn images_and_samplers_are_as_many_as_the_device_takes() {
+        let taking = |access: &str| {
+            let image = format!("%i = OpTypeImage %void 2D 0 0 0 0 Unknown {access}");
+            declaring("ImageReadWrite", &declaring("ImageBasic", &with_parameter(&image, "%i")))
+        };
+        let sampler = declaring("ImageBasic", &with_parameter("%i = OpTypeSampler", "%i"));
+        let limits = |read, write, samplers| {
+            let mut profile = DeviceProfile::host();
+            let images = &mut profile.images;
+            (images.max_read_args, images.max_write_args, images.max_samplers) = (read, write, samplers);
+            profile
+        };
+        for (module, least) in [
+            (taking("ReadOnly"), (1, 0, 0)),
+            (taking("WriteOnly"), (0, 1, 0)),
+            (taking("ReadWrite"), (1, 1, 0)),
+            (sampler, (0, 0, 1)),
+        ] {
+            let (read, write, samplers) = least;
+            assert!(rejected_on(&module, &limits(read, write, samplers)).is_empty(), "{least:?}");
+            for (read, write, samplers) in [(0, write, samplers), (read, 0, samplers), (read, write, 0)] {
+                if (read, write, samplers) != least {
+                    let broken = rejected_on(&module, &limits(read, write, samplers));
+                    assert_eq!(broken, ["limits.image-arguments"], "{least:?}");
+                }
+            }
+        }
     }
 
     fn with_mode(mode: &str) -> String {
