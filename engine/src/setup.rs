@@ -2,7 +2,7 @@
 
 use crate::abi::Variant;
 use crate::error::{EngineError, LaunchFault};
-use crate::exec::arguments::NoMemory;
+use crate::exec::arguments::{NoMemory, Owner};
 use crate::exec::{Arguments, Code, Plan, Range};
 use crate::print::Buffer;
 use crate::program::Kernel;
@@ -118,6 +118,16 @@ impl Setup {
             (_, Value::Bytes(bytes)) => self.arguments.set(arg, &bytes[..arg.size as usize]),
             (_, Value::Size(_)) => self.arguments.clear(arg),
         }
+        self.arguments.disown(arg);
+        Ok(())
+    }
+
+    /// Sets an argument to a value that refers to something: launches keep that for as long as they can be executed.
+    pub fn set_argument_of(&mut self, index: u32, value: &[u8], owner: Owner) -> Result<(), EngineError> {
+        let room = self.arguments.reserve_owner();
+        room.map_err(|NoMemory(bytes)| no_memory(&self.kernel, "arguments", bytes))?;
+        self.set_argument(index, Value::Bytes(value))?;
+        self.arguments.own(&self.kernel.reflection().args[index as usize], owner);
         Ok(())
     }
 

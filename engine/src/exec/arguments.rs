@@ -4,6 +4,11 @@ use super::workgroup::LOCAL_ALIGN;
 use crate::image;
 use smallvec::SmallVec;
 use spirv_env::{ArgKind, Kernel, KernelArg};
+use std::any::Any;
+use std::sync::Arc;
+
+/// What an argument's value refers to, such as an image, and has to live as long as launches that take it.
+pub type Owner = Arc<dyn Any + Send + Sync>;
 
 /// A piece of the argument block.
 #[derive(Clone, Copy)]
@@ -28,6 +33,8 @@ pub struct Arguments {
     local_sizes: SmallVec<[u64; 2]>,
     /// See [`local_bytes`](Self::local_bytes).
     local_bytes: u64,
+    /// What arguments refer to, by their offset.
+    owners: Vec<(u64, Owner)>,
 }
 
 /// Memory for an argument block of this many bytes could not be had.
@@ -48,6 +55,7 @@ impl Arguments {
             align,
             local_sizes: local_arguments(kernel).map(|_| 0).collect(),
             local_bytes: 0,
+            owners: Vec::new(),
         };
         arguments.reserve().ok_or(no_memory)?;
         kernel.args.iter().filter(|arg| is_image(arg)).for_each(|arg| arguments.clear(arg));
@@ -72,7 +80,12 @@ impl Arguments {
     pub fn try_clone(&self) -> Result<Arguments, NoMemory> {
         let inline = !self.chunks.spilled();
         let chunks = if inline { SmallVec::from_slice(&self.chunks) } else { SmallVec::new() };
-        let mut copy = Arguments { chunks, local_sizes: SmallVec::from_slice(&self.local_sizes), ..*self };
+        let mut owners = Vec::new();
+        let bytes = size_of_val(self.owners.as_slice());
+        owners.try_reserve_exact(self.owners.len()).map_err(|_| NoMemory(bytes as u64))?;
+        owners.extend_from_slice(&self.owners);
+        let local_sizes = SmallVec::from_slice(&self.local_sizes);
+        let mut copy = Arguments { chunks, local_sizes, owners, ..*self };
         if !inline {
             copy.reserve().ok_or(NoMemory(self.bytes as u64))?;
             copy.bytes_mut().copy_from_slice(self.bytes());
@@ -93,6 +106,24 @@ impl Arguments {
         }
         let at = arg.offset as usize;
         self.bytes_mut()[at..at + arg.size as usize].fill(0);
+    }
+
+    /// Makes room for one more owner.
+    pub fn reserve_owner(&mut self) -> Result<(), NoMemory> {
+        self.owners.try_reserve(1).map_err(|_| NoMemory(size_of::<(u64, Owner)>() as u64))
+    }
+
+    /// Keeps what the value of an argument refers to, until the next value; there is room.
+    pub fn own(&mut self, arg: &KernelArg, owner: Owner) {
+        self.disown(arg);
+        self.owners.push((arg.offset, owner));
+    }
+
+    /// Lets go of what an earlier value of an argument referred to.
+    pub fn disown(&mut self, arg: &KernelArg) {
+        if let Some(at) = self.owners.iter().position(|(offset, _)| *offset == arg.offset) {
+            self.owners.swap_remove(at);
+        }
     }
 
     /// Sets the size in bytes of the local memory that the argument `index` of the kernel points to.
