@@ -3,6 +3,7 @@
 pub mod assembler;
 pub mod bench;
 pub mod formats;
+pub mod images;
 pub mod loader;
 pub mod memory;
 pub mod mpfr;
@@ -14,6 +15,7 @@ pub mod random;
 pub mod scale;
 pub mod ulp;
 
+pub use images::{Image, Sampler};
 pub use loader::Api;
 pub use memory::{Buffer, MemoryKind};
 pub use platform::{Error, Platform, Result, platform};

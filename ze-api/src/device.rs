@@ -142,8 +142,8 @@ pub unsafe fn zeDeviceGetImageProperties(
     pImageProperties: *mut ze_device_image_properties_t,
 ) -> Result<()> {
     let device = handle::get::<Device>(hDevice)?;
-    // SAFETY: the caller passes null or a valid structure.
-    device.image_properties(unsafe { output(pImageProperties, "pImageProperties") }?);
+    // SAFETY: the caller passes null or a valid structure with a valid chain.
+    unsafe { device.image_properties(output(pImageProperties, "pImageProperties")?) };
     Ok(())
 }
 

@@ -48,6 +48,16 @@ pub use crate::event::{
 pub use crate::fence::{
     zeFenceCreate, zeFenceDestroy, zeFenceHostSynchronize, zeFenceQueryStatus, zeFenceReset,
 };
+pub use crate::image::{
+    zeContextEvictImage, zeContextMakeImageResident, zeImageCreate, zeImageDestroy,
+    zeImageGetAllocPropertiesExt, zeImageGetDeviceOffsetExp, zeImageGetMemoryPropertiesExp,
+    zeImageGetProperties, zeImageViewCreateExp, zeImageViewCreateExt, zeMemGetPitchFor2dImage,
+};
+pub use crate::image_copy::{
+    zeCommandListAppendImageCopy, zeCommandListAppendImageCopyFromMemory,
+    zeCommandListAppendImageCopyFromMemoryExt, zeCommandListAppendImageCopyRegion,
+    zeCommandListAppendImageCopyToMemory, zeCommandListAppendImageCopyToMemoryExt,
+};
 pub use crate::kernel::{
     zeKernelCreate, zeKernelDestroy, zeKernelGetIndirectAccess, zeKernelGetName, zeKernelGetProperties,
     zeKernelGetSourceAttributes, zeKernelSchedulingHintExp, zeKernelSetArgumentValue, zeKernelSetCacheConfig,
@@ -77,6 +87,7 @@ pub use crate::runtime::{
     zerGetDefaultContext, zerGetLastErrorDescription, zerTranslateDeviceHandleToIdentifier,
     zerTranslateIdentifierToDeviceHandle,
 };
+pub use crate::sampler::{zeSamplerCreate, zeSamplerDestroy};
 pub use crate::sysman::absent::{
     zesDeviceEnumActiveVFExp, zesDeviceEnumDiagnosticTestSuites, zesDeviceEnumEnabledVFExp,
     zesDeviceEnumFabricPorts, zesDeviceEnumFans, zesDeviceEnumFirmwares, zesDeviceEnumLeds,

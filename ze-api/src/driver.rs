@@ -142,7 +142,8 @@ for_each_function! { functions }
 /// have.
 fn is_extension(name: &str) -> bool {
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    name.ends_with("Exp") || name.ends_with("Ext") || name == "zeCommandListAppendHostFunction"
+    let unmarked = ["zeCommandListAppendHostFunction", "zeMemGetPitchFor2dImage"];
+    name.ends_with("Exp") || name.ends_with("Ext") || unmarked.contains(&name)
 }
 
 /// The address of an extension function of this driver.

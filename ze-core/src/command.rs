@@ -4,6 +4,7 @@ use crate::clock;
 use crate::copy::{self, Region};
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::image::ImageCopy;
 use crate::signal::{EngineId, Outcome, Reason, Signal, Target, Timestamps, Waiter};
 use crate::sysman::activity::Work;
 use smallvec::SmallVec;
@@ -38,6 +39,8 @@ pub enum Operation {
         src: usize,
         from: Region,
     },
+    /// Between images, or an image and memory.
+    CopyImage(Box<ImageCopy>),
     Fill {
         dst: usize,
         pattern: SmallVec<[u8; 16]>,
@@ -149,9 +152,10 @@ impl Command {
             Operation::Launch { .. }
             | Operation::LaunchIndirect { .. }
             | Operation::LaunchMultipleIndirect { .. } => Some(Work::Compute),
-            Operation::Copy { .. } | Operation::CopyRegion { .. } | Operation::Fill { .. } => {
-                Some(Work::Copy)
-            }
+            Operation::Copy { .. }
+            | Operation::CopyRegion { .. }
+            | Operation::CopyImage(_)
+            | Operation::Fill { .. } => Some(Work::Copy),
             Operation::Barrier
             | Operation::ResetEvent(_)
             | Operation::WriteGlobalTimestamp { .. }
@@ -167,6 +171,7 @@ impl Command {
             Operation::CopyRegion { to, .. } => {
                 to.extent.into_iter().fold(1, usize::saturating_mul) <= INSTANT_BYTES
             }
+            Operation::CopyImage(copy) => copy.bytes() <= INSTANT_BYTES,
             Operation::Barrier
             | Operation::ResetEvent(_)
             | Operation::WriteGlobalTimestamp { .. }
@@ -233,6 +238,8 @@ impl Operation {
             Operation::CopyRegion { dst, to, src, from } => unsafe {
                 copy::copy_region(*dst as *mut u8, to, *src as *const u8, from);
             },
+            // SAFETY: see above.
+            Operation::CopyImage(copy) => unsafe { copy.execute() },
             // SAFETY: see above.
             Operation::Fill { dst, pattern, len } => unsafe { copy::fill(*dst as *mut u8, pattern, *len) },
             Operation::Launch(launch) => launch.run()?,

@@ -2,6 +2,7 @@
 //! filled where they are known, and skipped where not.
 
 use crate::device::{Device, QUEUES_OF_THE_GROUP};
+use crate::image::{LARGEST_PITCH, PITCH_ALIGNMENT};
 use crate::pnext::{Output, Outputs, structures};
 use crate::text;
 use ze_headers::*;
@@ -31,6 +32,10 @@ structures! {
     ze_device_cache_line_size_ext_t = ZE_STRUCTURE_TYPE_DEVICE_CACHELINE_SIZE_EXT;
     ze_copy_bandwidth_exp_properties_t = ZE_STRUCTURE_TYPE_COPY_BANDWIDTH_EXP_PROPERTIES;
     ze_device_p2p_bandwidth_exp_properties_t = ZE_STRUCTURE_TYPE_DEVICE_P2P_BANDWIDTH_EXP_PROPERTIES;
+    ze_device_image_properties_t = ZE_STRUCTURE_TYPE_DEVICE_IMAGE_PROPERTIES;
+    ze_device_pitched_alloc_exp_properties_t = ZE_STRUCTURE_TYPE_PITCHED_ALLOC_DEVICE_EXP_PROPERTIES;
+    ze_pitched_alloc_2dimage_linear_pitch_exp_info_t =
+        ZE_STRUCTURE_TYPE_PITCHED_ALLOC_2DIMAGE_LINEAR_PITCH_EXP_INFO;
 }
 
 /// SPIR-V version as `ze_device_module_properties_t` packs it.
@@ -236,7 +241,10 @@ impl Device {
     }
 
     /// `zeDeviceGetImageProperties`.
-    pub fn image_properties(&self, out: &mut ze_device_image_properties_t) {
+    ///
+    /// # Safety
+    /// The structure's `pNext` is a valid chain.
+    pub unsafe fn image_properties(&self, out: &mut ze_device_image_properties_t) {
         let images = &self.profile().images;
         out.maxImageDims1D = images.max_dims_1d;
         out.maxImageDims2D = images.max_dims_2d;
@@ -246,6 +254,17 @@ impl Device {
         out.maxSamplers = images.max_samplers;
         out.maxReadImageArgs = images.max_read_args;
         out.maxWriteImageArgs = images.max_write_args;
+        let most = images.max_dims_2d as usize;
+        // SAFETY: the caller's promise.
+        unsafe { Outputs::of(out) }.for_each(|mut link| {
+            if let Some(out) = link.get::<ze_device_pitched_alloc_exp_properties_t>() {
+                out.maxImageLinearWidth = most;
+                out.maxImageLinearHeight = most;
+            } else if let Some(out) = link.get::<ze_pitched_alloc_2dimage_linear_pitch_exp_info_t>() {
+                out.pitchAlign = PITCH_ALIGNMENT;
+                out.maxSupportedPitch = LARGEST_PITCH;
+            }
+        });
     }
 
     /// `zeDeviceGetExternalMemoryProperties`: none can be imported or exported.

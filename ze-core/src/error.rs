@@ -36,6 +36,8 @@ pub enum Error {
     #[error("{0} is not supported by the CPU driver")]
     UnsupportedFeature(&'static str),
     #[error("{0}")]
+    UnsupportedImageFormat(String),
+    #[error("{0}")]
     NotAvailable(String),
     #[error("{0}")]
     InsufficientPermissions(&'static str),
@@ -94,6 +96,7 @@ impl Error {
             UnsupportedSize(_) => ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
             UnsupportedAlignment(_) => ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
             UnsupportedFeature(_) => ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+            UnsupportedImageFormat(_) => ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT,
             NotAvailable(_) => ZE_RESULT_ERROR_NOT_AVAILABLE,
             InsufficientPermissions(_) => ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS,
             InvalidSynchronizationObject(_) => ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,

@@ -31,6 +31,8 @@ pub enum HandleKind {
     Module,
     ModuleBuildLog,
     Kernel,
+    Image,
+    Sampler,
     EngineGroup,
     FrequencyDomain,
     MemoryModule,
@@ -51,7 +53,7 @@ pub enum HandleKind {
 }
 
 impl HandleKind {
-    const NAMES: [&'static str; 28] = [
+    const NAMES: [&'static str; 30] = [
         "driver",
         "device",
         "context",
@@ -63,6 +65,8 @@ impl HandleKind {
         "module",
         "module build log",
         "kernel",
+        "image",
+        "sampler",
         "engine group",
         "frequency domain",
         "memory module",

@@ -2,10 +2,12 @@
 
 use crate::error::{Error, Result};
 use crate::fork::Mutex;
-use crate::handle::object;
+use crate::handle::{self, Object, object};
+use crate::image::Image;
 use crate::module::Module;
 use crate::pnext::{Inputs, Outputs, structures};
-use spirv_env::ArgKind;
+use crate::sampler::Sampler;
+use spirv_env::{ArgKind, KernelArg};
 use std::sync::Arc;
 use ze_engine::{Launch, Setup, Value};
 use ze_headers::*;
@@ -32,8 +34,8 @@ struct State {
 }
 
 impl State {
-    fn set_argument(&mut self, index: u32, value: Value<'_>) -> Result<()> {
-        self.setup.set_argument(index, value)?;
+    fn set_argument(&mut self, index: u32, value: Given<'_>) -> Result<()> {
+        value.set(&mut self.setup, index)?;
         if std::mem::take(&mut self.unset[index as usize]) {
             self.missing -= 1;
         }
@@ -94,8 +96,9 @@ impl Kernel {
     /// # Safety
     /// `value` is null or points to `size` bytes.
     pub unsafe fn set_argument(&self, index: u32, size: usize, value: *const u8) -> Result<()> {
+        let arg = self.reflection().args.get(index as usize);
         // SAFETY: the caller's promise.
-        let value = unsafe { argument(size, value) };
+        let value = unsafe { argument(arg, size, value) }?;
         self.state.lock().set_argument(index, value)
     }
 
@@ -198,13 +201,13 @@ impl Kernel {
             let value = unsafe { values.add(index as usize).read() };
             let value = match arg.kind {
                 // SAFETY: see above; null is no local memory.
-                ArgKind::LocalPointer => Value::Size(unsafe {
+                ArgKind::LocalPointer => Given::Value(Value::Size(unsafe {
                     if value.is_null() { 0 } else { value.cast::<usize>().read_unaligned() }
-                }),
+                })),
                 // SAFETY: see above.
-                _ => unsafe { argument(arg.size as usize, value) },
+                _ => unsafe { argument(Some(arg), arg.size as usize, value) }?,
             };
-            setup.set_argument(index, value)?;
+            value.set(&mut setup, index)?;
         }
         let launch = setup.launch(group_count)?;
         let mut state = self.state.lock();
@@ -216,15 +219,55 @@ impl Kernel {
 }
 
 /// An argument as the API passes it.
+enum Given<'a> {
+    Value(Value<'a>),
+    Image(Arc<Image>),
+    Sampler(Arc<Sampler>),
+}
+
+impl Given<'_> {
+    fn set(self, setup: &mut Setup, index: u32) -> Result<()> {
+        match self {
+            Given::Value(value) => setup.set_argument(index, value)?,
+            Given::Image(image) => {
+                let value = image.descriptor().to_le_bytes();
+                setup.set_argument_of(index, &value, image)?;
+            }
+            Given::Sampler(sampler) => {
+                setup.set_argument(index, Value::Bytes(&sampler.state().bits().to_le_bytes()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the API passes for an argument. A null address is a null value: zeros, an image without texels.
 ///
 /// # Safety
 /// `value` is null or points to `size` bytes.
-unsafe fn argument<'a>(size: usize, value: *const u8) -> Value<'a> {
+unsafe fn argument<'a>(arg: Option<&KernelArg>, size: usize, value: *const u8) -> Result<Given<'a>> {
     if value.is_null() {
-        return Value::Size(size);
+        return Ok(Given::Value(Value::Size(size)));
     }
-    // SAFETY: the caller's promise; no object is larger than that.
-    Value::Bytes(unsafe { std::slice::from_raw_parts(value, size.min(isize::MAX as usize)) })
+    // What has another size is refused where it is set.
+    let kind = arg.filter(|arg| arg.size == size as u64).map(|arg| arg.kind);
+    // SAFETY: the caller's promise, here and below.
+    let handle = || unsafe { value.cast::<usize>().read_unaligned() };
+    Ok(match kind {
+        Some(ArgKind::Image(ty)) => {
+            let image = handle::get::<Image>(Image::handle(handle()))?;
+            image.check_type(ty)?;
+            Given::Image(Arc::clone(&image))
+        }
+        Some(ArgKind::Sampler) => {
+            let sampler = handle::get::<Sampler>(Sampler::handle(handle()))?;
+            Given::Sampler(Arc::clone(&sampler))
+        }
+        // SAFETY: see above; no object is larger than that.
+        _ => Given::Value(Value::Bytes(unsafe {
+            std::slice::from_raw_parts(value, size.min(isize::MAX as usize))
+        })),
+    })
 }
 
 /// A number of work-items or work-groups; more than 64 bits can say are the most that they can.

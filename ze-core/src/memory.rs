@@ -122,7 +122,8 @@ impl Drop for Allocation {
 }
 
 impl Allocation {
-    fn new(
+    /// Memory that no address leads to until it is in the driver's table.
+    pub(crate) fn new(
         context: &Context,
         kind: MemoryKind,
         device: Option<Arc<Device>>,

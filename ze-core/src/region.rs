@@ -11,20 +11,28 @@ impl Operation {
     /// Errors: [`Error::InvalidSize`] where the regions differ in size or reach beyond the address space, and
     /// [`Error::OverlappingRegions`].
     pub fn copy_region(dst: usize, to: Region, src: usize, from: Region) -> Result<Self> {
-        if to.extent != from.extent {
-            let reason = format!("regions of different sizes: {:?} and {:?}", to.extent, from.extent);
-            return Err(Error::InvalidSize(reason));
-        }
-        if to.is_empty() {
-            return Ok(Operation::Barrier);
-        }
-        let (written, read) = (span(dst, &to)?, span(src, &from)?);
-        let near = written.start < read.end && read.start < written.end;
-        if near && has_rows(&to) && has_rows(&from) && share_bytes((&written, &to), (&read, &from)) {
-            return Err(Error::OverlappingRegions);
-        }
-        Ok(Operation::CopyRegion { dst, to, src, from })
+        let some = check(dst, &to, src, &from)?;
+        Ok(if some { Operation::CopyRegion { dst, to, src, from } } else { Operation::Barrier })
     }
+}
+
+/// Checks a copy of the region `from` of the memory at `src` to the region `to` of that at `dst`. False: it has no bytes.
+///
+/// Errors: as of [`Operation::copy_region`].
+pub fn check(dst: usize, to: &Region, src: usize, from: &Region) -> Result<bool> {
+    if to.extent != from.extent {
+        let reason = format!("regions of different sizes: {:?} and {:?}", to.extent, from.extent);
+        return Err(Error::InvalidSize(reason));
+    }
+    if to.is_empty() {
+        return Ok(false);
+    }
+    let (written, read) = (span(dst, to)?, span(src, from)?);
+    let near = written.start < read.end && read.start < written.end;
+    if near && has_rows(to) && has_rows(from) && share_bytes((&written, to), (&read, from)) {
+        return Err(Error::OverlappingRegions);
+    }
+    Ok(true)
 }
 
 /// The addresses from the first to the last byte of a region that is not empty.

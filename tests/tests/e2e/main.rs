@@ -15,6 +15,8 @@ mod control_flow;
 mod conversions;
 mod events;
 mod groups;
+mod image_copies;
+mod image_objects;
 mod launches;
 mod limits;
 mod lists;
