@@ -318,6 +318,53 @@ mod tests {
         assert_eq!(shape("OpIMul %uint %i %i"), Shape::Varying);
     }
 
+    /// The shapes of all leaves, also with a uniform pair `%same` and one, `%mixed`, of which the second part has a step.
+    fn leaves(body: &str) -> Vec<Shape> {
+        let values = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
+                      %v = OpUMod %ulong %x %any_ulong\n%same = OpCompositeConstruct %ulong2 %any_ulong %any_ulong\n\
+                      %mixed = OpCompositeConstruct %ulong2 %any_ulong %x\n";
+        of_last(&format!("{values}{body}"), VARIANT, |analysis, inst| {
+            analysis.shape_at_definition(inst.result.expect("a result")).to_vec()
+        })
+    }
+
+    #[test]
+    fn parts_of_composites_keep_their_shapes() {
+        let (same, step, varying) = (Shape::Uniform, Shape::Strided(1), Shape::Varying);
+        assert_eq!(leaves("OpLoad %ulong3 %GlobalInvocationId"), [step, same, same]);
+        assert_eq!(leaves("OpCompositeConstruct %ulong2 %v %x"), [varying, step]);
+        assert_eq!(leaves("OpCompositeExtract %ulong %mixed 0"), [same]);
+        assert_eq!(leaves("OpCompositeExtract %ulong %mixed 1"), [step]);
+        assert_eq!(leaves("OpCompositeInsert %ulong2 %x %same 0"), [step, same]);
+        assert_eq!(leaves("OpCompositeInsert %ulong2 %v %mixed 0"), [varying, step]);
+        assert_eq!(leaves("OpCompositeInsert %ulong2 %any_ulong %mixed 1"), [same, same]);
+        let nested = "%nested = OpCompositeConstruct %ulong_and_two %v %same\n";
+        assert_eq!(
+            leaves(&format!("{nested}OpCompositeInsert %ulong_and_two %mixed %nested 1")),
+            [varying, same, step]
+        );
+        assert_eq!(
+            leaves(&format!("{nested}OpCompositeInsert %ulong_and_two %x %nested 1 0")),
+            [varying, step, same]
+        );
+        assert_eq!(leaves(&format!("{nested}OpCompositeExtract %ulong2 %nested 1")), [same, same]);
+        assert_eq!(leaves("OpVectorShuffle %ulong2 %mixed %same 1 2"), [step, same]);
+        assert_eq!(leaves("OpVectorShuffle %ulong2 %same %mixed 3 0"), [step, same]);
+        assert_eq!(leaves("OpVectorShuffle %ulong2 %mixed %mixed 1 4294967295"), [step, Shape::Undefined]);
+    }
+
+    #[test]
+    fn a_choice_has_a_step_if_all_lanes_choose_alike_between_equal_steps() {
+        let (same, step, varying) = (Shape::Uniform, Shape::Strided(1), Shape::Varying);
+        let alike = |choice: &str| leaves(&format!("OpSelect %ulong %any_bool {choice}"));
+        assert_eq!(alike("%x %x"), [step]);
+        assert_eq!(alike("%any_ulong %ulong_1"), [same]);
+        assert_eq!(alike("%x %any_ulong"), [varying]);
+        let own = "%own = OpULessThan %bool %x %ulong_8\n";
+        assert_eq!(leaves(&format!("{own}OpSelect %ulong %own %any_ulong %ulong_1")), [varying]);
+        assert_eq!(leaves("OpSelect %ulong2 %any_bool %mixed %same"), [same, varying]);
+    }
+
     #[test]
     fn a_remainder_or_mask_that_does_nothing_keeps_a_stride() {
         let lane = "%lane = OpLoad %uint %SubgroupLocalInvocationId\n";

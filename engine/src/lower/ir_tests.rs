@@ -246,6 +246,14 @@ fn lanes_side_by_side_are_one_access_in_either_direction() {
 }
 
 #[test]
+fn lanes_that_go_downwards_begin_at_the_address_of_the_last_one() {
+    for (ty, back) in [("uchar", 15), ("ushort", 30), ("uint", 60), ("ulong", 120)] {
+        let text = ir(&format!("{}{}", as_pointers(ty), copy_of("OpSNegate %ulong %gx", ty)));
+        assert_eq!(text.matches(&format!(", i64 -{back}")).count(), 2, "{text}");
+    }
+}
+
+#[test]
 fn lanes_side_by_side_under_a_mask_are_one_access_with_the_mask_turned_as_they_are() {
     let some = |index: &str| {
         let body = format!(

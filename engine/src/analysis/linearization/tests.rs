@@ -151,3 +151,25 @@ fn a_loop_that_is_left_by_a_varying_branch_in_its_middle_diverges() {
     assert_eq!(found.class[5], None);
     assert!(found.blended[5] && !found.blended[1]);
 }
+
+#[test]
+fn a_varying_branch_within_a_loop_that_all_leave_together_does_not_make_it_diverge() {
+    let found = plan(
+        "OpBranch %b1
+         %b1 = OpLabel
+         %i = OpPhi %ulong %ulong_0 %entry %next %b4
+         %more = OpULessThan %bool %i %any_ulong
+         OpBranchConditional %more %b2 %b5
+         %b2 = OpLabel
+         OpBranchConditional %varying %b3 %b4
+         %b3 = OpLabel
+         OpBranch %b4
+         %b4 = OpLabel
+         %next = OpIAdd %ulong %i %ulong_1
+         OpBranch %b1
+         %b5 = OpLabel",
+    );
+    assert_eq!(found.divergent_loops, [false]);
+    assert_eq!(found.class, [None, None, None, owned_by(3), None, None]);
+    assert_eq!(found.blended, [false, false, false, false, true, false]);
+}

@@ -4,6 +4,7 @@ mod arithmetic;
 mod examples;
 mod groups;
 mod integers;
+mod lane_masks;
 mod lowering;
 mod std_examples;
 
