@@ -315,7 +315,7 @@ impl Evaluator<'_> {
                 Ok(if width >= 64 { bits } else { bits & ((1 << width) - 1) })
             }
             ConstantValue::Composite(_) => Err("a composite stands where a scalar should".into()),
-            ConstantValue::Sampler { .. } => Err("a sampler in memory is not supported".into()),
+            value @ ConstantValue::Sampler { .. } => Ok(crate::image::Sampler::literal(value).bits()),
             ConstantValue::FunctionPointer(_) => Err("a function pointer is not supported".into()),
         }
     }

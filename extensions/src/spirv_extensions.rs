@@ -127,10 +127,7 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtension] = &[
     on("SPV_INTEL_bfloat16_conversion", BFLOAT16, "Conversions between f32 and bfloat16."),
     // The guide spells it without the `f`.
     on("SPV_INTEL_bloat16_conversion", BFLOAT16, "The same under the spelling of Level Zero's guide."),
-    refused(
-        "SPV_INTEL_bindless_images",
-        "Images are arguments of kernels; this device has no bindless ones.",
-    ),
+    on("SPV_INTEL_bindless_images", Need::Images, "Handles of images and samplers are 64-bit integers."),
     refused("SPV_INTEL_blocking_pipes", PIPES),
     hint("SPV_INTEL_cache_controls", "Caches are the processor's to manage."),
     refused(
@@ -196,10 +193,7 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtension] = &[
     hint("SPV_INTEL_loop_fuse", FPGA),
     refused("SPV_INTEL_masked_gather_scatter", "Vectors of pointers are not implemented."),
     hint("SPV_INTEL_maximum_registers", "Registers are the code generator's to divide."),
-    refused(
-        "SPV_INTEL_media_block_io",
-        "Media blocks are a unit of Intel's GPUs; this device has no such unit.",
-    ),
+    on("SPV_INTEL_media_block_io", Need::Images, "Sub-groups read and write blocks of images."),
     hint("SPV_INTEL_memory_access_aliasing", "Aliasing is found by analysis."),
     hint("SPV_INTEL_optnone", "Functions are optimised all the same."),
     done("SPV_INTEL_optimization_hints", "What SPV_KHR_expect_assume was before."),

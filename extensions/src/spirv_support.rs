@@ -135,6 +135,8 @@ pub const CAPABILITIES: &[CapabilitySupport] = {
         by(C::SubgroupBufferBlockIOINTEL, Nothing, INTEL_SUBGROUPS),
         // The guide has the capability accepted of every module; what it brings needs an image type.
         by(C::SubgroupImageBlockIOINTEL, Nothing, INTEL_SUBGROUPS),
+        by(C::SubgroupImageMediaBlockIOINTEL, Images, &["SPV_INTEL_media_block_io"]),
+        by(C::BindlessImagesINTEL, Images, &["SPV_INTEL_bindless_images"]),
         by(C::AtomicFloat16AddEXT, FpAtomics(16, FpAtomicFlags::ADD), FLOAT16_ADD),
         by(C::AtomicFloat32AddEXT, FpAtomics(32, FpAtomicFlags::ADD), FLOAT_ADD),
         by(C::AtomicFloat64AddEXT, FpAtomics(64, FpAtomicFlags::ADD), FLOAT_ADD),
@@ -226,7 +228,6 @@ const REFUSED: &[(CapabilityId, &str)] = {
         (of(C::SubgroupAvcMotionEstimationINTEL), "SPV_INTEL_device_side_avc_motion_estimation"),
         (of(C::SubgroupAvcMotionEstimationIntraINTEL), "SPV_INTEL_device_side_avc_motion_estimation"),
         (of(C::SubgroupAvcMotionEstimationChromaINTEL), "SPV_INTEL_device_side_avc_motion_estimation"),
-        (of(C::SubgroupImageMediaBlockIOINTEL), "SPV_INTEL_media_block_io"),
         (of(C::FunctionVariantsINTEL), "SPV_INTEL_function_variants"),
         (of(C::SpecConditionalINTEL), "SPV_INTEL_function_variants"),
         (of(C::Int4TypeINTEL), "SPV_INTEL_int4"),

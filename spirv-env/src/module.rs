@@ -141,12 +141,11 @@ impl Types {
                 }
                 return Some((Layout { size: end.checked_next_multiple_of(align)?, align }, offsets));
             }
-            Type::Pointer { .. }
-            | Type::Image(_)
-            | Type::Sampler
-            | Type::SampledImage(_)
-            | Type::Event
-            | Type::Opaque { .. } => scalar(8),
+            // An image and a sampler.
+            Type::SampledImage(_) => Layout { size: 16, align: 8 },
+            Type::Pointer { .. } | Type::Image(_) | Type::Sampler | Type::Event | Type::Opaque { .. } => {
+                scalar(8)
+            }
         };
         Some((layout, Vec::new()))
     }

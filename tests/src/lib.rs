@@ -3,6 +3,7 @@
 pub mod assembler;
 pub mod bench;
 pub mod formats;
+pub mod image_model;
 pub mod images;
 pub mod loader;
 pub mod memory;

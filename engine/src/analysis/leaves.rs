@@ -167,12 +167,9 @@ impl<'m> LeafTable<'m> {
             Type::Float { width: 32 } => Scalar::F32,
             Type::Float { width: 64 } => Scalar::F64,
             Type::Vector { elem, .. } => return self.scalar(*elem),
-            Type::Pointer { .. }
-            | Type::Image(_)
-            | Type::Sampler
-            | Type::SampledImage(_)
-            | Type::Event
-            | Type::Opaque { .. } => Scalar::Ptr,
+            // Its bits, see `crate::image`.
+            Type::Sampler => Scalar::I64,
+            Type::Pointer { .. } | Type::Image(_) | Type::Event | Type::Opaque { .. } => Scalar::Ptr,
             _ => return None,
         })
     }
@@ -181,6 +178,11 @@ impl<'m> LeafTable<'m> {
         let types = &self.module.types;
         match types.get(ty) {
             Type::Void | Type::Function { .. } => {}
+            // The image and the sampler.
+            Type::SampledImage(_) => list.extend([
+                Leaf { scalar: Scalar::Ptr, offset: at },
+                Leaf { scalar: Scalar::I64, offset: at + Scalar::Ptr.bytes() },
+            ]),
             Type::Vector { elem, len } => {
                 let size = types.layout(*elem).size;
                 for index in 0..u64::from(*len) {

@@ -24,6 +24,8 @@ const CASE: u64 = 36;
 const BLOCK: u64 = 8;
 /// Those of a call that stays one, without its arguments.
 const CALL: u64 = 16;
+/// Those of an access to an image, for each component.
+const IMAGE_ACCESS: u64 = 60;
 /// Those of the largest instruction, for each scalar of the widest type.
 const MOST: u64 = LANE_BY_LANE;
 
@@ -119,6 +121,7 @@ fn of_function(
             (_, Memory::Read { .. }) => ACCESS.saturating_mul(result),
             (_, Memory::Write { .. }) => ACCESS.saturating_mul(of(inst.id(1))),
             (_, Memory::Copy { .. }) => LANE_BY_LANE,
+            (_, Memory::ImageRead | Memory::ImageWrite) => IMAGE_ACCESS.saturating_mul(result.max(4)),
             (Family::Phi, _) => EDGE.saturating_mul(result).saturating_mul(operands / 2),
             (Family::Extended, _) => LANE_BY_LANE.saturating_mul(result) / 4,
             _ if row.signature == Signature::Switch => CASE.saturating_mul(operands / 2),

@@ -5,7 +5,7 @@
 //! stays where it is for as long as its address is somebody's handle. What it describes is linear memory: texels of a row
 //! follow each other, rows are `row_pitch` bytes apart, slices of a 3D image and layers of an array `slice_pitch`.
 
-use super::format::{ChannelType, Format, Source, Swizzle};
+use super::format::{ChannelType, Field, Format, Source, Swizzle};
 use super::sampler::Sampler;
 use crate::fork::OnceLock;
 use std::mem::{offset_of, size_of};
@@ -51,22 +51,23 @@ pub(crate) struct Decode {
     /// One over the greatest value, as the sum of two floats: a product with each, added up in one rounding, is the quotient.
     pub scale: f32,
     pub scale_low: f32,
-    /// An alpha channel, which sRGB leaves linear.
+    /// An alpha channel, which sRGB leaves linear, or no channel.
     pub linear: u32,
-    pub pad: [u32; 3],
+    /// `constant` as a float, and the greatest value of a normalized field.
+    pub constant_float: f32,
+    pub greatest: f32,
 }
 
-/// How one field of a texel is made from a colour.
+/// Where one component of a colour goes in a texel: `field = convert(component) & mask`, shifted up in its word. A component
+/// without a field has no mask.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Encode {
-    /// The component of the colour; [`NO_SOURCE`] for zero.
-    pub source: u32,
     pub word: u32,
     pub shift: u32,
-    /// 0 where the texel has no such field.
     pub mask: u32,
-    /// The greatest value of a normalized field.
+    /// The least and greatest value of a normalized field.
+    pub least_float: f32,
     pub scale: f32,
     /// The bounds of an integer field, of its signedness.
     pub least: u32,
@@ -81,9 +82,6 @@ pub(crate) struct Encode {
     pub linear: u32,
 }
 
-/// [`Encode::source`] of a field that no component goes to.
-pub(crate) const NO_SOURCE: u32 = 4;
-
 /// How a format's fields are numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
@@ -97,10 +95,13 @@ pub(crate) enum Kind {
     /// Floats of 10 and 11 bits.
     SmallFloat = 6,
     Srgb = 7,
+    /// Normalized fields of 32 bits, which no float has exactly.
+    WideUnorm = 8,
+    WideSnorm = 9,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 10] = [
         Kind::Uint,
         Kind::Sint,
         Kind::Unorm,
@@ -109,16 +110,21 @@ impl Kind {
         Kind::Half,
         Kind::SmallFloat,
         Kind::Srgb,
+        Kind::WideUnorm,
+        Kind::WideSnorm,
     ];
 
     fn of(format: Format) -> Kind {
+        let bits = format.layout().fields[0].bits;
         match format.channel_type() {
             ChannelType::Uint => Kind::Uint,
             ChannelType::Sint => Kind::Sint,
             ChannelType::Unorm if format.is_srgb() => Kind::Srgb,
+            ChannelType::Unorm if bits == 32 => Kind::WideUnorm,
+            ChannelType::Snorm if bits == 32 => Kind::WideSnorm,
             ChannelType::Unorm => Kind::Unorm,
             ChannelType::Snorm => Kind::Snorm,
-            ChannelType::Float => match format.layout().fields[0].bits {
+            ChannelType::Float => match bits {
                 32 => Kind::Float,
                 16 => Kind::Half,
                 _ => Kind::SmallFloat,
@@ -127,10 +133,17 @@ impl Kind {
     }
 }
 
-/// The word that code tells formats apart by.
+/// The word that code tells formats apart by: kind, and bytes of a texel.
 pub(crate) const fn class(kind: Kind, bytes: u32) -> u32 {
     (kind as u32) << 8 | bytes
 }
+
+/// Set in the class of images with a level whose texels are not all within 31 bits of bytes from the first.
+const FAR: u32 = 1 << 16;
+const MOST_NEAR: u64 = i32::MAX as u64;
+
+/// Set in the class of texels of several words whose components are in other places than those of their words.
+const REARRANGED: u32 = 1 << 15;
 
 /// An image, or a view of one, in memory.
 #[derive(Clone, Debug)]
@@ -149,7 +162,6 @@ pub struct ImageDescriptor {
     /// The alpha of the border: 0 or 1.
     border_alpha: u32,
     format: Format,
-    pad: [u16; 3],
     levels: [MipLevel; MAX_LEVELS],
     decode: [Decode; 4],
     encode: [Encode; 4],
@@ -204,13 +216,21 @@ impl ImageDescriptor {
         levels[..given.len()].copy_from_slice(given);
         let kind = Kind::of(format);
         let fields = format.layout().fields;
-        let mut encode = [Encode { source: NO_SOURCE, ..Encode::default() }; 4];
-        for (at, encode) in encode.iter_mut().enumerate().take(fields.len()) {
-            *encode = encode_of(format, kind, swizzle, at);
+        let mut encode = [Encode::default(); 4];
+        for (at, field) in fields.iter().enumerate() {
+            // Of several components that a field is read as, the first is written.
+            if let Some(first) = swizzle.iter().position(|source| source.component() == Some(at)) {
+                encode[first] = encode_of(*field, kind, at == 3);
+            }
         }
+        let far =
+            given.iter().any(|level| reach(format, level, layers).is_none_or(|bytes| bytes > MOST_NEAR));
+        let in_place = swizzle == super::format::IDENTITY || format.bytes() <= 4;
         Ok(Self {
             sampler: sampler.map_or(0, Sampler::bits),
-            class: class(kind, format.bytes()),
+            class: class(kind, format.bytes())
+                | if in_place { 0 } else { REARRANGED }
+                | if far { FAR } else { 0 },
             bytes: format.bytes(),
             layers,
             level_count: given.len() as u32,
@@ -219,7 +239,6 @@ impl ImageDescriptor {
             query_order: format.query_order(swizzle),
             border_alpha: u32::from(swizzle[3] == Source::One),
             format,
-            pad: [0; 3],
             levels,
             decode: swizzle.map(|source| decode_of(format, kind, source)),
             encode,
@@ -266,20 +285,34 @@ fn check_level(format: Format, level: &MipLevel, layers: u32) -> Result<(), Stri
             return Err(format!("{name} {texels}: 1 to {}", MAX_EXTENT - 1));
         }
     }
-    let row = u64::from(width) * u64::from(format.bytes());
+    let row = row_bytes(format, level);
     if height > 1 && u64::from(row_pitch) < row {
         return Err(format!("a row pitch of {row_pitch} bytes for rows of {row}"));
     }
-    let slice = u64::from(row_pitch) * u64::from(height - 1) + row;
+    let slice = slice_bytes(format, level);
     if (depth > 1 || layers > 1) && slice_pitch < slice {
         return Err(format!("a slice pitch of {slice_pitch} bytes for slices of {slice}"));
     }
-    let end =
-        slice_pitch.checked_mul(u64::from(depth.max(layers) - 1)).and_then(|far| far.checked_add(slice));
-    if base == 0 || end.and_then(|bytes| bytes.checked_add(base)).is_none() {
+    if base == 0 || reach(format, level, layers).and_then(|bytes| bytes.checked_add(base)).is_none() {
         return Err(format!("no memory at {base:#x}"));
     }
     Ok(())
+}
+
+/// Bytes of a row of texels.
+fn row_bytes(format: Format, level: &MipLevel) -> u64 {
+    u64::from(level.width) * u64::from(format.bytes())
+}
+
+/// Bytes from the first texel of a slice to the end of the last.
+fn slice_bytes(format: Format, level: &MipLevel) -> u64 {
+    u64::from(level.row_pitch) * u64::from(level.height - 1) + row_bytes(format, level)
+}
+
+/// Bytes from the first texel of a level to the end of the last, if they can be counted.
+fn reach(format: Format, level: &MipLevel, layers: u32) -> Option<u64> {
+    let slices = u64::from(level.depth.max(layers) - 1);
+    level.slice_pitch.checked_mul(slices)?.checked_add(slice_bytes(format, level))
 }
 
 /// All bits of a field.
@@ -289,7 +322,7 @@ fn ones(bits: u32) -> u32 {
 
 /// The greatest value of a normalized field, of `bits` bits if it has a sign.
 fn greatest(kind: Kind, bits: u32) -> u32 {
-    if kind == Kind::Snorm { ones(bits) >> 1 } else { ones(bits) }
+    if matches!(kind, Kind::Snorm | Kind::WideSnorm) { ones(bits) >> 1 } else { ones(bits) }
 }
 
 fn decode_of(format: Format, kind: Kind, source: Source) -> Decode {
@@ -298,11 +331,12 @@ fn decode_of(format: Format, kind: Kind, source: Source) -> Decode {
     let Some(field) = component.and_then(|at| fields.get(at)) else {
         // A texel without alpha is opaque.
         let constant = u32::from(matches!(source, Source::One | Source::A));
-        return Decode { constant, ..Decode::default() };
+        let constant_float = constant as f32;
+        return Decode { constant, constant_float, greatest: 1.0, linear: 1, ..Decode::default() };
     };
     let one_over = 1.0 / f64::from(greatest(kind, field.bits));
     let scale = one_over as f32;
-    let signed = matches!(kind, Kind::Sint | Kind::Snorm);
+    let signed = matches!(kind, Kind::Sint | Kind::Snorm | Kind::WideSnorm);
     Decode {
         word: field.word(),
         shift: field.shift(),
@@ -313,7 +347,8 @@ fn decode_of(format: Format, kind: Kind, source: Source) -> Decode {
         scale,
         scale_low: (one_over - f64::from(scale)) as f32,
         linear: u32::from(component == Some(3)),
-        pad: [0; 3],
+        constant_float: 0.0,
+        greatest: greatest(kind, field.bits) as f32,
     }
 }
 
@@ -325,20 +360,18 @@ const HALF_LEAST_EXPONENT: i32 = -14;
 const F32_MANTISSA_BITS: u32 = 23;
 const F32_BIAS: i32 = 127;
 
-fn encode_of(format: Format, kind: Kind, swizzle: Swizzle, at: usize) -> Encode {
-    let field = format.layout().fields[at];
-    let source = swizzle.iter().position(|source| source.component() == Some(at));
-    let signed = matches!(kind, Kind::Sint | Kind::Snorm);
+fn encode_of(field: Field, kind: Kind, is_alpha: bool) -> Encode {
+    let signed = matches!(kind, Kind::Sint | Kind::Snorm | Kind::WideSnorm);
     let most = if signed { ones(field.bits) >> 1 } else { ones(field.bits) };
     let mut encode = Encode {
-        source: source.map_or(NO_SOURCE, |source| source as u32),
         word: field.word(),
         shift: field.shift(),
         mask: ones(field.bits),
+        least_float: if signed { -(greatest(kind, field.bits) as f32) - 1.0 } else { 0.0 },
         scale: greatest(kind, field.bits) as f32,
         least: if signed { !most } else { 0 },
         most,
-        linear: u32::from(at == 3),
+        linear: u32::from(is_alpha),
         ..Encode::default()
     };
     if kind == Kind::SmallFloat {

@@ -12,10 +12,8 @@
 //! its descriptor as well; one of a sampled image is the address of a descriptor whose `sampler` is set; one of a sampler is
 //! [`Sampler::bits`].
 
-#[allow(dead_code, reason = "lowering reads the fields by their offsets")]
 pub mod descriptor;
 pub mod format;
-#[allow(dead_code, reason = "as above")]
 pub mod sampler;
 pub mod slots;
 

@@ -3,6 +3,9 @@
 //! The bits are the whole sampler, so that a literal one (`OpConstantSampler`) is a constant and costs nothing. Any 64 bits
 //! are some sampler: code that takes them from a hostile kernel does something harmless.
 
+use spirv::{SamplerAddressingMode, SamplerFilterMode};
+use spirv_env::ConstantValue;
+
 /// What happens to coordinates outside of the image. The numbers are SPIR-V's Sampler Addressing Mode (SPIR-V 1.2 §3.9).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(u8)]
@@ -62,6 +65,28 @@ pub(crate) mod bits {
 }
 
 impl Sampler {
+    /// The sampler of an `OpConstantSampler`; the default one of other constants.
+    pub fn literal(constant: &ConstantValue) -> Sampler {
+        let ConstantValue::Sampler { addressing, normalized, filter } = constant else {
+            return Sampler::default();
+        };
+        Sampler {
+            addressing: match addressing {
+                SamplerAddressingMode::None => Addressing::None,
+                SamplerAddressingMode::ClampToEdge => Addressing::ClampToEdge,
+                SamplerAddressingMode::Clamp => Addressing::Clamp,
+                SamplerAddressingMode::Repeat => Addressing::Repeat,
+                SamplerAddressingMode::RepeatMirrored => Addressing::MirroredRepeat,
+            },
+            normalized: *normalized,
+            filter: match filter {
+                SamplerFilterMode::Nearest => Filter::Nearest,
+                SamplerFilterMode::Linear => Filter::Linear,
+            },
+            ..Sampler::default()
+        }
+    }
+
     /// The sampler as compiled code takes it.
     pub const fn bits(self) -> u64 {
         (self.addressing as u64) << bits::ADDRESSING

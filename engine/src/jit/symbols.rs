@@ -1,6 +1,7 @@
 //! What compiled code may refer to by name. Nothing else: a kernel cannot reach into the process.
 
 use crate::builtins::{libmvec, print};
+use crate::image;
 use crate::print::Buffer;
 use spirv_env::Id;
 
@@ -17,9 +18,12 @@ pub fn global_id(symbol: &str) -> Option<Id> {
     symbol.strip_prefix(GLOBAL_PREFIX)?.parse().ok().map(Id)
 }
 
-/// The address of a function that any kernel may call.
+/// The address of a function that any kernel may call, or of what any kernel may read.
 pub fn function_address(symbol: &str) -> Option<usize> {
     let scalar = SCALAR.iter().find(|(name, _)| *name == symbol).map(|(_, function)| *function as usize);
+    if symbol == EMPTY_IMAGE {
+        return Some(std::ptr::from_ref(image::empty()) as usize);
+    }
     let own = || OWN.iter().find(|(name, _)| *name == symbol).map(|(_, function)| *function as usize);
     scalar.or_else(own).or_else(|| libmvec::address(symbol))
 }
@@ -59,6 +63,8 @@ type Print = unsafe extern "C" fn(*const Buffer, *const u64, u64, u64, u64, u64)
 /// The engine's own functions.
 const OWN: &[(&str, Print)] = &[(PRINT, print::ze_cpu_print), (ASSERT, print::ze_cpu_assert)];
 
+/// The symbol of [`image::empty`].
+pub const EMPTY_IMAGE: &str = "ze_cpu_empty_image";
 /// The symbol of [`print::ze_cpu_print`].
 pub const PRINT: &str = "ze_cpu_print";
 /// The symbol of [`print::ze_cpu_assert`].

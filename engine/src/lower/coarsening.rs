@@ -120,6 +120,8 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
 
 /// Instructions that a coarsened kernel may have, sub-groups of a bundle counted one by one.
 const MOST_INSTS: usize = 500;
+/// What an access to an image counts for: its code has a piece for each common format.
+const IMAGE_ACCESS: usize = 30;
 /// Vector registers that are left for what a bundle shares, and for intermediate results.
 const SHARED_REGISTERS: usize = 4;
 /// Cycles until a result can be used, of most vector instructions.
@@ -212,7 +214,8 @@ fn is_possible(a: &Analysis<'_>) -> bool {
 
 /// Instructions of a block that each sub-group has for itself.
 fn own_insts(a: &Analysis<'_>, block: BlockId) -> usize {
-    a.func.blocks[block].insts.iter().filter(|inst| !a.is_shared(block, inst)).count()
+    let insts = a.func.blocks[block].insts.iter().filter(|inst| !a.is_shared(block, inst));
+    insts.map(|inst| if inst.row().memory.is_of_images() { IMAGE_ACCESS } else { 1 }).sum()
 }
 
 /// Those of them that make a vector.
@@ -307,6 +310,8 @@ fn is_harmless(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> bool {
             a.is_shared(block, inst) || (!private(inst.id(0)) && pointer_is_masked(inst.id(0)))
         }
         Memory::Copy { .. } => a.is_shared(block, inst),
+        // Every descriptor can be read, and writes are masked; blocks are not.
+        Memory::ImageRead | Memory::ImageWrite => row.convergence == Convergence::None,
         Memory::Object | Memory::Lifetime => true,
         Memory::ByCallee if row.family == Family::Extended => {
             inst.opencl_std(a.func.module).is_none_or(|function| function.is_pure())

@@ -9,7 +9,7 @@
 //! | `entry` | the function that the scheduler calls: loops over work-groups and sub-groups |
 //! | `calls` | functions that stay functions |
 //! | `work_item` | work-item built-ins |
-//! | `arithmetic`, `dot`, `reinterpretation`, `conversion`, `composite`, `memory`, `atomics`, `barrier`, `groups`, `opencl_std`, `hints` | instruction families |
+//! | `arithmetic`, `dot`, `reinterpretation`, `conversion`, `composite`, `memory`, `atomics`, `barrier`, `groups`, `image`, `opencl_std`, `hints` | instruction families |
 //! | `access`, `copy`, `private` | what `memory` is made of |
 
 pub mod access;
@@ -30,6 +30,7 @@ mod dot;
 mod entry;
 pub mod groups;
 mod hints;
+mod image;
 #[cfg(test)]
 mod ir_tests;
 pub mod memory;
@@ -245,6 +246,7 @@ impl<'a, 'm> Lowerer<'a, 'm> {
             Family::Collective => groups::collective::lower(self, inst),
             Family::Hint => hints::lower(self, inst),
             Family::Clock => clock::lower(self, inst).map(Some),
+            Family::Image => image::lower(self, inst),
             Family::Extended => {
                 let module = self.a.func.module;
                 match (inst.opencl_std(module), inst.supplied(module)) {
@@ -261,8 +263,7 @@ impl<'a, 'm> Lowerer<'a, 'm> {
             | Family::Merge
             | Family::Terminator
             | Family::Phi
-            | Family::VariableArray
-            | Family::Image => Err(self.no_lowering(inst)),
+            | Family::VariableArray => Err(self.no_lowering(inst)),
         }
     }
 }

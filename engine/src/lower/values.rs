@@ -14,6 +14,7 @@ use crate::analysis::func::{BlockId, ENTRY, Synthetic};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
+use crate::image::Sampler;
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
@@ -293,7 +294,10 @@ impl Lowerer<'_, '_> {
                 };
                 self.compute(&inst)?.ok_or_else(|| self.unsupported(format!("a constant made by {op:?}")))?
             }
-            ConstantValue::Sampler { .. } => return Err(self.unsupported("OpConstantSampler".into())),
+            ConstantValue::Sampler { .. } => {
+                let sampler = Sampler::literal(&constant.value);
+                smallvec![Reg::uniform(self.b.i64(sampler.bits()))]
+            }
             ConstantValue::FunctionPointer(_) => {
                 return Err(self.unsupported("a constant that is a function's address".into()));
             }

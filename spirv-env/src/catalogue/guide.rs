@@ -175,6 +175,9 @@ pub(super) const RULES: &[RuleText] = &[
         image_block("%void 2D 0 0 0 0 Unknown ReadOnly", "%at"), image_block("%void 2D 0 1 0 0 Unknown ReadOnly", "%at")),
     rule!("env.block-coordinate", "The coordinate of a block of an image is two 32-bit integers.",
         image_block("%void 2D 0 0 0 0 Unknown ReadOnly", "%at"), image_block("%void 2D 0 0 0 0 Unknown ReadOnly", "%far")),
+    rule!("env.media-block-type",
+        "Media blocks are of integers of 8, 16 or 32 bits, one, two, four or eight, and sixteen of narrow ones.",
+        media_block("%uint4"), media_block("%float4")),
     rule!("link.linkonce-odr", "LinkOnceODR is used where SPV_KHR_linkonce_odr is declared.",
         linkonce().replace("%std = ", "OpExtension \"SPV_KHR_linkonce_odr\"\n%std = "), linkonce()),
 ];
@@ -217,6 +220,17 @@ fn image_block(image: &str, at: &str) -> Case {
     let constants = "%at = OpConstantNull %uint2\n%far = OpConstantNull %uint4";
     let body = format!("%r = OpSubgroupImageBlockReadINTEL %uint %img {at}");
     in_image_kernel("ImageBasic\nOpCapability SubgroupImageBlockIOINTEL", image, constants, &body)
+}
+
+#[cfg(any(test, feature = "catalogue"))]
+fn media_block(ty: &str) -> Case {
+    let types = "%image = OpTypeImage %void 2D 0 0 0 0 Unknown ReadOnly\n%at = OpConstantNull %uint2";
+    let body = format!("%r = OpSubgroupImageMediaBlockReadINTEL {ty} %param %at %u1 %u1");
+    let text = with_parameter(types, "%image")
+        .replace("%entry = OpLabel\n", &format!("%entry = OpLabel\n{body}\n"))
+        .replace("%std = ", "OpExtension \"SPV_INTEL_media_block_io\"\n%std = ");
+    let text = declaring("ImageBasic\nOpCapability SubgroupImageMediaBlockIOINTEL", &text);
+    Case::from(text).on(profile_with_images())
 }
 
 #[cfg(any(test, feature = "catalogue"))]

@@ -108,6 +108,11 @@ const ACCEPTED: &[(&str, &str)] = &[
         "Capabilities of `SPV_INTEL_subgroups` without the extension's declaration",
         "oneMKL's OpenCL C kernels use them so.",
     ),
+    (
+        "Texels of up to three components and of narrow integers, with `BindlessImagesINTEL` (L0 SPIR-V Guide, Validation \
+         Rules)",
+        "SYCL's bindless images have pixels of the image's own channels.",
+    ),
 ];
 
 /// `docs/environment.md`.

@@ -1,4 +1,4 @@
-//! Images (SPIR-V 1.2 §3.32.10). The intake checks them; the engine lowers none yet.
+//! Images (SPIR-V 1.2 §3.32.10).
 
 use super::{Convergence, Family, Memory, Opcode, Signature, Uniformity};
 use spirv::Op;
@@ -15,6 +15,7 @@ pub(super) const ROWS: &[Opcode] = {
         image(Op::ImageRead, S::ImageRead).memory(Memory::ImageRead),
         Opcode::new(Op::ImageWrite, Family::Image, S::ImageWrite, Uniformity::Nothing)
             .memory(Memory::ImageWrite),
+        image(Op::ImageFetch, S::ImageFetch).memory(Memory::ImageRead),
         image(Op::Image, S::ImageOf),
         image(Op::ImageQuerySize, S::QuerySize),
         image(Op::ImageQuerySizeLod, S::QuerySizeLod),
@@ -29,5 +30,26 @@ pub(super) const ROWS: &[Opcode] = {
         Opcode::new(Op::SubgroupImageBlockWriteINTEL, Family::Image, S::ImageBlockWrite, Uniformity::Nothing)
             .memory(Memory::ImageWrite)
             .converges(Convergence::ImplicitSubgroup),
+        Opcode::new(
+            Op::SubgroupImageMediaBlockReadINTEL,
+            Family::Image,
+            S::MediaBlockRead,
+            Uniformity::Varying,
+        )
+        .memory(Memory::ImageRead)
+        .converges(Convergence::ImplicitSubgroup)
+        .own(),
+        Opcode::new(
+            Op::SubgroupImageMediaBlockWriteINTEL,
+            Family::Image,
+            S::MediaBlockWrite,
+            Uniformity::Nothing,
+        )
+        .memory(Memory::ImageWrite)
+        .converges(Convergence::ImplicitSubgroup),
+        // `SPV_INTEL_bindless_images`.
+        image(Op::ConvertHandleToImageINTEL, S::HandleToImage),
+        image(Op::ConvertHandleToSamplerINTEL, S::HandleToSampler),
+        image(Op::ConvertHandleToSampledImageINTEL, S::HandleToSampledImage),
     ]
 };

@@ -73,7 +73,7 @@ pub enum Family {
 impl Family {
     /// Whether the engine has a lowering for it, or needs none.
     pub fn is_lowered(self) -> bool {
-        !matches!(self, Family::Image | Family::VariableArray)
+        self != Family::VariableArray
     }
 }
 
@@ -156,6 +156,10 @@ pub enum Memory {
 impl Memory {
     pub fn is_atomic(self) -> bool {
         matches!(self, Memory::AtomicRead | Memory::AtomicWrite | Memory::AtomicUpdate)
+    }
+
+    pub fn is_of_images(self) -> bool {
+        matches!(self, Memory::ImageRead | Memory::ImageWrite)
     }
 
     /// Where memory operands stand, of instructions that take them.
@@ -325,7 +329,7 @@ const TABLES: [&[Opcode]; 10] = [
 ];
 
 /// More than the number of any opcode that has a row.
-const NUMBERS: usize = 6500;
+const NUMBERS: usize = 6600;
 /// Rows that one table has at most.
 const MOST_ROWS: usize = 256;
 

@@ -133,8 +133,15 @@ pub enum Signature {
     QuerySize,
     QuerySizeLod,
     QueryWord,
+    /// As `ImageRead`, also of the image of a sampled one.
+    ImageFetch,
     ImageBlockRead,
     ImageBlockWrite,
+    MediaBlockRead,
+    MediaBlockWrite,
+    HandleToImage,
+    HandleToSampler,
+    HandleToSampledImage,
 
     // Control flow.
     Branch,

@@ -53,6 +53,13 @@ pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
         check: read_offset,
     },
     InstructionRule {
+        id: RuleId { id: "env.media-block-type", source: "SPV_INTEL_media_block_io" },
+        applies: |op| {
+            matches!(op, Op::SubgroupImageMediaBlockReadINTEL | Op::SubgroupImageMediaBlockWriteINTEL)
+        },
+        check: media_block_type,
+    },
+    InstructionRule {
         id: RuleId { id: "env.block-image", source: INTEL },
         applies: is_image_block,
         check: block_image,
@@ -65,7 +72,13 @@ pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
 ];
 
 fn is_image_block(op: Op) -> bool {
-    matches!(op, Op::SubgroupImageBlockReadINTEL | Op::SubgroupImageBlockWriteINTEL)
+    matches!(
+        op,
+        Op::SubgroupImageBlockReadINTEL
+            | Op::SubgroupImageBlockWriteINTEL
+            | Op::SubgroupImageMediaBlockReadINTEL
+            | Op::SubgroupImageMediaBlockWriteINTEL
+    )
 }
 
 fn supported(context: &Declarations<'_>, _: &[u32]) -> Result<(), String> {
@@ -150,6 +163,18 @@ fn block_image(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     match ctx.get(ctx.ty(inst, 0)?) {
         Type::Image(image) if image.dim == Dim::Dim2D && !image.depth && !image.arrayed => Ok(()),
         _ => Err("a block of an image that is not two-dimensional, or is a depth image or an array".into()),
+    }
+}
+
+/// OpenCL's `cl_intel_media_block_io` has these.
+fn media_block_type(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    let found = match inst.op {
+        Op::SubgroupImageMediaBlockReadINTEL => ctx.result_lanes(inst)?,
+        _ => ctx.operand_lanes(inst, 4)?,
+    };
+    match found {
+        (Scalar::Int(8 | 16 | 32), 1 | 2 | 4 | 8) | (Scalar::Int(8 | 16), 16) => Ok(()),
+        (scalar, lanes) => Err(format!("a media block of {lanes} x {scalar:?}")),
     }
 }
 

@@ -80,6 +80,15 @@ impl Builder {
         Value(llvm!(LLVMConstVector(list.as_mut_ptr(), lanes)))
     }
 
+    /// The value of an integer constant of one lane, if it is one.
+    pub fn constant_int(&self, value: Value) -> Option<u64> {
+        llvm!({
+            let constant = LLVMIsAConstantInt(value.0);
+            let narrow = !constant.is_null() && LLVMGetIntTypeWidth(LLVMTypeOf(constant)) <= u64::BITS;
+            narrow.then(|| LLVMConstIntGetZExtValue(constant))
+        })
+    }
+
     pub fn is_constant(&self, value: Value) -> bool {
         llvm!(LLVMIsConstant(value.0)) != 0
     }
@@ -110,5 +119,11 @@ impl Builder {
             LLVMSetAlignment(global, align);
             Value(global)
         })
+    }
+
+    /// [`data`](Self::data) that all who ask for the name share.
+    pub fn shared_data(&self, name: &str, bytes: &[u8], align: u32) -> Value {
+        let found = llvm!(LLVMGetNamedGlobal(self.module, symbol(name).as_ptr()));
+        if found.is_null() { self.data(name, bytes, align) } else { Value(found) }
     }
 }

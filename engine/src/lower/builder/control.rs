@@ -11,6 +11,14 @@ impl Builder {
         Label(llvm!(LLVMAppendBasicBlockInContext(self.context, function.value, name.as_ptr())))
     }
 
+    /// Another block of the function that is being made.
+    pub fn block_here(&self) -> Label {
+        llvm!({
+            let function = LLVMGetBasicBlockParent(LLVMGetInsertBlock(self.raw));
+            Label(LLVMAppendBasicBlockInContext(self.context, function, NAME))
+        })
+    }
+
     /// The value of one of two pieces of code, of which only one runs.
     pub fn branch(
         &self,
@@ -18,9 +26,7 @@ impl Builder {
         then: impl FnOnce() -> Value,
         els: impl FnOnce() -> Value,
     ) -> Value {
-        let beside = || llvm!(LLVMGetBasicBlockParent(LLVMGetInsertBlock(self.raw)));
-        let block = || Label(llvm!(LLVMAppendBasicBlockInContext(self.context, beside(), NAME)));
-        let (then_start, els_start, join) = (block(), block(), block());
+        let (then_start, els_start, join) = (self.block_here(), self.block_here(), self.block_here());
         self.cond_br(condition, then_start, els_start);
         self.at_end(then_start);
         let then_value = then();

@@ -11,6 +11,8 @@ use llvm_sys::prelude::*;
 pub enum Inline {
     Always,
     Never,
+    /// Never, and calls of it are not what code is to be fast for.
+    Cold,
     Free,
 }
 
@@ -39,6 +41,28 @@ impl Builder {
         self.any_function(name, params, result, true, inline)
     }
 
+    /// The function of a name that returns these values, which `body` makes the first time that somebody asks.
+    pub fn shared_function(
+        &self,
+        name: &str,
+        params: &[(Scalar, u32)],
+        results: &[(Scalar, u32)],
+        inline: Inline,
+        body: impl FnOnce(Function) -> Vec<Value>,
+    ) -> Function {
+        let found = llvm!(LLVMGetNamedFunction(self.module, symbol(name).as_ptr()));
+        if !found.is_null() {
+            return Function { value: found, ty: llvm!(LLVMGlobalGetValueType(found)) };
+        }
+        let here = self.here();
+        let function = self.function_with_results(name, params, results, inline);
+        self.at_end(self.block(function, "entry"));
+        let values = body(function);
+        self.ret_values(&values);
+        self.at_end(here);
+        function
+    }
+
     fn any_function(
         &self,
         name: &str,
@@ -65,6 +89,10 @@ impl Builder {
         match inline {
             Inline::Always => self.add_attribute(function, "alwaysinline", 0),
             Inline::Never => self.add_attribute(function, "noinline", 0),
+            Inline::Cold => {
+                self.add_attribute(function, "noinline", 0);
+                self.add_attribute(function, "cold", 0);
+            }
             Inline::Free => {}
         }
         function

@@ -57,6 +57,11 @@ pub fn operands(at: &str) -> String {
 %pfl = OpBitcast %pg_float %pi
 %ph = OpBitcast %pg_half %pi
 %g = OpPtrCastToGeneric %gen %pi
+%f2 = OpCompositeConstruct %float2 %f %f
+%img = OpConvertHandleToImageINTEL %img2 %l
+%wimg = OpConvertHandleToImageINTEL %wimg2 %l
+%smp = OpConvertHandleToSamplerINTEL %sampler %l
+%sampled = OpConvertHandleToSampledImageINTEL %si2 %l
 ",
         four("uint4", "%i"),
         four("ulong4", "%l"),
@@ -257,15 +262,29 @@ pub fn examples(row: &Opcode) -> Vec<Example> {
         }
         S::Call => vec![one("uint", "%callee %i")],
         S::VariableLengthArray | S::SaveMemory | S::RestoreMemory => Vec::new(),
-        S::SampledImage
-        | S::Sample
-        | S::ImageRead
-        | S::ImageWrite
-        | S::ImageOf
-        | S::QuerySize
-        | S::QuerySizeLod
-        | S::QueryWord
-        | S::ImageBlockRead
-        | S::ImageBlockWrite => Vec::new(),
+        S::SampledImage => all(&[("si2", "%img %smp")]),
+        S::Sample => all(&[
+            ("float4", "%sampled %f2 Lod %f"),
+            ("float4", "%sampled %i2 Lod %f1"),
+            ("uint4", "%sampled %f2 Lod %f1"),
+            ("float4", "%sampled %f2 Grad %f2 %f2"),
+            ("half4", "%sampled %f2 Lod %f"),
+        ]),
+        S::ImageRead => all(&[("float4", "%img %i2"), ("uint4", "%img %i2"), ("half4", "%img %i2 Lod %i")]),
+        S::ImageFetch => all(&[("float4", "%img %i2"), ("uint", "%img %i2"), ("float", "%sampled %i2")]),
+        S::ImageWrite => {
+            ["%f4", "%i4", "%c4", "%h"].map(|color| effect(&format!("%wimg %i2 {color}"))).into()
+        }
+        S::ImageOf => all(&[("img2", "%sampled")]),
+        S::QuerySize => all(&[("uint2", "%img"), ("ulong2", "%img")]),
+        S::QuerySizeLod => all(&[("uint2", "%img %i")]),
+        S::QueryWord => all(&[("uint", "%img")]),
+        S::ImageBlockRead => all(&[("uint4", "%img %i2"), ("ushort", "%img %i2")]),
+        S::ImageBlockWrite => vec![effect("%wimg %i2 %i4"), effect("%wimg %i2 %s")],
+        S::MediaBlockRead => all(&[("uint4", "%img %i2 %u4 %i"), ("uchar", "%img %i2 %i %u4")]),
+        S::MediaBlockWrite => vec![effect("%wimg %i2 %u4 %i %i4"), effect("%wimg %i2 %i %i %c")],
+        S::HandleToImage => all(&[("img2", "%l")]),
+        S::HandleToSampler => all(&[("sampler", "%l")]),
+        S::HandleToSampledImage => all(&[("si2", "%l")]),
     }
 }

@@ -4,7 +4,7 @@
 use super::{Random, Results, run};
 use spirv::Op;
 use spirv_env::op_name;
-use spirv_env::opcodes::{self, Convergence, Memory, Opcode, Signature, Uniformity};
+use spirv_env::opcodes::{self, Convergence, Family, Memory, Opcode, Signature, Uniformity};
 
 /// A work-item as its group sees it.
 #[derive(Clone, Copy)]
@@ -161,6 +161,7 @@ fn uses() -> Vec<Use> {
         row.convergence != Convergence::None
             && row.uniformity != Uniformity::Nothing
             && row.memory != Memory::AsyncCopy
+            && row.family != Family::Image
             && row.family.is_lowered()
     });
     for row in results {

@@ -26,7 +26,7 @@ fn text(example: &Example, setting: Setting) -> String {
     };
     // The result is used, so that nobody drops it.
     let (value, ty) = match example.ty {
-        None | Some("void" | "event" | "ulong3" | "bool4") => ("", ""),
+        None | Some("void" | "event" | "ulong3" | "bool4" | "img2" | "si2" | "sampler") => ("", ""),
         Some("bool") => ("%rb = OpSelect %uint %r %u1 %u0\n", "uint"),
         Some(ty) if STORED.contains(&ty) => ("", ty),
         Some(_) => ("%rb = OpConvertPtrToU %ulong %r\n", "ulong"),

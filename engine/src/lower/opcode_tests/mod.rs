@@ -20,14 +20,16 @@ const CAPABILITIES: &str = "Addresses Kernel Linkage Int8 Int16 Int64 Int64Atomi
     AtomicFloat32MinMaxEXT BFloat16ConversionINTEL ExpectAssumeKHR GroupUniformArithmeticKHR BitInstructions \
     SplitBarrierINTEL DotProduct DotProductInputAll DotProductInput4x8Bit DotProductInput4x8BitPacked \
     ArithmeticFenceEXT ArbitraryPrecisionIntegersALTERA FMAKHR TernaryBitwiseFunctionINTEL \
-    TensorFloat32RoundingINTEL ShaderClockKHR SubgroupBufferPrefetchINTEL FPGARegALTERA";
+    TensorFloat32RoundingINTEL ShaderClockKHR SubgroupBufferPrefetchINTEL FPGARegALTERA \
+    ImageBasic BindlessImagesINTEL SubgroupImageBlockIOINTEL SubgroupImageMediaBlockIOINTEL";
 
 const EXTENSIONS: &str = "SPV_KHR_shader_ballot SPV_KHR_subgroup_vote SPV_KHR_subgroup_rotate SPV_INTEL_subgroups \
     SPV_EXT_shader_atomic_float_add SPV_EXT_shader_atomic_float_min_max SPV_INTEL_bfloat16_conversion \
     SPV_KHR_expect_assume SPV_KHR_uniform_group_instructions SPV_KHR_bit_instructions SPV_INTEL_split_barrier \
     SPV_KHR_integer_dot_product SPV_EXT_arithmetic_fence SPV_INTEL_arbitrary_precision_integers \
     SPV_KHR_fma SPV_INTEL_ternary_bitwise_function SPV_INTEL_tensor_float32_conversion SPV_KHR_shader_clock \
-    SPV_INTEL_subgroup_buffer_prefetch SPV_INTEL_fpga_reg";
+    SPV_INTEL_subgroup_buffer_prefetch SPV_INTEL_fpga_reg SPV_INTEL_bindless_images \
+    SPV_INTEL_media_block_io";
 
 /// Types whose values kernels put into memory.
 const STORED: [&str; 17] = [
@@ -65,6 +67,10 @@ OpEntryPoint Kernel %main \"main\" %gid
 %float = OpTypeFloat 32
 %double = OpTypeFloat 64
 %event = OpTypeEvent
+%img2 = OpTypeImage %void 2D 0 0 0 0 Unknown ReadOnly
+%wimg2 = OpTypeImage %void 2D 0 0 0 0 Unknown WriteOnly
+%si2 = OpTypeSampledImage %img2
+%sampler = OpTypeSampler
 %bool4 = OpTypeVector %bool 4
 %uint2 = OpTypeVector %uint 2
 %uint4 = OpTypeVector %uint 4
@@ -115,7 +121,8 @@ OpFunctionEnd
 
 pub(super) fn build(text: &str) -> Module {
     let bytes = assemble(text);
-    let profile = ze_extensions::DeviceProfile::host();
+    let mut profile = ze_extensions::DeviceProfile::host();
+    profile.images.max_dims_2d = 16384;
     let supports = |module: &Module, inst: &spirv_env::Inst| super::supports(inst, module);
     let environment = Environment::new(&profile).with_engine(&supports);
     spirv_env::build(&[ModuleInput::new(&bytes)], &environment)

@@ -1,0 +1,124 @@
+//! From the words of texels to colours (OpenCL SPIR-V Env 3.0 §7.4), all lanes at once.
+//!
+//! Where each component lies is in the descriptor (`image::descriptor::Decode`), so that one piece of code serves all layouts
+//! and swizzles of a kind: shift, mask, convert. Quotients of normalized fields are exact.
+
+use super::super::builder::{Opcode, RealPred, Value};
+use super::emit::Emitter;
+use crate::analysis::leaves::Scalar;
+use crate::image::descriptor::{Decode, Kind, field};
+use std::mem::offset_of;
+
+/// The 32-bit words of texels; only as many as a texel has.
+pub(super) type Words = Vec<Value>;
+
+/// The parameters of one component.
+struct Component<'e, 'b> {
+    em: &'e Emitter<'b>,
+    base: Value,
+}
+
+impl Component<'_, '_> {
+    /// A word of the parameters, in all lanes.
+    fn word(&self, at: usize) -> Value {
+        self.em.all(self.em.word(self.base, at as u64))
+    }
+
+    fn float(&self, at: usize) -> Value {
+        self.em.all(self.em.field(Scalar::F32, self.base, at as u64))
+    }
+
+    /// The field's bits.
+    fn field(&self, words: &Words) -> Value {
+        let b = self.em.b;
+        let mut word = words[0];
+        if words.len() > 1 {
+            let which = self.em.word(self.base, offset_of!(Decode, word) as u64);
+            for (at, other) in words.iter().enumerate().skip(1) {
+                word = b.select(self.em.equal(which, b.i32(at as u32)), *other, word);
+            }
+        }
+        b.and(b.lshr(word, self.word(offset_of!(Decode, shift))), self.word(offset_of!(Decode, mask)))
+    }
+
+    /// The field with its sign.
+    fn signed(&self, words: &Words) -> Value {
+        let (b, sign) = (self.em.b, self.word(offset_of!(Decode, sign)));
+        b.sub(b.xor(self.field(words), sign), sign)
+    }
+
+    /// The quotient by the greatest value, or the constant of a component without a field.
+    fn quotient(&self, field: Value) -> Value {
+        let constant = self.float(offset_of!(Decode, constant_float));
+        if self.em.fma {
+            let low = self.em.fma(field, self.float(offset_of!(Decode, scale_low)), constant);
+            return self.em.fma(field, self.float(offset_of!(Decode, scale)), low);
+        }
+        self.em.fadd(self.em.fdiv(field, self.float(offset_of!(Decode, greatest))), constant)
+    }
+
+    /// The bits of 0 or 1 where there is no field, to be combined with a field that is 0 then.
+    fn constant_bits(&self) -> Value {
+        self.em.bits_of(self.float(offset_of!(Decode, constant_float)))
+    }
+
+    fn half(&self, words: &Words, up: bool) -> Value {
+        let (em, b) = (self.em, self.em.b);
+        let mut field = self.field(words);
+        if up {
+            field = b.shl(field, self.word(offset_of!(Decode, up)));
+        }
+        em.float_of(b.or(em.bits_of(em.half_to_float(field)), self.constant_bits()))
+    }
+
+    fn value(&self, words: &Words, kind: Kind) -> Value {
+        let (em, b) = (self.em, self.em.b);
+        let not_below_one = |x: Value| {
+            let least = em.float(-1.0);
+            b.select(b.fcmp(RealPred::LLVMRealOLT, x, least), least, x)
+        };
+        match kind {
+            Kind::Uint | Kind::Sint => {
+                let constant = self.word(offset_of!(Decode, constant));
+                let field = if kind == Kind::Uint { self.field(words) } else { self.signed(words) };
+                b.or(field, constant)
+            }
+            // Fields of up to 16 bits have no sign as 32-bit integers, whose conversion is one instruction.
+            Kind::Unorm => self.quotient(em.to_float(self.field(words))),
+            Kind::Snorm => not_below_one(self.quotient(em.to_float(self.signed(words)))),
+            Kind::WideUnorm => self.quotient(b.cast(Opcode::LLVMUIToFP, self.field(words), Scalar::F32)),
+            Kind::WideSnorm => not_below_one(self.quotient(em.to_float(self.signed(words)))),
+            Kind::Float => em.float_of(b.or(self.field(words), self.constant_bits())),
+            Kind::Half => self.half(words, false),
+            Kind::SmallFloat => self.half(words, true),
+            Kind::Srgb => {
+                let field = self.field(words);
+                let linear = self.quotient(em.to_float(field));
+                let curved = super::srgb::decode(em, field);
+                let is_linear = em.equal(self.word(offset_of!(Decode, linear)), em.int(1));
+                b.select(is_linear, linear, curved)
+            }
+        }
+    }
+}
+
+/// Components of texels of a kind; the result is floats or integers as the kind is. `plain`: texels of 128 bits whose
+/// components are words in their places.
+pub(super) fn decode(
+    em: &Emitter<'_>,
+    descriptor: Value,
+    words: &Words,
+    kind: Kind,
+    components: usize,
+    plain: bool,
+) -> Vec<Value> {
+    if plain && words.len() == 4 {
+        let of = |word: &Value| if kind == Kind::Float { em.float_of(*word) } else { *word };
+        return words[..components].iter().map(of).collect();
+    }
+    let of = |at: usize| {
+        let base = em.b.offset_const(descriptor, field::DECODE + at as u64 * field::DECODE_BYTES);
+        Component { em, base }.value(words, kind)
+    };
+    (0..components).map(of).collect()
+}

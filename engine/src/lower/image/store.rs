@@ -1,0 +1,169 @@
+//! Writes of texels: one vector store where lanes follow each other in a row, else one access a lane. What is outside of the
+//! image is not written.
+
+use super::super::builder::{Function, Inline, Value};
+use super::emit::Emitter;
+use super::encode::encode;
+use super::fetch::{self, KIND_MASK, Row, TEXEL_BYTES, Texel};
+use super::surface::{Shape, Surface};
+use crate::analysis::leaves::Scalar;
+use crate::image::descriptor::{Kind, class, field};
+
+/// Writes a colour to the texel of each lane that is on; all are, without a mask.
+#[allow(clippy::too_many_arguments)]
+pub(super) fn store(
+    em: &Emitter<'_>,
+    surface: &Surface,
+    level: Value,
+    indices: &[Value],
+    first: Option<Value>,
+    color: &[Value],
+    texel: Texel,
+    mask: Option<Value>,
+) {
+    let b = em.b;
+    let slow = || {
+        let function = function(em, surface.shape, texel);
+        let mut operands = vec![surface.descriptor, level, mask.unwrap_or_else(|| em.yes())];
+        operands.extend(indices.iter().chain(color).map(|value| em.all(*value)));
+        b.call_with_results(function, &operands, 0);
+        Vec::new()
+    };
+    let Some(row) = Row::of(em, surface, indices, first, mask) else {
+        slow();
+        return;
+    };
+    let common = texel.common();
+    let classes: Vec<u64> = common.iter().map(|(kind, bytes)| u64::from(class(*kind, *bytes))).collect();
+    let selector = b.select(row.is_one, surface.class, b.i32(u32::MAX));
+    let color: Vec<Value> = color.iter().map(|value| em.all(*value)).collect();
+    em.select_case(selector, &classes, |case| match case {
+        None => slow(),
+        Some(at) => {
+            let (kind, bytes) = common[at];
+            let words = encode(em, surface.descriptor, &color, kind, bytes.div_ceil(4) as usize, true);
+            store_row(em, row.address(em, surface, bytes), &words, bytes, mask);
+            Vec::new()
+        }
+    });
+}
+
+/// Stores texels side by side.
+fn store_row(em: &Emitter<'_>, address: Value, words: &[Value], bytes: u32, mask: Option<Value>) {
+    let b = em.b;
+    let (value, each) = match bytes {
+        1 => (b.zext_or_trunc(words[0], Scalar::I8), 1),
+        2 => (b.zext_or_trunc(words[0], Scalar::I16), 1),
+        _ => (interleave(em, words), words.len()),
+    };
+    let Some(mask) = mask else { return b.store(value, address, 1) };
+    let mask = if each == 1 {
+        mask
+    } else {
+        let indices: Vec<i32> = (0..em.lanes as usize * each).map(|at| (at / each) as i32).collect();
+        b.shuffle(mask, mask, &indices)
+    };
+    b.masked_store(value, address, 1, mask);
+}
+
+/// Puts the words of texels one behind the other.
+fn interleave(em: &Emitter<'_>, words: &[Value]) -> Value {
+    let (b, count) = (em.b, words.len());
+    if count == 1 {
+        return words[0];
+    }
+    let mut parts = words.to_vec();
+    while parts.len() > 1 {
+        let lanes = b.lanes(parts[0]) as i32;
+        let indices: Vec<i32> = (0..2 * lanes).collect();
+        parts = parts.chunks_exact(2).map(|pair| b.shuffle(pair[0], pair[1], &indices)).collect();
+    }
+    let lanes = em.lanes as usize;
+    let indices: Vec<i32> = (0..lanes * count).map(|at| ((at % count) * lanes + at / count) as i32).collect();
+    b.shuffle(parts[0], parts[0], &indices)
+}
+
+/// The program's function that stores texels of all formats: of a descriptor, a level, a mask, indices and colours.
+fn function(em: &Emitter<'_>, shape: Shape, texel: Texel) -> Function {
+    let b = em.b;
+    let name = format!("ze_cpu_store_{}_{}_{}", shape.name(), texel.name(), em.lanes);
+    let mut params = vec![(Scalar::Ptr, 1), (Scalar::I32, 1), (Scalar::Bool, em.lanes)];
+    params.extend((0..shape.coordinates()).map(|_| (Scalar::I32, em.lanes)));
+    params.extend((0..shape.components()).map(|_| (texel.scalar(), em.lanes)));
+    b.shared_function(&name, &params, &[], Inline::Cold, |function| {
+        let param = |at: usize| b.param(function, at as u32);
+        let surface = Surface::level(em, param(0), shape, Some(param(1)));
+        let indices: Vec<Value> = (0..shape.coordinates()).map(|at| param(3 + at)).collect();
+        let color: Vec<Value> =
+            (0..shape.components()).map(|at| param(3 + shape.coordinates() + at)).collect();
+        let (indices, inside) = fetch::bounded(em, &surface, &indices);
+        let mask = b.and(param(2), inside);
+        any_format(em, &surface, &indices, &color, texel, mask);
+        Vec::new()
+    })
+}
+
+/// Writes texels of any format, of bounded indices.
+fn any_format(
+    em: &Emitter<'_>,
+    surface: &Surface,
+    indices: &[Value],
+    color: &[Value],
+    texel: Texel,
+    mask: Value,
+) {
+    let b = em.b;
+    let kind = b.and(b.lshr(surface.class, b.i32(8)), b.i32(KIND_MASK));
+    let kinds: Vec<Kind> = texel.kinds().collect();
+    let numbers: Vec<u64> = kinds.iter().map(|kind| *kind as u64).collect();
+    let mut encoded = em.select_case(kind, &numbers, |case| match case {
+        Some(at) => {
+            let mut words = encode(em, surface.descriptor, color, kinds[at], 4, false);
+            words.push(b.int(Scalar::Bool, 1, 1));
+            words
+        }
+        // Colours of another type than the texels' are not written.
+        None => {
+            let mut words = vec![b.zero(Scalar::I32, em.lanes); 4];
+            words.push(b.int(Scalar::Bool, 1, 0));
+            words
+        }
+    });
+    let is_written = encoded.pop().expect("whether the format fits");
+    let mask = b.and(mask, em.all(is_written));
+    let bytes = em.word(surface.descriptor, field::BYTES);
+    let addresses = fetch::addresses(em, surface, indices, bytes);
+    em.select_case(bytes, &TEXEL_BYTES, |case| {
+        if let Some(at) = case {
+            store_words(em, addresses, &encoded, TEXEL_BYTES[at] as u32, mask);
+        }
+        Vec::new()
+    });
+}
+
+/// Stores the words of texels of a size, each at its own address.
+fn store_words(em: &Emitter<'_>, addresses: Value, words: &[Value], bytes: u32, mask: Value) {
+    let b = em.b;
+    let part = |word: Value, scalar: Scalar, at: u64| {
+        em.store_each(b.zext_or_trunc(word, scalar), b.offset_const(addresses, at), mask);
+    };
+    let above = |word: Value| b.lshr(word, em.int(16));
+    match bytes {
+        1 => part(words[0], Scalar::I8, 0),
+        2 => part(words[0], Scalar::I16, 0),
+        3 => {
+            part(words[0], Scalar::I16, 0);
+            part(above(words[0]), Scalar::I8, 2);
+        }
+        6 => {
+            part(words[0], Scalar::I16, 0);
+            part(above(words[0]), Scalar::I16, 2);
+            part(words[1], Scalar::I16, 4);
+        }
+        _ => {
+            for (at, word) in words[..(bytes / 4) as usize].iter().enumerate() {
+                part(*word, Scalar::I32, 4 * at as u64);
+            }
+        }
+    }
+}
