@@ -120,3 +120,20 @@ __kernel void functions(read_only image2d_t image, sampler_t sampler, __global c
     size_t i = get_global_id(0);
     out[i] = through(image, sampler, at[i]);
 }
+
+// More accesses than have their code in place.
+__kernel void many_reads(read_only image2d_t image, __global const int2 *at, __global float4 *out) {
+    size_t i = get_global_id(0);
+    float4 sum = 0.0f;
+#pragma unroll
+    for (int n = 0; n < 48; n++)
+        sum += read_imagef(image, at[i] + (int2)(n % 7, n / 7));
+    out[i] = sum;
+}
+
+__kernel void many_writes(write_only image2d_t image, __global const int2 *at, __global const float4 *in) {
+    size_t i = get_global_id(0);
+#pragma unroll
+    for (int n = 0; n < 48; n++)
+        write_imagef(image, at[i] + (int2)(0, n), in[i] * (float)(n + 1));
+}

@@ -240,10 +240,9 @@ impl Image<'_> {
     pub fn sample_at(&self, sampler: Sampler, index: [i64; 3], layer: i64) -> Color {
         let size = self.levels[0].size;
         let mut index = index;
-        for axis in 0..self.dimensions {
-            if sampler.addressing == 1 {
-                index[axis] = index[axis].clamp(0, size[axis] as i64 - 1);
-            }
+        if sampler.addressing == 1 {
+            let axes = index.iter_mut().zip(size).take(self.dimensions);
+            axes.for_each(|(index, size)| *index = (*index).clamp(0, size as i64 - 1));
         }
         self.texel(0, index, self.layer_of(layer as f32)).unwrap_or(self.border())
     }

@@ -7,6 +7,7 @@ use crate::analysis::leaves::Scalar;
 use llvm_sys::LLVMTypeKind;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
+use std::cell::Cell;
 use std::ffi::CString;
 
 /// A value of the IR under construction.
@@ -61,6 +62,8 @@ pub struct Builder {
     raw: LLVMBuilderRef,
     /// Lanes of a sub-group.
     pub width: u32,
+    /// Accesses to images that have code in place.
+    image_accesses: Cell<u32>,
     /// Floating-point instructions may be contracted (`fmul` and `fadd` to `fma`).
     pub contract: bool,
     i: [LLVMTypeRef; 5],
@@ -91,6 +94,7 @@ impl Builder {
                 module,
                 raw: LLVMCreateBuilderInContext(context),
                 width,
+                image_accesses: Cell::new(0),
                 contract: false,
                 i: [int(1), int(8), int(16), int(32), int(64)],
                 f: [
@@ -111,6 +115,15 @@ impl Builder {
                 ),
             }
         })
+    }
+
+    /// Whether one more access to an image may have its code in place: it has a piece for each common format, so that a
+    /// program of many of them would be too large.
+    pub fn image_access_in_place(&self) -> bool {
+        const MOST: u32 = 40;
+        let before = self.image_accesses.get();
+        self.image_accesses.set(before.saturating_add(1));
+        before < MOST
     }
 
     fn scalar_ty(&self, scalar: Scalar) -> LLVMTypeRef {

@@ -5,7 +5,7 @@ use ze_engine::image::format::{IDENTITY, formats};
 use ze_engine::image::{Addressing, ChannelType, Sampler, Source};
 use ze_headers::*;
 use ze_tests::Random;
-use ze_tests::image_model as model;
+use ze_tests::image_model::{self as model, Color};
 
 #[test]
 fn every_format_is_read_and_written() {
@@ -156,4 +156,45 @@ fn an_image_that_is_not_there_reads_as_nothing() {
     setup.set_group_size([64, 1, 1]).expect("a group size");
     setup.launch([ITEMS as u32 / 64, 1, 1]).expect("a launch").run().expect("runs");
     assert!(out.iter().all(|word| *word == 0));
+}
+
+#[test]
+fn many_accesses_do_what_few_do() {
+    let engine = engine();
+    let program = load(&engine, "images");
+    let mut random = Random::new(11);
+    for layout in [ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, ZE_IMAGE_FORMAT_LAYOUT_16_16] {
+        let unorm = format(layout, ChannelType::Unorm);
+        let image = Image::new(Kind::of(unorm, &[80, 9]), &mut random);
+        let at = int_coordinates(&image, &mut random);
+        let kernel = program.kernel("many_reads").expect("a kernel");
+        for (at, found) in at.chunks(2).zip(colors(&kernel, &image, None, &at, 64)) {
+            let mut sum = [0f32; 4];
+            for n in 0..48 {
+                let (x, y) = ((at[0] as i32).wrapping_add(n % 7), (at[1] as i32).wrapping_add(n / 7));
+                let Color::Float(color) = image.model().read([i64::from(x), i64::from(y), 0], 0) else {
+                    panic!("floats")
+                };
+                sum.iter_mut().zip(color).for_each(|(sum, part)| *sum += part);
+            }
+            assert_eq!(found, Color::Float(sum), "at {at:?}");
+        }
+        let kernel = program.kernel("many_writes").expect("a kernel");
+        let image = Image::new(Kind::of(unorm, &[ITEMS as u32, 40]), &mut random);
+        let before = image.memory.bytes().to_vec();
+        let at: Vec<u32> = (0..ITEMS as u32).flat_map(|item| [item, 2]).collect();
+        let words: Vec<u32> = (0..4 * ITEMS).map(|_| random.float(0.0, 0.1).to_bits()).collect();
+        let values = [image.handle(), at.as_ptr() as u64, words.as_ptr() as u64];
+        launch(&kernel, [3, 1, 1], [64, 1, 1], &values);
+        for item in 0..ITEMS {
+            for y in 0..40 {
+                let place = image.model().place(0, [item as i64, y, 0], 0).expect("inside");
+                let range = place..place + unorm.bytes() as usize;
+                let color = [0, 1, 2, 3].map(|part| f32::from_bits(words[4 * item + part]) * (y - 1) as f32);
+                let written = image.model().encode(Color::Float(color));
+                let expected = if y < 2 { &before[range.clone()] } else { &written };
+                assert_eq!(&image.memory.bytes()[range], expected, "item {item}, row {y}");
+            }
+        }
+    }
 }

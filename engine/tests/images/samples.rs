@@ -143,3 +143,34 @@ fn images_go_through_functions() {
         assert!(agree(found, sum, 1e-6), "{at:?}: {found:?}, not {sum:?}");
     }
 }
+
+/// Lanes whose texels are in one row, next to each other, apart, reversed, or at the edges.
+#[test]
+fn rows_of_scaled_images_are_sampled() {
+    let engine = engine();
+    let program = load(&engine, "images");
+    let mut random = Random::new(10);
+    for format in sampled_formats().into_iter().chain([format(ZE_IMAGE_FORMAT_LAYOUT_32, ChannelType::Float)])
+    {
+        let mut image = Image::new(Kind::of(format, &[150, 6]), &mut random);
+        if format.channel_type() == ChannelType::Float {
+            tame(&mut image, &mut random);
+        }
+        for (name, group) in [("sample_2_ff_w8", 8), ("sample_2_ff_w16", 16), ("sample_2_ff_w32", 32)] {
+            let kernel = program.kernel(name).expect("a kernel");
+            for scale in [0.3f32, 1.0, 1.9, 2.6, -0.7] {
+                for (sampler, model) in samplers() {
+                    let normalize =
+                        |texel: f32, size: f32| if model.normalized { texel / size } else { texel };
+                    let at: Vec<f32> = (0..ITEMS)
+                        .flat_map(|item| {
+                            let x = (item as f32 * scale).rem_euclid(170.0) - 10.0;
+                            [normalize(x, 150.0), normalize((item / 16) as f32 * 0.7, 6.0)]
+                        })
+                        .collect();
+                    samples_at(&kernel, &image, (Some(sampler), model), group, &at);
+                }
+            }
+        }
+    }
+}

@@ -232,9 +232,7 @@ pub fn stride(image: &Image) -> usize {
 
 pub fn layered(image: &Image, at: &[i32]) -> ([i64; 3], i64) {
     let mut index = [0; 3];
-    for axis in 0..image.kind.dimensions {
-        index[axis] = i64::from(at[axis]);
-    }
+    index.iter_mut().zip(at).take(image.kind.dimensions).for_each(|(index, at)| *index = i64::from(*at));
     let layer = if image.kind.layers > 0 { i64::from(at[image.kind.dimensions]) } else { 0 };
     (index, layer)
 }
@@ -377,6 +375,17 @@ pub fn samples(
     random: &mut Random,
 ) {
     let at = float_coordinates(image, model.normalized, random);
+    samples_at(kernel, image, (sampler, model), group, &at);
+}
+
+/// Samples at these coordinates.
+pub fn samples_at(
+    kernel: &Arc<Kernel>,
+    image: &Image,
+    (sampler, model): (Option<Sampler>, model::Sampler),
+    group: u32,
+    at: &[f32],
+) {
     let words: Vec<u32> = at.iter().map(|at| at.to_bits()).collect();
     let found = colors(kernel, image, sampler.map(Sampler::bits), &words, group);
     for (at, found) in at.chunks(stride(image)).zip(found) {

@@ -58,7 +58,7 @@ pub(super) struct Pair {
 
 /// A size as a float in all lanes.
 fn float_size(em: &Emitter<'_>, size: Value) -> Value {
-    em.all(em.with_lanes(1).to_float(size))
+    em.all(em.with_lanes(1).converted(size))
 }
 
 /// The coordinate in texels, for each family of addressing modes.
@@ -84,7 +84,7 @@ pub(super) fn nearest(em: &Emitter<'_>, at: Value, size: Value, sampling: &Sampl
     let b = em.b;
     let u = unnormalized(em, at, size, sampling);
     let least = em.float(-1.0);
-    let index = em.to_int(em.clamp(em.floor(u), least, float_size(em, size)));
+    let index = em.truncated(em.clamp(em.floor(u), least, float_size(em, size)));
     let (size, one) = (em.all(size), em.int(1));
     let last = b.sub(size, one);
     let zero = em.int(0);
@@ -104,7 +104,7 @@ pub(super) fn pair(em: &Emitter<'_>, at: Value, size: Value, sampling: &Sampling
     let u = em.clamp(u, em.float(-2.0), em.fadd(float_size(em, size), em.float(1.0)));
     let whole = em.floor(u);
     let weight = em.fsub(u, whole);
-    let low = em.to_int(whole);
+    let low = em.truncated(whole);
     let (size, one, zero) = (em.all(size), em.int(1), em.int(0));
     let (high, last) = (b.add(low, one), b.sub(size, one));
     let repeat = || {
@@ -134,7 +134,7 @@ pub(super) fn layer(em: &Emitter<'_>, at: Value, layers: Value) -> Value {
     let em = em.with_lanes(b.lanes(at));
     let last = b.sub(layers, b.i32(1));
     let index = if b.scalar_of(at).is_float() {
-        em.to_int(em.clamp(em.rint(at), em.float(0.0), float_size(&em, last)))
+        em.truncated(em.clamp(em.rint(at), em.float(0.0), float_size(&em, last)))
     } else {
         at
     };

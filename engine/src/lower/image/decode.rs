@@ -18,7 +18,11 @@ struct Component<'e, 'b> {
     base: Value,
 }
 
-impl Component<'_, '_> {
+impl<'e, 'b> Component<'e, 'b> {
+    fn of(em: &'e Emitter<'b>, descriptor: Value, at: usize) -> Self {
+        Component { em, base: em.b.offset_const(descriptor, field::DECODE + at as u64 * field::DECODE_BYTES) }
+    }
+
     /// A word of the parameters, in all lanes.
     fn word(&self, at: usize) -> Value {
         self.em.all(self.em.word(self.base, at as u64))
@@ -84,22 +88,34 @@ impl Component<'_, '_> {
                 b.or(field, constant)
             }
             // Fields of up to 16 bits have no sign as 32-bit integers, whose conversion is one instruction.
-            Kind::Unorm => self.quotient(em.to_float(self.field(words))),
-            Kind::Snorm => not_below_one(self.quotient(em.to_float(self.signed(words)))),
+            Kind::Unorm => self.quotient(em.converted(self.field(words))),
+            Kind::Snorm => not_below_one(self.quotient(em.converted(self.signed(words)))),
             Kind::WideUnorm => self.quotient(b.cast(Opcode::LLVMUIToFP, self.field(words), Scalar::F32)),
-            Kind::WideSnorm => not_below_one(self.quotient(em.to_float(self.signed(words)))),
+            Kind::WideSnorm => not_below_one(self.quotient(em.converted(self.signed(words)))),
             Kind::Float => em.float_of(b.or(self.field(words), self.constant_bits())),
             Kind::Half => self.half(words, false),
             Kind::SmallFloat => self.half(words, true),
             Kind::Srgb => {
                 let field = self.field(words);
-                let linear = self.quotient(em.to_float(field));
+                let linear = self.quotient(em.converted(field));
                 let curved = super::srgb::decode(em, field);
                 let is_linear = em.equal(self.word(offset_of!(Decode, linear)), em.int(1));
                 b.select(is_linear, linear, curved)
             }
         }
     }
+}
+
+/// The fields of components as floats, not divided yet: of normalized formats without sign.
+pub(super) fn fields(em: &Emitter<'_>, descriptor: Value, words: &Words, components: usize) -> Vec<Value> {
+    let of = |at: usize| em.converted(Component::of(em, descriptor, at).field(words));
+    (0..components).map(of).collect()
+}
+
+/// Divides what [`fields`] gave, or a weighted sum of it.
+pub(super) fn quotients(em: &Emitter<'_>, descriptor: Value, fields: &[Value]) -> Vec<Value> {
+    let of = |(at, field): (usize, &Value)| Component::of(em, descriptor, at).quotient(*field);
+    fields.iter().enumerate().map(of).collect()
 }
 
 /// Components of texels of a kind; the result is floats or integers as the kind is. `plain`: texels of 128 bits whose
@@ -116,9 +132,6 @@ pub(super) fn decode(
         let of = |word: &Value| if kind == Kind::Float { em.float_of(*word) } else { *word };
         return words[..components].iter().map(of).collect();
     }
-    let of = |at: usize| {
-        let base = em.b.offset_const(descriptor, field::DECODE + at as u64 * field::DECODE_BYTES);
-        Component { em, base }.value(words, kind)
-    };
+    let of = |at: usize| Component::of(em, descriptor, at).value(words, kind);
     (0..components).map(of).collect()
 }

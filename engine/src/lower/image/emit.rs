@@ -5,17 +5,33 @@
 
 use super::super::builder::{Builder, IntPred, Opcode, RealPred, Value};
 use crate::analysis::leaves::Scalar;
+use crate::jit::target::Target;
 
 /// Emits code for a number of lanes.
 #[derive(Clone, Copy)]
 pub(super) struct Emitter<'b> {
     pub b: &'b Builder,
     pub lanes: u32,
-    /// The CPU has fused multiply-add.
+    /// The CPU has fused multiply-add: without instructions for it, it is a call of the C library.
     pub fma: bool,
+    /// The CPU has AVX-512.
+    avx512: bool,
 }
 
 impl<'b> Emitter<'b> {
+    pub fn new(b: &'b Builder, lanes: u32, target: &Target) -> Emitter<'b> {
+        Emitter { b, lanes, fma: target.simd_bits() >= 256, avx512: target.has_avx512() }
+    }
+
+    /// The intrinsic that takes 32-bit lanes out of two vectors by number, if one instruction does.
+    pub fn permutation(&self) -> Option<&'static str> {
+        match (self.avx512, self.lanes) {
+            (true, 16) => Some("llvm.x86.avx512.vpermi2var.d.512"),
+            (true, 8) => Some("llvm.x86.avx512.vpermi2var.d.256"),
+            _ => None,
+        }
+    }
+
     /// The same for another number of lanes.
     pub fn with_lanes(self, lanes: u32) -> Emitter<'b> {
         Emitter { lanes, ..self }
@@ -111,11 +127,13 @@ impl<'b> Emitter<'b> {
         self.b.intrinsic("llvm.fma", &[a, b, c])
     }
 
-    pub fn to_int(&self, x: Value) -> Value {
+    /// A float's integer part.
+    pub fn truncated(&self, x: Value) -> Value {
         self.b.cast(Opcode::LLVMFPToSI, x, Scalar::I32)
     }
 
-    pub fn to_float(&self, x: Value) -> Value {
+    /// A signed integer as a float.
+    pub fn converted(&self, x: Value) -> Value {
         self.b.cast(Opcode::LLVMSIToFP, x, Scalar::F32)
     }
 

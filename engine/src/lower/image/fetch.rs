@@ -203,7 +203,7 @@ pub(super) fn border(em: &Emitter<'_>, surface: &Surface, border: Value, texel: 
     let alpha = b.select(is(Border::OfImage), of_image, b.or(white, opaque));
     let of = |value: Value| match texel {
         Texel::Int => em.all(value),
-        Texel::Float => em.all(em.with_lanes(1).to_float(value)),
+        Texel::Float => em.all(em.with_lanes(1).converted(value)),
     };
     // A depth image's only component is no alpha.
     (0..surface.shape.components()).map(|at| of(if at == 3 { alpha } else { white })).collect()
@@ -251,6 +251,51 @@ pub(super) fn fetch(
 ) -> Vec<Value> {
     let b = em.b;
     let level = level.unwrap_or_else(|| b.i32(0));
+    if em.lanes > 1 && !b.image_access_in_place() {
+        return shared(em, surface, level, indices, sampling, texel, mask);
+    }
+    in_place(em, surface, level, indices, first, sampling, texel, mask)
+}
+
+/// [`fetch`] by a function of the program.
+fn shared(
+    em: &Emitter<'_>,
+    surface: &Surface,
+    level: Value,
+    indices: &[Value],
+    sampling: &Sampling,
+    texel: Texel,
+    mask: Option<Value>,
+) -> Vec<Value> {
+    let (b, shape) = (em.b, surface.shape);
+    let name = format!("ze_cpu_fetch_rows_{}_{}_{}", shape.name(), texel.name(), em.lanes);
+    let mut params = vec![(Scalar::Ptr, 1), (Scalar::I32, 1), (Scalar::I32, 1), (Scalar::Bool, em.lanes)];
+    params.extend((0..shape.coordinates()).map(|_| (Scalar::I32, em.lanes)));
+    let results = vec![(texel.scalar(), em.lanes); shape.components()];
+    let function = b.shared_function(&name, &params, &results, Inline::Never, |function| {
+        let param = |at: u32| b.param(function, at);
+        let surface = Surface::level(em, param(0), shape, Some(param(1)));
+        let sampling = Sampling { border: param(2), ..Sampling::none(em) };
+        let indices: Vec<Value> = (0..shape.coordinates() as u32).map(|at| param(4 + at)).collect();
+        in_place(em, &surface, param(1), &indices, None, &sampling, texel, Some(param(3)))
+    });
+    let mut operands = vec![surface.descriptor, level, sampling.border, mask.unwrap_or_else(|| em.yes())];
+    operands.extend(indices.iter().map(|index| em.all(*index)));
+    b.call_with_results(function, &operands, shape.components())
+}
+
+#[allow(clippy::too_many_arguments)]
+fn in_place(
+    em: &Emitter<'_>,
+    surface: &Surface,
+    level: Value,
+    indices: &[Value],
+    first: Option<Value>,
+    sampling: &Sampling,
+    texel: Texel,
+    mask: Option<Value>,
+) -> Vec<Value> {
+    let b = em.b;
     let slow = || any(em, surface, level, indices, sampling, texel);
     let Some(row) = Row::of(em, surface, indices, first, mask) else { return slow() };
     // Formats that have no code here go the same way as lanes that are not in a row: there is one call of the function.

@@ -7,7 +7,7 @@
 //! | `address` | samplers; from coordinates to texels |
 //! | `fetch`, `store` | texels by index: rows and single lanes |
 //! | `decode`, `encode`, `srgb` | words of texels to colours and back |
-//! | `sample` | filters and levels of detail |
+//! | `sample`, `linear` | levels of detail, filters |
 //! | `query`, `block` | sizes and formats; sub-group block access |
 //!
 //! An image is the address of its descriptor (`crate::image`), a sampler its bits, a sampled image both. The format is
@@ -21,6 +21,7 @@ mod decode;
 mod emit;
 mod encode;
 mod fetch;
+mod linear;
 mod query;
 mod sample;
 mod srgb;
@@ -103,9 +104,7 @@ fn image(this: &mut Lowerer<'_, '_>, id: Id) -> Result<(Image, Option<Reg>), Eng
 fn emitter<'b>(this: &'b Lowerer<'_, '_>, operands: &[&[Reg]]) -> Emitter<'b> {
     let uniform = operands.iter().all(|regs| regs.iter().all(Reg::is_uniform));
     let lanes = if uniform { 1 } else { this.w };
-    // Without vector instructions for it, a fused product is a call of the C library.
-    let fma = this.target.simd_bits() >= 256;
-    Emitter { b: &this.b, lanes, fma }
+    Emitter::new(&this.b, lanes, this.target)
 }
 
 /// A leaf for so many lanes; what is the same in all of them is left as a scalar.
@@ -241,7 +240,7 @@ fn bounded_level(em: &Emitter<'_>, descriptor: Value, level: Value) -> Value {
     let one = em.with_lanes(1);
     let last = b.sub(em.word(descriptor, field::LEVEL_COUNT), b.i32(1));
     let level = if b.scalar_of(level).is_float() {
-        one.to_int(one.clamp(level, one.float(0.0), one.to_float(last)))
+        one.truncated(one.clamp(level, one.float(0.0), one.converted(last)))
     } else {
         b.zext_or_trunc(level, Scalar::I32)
     };
@@ -292,7 +291,7 @@ fn float(this: &Lowerer<'_, '_>, em: &Emitter<'_>, reg: Reg) -> Value {
     match this.b.scalar_of(value) {
         Scalar::F32 => value,
         scalar if scalar.is_float() => this.b.cast(Opcode::LLVMFPExt, value, Scalar::F32),
-        _ => em.with_lanes(this.b.lanes(value)).to_float(value),
+        _ => em.with_lanes(this.b.lanes(value)).converted(value),
     }
 }
 
@@ -377,8 +376,7 @@ fn block<'b>(
     shape: Shape,
     element: Scalar,
 ) -> (Emitter<'b>, Surface, block::Block) {
-    let fma = this.target.simd_bits() >= 256;
-    let em = Emitter { b: &this.b, lanes: this.w, fma };
+    let em = Emitter::new(&this.b, this.w, this.target);
     let surface = Surface::level(&em, this.same(descriptor), shape, None);
     let block = block::Block { element, x: this.same(at[0]), y: this.same(at[1]) };
     (em, surface, block)

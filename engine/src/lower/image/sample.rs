@@ -1,16 +1,16 @@
-//! Samples: nearest texels and linear filters, at a level of detail or between two.
+//! Samples: nearest texels and linear filters (`linear`), at a level of detail or between two.
 //!
 //! With a literal sampler everything about it is known here. Nearest texels are then fetched in place; what filters, and what
 //! learns its sampler when it runs, is a function of the program, one for each literal sampler and one for all others.
 
 use super::super::builder::{Function, Inline, RealPred, Value};
-use super::address::{self, Pair, Sampling};
-use super::decode::decode;
+use super::address::{self, Sampling};
 use super::emit::Emitter;
-use super::fetch::{self, Texel, fetch};
+use super::fetch::{Texel, fetch};
+use super::linear::{linear, mix};
 use super::surface::{Shape, Surface};
 use crate::analysis::leaves::Scalar;
-use crate::image::descriptor::{Kind, class, field};
+use crate::image::descriptor::field;
 
 /// Where a sample is taken.
 pub(super) struct Sample<'a> {
@@ -136,7 +136,7 @@ impl Of {
         self.function(em, "sample_lod", (Scalar::F32, em.lanes), |of| {
             let sampling = Sampling::of(em, of.sampler);
             let last = b.sub(em.word(of.descriptor, field::LEVEL_COUNT), b.i32(1));
-            let lod = em.clamp(of.level, em.float(0.0), em.all(em.with_lanes(1).to_float(last)));
+            let lod = em.clamp(of.level, em.float(0.0), em.all(em.with_lanes(1).converted(last)));
             let rounded = || em.floor(em.fadd(lod, em.float(0.5)));
             let is_between =
                 if self.texel == Texel::Int { b.int(Scalar::Bool, 1, 0) } else { sampling.mip_linear };
@@ -150,7 +150,7 @@ impl Of {
                     b.call_with_results(of_level, &operands, like.len())
                 })
             };
-            let level = em.to_int(whole);
+            let level = em.truncated(whole);
             let low = color(level);
             let weight = em.fsub(lod, whole);
             let between = b.fcmp(RealPred::LLVMRealOGT, weight, em.float(0.0));
@@ -175,73 +175,6 @@ struct Operands {
     at: Vec<Value>,
 }
 
-/// `low` × (1 − `weight`) + `high` × `weight`, exact where both are the same and at both ends.
-fn mix(em: &Emitter<'_>, low: Value, high: Value, weight: Value) -> Value {
-    if em.fma {
-        return em.fma(weight, high, em.fma(em.b.fneg(weight), low, low));
-    }
-    let rest = em.fsub(em.float(1.0), weight);
-    em.fadd(em.fmul(low, rest), em.fmul(high, weight))
-}
-
-/// The linear filter: two, four or eight texels.
-fn linear(
-    em: &Emitter<'_>,
-    surface: &Surface,
-    level: Value,
-    at: &[Value],
-    sampling: &Sampling,
-) -> Vec<Value> {
-    let dimensions = surface.shape.dimensions;
-    let pairs: Vec<Pair> =
-        (0..dimensions).map(|axis| address::pair(em, at[axis], surface.sizes[axis], sampling)).collect();
-    let layer = surface.shape.arrayed.then(|| address::layer(em, at[dimensions], surface.sizes[dimensions]));
-    let corners: Vec<Vec<Value>> = (0..1usize << dimensions)
-        .map(|corner| {
-            let of =
-                |(axis, pair): (usize, &Pair)| if corner >> axis & 1 == 0 { pair.low } else { pair.high };
-            pairs.iter().enumerate().map(of).chain(layer).collect()
-        })
-        .collect();
-    let common = Texel::Float.common();
-    let classes: Vec<u64> = common.iter().map(|(kind, bytes)| u64::from(class(*kind, *bytes))).collect();
-    em.select_case(surface.class, &classes, |case| {
-        let texel = |corner: &Vec<Value>| match case {
-            Some(at) => common_texel(em, surface, corner, sampling, common[at]),
-            None => fetch::any(em, surface, level, corner, sampling, Texel::Float),
-        };
-        let mut colors: Vec<Vec<Value>> = corners.iter().map(texel).collect();
-        for pair in &pairs {
-            let join = |two: &[Vec<Value>]| {
-                two[0].iter().zip(&two[1]).map(|(low, high)| mix(em, *low, *high, pair.weight)).collect()
-            };
-            colors = colors.chunks_exact(2).map(join).collect();
-        }
-        colors.swap_remove(0)
-    })
-}
-
-/// A texel of a format that is known here.
-fn common_texel(
-    em: &Emitter<'_>,
-    surface: &Surface,
-    indices: &[Value],
-    sampling: &Sampling,
-    (kind, bytes): (Kind, u32),
-) -> Vec<Value> {
-    let b = em.b;
-    let (indices, inside) = fetch::bounded(em, surface, indices);
-    // Images of more bytes have another class.
-    let words = fetch::own_words(em, surface.near(em, &indices, bytes), bytes);
-    let color = decode(em, surface.descriptor, &words, kind, surface.shape.components(), true);
-    // Only clamping leads outside.
-    let stays = b.or(sampling.to_edge, b.or(sampling.repeat, sampling.mirrored));
-    if b.constant_int(stays).is_some_and(|stays| stays != 0) {
-        return color;
-    }
-    fetch::with_border(em, surface, sampling, Texel::Float, inside, color)
-}
-
 /// The level of detail of each lane's gradients: of the first coordinate's change in x and y, then of the second one's.
 pub(super) fn lod_of_gradients(
     em: &Emitter<'_>,
@@ -255,7 +188,7 @@ pub(super) fn lod_of_gradients(
     for direction in gradients.chunks(shape.dimensions) {
         let mut length = em.float(0.0);
         for (part, size) in direction.iter().zip(&surface.sizes) {
-            let texels = em.fmul(em.all(*part), em.all(em.with_lanes(1).to_float(*size)));
+            let texels = em.fmul(em.all(*part), em.all(em.with_lanes(1).converted(*size)));
             length = em.fadd(length, em.fmul(texels, texels));
         }
         most = b.select(b.fcmp(RealPred::LLVMRealOGT, length, most), length, most);

@@ -22,11 +22,49 @@ pub(super) fn store(
     mask: Option<Value>,
 ) {
     let b = em.b;
+    if em.lanes > 1 && !b.image_access_in_place() {
+        return shared(em, surface, level, indices, color, texel, mask);
+    }
+    in_place(em, surface, level, indices, first, color, texel, mask);
+}
+
+/// [`store`] by a function of the program.
+fn shared(
+    em: &Emitter<'_>,
+    surface: &Surface,
+    level: Value,
+    indices: &[Value],
+    color: &[Value],
+    texel: Texel,
+    mask: Option<Value>,
+) {
+    let (b, shape) = (em.b, surface.shape);
+    let name = format!("ze_cpu_store_rows_{}_{}_{}", shape.name(), texel.name(), em.lanes);
+    let params = params(em, shape, texel);
+    let function = b.shared_function(&name, &params, &[], Inline::Never, |function| {
+        let of = Operands::of(em, shape, function);
+        let surface = Surface::level(em, of.descriptor, shape, Some(of.level));
+        in_place(em, &surface, of.level, &of.indices, None, &of.color, texel, Some(of.mask));
+        Vec::new()
+    });
+    call(em, function, surface, level, indices, color, mask);
+}
+
+#[allow(clippy::too_many_arguments)]
+fn in_place(
+    em: &Emitter<'_>,
+    surface: &Surface,
+    level: Value,
+    indices: &[Value],
+    first: Option<Value>,
+    color: &[Value],
+    texel: Texel,
+    mask: Option<Value>,
+) {
+    let b = em.b;
     let slow = || {
         let function = function(em, surface.shape, texel);
-        let mut operands = vec![surface.descriptor, level, mask.unwrap_or_else(|| em.yes())];
-        operands.extend(indices.iter().chain(color).map(|value| em.all(*value)));
-        b.call_with_results(function, &operands, 0);
+        call(em, function, surface, level, indices, color, mask);
         Vec::new()
     };
     let Some(row) = Row::of(em, surface, indices, first, mask) else {
@@ -83,22 +121,59 @@ fn interleave(em: &Emitter<'_>, words: &[Value]) -> Value {
     b.shuffle(parts[0], parts[0], &indices)
 }
 
-/// The program's function that stores texels of all formats: of a descriptor, a level, a mask, indices and colours.
-fn function(em: &Emitter<'_>, shape: Shape, texel: Texel) -> Function {
-    let b = em.b;
-    let name = format!("ze_cpu_store_{}_{}_{}", shape.name(), texel.name(), em.lanes);
+/// The parameters of functions that store: a descriptor, a level, a mask, indices and components of colours.
+fn params(em: &Emitter<'_>, shape: Shape, texel: Texel) -> Vec<(Scalar, u32)> {
     let mut params = vec![(Scalar::Ptr, 1), (Scalar::I32, 1), (Scalar::Bool, em.lanes)];
     params.extend((0..shape.coordinates()).map(|_| (Scalar::I32, em.lanes)));
     params.extend((0..shape.components()).map(|_| (texel.scalar(), em.lanes)));
-    b.shared_function(&name, &params, &[], Inline::Cold, |function| {
-        let param = |at: usize| b.param(function, at as u32);
-        let surface = Surface::level(em, param(0), shape, Some(param(1)));
-        let indices: Vec<Value> = (0..shape.coordinates()).map(|at| param(3 + at)).collect();
-        let color: Vec<Value> =
-            (0..shape.components()).map(|at| param(3 + shape.coordinates() + at)).collect();
-        let (indices, inside) = fetch::bounded(em, &surface, &indices);
-        let mask = b.and(param(2), inside);
-        any_format(em, &surface, &indices, &color, texel, mask);
+    params
+}
+
+struct Operands {
+    descriptor: Value,
+    level: Value,
+    mask: Value,
+    indices: Vec<Value>,
+    color: Vec<Value>,
+}
+
+impl Operands {
+    /// What a function that stores is called with.
+    fn of(em: &Emitter<'_>, shape: Shape, function: Function) -> Operands {
+        let param = |at: usize| em.b.param(function, at as u32);
+        let first_color = 3 + shape.coordinates();
+        Operands {
+            descriptor: param(0),
+            level: param(1),
+            mask: param(2),
+            indices: (3..first_color).map(param).collect(),
+            color: (first_color..first_color + shape.components()).map(param).collect(),
+        }
+    }
+}
+
+fn call(
+    em: &Emitter<'_>,
+    function: Function,
+    surface: &Surface,
+    level: Value,
+    indices: &[Value],
+    color: &[Value],
+    mask: Option<Value>,
+) {
+    let mut operands = vec![surface.descriptor, level, mask.unwrap_or_else(|| em.yes())];
+    operands.extend(indices.iter().chain(color).map(|value| em.all(*value)));
+    em.b.call_with_results(function, &operands, 0);
+}
+
+/// The program's function that stores texels of all formats.
+fn function(em: &Emitter<'_>, shape: Shape, texel: Texel) -> Function {
+    let name = format!("ze_cpu_store_{}_{}_{}", shape.name(), texel.name(), em.lanes);
+    em.b.shared_function(&name, &params(em, shape, texel), &[], Inline::Cold, |function| {
+        let of = Operands::of(em, shape, function);
+        let surface = Surface::level(em, of.descriptor, shape, Some(of.level));
+        let (indices, inside) = fetch::bounded(em, &surface, &of.indices);
+        any_format(em, &surface, &indices, &of.color, texel, em.b.and(of.mask, inside));
         Vec::new()
     })
 }
