@@ -1,6 +1,7 @@
 //! The `host` profile: what this machine's CPU and memory are, from cpuid, sysconf and /sys.
 
 use crate::flags::{DotProductFlags, FpAtomicFlags, FpFlags, ModuleFlags};
+use crate::limits::NEWEST_SPIRV;
 use crate::profile::{
     Cache, Compute, DeviceKind, DeviceProfile, Images, Limits, Memory, ModuleProperties, Topology,
 };
@@ -16,7 +17,6 @@ const DEVICE_ID: u32 = 0xCB00;
 /// adapters (0x05004000 and later), and for it oneMKL's SPIR-V images work.
 const IP_VERSION: u32 = ip_version(20, 1, 4);
 
-const SPIRV_VERSION: [u8; 2] = [1, 4];
 const MAX_GROUP_SIZE: u32 = 1024;
 const SHARED_LOCAL_MEMORY: u32 = 128 << 10;
 const MAX_ARGUMENTS_SIZE: u32 = 4096;
@@ -76,15 +76,15 @@ pub(crate) fn detect() -> DeviceProfile {
             sub_group_sizes: vec![8, 16, 32],
         },
         module: ModuleProperties {
-            spirv_version: SPIRV_VERSION,
+            spirv_version: NEWEST_SPIRV,
             flags: ModuleFlags::FP16 | ModuleFlags::FP64 | ModuleFlags::INT64_ATOMICS | ModuleFlags::DP4A,
             fp16: fp,
             fp32: fp,
             fp64: fp,
-            fp16_atomics: FpAtomicFlags::LOAD_STORE,
+            fp16_atomics: FpAtomicFlags::all(),
             fp32_atomics: FpAtomicFlags::all(),
             fp64_atomics: FpAtomicFlags::all(),
-            dot_product: DotProductFlags::empty(),
+            dot_product: DotProductFlags::DP4A,
             max_arguments_size: MAX_ARGUMENTS_SIZE,
             printf_buffer_size: PRINTF_BUFFER_SIZE,
         },

@@ -3,6 +3,7 @@
 //! Device queries, the driver's extension list, the intake's accept list and the engine's modes all read
 //! the same [`DeviceProfile`], so a device never reports what its compiler rejects.
 
+mod builtin;
 pub mod capability;
 pub mod flags;
 mod host;
@@ -13,6 +14,7 @@ pub mod spirv_extensions;
 pub mod spirv_support;
 pub mod ze_extensions;
 
+pub use builtin::names as profile_names;
 pub use capability::CapabilityId;
 pub use flags::{DotProductFlags, FpAtomicFlags, FpFlags, ModuleFlags};
 pub use host::host_memory;

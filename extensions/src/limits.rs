@@ -7,6 +7,18 @@
 /// a value apart grows with the square. Larger arrays and structures are for memory, and are copied there.
 pub const VALUE_SCALARS: u64 = 1 << 12;
 
+/// The newest SPIR-V version whose instructions the intake knows: major, minor.
+pub const NEWEST_SPIRV: [u8; 2] = [1, 4];
+
+/// Bytes of local memory of a work-group that a profile may promise: each thread that runs work-groups has them.
+pub const LOCAL_BYTES: u32 = 16 << 20;
+
+/// Bytes of a kernel's arguments that a profile may promise: each launch that is recorded holds them.
+pub const ARGUMENT_BYTES: u32 = 1 << 20;
+
+/// Bytes that a launch may print by what a profile promises: they are there while it runs.
+pub const PRINT_BYTES: u32 = 1 << 30;
+
 /// Bytes of variables of one work-item. A GPU has a quarter of this.
 pub const PRIVATE_BYTES: u64 = 1 << 20;
 

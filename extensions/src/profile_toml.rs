@@ -1,6 +1,9 @@
 //! Profile files: a TOML table laid over the host's profile.
 
-use crate::limits::{GROUP_ITEMS, IMAGE_BUFFER_BYTES, IMAGE_EXTENT};
+use crate::flags::{DotProductFlags, FpFlags, ModuleFlags};
+use crate::limits::{
+    ARGUMENT_BYTES, GROUP_ITEMS, IMAGE_BUFFER_BYTES, IMAGE_EXTENT, LOCAL_BYTES, NEWEST_SPIRV, PRINT_BYTES,
+};
 use crate::profile::DeviceProfile;
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
@@ -87,6 +90,10 @@ const CHECKS: &[Check] = &[
     sub_group_sizes_have_code,
     group_sizes_are_launchable,
     image_extents_have_coordinates,
+    precisions_agree,
+    the_engine_has_what_is_promised,
+    sizes_can_be_kept,
+    clocks_tick,
 ];
 
 fn require(holds: bool, key: &'static str, reason: impl FnOnce() -> String) -> Result<(), ProfileError> {
@@ -137,6 +144,68 @@ fn image_extents_have_coordinates(profile: &DeviceProfile) -> Result<(), Profile
     })
 }
 
+/// A precision has a flag and modes, or neither (`ze_device_module_properties_t`).
+fn precisions_agree(profile: &DeviceProfile) -> Result<(), ProfileError> {
+    let module = &profile.module;
+    let always = FpFlags::INF_NAN | FpFlags::ROUND_TO_NEAREST;
+    require(module.fp32.contains(always), "module.fp32", || {
+        "single precision has INF_NAN and ROUND_TO_NEAREST on every device".into()
+    })?;
+    for (flag, name, modes, atomics, key) in [
+        (ModuleFlags::FP16, "FP16", module.fp16, module.fp16_atomics, "module.fp16"),
+        (ModuleFlags::FP64, "FP64", module.fp64, module.fp64_atomics, "module.fp64"),
+    ] {
+        let has = module.flags.contains(flag);
+        require(has == modes.contains(always), key, || {
+            format!("INF_NAN and ROUND_TO_NEAREST are there where module.flags has {name}, and only there")
+        })?;
+        require(has || (modes.is_empty() && atomics.is_empty()), key, || {
+            format!("modes or atomics of a precision without {name} in module.flags")
+        })?;
+    }
+    Ok(())
+}
+
+fn the_engine_has_what_is_promised(profile: &DeviceProfile) -> Result<(), ProfileError> {
+    let module = &profile.module;
+    let [major, minor] = NEWEST_SPIRV;
+    require(
+        module.spirv_version[0] == 1 && module.spirv_version <= NEWEST_SPIRV,
+        "module.spirv_version",
+        || format!("{:?}, the intake knows 1.0 to {major}.{minor}", module.spirv_version),
+    )?;
+    require(!module.dot_product.contains(DotProductFlags::DPAS), "module.dot_product", || {
+        "DPAS, but the engine has no systolic dot products".into()
+    })
+}
+
+fn sizes_can_be_kept(profile: &DeviceProfile) -> Result<(), ProfileError> {
+    for (key, value, most) in [
+        ("compute.max_shared_local_memory", profile.compute.max_shared_local_memory, LOCAL_BYTES),
+        ("module.max_arguments_size", profile.module.max_arguments_size, ARGUMENT_BYTES),
+        ("module.printf_buffer_size", profile.module.printf_buffer_size, PRINT_BYTES),
+    ] {
+        require(value <= most, key, || format!("{value} bytes, the engine has at most {most}"))?;
+    }
+    let (largest, total) = (profile.limits.max_alloc_size, profile.memory.total_size);
+    require(total > 0, "memory.total_size", || "is zero".into())?;
+    require((1..=total).contains(&largest), "limits.max_alloc_size", || {
+        format!("{largest} bytes, the device has {total}")
+    })
+}
+
+fn clocks_tick(profile: &DeviceProfile) -> Result<(), ProfileError> {
+    let limits = &profile.limits;
+    require(limits.timer_frequency_hz > 0, "limits.timer_frequency_hz", || "is zero".into())?;
+    for (key, bits) in [
+        ("limits.timestamp_valid_bits", limits.timestamp_valid_bits),
+        ("limits.kernel_timestamp_valid_bits", limits.kernel_timestamp_valid_bits),
+    ] {
+        require((1..=64).contains(&bits), key, || format!("{bits} bits, timestamps have 1 to 64"))?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,7 +220,7 @@ mod tests {
     #[test]
     fn missing_keys_are_the_hosts() {
         let profile = DeviceProfile::from_toml(
-            "name = 'no doubles'\n[module]\nflags = 'FP16 | INT64_ATOMICS'\nfp64 = ''\n[topology]\nslices = 3\n",
+            "name = 'no doubles'\n[module]\nflags = 'FP16 | INT64_ATOMICS'\nfp64 = ''\nfp64_atomics = ''\n[topology]\nslices = 3\n",
         )
         .unwrap();
         let host = DeviceProfile::host();
@@ -176,6 +245,20 @@ mod tests {
             ("name = 'a'\n[compute]\n# many\nmax_total_group_size = 1048577", "line 4: 1048577 work-items"),
             ("[compute]\nmax_total_group_size = 4294967295", "`compute.max_total_group_size`, line 2"),
             ("name = ", "TOML"),
+            ("[module]\nflags = 'FP16'", "module.fp64"),
+            ("[module]\nflags = 'FP16'\nfp64 = ''", "module.fp64"),
+            ("[module]\nfp64 = 'DENORM'", "module.fp64`, line 2"),
+            ("[module]\nfp32 = 'INF_NAN'", "module.fp32"),
+            ("[module]\nspirv_version = [1, 7]", "module.spirv_version"),
+            ("[module]\nspirv_version = [0, 9]", "module.spirv_version"),
+            ("[module]\ndot_product = 'DPAS'", "module.dot_product"),
+            ("[module]\nmax_arguments_size = 2000000", "module.max_arguments_size"),
+            ("[compute]\nmax_shared_local_memory = 4294967295", "compute.max_shared_local_memory"),
+            ("[module]\nprintf_buffer_size = 4294967295", "module.printf_buffer_size"),
+            ("[memory]\ntotal_size = 0", "memory.total_size"),
+            ("[memory]\ntotal_size = 4096", "limits.max_alloc_size"),
+            ("[limits]\ntimer_frequency_hz = 0", "limits.timer_frequency_hz"),
+            ("[limits]\ntimestamp_valid_bits = 65", "limits.timestamp_valid_bits"),
         ] {
             let error = DeviceProfile::from_toml(text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");

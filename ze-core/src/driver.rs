@@ -60,19 +60,31 @@ const MOST_PROFILE_BYTES: u64 = 1 << 20;
 /// Whether a program asked for a driver of this type.
 static INITIALIZED: AtomicBool = AtomicBool::new(false);
 
-/// The profile that `ZE_CPU_PROFILE` names; the host's where it names none.
+/// The profile that `ZE_CPU_PROFILE` names, built in or a file; the host's where it names none.
 fn selected_profile() -> DeviceProfile {
-    let Some(path) = env::PROFILE.get().filter(|path| !path.is_empty() && path != "host") else {
+    let Some(wanted) = env::PROFILE.get().filter(|wanted| !wanted.is_empty()) else {
         return DeviceProfile::host();
     };
-    // Root's program may be pointed to a pipe that nobody writes to, or a device: neither is opened for long.
-    let profile = read_regular(Path::new(&path), MOST_PROFILE_BYTES).map_err(|error| error.to_string());
-    let profile = profile.and_then(|bytes| String::from_utf8(bytes).map_err(|error| error.to_string()));
-    let profile = profile.and_then(|text| DeviceProfile::from_toml(&text).map_err(|error| error.to_string()));
+    let profile = match DeviceProfile::named(&wanted) {
+        Some(profile) => profile.map_err(|error| error.to_string()),
+        None => profile_of_file(Path::new(&wanted)),
+    };
     profile.unwrap_or_else(|reason| {
-        tracing::error!("{}={path}: {reason}; the host's profile is used", env::PROFILE.name);
+        let names: Vec<_> = ze_extensions::profile_names().collect();
+        let names = names.join(", ");
+        tracing::error!(
+            "{}={wanted}: {reason}; the host's profile is used (built in are {names})",
+            env::PROFILE.name
+        );
         DeviceProfile::host()
     })
+}
+
+fn profile_of_file(path: &Path) -> std::result::Result<DeviceProfile, String> {
+    // Root's program may be pointed to a pipe that nobody writes to, or a device: neither is opened for long.
+    let bytes = read_regular(path, MOST_PROFILE_BYTES).map_err(|error| error.to_string())?;
+    let text = String::from_utf8(bytes).map_err(|error| error.to_string())?;
+    DeviceProfile::from_toml(&text).map_err(|error| error.to_string())
 }
 
 impl Driver {

@@ -1,5 +1,6 @@
 //! Atomic operations of 32 and 64 bits in global and local memory; the expected results do not depend on the order.
 
+use half::f16;
 use ze_tests::ulp::assert_same;
 use ze_tests::{Module, Random, platform};
 
@@ -175,4 +176,28 @@ fn atomics_with_explicit_memory_orders() {
         *input.iter().max().unwrap(),
     ];
     assert_same("64-bit cells", &cell, &want);
+}
+
+#[test]
+fn halves_are_added_and_compared_atomically() {
+    const ITEMS: usize = 400;
+    let module = Module::named("atomics_half");
+    for group in [1u32, 25, 100] {
+        let start = f16::from_f32(-100.0);
+        let mut out = platform().filled(start, 3 + ITEMS);
+        out[0] = f16::ZERO;
+        out[1] = f16::INFINITY;
+        module.kernel("global_halves").run_1d(ITEMS, group, &[&out]);
+        let number = |at: usize| f16::from_f32(at as f32);
+        // All sums up to 2048 are halves.
+        assert_same("sum, least, most", &out[..3], &[number(ITEMS), number(0), number(5 * (ITEMS - 1))]);
+        let mut olds = out[3..].to_vec();
+        olds.sort_by(f16::total_cmp);
+        assert_same("old values", &olds, &(0..ITEMS).map(number).collect::<Vec<_>>());
+
+        let groups = ITEMS / group as usize;
+        let sums = platform().filled(start, groups);
+        module.kernel("local_halves").run_1d(ITEMS, group, &[&sums]);
+        assert_same("local sums", &sums, &vec![number(group as usize); groups]);
+    }
 }

@@ -31,6 +31,7 @@ mod print;
 mod private_copies;
 mod private_memory;
 mod processes;
+mod profiles;
 mod properties;
 mod subgroups;
 mod sysman;
