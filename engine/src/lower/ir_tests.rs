@@ -22,7 +22,7 @@ fn ir_of_mode(mode: &str, body: &str) -> String {
     let target = Target::limited(Isa::Avx512).expect("a target machine");
     let variant = Variant {
         width: 16,
-        shape: LaneMapping::Rows,
+        mapping: LaneMapping::Rows,
         coarsening: Coarsening::Off,
         large_ids: false,
         most_items: 1024,
