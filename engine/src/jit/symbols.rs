@@ -1,7 +1,7 @@
 //! What compiled code may refer to by name. Nothing else: a kernel cannot reach into the process.
 
 use crate::builtins::{libmvec, print};
-use crate::image;
+use crate::image::{self, slots::handles};
 use crate::print::Buffer;
 use spirv_env::Id;
 
@@ -21,8 +21,14 @@ pub fn global_id(symbol: &str) -> Option<Id> {
 /// The address of a function that any kernel may call, or of what any kernel may read.
 pub fn function_address(symbol: &str) -> Option<usize> {
     let scalar = SCALAR.iter().find(|(name, _)| *name == symbol).map(|(_, function)| *function as usize);
-    if symbol == EMPTY_IMAGE {
-        return Some(std::ptr::from_ref(image::empty()) as usize);
+    let image = match symbol {
+        EMPTY_IMAGE => Some(std::ptr::from_ref(image::empty()) as usize),
+        IMAGE_SLOTS => Some(handles().start as usize),
+        IMAGE_SLOTS_USED => Some(std::ptr::from_ref(handles().used_bytes) as usize),
+        _ => None,
+    };
+    if image.is_some() {
+        return image;
     }
     let own = || OWN.iter().find(|(name, _)| *name == symbol).map(|(_, function)| *function as usize);
     scalar.or_else(own).or_else(|| libmvec::address(symbol))
@@ -65,6 +71,9 @@ const OWN: &[(&str, Print)] = &[(PRINT, print::ze_cpu_print), (ASSERT, print::ze
 
 /// The symbol of [`image::empty`].
 pub const EMPTY_IMAGE: &str = "ze_cpu_empty_image";
+/// The symbols of the first slot of images, and of the number of bytes of slots that are used ([`handles`]).
+pub const IMAGE_SLOTS: &str = "ze_cpu_image_slots";
+pub const IMAGE_SLOTS_USED: &str = "ze_cpu_image_slots_used";
 /// The symbol of [`print::ze_cpu_print`].
 pub const PRINT: &str = "ze_cpu_print";
 /// The symbol of [`print::ze_cpu_assert`].

@@ -328,3 +328,32 @@ OpStore %to %r Aligned 16
         }
     }
 }
+
+#[test]
+fn handles_that_kernels_make_up_are_images_without_texels() {
+    let mut random = Random::new(27);
+    let rgba = format(ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, ChannelType::Unorm);
+    let image = Image::new(Kind::of(rgba, &[50, 6]), &mut random);
+    let body = "%s = OpConvertHandleToImageINTEL %img %h
+%r = OpImageRead %float4 %s %iat
+%w = OpConvertHandleToImageINTEL %wimg %h
+OpImageWrite %w %iat %r
+OpStore %to_float4 %r Aligned 16
+";
+    let good = image.handle();
+    let forged = [0, 1, good + 8, good - 64, good + (1 << 40), u64::MAX, 0xdead_beef_f000, 1 << 63];
+    let handles: Vec<u64> =
+        (0..ITEMS).map(|item| if item % 5 == 0 { good } else { forged[item % 8] }).collect();
+    let at: Vec<u32> = (0..ITEMS as u32).flat_map(|item| [item % 50, item / 50]).collect();
+    for handles in [handles, vec![forged[2]; ITEMS], vec![forged[5]; ITEMS]] {
+        let before = image.memory.bytes().to_vec();
+        let found = run(16, body, &handles, &at, &[0.0; ITEMS]);
+        for item in 0..ITEMS {
+            let index = [i64::from(at[2 * item]), i64::from(at[2 * item + 1]), 0];
+            let nothing = Color::Float([0.0; 4]);
+            let expected = if handles[item] == good { image.model().read(index, 0) } else { nothing };
+            assert_eq!(color_of(&found[4 * item..][..4], false), expected, "item {item}");
+        }
+        assert_eq!(image.memory.bytes(), before, "what was read was written back, and nothing else");
+    }
+}

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use ze_engine::image::format::IDENTITY;
 use ze_engine::image::{
-    Addressing, ChannelType, Filter, Format, ImageDescriptor, ImageParts, MipLevel, Sampler, Swizzle,
+    Addressing, ChannelType, Filter, Format, ImageDescriptor, ImageParts, MipLevel, Sampler, Slot, Swizzle,
 };
 use ze_engine::jit::hash::digest;
 use ze_engine::{Dispatch, Engine, EngineConfig, Kernel, Program};
@@ -111,7 +111,7 @@ pub struct Image {
     pub kind: Kind,
     pub memory: Guarded,
     pub levels: Vec<MipLevel>,
-    descriptor: Box<ImageDescriptor>,
+    slot: Slot,
 }
 
 impl Image {
@@ -149,12 +149,12 @@ impl Image {
             layers: kind.layers.max(1),
             sampler,
         };
-        let descriptor = Box::new(ImageDescriptor::new(&parts).expect("a descriptor"));
-        Image { kind, memory, levels, descriptor }
+        let slot = Slot::new(&ImageDescriptor::new(&parts).expect("a descriptor")).expect("a slot");
+        Image { kind, memory, levels, slot }
     }
 
     pub fn handle(&self) -> u64 {
-        std::ptr::from_ref(&*self.descriptor) as u64
+        self.slot.address()
     }
 
     pub fn model(&self) -> model::Image<'_> {

@@ -35,6 +35,8 @@ use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape as LaneShape;
 use crate::error::EngineError;
 use crate::image::descriptor::{Kind, field};
+use crate::image::slots::SLOT_BYTES;
+use crate::jit::symbols;
 use address::Sampling;
 use emit::Emitter;
 use fetch::Texel;
@@ -486,22 +488,24 @@ fn block_write(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<(), EngineErro
     Ok(())
 }
 
-/// The image of a bindless handle: the handle, or an image without texels in place of null and of what nobody asks for.
+/// The image of a bindless handle; one without texels in place of a handle that is nobody's. So a kernel reaches nothing but
+/// images by what it makes up, and lanes that are off may hold anything.
 fn image_of_handle(this: &Lowerer<'_, '_>, handle: Reg) -> Reg {
-    let empty = this.b.external(crate::jit::symbols::EMPTY_IMAGE);
-    let wanted = match this.mask() {
-        Mask::All => None,
-        Mask::Lanes(mask) => Some(this.b.any(mask)),
-    };
+    let [start, used, empty] = [symbols::IMAGE_SLOTS, symbols::IMAGE_SLOTS_USED, symbols::EMPTY_IMAGE]
+        .map(|name| this.b.external(name));
+    let start = this.b.reinterpret(start, Scalar::I64);
+    // More images may come while the kernel runs.
+    let used = this.b.load(Scalar::I64, 1, used, Scalar::I64.bytes());
     this.apply(&[handle], |this, v| {
         let b = &this.b;
         let lanes = b.lanes(v[0]);
         let handle = b.zext_or_trunc(v[0], Scalar::I64);
-        let is_null = b.icmp(IntPred::LLVMIntEQ, handle, b.zero(Scalar::I64, lanes));
+        let offset = b.sub(handle, b.splat(start, lanes));
+        let is_in_use = b.icmp(IntPred::LLVMIntULT, offset, b.splat(used, lanes));
+        let within_slot = b.and(offset, b.int(Scalar::I64, lanes, SLOT_BYTES as u64 - 1));
+        let is_start = b.icmp(IntPred::LLVMIntEQ, within_slot, b.zero(Scalar::I64, lanes));
         let pointer = b.reinterpret(handle, Scalar::Ptr);
-        let empty = b.splat(empty, lanes);
-        let pointer = b.select(is_null, empty, pointer);
-        wanted.map_or(pointer, |wanted| b.select(wanted, pointer, empty))
+        b.select(b.and(is_in_use, is_start), pointer, b.splat(empty, lanes))
     })
 }
 
