@@ -72,7 +72,7 @@ fn shared(module: &Module, parts: &[Part<'_>]) -> FxHashMap<Id, (Place, bool)> {
     for part in parts {
         // The parts' inputs are the linked module's, in the same order, and only the ids' start is another one.
         for ((at, from), to) in part.module.inputs.iter().enumerate().zip(&mut inputs) {
-            let end = part.module.inputs.get(at + 1).map_or(part.module.bound, |next| next.0);
+            let end = part.module.inputs.get(at + 1).map_or(part.module.inputs_end.0, |next| next.0);
             let places = part.globals.places.iter().filter(|(id, _)| (from.0..end).contains(&id.0));
             for (id, place) in places {
                 let to_initialise = !part.linked && part.globals.open.contains(id);

@@ -6,7 +6,7 @@ use crate::environment::{Environment, ModuleInput};
 use crate::grammar::Cursor;
 use crate::load::{self, Loaded, TypeMeasures};
 use crate::module::{Id, Module, integer_layout};
-use crate::{link, prune, reflect, rules, supplied, validate, variable_arrays};
+use crate::{demote, link, prune, reflect, rules, supplied, validate, variable_arrays};
 use rustc_hash::FxHashMap;
 use spirv::{Decoration, LinkageType, Op};
 use ze_extensions::limits::INTEGER_BITS;
@@ -113,6 +113,11 @@ fn stages(
     rules::functions(&module, &loaded, env, diagnostics);
     validate::ask_engine(&module, env, &loaded, diagnostics);
     if !diagnostics.is_sound() {
+        return None;
+    }
+    module.inputs_end = Id(module.bound);
+    if let Err(fault) = demote::large_values(&mut module, measures.leaves(), &kernels) {
+        diagnostics.judge(Diagnostic::new(fault));
         return None;
     }
     reflect::reflect(&mut module, &loaded, diagnostics);

@@ -4,6 +4,7 @@ mod binary;
 mod build;
 pub mod catalogue;
 mod defs;
+mod demote;
 pub mod diagnostics;
 pub mod environment;
 mod fold;

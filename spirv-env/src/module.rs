@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// A SPIR-V result id.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug)]
 pub struct Id(pub u32);
 
 /// An index into [`Types`]. Structurally equal non-aggregate types have the same index.
@@ -454,6 +454,8 @@ pub struct Module {
     pub extensions: Vec<String>,
     /// The first id of each input that the module was built from; an input's ids end where the next one's begin.
     pub inputs: Vec<Id>,
+    /// The end of the last input's ids: those behind it are the intake's own.
+    pub inputs_end: Id,
     /// Names that are imported and not defined: the module has to be linked before kernels that reach them can run.
     pub unresolved: Vec<String>,
     /// Those of them that are variables.

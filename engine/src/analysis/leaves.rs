@@ -102,11 +102,13 @@ pub struct LeafTable<'m> {
     module: &'m Module,
     /// Few of a module's types: a unit has a table for each of its functions.
     lists: RefCell<FxHashMap<TypeId, Rc<[Leaf]>>>,
+    /// By structure: where the leaves of each member begin.
+    firsts: RefCell<FxHashMap<TypeId, Rc<[usize]>>>,
 }
 
 impl<'m> LeafTable<'m> {
     pub fn new(module: &'m Module) -> Self {
-        Self { module, lists: RefCell::default() }
+        Self { module, lists: RefCell::default(), firsts: RefCell::default() }
     }
 
     /// The leaves of a type in memory order; `None` for types that have too many.
@@ -134,8 +136,7 @@ impl<'m> LeafTable<'m> {
             Type::Array { elem, len } if index < *len => Some((index as usize * self.count(*elem), *elem)),
             Type::Struct { members, .. } => {
                 let member = *members.get(index as usize)?;
-                let first = members[..index as usize].iter().map(|member| self.count(*member)).sum();
-                Some((first, member))
+                Some((self.firsts(ty, members)[index as usize], member))
             }
             _ => None,
         }
@@ -154,6 +155,20 @@ impl<'m> LeafTable<'m> {
             }
         }
         (first, ty)
+    }
+
+    fn firsts(&self, ty: TypeId, members: &[TypeId]) -> Rc<[usize]> {
+        if let Some(firsts) = self.firsts.borrow().get(&ty) {
+            return Rc::clone(firsts);
+        }
+        let count = |first: &mut usize, member: &TypeId| {
+            let here = *first;
+            *first += self.count(*member);
+            Some(here)
+        };
+        let firsts: Rc<[usize]> = members.iter().scan(0, count).collect();
+        self.firsts.borrow_mut().insert(ty, Rc::clone(&firsts));
+        firsts
     }
 
     /// The scalar of a type with exactly one leaf, or of a vector's components.

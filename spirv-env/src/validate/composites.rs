@@ -1,6 +1,7 @@
 //! Types of composite instructions (SPIR-V 1.2 §3.32.12).
 
 use super::ctx::{Ctx, Scalar, require};
+use crate::demote::same_layout;
 use crate::module::{Inst, Type, TypeId};
 
 /// Follows literal indices from operand `first` on.
@@ -116,7 +117,8 @@ pub(super) fn copy_object(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
 /// The same shape, whatever the decorations.
 pub(super) fn copy_logical(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
-    let mut pairs = vec![(ctx.ty(inst, 0)?, ctx.result(inst)?)];
+    let (from, to) = (ctx.ty(inst, 0)?, ctx.result(inst)?);
+    let mut pairs = vec![(from, to)];
     // As many pairs as the type has nodes, which the limit on a value's size keeps small.
     while let Some((a, b)) = pairs.pop() {
         match (ctx.get(a), ctx.get(b)) {
@@ -130,7 +132,9 @@ pub(super) fn copy_logical(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
             _ => return Err(format!("{} does not match {}", ctx.show(a), ctx.show(b))),
         }
     }
-    Ok(())
+    require(!ctx.is_large(to) || same_layout(ctx.module, from, to), || {
+        "a value that goes through memory is copied to a type of another layout".into()
+    })
 }
 
 pub(super) fn undef(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {

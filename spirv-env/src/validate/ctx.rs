@@ -1,10 +1,11 @@
 //! What a check of one instruction can ask about its function and module.
 
 use crate::defs::{Def, Defs};
+use crate::demote::takes_large_values;
 use crate::environment::Environment;
 use crate::module::{Function, Id, Inst, Module, Operand, Type, TypeId};
 use spirv::StorageClass;
-use ze_extensions::limits::VALUE_SCALARS;
+use ze_extensions::limits::{PRIVATE_BYTES, VALUE_SCALARS};
 
 /// A scalar type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,18 +126,38 @@ impl<'a> Ctx<'a> {
         if found == wanted { Ok(()) } else { Err(format!("{found} operands instead of {wanted}")) }
     }
 
-    /// Fails for results and stored values that no code should be made for.
-    pub fn result_size(&self, inst: &Inst) -> Result<(), String> {
-        inst.ty.map_or(Ok(()), |ty| self.size(ty))
+    /// Fails for operands and results that are too large for memory, and for those that go through memory where the
+    /// instruction is none that can.
+    pub fn value_sizes(&self, inst: &Inst) -> Result<(), String> {
+        let operands = inst.ids().filter_map(|id| self.value(id).ok());
+        for ty in operands.chain(inst.ty) {
+            let leaves = self.leaves(ty);
+            if leaves > VALUE_SCALARS {
+                self.size(ty)?;
+                require(takes_large_values(inst.op), || {
+                    format!("a value of {leaves} scalars; {VALUE_SCALARS} are supported here")
+                })?;
+            }
+        }
+        Ok(())
     }
 
+    /// Scalars in a value of a type.
+    fn leaves(&self, ty: TypeId) -> u64 {
+        self.leaves.get(ty.0 as usize).copied().unwrap_or(1)
+    }
+
+    /// Whether a value goes through memory.
+    pub fn is_large(&self, ty: TypeId) -> bool {
+        self.leaves(ty) > VALUE_SCALARS
+    }
+
+    /// Fails for values that do not fit a work-item's memory.
     pub fn size(&self, ty: TypeId) -> Result<(), String> {
-        match self.leaves.get(ty.0 as usize) {
-            Some(&leaves) if leaves > VALUE_SCALARS => {
-                Err(format!("a value of {leaves} scalars; {VALUE_SCALARS} are supported"))
-            }
-            _ => Ok(()),
-        }
+        let bytes = self.module.types.layout(ty).size;
+        require(!self.is_large(ty) || bytes <= PRIVATE_BYTES, || {
+            format!("a value of {bytes} bytes; {PRIVATE_BYTES} are supported for all of a work-item")
+        })
     }
 
     /// Arrays of arrays of arrays are only counted.

@@ -61,7 +61,6 @@ pub(super) fn store(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let (class, pointee) = ctx.pointer(inst, 0)?;
     require(is_writable(class), || format!("{class:?} memory is read-only"))?;
     ctx.operand_is(inst, 1, pointee)?;
-    ctx.size(pointee)?;
     in_memory(ctx, pointee)?;
     accesses(ctx, inst)
 }

@@ -136,7 +136,7 @@ fn expression(
     let inst =
         Inst { op: *op, ty: Some(*ty), result: Some(id), operands: operands.as_slice().into(), line: None };
     let ctx = Ctx { module, defs: &loaded.defs, function: &function, leaves, env };
-    ctx.result_size(&inst).and_then(|()| check(&ctx, &inst))
+    ctx.value_sizes(&inst).and_then(|()| check(&ctx, &inst))
 }
 
 /// All that is to be known about an opcode, looked up once a module.
@@ -158,7 +158,7 @@ impl Judge {
 
     fn structure(&self, ctx: &Ctx<'_>, inst: &Inst) -> Result<(), Fault> {
         let check = self.supported.as_ref().map_err(Fault::clone)?;
-        let types = ctx.result_size(inst).and_then(|()| check(ctx, inst));
+        let types = ctx.value_sizes(inst).and_then(|()| check(ctx, inst));
         types.map_err(|message| Fault::new(OPERAND_TYPES, message))
     }
 }
@@ -425,8 +425,9 @@ mod tests {
             );
             kernel(&types, "%r = OpLoad %a %v")
         };
-        assert_accepted(&load("4096"));
-        assert_rejected(&load("4097"), "types.operands");
+        assert_accepted(&load("4097"));
+        assert_accepted(&load("262144"));
+        assert_rejected(&load("262145"), "types.operands");
     }
 
     #[test]
