@@ -3,7 +3,7 @@
 use crate::abi::{Coarsening, CodeInfo, LaneMapping, Variant};
 use crate::engine::{DEFAULT_MAX_GROUP_SIZE, Engine};
 use crate::error::EngineError;
-use crate::exec::{Code, MOST_STACK_BYTES, group_size};
+use crate::exec::{Code, group_size};
 use crate::fork::{RwLock, Slow};
 use crate::globals::{Globals, Part};
 use crate::jit::cache::{CachedCode, driver_id};
@@ -11,6 +11,7 @@ use crate::jit::hash::{Digest, Hasher};
 use crate::jit::target::Target;
 use crate::jit::{Context, JitError, isolate, load, pipeline, symbols};
 use crate::lower;
+use crate::reserve;
 use spirv_env::Module;
 use std::sync::Arc;
 use std::time::Instant;
@@ -32,6 +33,9 @@ pub struct LinkedPart<'a> {
     /// Whether its own imports were linked before: its variables then have their values, which linking does not change.
     pub linked: bool,
 }
+
+/// Copies of object code that there must be memory for.
+const COPIES_OF_CODE: usize = 4;
 
 /// Most applications that do not say which work-group size they will use take a power of two about this.
 const LIKELY_GROUP: u32 = 256;
@@ -298,6 +302,10 @@ impl Kernel {
             entry.object.len(),
             start.elapsed()
         );
+        // It is copied to where it runs, and into the cache.
+        if !reserve::has_room(entry.object.len().saturating_mul(COPIES_OF_CODE)) {
+            return Err(failed(JitError::Memory(std::io::ErrorKind::OutOfMemory)));
+        }
         let code = self.load_code(&entry, variant).map_err(failed)?;
         if let Some(cache) = engine.cache() {
             cache.put(&key, &entry);
@@ -349,10 +357,6 @@ impl Kernel {
             };
             let object = generate().map_err(|error| code_generation(&kernel.name, error))?;
             let info = CodeInfo { stack_bytes: calls.stack_bytes(&object.frames), ..info };
-            if !info.has_barrier && info.stack_bytes > MOST_STACK_BYTES {
-                let what = format!("code that takes {} bytes of stack", info.stack_bytes);
-                return Err(EngineError::Unsupported { kernel: kernel.name.clone(), what });
-            }
             Ok(CachedCode { info, object: object.bytes })
         })
     }

@@ -4,9 +4,11 @@
 //! this crate's allocator has a reserve: an untouched mapping, which takes addresses only. When the system has nothing more,
 //! what is kept for later use is given back, and for small allocations the reserve too. Whoever makes something new for a
 //! program asks first whether the reserve is whole ([`is_whole`]), and fails if not; large pieces, whose size a program
-//! chooses, are allocated in a way that can fail, or looked for beforehand ([`has_room`]).
+//! chooses, are allocated in a way that can fail, or looked for beforehand ([`has_room`]). A thread that compiles gives its
+//! compilation up where even the reserve is gone ([`set_last_resort`]).
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -20,6 +22,18 @@ const SMALL_BYTES: usize = 256 << 10;
 static RESERVE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 /// A `fn() -> bool`, or null.
 static KEEPER: AtomicPtr<()> = AtomicPtr::new(null_mut());
+
+thread_local! {
+    /// What the thread does rather than end the process.
+    static LAST_RESORT: Cell<Option<fn()>> = const { Cell::new(None) };
+}
+
+/// Says what the calling thread does where there is neither memory nor a reserve. It need not return; if it does, the
+/// allocation fails.
+pub fn set_last_resort(last_resort: Option<fn()>) {
+    // The storage is gone on a thread that ends, with what was in it.
+    let _ = LAST_RESORT.try_with(|of_thread| of_thread.set(last_resort));
+}
 
 /// Says who keeps memory that can be given back. The function returns whether it gave any, and does not wait for locks.
 pub fn set_keeper(give_back: fn() -> bool) {
@@ -90,15 +104,21 @@ fn again(bytes: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
             return memory;
         }
     }
-    if bytes > SMALL_BYTES {
-        return null_mut();
+    if bytes <= SMALL_BYTES {
+        let reserve = RESERVE.swap(null_mut(), Ordering::AcqRel);
+        if !reserve.is_null() {
+            // SAFETY: the exchange made it this thread's.
+            unsafe { unmap(reserve, RESERVE_BYTES) };
+        }
+        let memory = allocate();
+        if !memory.is_null() {
+            return memory;
+        }
     }
-    let reserve = RESERVE.swap(null_mut(), Ordering::AcqRel);
-    if !reserve.is_null() {
-        // SAFETY: the exchange made it this thread's.
-        unsafe { unmap(reserve, RESERVE_BYTES) };
+    if let Some(last_resort) = LAST_RESORT.try_with(Cell::get).ok().flatten() {
+        last_resort();
     }
-    allocate()
+    null_mut()
 }
 
 /// The system's allocator with the reserve behind it.

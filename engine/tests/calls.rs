@@ -337,6 +337,41 @@ fn calls_nest_on_the_stack() {
     });
 }
 
+/// A chain of functions, each of which keeps this many values across the call of the next one.
+fn laden_chain(length: i32, values: i32, site: Site, width: Option<u32>) -> Vec<u8> {
+    let mut source = Source::new();
+    let mut next = source.function(|source, x| source.scaled(x, 3, 1));
+    for _ in 1..length {
+        next = source.function(|source, x| {
+            let kept: Vec<u32> = (1..=values).map(|value| source.scaled(x, 2 * value + 1, value)).collect();
+            let argument = source.scaled(x, 1, 1);
+            let result = source.call(next, argument);
+            kept.into_iter().fold(result, |result, value| source.xor(result, value))
+        });
+    }
+    source.kernel(next, site, width)
+}
+
+fn laden_chain_in_rust(length: i32, values: i32, x: i32) -> i32 {
+    let of_function = |at: i32| {
+        let x = x.wrapping_add(at);
+        (1..=values).fold(0, |hash, value| hash ^ x.wrapping_mul(2 * value + 1).wrapping_add(value))
+    };
+    let innermost = x.wrapping_add(length - 1).wrapping_mul(3).wrapping_add(1);
+    (0..length - 1).fold(innermost, |hash, at| hash ^ of_function(at))
+}
+
+#[test]
+fn frames_take_as_much_stack_as_they_need() {
+    // More than 4 KiB for each call, and more than 4 MiB together.
+    const LENGTH: i32 = 1_000;
+    const VALUES: i32 = 48;
+    let module = |site, width| laden_chain(LENGTH, VALUES, site, width);
+    check_sizes("large frames", Inlining::Never, Site::Everyone, &[(Some(32), 32)], &module, &mut |x| {
+        laden_chain_in_rust(LENGTH, VALUES, x)
+    });
+}
+
 /// One function that calls many others, which do `steps` steps each.
 fn wide(functions: i32, steps: i32, calls: i32, site: Site, width: Option<u32>) -> Vec<u8> {
     let mut source = Source::new();

@@ -13,6 +13,8 @@ use std::ptr::NonNull;
 
 /// Least room of a stack of ours; only what is touched takes memory.
 const STACK_BYTES: usize = 8 << 20;
+/// A larger one is given back after use.
+const KEEP_BYTES: usize = 16 << 20;
 /// What of it the switch itself and the ends of functions take.
 const OVERHEAD: usize = 4096;
 
@@ -100,7 +102,9 @@ fn on_own_stack<F: FnOnce() -> R, R>(bytes: usize, work: F) -> io::Result<R> {
     // SAFETY: the stack is nobody else's, and the function returns and does not unwind.
     unsafe { call_on(stack.bounds().high as *mut u8, run::<F, R>, (&raw mut call).cast()) };
     CURRENT.set(before);
-    let _ = IDLE.try_with(|idle| idle.set(Some(stack)));
+    if stack.bytes <= KEEP_BYTES {
+        let _ = IDLE.try_with(|idle| idle.set(Some(stack)));
+    }
     match call.result {
         Some(Ok(value)) => Ok(value),
         Some(Err(panic)) => resume_unwind(panic),

@@ -20,7 +20,6 @@ pub use arguments::Arguments;
 pub(crate) use float_mode::KernelMode;
 pub use launch::{Code, Plan, Range};
 pub use scheduler::Scheduler;
-pub use workgroup::MOST_STACK_BYTES;
 
 #[cfg(test)]
 mod tests;

@@ -179,6 +179,7 @@ impl Scheduler {
             least: (picoseconds(CHUNK) / cost).max(1),
             threads: helpers + 1,
             needs: job.needs,
+            stack_bytes: workgroup::stack_bytes(job.code, &job.needs),
             code: job.code,
             info: job.info,
             done: Counter::new(0),
@@ -245,6 +246,8 @@ struct ParallelLaunch {
     least: u64,
     threads: u64,
     needs: Needs,
+    /// Of each thread.
+    stack_bytes: usize,
     code: *const Code,
     info: *const LaunchInfo,
     /// 1 when none is left. Not a handle of the launching thread: it may be one that ends, or whose process exits,
@@ -280,8 +283,11 @@ impl ParallelLaunch {
         }
         // Without memory for one more thread, the others do the work.
         let Ok(mut workspace) = Workspace::acquire(&self.needs, "") else { return };
-        // SAFETY: chunks are only taken before the launch has ended.
-        unsafe { self.take_part(&mut workspace) };
+        // Nor without memory for a stack where the thread's own is too small.
+        let _ = with_room(self.stack_bytes, || {
+            // SAFETY: chunks are only taken before the launch has ended.
+            unsafe { self.take_part(&mut workspace) }
+        });
         workspace.release();
     }
 

@@ -18,13 +18,9 @@ const SCRATCH_BYTES: u64 = 128;
 /// Memory beyond this is given back after the launch that needed it.
 const KEEP_BYTES: usize = 16 << 20;
 
-/// Code that takes more stack than this does not run on that of the calling thread.
-pub const MOST_STACK_BYTES: u64 = 4 << 20;
-
 /// Whether bundles need stacks of their own.
 fn needs_ring(code: &Code, bundles: u32) -> bool {
-    let info = code.info();
-    info.has_barrier && (bundles > 1 || info.stack_bytes > MOST_STACK_BYTES)
+    code.info().has_barrier && bundles > 1
 }
 
 /// Stack that running work-groups takes of the thread that does it: what the code takes, if it runs there, and as much for

@@ -23,6 +23,9 @@ use std::sync::Arc;
 /// coroutine's.
 const STACK_BYTES: usize = 16 << 20;
 
+/// Memory that is kept for telling that there is no more.
+const SPARE_BYTES: usize = 64 << 10;
+
 /// Memory that there must be for a compilation to begin: its stack, and a few times what most take.
 const COMPILER_BYTES: usize = STACK_BYTES + (96 << 20);
 
@@ -35,12 +38,26 @@ unsafe extern "C" {
     );
 }
 
+unsafe extern "C" {
+    /// Of the Itanium C++ ABI, §2.2.2: what the C++ library keeps for each thread.
+    fn __cxa_get_globals() -> *mut c_void;
+}
+
+/// Has the C++ library's thread-local storage made, while there is memory. It is made on first use, which would be where
+/// an allocation of LLVM's has failed; and where it cannot be made, the C library ends the process.
+fn touch_thread_local_storage() {
+    // SAFETY: takes nothing, and gives the address of the calling thread's.
+    std::hint::black_box(unsafe { __cxa_get_globals() });
+}
+
 /// What a thread compiles.
 struct Running {
     /// Tells whoever waits for the compilation why LLVM gave up.
     report: Box<dyn Fn(JitError)>,
     /// A process that forks waits for its end.
     _compilation: Compilation,
+    /// Memory for the report.
+    spare: Vec<u8>,
     /// Where to go back to, on a thread that is not the compilation's own.
     borrowed: Option<*mut Borrowed>,
 }
@@ -107,12 +124,16 @@ pub fn run_mapped<T: Send + 'static, E: Send + 'static>(
     let compile = move |borrowed: Option<*mut Borrowed>| {
         let failed = Arc::clone(&theirs);
         let report = Box::new(move |error| failed.give(Err(on_thread(error))));
-        let running = Running { report, _compilation: fork::compilation(), borrowed };
+        let spare = Vec::with_capacity(SPARE_BYTES);
+        let running = Running { report, _compilation: fork::compilation(), spare, borrowed };
+        touch_thread_local_storage();
         // The storage is gone on a thread that ends. Its compilations are those of exit handlers without a thread to be had.
         if RUNNING.try_with(|place| place.replace(Some(running))).is_err() {
             return theirs.over.set(1);
         }
+        reserve::set_last_resort(Some(out_of_memory));
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        reserve::set_last_resort(None);
         RUNNING.set(None);
         match result {
             Ok(result) => theirs.give(result),
@@ -210,7 +231,9 @@ extern "C" fn on_fatal_error(reason: *const c_char) {
 
 /// Ends the compilation that the thread runs: fails it, and stays here. Returns where there is none.
 fn give_up(error: JitError) {
-    let Some(running) = RUNNING.try_with(RefCell::take).ok().flatten() else { return };
+    reserve::set_last_resort(None);
+    let Some(mut running) = RUNNING.try_with(RefCell::take).ok().flatten() else { return };
+    drop(std::mem::take(&mut running.spare));
     tracing::error!("LLVM gave up: {error}");
     (running.report)(error);
     let borrowed = running.borrowed;
@@ -254,6 +277,18 @@ mod tests {
     }
 
     #[test]
+    fn memory_that_runs_out_fails_the_compilation_only() {
+        for bytes in [1usize << 60, 1 << 46] {
+            let result: Result<usize, JitError> = run("test", move || {
+                let mut memory: Vec<u8> = Vec::with_capacity(bytes);
+                memory.push(1);
+                Ok(std::hint::black_box(memory).capacity())
+            });
+            assert!(matches!(result, Err(JitError::Memory(_))));
+        }
+    }
+
+    #[test]
     fn without_a_thread_the_caller_compiles_on_another_stack() {
         let (result, done) = (Arc::new(Mutex::new(0)), Arc::new(Counter::new(0)));
         for fatal in [false, true, false] {
@@ -262,7 +297,8 @@ mod tests {
                 // More than a test's thread has.
                 let large = std::hint::black_box([7u8; 8 << 20]);
                 let report = Box::new(move |_| done.advance());
-                let running = Running { report, _compilation: fork::compilation(), borrowed: Some(borrowed) };
+                let (spare, borrowed) = (Vec::new(), Some(borrowed));
+                let running = Running { report, _compilation: fork::compilation(), spare, borrowed };
                 RUNNING.set(Some(running));
                 *result.lock() += u32::from(large[1 << 20]);
                 if fatal {
