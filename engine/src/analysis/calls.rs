@@ -153,11 +153,11 @@ impl Analysis<'_> {
 impl<'m> Func<'m> {
     /// The parameters of a function that is called.
     pub fn params_of(&self, function: Id) -> &'m [(Id, TypeId)] {
-        self.plan.function(self.module, function).map_or(&[], |function| &function.params)
+        self.module.function(function).map_or(&[], |function| &function.params)
     }
 
     /// The type of what a function returns.
     pub fn result_of(&self, function: Id) -> Option<TypeId> {
-        self.plan.function(self.module, function).map(|function| function.result)
+        self.module.function(function).map(|function| function.result)
     }
 }

@@ -194,8 +194,8 @@ impl<'m> Func<'m> {
             copies: Vec::new(),
             globals: module.globals.iter().map(|global| (global.id, global.ty)).collect(),
         };
-        let source = plan
-            .function(module, function)
+        let source = module
+            .function(function)
             .ok_or_else(|| func.unsupported("a call of something that is not a function".into()))?;
         func.params = source.params.clone();
         func.types.extend(source.params.iter().copied());
@@ -434,9 +434,8 @@ impl<'m> Func<'m> {
             self.blocks[at].insts.push(call);
             return Ok(at);
         }
-        let callee = self
-            .plan
-            .function(module, inst.id(0))
+        let callee = module
+            .function(inst.id(0))
             .ok_or_else(|| self.unsupported("a call of something that is not a function".into()))?;
         let mut inner: FxHashMap<Id, Id> = FxHashMap::default();
         // The intake has cast arguments where modules that were compiled apart disagree about a pointee.

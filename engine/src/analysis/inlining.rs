@@ -45,8 +45,6 @@ pub struct Plan {
     kept: FxHashSet<Id>,
     /// The functions that stay functions, callers before callees.
     order: Vec<Id>,
-    /// Where the functions that the kernel reaches are in the module.
-    places: FxHashMap<Id, usize>,
 }
 
 /// A function of the call graph.
@@ -64,7 +62,7 @@ impl Plan {
     pub fn new(module: &Module, kernel: &Kernel, inlining: Inlining) -> Result<Plan, EngineError> {
         let unsupported = |what: String| EngineError::Unsupported { kernel: kernel.name.clone(), what };
         // Callees before callers; the kernel is the last.
-        let (graph, places) = graph(module, kernel).map_err(unsupported)?;
+        let graph = graph(module, kernel).map_err(unsupported)?;
         let too_large = |insts: u64| match insts {
             0..=KERNEL_INSTRUCTIONS => Ok(()),
             _ => Err(unsupported(format!("a call tree of more than {KERNEL_INSTRUCTIONS} instructions"))),
@@ -84,7 +82,7 @@ impl Plan {
         if all {
             too_deep(nested)?;
             too_large(kernel_size)?;
-            return Ok(Plan { places, ..Plan::default() });
+            return Ok(Plan::default());
         }
         let leaves = LeafTable::new(module);
         let can_be_called: Vec<bool> =
@@ -101,12 +99,7 @@ impl Plan {
         too_large(functions().fold(0, |total, (size, _)| total.saturating_add(size)))?;
         let order: Vec<Id> =
             (0..last).rev().filter(|at| !inlined[*at]).map(|at| graph[at].function.id).collect();
-        Ok(Plan { kept: order.iter().copied().collect(), order, places })
-    }
-
-    /// A function that the kernel reaches.
-    pub(super) fn function<'m>(&self, module: &'m Module, id: Id) -> Option<&'m Function> {
-        self.places.get(&id).map(|&at| &module.functions[at])
+        Ok(Plan { kept: order.iter().copied().collect(), order })
     }
 
     /// Whether calls of a function stay calls.
@@ -120,17 +113,10 @@ impl Plan {
     }
 }
 
-/// The functions that a kernel reaches, callees before callers, and where each function is in the module.
-type Graph<'m> = (Vec<Node<'m>>, FxHashMap<Id, usize>);
-
-fn graph<'m>(module: &'m Module, kernel: &Kernel) -> Result<Graph<'m>, String> {
+/// The functions that a kernel reaches, callees before callers.
+fn graph<'m>(module: &'m Module, kernel: &Kernel) -> Result<Vec<Node<'m>>, String> {
     const OPEN: usize = usize::MAX;
-    let functions: FxHashMap<Id, usize> =
-        module.functions.iter().enumerate().map(|(at, function)| (function.id, at)).collect();
-    let find = |id: Id| match functions.get(&id) {
-        Some(&at) => Ok(&module.functions[at]),
-        None => Err("a call of something that is not a function"),
-    };
+    let find = |id: Id| module.function(id).ok_or("a call of something that is not a function");
     let mut graph: Vec<Node<'m>> = Vec::new();
     // A function's place in the graph, or that it is not finished.
     let mut places: FxHashMap<Id, usize> = FxHashMap::default();
@@ -157,7 +143,7 @@ fn graph<'m>(module: &'m Module, kernel: &Kernel) -> Result<Graph<'m>, String> {
             }
         }
     }
-    Ok((graph, functions))
+    Ok(graph)
 }
 
 /// The functions that a function calls, as often as it does.

@@ -11,7 +11,6 @@
 
 use super::cfg::{Cfg, Dominators, tree_intervals};
 use super::func::{Block, BlockId, Func, Incoming, Phi, Synthetic, Terminator};
-use crate::error::EngineError;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap, entity_impl};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -121,28 +120,12 @@ fn natural_loop(
     Some(blocks)
 }
 
-/// How deep cycles with several entries may nest: each level takes a look at the whole function.
-const IRREDUCIBLE_NESTING: u32 = 64;
-
 /// Makes all cycles natural loops with a preheader and a pure latch.
-pub fn canonicalize(func: &mut Func<'_>) -> Result<(), EngineError> {
-    // Each round removes the outermost multiple-entry cycles and creates cycle nests that are shallower.
-    let mut rounds = 0;
-    loop {
-        let cfg = Cfg::new(func);
-        let cycles = irreducible_cycles(&cfg);
-        if cycles.is_empty() {
-            break;
-        }
-        rounds += 1;
-        if rounds > IRREDUCIBLE_NESTING {
-            let what = format!("irreducible control flow that nests more than {IRREDUCIBLE_NESTING} deep");
-            return Err(func.unsupported(what));
-        }
-        // They have no block in common, so none changes the edges into another one's entries.
-        for entries in cycles {
-            insert_dispatch(func, &cfg, &entries);
-        }
+pub fn canonicalize(func: &mut Func<'_>) {
+    let cfg = Cfg::new(func);
+    // No block is an entry of two cycles, so none changes the edges into another one's entries.
+    for entries in irreducible_cycles(&cfg) {
+        insert_dispatch(func, &cfg, &entries);
     }
     let cfg = Cfg::new(func);
     let doms = Dominators::new(&cfg);
@@ -163,7 +146,6 @@ pub fn canonicalize(func: &mut Func<'_>) -> Result<(), EngineError> {
             merge_edges(func, &preds, header);
         }
     }
-    Ok(())
 }
 
 /// A block that is reached from several places may not double as preheader and latch.
@@ -203,7 +185,7 @@ fn merge_edges(func: &mut Func<'_>, preds: &[BlockId], to: BlockId) -> BlockId {
     middle
 }
 
-/// The entries of the outermost cycles that have more than one each.
+/// The entries of the cycles that have more than one each, outer cycles first.
 fn irreducible_cycles(cfg: &Cfg) -> Vec<Vec<BlockId>> {
     let doms = Dominators::new(cfg);
     // Cheap test first: a retreating edge whose target does not dominate its source.
@@ -211,9 +193,32 @@ fn irreducible_cycles(cfg: &Cfg) -> Vec<Vec<BlockId>> {
         cfg.succs[block].iter().any(|&to| cfg.number[to] <= cfg.number[block] && !doms.dominates(to, block))
     });
     let mut found = Vec::new();
-    if !irreducible {
-        return found;
+    if irreducible {
+        for_each_cycle(cfg, |_, entries| {
+            if entries.len() > 1 {
+                found.push(entries);
+            }
+            true
+        });
     }
+    found
+}
+
+/// Whether the blocks of all cycles, counted again for each cycle around them, are at most so many.
+pub fn nested_blocks_fit(cfg: &Cfg, most: u64) -> bool {
+    let mut left = most;
+    for_each_cycle(cfg, |blocks, _| match left.checked_sub(blocks as u64) {
+        Some(rest) => {
+            left = rest;
+            true
+        }
+        None => false,
+    })
+}
+
+/// Calls `visit` with the number of blocks and the entries of each cycle, outer cycles first, for as long as it says so.
+/// Whether it always did.
+fn for_each_cycle(cfg: &Cfg, mut visit: impl FnMut(usize, Vec<BlockId>) -> bool) -> bool {
     let mut search = Search::new(cfg);
     let mut regions: Vec<Vec<BlockId>> = vec![cfg.rpo.clone()];
     while let Some(region) = regions.pop() {
@@ -225,16 +230,17 @@ fn irreducible_cycles(cfg: &Cfg) -> Vec<Vec<BlockId>> {
                 .copied()
                 .filter(|block| cfg.preds[*block].iter().any(|pred| !is_in(pred)))
                 .collect();
-            if entries.len() > 1 {
-                found.push(entries);
-                continue;
+            // Look inside, without the edges that lead back: to the header of a natural loop, or to a dispatch block, from
+            // which alone the entries are reached then.
+            let is_entry: FxHashSet<BlockId> = entries.iter().copied().collect();
+            let blocks = component.len();
+            regions.push(component.into_iter().filter(|block| !is_entry.contains(block)).collect());
+            if !visit(blocks, entries) {
+                return false;
             }
-            // A natural loop: look inside, without the edges back to its header.
-            let header = entries.first().copied();
-            regions.push(component.into_iter().filter(|block| Some(*block) != header).collect());
         }
     }
-    found
+    true
 }
 
 /// The search for strongly connected components of subgraphs (Tarjan 1972, iterative).
@@ -340,19 +346,14 @@ fn insert_dispatch(func: &mut Func<'_>, cfg: &Cfg, entries: &[BlockId]) {
             arms.push((arm, number, pred));
         }
     }
+    // The arms that lead to an entry: they stand one behind the other.
     let mut phis = vec![Phi { result: selector, ty: spirv_env::TypeId(u32::MAX), incoming: selected }];
-    for (number, &entry) in entries.iter().enumerate() {
+    for (arms, &entry) in arms.chunk_by(|a, b| a.1 == b.1).zip(entries) {
         for phi in std::mem::take(&mut func.blocks[entry].phis) {
-            let undef = func.synthetic(Synthetic::Undef);
-            func.types.insert(undef, phi.ty);
             let of_pred: FxHashMap<BlockId, Id> = phi.incoming.iter().copied().collect();
-            let incoming = arms
-                .iter()
-                .map(|(arm, target, pred)| {
-                    let value = of_pred.get(pred).copied();
-                    (*arm, if *target == number { value.unwrap_or(undef) } else { undef })
-                })
-                .collect();
+            // Who comes through another arm has no use for it: that brings nothing.
+            let incoming =
+                arms.iter().filter_map(|(arm, _, pred)| Some((*arm, *of_pred.get(pred)?))).collect();
             phis.push(Phi { incoming, ..phi });
         }
     }

@@ -97,6 +97,7 @@ impl Private {
 
     /// Gives up interleaving two variables that are copied to each other and have leaves of different sizes.
     fn separate_copies(&mut self, func: &Func<'_>) {
+        let mut separated: FxHashSet<Id> = FxHashSet::default();
         for inst in func.blocks.values().flat_map(|block| &block.insts) {
             if !matches!(inst.row().memory, Memory::Copy { .. }) {
                 continue;
@@ -104,13 +105,14 @@ impl Private {
             let [to, from] = [0, 1].map(|at| self.interleaved.get(&inst.id(at)).copied());
             if let (Some(to), Some(from)) = (to, from)
                 && self.leaf_bytes.get(&to) != self.leaf_bytes.get(&from)
+                && !separated.contains(&to)
+                && !separated.contains(&from)
             {
-                for object in [to, from] {
-                    self.placement.insert(object, Placement::PerLane);
-                    self.interleaved.retain(|_, of| *of != object);
-                }
+                separated.extend([to, from]);
             }
         }
+        self.interleaved.retain(|_, of| !separated.contains(of));
+        self.placement.extend(separated.into_iter().map(|object| (object, Placement::PerLane)));
     }
 }
 

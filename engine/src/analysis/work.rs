@@ -3,13 +3,16 @@
 //! A module of a mebibyte can ask for gigabytes of code: wide values, calls of calls, operations that every lane takes
 //! in turn. What is beyond [`KERNEL_WORK`] is refused when the module is loaded, by name and number.
 
+use super::func::Func;
 use super::inlining::{Inlining, Plan};
+use super::{cfg, loops};
 use crate::error::EngineError;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
 use spirv_env::opcodes::{Cost, Family, Memory, Opcode, Signature};
 use spirv_env::{Function, Id, Inst, Kernel, Module, Type, TypeId};
-use ze_extensions::limits::KERNEL_WORK;
+use std::rc::Rc;
+use ze_extensions::limits::{KERNEL_WORK, LOOP_BLOCKS};
 
 /// LLVM instructions for each scalar of an instruction that lanes execute one after the other.
 const LANE_BY_LANE: u64 = 70;
@@ -41,7 +44,8 @@ pub fn check(module: &Module) -> Result<(), EngineError> {
     let calls = module.functions.iter().flat_map(|function| &function.blocks).flat_map(|block| &block.insts);
     let calls = calls.filter(|inst| inst.op == Op::FunctionCall).count();
     let all = module.functions.iter().map(own).fold(0, u64::saturating_add);
-    if calls == 0 && all.saturating_mul(widest).saturating_mul(MOST) <= KERNEL_WORK {
+    let loops = module.functions.iter().map(loop_blocks).fold(0, u64::saturating_add);
+    if calls == 0 && all.saturating_mul(widest).saturating_mul(MOST) <= KERNEL_WORK && loops <= LOOP_BLOCKS {
         return Ok(());
     }
     for kernel in &module.kernels {
@@ -51,8 +55,54 @@ pub fn check(module: &Module) -> Result<(), EngineError> {
         if work > KERNEL_WORK {
             return Err(EngineError::TooLarge { kernel: kernel.name.clone(), work, limit: KERNEL_WORK });
         }
+        check_loops(module, kernel, plan)?;
     }
     Ok(())
+}
+
+/// The most blocks that the loops of a function can have together: as many loops as there are blocks that others lead
+/// back to, with all blocks.
+fn loop_blocks(function: &Function) -> u64 {
+    headers(function).saturating_mul(function.blocks.len() as u64)
+}
+
+fn headers(function: &Function) -> u64 {
+    let (mut seen, mut headers) = (FxHashSet::default(), FxHashSet::default());
+    for block in &function.blocks {
+        seen.insert(block.label);
+        let last = block.insts.last().into_iter().filter(|inst| inst.row().family == Family::Terminator);
+        headers.extend(last.flat_map(Inst::ids).filter(|label| seen.contains(label)));
+    }
+    headers.len() as u64
+}
+
+/// Fails for a kernel whose loops nest so deep that analyses would take too long.
+fn check_loops(module: &Module, kernel: &Kernel, plan: Plan) -> Result<(), EngineError> {
+    // With what is inlined: how many blocks, and how many loops at most.
+    let sum = |of: fn(&Function) -> u64| sums(module, kernel, &plan, of).values().fold(0, |a, b| a.max(*b));
+    if sum(headers).saturating_mul(sum(|function| function.blocks.len() as u64)) <= LOOP_BLOCKS {
+        return Ok(());
+    }
+    let plan = Rc::new(plan);
+    for id in plan.functions().iter().chain([&kernel.function]) {
+        let mut func = Func::of(module, kernel, *id, &plan)?;
+        cfg::remove_unreachable(&mut func);
+        if !loops::nested_blocks_fit(&cfg::Cfg::new(&func), LOOP_BLOCKS) {
+            return Err(func.unsupported(format!(
+                "loops of more than {LOOP_BLOCKS} blocks, each counted for every loop around it,"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// By function: a sum over it and what is inlined into it.
+fn sums(module: &Module, kernel: &Kernel, plan: &Plan, of: impl Fn(&Function) -> u64) -> FxHashMap<Id, u64> {
+    fold(module, kernel, |function, sums| {
+        let insts = function.blocks.iter().flat_map(|block| &block.insts);
+        let inlined = insts.filter(|inst| inst.op == Op::FunctionCall && !plan.keeps(inst.id(0)));
+        inlined.filter_map(|call| sums.get(&call.id(0))).fold(of(function), |sum, of| sum.saturating_add(*of))
+    })
 }
 
 /// By type: scalars in a value.
@@ -73,26 +123,36 @@ fn scalars(types: &spirv_env::Types) -> Vec<u64> {
 
 /// The work of a kernel: its own with that of each inlined call, and once that of each function that stays one.
 fn of_kernel(module: &Module, kernel: &Kernel, scalars: &[u64], plan: &Plan) -> u64 {
-    let mut work: FxHashMap<Id, u64> = FxHashMap::default();
+    let work = fold(module, kernel, |function, work| of_function(module, function, scalars, work, plan));
+    let compiled = plan.functions().iter().chain([&kernel.function]);
+    compiled.filter_map(|id| work.get(id)).fold(0, |total, work| total.saturating_add(*work))
+}
+
+/// A number for each function that a kernel reaches, which may depend on those of its callees.
+fn fold(
+    module: &Module,
+    kernel: &Kernel,
+    number: impl Fn(&Function, &FxHashMap<Id, u64>) -> u64,
+) -> FxHashMap<Id, u64> {
+    let mut numbers: FxHashMap<Id, u64> = FxHashMap::default();
     // Callees first. There is no recursion.
     let mut stack: Vec<(Id, bool)> = vec![(kernel.function, false)];
     while let Some((id, callees_known)) = stack.pop() {
-        if work.contains_key(&id) {
+        if numbers.contains_key(&id) {
             continue;
         }
-        let Some(function) = plan.function(module, id) else { continue };
+        let Some(function) = module.function(id) else { continue };
         if callees_known {
-            let total = of_function(module, function, scalars, &work, plan);
-            work.insert(id, total);
+            let number = number(function, &numbers);
+            numbers.insert(id, number);
             continue;
         }
         stack.push((id, true));
         let insts = function.blocks.iter().flat_map(|block| &block.insts);
         let callees = insts.filter(|inst| inst.op == Op::FunctionCall).map(|inst| inst.id(0));
-        stack.extend(callees.filter(|callee| !work.contains_key(callee)).map(|callee| (callee, false)));
+        stack.extend(callees.filter(|callee| !numbers.contains_key(callee)).map(|callee| (callee, false)));
     }
-    let compiled = plan.functions().iter().chain([&kernel.function]);
-    compiled.filter_map(|id| work.get(id)).fold(0, |total, work| total.saturating_add(*work))
+    numbers
 }
 
 fn of_function(

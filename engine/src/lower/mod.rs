@@ -88,7 +88,7 @@ fn analysed<'m>(
     target: &Target,
 ) -> Result<AnalysedKernel<'m>, EngineError> {
     let plan = Rc::new(Plan::new(module, kernel, inlining)?);
-    let func = prepared(Func::build(module, kernel, &plan)?)?;
+    let func = prepared(Func::build(module, kernel, &plan)?);
     if plan.functions().is_empty() {
         let mut analysis = Analysis::new(func, variant);
         let coarsening = coarsening::best(&analysis, target);
@@ -100,7 +100,7 @@ fn analysed<'m>(
     }
     // A function is compiled for one sub-group.
     let alone = Variant { coarsening: Coarsening::Off, ..variant };
-    let callees = plan.functions().iter().map(|id| prepared(Func::of(module, kernel, *id, &plan)?));
+    let callees = plan.functions().iter().map(|id| Func::of(module, kernel, *id, &plan).map(prepared));
     Ok(AnalysedKernel::new(func, callees.collect::<Result<Vec<_>, _>>()?, alone))
 }
 
@@ -116,18 +116,18 @@ pub fn best_coarsening(
     if !plan.functions().is_empty() {
         return Ok(Coarsening::Off);
     }
-    Ok(coarsening::best(&Analysis::new(prepared(Func::build(module, kernel, &plan)?)?, variant), target))
+    Ok(coarsening::best(&Analysis::new(prepared(Func::build(module, kernel, &plan)?), variant), target))
 }
 
 /// A function in the form that analyses take.
-fn prepared(mut func: Func<'_>) -> Result<Func<'_>, EngineError> {
+fn prepared(mut func: Func<'_>) -> Func<'_> {
     cfg::remove_unreachable(&mut func);
     simplify::propagate_copies(&mut func);
-    loops::canonicalize(&mut func)?;
+    loops::canonicalize(&mut func);
     // So that an edge finds its operand.
     let phis = func.blocks.values_mut().flat_map(|block| &mut block.phis);
     phis.for_each(|phi| phi.incoming.sort_unstable_by_key(|(pred, _)| *pred));
-    Ok(func)
+    func
 }
 
 /// Whether the engine implements an instruction; the error names what is missing.
