@@ -24,9 +24,19 @@ pub enum Tier {
 impl Tier {
     /// Lowering emits vector code, so neither tier has a vectoriser. What is worth inlining is inlined when the
     /// kernel is lowered, so there is no interprocedural pass.
-    fn passes(self) -> &'static CStr {
+    fn passes(self, size: &Size) -> &'static CStr {
         match self {
-            Tier::Fast => c"function(sroa,early-cse,simplifycfg)",
+            Tier::Fast if size.can_simplify() => c"function(sroa,early-cse,simplifycfg)",
+            Tier::Fast => c"function(sroa,early-cse)",
+            Tier::Optimising if !size.can_compare_stores() => {
+                c"always-inline,function(\
+                  sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,\
+                  loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,\
+                  loop(indvars,loop-deletion),loop-unroll-full,\
+                  sroa,gvn,sccp,bdce,instcombine<no-verify-fixpoint>,dse,loop-mssa(licm),adce,\
+                  loop-unroll<O2>,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
+                  simplifycfg<sink-common-insts;hoist-common-insts>)"
+            }
             Tier::Optimising => {
                 c"always-inline,function(\
                   sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,\
@@ -54,15 +64,19 @@ const PASSES_OVER_MANY_BLOCKS: &CStr = c"function(early-cse)";
 /// Runs the tier's passes over the module, or fewer if it is large.
 pub fn optimise(module: &IrModule, target: &Target, tier: Tier) -> Result<(), JitError> {
     set_up_stacks(module, target);
-    let size = Size::of(module, target);
+    let mut size = Size::of(module, target);
     let tier = size.tier(tier);
-    if size.can_promote() {
-        return run(module, target, tier, tier.passes());
+    if !size.can_promote() && size.can_simplify() {
+        // Blocks that only follow each other become one.
+        run(module, target, tier, c"function(simplifycfg)")?;
+        size = Size::of(module, target);
+        if size.has_large_blocks() {
+            size::split_blocks(module);
+            size = Size::of(module, target);
+        }
     }
-    // Blocks that only follow each other become one.
-    run(module, target, tier, c"function(simplifycfg)")?;
-    match Size::of(module, target).can_promote() {
-        true => run(module, target, tier, tier.passes()),
+    match size.can_promote() {
+        true => run(module, target, tier, tier.passes(&size)),
         false => run(module, target, tier, PASSES_OVER_MANY_BLOCKS),
     }
 }
@@ -152,7 +166,7 @@ fn emit(
     tier: Tier,
     kind: LLVMCodeGenFileType,
 ) -> Result<Vec<u8>, JitError> {
-    let tier = Size::of(module, target).tier(tier);
+    let tier = Size::of(module, target).code_tier(tier);
     if tier == Tier::Fast {
         size::split_blocks(module);
     }
@@ -168,9 +182,13 @@ fn emit(
                 return Err(JitError::Llvm(take_message(message)));
             }
             let (start, len) = (LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
-            let bytes = std::slice::from_raw_parts(start.cast::<u8>(), len).to_vec();
+            let mut bytes = Vec::new();
+            let room = bytes.try_reserve_exact(len);
+            if room.is_ok() {
+                bytes.extend_from_slice(std::slice::from_raw_parts(start.cast::<u8>(), len));
+            }
             LLVMDisposeMemoryBuffer(buffer);
-            Ok(bytes)
+            room.map(|()| bytes).map_err(|_| JitError::Memory(std::io::ErrorKind::OutOfMemory))
         }
     })?;
     module.context().check()?;

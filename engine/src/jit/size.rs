@@ -22,8 +22,18 @@ const OPTIMISED_VARIABLES: usize = 1000;
 /// more minutes, and the code is loads and stores of spilled registers anyway. Values that live on in blocks far below count
 /// as live in all blocks between, so that real kernels, such as merging sorts, have eight and more.
 const OPTIMISED_PRESSURE: usize = 32;
+/// Instructions of one block that its code generator takes: selection of instructions looks from each at those that it depends on.
+const OPTIMISED_BLOCK: usize = 8000;
+/// Accesses to memory in one block that it takes: scheduling compares them with each other.
+const OPTIMISED_ACCESSES: usize = 2000;
+/// Stores of one block that are compared with each other to find those that a call of `memset` could do.
+const COMPARED_STORES: usize = 400;
 /// Pairs of a block and a variable that promotion of variables may have to look at.
 const PROMOTED_PAIRS: usize = 1_000_000;
+/// Instructions of a block, times variables, that promotion may have to look at.
+const SEARCHED_INSTRUCTIONS: usize = 20_000_000;
+/// Ways into a block for which the graph is simplified: each of them is compared with the others.
+const SIMPLIFIED_WAYS: usize = 500;
 /// Instructions of a block for instruction selection.
 const BLOCK_INSTRUCTIONS: usize = 400;
 
@@ -34,6 +44,11 @@ pub struct Size {
     /// The most of all functions.
     pub blocks: usize,
     pub variables: usize,
+    /// The most of all blocks: instructions, loads from and stores to other than variables, those stores, and ways into it.
+    pub block: usize,
+    pub accesses: usize,
+    pub stores: usize,
+    pub ways: usize,
     /// Vector registers that are live at once, if blocks run in the order in which they are.
     pub pressure: usize,
     registers: usize,
@@ -43,10 +58,12 @@ impl Size {
     pub fn of(module: &IrModule, target: &Target) -> Size {
         let mut size = Size { registers: target.vector_registers(), ..Size::default() };
         for function in functions(module) {
-            let insts: Vec<LLVMValueRef> = blocks(function).into_iter().flat_map(instructions).collect();
+            let blocks = blocks(function);
+            blocks.iter().for_each(|block| size.note(*block));
+            let insts: Vec<LLVMValueRef> = blocks.iter().copied().flat_map(instructions).collect();
             let is_alloca = |inst: &&LLVMValueRef| opcode(**inst) == LLVMOpcode::LLVMAlloca;
             size.instructions += insts.len();
-            size.blocks = size.blocks.max(blocks(function).len());
+            size.blocks = size.blocks.max(blocks.len());
             size.variables = size.variables.max(insts.iter().filter(is_alloca).count());
             if size.instructions <= OPTIMISED_INSTRUCTIONS {
                 size.pressure = size.pressure.max(pressure(&insts, target.simd_bits() as usize));
@@ -55,9 +72,37 @@ impl Size {
         size
     }
 
+    fn note(&mut self, block: LLVMBasicBlockRef) {
+        let insts = instructions(block);
+        // What becomes registers is none.
+        let count = |of: LLVMOpcode, place: u32| {
+            // SAFETY: loads and stores, which are alive and have their place as this operand.
+            let in_memory =
+                |inst: LLVMValueRef| unsafe { LLVMIsAAllocaInst(LLVMGetOperand(inst, place)).is_null() };
+            insts.iter().filter(|inst| opcode(**inst) == of && in_memory(**inst)).count()
+        };
+        let (loads, stores) = (count(LLVMOpcode::LLVMLoad, 0), count(LLVMOpcode::LLVMStore, 1));
+        self.block = self.block.max(insts.len());
+        self.accesses = self.accesses.max(loads + stores);
+        self.stores = self.stores.max(stores);
+        // SAFETY: the block is alive, and its uses with it.
+        let ways = unsafe {
+            let first = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
+            list(first, |of| LLVMGetNextUse(of)).len()
+        };
+        self.ways = self.ways.max(ways);
+    }
+
+    /// The tier that code is generated in when passes have made it this large.
+    pub fn code_tier(&self, wanted: Tier) -> Tier {
+        if self.block <= OPTIMISED_BLOCK { self.tier(wanted) } else { Tier::Fast }
+    }
+
     /// The tier that this much code gets.
     pub fn tier(&self, wanted: Tier) -> Tier {
         let fits = self.instructions <= OPTIMISED_INSTRUCTIONS
+            && self.accesses <= OPTIMISED_ACCESSES
+            && self.ways <= SIMPLIFIED_WAYS
             && self.pressure <= OPTIMISED_PRESSURE * self.registers
             && self.blocks <= OPTIMISED_BLOCKS
             && self.variables <= OPTIMISED_VARIABLES;
@@ -67,6 +112,22 @@ impl Size {
     /// Whether variables can become registers in a reasonable time.
     pub fn can_promote(&self) -> bool {
         self.blocks.saturating_mul(self.variables) <= PROMOTED_PAIRS
+            && self.block.saturating_mul(self.variables) <= SEARCHED_INSTRUCTIONS
+    }
+
+    /// Whether the graph can be simplified in a reasonable time.
+    pub fn can_simplify(&self) -> bool {
+        self.ways <= SIMPLIFIED_WAYS
+    }
+
+    /// Whether stores can be compared with each other.
+    pub fn can_compare_stores(&self) -> bool {
+        self.stores <= COMPARED_STORES
+    }
+
+    /// Whether there are blocks that are too large for a variable to be looked for in them.
+    pub fn has_large_blocks(&self) -> bool {
+        self.block.saturating_mul(self.variables) > SEARCHED_INSTRUCTIONS
     }
 }
 

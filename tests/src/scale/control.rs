@@ -271,3 +271,53 @@ pub(super) fn irreducible_cycles(n: u32) -> Vec<u8> {
     }
     a.finish(item)
 }
+
+/// Cycles of two entries in each other: each is entered where it is, and behind what is inside.
+pub(super) fn irreducible_nest(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let item = a.item;
+    let mut open = Vec::new();
+    for at in 0..n {
+        let [first, second] = [a.id(), a.id()];
+        let constant = a.constant(at);
+        let condition = a.compare(Op::ULessThan, item, constant);
+        a.act(Op::BranchConditional, &[condition, first, second]);
+        a.label(first);
+        open.push((first, second));
+    }
+    for (at, (first, second)) in (0..n).zip(open.into_iter().rev()) {
+        let next = a.id();
+        let constant = a.constant(at);
+        let value = a.load(constant);
+        let more = a.compare(Op::ULessThan, value, item);
+        a.act(Op::BranchConditional, &[more, second, next]);
+        a.label(second);
+        a.act(Op::Branch, &[first]);
+        a.label(next);
+    }
+    a.finish(item)
+}
+
+/// A cycle that is entered at each of its blocks, which all count.
+pub(super) fn entries_with_phis(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (uint, item, one, before, end) = (a.uint(), a.item, a.constant(1), a.id(), a.id());
+    a.act(Op::Branch, &[before]);
+    a.label(before);
+    let labels: Vec<u32> = (0..n).map(|_| a.id()).collect();
+    let counts: Vec<u32> = (0..n).map(|_| a.id()).collect();
+    let cases = labels.iter().enumerate().flat_map(|(at, to)| [at as u32, *to]);
+    let operands: Vec<u32> = [item, end].into_iter().chain(cases).collect();
+    a.act(Op::Switch, &operands);
+    for at in 0..n as usize {
+        let last = (at + labels.len() - 1) % labels.len();
+        a.label(labels[at]);
+        let count = a.id();
+        put(&mut a.body, Op::Phi, &[uint, count, item, before, counts[last], labels[last]]);
+        put(&mut a.body, Op::IAdd, &[uint, counts[at], count, one]);
+        let more = a.compare(Op::ULessThan, counts[at], item);
+        a.act(Op::BranchConditional, &[more, labels[(at + 1) % labels.len()], end]);
+    }
+    a.label(end);
+    a.finish(item)
+}

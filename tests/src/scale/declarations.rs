@@ -76,3 +76,18 @@ pub(super) fn kernels(n: u32) -> Vec<u8> {
     let item = a.item;
     a.finish(item)
 }
+
+/// Structure types, each of the one before and an integer, and an array of it.
+pub(super) fn types(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (uint, item) = (a.uint(), a.item);
+    for _ in 0..n / 8 {
+        let mut ty = uint;
+        for _ in 0..4 {
+            let structure = a.id();
+            put(&mut a.declarations, Op::TypeStruct, &[structure, ty, uint]);
+            ty = a.array(structure, 2);
+        }
+    }
+    a.finish(item)
+}

@@ -1,6 +1,6 @@
 //! Private objects, pointers and accesses.
 
-use super::assembler::Assembler;
+use super::assembler::{Assembler, put};
 use spirv::{Op, StorageClass};
 
 pub(super) fn variables(n: u32) -> Vec<u8> {
@@ -125,5 +125,63 @@ pub(super) fn pointer_chain(n: u32) -> Vec<u8> {
         place = a.value(Op::InBoundsPtrAccessChain, pointer, &[place, step]);
     }
     let value = a.value(Op::Load, uint, &[place]);
+    a.finish(value)
+}
+
+/// Members that are taken out of a structure of 4000.
+pub(super) fn members(n: u32) -> Vec<u8> {
+    const MEMBERS: u32 = 4000;
+    let mut a = Assembler::new();
+    let (uint, mut value) = (a.uint(), a.item);
+    let ty = a.id();
+    let of: Vec<u32> = (0..MEMBERS).map(|_| uint).collect();
+    put(&mut a.declarations, Op::TypeStruct, &[&[ty], &of[..]].concat());
+    let variable = a.variables(ty, 1)[0];
+    let whole = a.value(Op::Load, ty, &[variable]);
+    for at in 0..n {
+        let member = a.value(Op::CompositeExtract, uint, &[whole, at.wrapping_mul(2_654_435_761) % MEMBERS]);
+        value = a.add(value, member);
+    }
+    a.finish(value)
+}
+
+/// Arrays that are too large for registers: loaded, changed and stored.
+pub(super) fn large_arrays(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (uint, item) = (a.uint(), a.item);
+    let array = a.array(uint, 5000);
+    let variable = a.variables(array, 1)[0];
+    for at in 0..n / 3 {
+        let whole = a.value(Op::Load, array, &[variable]);
+        let changed = a.value(Op::CompositeInsert, array, &[item, whole, at % 5000]);
+        a.act(Op::Store, &[variable, changed]);
+    }
+    let whole = a.value(Op::Load, array, &[variable]);
+    let value = a.value(Op::CompositeExtract, uint, &[whole, 7]);
+    a.finish(value)
+}
+
+pub(super) fn large_phis(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (uint, item) = (a.uint(), a.item);
+    let array = a.array(uint, 5000);
+    let variable = a.variables(array, 1)[0];
+    let mut value = a.value(Op::Load, array, &[variable]);
+    let mut before = a.id();
+    a.act(Op::Branch, &[before]);
+    a.label(before);
+    for at in 0..n {
+        let [yes, join] = [a.id(), a.id()];
+        let constant = a.constant(at);
+        let condition = a.compare(Op::ULessThan, item, constant);
+        a.act(Op::BranchConditional, &[condition, yes, join]);
+        a.label(yes);
+        let changed = a.value(Op::CompositeInsert, array, &[item, value, at % 5000]);
+        a.act(Op::Branch, &[join]);
+        a.label(join);
+        value = a.value(Op::Phi, array, &[value, before, changed, yes]);
+        before = join;
+    }
+    let value = a.value(Op::CompositeExtract, uint, &[value, 7]);
     a.finish(value)
 }
