@@ -86,6 +86,9 @@ fn stages(
     if !diagnostics.is_sound() {
         return None;
     }
+    // Everything of a module was looked at; from here on its kernels are functions like others.
+    let without_kernels = loaded.iter_mut().filter(|(at, _)| !inputs[*at].kernels);
+    without_kernels.for_each(|(_, input)| input.entry_points.clear());
     let mut loaded: Vec<Loaded> = loaded.into_iter().map(|(_, input)| input).collect();
     let sources = loaded.iter_mut().flat_map(|input| &mut input.sources);
     for (function, source) in module.functions.iter_mut().zip(sources) {

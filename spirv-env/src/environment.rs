@@ -33,10 +33,13 @@ pub struct ModuleInput<'a> {
     /// Values of specialization constants: `SpecId` and the bytes in memory order. Ids that the module
     /// does not declare are ignored, as runtimes set constants that the compiler removed.
     pub constants: Vec<(u32, Vec<u8>)>,
+    /// Whether its kernels are among those of what is built. Modules that are linked for what they export may have kernels of the
+    /// same names.
+    pub kernels: bool,
 }
 
 impl<'a> ModuleInput<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, constants: Vec::new() }
+        Self { bytes, constants: Vec::new(), kernels: true }
     }
 }

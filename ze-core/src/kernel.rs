@@ -23,6 +23,10 @@ structures! {
 /// Work-groups that surely run at the same time, whatever else the machine does.
 pub const COOPERATIVE_GROUPS: u32 = 1;
 
+/// Bytes of a thread's vector registers: 32 of 64 bytes. What the work-items of a sub-group have in variables beyond that
+/// is spilled.
+const VECTOR_REGISTER_BYTES: u64 = 32 * 64;
+
 /// What is set on a kernel; a launch takes a copy.
 struct State {
     setup: Setup,
@@ -148,7 +152,8 @@ impl Kernel {
         out.maxNumSubgroups = self.kernel.max_group_size().div_ceil(lanes.max(1));
         out.localMemSize = size(reflection.static_local_size);
         out.privateMemSize = size(reflection.private_size);
-        out.spillMemSize = 0;
+        let registers = VECTOR_REGISTER_BYTES / u64::from(lanes.max(1));
+        out.spillMemSize = size(reflection.private_size.saturating_sub(registers));
         let id = ze_engine::jit::hash::digest(&[reflection.name.as_bytes()]);
         out.uuid.kid.copy_from_slice(&id[..16]);
         out.uuid.mid.copy_from_slice(&self.module.key()[..16]);
@@ -160,6 +165,11 @@ impl Kernel {
                 out.maxGroupSize = self.kernel.max_group_size();
             }
         });
+    }
+
+    /// A copy of everything that is set now, which a mutable command changes on its own.
+    pub(crate) fn setup(&self) -> Result<Setup> {
+        Ok(self.state.lock().setup.try_clone()?)
     }
 
     /// A launch with everything that is set now; code for it is compiled here, so that what fails fails early.
@@ -239,6 +249,22 @@ impl Given<'_> {
         }
         Ok(())
     }
+}
+
+/// Sets an argument as the API passes it.
+///
+/// # Safety
+/// `value` is null or points to `size` bytes.
+pub(crate) unsafe fn set_argument_of(
+    setup: &mut Setup,
+    index: u32,
+    size: usize,
+    value: *const u8,
+) -> Result<()> {
+    let kernel = Arc::clone(setup.kernel());
+    let arg = kernel.reflection().args.get(index as usize);
+    // SAFETY: the caller's promise.
+    unsafe { argument(arg, size, value) }?.set(setup, index)
 }
 
 /// What the API passes for an argument. A null address is a null value: zeros, an image without texels.

@@ -202,21 +202,45 @@ impl Module {
         let bytes =
             units.iter().flat_map(|(unit, _)| &unit.inputs).map(|input| input.spirv.len()).sum::<usize>();
         check_room("a linked module", bytes.saturating_mul(BUILD_FACTOR).saturating_add(BUILD_BYTES))?;
-        let program = with_room(BUILD_STACK, || link(&first.device, &units));
-        let program = program.map_err(|_| out_of_memory("a stack", BUILD_STACK))??;
+        let build = |kernels_of: Option<&Arc<LinkUnit>>| {
+            let program = with_room(BUILD_STACK, || link(&first.device, &units, kernels_of));
+            program.map_err(|_| out_of_memory("a stack", BUILD_STACK))?
+        };
+        // One program for all, unless there are kernels of one name: then each module has a program with its own kernels.
+        let programs = if have_kernels_of_one_name(&units) {
+            open.iter().map(|module| build(Some(&module.unit))).collect::<Result<Vec<_>>>()?
+        } else {
+            vec![build(None)?; open.len()]
+        };
         let units: Arc<[_]> = units.into_iter().map(|(unit, _)| unit).collect();
-        for module in open {
-            let linked = Linked { program: Arc::clone(&program), units: Arc::clone(&units) };
+        for (module, program) in open.into_iter().zip(programs) {
+            let linked = Linked { program, units: Arc::clone(&units) };
             module.linked.write().get_or_insert(linked);
         }
         Ok(())
     }
 }
 
-/// Builds one program of units, each with whether its imports were resolved before.
-fn link(device: &Device, units: &[(Arc<LinkUnit>, bool)]) -> Result<Arc<Program>> {
-    let inputs: Vec<Input> = units.iter().flat_map(|(unit, _)| unit.inputs.iter().cloned()).collect();
-    let (module, key) = build(device, &inputs).map_err(Error::ModuleLink)?;
+fn have_kernels_of_one_name(units: &[(Arc<LinkUnit>, bool)]) -> bool {
+    let mut names = std::collections::BTreeSet::new();
+    let mut kernels = units.iter().flat_map(|(unit, _)| unit.program.kernel_names());
+    !kernels.all(|name| names.insert(name))
+}
+
+/// Builds one program of units, each with whether its imports were resolved before. It has the kernels of all of them, or of
+/// one.
+fn link(
+    device: &Device,
+    units: &[(Arc<LinkUnit>, bool)],
+    kernels_of: Option<&Arc<LinkUnit>>,
+) -> Result<Arc<Program>> {
+    let (mut inputs, mut kernels) = (Vec::new(), Vec::new());
+    for (unit, _) in units {
+        let own = kernels_of.is_none_or(|one| Arc::ptr_eq(one, unit));
+        inputs.extend(unit.inputs.iter().cloned());
+        kernels.resize(inputs.len(), own);
+    }
+    let (module, key) = build(device, &inputs, &kernels).map_err(Error::ModuleLink)?;
     // ZE_RESULT_ERROR_MODULE_LINK_FAILURE: an import that no module satisfies
     if !module.unresolved.is_empty() {
         let reason = format!("no module defines: {}", module.unresolved.join(", "));
@@ -358,7 +382,12 @@ fn exports(module: &spirv_env::Module) -> impl Iterator<Item = &str> {
 }
 
 /// Validates and links inputs. A failure is what the intake has to say.
-fn build(device: &Device, inputs: &[Input]) -> std::result::Result<(Arc<spirv_env::Module>, Digest), String> {
+/// Builds one module of inputs; `kernels` says for each whether its kernels are among those of the result.
+fn build(
+    device: &Device,
+    inputs: &[Input],
+    kernels: &[bool],
+) -> std::result::Result<(Arc<spirv_env::Module>, Digest), String> {
     let engine = device.engine();
     if let Some(dump) = &engine.config().dump {
         for input in inputs {
@@ -367,13 +396,19 @@ fn build(device: &Device, inputs: &[Input]) -> std::result::Result<(Arc<spirv_en
     }
     let supports = |module: &spirv_env::Module, inst: &spirv_env::Inst| Engine::supports(inst, module);
     let environment = spirv_env::Environment::new(device.profile()).with_engine(&supports);
-    let sources: Vec<_> = inputs.iter().map(Input::source).collect();
+    let mut sources: Vec<_> = inputs.iter().map(Input::source).collect();
+    sources.iter_mut().zip(kernels).for_each(|(source, &kernels)| source.kernels = kernels);
     let module = spirv_env::build(&sources, &environment).map_err(|error| error.to_string())?;
-    Ok((Arc::new(module), hash::digest(&[&module_binary::encode(inputs)])))
+    let bytes = module_binary::encode(inputs);
+    // Where all have theirs, the key is that of the inputs alone.
+    let some: Vec<u8> =
+        if kernels.contains(&false) { kernels.iter().map(|&own| own.into()).collect() } else { Vec::new() };
+    let parts: &[&[u8]] = if some.is_empty() { &[&bytes] } else { &[&bytes, &some] };
+    Ok((Arc::new(module), hash::digest(parts)))
 }
 
 /// Builds a module and gives its variables storage.
 fn load(device: &Device, inputs: &[Input]) -> Result<Arc<Program>> {
-    let (module, key) = build(device, inputs).map_err(Error::ModuleBuild)?;
+    let (module, key) = build(device, inputs, &vec![true; inputs.len()]).map_err(Error::ModuleBuild)?;
     device.engine().load(module, key).map_err(|error| Error::ModuleBuild(error.to_string()))
 }

@@ -23,7 +23,7 @@ pub struct Input {
 impl Input {
     /// The input as the intake takes it.
     pub fn source(&self) -> ModuleInput<'_> {
-        ModuleInput { bytes: &self.spirv, constants: self.constants.clone() }
+        ModuleInput { constants: self.constants.clone(), ..ModuleInput::new(&self.spirv) }
     }
 }
 

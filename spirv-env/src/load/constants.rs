@@ -497,7 +497,7 @@ mod tests {
         let bytes = assemble(text);
         let constants = constants.iter().map(|(id, value)| (*id, value.to_vec())).collect();
         let profile = DeviceProfile::host();
-        build(&[ModuleInput { bytes: &bytes, constants }], &Environment::new(&profile))
+        build(&[ModuleInput { constants, ..ModuleInput::new(&bytes) }], &Environment::new(&profile))
     }
 
     fn named(module: &Module, name: &str) -> ConstantValue {

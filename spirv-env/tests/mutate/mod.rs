@@ -165,7 +165,10 @@ pub fn check_linked(modules: &[&[u8]], env: &Environment<'_>) {
         known.iter().map(|known| (known.spec_id, vec![0x5A; known.size as usize])).collect()
     };
     let values: Vec<Vec<(u32, Vec<u8>)>> = modules.iter().map(input).collect();
-    let inputs = modules.iter().zip(values).map(|(bytes, constants)| ModuleInput { bytes, constants });
+    let inputs = modules
+        .iter()
+        .zip(values)
+        .map(|(bytes, constants)| ModuleInput { constants, ..ModuleInput::new(bytes) });
     match build(&inputs.collect::<Vec<_>>(), env) {
         Ok(module) => assert!(is_closed(&module), "a linked module uses an id that it does not define"),
         Err(error) => assert!(!panicked(&error), "{error}"),

@@ -42,6 +42,15 @@ fn a_kernel_tells_its_name_and_argument_count() {
 }
 
 #[test]
+fn private_memory_that_registers_cannot_hold_is_spilled() {
+    let of = |module: &str, kernel: &str| Module::named(module).kernel(kernel).properties().unwrap();
+    let large = of("private_memory", "large_private_array");
+    assert!(large.privateMemSize >= 4096 && large.spillMemSize >= 3000, "{}", large.spillMemSize);
+    assert!(large.spillMemSize < large.privateMemSize);
+    assert_eq!(of("saxpy", "saxpy").spillMemSize, 0);
+}
+
+#[test]
 fn a_suggested_group_size_divides_the_global_size_and_obeys_the_limits() {
     let module = Module::named("vector_add");
     let kernel = module.kernel("vector_add");
@@ -206,6 +215,53 @@ fn a_linked_module_is_linked_with_others() {
     // There is nothing left to link.
     link(&[&chain, &user]).unwrap();
     assert_eq!(state(&chain, "chain"), [304]);
+}
+
+/// A module whose kernel `both` writes `number` and what the function `value` returns, which it imports, or has itself.
+fn module_with_both(number: u32, library: bool) -> Module {
+    let (linkage, body) =
+        if library { ("Export", "%first = OpLabel\nOpReturnValue %seven\n") } else { ("Import", "") };
+    let text = format!(
+        "OpCapability Addresses
+        OpCapability Linkage
+        OpCapability Kernel
+        OpMemoryModel Physical64 OpenCL
+        OpEntryPoint Kernel %main \"both\"
+        OpDecorate %value LinkageAttributes \"value\" {linkage}
+        %void = OpTypeVoid
+        %uint = OpTypeInt 32 0
+        %pointer = OpTypePointer CrossWorkgroup %uint
+        %kernel = OpTypeFunction %void %pointer
+        %getter = OpTypeFunction %uint
+        %seven = OpConstant %uint 7
+        %number = OpConstant %uint {number}
+        %value = OpFunction %uint None %getter
+        {body}OpFunctionEnd
+        %main = OpFunction %void None %kernel
+        %out = OpFunctionParameter %pointer
+        %entry = OpLabel
+        %got = OpFunctionCall %uint %value
+        %sum = OpIAdd %uint %got %number
+        OpStore %out %sum Aligned 4
+        OpReturn
+        OpFunctionEnd"
+    );
+    let words = ze_tests::assembler::assemble(&text);
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    Module::new(&bytes).unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+#[test]
+fn modules_with_kernels_of_one_name_are_linked_and_each_keeps_its_own() {
+    let modules =
+        [(100, false), (200, false), (300, true)].map(|(number, library)| module_with_both(number, library));
+    link(&[&modules[0], &modules[2], &modules[1]]).unwrap();
+    assert_eq!([0, 1, 2].map(|at| state::<1>(&modules[at], "both")), [[107], [207], [307]]);
+    // And with what was linked so before.
+    let more = module_with_both(400, false);
+    link(&[&more, &modules[0], &modules[2]]).unwrap();
+    assert_eq!(state::<1>(&more, "both"), [407]);
+    assert_eq!(state::<1>(&modules[0], "both"), [107]);
 }
 
 #[test]
