@@ -5,9 +5,11 @@ use ze_core::context::Context;
 use ze_core::device::Device;
 use ze_core::error::Result;
 use ze_core::handle;
+use ze_core::pnext::Inputs;
 use ze_headers::*;
 
 use crate::args::{descriptor, output};
+use crate::flags::Descriptor;
 use crate::queue::queue_descriptor;
 
 /// `zeCommandListCreate`.
@@ -21,7 +23,11 @@ pub unsafe fn zeCommandListCreate(
     let device = handle::get::<Device>(hDevice)?;
     // SAFETY: the caller passes null or valid pointers.
     let (desc, out) = unsafe { (descriptor(desc, "desc")?, output(phCommandList, "phCommandList")?) };
-    *out = handle::publish(CommandList::regular((&context, hContext), (&device, hDevice), desc)?)?;
+    // SAFETY: the caller passes a valid chain.
+    let mutable = unsafe { Inputs::of(desc) }.find::<ze_mutable_command_list_exp_desc_t>();
+    mutable.map_or(Ok(()), Descriptor::check_flags)?;
+    let (context, device) = ((&*context, hContext), (&*device, hDevice));
+    *out = handle::publish(CommandList::regular(context, device, desc, mutable.is_some())?)?;
     Ok(())
 }
 

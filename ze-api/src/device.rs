@@ -2,7 +2,7 @@
 
 use std::ptr::null_mut;
 
-use ze_core::device::Device;
+use ze_core::device::{Device, QUEUE_GROUPS};
 use ze_core::driver::Driver;
 use ze_core::error::Result;
 use ze_core::{handle, host_time};
@@ -86,8 +86,8 @@ pub unsafe fn zeDeviceGetCommandQueueGroupProperties(
     let device = handle::get::<Device>(hDevice)?;
     // SAFETY: the caller passes null or valid structures with valid chains.
     unsafe {
-        list(pCount, pCommandQueueGroupProperties, 1, |_, out| {
-            device.queue_group_properties(out);
+        list(pCount, pCommandQueueGroupProperties, QUEUE_GROUPS.len(), |index, out| {
+            device.queue_group_properties(QUEUE_GROUPS[index], out);
             Ok(())
         })
     }

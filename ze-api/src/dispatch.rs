@@ -41,9 +41,15 @@ pub use crate::driver::{
 pub use crate::event::{
     zeEventCounterBasedCreate, zeEventCreate, zeEventDestroy, zeEventGetCounterBasedFlags,
     zeEventGetEventPool, zeEventGetSignalScope, zeEventGetWaitScope, zeEventHostReset, zeEventHostSignal,
-    zeEventHostSynchronize, zeEventPoolCreate, zeEventPoolDestroy, zeEventPoolGetContextHandle,
-    zeEventPoolGetFlags, zeEventQueryKernelTimestamp, zeEventQueryKernelTimestampsExt, zeEventQueryStatus,
-    zeEventQueryTimestampsExp,
+    zeEventHostSynchronize, zeEventPoolCloseIpcHandle, zeEventPoolCreate, zeEventPoolDestroy,
+    zeEventPoolGetContextHandle, zeEventPoolGetFlags, zeEventPoolGetIpcHandle, zeEventPoolOpenIpcHandle,
+    zeEventPoolPutIpcHandle, zeEventQueryKernelTimestamp, zeEventQueryKernelTimestampsExt,
+    zeEventQueryStatus, zeEventQueryTimestampsExp,
+};
+pub use crate::fabric::{
+    zeDeviceGetFabricVertexExp, zeFabricEdgeGetExp, zeFabricEdgeGetPropertiesExp, zeFabricEdgeGetVerticesExp,
+    zeFabricVertexGetDeviceExp, zeFabricVertexGetExp, zeFabricVertexGetPropertiesExp,
+    zeFabricVertexGetSubVerticesExp,
 };
 pub use crate::fence::{
     zeFenceCreate, zeFenceDestroy, zeFenceHostSynchronize, zeFenceQueryStatus, zeFenceReset,
@@ -70,13 +76,20 @@ pub use crate::launch::{
     zeCommandListAppendLaunchKernelWithParameters, zeCommandListAppendLaunchMultipleKernelsIndirect,
 };
 pub use crate::memory::{
-    zeMemAllocDevice, zeMemAllocHost, zeMemAllocShared, zeMemFree, zeMemFreeExt, zeMemGetAddressRange,
-    zeMemGetAllocProperties, zeMemGetAtomicAccessAttributeExp, zeMemSetAtomicAccessAttributeExp,
+    zeMemAllocDevice, zeMemAllocHost, zeMemAllocShared, zeMemCloseIpcHandle, zeMemFree, zeMemFreeExt,
+    zeMemGetAddressRange, zeMemGetAllocProperties, zeMemGetAtomicAccessAttributeExp,
+    zeMemGetFileDescriptorFromIpcHandleExp, zeMemGetIpcHandle, zeMemGetIpcHandleFromFileDescriptorExp,
+    zeMemGetIpcHandleWithProperties, zeMemOpenIpcHandle, zeMemPutIpcHandle, zeMemSetAtomicAccessAttributeExp,
 };
 pub use crate::module::{
     zeModuleBuildLogDestroy, zeModuleBuildLogGetString, zeModuleCreate, zeModuleDestroy, zeModuleDynamicLink,
     zeModuleGetFunctionPointer, zeModuleGetGlobalPointer, zeModuleGetKernelNames, zeModuleGetNativeBinary,
     zeModuleGetProperties, zeModuleInspectLinkageExt,
+};
+pub use crate::mutable::{
+    zeCommandListGetNextCommandIdExp, zeCommandListGetNextCommandIdWithKernelsExp, zeCommandListIsMutableExp,
+    zeCommandListUpdateMutableCommandKernelsExp, zeCommandListUpdateMutableCommandSignalEventExp,
+    zeCommandListUpdateMutableCommandWaitEventsExp, zeCommandListUpdateMutableCommandsExp,
 };
 pub use crate::queue::{
     zeCommandQueueCreate, zeCommandQueueDestroy, zeCommandQueueExecuteCommandLists, zeCommandQueueGetFlags,
@@ -152,4 +165,9 @@ pub use crate::sysman::ras::{
 pub use crate::sysman::temperature::{
     zesDeviceEnumTemperatureSensors, zesTemperatureGetConfig, zesTemperatureGetProperties,
     zesTemperatureGetState, zesTemperatureSetConfig,
+};
+pub use crate::virtual_memory::{
+    zePhysicalMemCreate, zePhysicalMemDestroy, zePhysicalMemGetProperties, zeVirtualMemFree,
+    zeVirtualMemGetAccessAttribute, zeVirtualMemMap, zeVirtualMemQueryPageSize, zeVirtualMemReserve,
+    zeVirtualMemSetAccessAttribute, zeVirtualMemUnmap,
 };

@@ -10,6 +10,7 @@ use ze_headers::*;
 
 use crate::args::{input, list, output, text};
 use crate::entry::Failure;
+use crate::zex;
 use crate::{dispatch, entry, exports, flags, logging};
 
 /// `zeInit`.
@@ -162,7 +163,7 @@ pub unsafe fn zeDriverGetExtensionFunctionAddress(
     handle::get::<Driver>(hDriver)?;
     // SAFETY: the caller passes null or valid pointers.
     let (name, out) = unsafe { (text(name, "name")?, output(ppFunctionAddress, "ppFunctionAddress")?) };
-    let found = extension_address(&name);
+    let found = extension_address(&name).or_else(|| zex::function(&name));
     *out = found.unwrap_or(null_mut());
     // ZE_RESULT_ERROR_INVALID_ARGUMENT: not a function of this driver
     found.map(drop).ok_or_else(|| Error::InvalidArgument(format!("no extension function '{name}'")))

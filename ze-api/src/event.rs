@@ -42,6 +42,46 @@ pub unsafe fn zeEventPoolDestroy(hEventPool: ze_event_pool_handle_t) -> Result<(
     handle::release::<EventPool>(hEventPool).map(drop)
 }
 
+/// `zeEventPoolGetIpcHandle`.
+pub unsafe fn zeEventPoolGetIpcHandle(
+    hEventPool: ze_event_pool_handle_t,
+    phIpc: *mut ze_ipc_event_pool_handle_t,
+) -> Result<()> {
+    let pool = handle::get::<EventPool>(hEventPool)?;
+    // SAFETY: the caller passes null or a valid pointer.
+    *unsafe { output(phIpc, "phIpc") }? = pool.ipc_handle()?;
+    Ok(())
+}
+
+/// `zeEventPoolPutIpcHandle`.
+pub unsafe fn zeEventPoolPutIpcHandle(
+    hContext: ze_context_handle_t,
+    hIpc: ze_ipc_event_pool_handle_t,
+) -> Result<()> {
+    handle::get::<Context>(hContext)?.put_event_pool_handle(&hIpc)
+}
+
+/// `zeEventPoolOpenIpcHandle`.
+pub unsafe fn zeEventPoolOpenIpcHandle(
+    hContext: ze_context_handle_t,
+    hIpc: ze_ipc_event_pool_handle_t,
+    phEventPool: *mut ze_event_pool_handle_t,
+) -> Result<()> {
+    let context = handle::get::<Context>(hContext)?;
+    // SAFETY: the caller passes null or a valid pointer.
+    let out = unsafe { output(phEventPool, "phEventPool") }?;
+    *out = handle::publish(EventPool::open(context.clone(), hContext, &hIpc)?)?;
+    Ok(())
+}
+
+/// `zeEventPoolCloseIpcHandle`.
+pub unsafe fn zeEventPoolCloseIpcHandle(hEventPool: ze_event_pool_handle_t) -> Result<()> {
+    if !handle::get::<EventPool>(hEventPool)?.is_opened() {
+        return Err(Error::InvalidArgument("the event pool is not from an IPC handle".into()));
+    }
+    handle::release::<EventPool>(hEventPool).map(drop)
+}
+
 /// `zeEventPoolGetContextHandle`.
 pub unsafe fn zeEventPoolGetContextHandle(
     hEventPool: ze_event_pool_handle_t,

@@ -48,7 +48,7 @@ pub unsafe fn zeCommandListAppendLaunchKernel(
         let count = input(pLaunchFuncArgs, "pLaunchFuncArgs")?;
         (dimensions(count), events(hSignalEvent, numWaitEvents, phWaitEvents)?)
     };
-    list.append(Operation::Launch(kernel.capture(group_count)?), &events)
+    list.append_launch(&kernel, kernel.capture(group_count)?, group_count, &events)
 }
 
 /// `zeCommandListAppendLaunchCooperativeKernel`.
@@ -121,7 +121,7 @@ pub unsafe fn zeCommandListAppendLaunchKernelWithArguments(
         // The kernel changes last, when nothing is wrong with the rest.
         (kernel.capture_with(group_count, group_size, pArguments.cast_const().cast())?, events)
     };
-    list.append(Operation::Launch(launch), &events)
+    list.append_launch(&kernel, launch, group_count, &events)
 }
 
 /// `zeCommandListAppendLaunchKernelIndirect`.

@@ -1,12 +1,14 @@
 //! `zeMem*`.
 
 use std::ffi::c_void;
+use std::os::fd::RawFd;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
 use ze_core::context::Context;
 use ze_core::device::Device;
 use ze_core::error::{Error, Result};
+use ze_core::external_memory;
 use ze_core::handle;
 use ze_core::memory::{Limits, MemoryKind};
 use ze_core::pnext::{Inputs, Structure};
@@ -16,12 +18,33 @@ use crate::args::{address, descriptor, output};
 use crate::flags::{self, Descriptor};
 
 /// What the extensions of an allocation's descriptor ask for.
+#[derive(Clone, Copy)]
+pub struct Extensions {
+    pub limits: Limits,
+    /// The memory is to be had by a file descriptor.
+    pub export: bool,
+    /// The memory is that of a file descriptor.
+    pub import: Option<RawFd>,
+}
+
+impl Extensions {
+    /// What either descriptor asks for.
+    fn and(self, other: Self) -> Self {
+        Self {
+            limits: self.limits.or(other.limits),
+            export: self.export || other.export,
+            import: self.import.or(other.import),
+        }
+    }
+}
+
+/// Reads the extensions of a descriptor.
 ///
 /// # Safety
 ///
 /// `desc.pNext` is a valid chain.
-unsafe fn limits<T: Structure>(desc: &T) -> Result<Limits> {
-    let mut limits = Limits::Device;
+pub unsafe fn extensions<T: Structure>(desc: &T) -> Result<Extensions> {
+    let mut extensions = Extensions { limits: Limits::Device, export: false, import: None };
     // SAFETY: the caller's promise.
     for link in unsafe { Inputs::of(desc) }.iter() {
         let flags = if let Some(relaxed) = link.get::<ze_relaxed_allocation_limits_ext_desc_t>() {
@@ -35,13 +58,41 @@ unsafe fn limits<T: Structure>(desc: &T) -> Result<Limits> {
         };
         // The only flag of either structure.
         if flags & ZE_RELAXED_ALLOCATION_LIMITS_EXT_FLAG_MAX_SIZE != 0 {
-            limits = Limits::Relaxed;
+            extensions.limits = Limits::Relaxed;
         }
-        if link.is::<ze_external_memory_import_fd_t>() || link.is::<ze_external_memory_export_desc_t>() {
-            return Err(Error::UnsupportedFeature("external memory"));
+        if let Some(export) = link.get::<ze_external_memory_export_desc_t>() {
+            export.check_flags()?;
+            external_memory::check_type(export.flags)?;
+            extensions.export = true;
+        }
+        if let Some(import) = link.get::<ze_external_memory_import_fd_t>() {
+            external_memory::check_type(import.flags)?;
+            extensions.import = Some(import.fd);
+        }
+        if let Some(handle) = link.get::<ze_ipc_mem_handle_type_ext_desc_t>() {
+            // ZE_RESULT_ERROR_UNSUPPORTED_FEATURE: handles that are known beyond this machine
+            handle.check_flags()?;
         }
     }
-    Ok(limits)
+    Ok(extensions)
+}
+
+/// Allocates what a descriptor asks for.
+fn allocate(
+    context: &Context,
+    (kind, device): (MemoryKind, Option<Arc<Device>>),
+    (size, alignment): (usize, usize),
+    extensions: Extensions,
+) -> Result<*mut c_void> {
+    if let Some(fd) = extensions.import {
+        return context.import_descriptor(kind, device, size, fd);
+    }
+    let base = context.allocate(kind, device, size, alignment, extensions.limits)?;
+    if extensions.export {
+        // Before anything is written to it there is nothing to move.
+        context.make_shareable(base).inspect_err(|_| drop(context.free(base, 0)))?;
+    }
+    Ok(base)
 }
 
 // Ordinals are not looked at. There is one memory, and the specification names no error for another ordinal: programs that
@@ -64,9 +115,13 @@ pub unsafe fn zeMemAllocShared(
     unsafe {
         let device_desc = descriptor(device_desc, "device_desc")?;
         let host_desc = descriptor(host_desc, "host_desc")?;
-        let limits = limits(device_desc)?.or(limits(host_desc)?);
+        let extensions = extensions(device_desc)?.and(extensions(host_desc)?);
+        // The specification has external memory for device and host allocations.
+        if extensions.export || extensions.import.is_some() {
+            return Err(Error::UnsupportedFeature("external memory that is shared between host and device"));
+        }
         let out = output(pptr, "pptr")?;
-        *out = context.allocate(MemoryKind::Shared, device, size, alignment, limits)?;
+        *out = allocate(&context, (MemoryKind::Shared, device), (size, alignment), extensions)?;
     }
     Ok(())
 }
@@ -85,9 +140,9 @@ pub unsafe fn zeMemAllocDevice(
     let device = Some(Arc::clone(&device));
     // SAFETY: the caller passes null or valid pointers, and valid chains.
     unsafe {
-        let limits = limits(descriptor(device_desc, "device_desc")?)?;
+        let extensions = extensions(descriptor(device_desc, "device_desc")?)?;
         let out = output(pptr, "pptr")?;
-        *out = context.allocate(MemoryKind::Device, device, size, alignment, limits)?;
+        *out = allocate(&context, (MemoryKind::Device, device), (size, alignment), extensions)?;
     }
     Ok(())
 }
@@ -103,9 +158,9 @@ pub unsafe fn zeMemAllocHost(
     let context = handle::get::<Context>(hContext)?;
     // SAFETY: the caller passes null or valid pointers, and valid chains.
     unsafe {
-        let limits = limits(descriptor(host_desc, "host_desc")?)?;
+        let extensions = extensions(descriptor(host_desc, "host_desc")?)?;
         let out = output(pptr, "pptr")?;
-        *out = context.allocate(MemoryKind::Host, None, size, alignment, limits)?;
+        *out = allocate(&context, (MemoryKind::Host, None), (size, alignment), extensions)?;
     }
     Ok(())
 }
@@ -205,4 +260,88 @@ pub unsafe fn zeMemGetAtomicAccessAttributeExp(
     // SAFETY: the caller passes null or a valid pointer.
     *unsafe { output(pAttr, "pAttr") }? = context.atomic_access(ptr);
     Ok(())
+}
+
+/// `zeMemGetIpcHandle`.
+pub unsafe fn zeMemGetIpcHandle(
+    hContext: ze_context_handle_t,
+    ptr: *const c_void,
+    pIpcHandle: *mut ze_ipc_mem_handle_t,
+) -> Result<()> {
+    let context = handle::get::<Context>(hContext)?;
+    address(ptr, "ptr")?;
+    // SAFETY: the caller passes null or a valid pointer.
+    *unsafe { output(pIpcHandle, "pIpcHandle") }? = context.ipc_handle(ptr)?;
+    Ok(())
+}
+
+/// `zeMemGetIpcHandleWithProperties`.
+pub unsafe fn zeMemGetIpcHandleWithProperties(
+    hContext: ze_context_handle_t,
+    ptr: *const c_void,
+    pNext: *mut c_void,
+    pIpcHandle: *mut ze_ipc_mem_handle_t,
+) -> Result<()> {
+    let next = pNext.cast_const();
+    // SAFETY: the caller passes null or a valid chain.
+    for link in unsafe { Inputs::from_next(&next) }.iter() {
+        if let Some(handle) = link.get::<ze_ipc_mem_handle_type_ext_desc_t>() {
+            handle.check_flags()?;
+        }
+    }
+    // SAFETY: the contract is the same.
+    unsafe { zeMemGetIpcHandle(hContext, ptr, pIpcHandle) }
+}
+
+/// `zeMemGetIpcHandleFromFileDescriptorExp`.
+pub unsafe fn zeMemGetIpcHandleFromFileDescriptorExp(
+    hContext: ze_context_handle_t,
+    handle: u64,
+    pIpcHandle: *mut ze_ipc_mem_handle_t,
+) -> Result<()> {
+    let context = handle::get::<Context>(hContext)?;
+    // SAFETY: the caller passes null or a valid pointer.
+    *unsafe { output(pIpcHandle, "pIpcHandle") }? = context.ipc_handle_of_descriptor(handle)?;
+    Ok(())
+}
+
+/// `zeMemGetFileDescriptorFromIpcHandleExp`.
+pub unsafe fn zeMemGetFileDescriptorFromIpcHandleExp(
+    hContext: ze_context_handle_t,
+    ipcHandle: ze_ipc_mem_handle_t,
+    pHandle: *mut u64,
+) -> Result<()> {
+    let context = handle::get::<Context>(hContext)?;
+    // SAFETY: the caller passes null or a valid pointer.
+    *unsafe { output(pHandle, "pHandle") }? = context.descriptor_of_ipc_handle(&ipcHandle)?;
+    Ok(())
+}
+
+/// `zeMemPutIpcHandle`.
+pub unsafe fn zeMemPutIpcHandle(hContext: ze_context_handle_t, handle: ze_ipc_mem_handle_t) -> Result<()> {
+    handle::get::<Context>(hContext)?.put_ipc_handle(&handle)
+}
+
+/// `zeMemOpenIpcHandle`.
+pub unsafe fn zeMemOpenIpcHandle(
+    hContext: ze_context_handle_t,
+    hDevice: ze_device_handle_t,
+    handle: ze_ipc_mem_handle_t,
+    flags: ze_ipc_memory_flags_t,
+    pptr: *mut *mut c_void,
+) -> Result<()> {
+    let context = handle::get::<Context>(hContext)?;
+    let device = handle::get::<Device>(hDevice)?;
+    // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x3 < flags
+    flags::IPC_MEMORY.check(flags)?;
+    // SAFETY: the caller passes null or a valid pointer.
+    *unsafe { output(pptr, "pptr") }? = context.open_ipc_handle(&device, &handle)?;
+    Ok(())
+}
+
+/// `zeMemCloseIpcHandle`.
+pub unsafe fn zeMemCloseIpcHandle(hContext: ze_context_handle_t, ptr: *const c_void) -> Result<()> {
+    let context = handle::get::<Context>(hContext)?;
+    address(ptr, "ptr")?;
+    context.close_ipc_handle(ptr)
 }

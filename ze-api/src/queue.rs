@@ -58,11 +58,15 @@ pub unsafe fn zeCommandQueueExecuteCommandLists(
     hFence: ze_fence_handle_t,
 ) -> Result<()> {
     let queue = handle::get::<CommandQueue>(hCommandQueue)?;
+    let fence = handle::get_optional::<Fence>(hFence)?;
+    // ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT: a fence that is signalled already
+    if fence.as_ref().is_some_and(|fence| fence.status().is_ok()) {
+        return Err(Error::InvalidSynchronizationObject("the fence is signalled: reset it first"));
+    }
     // ZE_RESULT_ERROR_INVALID_SIZE: 0 == numCommandLists
     if numCommandLists == 0 {
         return Err(Error::InvalidSize("no command list to execute".into()));
     }
-    let fence = handle::get_optional::<Fence>(hFence)?;
     // SAFETY: the caller passes null or an array of as many handles.
     let lists = unsafe { handles::<CommandList>(numCommandLists, phCommandLists, "phCommandLists") }?;
     let lists: Vec<&CommandList> = lists.iter().map(|list| &***list).collect();

@@ -5,8 +5,10 @@ use crate::copy::{self, Region};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::image::ImageCopy;
+use crate::region;
 use crate::signal::{EngineId, Outcome, Reason, Signal, Target, Timestamps, Waiter};
 use crate::sysman::activity::Work;
+use crate::virtual_memory;
 use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -225,9 +227,42 @@ impl Command {
 }
 
 impl Operation {
+    /// Whether it runs kernels.
+    pub fn is_launch(&self) -> bool {
+        use Operation::{Launch, LaunchIndirect, LaunchMultipleIndirect};
+        matches!(self, Launch(_) | LaunchIndirect { .. } | LaunchMultipleIndirect { .. })
+    }
+
+    /// Checks what is in reservations of virtual memory: who accesses what is not mapped there ends the process.
+    fn check_access(&self) -> Result<()> {
+        let check = virtual_memory::check_access;
+        match self {
+            Operation::Copy { dst, src, len } => check(*src, *len, false).and(check(*dst, *len, true)),
+            Operation::CopyRegion { dst, to, src, from } => {
+                let (read, written) = (region::span(*src, from)?, region::span(*dst, to)?);
+                check(read.start, read.len(), false).and(check(written.start, written.len(), true))
+            }
+            Operation::Fill { dst, len, .. } => check(*dst, *len, true),
+            Operation::LaunchIndirect { group_count, .. } => {
+                check(*group_count, size_of::<ze_group_count_t>(), false)
+            }
+            Operation::LaunchMultipleIndirect { count, .. } => check(*count, size_of::<u32>(), false),
+            Operation::WriteGlobalTimestamp { dst, .. } => check(*dst, size_of::<u64>(), true),
+            Operation::QueryKernelTimestamps { queries, .. } => queries
+                .iter()
+                .try_for_each(|query| check(query.dst, size_of::<ze_kernel_timestamp_result_t>(), true)),
+            Operation::Barrier
+            | Operation::Launch(_)
+            | Operation::CopyImage(_)
+            | Operation::ResetEvent(_)
+            | Operation::HostFunction { .. } => Ok(()),
+        }
+    }
+
     fn execute(&self) -> Result<()> {
         // SAFETY, for all blocks below: the program promised when it appended the command that the memory is
         // accessible, and not accessed otherwise, until the command is done.
+        self.check_access()?;
         match self {
             Operation::Barrier => {}
             // SAFETY: see above.

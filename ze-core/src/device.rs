@@ -3,10 +3,11 @@
 use crate::clock::DeviceClock;
 use crate::env;
 use crate::error::{Error, Result};
+use crate::fabric::Vertex;
 use crate::fork::{Mutex, OnceLock, Slow};
 use crate::handle::{self, object};
 use crate::signal::EngineId;
-use crate::stream::Stream;
+use crate::stream::{Priority, Stream};
 use crate::sysman::Sysman;
 use crate::sysman::activity::Activity;
 use crate::sysman::roots::Roots;
@@ -15,8 +16,21 @@ use ze_engine::{Engine, EngineConfig};
 use ze_extensions::DeviceProfile;
 use ze_headers::ze_device_handle_t;
 
-/// Queues that a program can tell apart by index. Each one that it creates executes by itself all the same.
-pub const QUEUES_OF_THE_GROUP: u32 = 1;
+/// Queues of each group that a program can tell apart by index. Each one that it creates executes by itself all the same.
+pub const QUEUES_OF_A_GROUP: u32 = 1;
+
+/// A queue group: what an ordinal names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum QueueGroup {
+    /// Kernels, and everything that a copy queue does.
+    Compute,
+    /// Copies, fills and synchronisation only.
+    Copy,
+}
+
+/// The groups by their ordinals. Devices of Intel's have a group for copies alone, and programs, the conformance tests among
+/// them, look for one by its flags.
+pub const QUEUE_GROUPS: [QueueGroup; 2] = [QueueGroup::Compute, QueueGroup::Copy];
 
 /// The device.
 pub struct Device {
@@ -25,12 +39,13 @@ pub struct Device {
     /// Created by the first module: a program that only looks at devices starts no threads.
     engine: OnceLock<Arc<Engine>>,
     streams: Mutex<Vec<Weak<Stream>>>,
-    /// What the one ordinal and index of the device's queues name.
-    queue_engine: EngineId,
+    /// What the ordinals of the device's queues name, each with the one index that it has.
+    queue_engines: [EngineId; QUEUE_GROUPS.len()],
     /// What the commands of all streams keep busy.
     activity: Arc<Activity>,
     sysman: Slow<Sysman>,
     handle: OnceLock<usize>,
+    vertex: Vertex,
 }
 
 object!(Device, Device, ze_device_handle_t);
@@ -42,10 +57,11 @@ impl Device {
             profile: Arc::new(profile),
             engine: OnceLock::new(),
             streams: Mutex::default(),
-            queue_engine: EngineId::new(),
+            queue_engines: QUEUE_GROUPS.map(|_| EngineId::new()),
             activity: Arc::default(),
             sysman: Slow::default(),
             handle: OnceLock::new(),
+            vertex: Vertex::default(),
         })
     }
 
@@ -56,6 +72,10 @@ impl Device {
         }
         let handle = handle::publish(Arc::clone(self))?;
         Ok(*self.handle.get_or_init(|| handle as usize) as ze_device_handle_t)
+    }
+
+    pub(crate) fn vertex(&self) -> &Vertex {
+        &self.vertex
     }
 
     pub fn profile(&self) -> &Arc<DeviceProfile> {
@@ -95,9 +115,9 @@ impl Device {
         self.sysman.get_or_init(|| Sysman::discover(&Roots::default(), &self.profile, &self.activity))
     }
 
-    /// A stream for a queue or an immediate list.
-    pub fn new_stream(&self) -> Arc<Stream> {
-        let stream = Stream::new(self.queue_engine, &self.activity);
+    /// A stream for a queue or an immediate list of a group.
+    pub fn new_stream(&self, group: QueueGroup, priority: Priority) -> Arc<Stream> {
+        let stream = Stream::with_priority(self.queue_engines[group as usize], &self.activity, priority);
         let mut streams = self.streams.lock();
         streams.retain(|stream| stream.strong_count() != 0);
         streams.push(Arc::downgrade(&stream));
@@ -114,21 +134,20 @@ impl Device {
         self.streams().iter().map(|stream| stream.synchronize(u64::MAX)).fold(Ok(()), Result::and)
     }
 
-    /// Checks the number of a queue group: there is one.
-    pub fn check_queue_ordinal(&self, ordinal: u32) -> Result<()> {
-        match ordinal {
-            0 => Ok(()),
-            ordinal => {
-                Err(Error::InvalidArgument(format!("queue group {ordinal}: the device has one, group 0")))
-            }
-        }
+    /// The group of an ordinal.
+    pub fn queue_group(&self, ordinal: u32) -> Result<QueueGroup> {
+        let group = QUEUE_GROUPS.get(ordinal as usize).copied();
+        group.ok_or_else(|| {
+            let count = QUEUE_GROUPS.len();
+            Error::InvalidArgument(format!("queue group {ordinal}: the device has {count}, from 0 on"))
+        })
     }
 
     /// Checks the index of a queue in its group.
     pub fn check_queue_index(&self, index: u32) -> Result<()> {
-        if index < QUEUES_OF_THE_GROUP {
+        if index < QUEUES_OF_A_GROUP {
             return Ok(());
         }
-        Err(Error::InvalidArgument(format!("queue {index}: the group has {QUEUES_OF_THE_GROUP}")))
+        Err(Error::InvalidArgument(format!("queue {index}: the group has {QUEUES_OF_A_GROUP}")))
     }
 }

@@ -1,7 +1,8 @@
 //! Answers to `zeDeviceGet*Properties`, from the device's profile. Structures that are chained to a query are
 //! filled where they are known, and skipped where not.
 
-use crate::device::{Device, QUEUES_OF_THE_GROUP};
+use crate::device::{Device, QUEUES_OF_A_GROUP, QueueGroup};
+use crate::external_memory;
 use crate::image::{LARGEST_PITCH, PITCH_ALIGNMENT};
 use crate::pnext::{Output, Outputs, structures};
 use crate::text;
@@ -21,6 +22,7 @@ structures! {
     ze_device_event_properties_t = ZE_STRUCTURE_TYPE_DEVICE_EVENT_PROPERTIES;
     ze_mutable_command_list_exp_properties_t = ZE_STRUCTURE_TYPE_MUTABLE_COMMAND_LIST_EXP_PROPERTIES;
     ze_scheduling_hint_exp_properties_t = ZE_STRUCTURE_TYPE_SCHEDULING_HINT_EXP_PROPERTIES;
+    ze_device_readonly_memory_ext_properties_t = ZE_STRUCTURE_TYPE_DEVICE_READONLY_MEMORY_EXT_PROPERTIES;
     ze_record_replay_graph_ext_properties_t = ZE_STRUCTURE_TYPE_RECORD_REPLAY_GRAPH_EXT_PROPERTIES;
     ze_event_query_kernel_timestamps_ext_properties_t =
         ZE_STRUCTURE_TYPE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_PROPERTIES;
@@ -37,6 +39,10 @@ structures! {
     ze_pitched_alloc_2dimage_linear_pitch_exp_info_t =
         ZE_STRUCTURE_TYPE_PITCHED_ALLOC_2DIMAGE_LINEAR_PITCH_EXP_INFO;
 }
+
+/// `maxMemoryFillPatternSize` of the copy queues: what copy engines of Intel's have. Larger patterns are filled too, but
+/// programs allocate memory by this number.
+const COPY_PATTERN_BYTES: usize = 16;
 
 /// SPIR-V version as `ze_device_module_properties_t` packs it.
 fn spirv_version([major, minor]: [u8; 2]) -> u32 {
@@ -103,7 +109,10 @@ impl Device {
             out.flags = 0;
         } else if let Some(out) = link.get::<ze_mutable_command_list_exp_properties_t>() {
             out.mutableCommandListFlags = 0;
-            out.mutableCommandFlags = 0;
+            out.mutableCommandFlags = crate::mutable::SUPPORTED;
+        } else if let Some(out) = link.get::<ze_device_readonly_memory_ext_properties_t>() {
+            // The pages have the protection that is asked for.
+            out.readonlyCapability = ZE_DEVICE_READONLY_MEMORY_CAPABILITY_ENFORCED;
         } else if let Some(out) = link.get::<ze_record_replay_graph_ext_properties_t>() {
             out.graphFlags = 0;
         } else if let Some(out) = link.get::<ze_event_query_kernel_timestamps_ext_properties_t>() {
@@ -166,16 +175,25 @@ impl Device {
         });
     }
 
-    /// `zeDeviceGetCommandQueueGroupProperties`: one group that computes and copies.
+    /// `zeDeviceGetCommandQueueGroupProperties` for one of the groups.
     ///
     /// # Safety
     /// The structure's `pNext` is a valid chain.
-    pub unsafe fn queue_group_properties(&self, out: &mut ze_command_queue_group_properties_t) {
-        out.flags = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE
-            | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY
-            | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COOPERATIVE_KERNELS;
-        out.maxMemoryFillPatternSize = usize::MAX;
-        out.numQueues = QUEUES_OF_THE_GROUP;
+    pub unsafe fn queue_group_properties(
+        &self,
+        group: QueueGroup,
+        out: &mut ze_command_queue_group_properties_t,
+    ) {
+        (out.flags, out.maxMemoryFillPatternSize) = match group {
+            QueueGroup::Compute => (
+                ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE
+                    | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY
+                    | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COOPERATIVE_KERNELS,
+                usize::MAX,
+            ),
+            QueueGroup::Copy => (ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY, COPY_PATTERN_BYTES),
+        };
+        out.numQueues = QUEUES_OF_A_GROUP;
         // SAFETY: the caller's promise.
         if let Some(out) = unsafe { Outputs::of(out) }.find::<ze_copy_bandwidth_exp_properties_t>() {
             out.copyBandwidth = 0;
@@ -267,10 +285,10 @@ impl Device {
         });
     }
 
-    /// `zeDeviceGetExternalMemoryProperties`: none can be imported or exported.
+    /// `zeDeviceGetExternalMemoryProperties`.
     pub fn external_memory_properties(&self, out: &mut ze_device_external_memory_properties_t) {
-        out.memoryAllocationImportTypes = 0;
-        out.memoryAllocationExportTypes = 0;
+        out.memoryAllocationImportTypes = external_memory::TYPES;
+        out.memoryAllocationExportTypes = external_memory::TYPES;
         out.imageImportTypes = 0;
         out.imageExportTypes = 0;
     }
@@ -390,8 +408,8 @@ mod tests {
         });
         for group in &mut groups {
             // SAFETY: the structure's type is not its own.
-            unsafe { device().queue_group_properties(group) };
-            assert_eq!(group.numQueues, QUEUES_OF_THE_GROUP);
+            unsafe { device().queue_group_properties(QueueGroup::Copy, group) };
+            assert_eq!(group.numQueues, QUEUES_OF_A_GROUP);
         }
     }
 

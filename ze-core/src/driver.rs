@@ -6,8 +6,10 @@ use crate::context::Context;
 use crate::device::Device;
 use crate::env;
 use crate::error::{Error, Result};
+use crate::external_memory::AllShared;
 use crate::fork::{self, OnceLock};
 use crate::handle::{self, object};
+use crate::host_pointers::HostPointers;
 use crate::mapping;
 use crate::memory::{Allocation, MemoryKind};
 use crate::pnext::{Outputs, structures};
@@ -46,6 +48,9 @@ pub struct Driver {
     /// Of host memory: what the machine has.
     host_memory: Arc<Budget>,
     system_attributes: SystemAttributes,
+    /// What other processes have been given.
+    shared: AllShared,
+    host_pointers: HostPointers,
     handle: OnceLock<usize>,
     default_context: OnceLock<usize>,
 }
@@ -95,6 +100,8 @@ impl Driver {
             device: Device::new(profile),
             allocations: RangeMap::new(),
             system_attributes: SystemAttributes::default(),
+            shared: AllShared::default(),
+            host_pointers: HostPointers::default(),
             handle: OnceLock::new(),
             default_context: OnceLock::new(),
         })
@@ -196,6 +203,14 @@ impl Driver {
         }
     }
 
+    pub(crate) fn shared(&self) -> &AllShared {
+        &self.shared
+    }
+
+    pub(crate) fn host_pointers(&self) -> &HostPointers {
+        &self.host_pointers
+    }
+
     pub(crate) fn system_attributes(&self) -> &SystemAttributes {
         &self.system_attributes
     }
@@ -218,9 +233,9 @@ impl Driver {
         });
     }
 
-    /// `zeDriverGetIpcProperties`: nothing can be shared with other processes.
+    /// `zeDriverGetIpcProperties`.
     pub fn ipc_properties(&self, properties: &mut ze_driver_ipc_properties_t) {
-        properties.flags = 0;
+        properties.flags = ZE_IPC_PROPERTY_FLAG_MEMORY | ZE_IPC_PROPERTY_FLAG_EVENT_POOL;
     }
 
     /// `zeDriverGetExtensionProperties`.

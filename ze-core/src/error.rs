@@ -27,6 +27,8 @@ pub enum Error {
     AddressNotFound(usize),
     #[error("{what} has the invalid value {value:#x}")]
     InvalidEnumeration { what: &'static str, value: u64 },
+    #[error("{what} has the value {value:#x}, which the CPU driver does not support")]
+    UnsupportedEnumeration { what: &'static str, value: u64 },
     #[error("{0}")]
     InvalidSize(String),
     #[error("{0}")]
@@ -57,6 +59,8 @@ pub enum Error {
     ModuleUnlinked(String),
     #[error("the module has no kernel named '{0}'")]
     InvalidKernelName(String),
+    #[error("{0}")]
+    InvalidKernelHandle(&'static str),
     #[error("the module has no global variable named '{0}'")]
     InvalidGlobalName(String),
     #[error("{0}")]
@@ -92,6 +96,7 @@ impl Error {
             InvalidHandle { .. } | InvalidArgument(_) => ZE_RESULT_ERROR_INVALID_ARGUMENT,
             AddressNotFound(_) => ZE_RESULT_ERROR_ADDRESS_NOT_FOUND,
             InvalidEnumeration { .. } => ZE_RESULT_ERROR_INVALID_ENUMERATION,
+            UnsupportedEnumeration { .. } => ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
             InvalidSize(_) => ZE_RESULT_ERROR_INVALID_SIZE,
             UnsupportedSize(_) => ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
             UnsupportedAlignment(_) => ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
@@ -107,6 +112,7 @@ impl Error {
             InvalidNativeBinary(_) => ZE_RESULT_ERROR_INVALID_NATIVE_BINARY,
             ModuleUnlinked(_) => ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED,
             InvalidKernelName(_) => ZE_RESULT_ERROR_INVALID_KERNEL_NAME,
+            InvalidKernelHandle(_) => ZE_RESULT_ERROR_INVALID_KERNEL_HANDLE,
             InvalidGlobalName(_) => ZE_RESULT_ERROR_INVALID_GLOBAL_NAME,
             InvalidGroupSize(_) => ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION,
             InvalidGlobalWidth(_) => ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION,

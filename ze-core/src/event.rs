@@ -10,7 +10,9 @@ use crate::error::{Error, Result};
 use crate::fork::Mutex;
 use crate::futex::Deadline;
 use crate::handle::object;
+use crate::ipc::Contents;
 use crate::pnext::{Inputs, structures};
+use crate::shared_events::SharedEvents;
 use crate::signal::Signal;
 use crate::stream::Stream;
 use std::sync::{Arc, Weak};
@@ -28,13 +30,16 @@ structures! {
 
 /// An event pool.
 pub struct EventPool {
-    /// Kept alive by the pool.
-    _context: Arc<Context>,
+    context: Arc<Context>,
     /// The handle that the program created it with.
     context_handle: usize,
     flags: ze_event_pool_flags_t,
     count: u32,
     counter_based: bool,
+    /// The events' state where other processes can have them too.
+    shared: Option<Arc<SharedEvents>>,
+    /// Another process has made the pool.
+    opened: bool,
 }
 
 object!(EventPool, EventPool, ze_event_pool_handle_t);
@@ -51,13 +56,53 @@ impl EventPool {
         if desc.count == 0 {
             return Err(Error::InvalidSize("an event pool of no events".into()));
         }
+        let flags = desc.flags;
+        let is_shared = flags & ZE_EVENT_POOL_FLAG_IPC != 0 && !counter_based;
+        let shared = is_shared.then(|| SharedEvents::new(desc.count, flags)).transpose()?;
         Ok(Arc::new(Self {
-            _context: context,
+            context,
             context_handle: context_handle as usize,
-            flags: desc.flags,
+            flags,
             count: desc.count,
             counter_based,
+            shared,
+            opened: false,
         }))
+    }
+
+    /// `zeEventPoolOpenIpcHandle`.
+    pub fn open(
+        context: Arc<Context>,
+        context_handle: ze_context_handle_t,
+        handle: &ze_ipc_event_pool_handle_t,
+    ) -> Result<Arc<Self>> {
+        // SAFETY: an array of bytes.
+        let shared = SharedEvents::open(&unsafe { Contents::read(handle) })?;
+        Ok(Arc::new(Self {
+            context,
+            context_handle: context_handle as usize,
+            flags: shared.flags(),
+            count: shared.count(),
+            counter_based: false,
+            shared: Some(shared),
+            opened: true,
+        }))
+    }
+
+    /// `zeEventPoolGetIpcHandle`.
+    pub fn ipc_handle(&self) -> Result<ze_ipc_event_pool_handle_t> {
+        let shared = self.shared.as_ref().ok_or_else(|| {
+            Error::InvalidArgument("the event pool was created without ZE_EVENT_POOL_FLAG_IPC".into())
+        })?;
+        let mut handle = ze_ipc_event_pool_handle_t::default();
+        // SAFETY: an array of bytes.
+        unsafe { shared.contents(self.context.driver().shared())?.write(&mut handle) };
+        Ok(handle)
+    }
+
+    /// Whether `zeEventPoolCloseIpcHandle` is for this pool.
+    pub fn is_opened(&self) -> bool {
+        self.opened
     }
 
     pub fn context_handle(&self) -> ze_context_handle_t {
@@ -66,6 +111,19 @@ impl EventPool {
 
     pub fn flags(&self) -> ze_event_pool_flags_t {
         self.flags
+    }
+}
+
+impl Context {
+    /// `zeEventPoolPutIpcHandle`.
+    pub fn put_event_pool_handle(&self, handle: &ze_ipc_event_pool_handle_t) -> Result<()> {
+        // SAFETY: an array of bytes.
+        let contents = unsafe { Contents::read(handle) };
+        let shared = self.driver().shared().find(contents.inode);
+        let shared = shared.filter(|_| SharedEvents::is_named_by(&contents));
+        let shared =
+            shared.ok_or_else(|| Error::InvalidArgument("the IPC handle is none of this process".into()))?;
+        shared.put()
     }
 }
 
@@ -102,10 +160,10 @@ impl Event {
             let reason = format!("event {} of a pool of {}", desc.index, pool.count);
             return Err(Error::InvalidArgument(reason));
         }
-        let state = if pool.counter_based {
-            EventState::CounterBased(Mutex::new(Signal::raised()))
-        } else {
-            EventState::Flag(Signal::flag())
+        let state = match &pool.shared {
+            _ if pool.counter_based => EventState::CounterBased(Mutex::new(Signal::raised())),
+            Some(shared) => EventState::Flag(shared.signal(desc.index as usize, !pool.opened)),
+            None => EventState::Flag(Signal::flag()),
         };
         Ok(Arc::new(Self {
             state,

@@ -33,6 +33,9 @@ pub enum HandleKind {
     Kernel,
     Image,
     Sampler,
+    PhysicalMemory,
+    FabricVertex,
+    FabricEdge,
     EngineGroup,
     FrequencyDomain,
     MemoryModule,
@@ -53,7 +56,7 @@ pub enum HandleKind {
 }
 
 impl HandleKind {
-    const NAMES: [&'static str; 30] = [
+    const NAMES: [&'static str; 33] = [
         "driver",
         "device",
         "context",
@@ -67,6 +70,9 @@ impl HandleKind {
         "kernel",
         "image",
         "sampler",
+        "physical memory object",
+        "fabric vertex",
+        "fabric edge",
         "engine group",
         "frequency domain",
         "memory module",

@@ -25,7 +25,8 @@ impl Mapping {
         enough && self.start.is_multiple_of(alignment)
     }
 
-    fn unmap(self) {
+    /// Gives the memory back: nobody uses it any more.
+    pub fn unmap(self) {
         // SAFETY: the mapping is one that `new` made, and whoever had it gave it up.
         unsafe { libc::munmap(self.start as *mut c_void, self.len) };
     }
@@ -50,6 +51,13 @@ impl Kept {
         let mapping = self.mappings.remove(at);
         self.bytes -= mapping.len;
         Some(mapping)
+    }
+
+    fn take_exact(&mut self, len: usize, alignment: usize) -> Option<Mapping> {
+        let same = |mapping: &Mapping| mapping.len == len && mapping.start.is_multiple_of(alignment);
+        let at = self.mappings.iter().position(same)?;
+        self.bytes -= len;
+        Some(self.mappings.remove(at))
     }
 
     fn add(&mut self, mapping: Mapping) {
@@ -79,6 +87,11 @@ pub fn take_kept(len: usize, alignment: usize) -> Option<Mapping> {
     KEPT.lock().take(len, alignment)
 }
 
+/// As [`take_kept`], with this length and no other.
+pub fn take_exact(len: usize, alignment: usize) -> Option<Mapping> {
+    KEPT.lock().take_exact(len, alignment)
+}
+
 /// Keeps a freed mapping in the place of older ones, or gives it back.
 pub fn keep(mapping: Mapping) {
     KEPT.lock().add(mapping);
@@ -94,6 +107,17 @@ pub fn give_back() -> bool {
 /// back before this fails.
 pub fn new(len: usize, alignment: usize) -> Option<Mapping> {
     map(len, alignment).or_else(|| if give_back() { map(len, alignment) } else { None })
+}
+
+/// Maps new private memory in the place of what is there. False: the system refused.
+///
+/// # Safety
+/// The addresses are the caller's, in whole pages, and nobody counts on what is mapped there.
+pub unsafe fn renew(start: usize, len: usize) -> bool {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    // SAFETY: the caller's promise.
+    unsafe { libc::mmap(start as *mut c_void, len, protection, flags, -1, 0) != libc::MAP_FAILED }
 }
 
 fn map(len: usize, alignment: usize) -> Option<Mapping> {
@@ -141,6 +165,9 @@ mod tests {
         kept.add(mapping);
         assert_eq!(kept.take(len / 2, HUGE_PAGE), None);
         assert_eq!(kept.take(len + 4096, HUGE_PAGE), None);
+        assert_eq!(kept.take_exact(len - 4096, HUGE_PAGE), None);
+        assert_eq!(kept.take_exact(len, HUGE_PAGE), Some(mapping));
+        kept.add(mapping);
         assert_eq!(kept.take(len - 4096, HUGE_PAGE), Some(mapping));
         assert_eq!(kept.take(len - 4096, HUGE_PAGE), None);
         mapping.unmap();

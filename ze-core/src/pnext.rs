@@ -12,6 +12,8 @@ use ze_headers::*;
 
 /// Longer chains are taken for circular, and cut.
 const MAX_LENGTH: usize = 64;
+/// The same of chains that are lists.
+const MAX_LIST: usize = 1 << 16;
 
 /// A structure that can be in a chain, or have one.
 ///
@@ -46,7 +48,6 @@ unsafe fn walk(next: *const c_void) -> impl Iterator<Item = NonNull<ze_base_prop
         next = unsafe { (&raw const (*link.as_ptr()).pNext).read() }.cast();
         Some(link)
     })
-    .take(MAX_LENGTH)
 }
 
 /// # Safety
@@ -83,8 +84,13 @@ impl<'a> Inputs<'a> {
     }
 
     pub fn iter(self) -> impl Iterator<Item = Input<'a>> {
+        self.long().take(MAX_LENGTH)
+    }
+
+    /// As [`iter`](Self::iter), for a chain that is a list of as many structures as a program likes.
+    pub fn long(self) -> impl Iterator<Item = Input<'a>> {
         // SAFETY: promised when this was made.
-        unsafe { walk(self.next) }.map(|link| Input { link, owner: PhantomData })
+        unsafe { walk(self.next) }.map(|link| Input { link, owner: PhantomData }).take(MAX_LIST)
     }
 
     /// The first structure of a type.
@@ -134,7 +140,7 @@ impl<'a> Outputs<'a> {
     /// Shows every structure of the chain, one at a time.
     pub fn for_each(self, mut visit: impl FnMut(Output<'_>)) {
         // SAFETY: promised when this was made.
-        for link in unsafe { walk(self.next) } {
+        for link in unsafe { walk(self.next) }.take(MAX_LENGTH) {
             visit(Output { link, owner: PhantomData });
         }
     }
@@ -143,7 +149,9 @@ impl<'a> Outputs<'a> {
     pub fn find<T: Structure>(self) -> Option<&'a mut T> {
         // SAFETY: promised when this was made; the structure's own type says that it is a `T`, and as this is used up,
         // there is no other reference to it.
-        unsafe { walk(self.next).find(|&link| is::<T>(link)).map(|link| link.cast::<T>().as_mut()) }
+        unsafe {
+            walk(self.next).take(MAX_LENGTH).find(|&link| is::<T>(link)).map(|link| link.cast::<T>().as_mut())
+        }
     }
 }
 

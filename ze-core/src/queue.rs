@@ -2,11 +2,11 @@
 
 use crate::command_list::CommandList;
 use crate::context::Context;
-use crate::device::Device;
+use crate::device::{Device, QueueGroup};
 use crate::error::Result;
 use crate::fence::Fence;
 use crate::handle::object;
-use crate::stream::{Stream, Work};
+use crate::stream::{Priority, Stream, Work};
 use std::sync::Arc;
 use ze_headers::*;
 
@@ -14,6 +14,7 @@ use ze_headers::*;
 #[derive(Clone, Copy, Debug)]
 pub struct QueueDesc {
     pub ordinal: u32,
+    pub group: QueueGroup,
     pub index: u32,
     pub flags: ze_command_queue_flags_t,
     pub mode: ze_command_queue_mode_t,
@@ -23,15 +24,30 @@ pub struct QueueDesc {
 impl QueueDesc {
     /// Checks a descriptor against the device.
     pub fn new(device: &Device, desc: &ze_command_queue_desc_t) -> Result<Self> {
-        device.check_queue_ordinal(desc.ordinal)?;
+        let group = device.queue_group(desc.ordinal)?;
         device.check_queue_index(desc.index)?;
         Ok(Self {
             ordinal: desc.ordinal,
+            group,
             index: desc.index,
             flags: desc.flags,
             mode: desc.mode,
             priority: desc.priority,
         })
+    }
+
+    /// Which of the streams that are ready is executed first.
+    pub(crate) fn stream_priority(&self) -> Priority {
+        match self.priority {
+            ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW => Priority::Low,
+            ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH => Priority::High,
+            _ => Priority::Normal,
+        }
+    }
+
+    /// A stream for what is created from this.
+    pub(crate) fn new_stream(&self, device: &Device) -> Arc<Stream> {
+        device.new_stream(self.group, self.stream_priority())
     }
 
     /// The host waits for each submission.
@@ -53,7 +69,7 @@ impl CommandQueue {
     /// `zeCommandQueueCreate`.
     pub fn new(context: Arc<Context>, device: &Device, desc: &ze_command_queue_desc_t) -> Result<Arc<Self>> {
         let desc = QueueDesc::new(device, desc)?;
-        Ok(Arc::new(Self { context, desc, stream: device.new_stream() }))
+        Ok(Arc::new(Self { context, desc, stream: desc.new_stream(device) }))
     }
 
     pub fn context(&self) -> &Arc<Context> {
@@ -70,6 +86,7 @@ impl CommandQueue {
 
     /// `zeCommandQueueExecuteCommandLists`.
     pub fn execute(&self, lists: &[&CommandList], fence: Option<&Fence>) -> Result<()> {
+        lists.iter().try_for_each(|list| list.check_group(self.desc.group))?;
         let closed = lists.iter().map(|list| list.closed()).collect::<Result<Vec<_>>>()?;
         for (list, commands) in lists.iter().zip(closed) {
             list.executed_on(&self.stream);

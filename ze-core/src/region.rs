@@ -36,7 +36,7 @@ pub fn check(dst: usize, to: &Region, src: usize, from: &Region) -> Result<bool>
 }
 
 /// The addresses from the first to the last byte of a region that is not empty.
-fn span(base: usize, region: &Region) -> Result<Range<usize>> {
+pub fn span(base: usize, region: &Region) -> Result<Range<usize>> {
     let end = region.end().and_then(|end| base.checked_add(end)).ok_or_else(|| {
         Error::InvalidSize(format!("at {base:#x}, the region {region:?} reaches beyond the address space"))
     })?;

@@ -4,6 +4,8 @@ use crate::clock;
 use crate::error::{Error, Result};
 use crate::fork::{Mutex, MutexGuard};
 use crate::futex::{Counter, Deadline};
+use crate::shared_events::Link;
+use crate::stream::Priority;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -49,6 +51,11 @@ impl Default for EngineId {
 
 /// What is told when a signal has changed, so that it looks again.
 pub trait Waiter: Send + Sync {
+    /// Who is told first.
+    fn priority(&self) -> Priority {
+        Priority::default()
+    }
+
     fn look_again(self: Arc<Self>);
 }
 
@@ -72,6 +79,8 @@ pub struct Signal {
     counting: bool,
     /// Some engine has submitted a reset, so there are epochs.
     has_epochs: AtomicBool,
+    /// Of a flag that other processes have too.
+    link: Option<Link>,
     state: Mutex<State>,
 }
 
@@ -130,14 +139,45 @@ impl std::fmt::Debug for Signal {
 
 impl Signal {
     fn new(done: u32, counting: bool) -> Arc<Self> {
+        Arc::new(Self::with(done, counting, None))
+    }
+
+    fn with(done: u32, counting: bool, link: Option<Link>) -> Self {
         let outcome = Ok(Timestamps::default());
-        Arc::new(Self {
+        Self {
             done: Counter::new(done),
             submissions: AtomicU32::new(0),
             counting,
             has_epochs: AtomicBool::new(false),
+            link,
             state: Mutex::new(State { outcome, engines: SmallVec::new(), waiters: SmallVec::new() }),
-        })
+        }
+    }
+
+    /// A flag that other processes have too, in the state that it has there.
+    pub fn linked(link: Link) -> Arc<Self> {
+        let signal = Arc::new(Self::with(0, false, Some(link)));
+        signal.refresh();
+        signal
+    }
+
+    /// Takes over what another process has done to the flag.
+    pub fn refresh(&self) {
+        let Some(link) = self.link.as_ref().filter(|link| link.has_changed()) else { return };
+        let state = self.state.lock();
+        match link.take() {
+            Some(Some(outcome)) => self.set_here(state, outcome),
+            Some(None) => self.clear_here(&state),
+            None => {}
+        }
+    }
+
+    /// Has this process notice what others do to the flag: something waits for it.
+    fn watch(&self) {
+        if let Some(link) = &self.link {
+            link.watch();
+            self.refresh();
+        }
     }
 
     /// A flag that is not signalled.
@@ -221,7 +261,15 @@ impl Signal {
     }
 
     /// Sets the flag now, for everybody.
-    fn set(&self, mut state: MutexGuard<'_, State>, outcome: Outcome) {
+    fn set(&self, state: MutexGuard<'_, State>, outcome: Outcome) {
+        if let Some(link) = &self.link {
+            link.publish(Some(&outcome));
+        }
+        self.set_here(state, outcome);
+    }
+
+    /// Sets the flag for everybody of this process.
+    fn set_here(&self, mut state: MutexGuard<'_, State>, outcome: Outcome) {
         state.outcome = outcome;
         for engine in &state.engines {
             engine.visible.signalled.store(true, Ordering::Release);
@@ -232,8 +280,9 @@ impl Signal {
 
     /// Tells who waits. They call back, so the lock is given up first.
     fn tell(mut state: MutexGuard<'_, State>) {
-        let waiters = std::mem::take(&mut state.waiters);
+        let mut waiters = std::mem::take(&mut state.waiters);
         drop(state);
+        waiters.sort_by_key(|waiter| std::cmp::Reverse(waiter.priority()));
         waiters.into_iter().for_each(Waiter::look_again);
     }
 
@@ -276,6 +325,13 @@ impl Signal {
 
     /// Takes the flag back for everybody.
     fn clear(&self, state: &State) {
+        if let Some(link) = &self.link {
+            link.publish(None);
+        }
+        self.clear_here(state);
+    }
+
+    fn clear_here(&self, state: &State) {
         self.done.set((self.done.get() & !SIGNALLED).wrapping_add(CHANGE));
         for engine in &state.engines {
             engine.visible.signalled.store(false, Ordering::Release);
@@ -284,6 +340,7 @@ impl Signal {
 
     /// Whether what a command of an engine [waits for](Self::submit_wait) is there.
     pub fn is_reached(&self, engine: EngineId, target: &Target) -> bool {
+        self.refresh();
         match target {
             Target::Signals(signals) => self.done.get() >= *signals,
             Target::Epoch(epoch) => epoch.signalled.load(Ordering::Acquire),
@@ -303,6 +360,7 @@ impl Signal {
 
     /// Has a waiter told of the next change. False: what it waits for is there already, and it is not told.
     pub fn notify(&self, engine: EngineId, target: &Target, waiter: &Arc<dyn Waiter>) -> bool {
+        self.watch();
         let mut state = self.state.lock();
         let reached = self.is_reached_locked(&mut state, engine, target);
         if !reached {
@@ -313,6 +371,7 @@ impl Signal {
 
     /// Whether the host sees it signalled.
     pub fn is_signalled(&self) -> bool {
+        self.refresh();
         if self.counting { self.done.get() >= self.wanted() } else { self.flag_is_set() }
     }
 
@@ -322,6 +381,9 @@ impl Signal {
 
     /// Waits for the host, who learns of a failure.
     pub fn wait(&self, deadline: Deadline) -> Result<()> {
+        if !self.is_signalled() {
+            self.watch();
+        }
         let reached = if self.counting {
             let wanted = self.wanted();
             self.done.wait(deadline, |done| done >= wanted)
@@ -342,6 +404,7 @@ impl Signal {
 
     /// How the latest command that signalled ended.
     pub fn outcome(&self) -> Outcome {
+        self.refresh();
         self.state.lock().outcome.clone()
     }
 }

@@ -91,9 +91,19 @@ enum Stop {
     HandOver,
 }
 
+/// Which of several streams that are ready is executed first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Priority {
+    Low,
+    #[default]
+    Normal,
+    High,
+}
+
 /// An in-order execution unit.
 pub struct Stream {
     engine: EngineId,
+    priority: Priority,
     state: Mutex<State>,
     /// Pieces submitted and completed; both wrap around.
     submitted: AtomicU32,
@@ -105,9 +115,15 @@ pub struct Stream {
 impl Stream {
     /// A stream of an engine, and the counters that its commands switch on and off.
     pub fn new(engine: EngineId, activity: &Arc<Activity>) -> Arc<Self> {
+        Self::with_priority(engine, activity, Priority::default())
+    }
+
+    /// As [`new`](Self::new), with a priority among the streams that wait for a thread.
+    pub fn with_priority(engine: EngineId, activity: &Arc<Activity>, priority: Priority) -> Arc<Self> {
         fork::watch();
         Arc::new(Self {
             engine,
+            priority,
             state: Mutex::new(State { generation: fork::generation(), ..State::default() }),
             submitted: AtomicU32::new(0),
             completed: Counter::new(0),
@@ -478,6 +494,10 @@ impl Stream {
 }
 
 impl Waiter for Stream {
+    fn priority(&self) -> Priority {
+        self.priority
+    }
+
     fn look_again(self: Arc<Self>) {
         let mut state = self.lock();
         state.notified = false;

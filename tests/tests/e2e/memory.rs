@@ -351,6 +351,7 @@ fn both_descriptors_of_a_shared_allocation_are_looked_at() {
     let nothing = (0, ptr::null());
     let import = ze_external_memory_import_fd_t {
         stype: ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD,
+        flags: ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD as _,
         ..Default::default()
     };
     let import = (0, ptr::from_ref(&import).cast());

@@ -359,3 +359,25 @@ fn replays_whose_waits_are_in_another_stream_stay_in_step() {
     let seen = seen(&program).expect("an engine executes it");
     assert!(explore(&program, &seen) > 1);
 }
+
+#[test]
+fn urgent_waiters_are_told_first() {
+    struct Told(u32, Priority, Arc<Mutex<Vec<u32>>>);
+    impl Waiter for Told {
+        fn priority(&self) -> Priority {
+            self.1
+        }
+        fn look_again(self: Arc<Self>) {
+            self.2.lock().push(self.0);
+        }
+    }
+    let (signal, told) = (Signal::flag(), Arc::new(Mutex::new(Vec::new())));
+    let target = signal.submit_wait(EngineId::of_tests());
+    let priorities = [Priority::Low, Priority::High, Priority::Normal, Priority::High, Priority::Low];
+    for (number, priority) in (0..).zip(priorities) {
+        let waiter: Arc<dyn Waiter> = Arc::new(Told(number, priority, Arc::clone(&told)));
+        assert!(signal.notify(EngineId::of_tests(), &target, &waiter));
+    }
+    signal.raise();
+    assert_eq!(*told.lock(), [1, 3, 2, 0, 4]);
+}

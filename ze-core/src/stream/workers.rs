@@ -53,7 +53,11 @@ impl Workers {
     /// Has a ready stream executed. False: there is no worker, nor can one be had.
     pub fn execute(&'static self, stream: Arc<Stream>) -> bool {
         let mut state = self.state.lock();
-        state.ready.push_back(stream);
+        // Behind those of its own priority.
+        let urgent = |other: &Arc<Stream>| other.priority >= stream.priority;
+        let at = state.ready.iter().rposition(urgent).map_or(0, |last| last + 1);
+        let kept = Arc::clone(&stream);
+        state.ready.insert(at, stream);
         if !state.wants_worker() {
             drop(state);
             self.wake.advance_one();
@@ -69,7 +73,8 @@ impl Workers {
         if state.workers > state.away {
             return true;
         }
-        state.ready.pop_back();
+        // Without a worker the caller executes it.
+        state.ready.retain(|other| !Arc::ptr_eq(other, &kept));
         false
     }
 

@@ -4,8 +4,10 @@
 //! kept relative to the clock (`busy − now`, at the moment the first began), so that a reader adds the time of its own look, and
 //! commands that overlap count once.
 
+use crate::futex::{self, Deadline};
 use crate::{clock, fork};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Bits of the word that count running commands: more than a process can have threads.
 const COUNT_BITS: u32 = 16;
@@ -81,14 +83,14 @@ struct Counter(AtomicU64);
 
 impl Counter {
     fn load(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
+        self.0.load(Ordering::SeqCst)
     }
 
     /// Applies a change to the word as it was when `now` was read. Time never runs backwards in the word: where another thread
     /// was faster, the clock is read again.
     fn change(&self, mut word: u64, mut now: u64, change: impl Fn(u64, u64) -> u64) {
         while let Err(seen) =
-            self.0.compare_exchange_weak(word, change(word, now), Ordering::AcqRel, Ordering::Acquire)
+            self.0.compare_exchange_weak(word, change(word, now), Ordering::SeqCst, Ordering::Acquire)
         {
             word = seen;
             now = ticks();
@@ -120,9 +122,16 @@ pub struct Activity {
     copy: Counter,
     /// Busy where one of them is.
     all: Counter,
+    /// How many threads want no command to run.
+    pauses: AtomicU32,
+    /// Advanced at the end of each pause.
+    resumed: futex::Counter,
     /// Of the process whose commands these are.
     generation: AtomicU32,
 }
+
+/// Between two looks at whether the last command has ended.
+const LOOK: Duration = Duration::from_micros(50);
 
 impl Activity {
     fn counter(&self, work: Work) -> &Counter {
@@ -145,6 +154,9 @@ impl Activity {
                 counter.change(counter.load(), ticks(), idle);
             }
         }
+        if first {
+            self.pauses.store(0, Ordering::SeqCst);
+        }
     }
 
     fn change(&self, work: Work, change: fn(u64, u64) -> u64) {
@@ -159,7 +171,32 @@ impl Activity {
     pub fn begin(&self, work: Work) -> Busy<'_> {
         self.settle();
         self.change(work, begun);
+        // Either this thread sees the pause, or the one that pauses sees the command: both orders are sequentially consistent.
+        while self.pauses.load(Ordering::SeqCst) != 0 {
+            self.change(work, ended);
+            let seen = self.resumed.get();
+            if self.pauses.load(Ordering::SeqCst) != 0 {
+                self.resumed.wait(Deadline::Never, |resumed| resumed != seen);
+            }
+            self.change(work, begun);
+        }
         Busy { activity: self, work }
+    }
+
+    /// Does something while no command runs. `None`: one ran for longer than `patience`.
+    pub fn pause<T>(&self, patience: Duration, action: impl FnOnce() -> T) -> Option<T> {
+        self.settle();
+        let deadline = Instant::now() + patience;
+        self.pauses.fetch_add(1, Ordering::SeqCst);
+        let mut paused = !self.all.is_busy();
+        while !paused && Instant::now() < deadline {
+            std::thread::sleep(LOOK);
+            paused = !self.all.is_busy();
+        }
+        let result = paused.then(action);
+        self.pauses.fetch_sub(1, Ordering::SeqCst);
+        self.resumed.advance();
+        result
     }
 
     /// The counter of commands of a kind, or of all.
@@ -191,6 +228,33 @@ impl Drop for Busy<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_command_runs_in_a_pause_and_none_pauses_a_long_one() {
+        let activity = Activity::default();
+        let running = activity.begin(Work::Compute);
+        assert_eq!(activity.pause(Duration::from_millis(1), || 1), None);
+        drop(running);
+        let inside = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..2000 {
+                        let _running = activity.begin(Work::Copy);
+                        assert!(!inside.load(Ordering::SeqCst));
+                    }
+                });
+            }
+            for _ in 0..20 {
+                let paused = activity.pause(Duration::from_secs(60), || {
+                    inside.store(true, Ordering::SeqCst);
+                    std::thread::yield_now();
+                    inside.store(false, Ordering::SeqCst);
+                });
+                assert_eq!(paused, Some(()));
+            }
+        });
+    }
 
     #[test]
     fn overlapping_commands_count_once() {
