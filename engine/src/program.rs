@@ -132,8 +132,15 @@ impl Kernel {
 
     /// Work-items of a sub-group: what the kernel requires, else the CPU's natural width.
     pub fn subgroup_size(&self) -> u32 {
-        let natural = || self.program.engine.target().map_or(8, |target| target.natural_width());
-        self.reflection().required_subgroup_size.unwrap_or_else(natural)
+        let kernel = self.reflection();
+        let natural = self.program.engine.target().map_or(8, |target| target.natural_width());
+        // Where the number of sub-groups is given as well as the work-items, it is their quotient.
+        let quotient = || {
+            let items = kernel.required_group_size?.into_iter().fold(1u32, u32::saturating_mul);
+            let wanted = kernel.required_subgroups()?;
+            [natural, 8, 16, 32].into_iter().find(|width| items.div_ceil(*width) == wanted)
+        };
+        kernel.required_subgroup_size.or_else(quotient).unwrap_or(natural)
     }
 
     /// Most work-items of a work-group of this kernel.
@@ -141,7 +148,13 @@ impl Kernel {
         let limit = self.program.engine.config().max_group_size;
         match self.reflection().required_group_size {
             Some(size) => size.into_iter().fold(1u32, u32::saturating_mul).min(limit),
-            None => limit,
+            None => {
+                let most = self.reflection().max_group_size();
+                let subgroups = self.reflection().required_subgroups();
+                let items = subgroups.map(|count| count.saturating_mul(self.subgroup_size()));
+                let product = most.map(|size| size.into_iter().fold(1u32, u32::saturating_mul));
+                limit.min(product.unwrap_or(limit)).min(items.unwrap_or(limit)).max(1)
+            }
         }
     }
 
@@ -151,19 +164,31 @@ impl Kernel {
         if let Some(size) = kernel.required_group_size {
             return size;
         }
+        // So many sub-groups fill a row, or the launch will say why not.
+        if kernel.required_subgroups().is_some() {
+            return [self.max_group_size(), 1, 1];
+        }
         let preferences = group_size::Preferences {
             max_items: self.max_group_size(),
             width: self.subgroup_size(),
             threads: self.program.engine.threads() as u64,
             hint: kernel.group_size_hint,
         };
-        group_size::suggest(global, &preferences)
+        let size = group_size::suggest(global, &preferences);
+        match kernel.max_group_size() {
+            Some(most) if size.iter().zip(most).any(|(size, most)| *size > most) => {
+                group_size::within(global, most, preferences.max_items)
+            }
+            _ => size,
+        }
     }
 
     /// Which code runs groups of this size, while all ids are below 2^31.
     pub fn variant(&self, group_size: [u32; 3]) -> Variant {
         let kernel = self.reflection();
-        let fixed = kernel.uses_subgroups || kernel.required_subgroup_size.is_some();
+        let fixed = kernel.uses_subgroups
+            || kernel.required_subgroup_size.is_some()
+            || kernel.required_subgroups().is_some();
         let width = self.subgroup_size();
         let variant = if fixed {
             group_size::fixed_width(group_size, width)

@@ -36,7 +36,10 @@ impl Setup {
         check_local_memory(&kernel, reflection.static_local_size)?;
         let arguments =
             Arguments::new(reflection).map_err(|NoMemory(bytes)| no_memory(&kernel, "arguments", bytes))?;
-        let group_size = reflection.required_group_size.unwrap_or([1; 3]);
+        let smallest = || {
+            if reflection.required_subgroups().is_some() { [kernel.max_group_size(), 1, 1] } else { [1; 3] }
+        };
+        let group_size = reflection.required_group_size.unwrap_or_else(smallest);
         Ok(Setup { kernel, group_size, global_offset: [0; 3], arguments, latest: None })
     }
 
@@ -80,6 +83,18 @@ impl Setup {
         let required = self.kernel.reflection().required_group_size;
         if let Some(required) = required.filter(|&required| required != size) {
             let reason = format!("it requires the group size {required:?}, not {size:?}");
+            return Err(self.invalid(LaunchFault::GroupSize(reason)));
+        }
+        let reflection = self.kernel.reflection();
+        if let Some(most) =
+            reflection.max_group_size().filter(|most| size.iter().zip(most).any(|(a, b)| a > b))
+        {
+            let reason = format!("it takes groups of at most {most:?}, not {size:?}");
+            return Err(self.invalid(LaunchFault::GroupSize(reason)));
+        }
+        let subgroups = items.div_ceil(u64::from(self.kernel.subgroup_size()));
+        if let Some(required) = reflection.required_subgroups().filter(|&of| u64::from(of) != subgroups) {
+            let reason = format!("its groups have {required} sub-groups, those of {size:?} have {subgroups}");
             return Err(self.invalid(LaunchFault::GroupSize(reason)));
         }
         self.group_size = size;

@@ -145,9 +145,9 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtension] = &[
     ),
     refused("SPV_INTEL_fast_composite", "It is for ESIMD kernels; this device has no such unit."),
     refused("SPV_INTEL_float4", NARROW_FLOATS),
-    refused(
+    done(
         "SPV_INTEL_float_controls2",
-        "Rounding modes and floating-point modes other than IEEE 754's default are not implemented.",
+        "Rounding up and down, for a kernel or an instruction; modes of functions are ESIMD's.",
     ),
     done(
         "SPV_INTEL_fp_fast_math_mode",
@@ -244,7 +244,10 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtension] = &[
     refused("SPV_KHR_device_group", GRAPHICS),
     done("SPV_KHR_expect_assume", "Hints about values pass them on."),
     done("SPV_KHR_float_controls", "Denormals, infinities, signed zeros and rounding as the kernel asks."),
-    refused("SPV_KHR_float_controls2", "Defaults of fast-math flags are not implemented."),
+    done(
+        "SPV_KHR_float_controls2",
+        "Contraction where the flags of an instruction or the kernel's default allow it.",
+    ),
     done("SPV_KHR_fma", "One rounding for a product and a sum."),
     refused("SPV_KHR_fragment_shader_barycentric", GRAPHICS),
     refused("SPV_KHR_fragment_shading_rate", GRAPHICS),

@@ -127,10 +127,14 @@ pub const CAPABILITIES: &[CapabilitySupport] = {
         core(C::GroupNonUniformShuffle, SUBGROUPS),
         core(C::GroupNonUniformShuffleRelative, SUBGROUPS),
         core(C::GroupNonUniformClustered, SUBGROUPS),
-        // What arithmetic does anyway. Its opposites, flushing and rounding to zero, are not implemented.
         core(C::DenormPreserve, Nothing),
         core(C::SignedZeroInfNanPreserve, Nothing),
         core(C::RoundingModeRTE, Nothing),
+        core(C::DenormFlushToZero, Nothing),
+        core(C::RoundingModeRTZ, Nothing),
+        by(C::FloatControls2, Nothing, &["SPV_KHR_float_controls2"]),
+        by(C::RoundToInfinityINTEL, Nothing, &["SPV_INTEL_float_controls2"]),
+        by(C::FloatingPointModeINTEL, Nothing, &["SPV_INTEL_float_controls2"]),
         by(C::SubgroupBallotKHR, SUBGROUPS, &["SPV_KHR_shader_ballot"]),
         by(C::SubgroupVoteKHR, SUBGROUPS, &["SPV_KHR_subgroup_vote"]),
         by(C::GroupNonUniformRotateKHR, SUBGROUPS, &["SPV_KHR_subgroup_rotate"]),
@@ -218,6 +222,7 @@ const REFUSED: &[(CapabilityId, &str)] = {
     &[
         (of(C::VectorComputeINTEL), "SPV_INTEL_vector_compute"),
         (of(C::VectorAnyINTEL), "SPV_INTEL_vector_compute"),
+        (of(C::FunctionFloatControlINTEL), "SPV_INTEL_vector_compute"),
         (of(C::BlockingPipesALTERA), "SPV_INTEL_blocking_pipes"),
         (of(C::IOPipesALTERA), "SPV_INTEL_io_pipes"),
         (of(C::TaskSequenceALTERA), "SPV_INTEL_task_sequence"),

@@ -396,6 +396,24 @@ pub struct Kernel {
     pub attributes: String,
 }
 
+impl Kernel {
+    /// The literals of an execution mode that the kernel has.
+    pub fn mode(&self, mode: ExecutionMode) -> Option<&[u32]> {
+        self.modes.iter().find(|(of, _)| *of == mode).map(|(_, literals)| literals.as_slice())
+    }
+
+    /// `MaxWorkgroupSizeINTEL`: no work-group is larger in any dimension.
+    pub fn max_group_size(&self) -> Option<[u32; 3]> {
+        self.mode(ExecutionMode::MaxWorkgroupSizeINTEL)?.try_into().ok()
+    }
+
+    /// `SubgroupsPerWorkgroup`: every work-group has so many.
+    pub fn required_subgroups(&self) -> Option<u32> {
+        let id = ExecutionMode::SubgroupsPerWorkgroupId;
+        self.mode(ExecutionMode::SubgroupsPerWorkgroup).or_else(|| self.mode(id))?.first().copied()
+    }
+}
+
 /// A decoration with its literal operands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decorated {

@@ -266,6 +266,24 @@ fn execution_modes(
                     value.ok_or_else(|| Fault::new(MODES, format!("{mode:?} is not made of constants")))?;
             }
         }
+        if *mode == ExecutionMode::SubgroupsPerWorkgroupId {
+            for literal in &mut literals {
+                let value = constant_scalar(module, Id(*literal)).and_then(|value| u32::try_from(value).ok());
+                *literal = value.ok_or_else(|| Fault::new(MODES, format!("{mode:?} is not a constant")))?;
+            }
+        }
+        if *mode == ExecutionMode::FPFastMathDefault {
+            literals = fast_math_default(module, input, &literals)?;
+        }
+        if is_of_a_width(*mode) && !matches!(literals.first(), Some(16 | 32 | 64)) {
+            return Err(Fault::new(MODES, format!("{mode:?} is for numbers of 16, 32 or 64 bits")));
+        }
+        let contradicts = |(other, of): &&(ExecutionMode, Vec<u32>)| {
+            of.first() == literals.first() && is_of_a_width(*mode) && other != mode && opposed(*mode, *other)
+        };
+        if let Some((other, _)) = kernel.modes.iter().find(contradicts) {
+            return Err(Fault::new(MODES, format!("{mode:?} and {other:?} for one width")));
+        }
         let three = || match literals.as_slice() {
             &[x, y, z] => Ok([x, y, z]),
             _ => Err(Fault::new(MODES, format!("{mode:?} has three sizes"))),
@@ -302,6 +320,45 @@ fn execution_modes(
     }
     kernel.attributes = attributes.join(" ");
     Ok(())
+}
+
+/// Modes of floating-point numbers whose first literal is a width in bits.
+fn is_of_a_width(mode: ExecutionMode) -> bool {
+    is_of_denormals(mode)
+        || is_of_rounding(mode)
+        || matches!(mode, ExecutionMode::SignedZeroInfNanPreserve | ExecutionMode::FPFastMathDefault)
+}
+
+fn is_of_denormals(mode: ExecutionMode) -> bool {
+    matches!(mode, ExecutionMode::DenormPreserve | ExecutionMode::DenormFlushToZero)
+}
+
+fn is_of_rounding(mode: ExecutionMode) -> bool {
+    use ExecutionMode as M;
+    matches!(
+        mode,
+        M::RoundingModeRTE | M::RoundingModeRTZ | M::RoundingModeRTPINTEL | M::RoundingModeRTNINTEL
+    )
+}
+
+/// Whether two different modes say different things of one subject.
+fn opposed(a: ExecutionMode, b: ExecutionMode) -> bool {
+    (is_of_denormals(a) && is_of_denormals(b)) || (is_of_rounding(a) && is_of_rounding(b))
+}
+
+/// `FPFastMathDefault`, a type and flags, as width and flags.
+fn fast_math_default(module: &Module, input: &Loaded, ids: &[u32]) -> Result<Vec<u32>, Fault> {
+    let &[ty, flags] = ids else {
+        return Err(Fault::new(MODES, "FPFastMathDefault has a type and flags"));
+    };
+    let ty = input.defs.ty(Id(ty))?;
+    let flags = constant_scalar(module, Id(flags)).and_then(|flags| u32::try_from(flags).ok());
+    match (module.types.get(ty), flags) {
+        (Type::Float { width }, Some(flags)) => Ok(vec![*width, flags]),
+        _ => {
+            Err(Fault::new(MODES, "FPFastMathDefault is for a floating-point type, its flags are a constant"))
+        }
+    }
 }
 
 /// `VecTypeHint`: component type in the low half, component count in the high one.

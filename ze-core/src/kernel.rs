@@ -146,7 +146,7 @@ impl Kernel {
         out.numKernelArgs = reflection.args.len() as u32;
         [out.requiredGroupSizeX, out.requiredGroupSizeY, out.requiredGroupSizeZ] =
             reflection.required_group_size.unwrap_or_default();
-        out.requiredNumSubGroups = 0;
+        out.requiredNumSubGroups = reflection.required_subgroups().unwrap_or(0);
         out.requiredSubgroupSize = reflection.required_subgroup_size.unwrap_or(0);
         out.maxSubgroupSize = lanes;
         out.maxNumSubgroups = self.kernel.max_group_size().div_ceil(lanes.max(1));

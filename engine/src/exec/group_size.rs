@@ -102,6 +102,18 @@ pub fn suggest(global: [u64; 3], preferences: &Preferences) -> [u32; 3] {
     best.0
 }
 
+/// A group size that divides the global size and is at most `most` in each dimension: the longest row, then the most of them.
+pub fn within(global: [u64; 3], most: [u32; 3], max_items: u32) -> [u32; 3] {
+    let mut size = [1; 3];
+    let mut left = max_items.max(1);
+    for at in 0..3 {
+        let divisors = divisors(global[at].max(1), most[at].min(left).max(1));
+        size[at] = divisors.last().copied().unwrap_or(1);
+        left /= size[at];
+    }
+    size
+}
+
 /// All divisors of `size` up to `most`, ascending.
 fn divisors(size: u64, most: u32) -> Vec<u32> {
     (1..=most).take_while(|d| u64::from(*d) <= size).filter(|d| size.is_multiple_of(u64::from(*d))).collect()
@@ -185,6 +197,13 @@ mod tests {
         let hint = Preferences { hint: Some([32, 2, 1]), ..PREFERENCES };
         assert_eq!(suggest([64, 64, 1], &hint), [32, 2, 1]);
         assert_ne!(suggest([63, 64, 1], &hint), [32, 2, 1]);
+    }
+
+    #[test]
+    fn sizes_stay_below_what_a_kernel_takes() {
+        assert_eq!(within([1 << 20, 64, 1], [48, 2, 1], 1024), [32, 2, 1]);
+        assert_eq!(within([7, 9, 11], [4, 4, 4], 1024), [1, 3, 1]);
+        assert_eq!(within([64, 64, 64], [64, 64, 64], 256), [64, 4, 1]);
     }
 
     #[test]

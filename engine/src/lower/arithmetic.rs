@@ -1,12 +1,12 @@
 //! Integer and floating-point arithmetic, comparisons, logic and bits.
 
-use super::Lowerer;
 use super::builder::{Builder, IntPred, Opcode, RealPred, Value};
 use super::values::Val;
+use super::{Lowerer, float_modes, rounding};
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
-use spirv::Op;
+use spirv::{FPRoundingMode, Op};
 use spirv_env::{Id, Inst};
 
 /// Instructions that are one LLVM instruction on each leaf.
@@ -68,8 +68,21 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
     let leaves = this.leaves(ty)?;
     let count = leaves.len();
     let ids: SmallVec<[Id; 4]> = inst.ids().collect();
+    let mode = float_modes::rounding_of(this, inst, leaves[0].scalar);
+    if mode != FPRoundingMode::RTE && leaves[0].scalar.is_float() {
+        if rounding::covers(inst.op, leaves[0].scalar) {
+            return this.map(&ids, count, |this, _, v| rounding::operate(&this.b, inst.op, v, mode));
+        }
+        if inst.op == Op::FmaKHR {
+            return Err(this.unsupported(format!("OpFmaKHR of doubles that rounds by {mode:?}")));
+        }
+    }
+    let contracts = float_modes::contracts(this, inst, leaves[0].scalar);
     if let Some(opcode) = binary(inst.op) {
-        return this.map(&ids, count, |this, _, v| this.b.bin(opcode, v[0], v[1]));
+        return this.map(&ids, count, |this, _, v| match contracts {
+            true => this.b.bin(opcode, v[0], v[1]),
+            false => this.b.bin_exact(opcode, v[0], v[1]),
+        });
     }
     if let Some(predicate) = int_compare(inst.op) {
         return this.map(&ids, count, |this, _, v| this.b.icmp(predicate, v[0], v[1]));
@@ -158,7 +171,10 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
             let bits = this.b.reinterpret(v[0], int);
             this.b.icmp(IntPred::LLVMIntSLT, bits, this.b.zero(int, this.b.lanes(bits)))
         }),
-        Op::VectorTimesScalar => this.map(&ids, count, |this, _, v| this.b.fmul(v[0], v[1])),
+        Op::VectorTimesScalar => this.map(&ids, count, |this, _, v| match contracts {
+            true => this.b.fmul(v[0], v[1]),
+            false => this.b.bin_exact(Opcode::LLVMFMul, v[0], v[1]),
+        }),
         Op::Dot => {
             let (x, y) = (this.value(ids[0])?, this.value(ids[1])?);
             let mut sum = this.apply(&[x[0], y[0]], |this, v| this.b.fmul(v[0], v[1]));

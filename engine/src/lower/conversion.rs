@@ -6,6 +6,7 @@
 
 use super::Lowerer;
 use super::builder::{Builder, IntPred, Opcode, RealPred, Value};
+use super::float_modes::decorated_rounding;
 use super::values::Val;
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
@@ -52,10 +53,10 @@ impl Numeric {
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
     let leaves = this.leaves(inst.ty.expect("a conversion has a type"))?;
     let to = leaves[0].scalar;
-    let rounding = inst.result.and_then(|id| rounding_of(this, id));
+    let rounding = inst.result.and_then(|id| decorated_rounding(this, id));
     let saturated = inst.result.is_some_and(|id| has(this, id, Decoration::SaturatedConversion));
     let kind = Numeric::of(inst.op, saturated).ok_or_else(|| this.no_lowering(inst))?;
-    let to_even = rounding.unwrap_or(FPRoundingMode::RTE);
+    let to_even = rounding.unwrap_or_else(|| this.float_modes.rounding(to));
     let to_zero = rounding.unwrap_or(FPRoundingMode::RTZ);
     this.map(&[inst.id(0)], leaves.len(), |this, _, values| {
         let (b, x) = (&this.b, values[0]);
@@ -75,11 +76,6 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
 
 fn has(this: &Lowerer<'_, '_>, id: Id, kind: Decoration) -> bool {
     this.a.func.decoration(id, kind).is_some()
-}
-
-fn rounding_of(this: &Lowerer<'_, '_>, id: Id) -> Option<FPRoundingMode> {
-    let literals = this.a.func.decoration(id, Decoration::FPRoundingMode)?;
-    FPRoundingMode::from_u32(*literals.first()?)
 }
 
 fn float_to_int(

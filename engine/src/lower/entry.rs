@@ -4,9 +4,10 @@ use super::access::join_parts;
 use super::builder::{Builder, Function, Inline, IntPred, Label, Value};
 use super::calls::{self, Callable, Linkage};
 use super::control::Flow;
+use super::float_modes::FloatModes;
 use super::values::{DistantUses, Mask, Reg};
 use super::work_item::WorkItems;
-use super::{Lowerer, Position, Storage, coarsening, contraction_off, private};
+use super::{Lowerer, Position, Storage, coarsening, private};
 use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, LaneMapping, LaunchInfo};
 use crate::analysis::Analysis;
 use crate::analysis::calls::AnalysedKernel;
@@ -43,7 +44,7 @@ pub fn emit(
     target: &Target,
 ) -> Result<CodeInfo, EngineError> {
     let a = &unit.kernel;
-    builder.contract = !contraction_off(a.func.kernel);
+    builder.contract = FloatModes::of(a.func.module, a.func.kernel).contracts();
     let b = Rc::new(builder);
     let (layouts, private) = private::layouts(unit)
         .ok_or_else(|| a.func.unsupported("private variables of more than 2^64 bytes".into()))?;
@@ -168,6 +169,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
                 print_words: None,
             },
             calls: Linkage::new(self.calls.clone(), context),
+            float_modes: FloatModes::of(self.a.func.module, self.a.func.kernel),
         }
     }
 }

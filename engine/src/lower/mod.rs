@@ -11,6 +11,7 @@
 //! | `work_item` | work-item built-ins |
 //! | `arithmetic`, `dot`, `reinterpretation`, `conversion`, `composite`, `memory`, `atomics`, `barrier`, `groups`, `image`, `opencl_std`, `hints` | instruction families |
 //! | `access`, `copy`, `private` | what `memory` is made of |
+//! | `float_modes`, `rounding` | what execution modes and decorations ask of floating-point arithmetic |
 
 pub mod access;
 pub mod arithmetic;
@@ -28,6 +29,7 @@ pub mod conversion;
 mod copy;
 mod dot;
 mod entry;
+mod float_modes;
 pub mod groups;
 mod hints;
 mod image;
@@ -40,6 +42,7 @@ pub mod opencl_std;
 mod prefetch;
 mod private;
 mod reinterpretation;
+mod rounding;
 pub mod values;
 pub mod work_item;
 
@@ -55,7 +58,7 @@ use crate::jit::{Context, IrModule};
 use builder::{Builder, Label};
 use calls::CallTree;
 use rustc_hash::FxHashMap;
-use spirv::{ExecutionMode, Op};
+use spirv::Op;
 use spirv_env::opcodes::{self, Family};
 use spirv_env::{ExtSet, Id, Inst, Kernel, Module, Supplied, op_name};
 use std::rc::Rc;
@@ -160,6 +163,7 @@ pub struct Lowerer<'a, 'm> {
     uses: values::DistantUses,
     storage: Storage,
     calls: calls::Linkage,
+    float_modes: float_modes::FloatModes,
 }
 
 /// Where code goes.
@@ -227,6 +231,11 @@ impl<'a, 'm> Lowerer<'a, 'm> {
 
     /// Lowers an instruction; `None` if it has no result, or one that is never a value of its own.
     fn compute(&mut self, inst: &Inst) -> Result<Option<Val>, EngineError> {
+        self.compute_flushed(inst)
+    }
+
+    /// The same with denormals as they are.
+    fn compute_kept(&mut self, inst: &Inst) -> Result<Option<Val>, EngineError> {
         // A pointer to a built-in is no value; its loads are recognized.
         if self.a.func.derived_from(inst).is_some_and(|base| self.a.builtins.contains_key(&base)) {
             return Ok(None);
@@ -266,9 +275,4 @@ impl<'a, 'm> Lowerer<'a, 'm> {
             | Family::VariableArray => Err(self.no_lowering(inst)),
         }
     }
-}
-
-/// Whether the kernel forbids contraction of floating-point operations.
-fn contraction_off(kernel: &Kernel) -> bool {
-    kernel.modes.iter().any(|(mode, _)| *mode == ExecutionMode::ContractionOff)
 }

@@ -69,7 +69,7 @@ pub(super) const RULES: &[RuleText] = &[
         assembly(""), assembly("mov $0, $1")),
     rule!("env.execution-mode", "Execution modes are hints, or those that the driver keeps.",
         KERNEL.replace("%void = ", "OpExecutionMode %main ContractionOff\n%void = "),
-        KERNEL.replace("%void = ", "OpExecutionMode %main DenormFlushToZero 32\n%void = ")),
+        KERNEL.replace("%void = ", "OpExecutionMode %main FloatingPointModeALTINTEL 32\n%void = ")),
     rule!("env.builtin", "Built-in variables are those of kernels, with OpenCL's types.",
         kernel("%p = OpTypePointer Input %uint\n%v = OpVariable %p Input", "").replace("%void = ", "OpDecorate %v BuiltIn WorkDim\n%void = "),
         kernel("%p = OpTypePointer Input %float\n%v = OpVariable %p Input", "").replace("%void = ", "OpDecorate %v BuiltIn WorkDim\n%void = ")),

@@ -626,4 +626,23 @@ mod tests {
         assert!(zeroed("%init = OpConstantComposite %pair %undef %u0"));
         assert!(!zeroed("%init = OpConstantComposite %pair %undef %undef"));
     }
+
+    #[test]
+    fn tables_of_generic_strings_are_made_of_arrays() {
+        let table = |class: &str| {
+            kernel(
+                &format!(
+                    "%text = OpTypeArray %uchar %u4\n%pt = OpTypePointer {class} %text\n\
+                     %ps = OpTypePointer Generic %uchar\n%table = OpTypeArray %ps %u2\n\
+                     %pp = OpTypePointer CrossWorkgroup %table\n%none = OpConstantNull %text\n\
+                     %a = OpVariable %pt {class} %none\n%b = OpVariable %pt {class} %none\n\
+                     %ga = OpSpecConstantOp %ps PtrCastToGeneric %a\n%gb = OpSpecConstantOp %ps PtrCastToGeneric %b\n\
+                     %c = OpConstantComposite %table %ga %gb\n%v = OpVariable %pp CrossWorkgroup %c"
+                ),
+                "",
+            )
+        };
+        assert_accepted(&table("CrossWorkgroup"));
+        assert_rejected(&table("UniformConstant"), "types.operands");
+    }
 }

@@ -101,6 +101,12 @@ fn execution_mode(_: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
             | M::DenormPreserve
             | M::SignedZeroInfNanPreserve
             | M::RoundingModeRTE
+            | M::DenormFlushToZero
+            | M::RoundingModeRTZ
+            | M::RoundingModeRTPINTEL
+            | M::RoundingModeRTNINTEL
+            | M::FloatingPointModeIEEEINTEL
+            | M::FPFastMathDefault
             | M::MaxWorkgroupSizeINTEL
             | M::MaxWorkDimINTEL
             | M::NoGlobalOffsetINTEL
@@ -256,8 +262,9 @@ mod tests {
         };
         assert_accepted(&with("ContractionOff"));
         assert_accepted(&with("DenormPreserve 32"));
-        assert_rejected(&with("DenormFlushToZero 32"), "env.execution-mode");
-        assert_rejected(&with("RoundingModeRTZ 32"), "env.execution-mode");
+        assert_accepted(&with("DenormFlushToZero 32"));
+        assert_accepted(&with("RoundingModeRTZ 32"));
+        assert_rejected(&with("FloatingPointModeALTINTEL 32"), "env.execution-mode");
         assert_rejected(&with("OriginUpperLeft"), "env.execution-mode");
     }
 

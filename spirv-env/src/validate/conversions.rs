@@ -71,6 +71,14 @@ pub(super) fn to_generic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     require(fine, || format!("a {from:?} pointer becomes a {to:?} pointer, or its pointee changes"))
 }
 
+/// Among constants the pointee may change as well: the LLVM translator writes a table of strings so.
+pub(super) fn constant_to_generic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    ctx.count(inst, 1)?;
+    let ((from, _), (to, _)) = (ctx.pointer(inst, 0)?, result_pointer(ctx, inst)?);
+    let fine = is_generic_part(from) && to == StorageClass::Generic;
+    require(fine, || format!("a {from:?} pointer becomes a {to:?} pointer"))
+}
+
 pub(super) fn from_generic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     cast_from_generic(ctx, inst)

@@ -123,7 +123,10 @@ fn expression(
         return Ok(());
     };
     let row = opcodes::row(*op).ok_or_else(|| format!("{op:?} is not supported"))?;
-    let check = signatures::check(row.signature);
+    let check = match op {
+        Op::PtrCastToGeneric => conversions::constant_to_generic,
+        _ => signatures::check(row.signature),
+    };
     let function = Function {
         id,
         result: *ty,

@@ -2,6 +2,8 @@
 
 mod arithmetic;
 mod examples;
+#[cfg(target_arch = "x86_64")]
+mod float_modes;
 mod groups;
 mod integers;
 mod lane_masks;
