@@ -181,6 +181,14 @@ impl Image {
     /// `ZE_IMAGE_FLAG_KERNEL_WRITE`, which programs leave out.
     pub fn check_type(&self, ty: ImageType) -> Result<()> {
         self.check_texels()?;
+        if !self.format.has_channel_data_type() {
+            let reason = format!(
+                "kernels take no images of layout {} with components that are {:?}: SPIR-V has no channel data type for them",
+                self.format.layout.0,
+                self.format.texels.channel_type()
+            );
+            return Err(Error::UnsupportedImageFormat(reason));
+        }
         let kind = match (ty.dim, ty.arrayed) {
             (Dim::Dim1D, false) => ImageKind::OneD,
             (Dim::Dim1D, true) => ImageKind::OneDArray,

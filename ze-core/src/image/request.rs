@@ -81,6 +81,20 @@ impl ImageFormat {
         self.planes.len() > 1
     }
 
+    /// Whether SPIR-V has a channel data type for its texels (SPIR-V 1.2 §3.13): kernels take images of no others.
+    pub fn has_channel_data_type(&self) -> bool {
+        let normalized = matches!(self.texels.channel_type(), ChannelType::Unorm | ChannelType::Snorm);
+        let unorm = self.texels.channel_type() == ChannelType::Unorm;
+        let fields = self.texels.layout().fields;
+        match fields.first().map_or(0, |field| field.bits) {
+            8 | 16 => true,
+            32 => !normalized,
+            // 5_6_5, 5_5_5_1 and 10_10_10_2.
+            5 | 10 => unorm,
+            _ => false,
+        }
+    }
+
     /// Whether samplers can interpolate between texels. What has several planes is sampled plane by plane.
     pub fn filters(&self) -> ze_image_sampler_filter_flags_t {
         if self.texels.channel_type().is_integer() {
