@@ -96,6 +96,7 @@ fn copies_write_every_texel_and_nothing_else() {
         format(ZE_IMAGE_FORMAT_LAYOUT_8, ChannelType::Unorm),
         format(ZE_IMAGE_FORMAT_LAYOUT_32, ChannelType::Float),
         format(ZE_IMAGE_FORMAT_LAYOUT_32_32_32_32, ChannelType::Float),
+        format(ZE_IMAGE_FORMAT_LAYOUT_16_16_16_16, ChannelType::Float),
         format(ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, ChannelType::Uint),
         format(ZE_IMAGE_FORMAT_LAYOUT_16_16, ChannelType::Snorm),
     ];

@@ -119,7 +119,7 @@ pub(super) fn quotients(em: &Emitter<'_>, descriptor: Value, fields: &[Value]) -
 }
 
 /// Components of texels of a kind; the result is floats or integers as the kind is. `plain`: texels of 128 bits whose
-/// components are words in their places.
+/// components are words in their places, or of 64 bits whose components are halves in theirs.
 pub(super) fn decode(
     em: &Emitter<'_>,
     descriptor: Value,
@@ -128,6 +128,13 @@ pub(super) fn decode(
     components: usize,
     plain: bool,
 ) -> Vec<Value> {
+    if plain && kind == Kind::Half && words.len() == 2 {
+        let half = |at: usize| match at % 2 {
+            0 => words[at / 2],
+            _ => em.b.lshr(words[at / 2], em.int(16)),
+        };
+        return (0..components).map(|at| em.half_to_float(half(at))).collect();
+    }
     if plain && words.len() == 4 {
         let of = |word: &Value| if kind == Kind::Float { em.float_of(*word) } else { *word };
         return words[..components].iter().map(of).collect();

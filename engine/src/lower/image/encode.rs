@@ -102,6 +102,13 @@ pub(super) fn encode(
     plain: bool,
 ) -> Vec<Value> {
     let b = em.b;
+    if plain && kind == Kind::Half && color.len() == 4 {
+        let two = |pair: &[Value]| {
+            let high = b.shl(em.float_to_half(pair[1]), em.int(16));
+            b.or(em.float_to_half(pair[0]), high)
+        };
+        return color.chunks_exact(2).map(two).collect();
+    }
     if plain && count == 4 && color.len() == 4 {
         return color.iter().map(|x| if kind == Kind::Float { em.bits_of(*x) } else { *x }).collect();
     }

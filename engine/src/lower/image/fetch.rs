@@ -32,7 +32,9 @@ impl Texel {
     /// The formats whose code stands in every place that reads or writes images: kind, and bytes of a texel.
     pub fn common(self) -> &'static [(Kind, u32)] {
         match self {
-            Texel::Float => &[(Kind::Unorm, 4), (Kind::Float, 16), (Kind::Float, 4), (Kind::Unorm, 1)],
+            Texel::Float => {
+                &[(Kind::Unorm, 4), (Kind::Float, 16), (Kind::Float, 4), (Kind::Unorm, 1), (Kind::Half, 8)]
+            }
             Texel::Int => &[(Kind::Uint, 4), (Kind::Uint, 16), (Kind::Uint, 1), (Kind::Sint, 4)],
         }
     }
