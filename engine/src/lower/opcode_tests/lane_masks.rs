@@ -1,6 +1,6 @@
 //! The masks that `SPV_KHR_shader_ballot` has as built-in variables, in every lane.
 
-use super::{SHAPES, kernel, run};
+use super::{SUBGROUPS, kernel, run};
 
 /// Their names, and what they are in a lane, the lanes before which and all lanes are these bits.
 const MASKS: [(&str, fn(u64, u64, u64) -> u64); 5] = [
@@ -25,7 +25,7 @@ fn lane_masks_are_of_the_lanes_equal_above_and_below() {
         );
     }
     let id = "%gid = OpVariable %pi_ulong3 Input";
-    for (width, count) in SHAPES {
+    for (width, count) in SUBGROUPS {
         let text = kernel((width > 1).then_some(width), "", &body)
             .replace("\"main\" %gid", &format!("\"main\" %gid{interface}"))
             .replace("OpDecorate %gid", &format!("{decorations}OpDecorate %gid"))
