@@ -13,20 +13,26 @@ fn ir(body: &str) -> String {
 
 /// The same with an execution mode.
 fn ir_of_mode(mode: &str, body: &str) -> String {
+    ir_of(mode, body, Isa::Avx512, VARIANT)
+}
+
+/// Full sub-groups of 16.
+const VARIANT: Variant = Variant {
+    width: 16,
+    mapping: LaneMapping::Rows,
+    coarsening: Coarsening::Off,
+    large_ids: false,
+    most_items: 1024,
+};
+
+fn ir_of(mode: &str, body: &str, isa: Isa, variant: Variant) -> String {
     let id = "%gid = OpVariable %pi_ulong3 Input";
     let text = kernel(None, "", body)
         .replace("\"main\" %gid", "\"main\" %gid %gsize")
         .replace("OpDecorate %gid", &format!("{mode}\nOpDecorate %gsize BuiltIn GlobalSize\nOpDecorate %gid"))
         .replace(id, &format!("{id}\n%gsize = OpVariable %pi_ulong3 Input"));
     let module = build(&text);
-    let target = Target::limited(Isa::Avx512).expect("a target machine");
-    let variant = Variant {
-        width: 16,
-        mapping: LaneMapping::Rows,
-        coarsening: Coarsening::Off,
-        large_ids: false,
-        most_items: 1024,
-    };
+    let target = Target::limited(isa).expect("a target machine");
     let kernel = module.kernel("main").expect("the kernel");
     let context = Context::new();
     let (ir, ..) = super::lower(&module, kernel, variant, Inlining::default(), &target, &context)
@@ -296,4 +302,28 @@ fn products_and_sums_are_contracted_where_the_kernel_allows_it() {
         |text: &str| text.matches("fmul contract").count() + text.matches("fadd contract").count();
     assert_eq!(contracts(&ir(&body)), 2);
     assert_eq!(contracts(&ir_of_mode("OpExecutionMode %main ContractionOff", &body)), 0);
+}
+
+#[test]
+fn a_lane_that_is_picked_at_run_time_comes_by_the_instruction_that_the_cpu_has() {
+    // Work-items of a group of any shape run under a mask: who is the first of them is not known.
+    let body = format!(
+        "{VALUES}%apart = OpUConvert %ulong %own\n%from = OpInBoundsPtrAccessChain %pg_uint %in %apart\n\
+         %e = OpGroupAsyncCopy %event %u2 %local %from %ul1 %ul1 %noevent\n"
+    );
+    for width in [4, 8, 16] {
+        let variant = Variant { width, mapping: LaneMapping::Any, ..VARIANT };
+        let picks = |isa: Isa| {
+            let text = ir_of("", &body, isa, variant);
+            ["permvar.di.256", "permvar.di.512", "vpermi2var.q.512", "llvm.x86.avx512"]
+                .map(|name| calls(&text, name))
+        };
+        let expected = match width {
+            4 => [1, 0, 0, 1],
+            8 => [0, 1, 0, 1],
+            _ => [0, 0, 2, 2],
+        };
+        assert_eq!(picks(Isa::Avx512), expected, "{width} lanes");
+        assert_eq!(picks(Isa::Avx2), [0; 4], "{width} lanes");
+    }
 }

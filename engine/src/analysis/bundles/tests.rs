@@ -87,10 +87,13 @@ fn an_insertion_changes_the_leaves_that_it_replaces() {
 }
 
 #[test]
-fn a_shuffle_differs_if_an_operand_does() {
+fn a_shuffle_differs_where_the_parts_that_it_picks_do() {
     let pairs = "%mixed = OpCompositeConstruct %ulong2 %y %x\n%common = OpCompositeConstruct %ulong2 %y %y\n";
-    assert_eq!(differs(&format!("{pairs}OpVectorShuffle %ulong2 %mixed %common 2 3")), [true, true]);
-    assert_eq!(differs(&format!("{pairs}OpVectorShuffle %ulong2 %common %common 0 3")), [false, false]);
+    let shuffle = |picks: &str| differs(&format!("{pairs}OpVectorShuffle %ulong2 {picks}"));
+    assert_eq!(shuffle("%mixed %common 2 3"), [false, false]);
+    assert_eq!(shuffle("%mixed %common 1 3"), [true, false]);
+    assert_eq!(shuffle("%common %mixed 0 3"), [false, true]);
+    assert_eq!(shuffle("%common %common 0 3"), [false, false]);
 }
 
 #[test]

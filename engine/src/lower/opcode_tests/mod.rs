@@ -4,12 +4,15 @@ mod arithmetic;
 mod examples;
 #[cfg(target_arch = "x86_64")]
 mod float_modes;
+mod geometric;
 mod groups;
 mod integers;
 mod lane_masks;
 mod lowering;
+mod shuffles;
 mod std_examples;
 
+use crate::jit::target::Isa;
 use crate::{Dispatch, Engine, EngineConfig};
 use spirv_env::{Environment, Module, ModuleInput};
 use std::sync::Arc;
@@ -136,8 +139,20 @@ const SUBGROUPS: [(u32, u32); 4] = [(1, 1), (8, 2), (16, 2), (32, 2)];
 
 /// Runs a kernel in two work-groups; `words` are written by each work-item.
 fn run(text: &str, group_size: u32, input: &[u32], index: &[u32], words: usize) -> Vec<u32> {
+    run_on(None, text, group_size, input, index, words)
+}
+
+/// The same with code for a lesser CPU.
+fn run_on(
+    isa: Option<Isa>,
+    text: &str,
+    group_size: u32,
+    input: &[u32],
+    index: &[u32],
+    words: usize,
+) -> Vec<u32> {
     const GROUPS: u32 = 2;
-    let engine = Engine::new(EngineConfig { threads: 1, ..EngineConfig::default() });
+    let engine = Engine::new(EngineConfig { threads: 1, isa, ..EngineConfig::default() });
     let key = crate::jit::hash::digest(&[text.as_bytes()]);
     let program = engine.load(Arc::new(build(text)), key).expect("loads");
     let items = (GROUPS * group_size) as usize;
