@@ -230,7 +230,7 @@ fn media_block(ty: &str) -> Case {
         .replace("%entry = OpLabel\n", &format!("%entry = OpLabel\n{body}\n"))
         .replace("%std = ", "OpExtension \"SPV_INTEL_media_block_io\"\n%std = ");
     let text = declaring("ImageBasic\nOpCapability SubgroupImageMediaBlockIOINTEL", &text);
-    Case::from(text).on(profile_with_images())
+    Case::from(text)
 }
 
 #[cfg(any(test, feature = "catalogue"))]
