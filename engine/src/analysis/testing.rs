@@ -116,7 +116,7 @@ pub fn of_blocks<T>(body: &str, variant: Variant, judge: impl FnOnce(&Analysis<'
     let plan = Rc::new(Plan::new(&module, kernel, Inlining::default()).expect("a kernel without calls"));
     let mut func = Func::build(&module, kernel, &plan).expect("it is small");
     cfg::remove_unreachable(&mut func);
-    loops::canonicalize(&mut func).expect("it is small");
+    loops::canonicalize(&mut func);
     let phis = func.blocks.values_mut().flat_map(|block| &mut block.phis);
     phis.for_each(|phi| phi.incoming.sort_unstable_by_key(|(pred, _)| *pred));
     judge(&Analysis::new(func, variant))
