@@ -66,7 +66,7 @@ fn copy_queues_copy_and_run_no_kernels() {
     };
     assert_eq!((code, count), (ZE_RESULT_SUCCESS, 2));
     let copies = |group: &ze_command_queue_group_properties_t| {
-        group.flags == ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY as u32
+        group.flags == ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY
     };
     let ordinal = groups.iter().position(copies).expect("a group for copies alone") as u32;
     let desc = ze_command_queue_desc_t {

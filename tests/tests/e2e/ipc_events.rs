@@ -7,7 +7,7 @@ use ze_tests::{CommandList, Event, EventPool, ListOptions, Result, platform};
 
 use crate::ipc::{Other, digits};
 
-const FLAGS: u32 = (ZE_EVENT_POOL_FLAG_HOST_VISIBLE | ZE_EVENT_POOL_FLAG_IPC) as u32;
+const FLAGS: u32 = ZE_EVENT_POOL_FLAG_HOST_VISIBLE | ZE_EVENT_POOL_FLAG_IPC;
 /// Enough for anything that is not wrong.
 const NANOSECONDS: u64 = 60_000_000_000;
 
@@ -92,7 +92,7 @@ fn each_process_waits_for_the_other() {
 
 #[test]
 fn timestamps_go_with_the_event() {
-    let (pool, mut other) = shared_pool(FLAGS | ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP as u32);
+    let (pool, mut other) = shared_pool(FLAGS | ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP);
     let event = pool.event(2);
     assert_eq!(other.ask("event 0 2"), "0");
     let list = CommandList::immediate(ListOptions::in_order()).unwrap();

@@ -213,7 +213,7 @@ fn an_execution_under_way_keeps_what_it_was_submitted_with() {
     let kernel = Module::named("saxpy").kernel("saxpy");
     kernel.set_group_size([64, 1, 1]).unwrap();
     kernel.set_arguments(&[&1.0f32, &x, &first, &(ITEMS as u32)]).unwrap();
-    let id = list.id(ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_ARGUMENTS as u32, &[]).unwrap();
+    let id = list.id(ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_ARGUMENTS, &[]).unwrap();
     list.launch(&kernel, 4, None, &[&gate]);
     list.close();
     list.submit(&queue);
@@ -273,7 +273,7 @@ fn kernels_are_exchanged_among_those_that_were_named() {
         kernel
     });
     let flags = ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_INSTRUCTION | ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_ARGUMENTS;
-    let id = list.id(flags as u32, &[&kernel, &other]).unwrap();
+    let id = list.id(flags, &[&kernel, &other]).unwrap();
     list.launch(&kernel, 4, None, &[]);
     list.close();
     list.run(&queue);

@@ -33,7 +33,7 @@ impl Physical {
             flags,
             size: bytes,
         };
-        let on_host = flags == ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST as u32;
+        let on_host = flags == ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST;
         let device = if on_host { ptr::null_mut() } else { platform.device };
         let mut handle = ptr::null_mut();
         // SAFETY: live handles and a valid descriptor.
@@ -81,7 +81,7 @@ fn kernels_use_memory_that_is_mapped_twice() {
     let bytes = 64 * PAGE;
     let count = bytes / 4;
     for flags in [ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE, ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST] {
-        let memory = Physical::new(flags as u32, bytes, ptr::null()).unwrap();
+        let memory = Physical::new(flags, bytes, ptr::null()).unwrap();
         // Not in one piece: the halves change places.
         let (x, y) = (reserve(bytes), reserve(bytes));
         memory.map(x, bytes, 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE).unwrap();
