@@ -44,7 +44,7 @@ pub struct Size {
     /// The most of all functions.
     pub blocks: usize,
     pub variables: usize,
-    /// The most of all blocks: instructions, loads from and stores to other than variables, those stores, and ways into it.
+    /// The most of all blocks: instructions beside variables, loads from and stores to other than variables, those stores, and ways into it.
     pub block: usize,
     pub accesses: usize,
     pub stores: usize,
@@ -82,7 +82,8 @@ impl Size {
             insts.iter().filter(|inst| opcode(**inst) == of && in_memory(**inst)).count()
         };
         let (loads, stores) = (count(LLVMOpcode::LLVMLoad, 0), count(LLVMOpcode::LLVMStore, 1));
-        self.block = self.block.max(insts.len());
+        let variables = insts.iter().filter(|inst| opcode(**inst) == LLVMOpcode::LLVMAlloca).count();
+        self.block = self.block.max(insts.len() - variables);
         self.accesses = self.accesses.max(loads + stores);
         self.stores = self.stores.max(stores);
         // SAFETY: the block is alive, and its uses with it.
