@@ -170,6 +170,8 @@ pub const CAPABILITIES: &[CapabilitySupport] = {
         by(C::GlobalVariableHostAccessINTEL, Nothing, &["SPV_INTEL_global_variable_host_access"]),
         by(C::CacheControlsINTEL, Nothing, &["SPV_INTEL_cache_controls"]),
         by(C::ArbitraryPrecisionIntegersALTERA, Nothing, ARBITRARY_PRECISION_INTEGERS),
+        by(C::FunctionPointersINTEL, Nothing, &["SPV_INTEL_function_pointers"]),
+        by(C::IndirectReferencesINTEL, Nothing, &["SPV_INTEL_function_pointers"]),
         by(C::BitInstructions, Nothing, &["SPV_KHR_bit_instructions"]),
         by(C::ArithmeticFenceEXT, Nothing, &["SPV_EXT_arithmetic_fence", "SPV_INTEL_arithmetic_fence"]),
         by(C::SplitBarrierINTEL, Nothing, &["SPV_INTEL_split_barrier"]),
@@ -291,7 +293,7 @@ pub fn implied(capability: Capability) -> &'static [Capability] {
         C::SubgroupDispatch => &[C::DeviceEnqueue, C::Kernel],
         C::PipeStorage => &[C::Pipes, C::Kernel],
         C::Int64Atomics => &[C::Int64],
-        C::GenericPointer => &[C::Addresses],
+        C::GenericPointer | C::FunctionPointersINTEL | C::IndirectReferencesINTEL => &[C::Addresses],
         C::Image1D => &[C::Sampled1D],
         C::ImageBuffer => &[C::SampledBuffer],
         C::GroupNonUniformVote

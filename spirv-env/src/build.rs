@@ -6,7 +6,7 @@ use crate::environment::{Environment, ModuleInput};
 use crate::grammar::Cursor;
 use crate::load::{self, Loaded, TypeMeasures};
 use crate::module::{Id, Module, integer_layout};
-use crate::{demote, link, prune, reflect, rules, supplied, validate, variable_arrays};
+use crate::{demote, indirect, link, prune, reflect, rules, supplied, validate, variable_arrays};
 use rustc_hash::FxHashMap;
 use spirv::{Decoration, LinkageType, Op};
 use ze_extensions::limits::INTEGER_BITS;
@@ -113,6 +113,7 @@ fn stages(
     if !diagnostics.is_sound() {
         return None;
     }
+    module.addressable = indirect::addressable(&module, &kernels);
     rules::functions(&module, &loaded, env, diagnostics);
     validate::ask_engine(&module, env, &loaded, diagnostics);
     if !diagnostics.is_sound() {

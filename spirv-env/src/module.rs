@@ -231,7 +231,7 @@ pub enum ConstantValue {
         op: Op,
         operands: Vec<Operand>,
     },
-    /// The address of a function, where an extension allows it.
+    /// The address of a function (`OpConstantFunctionPointerINTEL`).
     FunctionPointer(Id),
 }
 
@@ -390,6 +390,8 @@ pub struct Kernel {
     pub zeroed_local: Range<u64>,
     /// Bytes of `Function` variables that the kernel reaches, for each work-item.
     pub private_size: u64,
+    /// The functions that calls through pointers may lead to, which the kernel or a function that it reaches makes.
+    pub indirect: Vec<Id>,
     /// Execution modes as declared, with their literals.
     pub modes: Vec<(ExecutionMode, Vec<u32>)>,
     /// OpenCL C source attributes where the module carries them, as `zeKernelGetSourceAttributes` returns.
@@ -458,6 +460,9 @@ pub struct Module {
     pub constants: FxHashMap<Id, Constant>,
     pub globals: Vec<GlobalVariable>,
     pub functions: Functions,
+    /// The functions whose address a kernel may meet: it is taken in the module, or they are exported or declared to be
+    /// referenced indirectly, so that the host can ask for it. They have bodies.
+    pub addressable: Vec<Id>,
     pub kernels: Vec<Kernel>,
     pub decorations: FxHashMap<Id, Vec<Decorated>>,
     /// `OpMemberDecorate`.

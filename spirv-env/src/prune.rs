@@ -1,5 +1,6 @@
 //! What no kernel and no exported function reaches is dropped: blocks, then functions.
 
+use crate::indirect;
 use crate::load::FunctionSource;
 use crate::module::{Block, Function, Id, Module, Operand};
 use crate::validate::Dominators;
@@ -98,14 +99,14 @@ pub(crate) fn callees(function: &Function) -> impl Iterator<Item = Id> + '_ {
     insts.filter(|inst| inst.op == Op::FunctionCall).filter_map(|call| call.ids().next())
 }
 
-/// Drops functions that neither kernels nor exports reach, and lists what is still imported.
+/// Drops functions that neither kernels nor exports nor pointers reach, and lists what is still imported.
 pub(crate) fn unused_functions(module: &mut Module, kernels: &[Id], imported: &FxHashMap<Id, String>) {
     let exported = module
         .functions
         .iter()
         .filter(|function| function.linkage == Some(LinkageType::Export))
         .map(|f| f.id);
-    let mut work: Vec<Id> = kernels.iter().copied().chain(exported).collect();
+    let mut work: Vec<Id> = kernels.iter().copied().chain(exported).chain(indirect::roots(module)).collect();
     let mut used = vec![false; module.functions.len()];
     while let Some(id) = work.pop() {
         if let Some(function) = module.functions.place(id)

@@ -3,6 +3,7 @@
 mod args;
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Fault, RuleId};
+use crate::indirect::{self, CallShape};
 use crate::load::{EntryPoint, Loaded};
 use crate::module::{ConstantValue, Function, Id, Inst, Kernel, Module, Operand, Type};
 use crate::opcodes::{Convergence, Memory};
@@ -24,6 +25,8 @@ struct Summary {
     barrier: bool,
     loops: bool,
     prints: bool,
+    /// What its calls through pointers hand over, each once.
+    indirect: Vec<CallShape>,
     private_size: u64,
     /// Places of `Workgroup` variables in the module's globals.
     locals: Vec<usize>,
@@ -38,7 +41,7 @@ pub(crate) fn reflect(module: &mut Module, loaded: &[Loaded], diagnostics: &mut 
         .iter()
         .map(|function| (function.id, summarize(module, &globals, function)))
         .collect();
-    let mut context = Context { module, summaries, visits: 0 };
+    let mut context = Context { module, summaries, targets: indirect::targets(module), visits: 0 };
     let mut kernels: Vec<Kernel> = Vec::new();
     let mut names: FxHashSet<&str> = FxHashSet::default();
     for input in loaded {
@@ -64,6 +67,8 @@ pub(crate) fn reflect(module: &mut Module, loaded: &[Loaded], diagnostics: &mut 
 struct Context<'m> {
     module: &'m Module,
     summaries: FxHashMap<Id, Summary>,
+    /// By what they are handed: functions that may be called through pointers.
+    targets: FxHashMap<CallShape, Vec<Id>>,
     /// Functions that kernels reached, counted once for each kernel.
     visits: usize,
 }
@@ -97,6 +102,7 @@ impl Context<'_> {
             uses_barrier: false,
             has_loops: false,
             prints: false,
+            indirect: Vec::new(),
             local_variables: Vec::new(),
             static_local_size: 0,
             zeroed_local: 0..0,
@@ -107,6 +113,7 @@ impl Context<'_> {
         execution_modes(module, input, entry, &mut kernel)?;
         let mut locals: Vec<usize> = Vec::new();
         let mut seen = FxHashSet::default();
+        let mut shapes: FxHashSet<&CallShape> = FxHashSet::default();
         let mut work = vec![function.id];
         while let Some(id) = work.pop() {
             if !seen.insert(id) {
@@ -127,7 +134,17 @@ impl Context<'_> {
             kernel.private_size = kernel.private_size.saturating_add(summary.private_size);
             locals.extend(&summary.locals);
             work.extend(&summary.callees);
+            for targets in summary
+                .indirect
+                .iter()
+                .filter(|shape| shapes.insert(*shape))
+                .filter_map(|shape| self.targets.get(shape))
+            {
+                work.extend(targets);
+                kernel.indirect.extend(targets);
+            }
         }
+        kernel.indirect.sort_unstable();
         locals.sort_unstable();
         locals.dedup();
         for local in locals {
@@ -159,8 +176,12 @@ fn pointee_size(module: &Module, pointer: crate::module::TypeId) -> u64 {
 }
 
 fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Function) -> Summary {
-    let mut summary =
-        Summary { callees: callees(function).collect(), loops: has_loops(function), ..Summary::default() };
+    let mut summary = Summary {
+        callees: callees(function).collect(),
+        loops: has_loops(function),
+        indirect: indirect::calls(module, function),
+        ..Summary::default()
+    };
     let mut constants = Vec::new();
     let mut seen = FxHashSet::default();
     for inst in function.blocks.iter().flat_map(|block| &block.insts) {

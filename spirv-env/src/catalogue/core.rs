@@ -45,8 +45,8 @@ pub(super) const RULES: &[RuleText] = &[
         kernel("%n = OpConstant %ulong 0x8000000000000000\n%a = OpTypeArray %uint %n", "")),
     rule!("types.forward-pointer", "A pointer has the storage class of its forward declaration.",
         forward("CrossWorkgroup"), forward("Workgroup")),
-    rule!("types.function-pointer", "There are no pointers to functions.",
-        kernel("%p = OpTypePointer Function %uint", ""), kernel("%p = OpTypePointer Function %fn", "")),
+    rule!("types.function-pointer", "Pointers to functions need FunctionPointersINTEL.",
+        pointers("%p = OpTypePointer CodeSectionINTEL %fn", ""), kernel("%p = OpTypePointer Function %fn", "")),
     rule!("types.parameters", "A function has at most 255 parameters.",
         kernel(&format!("%f = OpTypeFunction %void{}", " %uint".repeat(255)), ""),
         kernel(&format!("%f = OpTypeFunction %void{}", " %uint".repeat(256)), "")),
@@ -62,6 +62,8 @@ pub(super) const RULES: &[RuleText] = &[
 
     rule!("functions.well-formed", "A function has the result and the parameters of its type.",
         KERNEL, KERNEL.replace("%main = OpFunction %void", "%main = OpFunction %fn")),
+    rule!("functions.address", "What a function's address is taken of is a function of the pointer's type, and no entry point.",
+        addressed("%f"), addressed("%main")),
     rule!("functions.linkage", "A function has a body or is imported.", KERNEL, KERNEL.replace("%entry = OpLabel\nOpReturn\n", "")),
     rule!("blocks.well-formed", "A block begins with a label and ends with a branch or a return.", KERNEL, KERNEL.replace("OpReturn\n", "OpReturn\nOpReturn\n")),
     rule!("flow.target", "Branches go to blocks of their function.",
@@ -145,4 +147,24 @@ fn library(name: &str, ty: &str) -> String {
          %fn = OpTypeFunction {ty}\n%zero = OpConstantNull {ty}\n\
          %f = OpFunction {ty} None %fn\n%l = OpLabel\nOpReturnValue %zero\nOpFunctionEnd\n"
     )
+}
+
+#[cfg(any(test, feature = "catalogue"))]
+fn pointers(declarations: &str, body: &str) -> String {
+    use crate::test_support::declaring;
+    declaring("FunctionPointersINTEL", &kernel(declarations, body)).replacen(
+        "%std = ",
+        "OpExtension \"SPV_INTEL_function_pointers\"\n%std = ",
+        1,
+    )
+}
+
+/// A kernel that calls a function whose address is taken.
+#[cfg(any(test, feature = "catalogue"))]
+fn addressed(function: &str) -> String {
+    let declarations = format!(
+        "%p = OpTypePointer CodeSectionINTEL %fn\n%address = OpConstantFunctionPointerINTEL %p {function}"
+    );
+    pointers(&declarations, "%call = OpFunctionPointerCallINTEL %void %address")
+        + "%f = OpFunction %void None %fn\n%l = OpLabel\nOpReturn\nOpFunctionEnd\n"
 }

@@ -145,7 +145,7 @@ fn literal_count(kind: Decoration) -> Option<usize> {
         D::SpecId | D::BuiltIn | D::FuncParamAttr | D::FPRoundingMode | D::FPFastMathMode | D::Alignment => 1,
         D::MaxByteOffset | D::Offset | D::ArrayStride => 1,
         D::CPacked | D::Constant | D::Volatile | D::Restrict | D::Aliased | D::SaturatedConversion => 0,
-        D::NoSignedWrap | D::NoUnsignedWrap => 0,
+        D::NoSignedWrap | D::NoUnsignedWrap | D::ReferencedIndirectlyINTEL => 0,
         _ => return None,
     })
 }

@@ -39,6 +39,7 @@ impl Loader<'_> {
                 | ConstantNull
                 | ConstantSampler
                 | SpecConstantOp
+                | ConstantFunctionPointerINTEL
                 | Undef
         ) {
             return Err(Fault::new(
@@ -75,6 +76,7 @@ impl Loader<'_> {
                 ConstantValue::Undef
             }
             ConstantSampler => self.sampler(ty, cursor)?,
+            ConstantFunctionPointerINTEL => self.function_pointer(ty, cursor)?,
             SpecConstantOp => self.spec_constant_op(id, ty, cursor)?,
             _ => unreachable!("the opcodes are those of the match above"),
         };
@@ -174,6 +176,20 @@ impl Loader<'_> {
             normalized: cursor.word()? == 1,
             filter: SamplerFilterMode::from_u32(cursor.word()?).ok_or_else(unknown)?,
         })
+    }
+
+    /// The function comes later: that it is one, of the pointee's type, is seen at the module's end.
+    fn function_pointer(&mut self, ty: TypeId, cursor: &mut Cursor<'_>) -> Result<ConstantValue, Fault> {
+        let function = self.id(cursor.word()?)?;
+        match *self.module.types.get(ty) {
+            Type::Pointer { pointee, .. }
+                if matches!(self.module.types.get(pointee), Type::Function { .. }) =>
+            {
+                self.references.pointers.push((function, pointee, self.at));
+                Ok(ConstantValue::FunctionPointer(function))
+            }
+            _ => Err(Fault::new(CONSTANTS, "a function's address is a pointer to its type")),
+        }
     }
 
     fn spec_constant_op(

@@ -7,7 +7,7 @@ use crate::diagnostics::{Fault, RuleId};
 use crate::grammar::{Cursor, op_name};
 use crate::module::{ConstantValue, Id, ImageType, Type, TypeId};
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{AccessQualifier, Decoration, Dim, Op, StorageClass};
+use spirv::{AccessQualifier, Capability, Decoration, Dim, Op, StorageClass};
 use std::collections::hash_map::Entry;
 use ze_extensions::limits::{EMPTY_MEMBERS, INTEGER_BITS, NESTING};
 
@@ -78,8 +78,10 @@ impl Loader<'_> {
             Op::TypePointer => {
                 let class = storage_class(cursor)?;
                 let pointee = self.ty(cursor)?;
-                if matches!(self.module.types.get(pointee), Type::Function { .. }) {
-                    self.judged.push(Fault::new(TO_FUNCTION, "a pointer to a function"));
+                let to_function = matches!(self.module.types.get(pointee), Type::Function { .. });
+                if to_function && !self.module.capabilities.contains(&Capability::FunctionPointersINTEL) {
+                    let message = "a pointer to a function needs capability FunctionPointersINTEL";
+                    self.judged.push(Fault::new(TO_FUNCTION, message));
                 }
                 if let Some(pointer) = self.forward_pointers.remove(&id) {
                     self.complete_pointer(pointer, class, pointee);

@@ -3,7 +3,7 @@
 use super::Loader;
 use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
-use crate::module::{Id, Type};
+use crate::module::{Id, Type, TypeId};
 use rustc_hash::FxHashSet;
 use spirv::{ExecutionMode, LinkageType};
 
@@ -13,6 +13,7 @@ const MODE_TARGET: RuleId = RuleId { id: "kernels.mode-target", source: "SPIR-V 
 const MODE_TWICE: RuleId = RuleId { id: "kernels.mode-twice", source: "SPIR-V 1.2 §3.6" };
 const LINKAGE: RuleId = RuleId { id: "kernels.linkage", source: "SPIR-V 1.2 §3.20" };
 const CALLED: RuleId = RuleId { id: "kernels.called", source: SOURCE };
+const ADDRESS: RuleId = RuleId { id: "functions.address", source: "SPV_INTEL_function_pointers" };
 const DECORATED: RuleId = RuleId { id: "ids.decorated", source: SOURCE };
 const MEMBER: RuleId = RuleId { id: "ids.decorated-member", source: "SPIR-V 1.2 §3.32.3" };
 const IMPORT: RuleId = RuleId { id: "variables.import", source: "SPIR-V 1.2 §3.32.8" };
@@ -25,6 +26,8 @@ pub(super) struct References {
     pub decorated: Vec<(Id, u32)>,
     pub members: Vec<(Id, u32, u32)>,
     pub calls: Vec<(Id, u32)>,
+    /// Functions whose address is taken, with the type that the pointer says they have.
+    pub pointers: Vec<(Id, TypeId, u32)>,
 }
 
 impl Loader<'_> {
@@ -80,6 +83,15 @@ impl Loader<'_> {
         for &(id, at) in references.calls.iter().filter(|(id, _)| entries.contains(id)) {
             let name = out.function_name(self.module, id);
             report(Some(at), Fault::new(CALLED, format!("{name} is called, and only launched is allowed")));
+        }
+        for &(id, ty, at) in &references.pointers {
+            let fault = match out.defs.get(id) {
+                Def::Function(_) if entries.contains(&id) => "an entry point, which is not called".to_owned(),
+                Def::Function(declared) if declared == ty => continue,
+                Def::Function(_) => format!("{}, which is of another type than the pointer says", raw(id)),
+                _ => format!("{}, which is not a function", raw(id)),
+            };
+            report(Some(at), Fault::new(ADDRESS, format!("the address of {fault}")));
         }
         for &(id, at) in &references.decorated {
             if out.defs.get(id) == Def::None {

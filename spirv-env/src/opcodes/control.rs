@@ -29,6 +29,9 @@ pub(super) const ROWS: &[Opcode] = {
         Opcode::new(Op::FunctionCall, Family::Call, S::Call, Uniformity::Called)
             .memory(Memory::ByCallee)
             .own(),
+        Opcode::new(Op::FunctionPointerCallINTEL, Family::Call, S::PointerCall, Uniformity::Varying)
+            .memory(Memory::ByCallee)
+            .own(),
         structure(Op::Function),
         structure(Op::FunctionParameter),
         structure(Op::FunctionEnd),

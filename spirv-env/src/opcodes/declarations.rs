@@ -89,6 +89,7 @@ pub(super) const ROWS: &[Opcode] = {
         of(Op::ConstantComposite, S::Declarations),
         of(Op::ConstantSampler, S::Declarations),
         of(Op::ConstantNull, S::Declarations),
+        of(Op::ConstantFunctionPointerINTEL, S::Declarations),
         of(Op::SpecConstantTrue, S::Declarations),
         of(Op::SpecConstantFalse, S::Declarations),
         of(Op::SpecConstant, S::Declarations),

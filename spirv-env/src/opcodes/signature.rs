@@ -152,6 +152,8 @@ pub enum Signature {
     Unreachable,
     Phi,
     Call,
+    /// A pointer to the function, and the arguments.
+    PointerCall,
 
     /// What `opencl_std` says of the instruction of the set.
     Extended,

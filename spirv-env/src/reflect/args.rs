@@ -62,6 +62,13 @@ pub(super) fn arguments(
 fn classify(module: &Module, id: Id, ty: TypeId) -> Result<(ArgKind, Layout), String> {
     const HANDLE: Layout = Layout { size: 8, align: 8 };
     Ok(match *module.types.get(ty) {
+        // A function's address is a number that the program is given (`zeModuleGetFunctionPointer`).
+        Type::Pointer { class, pointee }
+            if class == StorageClass::CodeSectionINTEL
+                || matches!(module.types.get(pointee), Type::Function { .. }) =>
+        {
+            (ArgKind::Value, HANDLE)
+        }
         Type::Pointer { class: StorageClass::CrossWorkgroup, .. } => (ArgKind::GlobalPointer, HANDLE),
         Type::Pointer { class: StorageClass::UniformConstant, .. } => (ArgKind::ConstantPointer, HANDLE),
         Type::Pointer { class: StorageClass::Workgroup, .. } => (ArgKind::LocalPointer, HANDLE),

@@ -120,6 +120,12 @@ fn storage_class(context: &Declarations<'_>, words: &[u32]) -> Result<(), String
     match words.get(at).and_then(|&number| StorageClass::from_u32(number)) {
         Some(C::UniformConstant | C::Input | C::Workgroup | C::CrossWorkgroup | C::Function) | None => Ok(()),
         Some(C::Generic) if context.module.capabilities.contains(&Capability::GenericPointer) => Ok(()),
+        Some(C::CodeSectionINTEL)
+            if context.module.capabilities.contains(&Capability::FunctionPointersINTEL)
+                && context.op != Op::Variable =>
+        {
+            Ok(())
+        }
         Some(C::Generic) => Err("storage class Generic needs capability GenericPointer".into()),
         Some(class) => Err(format!("storage class {class:?} is not one that kernels have")),
     }

@@ -1,7 +1,8 @@
 //! Types of control flow and function instructions (SPIR-V 1.2 §3.32.9, §3.32.17).
 
 use super::ctx::{Ctx, Scalar, require};
-use crate::module::{Inst, Type};
+use crate::indirect::CallShape;
+use crate::module::{Inst, Type, TypeId};
 use rustc_hash::FxHashSet;
 
 pub(super) fn branch(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
@@ -58,4 +59,31 @@ pub(super) fn call(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let count = inst.operands.len() - 1;
     require(count == params.len(), || format!("{count} arguments for {} parameters", params.len()))?;
     params.iter().enumerate().try_for_each(|(at, param)| ctx.operand_is(inst, at + 1, *param))
+}
+
+/// A pointer to a function takes what its type says; one to anything else, which is how modules without typed pointers
+/// have them, says nothing of what it takes.
+pub(super) fn pointer_call(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    let (_, pointee) = ctx.pointer(inst, 0)?;
+    let result = ctx.result(inst)?;
+    let arguments = (1..inst.operands.len()).map(|at| ctx.ty(inst, at)).collect::<Result<Vec<_>, _>>()?;
+    if let Type::Function { result: returned, params } = ctx.get(pointee) {
+        require(agree(ctx, *returned, result), || "the result is not of the function's type".into())?;
+        let (found, count) = (arguments.len(), params.len());
+        require(found == count, || format!("{found} arguments for {count} parameters"))?;
+        for (at, (argument, param)) in arguments.iter().zip(params).enumerate() {
+            require(agree(ctx, *argument, *param), || {
+                format!("argument {at} is {} instead of {}", ctx.show(*argument), ctx.show(*param))
+            })?;
+        }
+    }
+    CallShape::new(&ctx.module.types, result, arguments).map(drop).ok_or_else(|| {
+        format!("a call through a pointer hands over more than {} scalars", CallShape::MOST_SCALARS)
+    })
+}
+
+/// Pointers of one storage class are passed alike, whatever they point to.
+fn agree(ctx: &Ctx<'_>, a: TypeId, b: TypeId) -> bool {
+    let class = |ty: TypeId| ctx.as_pointer(ty).map(|(class, _)| class);
+    a == b || (class(a).is_some() && class(a) == class(b))
 }

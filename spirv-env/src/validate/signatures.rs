@@ -133,6 +133,7 @@ pub(super) fn check(signature: Signature) -> Check {
         S::Unreachable => control::unreachable,
         S::Phi => control::phi,
         S::Call => control::call,
+        S::PointerCall => control::pointer_call,
         S::Extended => opencl_std::extended,
     }
 }
