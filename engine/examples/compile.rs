@@ -199,7 +199,7 @@ fn compile(
     let object = pipeline::object_code(ir, target, Tier::Optimising).map_err(|error| error.to_string())?;
     times[2] = start.elapsed();
     if options.ir || options.asm {
-        println!("; {} bytes of code, {} of stack", object.bytes.len(), calls.stack_bytes(&object.frames));
+        println!("; {} bytes of code, {} of stack", object.bytes.len(), calls.stack_bytes(&object.frames).0);
     }
     Ok(())
 }

@@ -128,6 +128,6 @@ fn one(pattern: &Pattern, size: u32, variant: &str) {
         libc::getrusage(libc::RUSAGE_SELF, &mut usage);
         usage
     };
-    let frame = calls.stack_bytes(&object.frames);
+    let (frame, _) = calls.stack_bytes(&object.frames);
     print(format!(" {:6} frame {frame} code {}", usage.ru_maxrss >> 10, object.bytes.len()));
 }

@@ -3,6 +3,7 @@
 //! Compiled code is relocatable and kept on disk, so it reaches the runtime only through the function
 //! pointers in [`Worker`], never through addresses baked into it.
 
+use crate::exec::failure::Failure;
 use crate::print::Buffer;
 use std::ffi::c_void;
 
@@ -44,6 +45,14 @@ pub struct Worker {
     pub barrier: unsafe extern "C" fn(*mut Worker),
     /// Opaque to compiled code: the scheduler's own state.
     pub scheduler: *mut c_void,
+    /// Suspends the calling sub-group until all others of the launch have reached the barrier. Code that calls it has
+    /// `CodeInfo::has_launch_barrier`.
+    pub launch_barrier: unsafe extern "C" fn(*mut Worker),
+    /// Bytes below a body's frame where a call through a pointer may still begin (`CodeInfo::call_room`).
+    pub call_room: u64,
+    /// Opaque to compiled code: where it says that the launch cannot go on, and the stack to go on with then.
+    pub failure: *const Failure,
+    pub escape: *mut *mut u8,
 }
 
 /// Code without work-group barriers: runs the work-groups `first..last` (linear, x fastest), each with all
@@ -116,6 +125,8 @@ pub struct Variant {
 pub struct CodeInfo {
     /// The entry is a [`BundleEntry`] (else a [`RangeEntry`]).
     pub has_barrier: bool,
+    /// All work-groups of a launch have to be begun before one of them ends: they wait for each other.
+    pub has_launch_barrier: bool,
     /// Sub-groups that the code runs side by side: those of the variant's coarsening, or 1 if that did not pay.
     pub factor: u32,
     /// Bytes of `Worker::private_memory` that each sub-group needs.
@@ -125,11 +136,22 @@ pub struct CodeInfo {
     pub stack_bytes: u64,
     /// Bytes of local memory, from the first to the last, that are zeroed before a work-group begins.
     pub zeroed_local: [u64; 2],
+    /// Of that, what may be taken where a call through a pointer begins, so that what it calls has the rest; 0 for code
+    /// without such calls.
+    pub call_room: u64,
 }
 
 impl Default for CodeInfo {
     fn default() -> Self {
-        CodeInfo { has_barrier: false, factor: 1, private_bytes: 0, stack_bytes: 0, zeroed_local: [0; 2] }
+        CodeInfo {
+            has_barrier: false,
+            has_launch_barrier: false,
+            factor: 1,
+            private_bytes: 0,
+            stack_bytes: 0,
+            zeroed_local: [0; 2],
+            call_room: 0,
+        }
     }
 }
 

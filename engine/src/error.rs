@@ -26,6 +26,9 @@ pub enum EngineError {
     /// A launch, or what is set on a kernel for one, is against the rules or beyond the device.
     #[error("kernel '{kernel}': {fault}")]
     InvalidLaunch { kernel: String, fault: LaunchFault },
+    /// The kernel did what cannot be done, and its launch has ended.
+    #[error("kernel '{kernel}': {reason}")]
+    Failed { kernel: String, reason: String },
     /// A module-scope variable could not be given its memory and initial value.
     #[error("module-scope variable '{variable}': {reason}")]
     Variable { variable: String, reason: String },
@@ -40,6 +43,9 @@ pub enum LaunchFault {
     /// The number of work-groups.
     #[error("{0}")]
     GroupCount(String),
+    /// The number of work-groups, of which each may wait for all others.
+    #[error("{0}")]
+    InFlight(String),
     #[error("it has {count} arguments, there is no argument {index}")]
     ArgumentIndex { index: u32, count: usize },
     #[error("argument {index} ('{name}') takes {expected} bytes, not {size}")]

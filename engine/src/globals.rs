@@ -1,6 +1,7 @@
 //! Storage of module-scope variables, with their initial values.
 
 use crate::error::EngineError;
+use crate::pointers::FunctionPointers;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
 use spirv_env::{ConstantValue, GlobalVariable, Id, Module, Operand, Type, TypeId};
@@ -96,7 +97,11 @@ fn failed(variable: &GlobalVariable, reason: impl Into<String>) -> EngineError {
 impl Globals {
     /// Gives every variable memory and its initial value. If there are parts, the module's inputs are theirs, one part
     /// after the other, and variables that a part has stay where they are and keep their values.
-    pub fn load(module: &Module, parts: &[Part<'_>]) -> Result<Globals, EngineError> {
+    pub fn load(
+        module: &Module,
+        parts: &[Part<'_>],
+        pointers: &FunctionPointers,
+    ) -> Result<Globals, EngineError> {
         let shared = shared(module, parts);
         // An import has its storage in the module that exports it.
         let unresolved: FxHashSet<Id> = module.unresolved_variables.iter().copied().collect();
@@ -142,7 +147,7 @@ impl Globals {
         let mut globals = Globals { memory, places, by_name, open: FxHashSet::default(), _parts: parts };
         for variable in module.globals.iter().filter(stored) {
             let has_value = shared.get(&variable.id).is_some_and(|(_, to_initialise)| !to_initialise);
-            if !has_value && !globals.initialise(module, &unresolved, variable)? {
+            if !has_value && !globals.initialise(module, &unresolved, pointers, variable)? {
                 globals.open.insert(variable.id);
             }
         }
@@ -182,6 +187,7 @@ impl Globals {
         &self,
         module: &Module,
         unresolved: &FxHashSet<Id>,
+        pointers: &FunctionPointers,
         variable: &GlobalVariable,
     ) -> Result<bool, EngineError> {
         let (Some(initializer), Some(place)) = (variable.initializer, self.places.get(&variable.id)) else {
@@ -190,7 +196,7 @@ impl Globals {
         let (ty, _) = pointee(module, variable)?;
         // SAFETY: the place is inside an allocation. No kernel uses it: one of a module with open imports cannot exist.
         let bytes = unsafe { std::slice::from_raw_parts_mut(place.address as *mut u8, place.size) };
-        let evaluator = Evaluator { module, globals: self, unresolved };
+        let evaluator = Evaluator { module, globals: self, unresolved, pointers };
         match evaluator.write(initializer, ty, bytes, 0) {
             Ok(()) => Ok(true),
             Err(Refusal::Unresolved) => Ok(false),
@@ -236,6 +242,7 @@ struct Evaluator<'a> {
     module: &'a Module,
     globals: &'a Globals,
     unresolved: &'a FxHashSet<Id>,
+    pointers: &'a FunctionPointers,
 }
 
 impl Evaluator<'_> {
@@ -316,7 +323,10 @@ impl Evaluator<'_> {
             }
             ConstantValue::Composite(_) => Err("a composite stands where a scalar should".into()),
             value @ ConstantValue::Sampler { .. } => Ok(crate::image::Sampler::literal(value).bits()),
-            ConstantValue::FunctionPointer(_) => Err("a function pointer is not supported".into()),
+            // A function without an address has no body: another module exports it.
+            ConstantValue::FunctionPointer(function) => {
+                self.pointers.address(*function).ok_or(Refusal::Unresolved)
+            }
         }
     }
 
@@ -450,6 +460,10 @@ mod tests {
         }
     }
 
+    fn load(module: &Module) -> Result<Globals, EngineError> {
+        Globals::load(module, &[], &FunctionPointers::new(module, &[]).expect("memory"))
+    }
+
     fn contents(globals: &Globals, name: &str) -> Vec<u8> {
         let (start, size) = globals.by_name(name).expect("there is such a variable");
         // SAFETY: address and size of live storage.
@@ -467,7 +481,7 @@ mod tests {
         let value = b.constant(pair, ConstantValue::Composite(vec![small, large]));
         b.variable("pair", pair, Some(value));
         b.variable("zero", i32t, None);
-        let globals = Globals::load(&b.module, &[]).expect("loads");
+        let globals = load(&b.module).expect("loads");
         assert_eq!(contents(&globals, "pair"), [7, 0, 0, 0, 4, 3, 2, 1]);
         assert_eq!(contents(&globals, "zero"), [0; 4]);
         assert_eq!(globals.by_name("none"), None);
@@ -490,7 +504,7 @@ mod tests {
         b.variable("third", pointer, Some(third));
         let id = b.variable("table", array, None);
         b.module.globals.iter_mut().find(|v| v.id == id).expect("just added").id = table;
-        let globals = Globals::load(&b.module, &[]).expect("loads");
+        let globals = load(&b.module).expect("loads");
         let address = globals.address(table).expect("has storage") as u64;
         assert_eq!(contents(&globals, "third"), (address + 12).to_le_bytes());
     }
@@ -501,7 +515,7 @@ mod tests {
         let i32t = b.ty(Type::Int { width: 32 });
         let value = b.constant(i32t, ConstantValue::Expression { op: Op::FAdd, operands: vec![] });
         b.variable("sum", i32t, Some(value));
-        let error = Globals::load(&b.module, &[]).map(|_| ()).expect_err("unsupported").to_string();
+        let error = load(&b.module).map(|_| ()).expect_err("unsupported").to_string();
         assert!(error.contains("sum") && error.contains("OpFAdd"), "{error}");
     }
 
@@ -515,7 +529,7 @@ mod tests {
         let literals = [READ_WRITE, u32::from_le_bytes(*b"uid\0")].into_iter().collect();
         let kind = spirv::Decoration::HostAccessINTEL;
         b.module.decorations.insert(id, vec![spirv_env::Decorated { kind, literals }]);
-        let globals = Globals::load(&b.module, &[]).expect("loads");
+        let globals = load(&b.module).expect("loads");
         assert_eq!(contents(&globals, "uid"), [7, 0, 0, 0]);
         assert_eq!(contents(&globals, "mangled"), [7, 0, 0, 0]);
     }
@@ -526,6 +540,6 @@ mod tests {
         let i32t = b.ty(Type::Int { width: 32 });
         let id = b.variable("local", i32t, None);
         b.module.globals[0].class = StorageClass::Workgroup;
-        assert_eq!(Globals::load(&b.module, &[]).expect("loads").address(id), None);
+        assert_eq!(load(&b.module).expect("loads").address(id), None);
     }
 }

@@ -16,6 +16,7 @@ mod globals;
 pub mod image;
 pub mod jit;
 pub mod lower;
+mod pointers;
 pub mod print;
 pub mod program;
 pub mod reserve;

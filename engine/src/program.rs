@@ -11,6 +11,7 @@ use crate::jit::hash::{Digest, Hasher};
 use crate::jit::target::Target;
 use crate::jit::{Context, JitError, isolate, load, pipeline, symbols};
 use crate::lower;
+use crate::pointers::{self, FunctionPointers};
 use crate::reserve;
 use spirv_env::Module;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ pub struct Program {
     module: Arc<Module>,
     key: Digest,
     globals: Arc<Globals>,
+    pointers: Arc<FunctionPointers>,
     /// Compiled code of each of the module's kernels, in their order.
     compiled: Vec<Variants>,
 }
@@ -60,14 +62,23 @@ impl Program {
         parts: &[LinkedPart<'_>],
     ) -> Result<Arc<Program>, EngineError> {
         crate::analysis::work::check(&module)?;
+        let addressed = parts
+            .iter()
+            .map(|part| pointers::Part { module: &part.program.module, pointers: &part.program.pointers });
+        let pointers = FunctionPointers::new(&module, &addressed.collect::<Vec<_>>()).ok_or_else(|| {
+            EngineError::OutOfHostMemory {
+                kernel: String::new(),
+                reason: "a table of functions could not be allocated".into(),
+            }
+        })?;
         let parts = parts.iter().map(|&LinkedPart { program, linked }| Part {
             module: &program.module,
             globals: &program.globals,
             linked,
         });
-        let globals = Arc::new(Globals::load(&module, &parts.collect::<Vec<_>>())?);
+        let globals = Arc::new(Globals::load(&module, &parts.collect::<Vec<_>>(), &pointers)?);
         let compiled = module.kernels.iter().map(|_| Variants::default()).collect();
-        Ok(Arc::new(Program { engine, module, key, globals, compiled }))
+        Ok(Arc::new(Program { engine, module, key, globals, pointers: Arc::new(pointers), compiled }))
     }
 
     /// The kernel with this name.
@@ -83,6 +94,12 @@ impl Program {
     /// Address and size in bytes of a module-scope variable, by its exported name.
     pub fn global(&self, name: &str) -> Option<(*mut u8, usize)> {
         self.globals.by_name(name)
+    }
+
+    /// What a pointer to the function with this name holds, in all kernels of the program; none if it has no such
+    /// function, or nobody may have its address.
+    pub fn function_pointer(&self, name: &str) -> Option<u64> {
+        self.pointers.by_name(name)
     }
 
     /// Start and size in bytes of the memory that holds all module-scope variables but those of other programs.
@@ -108,9 +125,13 @@ impl Program {
     }
 
     fn resolve(&self, symbol: &str) -> Option<usize> {
-        match symbols::global_id(symbol) {
-            Some(id) => self.globals.address(id),
-            None => symbols::function_address(symbol),
+        if symbol == symbols::LOOKUP {
+            return Some(std::ptr::from_ref(self.pointers.lookup()) as usize);
+        }
+        match (symbols::global_id(symbol), symbols::pointer_id(symbol)) {
+            (Some(id), _) => self.globals.address(id),
+            (None, Some(function)) => self.pointers.address(function).map(|address| address as usize),
+            (None, None) => symbols::function_address(symbol),
         }
     }
 }
@@ -381,7 +402,8 @@ impl Kernel {
                 pipeline::object_code(ir, target, config.tier)
             };
             let object = generate().map_err(|error| code_generation(&kernel.name, error))?;
-            let info = CodeInfo { stack_bytes: calls.stack_bytes(&object.frames), ..info };
+            let (stack_bytes, call_room) = calls.stack_bytes(&object.frames);
+            let info = CodeInfo { stack_bytes, call_room, ..info };
             Ok(CachedCode { info, object: object.bytes })
         })
     }

@@ -168,6 +168,11 @@ impl Setup {
         Ok(self.latest.as_ref().expect("it is there, or was made above"))
     }
 
+    /// Work-groups of a launch with what is set now that can be in flight at once, so that they may wait for each other.
+    pub fn most_cooperative_groups(&mut self) -> Result<u32, EngineError> {
+        self.plan([1; 3]).map(Plan::most_groups)
+    }
+
     /// Has the code at hand that another setup of the same kernel has.
     pub fn take_code(&mut self, other: Setup) {
         self.latest = other.latest;
@@ -220,6 +225,16 @@ impl Launch {
         run(Some(&buffer))?;
         buffer.flush();
         Ok(())
+    }
+
+    /// Fails if not all work-groups can be in flight at once.
+    pub fn check_cooperative(&self) -> Result<(), EngineError> {
+        let (groups, most) = (self.plan.groups(), self.plan.most_groups());
+        if groups <= u64::from(most) {
+            return Ok(());
+        }
+        let reason = format!("a cooperative launch of {groups} work-groups; {most} can be in flight at once");
+        Err(invalid(&self.kernel, LaunchFault::InFlight(reason)))
     }
 
     /// About how long it takes on one thread. `None` where nothing is known, or where what it took before says nothing

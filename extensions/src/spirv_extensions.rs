@@ -165,7 +165,10 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtension] = &[
     hint("SPV_INTEL_fpga_memory_accesses", FPGA),
     hint("SPV_INTEL_fpga_memory_attributes", FPGA),
     done("SPV_INTEL_fpga_reg", "The value passes through the register."),
-    done("SPV_INTEL_function_pointers", "Virtual functions too; a call through what is no function ends the launch."),
+    done(
+        "SPV_INTEL_function_pointers",
+        "Virtual functions too; a call through what is no function ends the launch.",
+    ),
     refused(
         "SPV_INTEL_function_variants",
         "One module for several architectures is specialised before it is loaded.",

@@ -29,10 +29,14 @@ impl CallShape {
     /// Scalars that a call through a pointer hands over at most, its result included.
     pub const MOST_SCALARS: usize = 1 << 10;
 
-    /// The shape of a call; none if it hands over too much.
-    pub fn new(types: &Types, result: TypeId, params: impl IntoIterator<Item = TypeId>) -> Option<Self> {
+    /// The shape of a call that returns a result, or nothing; none if it hands over too much.
+    pub fn new(
+        types: &Types,
+        result: Option<TypeId>,
+        params: impl IntoIterator<Item = TypeId>,
+    ) -> Option<Self> {
         let mut shape = CallShape(Vec::new());
-        if *types.get(result) != Type::Void {
+        if let Some(result) = result.filter(|ty| *types.get(*ty) != Type::Void) {
             shape.add(types, result)?;
         }
         shape.0.push(Handed::Result);
@@ -42,7 +46,7 @@ impl CallShape {
 
     /// The shape of calls of a function.
     pub fn of(types: &Types, function: &Function) -> Option<Self> {
-        Self::new(types, function.result, function.params.iter().map(|(_, ty)| *ty))
+        Self::new(types, Some(function.result), function.params.iter().map(|(_, ty)| *ty))
     }
 
     fn add(&mut self, types: &Types, ty: TypeId) -> Option<()> {
@@ -112,7 +116,7 @@ pub(crate) fn calls(module: &Module, function: &Function) -> Vec<CallShape> {
     let mut seen = FxHashSet::default();
     for call in calls {
         let arguments: Option<Vec<TypeId>> = call.ids().skip(1).map(type_of).collect();
-        let shape = call.ty.zip(arguments).and_then(|(ty, args)| CallShape::new(&module.types, ty, args));
+        let shape = arguments.and_then(|arguments| CallShape::new(&module.types, call.ty, arguments));
         shapes.extend(shape.filter(|shape| seen.insert(shape.clone())));
     }
     shapes

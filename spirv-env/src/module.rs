@@ -494,6 +494,13 @@ impl Module {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
 
+    /// Whether some function calls through a pointer.
+    pub fn calls_pointers(&self) -> bool {
+        let mut insts =
+            self.functions.iter().flat_map(|function| &function.blocks).flat_map(|block| &block.insts);
+        insts.any(|inst| inst.op == Op::FunctionPointerCallINTEL)
+    }
+
     pub fn decorations_of(&self, id: Id) -> &[Decorated] {
         self.decorations.get(&id).map_or(&[], Vec::as_slice)
     }

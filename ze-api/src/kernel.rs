@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 
 use ze_core::error::Result;
 use ze_core::handle;
-use ze_core::kernel::{COOPERATIVE_GROUPS, Kernel};
+use ze_core::kernel::Kernel;
 use ze_core::module::Module;
 use ze_headers::*;
 
@@ -69,9 +69,9 @@ pub unsafe fn zeKernelSuggestMaxCooperativeGroupCount(
     hKernel: ze_kernel_handle_t,
     totalGroupCount: *mut u32,
 ) -> Result<()> {
-    handle::get::<Kernel>(hKernel)?;
+    let kernel = handle::get::<Kernel>(hKernel)?;
     // SAFETY: the caller passes null or a valid pointer.
-    *unsafe { output(totalGroupCount, "totalGroupCount") }? = COOPERATIVE_GROUPS;
+    *unsafe { output(totalGroupCount, "totalGroupCount") }? = kernel.most_cooperative_groups()?;
     Ok(())
 }
 

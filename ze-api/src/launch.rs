@@ -7,7 +7,7 @@ use ze_core::command_list::CommandList;
 use ze_core::error::Result;
 use ze_core::fallible;
 use ze_core::handle;
-use ze_core::kernel::{self, Kernel};
+use ze_core::kernel::{self, Kernel, Launch};
 use ze_headers::*;
 
 use crate::args::{address, events, handles, input};
@@ -19,19 +19,6 @@ fn dimensions(count: &ze_group_count_t) -> [u32; 3] {
     [count.groupCountX, count.groupCountY, count.groupCountZ]
 }
 
-/// Checks what the extensions of a launch ask for.
-///
-/// # Safety
-///
-/// `next` is a valid chain.
-unsafe fn check_extensions(next: *const c_void, group_count: [u32; 3]) -> Result<()> {
-    // SAFETY: the caller's promise.
-    if unsafe { kernel::asks_for_cooperation(next) }? {
-        kernel::check_cooperative(group_count)?;
-    }
-    Ok(())
-}
-
 /// `zeCommandListAppendLaunchKernel`.
 pub unsafe fn zeCommandListAppendLaunchKernel(
     hCommandList: ze_command_list_handle_t,
@@ -41,14 +28,42 @@ pub unsafe fn zeCommandListAppendLaunchKernel(
     numWaitEvents: u32,
     phWaitEvents: *mut ze_event_handle_t,
 ) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        append(
+            hCommandList,
+            hKernel,
+            pLaunchFuncArgs,
+            hSignalEvent,
+            numWaitEvents,
+            phWaitEvents,
+            Kernel::capture,
+        )
+    }
+}
+
+/// Appends a launch that is made of a kernel and a group count.
+///
+/// # Safety
+///
+/// As the functions of the API that call this.
+unsafe fn append(
+    hCommandList: ze_command_list_handle_t,
+    hKernel: ze_kernel_handle_t,
+    pGroupCounts: *const ze_group_count_t,
+    hSignalEvent: ze_event_handle_t,
+    numWaitEvents: u32,
+    phWaitEvents: *mut ze_event_handle_t,
+    capture: fn(&Kernel, [u32; 3]) -> Result<Box<Launch>>,
+) -> Result<()> {
     let list = handle::get::<CommandList>(hCommandList)?;
     let kernel = handle::get::<Kernel>(hKernel)?;
     // SAFETY: the caller passes null or a valid structure, and null or an array of as many events.
     let (group_count, events) = unsafe {
-        let count = input(pLaunchFuncArgs, "pLaunchFuncArgs")?;
+        let count = input(pGroupCounts, "pGroupCounts")?;
         (dimensions(count), events(hSignalEvent, numWaitEvents, phWaitEvents)?)
     };
-    list.append_launch(&kernel, kernel.capture(group_count)?, group_count, &events)
+    list.append_launch(&kernel, capture(&kernel, group_count)?, group_count, &events)
 }
 
 /// `zeCommandListAppendLaunchCooperativeKernel`.
@@ -62,15 +77,8 @@ pub unsafe fn zeCommandListAppendLaunchCooperativeKernel(
 ) -> Result<()> {
     // SAFETY: the caller passes null or a valid structure; the rest of the contract is the same.
     unsafe {
-        kernel::check_cooperative(dimensions(input(pLaunchFuncArgs, "pLaunchFuncArgs")?))?;
-        zeCommandListAppendLaunchKernel(
-            hCommandList,
-            hKernel,
-            pLaunchFuncArgs,
-            hSignalEvent,
-            numWaitEvents,
-            phWaitEvents,
-        )
+        let capture = Kernel::capture_cooperative;
+        append(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents, capture)
     }
 }
 
@@ -86,15 +94,9 @@ pub unsafe fn zeCommandListAppendLaunchKernelWithParameters(
 ) -> Result<()> {
     // SAFETY: the caller passes null or a valid structure and a valid chain; the rest of the contract is the same.
     unsafe {
-        check_extensions(pNext, dimensions(input(pGroupCounts, "pGroupCounts")?))?;
-        zeCommandListAppendLaunchKernel(
-            hCommandList,
-            hKernel,
-            pGroupCounts,
-            hSignalEvent,
-            numWaitEvents,
-            phWaitEvents,
-        )
+        let cooperative = kernel::asks_for_cooperation(pNext)?;
+        let capture = if cooperative { Kernel::capture_cooperative } else { Kernel::capture };
+        append(hCommandList, hKernel, pGroupCounts, hSignalEvent, numWaitEvents, phWaitEvents, capture)
     }
 }
 
@@ -116,10 +118,14 @@ pub unsafe fn zeCommandListAppendLaunchKernelWithArguments(
     let group_size = [groupSizes.groupSizeX, groupSizes.groupSizeY, groupSizes.groupSizeZ];
     // SAFETY: the caller passes a valid chain, null or an array of as many events, and an address for each argument.
     let (launch, events) = unsafe {
-        check_extensions(pNext, group_count)?;
+        let cooperative = kernel::asks_for_cooperation(pNext)?;
+        if cooperative {
+            kernel::check_countable(group_count)?;
+        }
         let events = events(hSignalEvent, numWaitEvents, phWaitEvents)?;
         // The kernel changes last, when nothing is wrong with the rest.
-        (kernel.capture_with(group_count, group_size, pArguments.cast_const().cast())?, events)
+        let arguments = pArguments.cast_const().cast();
+        (kernel.capture_with(group_count, group_size, arguments, cooperative)?, events)
     };
     list.append_launch(&kernel, launch, group_count, &events)
 }

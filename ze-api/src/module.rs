@@ -175,8 +175,11 @@ pub unsafe fn zeModuleGetFunctionPointer(
     pFunctionName: *const c_char,
     pfnFunction: *mut *mut c_void,
 ) -> Result<()> {
-    handle::get::<Module>(hModule)?;
-    address(pFunctionName, "pFunctionName")?;
-    address(pfnFunction, "pfnFunction")?;
-    Err(Error::UnsupportedFeature("a pointer to a device function"))
+    let module = handle::get::<Module>(hModule)?;
+    // SAFETY: the caller passes null or valid pointers.
+    unsafe {
+        let out = output(pfnFunction, "pfnFunction")?;
+        *out = module.function_pointer(&text(pFunctionName, "pFunctionName")?)? as *mut c_void;
+    }
+    Ok(())
 }

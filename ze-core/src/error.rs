@@ -63,6 +63,8 @@ pub enum Error {
     InvalidKernelHandle(&'static str),
     #[error("the module has no global variable named '{0}'")]
     InvalidGlobalName(String),
+    #[error("the module has no function named '{0}' whose address can be had")]
+    InvalidFunctionName(String),
     #[error("{0}")]
     InvalidGroupSize(String),
     #[error("{0}")]
@@ -114,6 +116,7 @@ impl Error {
             InvalidKernelName(_) => ZE_RESULT_ERROR_INVALID_KERNEL_NAME,
             InvalidKernelHandle(_) => ZE_RESULT_ERROR_INVALID_KERNEL_HANDLE,
             InvalidGlobalName(_) => ZE_RESULT_ERROR_INVALID_GLOBAL_NAME,
+            InvalidFunctionName(_) => ZE_RESULT_ERROR_INVALID_FUNCTION_NAME,
             InvalidGroupSize(_) => ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION,
             InvalidGlobalWidth(_) => ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION,
             InvalidKernelArgumentIndex(_) => ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX,
@@ -134,9 +137,10 @@ impl From<ze_engine::EngineError> for Error {
         match error {
             EngineError::Unresolved { .. } => Error::ModuleUnlinked(reason),
             EngineError::OutOfMemory { .. } => Error::OutOfDeviceMemory(reason),
+            EngineError::Failed { .. } => Error::DeviceLost(reason),
             EngineError::OutOfHostMemory { .. } => Error::OutOfHostMemory(reason),
             EngineError::InvalidLaunch { fault, .. } => match fault {
-                LaunchFault::GroupSize(_) => Error::InvalidGroupSize(reason),
+                LaunchFault::GroupSize(_) | LaunchFault::InFlight(_) => Error::InvalidGroupSize(reason),
                 LaunchFault::GroupCount(_) => Error::InvalidGlobalWidth(reason),
                 LaunchFault::ArgumentIndex { .. } => Error::InvalidKernelArgumentIndex(reason),
                 LaunchFault::ArgumentSize { .. } => Error::InvalidKernelArgumentSize(reason),

@@ -9,7 +9,8 @@ use crate::pnext::{Inputs, Outputs, structures};
 use crate::sampler::Sampler;
 use spirv_env::{ArgKind, KernelArg};
 use std::sync::Arc;
-use ze_engine::{Launch, Setup, Value};
+pub use ze_engine::Launch;
+use ze_engine::{Setup, Value};
 use ze_headers::*;
 
 structures! {
@@ -19,9 +20,6 @@ structures! {
     ze_command_list_append_launch_kernel_param_cooperative_desc_t =
         ZE_STRUCTURE_TYPE_COMMAND_LIST_APPEND_PARAM_COOPERATIVE_DESC;
 }
-
-/// Work-groups that surely run at the same time, whatever else the machine does.
-pub const COOPERATIVE_GROUPS: u32 = 1;
 
 /// Bytes of a thread's vector registers: 32 of 64 bytes. What the work-items of a sub-group have in variables beyond that
 /// is spilled.
@@ -120,6 +118,20 @@ impl Kernel {
         Ok(self.kernel.suggest_group_size(global.map(u64::from)))
     }
 
+    /// `zeKernelSuggestMaxCooperativeGroupCount`: work-groups that can be in flight at once. Without a barrier of the device,
+    /// they may wait for each other by looking at memory, for which each needs a thread: one surely has it.
+    pub fn most_cooperative_groups(&self) -> Result<u32> {
+        Ok(self.state.lock().setup.most_cooperative_groups()?)
+    }
+
+    /// A launch whose work-groups may wait for each other.
+    pub fn capture_cooperative(&self, group_count: [u32; 3]) -> Result<Box<Launch>> {
+        check_countable(group_count)?;
+        let launch = self.capture(group_count)?;
+        launch.check_cooperative()?;
+        Ok(launch)
+    }
+
     /// `zeKernelSetGlobalOffsetExp`.
     pub fn set_global_offset(&self, offset: [u32; 3]) {
         self.state.lock().setup.set_global_offset(offset.map(u64::from));
@@ -198,6 +210,7 @@ impl Kernel {
         group_count: [u32; 3],
         group_size: [u32; 3],
         values: *const *const u8,
+        cooperative: bool,
     ) -> Result<Box<Launch>> {
         let mut setup = self.state.lock().setup.try_clone()?;
         setup.set_group_size(group_size)?;
@@ -220,6 +233,9 @@ impl Kernel {
             value.set(&mut setup, index)?;
         }
         let launch = setup.launch(group_count)?;
+        if cooperative {
+            launch.check_cooperative()?;
+        }
         let mut state = self.state.lock();
         state.setup = setup;
         state.unset.fill(false);
@@ -317,14 +333,11 @@ pub unsafe fn asks_for_cooperation(next: *const std::ffi::c_void) -> Result<bool
     Ok(cooperative)
 }
 
-/// Checks the group count of a cooperative launch.
-pub fn check_cooperative(group_count: [u32; 3]) -> Result<()> {
+/// More work-groups than there are numbers are never in flight at once, whatever else is wrong with them.
+pub fn check_countable(group_count: [u32; 3]) -> Result<()> {
     let groups = product(group_count);
-    if groups > u64::from(COOPERATIVE_GROUPS) {
-        let reason = format!(
-            "a cooperative launch of {groups} work-groups: at most {COOPERATIVE_GROUPS} run at the same time"
-        );
-        return Err(Error::InvalidGroupSize(reason));
+    if groups > u64::from(u32::MAX) {
+        return Err(Error::InvalidGroupSize(format!("a cooperative launch of {groups} work-groups")));
     }
     Ok(())
 }
@@ -335,10 +348,10 @@ mod tests {
 
     #[test]
     fn cooperative_launches_are_counted_without_overflow() {
-        assert!(check_cooperative([1; 3]).is_ok());
-        assert!(check_cooperative([2, 1, 1]).is_err());
-        // 2^64 and 2^96 work-groups.
-        assert!(check_cooperative([1 << 31, 1 << 31, 4]).is_err());
-        assert!(check_cooperative([u32::MAX; 3]).is_err());
+        assert!(check_countable([1; 3]).is_ok());
+        // 2^32, 2^64 and 2^96 work-groups.
+        assert!(check_countable([1 << 16, 1 << 16, 1]).is_err());
+        assert!(check_countable([1 << 31, 1 << 31, 4]).is_err());
+        assert!(check_countable([u32::MAX; 3]).is_err());
     }
 }

@@ -158,6 +158,12 @@ impl Module {
         self.has_imports() && self.linked.read().is_none()
     }
 
+    /// Whether linking changes what its kernels do: imports are resolved, and calls through pointers lead to functions of
+    /// the other modules too.
+    fn gains_by_linking(&self) -> bool {
+        self.linked.read().is_none() && (self.has_imports() || self.unit.program.module().calls_pointers())
+    }
+
     /// A kernel of the module.
     pub(crate) fn kernel(&self, name: &str) -> Result<Arc<ze_engine::Kernel>> {
         // ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED: imports are not resolved
@@ -181,12 +187,23 @@ impl Module {
         found.ok_or_else(|| Error::InvalidGlobalName(name.into()))
     }
 
+    /// `zeModuleGetFunctionPointer`: what a pointer to the function holds, in kernels of this module and of those that it is
+    /// linked with. The name of an imported function stands for the one that the module was linked with.
+    pub fn function_pointer(&self, name: &str) -> Result<u64> {
+        let linked = || self.linked().and_then(|linked| linked.program.function_pointer(name));
+        let found = self.unit.program.function_pointer(name).or_else(linked);
+        found.ok_or_else(|| Error::InvalidFunctionName(name.into()))
+    }
+
     /// `zeModuleDynamicLink`: all modules, and what some of them were linked with before, become one program, which those
-    /// with open imports then have their kernels from.
+    /// with open imports, or with calls through pointers, then have their kernels from.
     pub fn link(modules: &[&Arc<Module>]) -> Result<()> {
         let (open, complete): (Vec<&Module>, Vec<&Module>) =
-            modules.iter().map(|module| &***module).partition(|module| module.needs_linking());
+            modules.iter().map(|module| &***module).partition(|module| module.gains_by_linking());
         let Some(first) = open.first() else { return Ok(()) };
+        if modules.len() == 1 && !first.needs_linking() {
+            return Ok(());
+        }
         // Complete modules come first: of equal `LinkOnceODR` variables the first is used, and they use their own.
         let mut units: Vec<(Arc<LinkUnit>, bool)> = Vec::new();
         let mut add = |unit: &Arc<LinkUnit>, linked: bool| {

@@ -6,6 +6,7 @@
 //! parameters were uniform, which says whether its result then is. That holds for every call with uniform arguments,
 //! whatever other calls pass, since it is said of the program and not of the code that is made. From the kernel
 //! down, the shapes of arguments are joined, and functions that are passed anything else are analysed once more.
+//! Functions that calls through pointers lead to are passed anything, for some of the lanes.
 
 use super::Analysis;
 use super::func::{BlockId, Func};
@@ -14,7 +15,7 @@ use crate::abi::{LaneMapping, Variant};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 use spirv::Op;
-use spirv_env::{Id, Inst, TypeId};
+use spirv_env::{CallShape, Id, Inst, TypeId};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -39,6 +40,14 @@ pub struct Callee<'m> {
     pub analysis: Analysis<'m>,
     /// Some call is made for a part of the lanes only.
     pub masked: bool,
+    /// Calls through pointers lead to it: all that it is passed and that it returns varies.
+    pub indirect: bool,
+    /// It may be called again while it runs, through pointers.
+    pub recursive: bool,
+    /// It is called while a function that is called through a pointer runs, or is one.
+    pub behind_pointer: bool,
+    /// It has calls through pointers, or calls functions that do.
+    pub reaches_pointers: bool,
 }
 
 /// What is known of a function's calls so far.
@@ -75,6 +84,13 @@ impl<'m> AnalysedKernel<'m> {
             let Calls { mut params, masked } =
                 of.unwrap_or(Calls { params: FxHashMap::default(), masked: partial });
             let is_undefined = |shape: &&mut Shape| **shape == Shape::Undefined;
+            let indirect = analysis.func.plan.is_indirect(analysis.func.function);
+            if indirect {
+                let shape = if variant.width == 1 { Shape::Uniform } else { Shape::Varying };
+                let of = |&(param, ty): &(Id, TypeId)| (param, smallvec![shape; analysis.leaves.count(ty)]);
+                params = analysis.func.params.iter().map(of).collect();
+            }
+            let masked = masked || indirect;
             let undefined = params.values_mut().flat_map(|leaves| leaves.iter_mut()).filter(is_undefined);
             undefined.for_each(|shape| *shape = Shape::Uniform);
             if params.values().flatten().any(|shape| *shape != Shape::Uniform) {
@@ -82,8 +98,16 @@ impl<'m> AnalysedKernel<'m> {
                 analysis = Analysis::with_calls(analysis.func, variant, interface);
             }
             analysis.note_calls(masked, &mut calls);
-            callees.push(Callee { analysis, masked });
+            callees.push(Callee {
+                analysis,
+                masked,
+                indirect,
+                recursive: false,
+                behind_pointer: indirect,
+                reaches_pointers: false,
+            });
         }
+        find_recursive(&mut callees);
         AnalysedKernel { kernel, callees }
     }
 
@@ -93,7 +117,44 @@ impl<'m> AnalysedKernel<'m> {
     }
 }
 
+/// Finds the functions that may be active more than once: those behind a call through a pointer that have such calls, or
+/// reach them. That is more than there are, since not every pointer leads to every function.
+fn find_recursive(callees: &mut [Callee<'_>]) {
+    let places: FxHashMap<Id, usize> =
+        callees.iter().enumerate().map(|(at, callee)| (callee.analysis.func.function, at)).collect();
+    let calls: Vec<Vec<usize>> = callees
+        .iter()
+        .map(|callee| {
+            callee.analysis.calls().filter_map(|(_, inst)| places.get(&inst.id(0)).copied()).collect()
+        })
+        .collect();
+    for at in 0..callees.len() {
+        if callees[at].behind_pointer {
+            calls[at].iter().for_each(|callee| callees[*callee].behind_pointer = true);
+        }
+    }
+    for at in (0..callees.len()).rev() {
+        let inner = calls[at].iter().any(|callee| callees[*callee].reaches_pointers);
+        let own = callees[at].analysis.pointer_calls().next().is_some();
+        callees[at].reaches_pointers = inner || own;
+        callees[at].recursive = callees[at].behind_pointer && callees[at].reaches_pointers;
+    }
+}
+
 impl Analysis<'_> {
+    /// The calls through pointers, and their blocks.
+    pub fn pointer_calls(&self) -> impl Iterator<Item = (BlockId, &Inst)> {
+        let of_block = |block: BlockId| self.func.blocks[block].insts.iter().map(move |inst| (block, inst));
+        let all = self.func.block_ids().flat_map(of_block);
+        all.filter(|(_, inst)| inst.op == Op::FunctionPointerCallINTEL)
+    }
+
+    /// What a call through a pointer hands over.
+    pub fn call_shape_of(&self, call: &Inst) -> Option<CallShape> {
+        let arguments: Option<Vec<TypeId>> = call.ids().skip(1).map(|id| self.func.type_of(id)).collect();
+        CallShape::new(&self.func.module.types, call.ty, arguments?)
+    }
+
     /// The calls that were not inlined, and their blocks.
     pub fn calls(&self) -> impl Iterator<Item = (BlockId, &Inst)> {
         let of_block = |block: BlockId| self.func.blocks[block].insts.iter().map(move |inst| (block, inst));

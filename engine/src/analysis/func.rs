@@ -380,6 +380,7 @@ impl<'m> Func<'m> {
                     Op::Return | Op::Unreachable => returns.push((at, None)),
                     Op::ReturnValue => returns.push((at, Some(rename(map, inst.id(0))))),
                     Op::FunctionCall => at = self.call(inst, at, map)?,
+                    Op::FunctionPointerCallINTEL => self.kept_call(inst, at, 0, map),
                     _ => {
                         let mut copy = inst.clone();
                         for operand in &mut copy.operands {
@@ -422,16 +423,7 @@ impl<'m> Func<'m> {
         let rename = |id: Id| map.get(&id).copied().unwrap_or(id);
         let returns = inst.ty.filter(|ty| !matches!(module.types.get(*ty), Type::Void));
         if self.plan.keeps(inst.id(0)) {
-            let mut call = inst.clone();
-            for operand in call.operands.iter_mut().skip(1) {
-                if let Operand::Id(id) = operand {
-                    *id = rename(*id);
-                }
-            }
-            call.ty = returns;
-            call.result = inst.result.filter(|_| returns.is_some()).map(rename);
-            self.types.extend(call.result.zip(returns));
-            self.blocks[at].insts.push(call);
+            self.kept_call(inst, at, 1, map);
             return Ok(at);
         }
         let callee = module
@@ -459,6 +451,21 @@ impl<'m> Func<'m> {
             self.merge_results(rest, rename(result), ty, &body.returns);
         }
         Ok(rest)
+    }
+
+    /// Copies a call that stays one, and whose operands from `first` on are values.
+    fn kept_call(&mut self, inst: &Inst, at: BlockId, first: usize, map: &FxHashMap<Id, Id>) {
+        let rename = |id: Id| map.get(&id).copied().unwrap_or(id);
+        let mut call = inst.clone();
+        for operand in call.operands.iter_mut().skip(first) {
+            if let Operand::Id(id) = operand {
+                *id = rename(*id);
+            }
+        }
+        call.ty = inst.ty.filter(|ty| !matches!(self.module.types.get(*ty), Type::Void));
+        call.result = inst.result.filter(|_| call.ty.is_some()).map(rename);
+        self.types.extend(call.result.zip(call.ty));
+        self.blocks[at].insts.push(call);
     }
 
     /// Makes `result`, in the block `at` that all returns lead to, what a function returns.

@@ -10,6 +10,7 @@ use crate::error::EngineError;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
 use spirv_env::{Function, Id, Kernel, Module, Type, TypeId};
+use std::collections::hash_map::Entry;
 use ze_extensions::limits::KERNEL_INSTRUCTIONS;
 
 /// How calls are treated. Other than by default only in tests: results may not depend on it.
@@ -43,8 +44,13 @@ const MOST_NESTED: u32 = 500;
 #[derive(Debug, Default)]
 pub struct Plan {
     kept: FxHashSet<Id>,
-    /// The functions that stay functions, callers before callees.
+    /// The functions that stay functions, callers before callees. Those that only the kernel leads to come before those
+    /// that calls through pointers lead to.
     order: Vec<Id>,
+    /// Those of them that calls through pointers lead to.
+    indirect: FxHashSet<Id>,
+    /// The kernel, or a function that it reaches, has calls through pointers.
+    calls_pointers: bool,
 }
 
 /// A function of the call graph.
@@ -56,20 +62,34 @@ struct Node<'m> {
     calls: Vec<usize>,
     /// Calls of it.
     sites: u64,
+    /// Calls through pointers lead to it.
+    indirect: bool,
 }
 
 impl Plan {
     pub fn new(module: &Module, kernel: &Kernel, inlining: Inlining) -> Result<Plan, EngineError> {
         let unsupported = |what: String| EngineError::Unsupported { kernel: kernel.name.clone(), what };
         // Callees before callers; the kernel is the last.
-        let graph = graph(module, kernel).map_err(unsupported)?;
+        let mut graph = graph(module, kernel).map_err(unsupported)?;
         let too_large = |insts: u64| match insts {
             0..=KERNEL_INSTRUCTIONS => Ok(()),
             _ => Err(unsupported(format!("a call tree of more than {KERNEL_INSTRUCTIONS} instructions"))),
         };
+        let leaves = LeafTable::new(module);
+        let calls_pointers = graph.iter().any(|node| calls_pointers(node.function));
+        // One that cannot be called is none that a pointer leads to.
+        graph.iter_mut().for_each(|node| node.indirect &= can_be_called(module, &leaves, node.function));
+        let last = graph.len() - 1;
+        let is_root = |at: &usize| *at == last || graph[*at].indirect;
         let whole = sizes(&graph, |_| true);
-        let kernel_size = whole.last().map_or(0, |(size, _)| *size);
-        let nested = whole.last().map_or(0, |(_, nested)| *nested);
+        let roots = || (0..graph.len()).filter(is_root).map(|at| whole[at]);
+        let kernel_size = roots().fold(0, |total: u64, (size, _)| total.saturating_add(size));
+        let nested = roots().map(|(_, nested)| nested).max().unwrap_or(0);
+        let functions_of = |graph: &[Node<'_>], kept: &dyn Fn(usize) -> bool| -> (Vec<Id>, FxHashSet<Id>) {
+            let places = (0..last).rev().filter(|at| kept(*at) || graph[*at].indirect);
+            let indirect = graph.iter().filter(|node| node.indirect).map(|node| node.function.id);
+            (places.map(|at| graph[at].function.id).collect(), indirect.collect())
+        };
         let too_deep = |nested: u32| match nested {
             0..=MOST_NESTED => Ok(()),
             _ => Err(unsupported(format!("calls that nest {nested} deep and have to be inlined"))),
@@ -82,9 +102,9 @@ impl Plan {
         if all {
             too_deep(nested)?;
             too_large(kernel_size)?;
-            return Ok(Plan::default());
+            let (order, indirect) = functions_of(&graph, &|_| false);
+            return Ok(Plan { kept: FxHashSet::default(), order, indirect, calls_pointers });
         }
-        let leaves = LeafTable::new(module);
         let can_be_called: Vec<bool> =
             graph.iter().map(|node| can_be_called(module, &leaves, node.function)).collect();
         let inlined = match inlining {
@@ -92,14 +112,13 @@ impl Plan {
             _ => can_be_called.iter().map(|can| !can).collect(),
         };
         let sizes = sizes(&graph, |at| inlined[at]);
-        let last = graph.len() - 1;
-        let is_function = |at: &usize| *at == last || !inlined[*at];
+        let is_function = |at: &usize| is_root(at) || !inlined[*at];
         let functions = || (0..graph.len()).filter(is_function).map(|at| sizes[at]);
         too_deep(functions().map(|(_, nested)| nested).max().unwrap_or(0))?;
         too_large(functions().fold(0, |total, (size, _)| total.saturating_add(size)))?;
-        let order: Vec<Id> =
-            (0..last).rev().filter(|at| !inlined[*at]).map(|at| graph[at].function.id).collect();
-        Ok(Plan { kept: order.iter().copied().collect(), order })
+        let kept = (0..last).filter(|at| !inlined[*at]).map(|at| graph[at].function.id).collect();
+        let (order, indirect) = functions_of(&graph, &|at| !inlined[at]);
+        Ok(Plan { kept, order, indirect, calls_pointers })
     }
 
     /// Whether calls of a function stay calls.
@@ -107,9 +126,20 @@ impl Plan {
         self.kept.contains(&function)
     }
 
-    /// The functions that stay functions, callers before callees.
+    /// The functions that stay functions, callers before callees. Those that only the kernel leads to come before those
+    /// that calls through pointers lead to.
     pub fn functions(&self) -> &[Id] {
         &self.order
+    }
+
+    /// Whether calls through pointers lead to a function.
+    pub fn is_indirect(&self, function: Id) -> bool {
+        self.indirect.contains(&function)
+    }
+
+    /// Whether the kernel has no calls left: everything is inlined.
+    pub fn is_flat(&self) -> bool {
+        self.order.is_empty() && !self.calls_pointers
     }
 }
 
@@ -120,15 +150,25 @@ fn graph<'m>(module: &'m Module, kernel: &Kernel) -> Result<Vec<Node<'m>>, Strin
     let mut graph: Vec<Node<'m>> = Vec::new();
     // A function's place in the graph, or that it is not finished.
     let mut places: FxHashMap<Id, usize> = FxHashMap::default();
-    let mut work = vec![(find(kernel.function)?, callees(find(kernel.function)?), 0)];
-    places.insert(kernel.function, OPEN);
-    while let Some((function, callees_of, next)) = work.last_mut() {
+    // The kernel comes last.
+    let mut roots = kernel.indirect.iter().copied().chain([kernel.function]);
+    let mut work: Vec<(&'m Function, Vec<Id>, usize)> = Vec::new();
+    loop {
+        let Some((function, callees_of, next)) = work.last_mut() else {
+            let Some(root) = roots.next() else { break };
+            if let Entry::Vacant(place) = places.entry(root) {
+                place.insert(OPEN);
+                work.push((find(root)?, callees(find(root)?), 0));
+            }
+            continue;
+        };
         let Some(&callee) = callees_of.get(*next) else {
             let calls: Vec<usize> = callees_of.iter().map(|callee| places[callee]).collect();
             calls.iter().for_each(|&at| graph[at].sites += 1);
             let own = function.blocks.iter().map(|block| block.insts.len() as u64).sum();
             places.insert(function.id, graph.len());
-            graph.push(Node { function, own, calls, sites: 0 });
+            let indirect = kernel.indirect.binary_search(&function.id).is_ok();
+            graph.push(Node { function, own, calls, sites: 0, indirect });
             work.pop();
             continue;
         };
@@ -150,6 +190,11 @@ fn graph<'m>(module: &'m Module, kernel: &Kernel) -> Result<Vec<Node<'m>>, Strin
 fn callees(function: &Function) -> Vec<Id> {
     let insts = function.blocks.iter().flat_map(|block| &block.insts);
     insts.filter(|inst| inst.op == Op::FunctionCall).map(|inst| inst.id(0)).collect()
+}
+
+fn calls_pointers(function: &Function) -> bool {
+    let mut insts = function.blocks.iter().flat_map(|block| &block.insts);
+    insts.any(|inst| inst.op == Op::FunctionPointerCallINTEL)
 }
 
 /// Instructions of each function with what is inlined into it, and how deep that nests.

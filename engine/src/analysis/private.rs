@@ -46,9 +46,16 @@ pub fn private_stride(size: u64) -> u64 {
 
 /// Whether a kernel's parameter is a structure passed by value (behind a pointer).
 pub fn is_by_value(func: &Func<'_>, param: Id, ty: TypeId) -> bool {
-    func.is_kernel()
-        && (matches!(func.module.types.get(ty), Type::Pointer { class: StorageClass::Function, .. })
-            || has_by_val(func.module, param))
+    let types = &func.module.types;
+    let is_private = match types.get(ty) {
+        // A function's address is a number.
+        Type::Pointer { pointee, .. } if matches!(types.get(*pointee), Type::Function { .. }) => {
+            return false;
+        }
+        Type::Pointer { class, .. } => *class == StorageClass::Function,
+        _ => false,
+    };
+    func.is_kernel() && (is_private || has_by_val(func.module, param))
 }
 
 /// Whether a parameter has `FunctionParameterAttribute` `ByVal` (SPIR-V 1.2 §3.25).

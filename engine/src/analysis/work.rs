@@ -42,7 +42,7 @@ pub fn check(module: &Module) -> Result<(), EngineError> {
     let widest = scalars.iter().copied().max().unwrap_or(1);
     // Nearly all modules are small enough to need no second look.
     let calls = module.functions.iter().flat_map(|function| &function.blocks).flat_map(|block| &block.insts);
-    let calls = calls.filter(|inst| inst.op == Op::FunctionCall).count();
+    let calls = calls.filter(|inst| inst.row().family == Family::Call).count();
     let all = module.functions.iter().map(own).fold(0, u64::saturating_add);
     let loops = module.functions.iter().map(loop_blocks).fold(0, u64::saturating_add);
     if calls == 0 && all.saturating_mul(widest).saturating_mul(MOST) <= KERNEL_WORK && loops <= LOOP_BLOCKS {
@@ -136,7 +136,8 @@ fn fold(
 ) -> FxHashMap<Id, u64> {
     let mut numbers: FxHashMap<Id, u64> = FxHashMap::default();
     // Callees first. There is no recursion.
-    let mut stack: Vec<(Id, bool)> = vec![(kernel.function, false)];
+    let mut stack: Vec<(Id, bool)> =
+        kernel.indirect.iter().chain([&kernel.function]).map(|id| (*id, false)).collect();
     while let Some((id, callees_known)) = stack.pop() {
         if numbers.contains_key(&id) {
             continue;
@@ -176,6 +177,7 @@ fn of_function(
     let of_inst = |inst: &Inst| {
         let (row, result, operands) = (inst.row(), width(inst.ty), inst.operands.len() as u64);
         match (row.family, row.memory) {
+            (Family::Call, _) if row.signature == Signature::PointerCall => CALL.saturating_add(operands),
             (Family::Call, _) if plan.keeps(inst.id(0)) => CALL.saturating_add(operands),
             (Family::Call, _) => work.get(&inst.id(0)).copied().unwrap_or(0).saturating_add(result),
             (_, Memory::Read { .. }) => ACCESS.saturating_mul(result),

@@ -23,7 +23,9 @@ const STACKS_A_REGION: usize = 16;
 /// sets nor the low address bits by which the CPU tells loads and stores apart.
 const COLOUR_STRIDE: usize = 7 * 64;
 
-/// What the coroutines of a ring share. They hold its address, so it is boxed.
+/// What the coroutines of a ring share. They hold its address, so it is boxed. The worker comes first: its address is all
+/// that compiled code has.
+#[repr(C)]
 struct RingState {
     worker: Worker,
     /// The thread's own stack while coroutines run.
@@ -37,6 +39,11 @@ struct RingState {
     finished: u32,
     /// Counts the groups that were begun: a coroutine whose own count differs has a group to run.
     epoch: u64,
+    /// Bundles that have reached the launch's barrier.
+    arrived: u32,
+    /// All have, and the last one is suspended there.
+    waits: bool,
+    waiting: StackPointer,
 }
 
 /// Coroutines that belong to a thread, suspended between launches.
@@ -48,7 +55,22 @@ pub struct Ring {
     ring: Vec<StackPointer>,
     linked: usize,
     regions: Vec<Region>,
+    /// Stacks that are made at a time.
+    stacks_a_region: usize,
     stack_bytes: usize,
+}
+
+// SAFETY: what the pointers lead to belongs to the ring. Compiled code keeps nothing of the thread that runs it, so a
+// suspended coroutine goes on on any other.
+unsafe impl Send for Ring {}
+
+/// How far a ring has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    /// All work-groups have ended.
+    Ended,
+    /// The work-group waits for others of the launch.
+    Waits,
 }
 
 /// The work-groups that a ring is to run.
@@ -64,6 +86,15 @@ pub struct Groups<'a> {
 impl Ring {
     /// A ring with at least `count` coroutines of `stack_bytes` for the kernel's code.
     pub fn new(count: u32, stack_bytes: u64) -> io::Result<Ring> {
+        Self::with_regions(count, stack_bytes, STACKS_A_REGION)
+    }
+
+    /// A ring with exactly `count` coroutines.
+    pub fn exact(count: u32, stack_bytes: u64) -> io::Result<Ring> {
+        Self::with_regions(count, stack_bytes, count.max(1) as usize)
+    }
+
+    fn with_regions(count: u32, stack_bytes: u64, stacks_a_region: usize) -> io::Result<Ring> {
         let bytes = usize::try_from(stack_bytes.saturating_add(STACK_RESERVE)).ok();
         // Few sizes, so that most kernels can use the ring of another.
         let bytes = bytes.and_then(usize::checked_next_power_of_two);
@@ -79,11 +110,15 @@ impl Ring {
                 bundles: 0,
                 finished: 0,
                 epoch: 0,
+                arrived: 0,
+                waits: false,
+                waiting: std::ptr::null_mut(),
             }),
             suspended: Vec::new(),
             ring: Vec::new(),
             linked: 0,
             regions: Vec::new(),
+            stacks_a_region,
             stack_bytes,
         };
         ring.reserve(count)?;
@@ -98,8 +133,8 @@ impl Ring {
     /// Makes coroutines until there are `count`.
     pub fn reserve(&mut self, count: u32) -> io::Result<()> {
         while self.suspended.len() < count as usize {
-            let region = Region::new(STACKS_A_REGION, self.stack_bytes)?;
-            for at in 0..STACKS_A_REGION {
+            let region = Region::new(self.stacks_a_region, self.stack_bytes)?;
+            for at in 0..self.stacks_a_region {
                 let index = self.suspended.len();
                 let top = region.top(at, index * COLOUR_STRIDE % page_size());
                 // SAFETY: there is a stack below `top`. The body never returns, and `state` lives as long as
@@ -112,15 +147,16 @@ impl Ring {
         Ok(())
     }
 
-    /// Runs work-groups one after the other. `worker` has the thread's memory.
+    /// Runs work-groups one after the other. `worker` has the thread's memory. If the launch fails, the ring is of no
+    /// more use: its coroutines are in the middle of the kernel.
     ///
     /// # Safety
     /// The entry is code with barriers for this launch, and the worker's memory is as large as it needs.
-    pub unsafe fn run(&mut self, groups: &Groups, worker: &Worker) {
+    pub unsafe fn run(&mut self, groups: &Groups, worker: &Worker) -> Progress {
         let bundles = groups.bundles;
         assert!(bundles >= 1 && bundles as usize <= self.suspended.len());
         if groups.first >= groups.last {
-            return;
+            return Progress::Ended;
         }
         self.link(bundles as usize);
         let first = self.ring.as_mut_ptr();
@@ -134,7 +170,11 @@ impl Ring {
                 private_memory: worker.private_memory,
                 collective_scratch: worker.collective_scratch,
                 barrier: switch_to_next,
+                launch_barrier: wait_for_launch,
                 scheduler: first.cast::<c_void>(),
+                call_room: worker.call_room,
+                failure: worker.failure,
+                escape: &raw mut (*state).main,
             };
             (*state).entry = groups.entry;
             (*state).info = groups.info;
@@ -142,8 +182,30 @@ impl Ring {
             (*state).last = groups.last;
             (*state).bundles = bundles;
             (*state).epoch += 1;
+            (*state).arrived = 0;
+            (*state).waits = false;
             switch_stack(&raw mut (*state).main, *first);
         }
+        self.progress()
+    }
+
+    /// Goes on behind the launch's barrier, which all its work-groups have reached or will not.
+    ///
+    /// # Safety
+    /// The ring waits at that barrier, and what [`run`](Self::run) was given is still there.
+    pub unsafe fn resume(&mut self) -> Progress {
+        let state = &raw mut *self.state;
+        // SAFETY: where it waits is suspended, and nobody else resumes it.
+        unsafe {
+            if std::mem::take(&mut (*state).waits) {
+                switch_stack(&raw mut (*state).main, (*state).waiting);
+            }
+        }
+        self.progress()
+    }
+
+    fn progress(&self) -> Progress {
+        if self.state.waits { Progress::Waits } else { Progress::Ended }
     }
 
     /// Makes the ring out of the first `count` coroutines.
@@ -189,6 +251,23 @@ unsafe extern "C" fn body(state: *mut u8, index: usize) -> ! {
     }
 }
 
+/// The launch's barrier: when all bundles of the work-group have come, the thread goes on with other work-groups.
+unsafe extern "C" fn wait_for_launch(worker: *mut Worker) {
+    let state: *mut RingState = worker.cast();
+    // SAFETY: a ring's worker is where its state begins. Of its coroutines only this one runs.
+    unsafe {
+        (*state).arrived += 1;
+        if (*state).arrived < (*state).bundles {
+            // Those that come after wait until the last has come, and go on in the order of the ring behind it.
+            switch_to_next(worker);
+        } else {
+            (*state).arrived = 0;
+            (*state).waits = true;
+            switch_stack(&raw mut (*state).waiting, (*state).main);
+        }
+    }
+}
+
 /// A worker without memory and scheduler.
 pub(super) fn idle_worker() -> Worker {
     Worker {
@@ -198,6 +277,10 @@ pub(super) fn idle_worker() -> Worker {
         collective_scratch: std::ptr::null_mut(),
         barrier: no_barrier,
         scheduler: std::ptr::null_mut(),
+        launch_barrier: no_barrier,
+        call_room: 0,
+        failure: std::ptr::null(),
+        escape: std::ptr::null_mut(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Compiled code, and what running it over a range of work-groups takes.
 
 use super::arguments::Arguments;
+use super::cooperative;
+use super::failure::Failure;
 use super::scheduler::{Cost, Job, Scheduler};
 use super::workgroup::Needs;
 use crate::abi::{BundleEntry, CodeInfo, ENTRY_SYMBOL, LaunchInfo, RangeEntry, Variant};
@@ -116,6 +118,12 @@ impl Plan {
             LaunchFault::GroupCount(format!("{:?} work-groups are more than 2^64", range.group_count))
         })?;
         let needs = Needs::of(&code, local_bytes, items.div_ceil(code.variant.width.max(1)));
+        let most = cooperative::most_groups(&code, &needs);
+        if code.info.has_launch_barrier && groups > u64::from(most) {
+            return Err(LaunchFault::InFlight(format!(
+                "{groups} work-groups that wait for each other; {most} of them can be in flight at once"
+            )));
+        }
         Ok(Plan { code, range, groups, needs })
     }
 
@@ -125,6 +133,16 @@ impl Plan {
 
     pub fn range(&self) -> &Range {
         &self.range
+    }
+
+    /// Work-groups in all dimensions together.
+    pub fn groups(&self) -> u64 {
+        self.groups
+    }
+
+    /// Work-groups that may be in flight at once.
+    pub fn most_groups(&self) -> u32 {
+        cooperative::most_groups(&self.code, &self.needs)
     }
 
     /// Bytes of local memory of a work-group.
@@ -158,9 +176,29 @@ impl Plan {
             subgroups: self.needs.subgroups,
             print: print.map_or(std::ptr::null(), std::ptr::from_ref),
         };
-        let job = Job { code: &self.code, info: &info, needs: self.needs, kernel, groups: self.groups };
+        let failure = Failure::default();
+        let job = Job {
+            code: &self.code,
+            info: &info,
+            needs: self.needs,
+            kernel,
+            groups: self.groups,
+            failure: &failure,
+        };
         // SAFETY: `info` describes this range for this code; the arguments live until the run has ended. That the
         // kernel's pointers are valid is up to the application, as on any device.
-        unsafe { scheduler.run(&job) }
+        unsafe {
+            if self.code.info.has_launch_barrier {
+                cooperative::run(scheduler, &job)?;
+            } else {
+                scheduler.run(&job)?;
+            }
+        }
+        match failure.get() {
+            Some(reason) => {
+                Err(EngineError::Failed { kernel: kernel.to_owned(), reason: reason.to_string() })
+            }
+            None => Ok(()),
+        }
     }
 }

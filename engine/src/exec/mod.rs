@@ -8,7 +8,9 @@
 
 pub mod arguments;
 pub mod caller_stack;
+mod cooperative;
 pub mod coroutine;
+pub mod failure;
 mod float_mode;
 pub mod group_size;
 pub mod launch;

@@ -7,6 +7,7 @@
 //! taken and all threads end together.
 
 use super::caller_stack::with_room;
+use super::failure::Failure;
 use super::float_mode::KernelMode;
 use super::launch::Code;
 use super::workgroup::{self, Needs, Workspace};
@@ -22,7 +23,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Work that is worth waking other threads for. A wake-up costs 5 to 50 µs, on virtual machines more.
-const SHARED_FROM: Duration = Duration::from_micros(20);
+pub(super) const SHARED_FROM: Duration = Duration::from_micros(20);
 /// Work for each thread that is woken.
 const SHARE: Duration = Duration::from_micros(10);
 /// Work that is done before the clock is read again, at least.
@@ -30,7 +31,7 @@ const CHUNK: Duration = Duration::from_micros(1);
 /// A chunk is this part of what is left for each thread.
 const CHUNK_DIVISOR: u64 = 4;
 /// How long the launching thread spins for the others' last chunks before it sleeps.
-const SPIN: Duration = Duration::from_micros(50);
+pub(super) const SPIN: Duration = Duration::from_micros(50);
 /// Kernels may have private variables on the stack of the thread that runs them.
 const WORKER_STACK_BYTES: usize = 8 << 20;
 
@@ -68,6 +69,8 @@ pub struct Job<'a> {
     pub kernel: &'a str,
     /// Work-groups in all dimensions together.
     pub groups: u64,
+    /// Why the launch ends early, if it does.
+    pub failure: &'a Failure,
 }
 
 /// The threads that run kernels.
@@ -98,7 +101,7 @@ impl Scheduler {
         }
     }
 
-    fn pool(&self) -> Option<&ThreadPool> {
+    pub(super) fn pool(&self) -> Option<&ThreadPool> {
         let start = || start_pool(self.threads - 1, spawn_worker);
         if self.threads == 1 { None } else { self.pool.get_or_init(start).as_ref() }
     }
@@ -129,13 +132,13 @@ impl Scheduler {
 
     /// Runs work-groups until the rest is worth sharing. Returns how many it ran.
     unsafe fn run_alone(&self, job: &Job, workspace: &mut Workspace) -> u64 {
-        let Job { code, info, groups, .. } = *job;
+        let Job { code, info, groups, failure, .. } = *job;
         if self.threads == 1 || groups == 1 {
             // What is known to be cheap is not measured: the clock would cost as much.
             let known = code.cost.get().map(|cost| cost.saturating_mul(groups));
             let start = known.is_none_or(|time| time > picoseconds(CHUNK)).then(Instant::now);
             // SAFETY: up to the caller.
-            unsafe { workspace.run(code, info, 0..groups) };
+            unsafe { workspace.run(code, info, 0..groups, failure) };
             if let Some(start) = start {
                 code.cost.update(start.elapsed(), groups);
             }
@@ -151,7 +154,7 @@ impl Scheduler {
         loop {
             let end = groups.min(done.saturating_add(chunk));
             // SAFETY: up to the caller.
-            unsafe { workspace.run(code, info, done..end) };
+            unsafe { workspace.run(code, info, done..end, failure) };
             done = end;
             let elapsed = start.elapsed();
             let cost = picoseconds(elapsed) / done;
@@ -182,6 +185,7 @@ impl Scheduler {
             stack_bytes: workgroup::stack_bytes(job.code, &job.needs),
             code: job.code,
             info: job.info,
+            failure: job.failure,
             done: Counter::new(0),
         });
         if let Some(pool) = pool {
@@ -234,7 +238,7 @@ fn spawn_worker(thread: ThreadBuilder) -> io::Result<JoinHandle<()>> {
     builder.spawn(|| thread.run())
 }
 
-/// A launch that several threads run. `code` and `info` may be used only while a taken chunk is not reported
+/// A launch that several threads run. `code`, `info` and `failure` may be used only while a taken chunk is not reported
 /// as done: the launching thread waits for it.
 struct ParallelLaunch {
     /// The first work-group that nobody has taken.
@@ -250,6 +254,7 @@ struct ParallelLaunch {
     stack_bytes: usize,
     code: *const Code,
     info: *const LaunchInfo,
+    failure: *const Failure,
     /// 1 when none is left. Not a handle of the launching thread: it may be one that ends, or whose process exits,
     /// without thread-local storage.
     done: Counter,
@@ -296,7 +301,7 @@ impl ParallelLaunch {
         let mut ran = 0;
         while let Some((first, last)) = self.take() {
             // SAFETY: the chunk is ours and not reported as done, so the launch has not ended.
-            unsafe { workspace.run(&*self.code, &*self.info, first..last) };
+            unsafe { workspace.run(&*self.code, &*self.info, first..last, &*self.failure) };
             ran += last - first;
             if self.left.fetch_sub(last - first, Ordering::AcqRel) == last - first {
                 self.done.set(1);

@@ -13,7 +13,7 @@ pub(crate) type StackPointer = *mut u8;
 /// What a coroutine runs. It must not return.
 pub(crate) type Body = unsafe extern "C" fn(shared: *mut u8, index: usize) -> !;
 
-pub(super) use arch::call_on;
+pub(super) use arch::{call_on, escapable};
 pub(crate) use arch::{prepare, switch_stack, switch_to_next};
 
 #[cfg(target_arch = "x86_64")]
@@ -81,6 +81,39 @@ mod arch {
             "push rbp",
             "mov [rdi], rsp",
             "mov rsp, rsi",
+            "pop rbp",
+            "pop rbx",
+            "pop r12",
+            "pop r13",
+            "pop r14",
+            "pop r15",
+            "ret",
+        )
+    }
+
+    /// Calls a function and comes back, also when something switches to what is left in `from` meanwhile.
+    ///
+    /// # Safety
+    /// The function does not unwind, and what is left in `from` is resumed at most once, before the function returns.
+    #[unsafe(naked)]
+    pub unsafe extern "C" fn escapable(
+        from: *mut StackPointer,
+        function: unsafe extern "C" fn(*mut u8),
+        argument: *mut u8,
+    ) {
+        // The frame is that of `switch_stack`.
+        naked_asm!(
+            "push r15",
+            "push r14",
+            "push r13",
+            "push r12",
+            "push rbx",
+            "push rbp",
+            "mov [rdi], rsp",
+            "sub rsp, 8",
+            "mov rdi, rdx",
+            "call rsi",
+            "add rsp, 8",
             "pop rbp",
             "pop rbx",
             "pop r12",

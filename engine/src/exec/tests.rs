@@ -126,6 +126,7 @@ fn kernel(args: Vec<KernelArg>, static_local_size: u64) -> Kernel {
         has_loops: false,
         prints: false,
         uses_barrier: false,
+        indirect: Vec::new(),
         static_local_size,
         zeroed_local: 0..0,
         private_size: 0,

@@ -1,6 +1,7 @@
 //! One thread's part of a launch: its memory, and running a range of work-groups with it.
 
-use super::coroutine::{Groups, Ring, STACK_RESERVE, idle_worker, no_barrier};
+use super::coroutine::{Groups, Progress, Ring, STACK_RESERVE, idle_worker, no_barrier};
+use super::failure::{self, Failure};
 use super::launch::{Code, CompiledEntry};
 use crate::abi::{LaunchInfo, Worker};
 use crate::error::EngineError;
@@ -20,7 +21,8 @@ const KEEP_BYTES: usize = 16 << 20;
 
 /// Whether bundles need stacks of their own.
 fn needs_ring(code: &Code, bundles: u32) -> bool {
-    code.info().has_barrier && bundles > 1
+    let info = code.info();
+    info.has_launch_barrier || (info.has_barrier && bundles > 1)
 }
 
 /// Stack that running work-groups takes of the thread that does it: what the code takes, if it runs there, and as much for
@@ -90,6 +92,70 @@ impl Workspace {
         Ok(workspace)
     }
 
+    /// A workspace for one work-group that runs beside others, with what is needed and no more.
+    pub fn alone(needs: &Needs, kernel: &str) -> Result<Workspace, EngineError> {
+        let mut workspace =
+            Workspace { local: Block::new(), private: Block::new(), scratch: Block::new(), ring: None };
+        let stack_bytes = needs.stack_bytes.unwrap_or(0);
+        let stacks = Ring::exact(needs.bundles, stack_bytes)
+            .map_err(|_| ("stacks", stack_bytes.saturating_mul(u64::from(needs.bundles))));
+        let provided = stacks.and_then(|ring| {
+            workspace.ring = Some(ring);
+            workspace.provide(needs)
+        });
+        provided.map(|()| workspace).map_err(|(what, bytes)| EngineError::OutOfMemory {
+            kernel: kernel.to_owned(),
+            what,
+            bytes,
+        })
+    }
+
+    /// Begins a work-group that waits for others of its launch.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run); and what it is given stays where it is until the work-group has ended.
+    pub unsafe fn begin(
+        &mut self,
+        code: &Code,
+        info: &LaunchInfo,
+        group: u64,
+        failure: &Failure,
+    ) -> Progress {
+        let bundles = info.subgroups / code.info().factor;
+        self.zero_local(code);
+        let worker = self.worker(code, failure);
+        match (code.entry(), &mut self.ring) {
+            (CompiledEntry::Bundle(entry), Some(ring)) => {
+                let groups = Groups { entry, info, bundles, first: group, last: group + 1 };
+                // SAFETY: passed on to the caller.
+                unsafe { ring.run(&groups, &worker) }
+            }
+            _ => unreachable!("code with such a barrier runs in a ring"),
+        }
+    }
+
+    /// Goes on with the work-group that was begun.
+    ///
+    /// # Safety
+    /// As [`begin`](Self::begin), which returned that it waits, as did this since.
+    pub unsafe fn resume(&mut self) -> Progress {
+        // SAFETY: passed on to the caller.
+        self.ring.as_mut().map_or(Progress::Ended, |ring| unsafe { ring.resume() })
+    }
+
+    fn worker(&mut self, code: &Code, failure: &Failure) -> Worker {
+        Worker {
+            local_memory: self.local.as_ptr(),
+            local_bytes: self.local.len as u64,
+            private_memory: self.private.as_ptr(),
+            collective_scratch: self.scratch.as_ptr(),
+            barrier: no_barrier,
+            call_room: code.info().call_room,
+            failure,
+            ..idle_worker()
+        }
+    }
+
     /// Keeps the workspace for the thread's next launch.
     pub fn release(mut self: Box<Self>) {
         for block in [&mut self.local, &mut self.private, &mut self.scratch] {
@@ -116,22 +182,28 @@ impl Workspace {
         }
     }
 
-    /// Runs the work-groups with these linear numbers.
+    /// Runs the work-groups with these linear numbers, unless the launch has failed; `failure` says if it does.
     ///
     /// # Safety
     /// `info` describes a launch of `code` with valid arguments, and the workspace was acquired with its needs.
-    pub unsafe fn run(&mut self, code: &Code, info: &LaunchInfo, groups: Range<u64>) {
-        let [start, end] = code.info().zeroed_local.map(|bound| (bound as usize).min(self.local.len));
-        if start >= end {
+    pub unsafe fn run(&mut self, code: &Code, info: &LaunchInfo, groups: Range<u64>, failure: &Failure) {
+        if code.info().zeroed_local[0] >= code.info().zeroed_local[1] {
             // SAFETY: passed on to the caller.
-            return unsafe { self.run_undefined(code, info, groups) };
+            return unsafe { self.run_undefined(code, info, groups, failure) };
         }
         for group in groups {
-            // SAFETY: within the block; no work-group uses it at the moment. The rest is passed on to the caller.
-            unsafe {
-                self.local.as_ptr().add(start).write_bytes(0, end - start);
-                self.run_undefined(code, info, group..group + 1);
-            }
+            self.zero_local(code);
+            // SAFETY: passed on to the caller.
+            unsafe { self.run_undefined(code, info, group..group + 1, failure) };
+        }
+    }
+
+    /// Zeroes what a work-group finds to be zeros.
+    fn zero_local(&mut self, code: &Code) {
+        let [start, end] = code.info().zeroed_local.map(|bound| (bound as usize).min(self.local.len));
+        if start < end {
+            // SAFETY: within the block; no work-group uses it at the moment.
+            unsafe { self.local.as_ptr().add(start).write_bytes(0, end - start) };
         }
     }
 
@@ -139,25 +211,38 @@ impl Workspace {
     ///
     /// # Safety
     /// As for [`run`](Self::run).
-    unsafe fn run_undefined(&mut self, code: &Code, info: &LaunchInfo, groups: Range<u64>) {
+    unsafe fn run_undefined(
+        &mut self,
+        code: &Code,
+        info: &LaunchInfo,
+        groups: Range<u64>,
+        failure: &Failure,
+    ) {
+        let can_fail = code.info().call_room > 0;
+        if can_fail && failure.is_set() {
+            return;
+        }
         let bundles = info.subgroups / code.info().factor;
-        let mut worker = Worker {
-            local_memory: self.local.as_ptr(),
-            local_bytes: self.local.len as u64,
-            private_memory: self.private.as_ptr(),
-            collective_scratch: self.scratch.as_ptr(),
-            barrier: no_barrier,
-            ..idle_worker()
-        };
-        // SAFETY: passed on to the caller.
+        let mut worker = self.worker(code, failure);
+        // SAFETY: passed on to the caller. Compiled code owns nothing.
         unsafe {
             match (code.entry(), &mut self.ring) {
+                (CompiledEntry::Range(entry), _) if can_fail => {
+                    failure::enter(&mut worker, |worker| entry(info, worker, groups.start, groups.end));
+                }
                 (CompiledEntry::Range(entry), _) => entry(info, &mut worker, groups.start, groups.end),
                 (CompiledEntry::Bundle(entry), Some(ring)) if needs_ring(code, bundles) => {
                     ring.run(
                         &Groups { entry, info, bundles, first: groups.start, last: groups.end },
                         &worker,
                     );
+                    if can_fail && failure.is_set() {
+                        self.ring = None;
+                    }
+                }
+                (CompiledEntry::Bundle(entry), _) if can_fail => {
+                    let all = |worker| groups.for_each(|group| entry(info, worker, group, 0));
+                    failure::enter(&mut worker, all);
                 }
                 (CompiledEntry::Bundle(entry), _) => {
                     for group in groups {

@@ -29,7 +29,7 @@ const TEMPORARY: &str = "tmp";
 
 const MAGIC: [u8; 8] = *b"ZECPUOBJ";
 const DIGEST: usize = size_of::<Digest>();
-const INFO: usize = 37;
+const INFO: usize = 46;
 const HEADER: usize = MAGIC.len() + DIGEST;
 const EXTENSION: &str = "zeo";
 /// Eviction goes down to this part of the bound, so that it is rare.
@@ -210,13 +210,23 @@ fn own_file() -> Option<PathBuf> {
 }
 
 fn encode(entry: &CachedCode) -> Vec<u8> {
-    let CodeInfo { has_barrier, factor, private_bytes, stack_bytes, zeroed_local } = entry.info;
+    let CodeInfo {
+        has_barrier,
+        has_launch_barrier,
+        factor,
+        private_bytes,
+        stack_bytes,
+        zeroed_local,
+        call_room,
+    } = entry.info;
     let mut file = vec![0; HEADER];
     file.push(u8::from(has_barrier));
     file.extend_from_slice(&factor.to_le_bytes());
     file.extend_from_slice(&private_bytes.to_le_bytes());
     file.extend_from_slice(&stack_bytes.to_le_bytes());
     zeroed_local.iter().for_each(|bound| file.extend_from_slice(&bound.to_le_bytes()));
+    file.extend_from_slice(&call_room.to_le_bytes());
+    file.push(u8::from(has_launch_barrier));
     file.extend_from_slice(&entry.object);
     let check = digest(&[&file[HEADER..]]);
     file[..MAGIC.len()].copy_from_slice(&MAGIC);
@@ -237,6 +247,8 @@ fn decode(file: &[u8]) -> Option<CachedCode> {
         private_bytes: number(5)?,
         stack_bytes: number(13)?,
         zeroed_local: [number(21)?, number(29)?],
+        call_room: number(37)?,
+        has_launch_barrier: info[45] != 0,
     };
     Some(CachedCode { info, object: object.to_vec() })
 }
@@ -258,8 +270,15 @@ mod tests {
 
     fn entry(len: usize) -> CachedCode {
         let zeroed_local = [8, 1 << 33];
-        let info =
-            CodeInfo { has_barrier: true, factor: 4, private_bytes: 3, stack_bytes: 1 << 40, zeroed_local };
+        let info = CodeInfo {
+            has_barrier: true,
+            has_launch_barrier: true,
+            factor: 4,
+            private_bytes: 3,
+            stack_bytes: 1 << 40,
+            zeroed_local,
+            call_room: 5,
+        };
         CachedCode { info, object: vec![7; len] }
     }
 

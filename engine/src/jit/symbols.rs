@@ -1,6 +1,7 @@
 //! What compiled code may refer to by name. Nothing else: a kernel cannot reach into the process.
 
 use crate::builtins::{libmvec, print};
+use crate::exec::failure::ze_cpu_fail;
 use crate::image::{self, slots::handles};
 use crate::print::Buffer;
 use spirv_env::Id;
@@ -18,6 +19,22 @@ pub fn global_id(symbol: &str) -> Option<Id> {
     symbol.strip_prefix(GLOBAL_PREFIX)?.parse().ok().map(Id)
 }
 
+/// Prefix of the symbols that stand for the addresses of the module's functions.
+const POINTER_PREFIX: &str = "ze_cpu_pointer_";
+
+/// The external symbol whose address is what a pointer to a function of the module holds.
+pub fn pointer_symbol(function: Id) -> String {
+    format!("{POINTER_PREFIX}{}", function.0)
+}
+
+/// The function whose address a symbol stands for.
+pub fn pointer_id(symbol: &str) -> Option<Id> {
+    symbol.strip_prefix(POINTER_PREFIX)?.parse().ok().map(Id)
+}
+
+/// The symbol of the program's [`Lookup`](crate::pointers::Lookup).
+pub const LOOKUP: &str = "ze_cpu_lookup";
+
 /// The address of a function that any kernel may call, or of what any kernel may read.
 pub fn function_address(symbol: &str) -> Option<usize> {
     let scalar = SCALAR.iter().find(|(name, _)| *name == symbol).map(|(_, function)| *function as usize);
@@ -31,7 +48,8 @@ pub fn function_address(symbol: &str) -> Option<usize> {
         return image;
     }
     let own = || OWN.iter().find(|(name, _)| *name == symbol).map(|(_, function)| *function as usize);
-    scalar.or_else(own).or_else(|| libmvec::address(symbol))
+    let fail = || (symbol == FAIL).then_some(ze_cpu_fail as *const () as usize);
+    scalar.or_else(own).or_else(fail).or_else(|| libmvec::address(symbol))
 }
 
 /// Declares functions of the C and compiler run-time libraries and makes the table of their addresses. They
@@ -76,6 +94,8 @@ pub const IMAGE_SLOTS: &str = "ze_cpu_image_slots";
 pub const IMAGE_SLOTS_USED: &str = "ze_cpu_image_slots_used";
 /// The symbol of [`print::ze_cpu_print`].
 pub const PRINT: &str = "ze_cpu_print";
+/// The symbol of [`ze_cpu_fail`].
+pub const FAIL: &str = "ze_cpu_fail";
 /// The symbol of [`print::ze_cpu_assert`].
 pub const ASSERT: &str = "ze_cpu_assert";
 

@@ -12,7 +12,9 @@ pub fn lower(this: &Lowerer<'_, '_>, inst: &Inst) -> Result<(), EngineError> {
         Op::MemoryBarrier => memory_barrier(this, inst),
         // Lanes of a sub-group run in lockstep, and their accesses stay in order.
         Op::ControlBarrier | Op::ControlBarrierWaitINTEL => {
-            if inst.waits_for_work_group(this.a.func.module) {
+            if inst.waits_for_launch(this.a.func.module) {
+                collective::launch_barrier(this);
+            } else if inst.waits_for_work_group(this.a.func.module) {
                 collective::barrier(this);
             }
         }

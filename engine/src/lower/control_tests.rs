@@ -7,7 +7,7 @@
 use crate::analysis::inlining::Inlining;
 use crate::{Dispatch, Engine, EngineConfig};
 use rspirv::binary::Assemble;
-use rspirv::dr::{Builder, Operand};
+use rspirv::dr::{Builder, InsertPoint, Instruction, Operand};
 use spirv::{AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel};
 use spirv::{FunctionControl, MemoryModel, StorageClass};
 use std::sync::Arc;
@@ -44,6 +44,8 @@ enum Op {
     And,
     /// Calls the function with this number: see [`arguments`].
     Call(usize),
+    /// Calls, through a pointer, the first of these functions where the operand is odd, else the second.
+    CallEither(usize, usize),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -137,7 +139,16 @@ fn program(random: &mut Random, calm: bool, callees: &[usize]) -> Vec<Node> {
             .map(|_| Step {
                 to: random.below(VARS),
                 op: match callees {
-                    [_, ..] if random.below(5) == 0 => Op::Call(callees[random.below(callees.len())]),
+                    [_, ..] if random.below(5) == 0 => {
+                        let first = callees[random.below(callees.len())];
+                        // A pointer leads to functions of one type.
+                        let alike = |of: &&usize| takes_pointer(**of) == takes_pointer(first);
+                        let alike: Vec<usize> = callees.iter().filter(alike).copied().collect();
+                        match random.below(2) {
+                            0 => Op::Call(first),
+                            _ => Op::CallEither(first, alike[random.below(alike.len())]),
+                        }
+                    }
                     _ => [Op::Add, Op::Sub, Op::Mul, Op::Xor, Op::And][random.below(5)],
                 },
                 from: random.below(VARS),
@@ -234,7 +245,7 @@ fn apply(op: Op, a: i32, b: i32) -> i32 {
         Op::Mul => a.wrapping_mul(b),
         Op::Xor => a ^ b,
         Op::And => a & b,
-        Op::Call(_) => unreachable!("calls are interpreted"),
+        Op::Call(_) | Op::CallEither(..) => unreachable!("calls are interpreted"),
     }
 }
 
@@ -265,7 +276,11 @@ fn run(program: &Program, nodes: &[Node], start: [i32; VARS], mut fuel: i32, pri
                 Source::Var(var) => vars[var],
                 Source::Const(value) => value,
             };
-            vars[step.to] = match step.op {
+            let op = match step.op {
+                Op::CallEither(odd, even) => Op::Call(if vars[step.from] & 1 != 0 { odd } else { even }),
+                op => op,
+            };
+            vars[step.to] = match op {
                 Op::Call(function) => {
                     let arguments = arguments(vars[step.from], with);
                     if takes_pointer(function) {
@@ -344,9 +359,11 @@ fn assemble(program: &Program, width: Option<u32>) -> Vec<u8> {
         Capability::Int64,
         Capability::SubgroupDispatch,
         Capability::Linkage,
+        Capability::FunctionPointersINTEL,
     ] {
         b.capability(capability);
     }
+    b.extension("SPV_INTEL_function_pointers");
     b.memory_model(AddressingModel::Physical64, MemoryModel::OpenCL);
     let (void, int, long) = (b.type_void(), b.type_int(32, 0), b.type_int(64, 0));
     let vector = b.type_vector(long, 3);
@@ -368,12 +385,23 @@ fn assemble(program: &Program, width: Option<u32>) -> Vec<u8> {
         id
     };
     let pointer = b.type_pointer(None, StorageClass::Function, int);
-    let mut assembler = Assembler {
-        int,
-        boolean: b.type_bool(),
-        functions: program.functions.iter().map(|_| b.id()).collect(),
-        b,
+    let boolean = b.type_bool();
+    let types = [vec![int; VARS], [vec![int; VARS], vec![pointer]].concat()];
+    let pointer_types = types.map(|params| {
+        let function = b.type_function(int, params);
+        b.type_pointer(None, StorageClass::CodeSectionINTEL, function)
+    });
+    let functions: Vec<u32> = program.functions.iter().map(|_| b.id()).collect();
+    let address = |(number, function): (usize, &u32)| {
+        let id = b.id();
+        let (op, ty) =
+            (spirv::Op::ConstantFunctionPointerINTEL, pointer_types[usize::from(takes_pointer(number))]);
+        let constant = Instruction::new(op, Some(ty), Some(id), vec![Operand::IdRef(*function)]);
+        b.module_mut().types_global_values.push(constant);
+        id
     };
+    let pointers = functions.iter().enumerate().map(address).collect();
+    let mut assembler = Assembler { int, boolean, functions, pointers, pointer_types, b };
 
     for (number, nodes) in program.functions.iter().enumerate() {
         let mut types = vec![int; VARS];
@@ -443,6 +471,10 @@ struct Assembler {
     boolean: u32,
     /// Ids of the program's functions.
     functions: Vec<u32>,
+    /// Their addresses.
+    pointers: Vec<u32>,
+    /// Types of those of functions that take no pointer to a private variable, and of those that do.
+    pointer_types: [u32; 2],
 }
 
 impl Assembler {
@@ -561,6 +593,21 @@ impl Assembler {
                         let mut arguments = vec![x, y, eleven, x];
                         arguments.extend(private.filter(|_| takes_pointer(function)));
                         b.function_call(int, id, self.functions[function], arguments)
+                    }
+                    Op::CallEither(odd, even) => {
+                        let ty = self.pointer_types[usize::from(takes_pointer(odd))];
+                        let mut arguments = vec![x, y, eleven, x];
+                        arguments.extend(private.filter(|_| takes_pointer(odd)));
+                        let (one, zero) = (b.constant_bit32(int, 1), b.constant_bit32(int, 0));
+                        let bit = b.bitwise_and(int, None, x, one).expect("in a block");
+                        let is_odd = b.i_not_equal(boolean, None, bit, zero).expect("in a block");
+                        let [odd, even] = [odd, even].map(|function| self.pointers[function]);
+                        let pointer = b.select(ty, None, is_odd, odd, even).expect("in a block");
+                        let operands =
+                            std::iter::once(pointer).chain(arguments).map(Operand::IdRef).collect();
+                        let call =
+                            Instruction::new(spirv::Op::FunctionPointerCallINTEL, Some(int), id, operands);
+                        b.insert_into_block(InsertPoint::End, call).map(|()| ids[*value])
                     }
                 }
                 .expect("in a block");

@@ -2,7 +2,7 @@
 
 use super::access::join_parts;
 use super::builder::{Builder, Function, Inline, IntPred, Label, Value};
-use super::calls::{self, Callable, Linkage};
+use super::calls::{self, CallTree, Callable, Functions, Linkage};
 use super::control::Flow;
 use super::float_modes::FloatModes;
 use super::values::{DistantUses, Mask, Reg};
@@ -42,7 +42,7 @@ pub fn emit(
     unit: &AnalysedKernel<'_>,
     mut builder: Builder,
     target: &Target,
-) -> Result<CodeInfo, EngineError> {
+) -> Result<(CodeInfo, CallTree), EngineError> {
     let a = &unit.kernel;
     builder.contract = FloatModes::of(a.func.module, a.func.kernel).contracts();
     let b = Rc::new(builder);
@@ -64,13 +64,28 @@ pub fn emit(
     let entry = EntryPoint { a, b: b.clone(), has_barrier };
     entry.emit(&bodies(a))?;
     for callee in &unit.callees {
-        bodies(&callee.analysis).function(&calls[&callee.analysis.func.function])?;
+        bodies(&callee.analysis).function(&calls.by_id[&callee.analysis.func.function])?;
     }
+    calls.dispatchers.values().for_each(|dispatcher| dispatcher.emit(&b, &calls));
     let factor = a.factor();
     let stack_bytes = private.stack_bytes * u64::from(factor);
+    let private_bytes = private.memory_bytes;
     let zeroed = &a.func.kernel.zeroed_local;
     let zeroed_local = [zeroed.start, zeroed.end];
-    Ok(CodeInfo { has_barrier, factor, private_bytes: private.memory_bytes, stack_bytes, zeroed_local })
+    let has_launch_barrier = unit.analyses().any(|of| {
+        let mut insts = of.func.blocks.values().flat_map(|block| &block.insts);
+        insts.any(|inst| inst.waits_for_launch(of.func.module))
+    });
+    let info = CodeInfo {
+        has_barrier,
+        has_launch_barrier,
+        factor,
+        private_bytes,
+        stack_bytes,
+        zeroed_local,
+        call_room: 0,
+    };
+    Ok((info, CallTree::new(unit, &calls)))
 }
 
 /// Whether the sub-groups of a work-group meet in a block.
@@ -84,7 +99,7 @@ struct Bodies<'a, 'm> {
     target: &'a Target,
     layout: Rc<private::Layout>,
     offsets: Rc<FxHashMap<Id, u64>>,
-    calls: Rc<FxHashMap<Id, Callable>>,
+    calls: Rc<Functions>,
 }
 
 impl<'a, 'm> Bodies<'a, 'm> {
@@ -115,7 +130,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
             collective_turn: None,
         };
         let mut lowerer = self.lowerer(function, prologue, first, mask, None);
-        if !self.calls.is_empty() {
+        if self.calls.any() {
             lowerer.share_context();
         }
         lowerer.arguments()?;

@@ -193,7 +193,9 @@ fn private_ranges(this: &mut Lowerer<'_, '_>) -> Result<Vec<(Value, Value)>, Eng
     if this.storage.private.tells_objects {
         // Those of callers and callees, too.
         let base = this.private_part();
-        return Ok(vec![(base, this.b.i64(this.storage.private.memory_bytes))]);
+        let mut ranges = vec![(base, this.b.i64(this.storage.private.memory_bytes))];
+        ranges.extend(this.live_stack());
+        return Ok(ranges);
     }
     let (func, placement) = (&this.a.func, &this.a.private.placement);
     let mut objects: Vec<Id> =

@@ -8,6 +8,7 @@
 //! | `coarsening` | several sub-groups side by side |
 //! | `entry` | the function that the scheduler calls: loops over work-groups and sub-groups |
 //! | `calls` | functions that stay functions |
+//! | `dispatch` | calls through pointers |
 //! | `work_item` | work-item built-ins |
 //! | `arithmetic`, `dot`, `reinterpretation`, `conversion`, `composite`, `memory`, `atomics`, `barrier`, `groups`, `image`, `opencl_std`, `hints` | instruction families |
 //! | `access`, `copy`, `private` | what `memory` is made of |
@@ -27,6 +28,7 @@ mod control;
 mod control_tests;
 pub mod conversion;
 mod copy;
+mod dispatch;
 mod dot;
 mod entry;
 mod float_modes;
@@ -78,8 +80,8 @@ pub fn lower(
     let ir = IrModule::new(llvm, &kernel.name, target);
     // SAFETY: `ir` and its context outlive the builder, which is gone when `entry::emit` returns.
     let builder = unsafe { Builder::new(llvm.raw(), ir.raw(), variant.width) };
-    let info = entry::emit(&unit, builder, target)?;
-    Ok((ir, info, CallTree::new(&unit)))
+    let (info, calls) = entry::emit(&unit, builder, target)?;
+    Ok((ir, info, calls))
 }
 
 /// The analysis of a kernel, with the coarsening that serves it best.
@@ -92,7 +94,7 @@ fn analysed<'m>(
 ) -> Result<AnalysedKernel<'m>, EngineError> {
     let plan = Rc::new(Plan::new(module, kernel, inlining)?);
     let func = prepared(Func::build(module, kernel, &plan)?);
-    if plan.functions().is_empty() {
+    if plan.is_flat() {
         let mut analysis = Analysis::new(func, variant);
         let coarsening = coarsening::best(&analysis, target);
         if coarsening == Coarsening::Off && variant.coarsening != coarsening {
@@ -116,7 +118,7 @@ pub fn best_coarsening(
     target: &Target,
 ) -> Result<Coarsening, EngineError> {
     let plan = Rc::new(Plan::new(module, kernel, inlining)?);
-    if !plan.functions().is_empty() {
+    if !plan.is_flat() {
         return Ok(Coarsening::Off);
     }
     Ok(coarsening::best(&Analysis::new(prepared(Func::build(module, kernel, &plan)?), variant), target))
@@ -264,6 +266,7 @@ impl<'a, 'm> Lowerer<'a, 'm> {
                     (None, None) => Ok(None),
                 }
             }
+            Family::Call if inst.op == Op::FunctionPointerCallINTEL => self.call_pointer(inst),
             Family::Call => self.call(inst),
             Family::Terminator if inst.op == Op::ReturnValue => self.return_value(inst).map(|()| None),
             Family::Declaration

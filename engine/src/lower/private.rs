@@ -35,7 +35,8 @@ pub struct Layout {
     pub homes: FxHashMap<Id, Home>,
     /// Of the sub-group's part of the memory.
     pub memory_bytes: u64,
-    /// All objects that pointers may lead to, whichever function's, are in that part.
+    /// All objects that pointers may lead to, whichever function's, are in that part, or on the stack if there are calls
+    /// through pointers.
     pub tells_objects: bool,
 }
 
@@ -58,9 +59,19 @@ pub fn layouts(unit: &AnalysedKernel<'_>) -> Option<(Vec<Layout>, Taken)> {
     // What is taken where a function begins: the most that those take which may be active then.
     let mut before: FxHashMap<Id, Taken> = FxHashMap::default();
     let (mut layouts, mut most) = (Vec::new(), Taken::default());
-    for a in unit.analyses() {
-        let start = before.get(&a.func.function).copied().unwrap_or_default();
-        let (layout, end) = Layout::new(a, start, tells_objects)?;
+    // What is taken where calls through pointers are made: they lead to functions that come later in the unit.
+    let mut before_pointers = Taken::default();
+    let callees = std::iter::once(None).chain(unit.callees.iter().map(Some));
+    for (a, callee) in unit.analyses().zip(callees) {
+        let mut start = before.get(&a.func.function).copied().unwrap_or_default();
+        if callee.is_some_and(|callee| callee.indirect) {
+            start.cover(before_pointers);
+        }
+        let recursive = callee.is_some_and(|callee| callee.recursive);
+        let (layout, end) = Layout::new(a, start, tells_objects, recursive)?;
+        if callee.is_none_or(|callee| callee.reaches_pointers && !callee.behind_pointer) {
+            before_pointers.cover(end);
+        }
         for (_, call) in a.calls() {
             before.entry(call.id(0)).or_default().cover(end);
         }
@@ -79,8 +90,14 @@ impl Taken {
 }
 
 impl Layout {
-    /// Finds a home for each variable behind what is taken already, and says what is taken then.
-    fn new(a: &Analysis<'_>, mut taken: Taken, tells_objects: bool) -> Option<(Self, Taken)> {
+    /// Finds a home for each variable behind what is taken already, and says what is taken then. A function that may be
+    /// active more than once has all of them on the stack, where each activation has its own.
+    fn new(
+        a: &Analysis<'_>,
+        mut taken: Taken,
+        tells_objects: bool,
+        recursive: bool,
+    ) -> Option<(Self, Taken)> {
         let (func, private) = (&a.func, &a.private);
         let mut layout = Layout { tells_objects, ..Layout::default() };
         let variables =
@@ -95,7 +112,9 @@ impl Layout {
             let lanes = if placement == Some(&Placement::Uniform) { 1 } else { a.variant.width };
             let bytes = object_bytes(func, ty, lanes)?;
             let in_memory = tells_objects && placement == Some(&Placement::PerLane);
-            let home = if !in_memory && taken.stack_bytes.checked_add(bytes)? <= STACK_BYTES {
+            let home = if recursive {
+                Home::Stack
+            } else if !in_memory && taken.stack_bytes.checked_add(bytes)? <= STACK_BYTES {
                 taken.stack_bytes += bytes;
                 Home::Stack
             } else {

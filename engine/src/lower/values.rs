@@ -298,8 +298,8 @@ impl Lowerer<'_, '_> {
                 let sampler = Sampler::literal(&constant.value);
                 smallvec![Reg::uniform(self.b.i64(sampler.bits()))]
             }
-            ConstantValue::FunctionPointer(_) => {
-                return Err(self.unsupported("a constant that is a function's address".into()));
+            ConstantValue::FunctionPointer(function) => {
+                smallvec![Reg::uniform(self.b.external(&crate::jit::symbols::pointer_symbol(*function)))]
             }
         })
     }

@@ -150,8 +150,8 @@ pub(super) const RULES: &[RuleText] = &[
         float_atomic("AtomicFloat32AddEXT"), float_atomic("AtomicFloat64AddEXT")),
     rule!("env.memory-scope", "The scope for memory is CrossDevice, Device, Workgroup, Subgroup or Invocation.",
         kernel("", "OpMemoryBarrier %u1 %u0"), kernel("", "OpMemoryBarrier %u5 %u0")),
-    rule!("env.execution-scope", "The scope for execution is Workgroup or Subgroup, and Subgroup for non-uniform instructions.",
-        kernel("", "OpControlBarrier %u2 %u2 %u0"), kernel("", "OpControlBarrier %u1 %u2 %u0")),
+    rule!("env.execution-scope", "The scope for execution is Workgroup or Subgroup, and Subgroup for non-uniform instructions; barriers may be of the Device.",
+        kernel("", "OpControlBarrier %u1 %u2 %u0"), kernel("", "OpControlBarrier %u4 %u2 %u0")),
     rule!("env.async-scope", "Asynchronous copies, and waits for them, are of work-groups.",
         async_copy("%u2"), async_copy("%u3")),
 

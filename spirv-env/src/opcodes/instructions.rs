@@ -1,6 +1,6 @@
 //! What single instructions say, read by their rows: memory operands and execution scopes.
 
-use super::{Opcode, opencl_std, row};
+use super::{Convergence, Opcode, opencl_std, row};
 use crate::module::{ConstantValue, ExtSet, Id, Inst, Module, Operand};
 use spirv::{MemoryAccess, Op, Scope};
 
@@ -80,6 +80,11 @@ impl Inst {
             return None;
         }
         constant_scope(module, self.ids().next()?)
+    }
+
+    /// Whether the work-groups of a launch wait for each other in the instruction.
+    pub fn waits_for_launch(&self, module: &Module) -> bool {
+        self.row().convergence == Convergence::Barrier && self.execution_scope(module) == Some(Scope::Device)
     }
 
     /// Whether the sub-groups of a work-group wait for each other in the instruction.

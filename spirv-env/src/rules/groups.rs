@@ -103,6 +103,8 @@ fn execution_scope(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
         Some(Scope::Subgroup) => Ok(()),
         // The guide's extended sub-groups are of sub-groups only.
         Some(Scope::Workgroup) if convergence(inst.op) != Convergence::Subgroup => Ok(()),
+        // For SYCL's root groups: all work-groups of a cooperative launch.
+        Some(Scope::Device) if inst.op == Op::ControlBarrier => Ok(()),
         _ if convergence(inst.op) == Convergence::Subgroup => {
             Err("the execution scope is not Subgroup".into())
         }

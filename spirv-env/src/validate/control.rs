@@ -77,7 +77,7 @@ pub(super) fn pointer_call(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
             })?;
         }
     }
-    CallShape::new(&ctx.module.types, result, arguments).map(drop).ok_or_else(|| {
+    CallShape::new(&ctx.module.types, Some(result), arguments).map(drop).ok_or_else(|| {
         format!("a call through a pointer hands over more than {} scalars", CallShape::MOST_SCALARS)
     })
 }

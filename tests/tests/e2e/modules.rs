@@ -134,7 +134,7 @@ fn build_options_of_compilers_are_accepted() {
 }
 
 /// Links the modules; a failure's reason is the link log.
-fn link(modules: &[&Module]) -> ze_tests::Result<()> {
+pub fn link(modules: &[&Module]) -> ze_tests::Result<()> {
     let mut handles: Vec<_> = modules.iter().map(|module| module.handle).collect();
     // SAFETY: live modules, and no log.
     let code = unsafe {

@@ -76,6 +76,16 @@ impl Builder {
         self.call(function, operands)
     }
 
+    /// The address of the running function's frame.
+    pub fn frame_address(&self) -> Value {
+        self.intrinsic_on("llvm.frameaddress", &[(Scalar::Ptr, 1)], &[self.i32(0)])
+    }
+
+    /// The stack pointer. All objects of the stack that are alive are above.
+    pub fn stack_pointer(&self) -> Value {
+        self.intrinsic_on("llvm.stacksave", &[(Scalar::Ptr, 1)], &[])
+    }
+
     /// A call through a pointer to a C function that takes and returns nothing but `operands`.
     pub fn call_pointer(&self, pointer: Value, operands: &[Value]) {
         let mut params: Vec<LLVMTypeRef> = operands.iter().map(|value| llvm!(LLVMTypeOf(value.0))).collect();

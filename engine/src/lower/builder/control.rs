@@ -89,6 +89,11 @@ impl Builder {
         });
     }
 
+    /// The end of code that nothing reaches.
+    pub fn unreachable(&self) {
+        llvm!(LLVMBuildUnreachable(self.raw));
+    }
+
     pub fn ret(&self) {
         llvm!(LLVMBuildRetVoid(self.raw));
     }

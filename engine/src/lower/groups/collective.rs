@@ -59,8 +59,18 @@ fn group_vote(this: &mut Lowerer<'_, '_>, inst: &Inst, combine: Combine) -> Resu
 
 /// Waits until all sub-groups of the work-group are here.
 pub fn barrier(this: &Lowerer<'_, '_>) {
+    call_worker(this, offset_of!(Worker, barrier));
+}
+
+/// Waits for all work-groups of the launch.
+pub fn launch_barrier(this: &Lowerer<'_, '_>) {
+    call_worker(this, offset_of!(Worker, launch_barrier));
+}
+
+/// Calls the function of the worker at this offset.
+fn call_worker(this: &Lowerer<'_, '_>, offset: usize) {
     let (b, worker) = (&this.b, this.items().worker);
-    let field = b.offset_const(worker, offset_of!(Worker, barrier) as u64);
+    let field = b.offset_const(worker, offset as u64);
     let function = b.load_invariant(Scalar::Ptr, field, 8);
     b.call_pointer(function, &[worker]);
 }

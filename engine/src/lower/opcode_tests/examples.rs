@@ -262,6 +262,7 @@ pub fn examples(row: &Opcode) -> Vec<Example> {
         }
         S::Call => vec![one("uint", "%callee %i")],
         S::VariableLengthArray | S::SaveMemory | S::RestoreMemory => Vec::new(),
+        S::PointerCall => vec![one("uint", "%callee_pointer %i"), one("uint", "%nobody %i")],
         S::SampledImage => all(&[("si2", "%img %smp")]),
         S::Sample => all(&[
             ("float4", "%sampled %f2 Lod %f"),

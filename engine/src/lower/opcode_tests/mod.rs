@@ -26,7 +26,7 @@ const CAPABILITIES: &str = "Addresses Kernel Linkage Int8 Int16 Int64 Int64Atomi
     SplitBarrierINTEL DotProduct DotProductInputAll DotProductInput4x8Bit DotProductInput4x8BitPacked \
     ArithmeticFenceEXT ArbitraryPrecisionIntegersALTERA FMAKHR TernaryBitwiseFunctionINTEL \
     TensorFloat32RoundingINTEL ShaderClockKHR SubgroupBufferPrefetchINTEL FPGARegALTERA \
-    ImageBasic BindlessImagesINTEL SubgroupImageBlockIOINTEL SubgroupImageMediaBlockIOINTEL";
+    ImageBasic BindlessImagesINTEL SubgroupImageBlockIOINTEL SubgroupImageMediaBlockIOINTEL FunctionPointersINTEL";
 
 const EXTENSIONS: &str = "SPV_KHR_shader_ballot SPV_KHR_subgroup_vote SPV_KHR_subgroup_rotate SPV_INTEL_subgroups \
     SPV_EXT_shader_atomic_float_add SPV_EXT_shader_atomic_float_min_max SPV_INTEL_bfloat16_conversion \
@@ -34,7 +34,7 @@ const EXTENSIONS: &str = "SPV_KHR_shader_ballot SPV_KHR_subgroup_vote SPV_KHR_su
     SPV_KHR_integer_dot_product SPV_EXT_arithmetic_fence SPV_INTEL_arbitrary_precision_integers \
     SPV_KHR_fma SPV_INTEL_ternary_bitwise_function SPV_INTEL_tensor_float32_conversion SPV_KHR_shader_clock \
     SPV_INTEL_subgroup_buffer_prefetch SPV_INTEL_fpga_reg SPV_INTEL_bindless_images \
-    SPV_INTEL_media_block_io";
+    SPV_INTEL_media_block_io SPV_INTEL_function_pointers";
 
 /// Types whose values kernels put into memory.
 const STORED: [&str; 17] = [
@@ -99,6 +99,9 @@ OpEntryPoint Kernel %main \"main\" %gid
 %pi_ulong3 = OpTypePointer Input %ulong3
 %fn = OpTypeFunction %void %pg_uint %pg_uint %pg_uint
 %callee_fn = OpTypeFunction %uint %uint
+%callee_ptr = OpTypePointer CodeSectionINTEL %callee_fn
+%callee_pointer = OpConstantFunctionPointerINTEL %callee_ptr %callee
+%nobody = OpConstantNull %callee_ptr
 %f1 = OpConstant %float 0x3F800000
 %noevent = OpConstantNull %event
 %gid = OpVariable %pi_ulong3 Input

@@ -1,0 +1,127 @@
+//! The end of a launch that cannot go on: compiled code leaves for the place where it was entered.
+//!
+//! Nothing in between owns anything: it is frames of compiled code, and stacks of coroutines, which are thrown away. The
+//! other threads of the launch stop with the work-groups that they have begun.
+
+use super::switch::{StackPointer, escapable, switch_stack};
+use crate::abi::Worker;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Why a launch cannot go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// A call through a pointer that is no function's address, or a function's that takes or returns something else.
+    NoFunction(u64),
+    /// Calls through pointers nest deeper than there is stack for.
+    TooDeep,
+}
+
+/// [`Reason::NoFunction`] in compiled code's words.
+pub const NO_FUNCTION: u64 = 1;
+/// [`Reason::TooDeep`] in compiled code's words.
+pub const TOO_DEEP: u64 = 2;
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Reason::NoFunction(0) => write!(f, "a call through a null pointer"),
+            Reason::NoFunction(address) => {
+                write!(
+                    f,
+                    "a call through {address:#x}, where no function of the program is that takes these arguments"
+                )
+            }
+            Reason::TooDeep => write!(f, "calls through pointers that nest deeper than the stack"),
+        }
+    }
+}
+
+/// Why a launch has ended early, if it has: what was found first.
+#[derive(Default, Debug)]
+pub struct Failure {
+    code: AtomicU64,
+    value: AtomicU64,
+}
+
+impl Failure {
+    fn set(&self, code: u64, value: u64) {
+        if self.code.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            self.value.store(value, Ordering::Relaxed);
+        }
+    }
+
+    pub fn is_set(&self) -> bool {
+        self.code.load(Ordering::Relaxed) != 0
+    }
+
+    /// The reason. Who asks has waited for all threads of the launch.
+    pub fn get(&self) -> Option<Reason> {
+        match self.code.load(Ordering::Relaxed) {
+            0 => None,
+            TOO_DEEP => Some(Reason::TooDeep),
+            _ => Some(Reason::NoFunction(self.value.load(Ordering::Relaxed))),
+        }
+    }
+}
+
+/// Called by compiled code that cannot go on. It does not return.
+///
+/// # Safety
+/// The worker is the one that the code was given, and [`enter`] or a ring of coroutines runs it.
+pub unsafe extern "C" fn ze_cpu_fail(worker: *mut Worker, code: u64, value: u64) -> u64 {
+    let mut nowhere: StackPointer = std::ptr::null_mut();
+    // SAFETY: by the contract the launch has a failure to set, and what is at `escape` is suspended.
+    unsafe {
+        (*(*worker).failure).set(code, value);
+        switch_stack(&raw mut nowhere, *(*worker).escape);
+    }
+    unreachable!("nobody resumes a stack that was left for good")
+}
+
+/// Calls `code`, which may leave by [`ze_cpu_fail`] with this worker.
+///
+/// # Safety
+/// Whatever `code` calls before it leaves owns nothing.
+pub(super) unsafe fn enter<F: FnOnce(*mut Worker)>(worker: &mut Worker, code: F) {
+    unsafe extern "C" fn run<F: FnOnce(*mut Worker)>(call: *mut u8) {
+        // SAFETY: what `enter` passes, once.
+        let (code, worker) =
+            unsafe { (*call.cast::<Option<(F, *mut Worker)>>()).take() }.expect("called once");
+        code(worker);
+    }
+    let mut place: StackPointer = std::ptr::null_mut();
+    worker.escape = &raw mut place;
+    let mut call = Some((code, &raw mut *worker));
+    // SAFETY: `run` gets the call that it expects; the rest is up to the caller.
+    unsafe { escapable(&raw mut place, run::<F>, (&raw mut call).cast()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::coroutine::idle_worker;
+    use super::*;
+
+    #[test]
+    fn leaving_goes_back_to_where_the_code_was_entered() {
+        let failure = Failure::default();
+        let mut worker = Worker { failure: &raw const failure, ..idle_worker() };
+        let mut steps = 0;
+        let count = &raw mut steps;
+        // SAFETY: the closure owns nothing.
+        unsafe {
+            enter(&mut worker, |worker| {
+                *count += 1;
+                ze_cpu_fail(worker, NO_FUNCTION, 7);
+                *count += 10;
+            });
+        }
+        assert_eq!((steps, failure.get()), (1, Some(Reason::NoFunction(7))));
+        // The first reason stays.
+        // SAFETY: as above.
+        unsafe { enter(&mut worker, |worker| *count += ze_cpu_fail(worker, TOO_DEEP, 0)) };
+        assert_eq!(failure.get(), Some(Reason::NoFunction(7)));
+        // SAFETY: as above.
+        unsafe { enter(&mut worker, |_| *count += 1) };
+        assert_eq!(steps, 2);
+    }
+}
