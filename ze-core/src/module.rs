@@ -207,7 +207,8 @@ impl Module {
         // Complete modules come first: of equal `LinkOnceODR` variables the first is used, and they use their own.
         let mut units: Vec<(Arc<LinkUnit>, bool)> = Vec::new();
         let mut add = |unit: &Arc<LinkUnit>, linked: bool| {
-            if !units.iter().any(|(known, _)| Arc::ptr_eq(known, unit)) {
+            // Equal modules are one: two would define everything twice.
+            if !units.iter().any(|(known, _)| Arc::ptr_eq(known, unit) || known.inputs == unit.inputs) {
                 units.push((Arc::clone(unit), linked));
             }
         };
@@ -366,7 +367,14 @@ unsafe fn inputs_of_program(
             inputs(format, bytes, flags, constants)
         }
     });
-    fallible::collect("modules", of_each).map(|of_each| of_each.into_iter().flatten().collect())
+    // SYCL's runtime names modules twice where kernels share them, or does not, by chance: they are one.
+    let mut distinct: Vec<Input> = Vec::new();
+    for input in fallible::collect("modules", of_each)?.into_iter().flatten() {
+        if !distinct.contains(&input) {
+            distinct.push(input);
+        }
+    }
+    Ok(distinct)
 }
 
 /// `zeModuleInspectLinkageExt`: names that a set of modules imports, cannot resolve among themselves, and exports,

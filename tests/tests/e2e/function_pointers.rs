@@ -48,6 +48,20 @@ fn functions_of_linked_modules_are_called_through_pointers() {
     assert_eq!(function(&user, c"square").unwrap(), square);
 }
 
+/// SYCL's runtime gives the module of virtual functions once for each kernel that needs it.
+#[test]
+fn equal_modules_are_linked_as_one() {
+    let [user, again] = [(); 2].map(|()| Module::named("function_pointers"));
+    let [library, twice] = [(); 2].map(|()| Module::named("function_pointers_library"));
+    link(&[&user, &library, &again, &twice]).unwrap();
+    let input = buffer(64, |at| at as i32);
+    for module in [&user, &again] {
+        let (out, pointers) = (platform().filled(0i32, 64), platform().filled(0u64, 64));
+        module.kernel("call_imported").run_1d(64, 16, &[&input, &out, &pointers]);
+        assert!((0..64).all(|at| out[at] == if at % 2 == 1 { at as i32 + 1 } else { (at * at) as i32 }));
+    }
+}
+
 #[test]
 fn the_host_makes_tables_of_functions() {
     let (user, library) = linked("function_pointers_given");
