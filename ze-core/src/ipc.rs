@@ -126,7 +126,7 @@ impl Context {
         let contents = Contents {
             offset: offset as u64,
             len: len as u64,
-            kind: kind.code().0 as u32,
+            kind: kind.code().0,
             ..Contents::of(MAGIC, shared, exported)
         };
         let mut handle = ze_ipc_mem_handle_t::default();
@@ -175,7 +175,7 @@ impl Context {
         let memory = contents.find(MAGIC)?;
         let invalid = |reason: &str| Error::InvalidArgument(format!("the IPC handle {reason}"));
         let kind = [MemoryKind::Host, MemoryKind::Device].into_iter();
-        let kind = kind.into_iter().find(|kind| kind.code().0 as u32 == contents.kind);
+        let kind = kind.into_iter().find(|kind| kind.code().0 == contents.kind);
         let kind = kind.ok_or_else(|| invalid("has a kind of memory that is none"))?;
         let size = usize::try_from(contents.len).unwrap_or(0);
         let offset = usize::try_from(contents.offset).unwrap_or(usize::MAX);

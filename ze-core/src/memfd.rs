@@ -30,9 +30,11 @@ impl Memfd {
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let size = libc::off_t::try_from(len).map_err(|_| fail("a file"))?;
         // SAFETY: calls on the descriptor.
-        if unsafe { libc::ftruncate(fd.as_raw_fd(), size) } != 0
-            || unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_ADD_SEALS, SEALS) } != 0
-        {
+        let made = unsafe {
+            libc::ftruncate(fd.as_raw_fd(), size) == 0
+                && libc::fcntl(fd.as_raw_fd(), libc::F_ADD_SEALS, SEALS) == 0
+        };
+        if !made {
             return Err(fail("a file"));
         }
         Ok(Self { fd, len })

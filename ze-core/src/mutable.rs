@@ -11,6 +11,7 @@ use crate::kernel::{self, Kernel};
 use crate::pnext::structures;
 use crate::signal::Signal;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use ze_engine::Setup;
@@ -195,15 +196,18 @@ impl Mutable {
     pub fn changed(&self, changes: Vec<(u64, Change<'_>)>) -> Result<Vec<(u64, MutableCommand, Command)>> {
         let mut changed = BTreeMap::new();
         for (id, change) in changes {
-            if !changed.contains_key(&id) {
-                // ZE_RESULT_ERROR_INVALID_ARGUMENT: not a command of this list
-                let old = self.commands.get(&id);
-                let old = old.ok_or_else(|| {
-                    Error::InvalidArgument(format!("{id} is no mutable command of the list"))
-                })?;
-                changed.insert(id, old.try_clone()?);
-            }
-            changed.get_mut(&id).map_or(Ok(()), |command| command.change(change))?;
+            let command = match changed.entry(id) {
+                Entry::Occupied(command) => command.into_mut(),
+                Entry::Vacant(place) => {
+                    // ZE_RESULT_ERROR_INVALID_ARGUMENT: not a command of this list
+                    let old = self.commands.get(&id);
+                    let old = old.ok_or_else(|| {
+                        Error::InvalidArgument(format!("{id} is no mutable command of the list"))
+                    })?;
+                    place.insert(old.try_clone()?)
+                }
+            };
+            command.change(change)?;
         }
         let build = |(id, mut mutable): (u64, MutableCommand)| {
             let command = mutable.command()?;

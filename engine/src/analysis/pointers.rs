@@ -72,7 +72,7 @@ impl<'f> Pointers<'f> {
     }
 
     /// Those into the object of a pointer that is not derived itself, each behind its base.
-    pub fn from_root(&self, root: Id) -> impl Iterator<Item = &Derived<'f>> {
+    pub fn in_root(&self, root: Id) -> impl Iterator<Item = &Derived<'f>> {
         self.by_root.get(&root).into_iter().flatten().map(|at| &self.all[*at])
     }
 

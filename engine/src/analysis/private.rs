@@ -203,7 +203,7 @@ impl Facts {
         // Each pointer, and a number whose lowest set bit divides its offset in the object.
         let mut units: Vec<(Id, u64)> = vec![(root, 0)];
         let mut unit_of: FxHashMap<Id, u64> = FxHashMap::default();
-        for derived in uses.pointers.from_root(root) {
+        for derived in uses.pointers.in_root(root) {
             let before = unit_of.get(&derived.base).copied().unwrap_or(0);
             let unit = match derived.inst.row().derives {
                 Derives::Chain | Derives::ElementChain => before | chain_unit(func, uses, derived.inst),
