@@ -87,8 +87,8 @@ fn the_driver_does_not_contradict_itself() {
 #[test]
 fn a_contradiction_ends_with_an_error() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("odd-{}.toml", std::process::id()));
-    // Modules may use doubles, which have no precision.
-    fs::write(&path, "[module]\nflags = 'FP64'\nfp64 = ''\n").expect("the profile is written");
+    // Sub-groups are larger than work-groups.
+    fs::write(&path, "[compute]\nmax_total_group_size = 16\n").expect("the profile is written");
     let output = zeinfo(LOADER, &["--check", "--profile", &path.to_string_lossy()]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     assert!(text(&output).contains("contradiction: "), "{}", text(&output));

@@ -38,8 +38,8 @@ pub const DUMP: Variable = file_variable(
 );
 pub const PROFILE: Variable = file_variable(
     "ZE_CPU_PROFILE",
-    "`host`, or the path of a TOML file",
-    "what the device says about itself; `host` is everything that this CPU can do",
+    "`host`, `arc-140v`, `arc-a770`, `arc-b580`, `max-1550`, `uhd-770`, or the path of a TOML file",
+    "what the device says about itself, and is held to; `host` is everything that this CPU can do ([docs/profiles.md](docs/profiles.md))",
 );
 pub const THREADS: Variable = variable(
     "ZE_CPU_THREADS",
