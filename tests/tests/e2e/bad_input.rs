@@ -185,7 +185,7 @@ fn wrong_argument_indices_and_sizes_are_rejected() {
         assert_eq!(error.code, ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX, "index {index}");
         assert!(!error.reason.is_empty());
     }
-    for (index, size) in [(0, 0), (0, 3), (0, 8), (1, 4), (1, 16), (3, 1)] {
+    for (index, size) in [(0, 0), (0, 3), (0, 8), (1, 4), (1, 16), (3, 3), (3, 16)] {
         let error = kernel.set_bytes(index, &value[..size]).unwrap_err();
         assert_eq!(
             error.code, ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE,

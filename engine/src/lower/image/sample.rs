@@ -152,6 +152,10 @@ impl Of {
             };
             let level = em.truncated(whole);
             let low = color(level);
+            // Integers are not interpolated.
+            if self.texel == Texel::Int {
+                return low;
+            }
             let weight = em.fsub(lod, whole);
             let between = b.fcmp(RealPred::LLVMRealOGT, weight, em.float(0.0));
             let blend = b.and(is_between, b.any(b.and(between, of.mask)));
