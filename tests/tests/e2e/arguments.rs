@@ -194,3 +194,20 @@ fn a_launch_with_arguments_that_fails_leaves_the_kernel_alone() {
     list.launch(&kernel, [10, 1, 1], None, &[]).unwrap();
     assert_same("again", &y, &[8.0; 100]);
 }
+
+/// Intel's driver lets integers of other sizes pass, and the conformance tests give 32 bits for 64.
+#[test]
+fn an_integer_that_is_narrower_than_its_parameter_is_widened_with_zeros() {
+    const ITEMS: usize = 200;
+    let module = Module::named("saxpy");
+    let kernel = module.kernel("saxpy");
+    let x = platform().filled(1.0f32, ITEMS);
+    for items in [200u16, 0x80, 7] {
+        let y = platform().filled(0.0f32, ITEMS);
+        // What was set before leaves no bytes behind.
+        kernel.set_bytes(3, &u32::MAX.to_le_bytes()).unwrap();
+        kernel.run_1d(ITEMS, 8, &[&2.0f32, &x, &y, &items]);
+        let expected: Vec<f32> = (0..ITEMS).map(|at| if at < items as usize { 2.0 } else { 0.0 }).collect();
+        assert_same("narrow", &y, &expected);
+    }
+}
