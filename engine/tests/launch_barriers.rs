@@ -120,7 +120,7 @@ fn as_many_work_groups_are_in_flight_as_the_engine_says_and_no_more() {
             matches!(&error, EngineError::InvalidLaunch { fault: LaunchFault::InFlight(_), .. }),
             "{error}"
         );
-        let launch = |groups| setup.launch([groups, 1, 1]).map(|launch| launch.check_cooperative());
+        let mut launch = |groups| setup.launch([groups, 1, 1]).map(|launch| launch.check_cooperative());
         assert!(launch(most).is_ok_and(|checked| checked.is_ok()));
     }
 }

@@ -182,7 +182,8 @@ mod tests {
     fn barriers_are_of_groups() {
         assert_accepted(&kernel("", "OpControlBarrier %u2 %u2 %u0"));
         assert_accepted(&kernel("", "OpControlBarrier %u3 %u2 %u0"));
-        assert_rejected(&kernel("", "OpControlBarrier %u1 %u2 %u0"), "env.execution-scope");
+        assert_accepted(&kernel("", "OpControlBarrier %u1 %u2 %u0"));
+        assert_rejected(&kernel("", "OpControlBarrier %u0 %u2 %u0"), "env.execution-scope");
     }
 
     #[test]

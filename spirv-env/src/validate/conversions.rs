@@ -64,21 +64,25 @@ fn is_generic_part(class: StorageClass) -> bool {
     matches!(class, StorageClass::Workgroup | StorageClass::CrossWorkgroup | StorageClass::Function)
 }
 
+/// Tables of C++'s virtual functions have all functions as Generic pointers to bytes, although the extension allows no
+/// such cast.
+fn is_of_function(ctx: &Ctx<'_>, class: StorageClass, pointee: TypeId) -> bool {
+    class == StorageClass::CodeSectionINTEL || matches!(ctx.get(pointee), Type::Function { .. })
+}
+
 pub(super) fn to_generic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
     let ((from, a), (to, b)) = (ctx.pointer(inst, 0)?, result_pointer(ctx, inst)?);
-    // Tables of C++'s virtual functions have all functions as Generic pointers to bytes, although the extension allows
-    // no such cast.
-    let of_function = from == StorageClass::CodeSectionINTEL || matches!(ctx.get(a), Type::Function { .. });
-    let fine = to == StorageClass::Generic && (of_function || (is_generic_part(from) && a == b));
+    let fine =
+        to == StorageClass::Generic && (is_of_function(ctx, from, a) || (is_generic_part(from) && a == b));
     require(fine, || format!("a {from:?} pointer becomes a {to:?} pointer, or its pointee changes"))
 }
 
 /// Among constants the pointee may change as well: the LLVM translator writes a table of strings so.
 pub(super) fn constant_to_generic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 1)?;
-    let ((from, _), (to, _)) = (ctx.pointer(inst, 0)?, result_pointer(ctx, inst)?);
-    let fine = is_generic_part(from) && to == StorageClass::Generic;
+    let ((from, pointee), (to, _)) = (ctx.pointer(inst, 0)?, result_pointer(ctx, inst)?);
+    let fine = to == StorageClass::Generic && (is_of_function(ctx, from, pointee) || is_generic_part(from));
     require(fine, || format!("a {from:?} pointer becomes a {to:?} pointer"))
 }
 
@@ -97,8 +101,8 @@ pub(super) fn from_generic_explicit(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), St
 
 fn cast_from_generic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let ((from, a), (to, b)) = (ctx.pointer(inst, 0)?, result_pointer(ctx, inst)?);
-    let to_function = to == StorageClass::CodeSectionINTEL || matches!(ctx.get(b), Type::Function { .. });
-    let fine = from == StorageClass::Generic && (to_function || (is_generic_part(to) && a == b));
+    let fine =
+        from == StorageClass::Generic && (is_of_function(ctx, to, b) || (is_generic_part(to) && a == b));
     require(fine, || format!("a {from:?} pointer becomes a {to:?} pointer, or its pointee changes"))
 }
 
