@@ -118,6 +118,7 @@ fn arguments(value: &[u8]) -> Arguments {
         uses_subgroups: false,
         has_loops: false,
         uses_barrier: false,
+        indirect: Vec::new(),
         local_variables: Vec::new(),
         static_local_size: 0,
         zeroed_local: 0..0,

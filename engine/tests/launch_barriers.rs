@@ -145,8 +145,6 @@ fn a_work_group_that_fails_keeps_no_other_waiting() {
     for (width, size) in [(1, 1), (8, 21), (16, 64)] {
         let text = module(width, inside)
             .replace("%u0 = OpConstant", "%nine = OpConstant %uint 39\n%u0 = OpConstant");
-        let text =
-            text.replace("OpPhi %uint %u0 %entry %step1 %latch", "OpPhi %uint %u0 %entry %step1 %latch");
         let program = load(&text, 3);
         for _ in 0..2 {
             let error = launch(&program, 40, size).expect_err("it calls through null");
