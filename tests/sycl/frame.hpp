@@ -22,7 +22,7 @@ namespace frame {
 struct Test {
   const char *name;
   std::function<void(sycl::queue &)> body;
-  // A test that is run by another one only, in a process of its own, since it ends that process.
+  // A test that is run by its name only: it ends the process, or cannot be relied on yet.
   bool hidden;
 };
 
