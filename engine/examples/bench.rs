@@ -25,8 +25,7 @@ impl Launch {
         let path = Path::new("tests/kernels").join(module).with_extension("spv");
         let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let profile = ze_extensions::DeviceProfile::host();
-        let supports = |module: &spirv_env::Module, inst: &spirv_env::Inst| Engine::supports(inst, module);
-        let environment = spirv_env::Environment::new(&profile).with_engine(&supports);
+        let environment = spirv_env::Environment::new(&profile).with_engine(&Engine::supports);
         let built = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment).expect("valid");
         let program = engine.load(Arc::new(built), digest(&[&bytes])).expect("loads");
         let kernel = program.kernel(name).expect("the module has the kernel");

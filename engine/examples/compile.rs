@@ -110,9 +110,7 @@ fn main() {
     options.paths.iter().for_each(|path| files(path, &mut list));
     let target = Target::host().expect("a target machine");
     let profile = ze_extensions::DeviceProfile::host();
-    let supports =
-        |module: &spirv_env::Module, inst: &spirv_env::Inst| ze_engine::lower::supports(inst, module);
-    let environment = spirv_env::Environment::new(&profile).with_engine(&supports);
+    let environment = spirv_env::Environment::new(&profile).with_engine(&ze_engine::lower::supports);
     let mut failures: BTreeMap<String, (usize, String)> = BTreeMap::new();
     let (mut kernels, mut variants) = (0usize, 0usize);
     let [mut intake, mut lowering, mut passes, mut emission] = [Duration::ZERO; 4];

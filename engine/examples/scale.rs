@@ -70,9 +70,7 @@ fn one(pattern: &Pattern, size: u32, variant: &str) {
     };
     let bytes = (pattern.module)(size);
     let profile = ze_extensions::DeviceProfile::host();
-    let supports =
-        |module: &spirv_env::Module, inst: &spirv_env::Inst| ze_engine::lower::supports(inst, module);
-    let environment = spirv_env::Environment::new(&profile).with_engine(&supports);
+    let environment = spirv_env::Environment::new(&profile).with_engine(&ze_engine::lower::supports);
     let mut start = Instant::now();
     let mut lap = move || {
         let elapsed = start.elapsed();

@@ -118,8 +118,8 @@ impl Engine {
     }
 
     /// Whether the engine can lower an instruction of the module; if not, what it is that it cannot.
-    pub fn supports(inst: &Inst, module: &Module) -> Result<(), String> {
-        lower::supports(inst, module)
+    pub fn supports(module: &Module, inst: &Inst) -> Result<(), String> {
+        lower::supports(module, inst)
     }
 
     pub fn config(&self) -> &EngineConfig {

@@ -419,8 +419,7 @@ fn build(
             dump.spirv(&hash::hex(&hash::digest(&[&input.spirv])), &input.spirv);
         }
     }
-    let supports = |module: &spirv_env::Module, inst: &spirv_env::Inst| Engine::supports(inst, module);
-    let environment = spirv_env::Environment::new(device.profile()).with_engine(&supports);
+    let environment = spirv_env::Environment::new(device.profile()).with_engine(&Engine::supports);
     let mut sources: Vec<_> = inputs.iter().map(Input::source).collect();
     sources.iter_mut().zip(kernels).for_each(|(source, &kernels)| source.kernels = kernels);
     let module = spirv_env::build(&sources, &environment).map_err(|error| error.to_string())?;

@@ -136,7 +136,7 @@ fn prepared(mut func: Func<'_>) -> Func<'_> {
 }
 
 /// Whether the engine implements an instruction; the error names what is missing.
-pub fn supports(inst: &Inst, module: &Module) -> Result<(), String> {
+pub fn supports(module: &Module, inst: &Inst) -> Result<(), String> {
     let row = opcodes::row(inst.op).filter(|row| row.family.is_lowered());
     let row = row.ok_or_else(|| op_name(inst.op))?;
     if row.family == Family::Extended {

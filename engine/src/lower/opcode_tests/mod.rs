@@ -129,10 +129,8 @@ OpFunctionEnd
 
 pub(super) fn build(text: &str) -> Module {
     let bytes = assemble(text);
-    let mut profile = ze_extensions::DeviceProfile::host();
-    profile.images.max_dims_2d = 16384;
-    let supports = |module: &Module, inst: &spirv_env::Inst| super::supports(inst, module);
-    let environment = Environment::new(&profile).with_engine(&supports);
+    let profile = ze_extensions::DeviceProfile::host();
+    let environment = Environment::new(&profile).with_engine(&super::supports);
     spirv_env::build(&[ModuleInput::new(&bytes)], &environment)
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }

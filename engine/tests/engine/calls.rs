@@ -6,13 +6,13 @@ use rspirv::dr::{Builder, Operand};
 use rustc_hash::FxHashMap;
 use spirv::{AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel};
 use spirv::{FunctionControl, MemoryModel, StorageClass};
-use std::sync::Arc;
 use ze_engine::abi::{Coarsening, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
-use ze_engine::jit::hash::digest;
 use ze_engine::jit::target::Target;
 use ze_engine::{Dispatch, Engine, EngineConfig};
+
+use crate::support::{built, load};
 
 /// How a kernel `out[i] = ...` calls its function with `in[i]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -154,15 +154,9 @@ impl Source {
     }
 }
 
-fn built(bytes: &[u8]) -> spirv_env::Module {
-    let profile = ze_extensions::DeviceProfile::host();
-    let environment = spirv_env::Environment::new(&profile);
-    spirv_env::build(&[spirv_env::ModuleInput::new(bytes)], &environment).expect("valid")
-}
-
 /// Instructions of the IR for 16 lanes, before LLVM's passes.
 fn ir_lines(bytes: &[u8], inlining: Inlining) -> usize {
-    let module = built(bytes);
+    let module = built(bytes).expect("valid");
     let target = Target::host().expect("a target machine");
     let variant = Variant {
         width: 16,
@@ -206,7 +200,7 @@ fn check_sizes(
     let engine = Engine::new(EngineConfig { threads: 1, inlining, ..EngineConfig::default() });
     for &(width, size) in sizes {
         let bytes = module(site, width);
-        let program = engine.load(Arc::new(built(&bytes)), digest(&[&bytes])).expect("loads");
+        let program = load(&engine, &bytes);
         let kernel = program.kernel("tree").expect("the kernel");
         let groups = 2;
         let input: Vec<i32> = (0..groups * size).map(|i| (i * 7 % 23) as i32).collect();

@@ -1,18 +1,15 @@
 //! What lowering makes of kernels, where speed depends on it: counts of instructions in the IR.
 
-use std::path::Path;
 use ze_engine::abi::{Coarsening, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::target::{Isa, Target};
 
+use crate::support::{built, file};
+
 /// The IR of a kernel with 16 lanes, before LLVM's passes.
 fn ir(module: &str, kernel: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/kernels");
-    let bytes = std::fs::read(folder.join(module).with_extension("spv")).expect("a test kernel");
-    let profile = ze_extensions::DeviceProfile::host();
-    let environment = spirv_env::Environment::new(&profile);
-    let module = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment).expect("valid");
+    let module = built(&file(module)).expect("valid");
     let kernel = module.kernel(kernel).expect("the module has the kernel");
     let target = Target::limited(Isa::Avx512).expect("a target machine");
     let variant = Variant {

@@ -10,6 +10,8 @@ use ze_engine::jit::pipeline::Tier;
 use ze_engine::jit::target::Isa;
 use ze_engine::{Dispatch, Engine, EngineConfig, EngineError, Kernel, LaunchFault, Program, Setup, Value};
 
+use crate::support::{built, file};
+
 fn load(engine: &Arc<Engine>, module: &str) -> Arc<Program> {
     load_changed(engine, module, |_| ())
 }
@@ -20,11 +22,8 @@ fn load_changed(
     module: &str,
     change: impl FnOnce(&mut spirv_env::Module),
 ) -> Arc<Program> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/kernels");
-    let bytes = fs::read(folder.join(module).with_extension("spv")).expect("a test kernel");
-    let profile = ze_extensions::DeviceProfile::host();
-    let environment = spirv_env::Environment::new(&profile);
-    let mut built = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment).expect("valid");
+    let bytes = file(module);
+    let mut built = built(&bytes).expect("valid");
     change(&mut built);
     engine.load(Arc::new(built), digest(&[&bytes])).expect("loads")
 }

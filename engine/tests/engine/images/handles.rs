@@ -83,7 +83,7 @@ OpFunctionEnd
 /// Runs it for all items and gives what was written.
 fn run(width: u32, body: &str, handles: &[u64], at: &[u32], lods: &[f32]) -> Vec<u32> {
     let engine = engine();
-    let program = load_bytes(&engine, &kernel(width, body));
+    let program = crate::support::load(&engine, &kernel(width, body));
     let mut out = vec![0u32; 4 * ITEMS];
     let values = [handles.as_ptr() as u64, at.as_ptr() as u64, lods.as_ptr() as u64, out.as_mut_ptr() as u64];
     launch(&program.kernel("main").expect("the kernel"), [2, 1, 1], [ITEMS as u32 / 2, 1, 1], &values);
@@ -291,7 +291,7 @@ OpSubgroupImageBlockWriteINTEL %s %iat %r
             }
         }
         let engine = engine();
-        let program = load_bytes(&engine, &kernel(16, body));
+        let program = crate::support::load(&engine, &kernel(16, body));
         let lods = [0f32; ITEMS];
         let values =
             [handles.as_ptr() as u64, at.as_ptr() as u64, lods.as_ptr() as u64, data.as_mut_ptr() as u64];

@@ -1,13 +1,12 @@
 //! Calls through pointers, against what the functions compute: tables of them, divergent and uniform, under masks, with
 //! barriers, sub-group operations and private objects in the functions, and everything that a pointer must not be.
 
-use spirv_env::{Environment, ModuleInput};
 use std::sync::Arc;
 use ze_engine::analysis::inlining::Inlining;
-use ze_engine::jit::hash::digest;
 use ze_engine::{Dispatch, Engine, EngineConfig, EngineError, Program};
-use ze_extensions::DeviceProfile;
 use ze_tests::assembler::assemble;
+
+use crate::support::load;
 
 const GROUPS: u32 = 3;
 
@@ -103,16 +102,8 @@ struct Running {
 
 impl Running {
     fn new(text: &str, inlining: Inlining) -> Running {
-        let bytes = assemble(text);
-        let profile = DeviceProfile::host();
-        let supports = |module: &spirv_env::Module, inst: &spirv_env::Inst| Engine::supports(inst, module);
-        let environment = Environment::new(&profile).with_engine(&supports);
-        let module = spirv_env::build(&[ModuleInput::new(&bytes)], &environment)
-            .unwrap_or_else(|error| panic!("{error}\n{text}"));
         let engine = Engine::new(EngineConfig { threads: 3, inlining, ..EngineConfig::default() });
-        let program =
-            engine.load(Arc::new(module), digest(&[&bytes])).unwrap_or_else(|error| panic!("{error}"));
-        Running { program }
+        Running { program: load(&engine, &assemble(text)) }
     }
 
     fn run(&self, size: u32, groups: u32, input: &[u32], table: &[u64]) -> Result<Vec<u32>, EngineError> {

@@ -7,6 +7,8 @@ use ze_engine::jit::hash::digest;
 use ze_engine::{Dispatch, Engine, EngineConfig, LinkedPart};
 use ze_tests::assembler::assemble;
 
+use crate::support::load;
+
 /// Arrays that the kernel writes for each work-item.
 const OUT: usize = 8;
 
@@ -123,13 +125,8 @@ fn check(n: usize, width: Option<u32>, size: u32, inlining: Inlining) {
     let groups = 2;
     let items = (groups * size) as usize;
     let bytes = module(n, width);
-    let profile = ze_extensions::DeviceProfile::host();
-    let environment = spirv_env::Environment::new(&profile);
-    let built = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment);
-    let built = built.unwrap_or_else(|error| panic!("{error}"));
     let engine = Engine::new(EngineConfig { threads: 1, inlining, ..EngineConfig::default() });
-    let program = engine.load(Arc::new(built), digest(&[&bytes])).expect("loads");
-    let kernel = program.kernel("main").expect("the kernel");
+    let kernel = load(&engine, &bytes).kernel("main").expect("the kernel");
     let number = |at: usize| (at as u32).wrapping_mul(2_654_435_761) >> 7;
     let input: Vec<u32> = (0..2 * items * n).map(number).collect();
     let shared: Vec<u32> = (0..n).map(|at| number(at + 17)).collect();
@@ -217,8 +214,7 @@ fn large_constants_of_a_module_stay_apart_from_what_it_is_linked_with() {
         let inputs: Vec<_> = parts.iter().map(|bytes| spirv_env::ModuleInput::new(bytes)).collect();
         Arc::new(spirv_env::build(&inputs, &environment).unwrap_or_else(|error| panic!("{error}")))
     };
-    let parts =
-        [&library, &program].map(|bytes| engine.load(built(&[bytes]), digest(&[bytes])).expect("loads"));
+    let parts = [&library, &program].map(|bytes| load(&engine, bytes));
     let parts = parts.each_ref().map(|program| LinkedPart { program, linked: false });
     let key = digest(&[&library, &program]);
     let linked = engine.link(built(&[&library, &program]), key, &parts).expect("links");

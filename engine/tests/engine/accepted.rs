@@ -8,16 +8,13 @@ use ze_engine::jit::hash::digest;
 use ze_engine::{Engine, EngineConfig};
 use ze_tests::assembler::assemble;
 
+use crate::support::built;
+
 /// Builds a module as the driver does; compiles its kernel for work-groups of several shapes if it is accepted.
 /// Whether it was.
 fn accepted(engine: &Arc<Engine>, text: &str) -> bool {
     let bytes = assemble(text);
-    let profile = ze_extensions::DeviceProfile::host();
-    let supports = |module: &spirv_env::Module, inst: &spirv_env::Inst| Engine::supports(inst, module);
-    let environment = spirv_env::Environment::new(&profile).with_engine(&supports);
-    let Ok(module) = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment) else {
-        return false;
-    };
+    let Ok(module) = built(&bytes) else { return false };
     let Ok(program) = engine.load(Arc::new(module), digest(&[&bytes])) else { return false };
     let kernel = program.kernel("main").expect("the kernel");
     kernel.prepare([7, 3, 1]).unwrap_or_else(|error| panic!("{error}\n{text}"));

@@ -9,6 +9,8 @@ use ze_engine::jit::target::{Isa, Target};
 use ze_engine::jit::{Context, IrModule};
 use ze_tests::scale::{PATTERNS, Pattern};
 
+use crate::support::built;
+
 const VARIANT: Variant = Variant {
     width: 16,
     mapping: LaneMapping::Rows,
@@ -20,10 +22,7 @@ const VARIANT: Variant = Variant {
 /// The IR of a module's first kernel, or why there is none.
 fn lowered(pattern: &Pattern, size: u32, target: &Target) -> Result<IrModule, String> {
     let bytes = (pattern.module)(size);
-    let profile = ze_extensions::DeviceProfile::host();
-    let environment = spirv_env::Environment::new(&profile);
-    let module = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment);
-    let module = module.map_err(|error| error.to_string())?;
+    let module = built(&bytes)?;
     ze_engine::analysis::work::check(&module).map_err(|error| error.to_string())?;
     let kernel = module.kernel("main").expect("the module has the kernel");
     let ir = ze_engine::lower::lower(&module, kernel, VARIANT, Inlining::default(), target, &Context::new());

@@ -1,12 +1,12 @@
 //! Functions that do what kernels do (collectives, casts of pointers, atomics, large private objects), with calls that
 //! stay calls and inlined, on processors with registers of different sizes.
 
-use std::path::Path;
 use std::sync::Arc;
 use ze_engine::analysis::inlining::Inlining;
-use ze_engine::jit::hash::digest;
 use ze_engine::jit::target::Isa;
 use ze_engine::{Dispatch, Engine, EngineConfig, Kernel};
+
+use crate::support::{file, load};
 
 /// Sizes of work-groups: one work-item, whole sub-groups, partial ones.
 const SIZES: [u32; 4] = [1, 8, 48, 57];
@@ -14,10 +14,7 @@ const GROUPS: u32 = 3;
 
 /// Calls `check` with a kernel of `called_functions` compiled in all ways.
 fn with_kernel(name: &str, check: impl Fn(&Arc<Kernel>, u32)) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/kernels/called_functions.spv");
-    let bytes = std::fs::read(file).expect("a test kernel");
-    let profile = ze_extensions::DeviceProfile::host();
-    let environment = spirv_env::Environment::new(&profile);
+    let bytes = file("called_functions");
     for (isa, inlining) in [
         (None, Inlining::Never),
         (Some(Isa::Avx2), Inlining::Never),
@@ -25,9 +22,7 @@ fn with_kernel(name: &str, check: impl Fn(&Arc<Kernel>, u32)) {
         (None, Inlining::Always),
     ] {
         let engine = Engine::new(EngineConfig { isa, inlining, threads: 1, ..EngineConfig::default() });
-        let module = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment).expect("valid");
-        let program = engine.load(Arc::new(module), digest(&[&bytes])).expect("loads");
-        let kernel = program.kernel(name).expect("the module has the kernel");
+        let kernel = load(&engine, &bytes).kernel(name).expect("the module has the kernel");
         SIZES.into_iter().for_each(|size| check(&kernel, size));
     }
 }

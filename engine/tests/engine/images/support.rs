@@ -2,35 +2,18 @@
 //!
 //! The memory of every image ends at a page that cannot be touched, so that an access outside is a crash.
 
-use std::path::Path;
 use std::sync::Arc;
 use ze_engine::image::format::IDENTITY;
 use ze_engine::image::{
     Addressing, ChannelType, Filter, Format, ImageDescriptor, ImageParts, MipLevel, Sampler, Slot, Swizzle,
 };
-use ze_engine::jit::hash::digest;
 use ze_engine::{Dispatch, Engine, EngineConfig, Kernel, Program};
 use ze_headers::*;
 use ze_tests::Random;
 use ze_tests::image_model::{self as model, Color};
 
-pub fn profile() -> ze_extensions::DeviceProfile {
-    let mut profile = ze_extensions::DeviceProfile::host();
-    profile.images.max_dims_2d = 16384;
-    profile
-}
-
-pub fn load_bytes(engine: &Arc<Engine>, bytes: &[u8]) -> Arc<Program> {
-    let profile = profile();
-    let environment = spirv_env::Environment::new(&profile);
-    let built = spirv_env::build(&[spirv_env::ModuleInput::new(bytes)], &environment)
-        .unwrap_or_else(|error| panic!("{error}"));
-    engine.load(Arc::new(built), digest(&[bytes])).expect("loads")
-}
-
 pub fn load(engine: &Arc<Engine>, module: &str) -> Arc<Program> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/kernels");
-    load_bytes(engine, &std::fs::read(folder.join(module).with_extension("spv")).expect("a test kernel"))
+    crate::support::load(engine, &crate::support::file(module))
 }
 
 pub fn launch(kernel: &Arc<Kernel>, group_count: [u32; 3], group_size: [u32; 3], values: &[u64]) {

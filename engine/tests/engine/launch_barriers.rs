@@ -1,11 +1,10 @@
 //! Barriers of the device: all work-groups of a launch wait for each other, on one thread and on several.
 
-use spirv_env::{Environment, ModuleInput};
 use std::sync::Arc;
-use ze_engine::jit::hash::digest;
 use ze_engine::{Dispatch, Engine, EngineConfig, EngineError, LaunchFault, Program, Setup};
-use ze_extensions::DeviceProfile;
 use ze_tests::assembler::assemble;
+
+use crate::support;
 
 const STEPS: u32 = 5;
 
@@ -42,14 +41,7 @@ fn module(width: u32, inside: &str) -> String {
 }
 
 fn load(text: &str, threads: usize) -> Arc<Program> {
-    let bytes = assemble(text);
-    let profile = DeviceProfile::host();
-    let supports = |module: &spirv_env::Module, inst: &spirv_env::Inst| Engine::supports(inst, module);
-    let environment = Environment::new(&profile).with_engine(&supports);
-    let module = spirv_env::build(&[ModuleInput::new(&bytes)], &environment)
-        .unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let engine = Engine::new(EngineConfig { threads, ..EngineConfig::default() });
-    engine.load(Arc::new(module), digest(&[&bytes])).unwrap_or_else(|error| panic!("{error}"))
+    support::load(&Engine::new(EngineConfig { threads, ..EngineConfig::default() }), &assemble(text))
 }
 
 fn launch(program: &Arc<Program>, groups: u32, size: u32) -> Result<Vec<u32>, EngineError> {

@@ -1,0 +1,15 @@
+//! The engine as the driver uses it: modules become programs, and kernels of those run.
+//!
+//! One binary, since each has LLVM in it.
+
+mod accepted;
+mod called_functions;
+mod calls;
+mod function_pointers;
+mod images;
+mod large_values;
+mod launch_barriers;
+mod lowering;
+mod program;
+mod scale;
+mod support;
