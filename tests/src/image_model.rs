@@ -28,7 +28,7 @@ pub struct Image<'a> {
 }
 
 /// A sampler, with SPIR-V's numbers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sampler {
     /// 0 none, 1 clamp to edge, 2 clamp, 3 repeat, 4 mirrored repeat.
     pub addressing: u32,

@@ -332,7 +332,14 @@ fn decode_of(format: Format, kind: Kind, source: Source) -> Decode {
         // A texel without alpha is opaque.
         let constant = u32::from(matches!(source, Source::One | Source::A));
         let constant_float = constant as f32;
-        return Decode { constant, constant_float, greatest: 1.0, linear: 1, ..Decode::default() };
+        return Decode {
+            constant,
+            constant_float,
+            scale: 1.0,
+            greatest: 1.0,
+            linear: 1,
+            ..Decode::default()
+        };
     };
     let one_over = 1.0 / f64::from(greatest(kind, field.bits));
     let scale = one_over as f32;

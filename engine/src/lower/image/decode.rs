@@ -53,7 +53,11 @@ impl<'e, 'b> Component<'e, 'b> {
 
     /// The quotient by the greatest value, or the constant of a component without a field.
     fn quotient(&self, field: Value) -> Value {
-        let constant = self.float(offset_of!(Decode, constant_float));
+        self.quotient_and(field, self.float(offset_of!(Decode, constant_float)))
+    }
+
+    /// The quotient by the greatest value, plus a constant.
+    fn quotient_and(&self, field: Value, constant: Value) -> Value {
         if self.em.fma {
             let low = self.em.fma(field, self.float(offset_of!(Decode, scale_low)), constant);
             return self.em.fma(field, self.float(offset_of!(Decode, scale)), low);
@@ -106,16 +110,49 @@ impl<'e, 'b> Component<'e, 'b> {
     }
 }
 
-/// The fields of components as floats, not divided yet: of normalized formats without sign.
-pub(super) fn fields(em: &Emitter<'_>, descriptor: Value, words: &Words, components: usize) -> Vec<Value> {
-    let of = |at: usize| em.converted(Component::of(em, descriptor, at).field(words));
-    (0..components).map(of).collect()
+/// Colours of normalized formats without sign before the division: the fields of components as floats.
+pub(super) struct Undivided<'e, 'b> {
+    pub em: &'e Emitter<'b>,
+    pub descriptor: Value,
+    /// Colours of other components than the texels' are among them, so that components without a field, whose constant
+    /// is else added at the end, have theirs from the beginning.
+    pub mixed: bool,
 }
 
-/// Divides what [`fields`] gave, or a weighted sum of it.
-pub(super) fn quotients(em: &Emitter<'_>, descriptor: Value, fields: &[Value]) -> Vec<Value> {
-    let of = |(at, field): (usize, &Value)| Component::of(em, descriptor, at).quotient(*field);
-    fields.iter().enumerate().map(of).collect()
+impl Undivided<'_, '_> {
+    fn component(&self, at: usize) -> Component<'_, '_> {
+        Component::of(self.em, self.descriptor, at)
+    }
+
+    pub fn of(&self, words: &Words, components: usize) -> Vec<Value> {
+        let of = |at: usize| {
+            let component = self.component(at);
+            let field = component.field(words);
+            let whole = match self.mixed {
+                true => self.em.b.or(field, component.word(offset_of!(Decode, constant))),
+                false => field,
+            };
+            self.em.converted(whole)
+        };
+        (0..components).map(of).collect()
+    }
+
+    /// What texels of a colour would have.
+    pub fn of_color(&self, color: &[Value]) -> Vec<Value> {
+        let of = |(at, value): (usize, &Value)| {
+            self.em.fmul(*value, self.component(at).float(offset_of!(Decode, greatest)))
+        };
+        color.iter().enumerate().map(of).collect()
+    }
+
+    /// Divides them, or a weighted sum of them.
+    pub fn divided(&self, fields: &[Value]) -> Vec<Value> {
+        let of = |(at, field): (usize, &Value)| match self.mixed {
+            true => self.component(at).quotient_and(*field, self.em.float(0.0)),
+            false => self.component(at).quotient(*field),
+        };
+        fields.iter().enumerate().map(of).collect()
+    }
 }
 
 /// Components of texels of a kind; the result is floats or integers as the kind is. `plain`: texels of 128 bits whose

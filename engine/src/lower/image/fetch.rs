@@ -220,8 +220,12 @@ pub(super) fn with_border(
     inside: Value,
     color: Vec<Value>,
 ) -> Vec<Value> {
-    let outside = border(em, surface, sampling.border, texel);
-    color.into_iter().zip(outside).map(|(color, border)| em.b.select(inside, color, border)).collect()
+    inside_or(em, inside, color, &border(em, surface, sampling.border, texel))
+}
+
+/// Another colour for the lanes that are outside.
+pub(super) fn inside_or(em: &Emitter<'_>, inside: Value, color: Vec<Value>, outside: &[Value]) -> Vec<Value> {
+    color.into_iter().zip(outside).map(|(color, outside)| em.b.select(inside, color, *outside)).collect()
 }
 
 /// Colours of the texels at these indices, in any order and of any format.

@@ -6,7 +6,7 @@
 
 use super::super::builder::{IntPred, Value};
 use super::address::{self, Pair, Sampling};
-use super::decode::{self, Words, decode};
+use super::decode::{Undivided, Words, decode};
 use super::emit::Emitter;
 use super::fetch::{self, Texel};
 use super::surface::Surface;
@@ -106,19 +106,31 @@ fn common_format(
     // Only clamping leads outside.
     let stays = b.or(sampling.to_edge, b.or(sampling.repeat, sampling.mirrored));
     let stays = b.constant_int(stays).is_some_and(|stays| stays != 0);
-    if stays && kind == Kind::Unorm {
-        let fields = |words: &Words| decode::fields(em, surface.descriptor, words, components);
-        let sum = corners.filter(em, words.iter().map(fields).collect());
-        return decode::quotients(em, surface.descriptor, &sum);
-    }
+    // The same arithmetic for all samplers, also those whose addressing is known here.
+    let undivided =
+        (kind == Kind::Unorm).then_some(Undivided { em, descriptor: surface.descriptor, mixed: !stays });
+    let outside = (!stays).then(|| {
+        let color = fetch::border(em, surface, sampling.border, Texel::Float);
+        match &undivided {
+            Some(undivided) => undivided.of_color(&color),
+            None => color,
+        }
+    });
     let color = |(words, (_, inside)): (&Words, &(Vec<Value>, Value))| {
-        let color = decode(em, surface.descriptor, words, kind, components, true);
-        match stays {
-            true => color,
-            false => fetch::with_border(em, surface, sampling, Texel::Float, *inside, color),
+        let color = match &undivided {
+            Some(undivided) => undivided.of(words, components),
+            None => decode(em, surface.descriptor, words, kind, components, true),
+        };
+        match &outside {
+            Some(outside) => fetch::inside_or(em, *inside, color, outside),
+            None => color,
         }
     };
-    corners.filter(em, words.iter().zip(&bounded).map(color).collect())
+    let sum = corners.filter(em, words.iter().zip(&bounded).map(color).collect());
+    match undivided {
+        Some(undivided) => undivided.divided(&sum),
+        None => sum,
+    }
 }
 
 /// Texels of all lanes that are in rows that the lanes share, and in a window of twice as many texels as there are lanes.

@@ -80,12 +80,20 @@ fn literal_samplers_are_those_of_arguments() {
     ];
     for format in sampled_formats() {
         let image = Image::new(Kind::of(format, &[33, 9]), &mut random);
+        let argument = program.kernel("sample_2_ff").expect("a kernel");
         for (name, addressing, normalized) in names {
             for linear in [false, true] {
                 let filter = if linear { "linear" } else { "nearest" };
                 let kernel = program.kernel(&format!("literal_{name}_{filter}")).expect("a kernel");
                 let model = model::Sampler { addressing, normalized, linear, mip_linear: false };
-                samples(&kernel, &image, (None, model), 64, &mut random);
+                let at = float_coordinates(&image, normalized, &mut random);
+                samples_at(&kernel, &image, (None, model), 64, &at);
+                // To the last bit.
+                let (sampler, _) =
+                    samplers().into_iter().find(|(_, other)| *other == model).expect("a sampler");
+                let words: Vec<u32> = at.iter().map(|at| at.to_bits()).collect();
+                let literal = colors(&kernel, &image, None, &words, 64);
+                assert!(colors(&argument, &image, Some(sampler.bits()), &words, 64) == literal, "{model:?}");
             }
         }
     }
