@@ -1,6 +1,7 @@
 //! The engine: one for a process, shared by all devices, contexts and queues.
 
 use crate::analysis::inlining::Inlining;
+use crate::background::Background;
 use crate::error::EngineError;
 use crate::exec::Scheduler;
 use crate::fork::{self, OnceLock};
@@ -8,7 +9,7 @@ use crate::jit::JitError;
 use crate::jit::cache::Cache;
 use crate::jit::dump::DumpConfig;
 use crate::jit::hash::Digest;
-use crate::jit::pipeline::Tier;
+use crate::jit::pipeline::Tiering;
 use crate::jit::target::{Isa, Target};
 use crate::lower;
 use crate::program::{LinkedPart, Program};
@@ -41,7 +42,7 @@ pub struct EngineConfig {
     /// Bound of that folder, in bytes.
     pub cache_bytes: u64,
     /// How much time goes into making code.
-    pub tier: Tier,
+    pub tiering: Tiering,
     /// Makes code for a lesser CPU than the host.
     pub isa: Option<Isa>,
     /// Most work-items of a work-group: the device profile's limit, as what follows.
@@ -65,7 +66,7 @@ impl Default for EngineConfig {
             dump: None,
             cache_dir: None,
             cache_bytes: DEFAULT_CACHE_BYTES,
-            tier: Tier::default(),
+            tiering: Tiering::default(),
             isa: None,
             max_group_size: DEFAULT_MAX_GROUP_SIZE,
             max_group_dimensions: [u32::MAX; 3],
@@ -83,6 +84,7 @@ pub struct Engine {
     target: OnceLock<Result<Target, JitError>>,
     cache: Option<Cache>,
     scheduler: Scheduler,
+    background: Arc<Background>,
 }
 
 impl Engine {
@@ -93,7 +95,8 @@ impl Engine {
             threads => threads,
         };
         let cache = config.cache_dir.clone().map(|dir| Cache::new(dir, config.cache_bytes));
-        Arc::new(Engine { target: OnceLock::new(), cache, scheduler: Scheduler::new(threads), config })
+        let (scheduler, background) = (Scheduler::new(threads), Arc::default());
+        Arc::new(Engine { target: OnceLock::new(), cache, scheduler, background, config })
     }
 
     /// Gives a validated module its storage. `module_key` is a hash of everything that the module was made
@@ -142,6 +145,10 @@ impl Engine {
 
     pub(crate) fn cache(&self) -> Option<&Cache> {
         self.cache.as_ref()
+    }
+
+    pub(crate) fn background(&self) -> &Arc<Background> {
+        &self.background
     }
 
     pub(crate) fn scheduler(&self) -> &Scheduler {

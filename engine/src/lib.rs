@@ -6,9 +6,10 @@
 
 pub mod abi;
 pub mod analysis;
+mod background;
 pub mod builtins;
 pub mod engine;
-pub mod error;
+mod error;
 pub mod exec;
 pub mod fork;
 pub mod futex;

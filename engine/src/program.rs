@@ -3,11 +3,13 @@
 use crate::abi::{Coarsening, CodeInfo, LaneMapping, Variant};
 use crate::engine::{DEFAULT_MAX_GROUP_SIZE, Engine};
 use crate::error::EngineError;
+use crate::exec::promotion::Promotion;
 use crate::exec::{Code, group_size};
 use crate::fork::{RwLock, Slow};
 use crate::globals::{Globals, Part};
 use crate::jit::cache::{CachedCode, driver_id};
 use crate::jit::hash::{Digest, Hasher};
+use crate::jit::pipeline::{Tier, Tiering};
 use crate::jit::target::Target;
 use crate::jit::{Context, JitError, isolate, load, pipeline, symbols};
 use crate::lower;
@@ -45,7 +47,7 @@ const LIKELY_GROUP: u32 = 256;
 /// The compiled variants of a kernel. Few, so a list.
 #[derive(Default)]
 struct Variants {
-    code: RwLock<Vec<(Variant, Arc<Slot>)>>,
+    code: RwLock<Vec<((Variant, Tier), Arc<Slot>)>>,
     /// The factor that serves the kernel best, for each variant with the largest.
     factors: RwLock<Vec<(Variant, u32)>>,
 }
@@ -244,18 +246,35 @@ impl Kernel {
         };
         let engine = &self.program.engine;
         if let Err(prepare) = engine.scheduler().in_background(prepare) {
-            let key = self.cache_key(variant);
-            if engine.cache().zip(key.ok()).is_some_and(|(cache, key)| cache.contains(&key)) {
+            let has = |tier| {
+                let key = self.cache_key(variant, tier);
+                engine.cache().zip(key.ok()).is_some_and(|(cache, key)| cache.contains(&key))
+            };
+            if has(Tier::Optimising) || has(self.first_tier()) {
                 prepare();
             }
         }
     }
 
-    /// The variant's code, which is compiled first if it is not there yet. Threads that want the same variant at the same
-    /// time wait for one compilation.
+    /// The variant's code, which is compiled first if it is not there yet.
     pub(crate) fn code(&self, variant: Variant) -> Result<Arc<Code>, EngineError> {
-        let slot = self.slot(variant);
-        let code = slot.0.get_or_init(|| self.compile(variant)).clone();
+        let code = self.code_of(variant, self.first_tier())?;
+        Ok(Arc::clone(code.newest()))
+    }
+
+    fn first_tier(&self) -> Tier {
+        match self.program.engine.config().tiering {
+            Tiering::Only(tier) => tier,
+            Tiering::FastFirst => Tier::Fast,
+        }
+    }
+
+    /// A tier's code of a variant. Threads that want the same at the same time wait for one compilation.
+    fn code_of(&self, variant: Variant, tier: Tier) -> Result<Arc<Code>, EngineError> {
+        let slot = self.slot(variant, tier);
+        let is_first = tier == Tier::Fast && self.program.engine.config().tiering == Tiering::FastFirst;
+        let compile = || if is_first { self.compile_first(variant) } else { self.compile(variant, tier) };
+        let code = slot.0.get_or_init(compile).clone();
         if let Err(EngineError::OutOfHostMemory { .. }) = code {
             // There may be memory the next time.
             let mut variants = self.program.compiled[self.at].code.write();
@@ -264,10 +283,10 @@ impl Kernel {
         code
     }
 
-    fn slot(&self, variant: Variant) -> Arc<Slot> {
+    fn slot(&self, variant: Variant, tier: Tier) -> Arc<Slot> {
         let variants = &self.program.compiled[self.at].code;
-        let find = |variants: &[(Variant, Arc<Slot>)]| {
-            variants.iter().find(|(of, _)| *of == variant).map(|(_, slot)| Arc::clone(slot))
+        let find = |variants: &[((Variant, Tier), Arc<Slot>)]| {
+            variants.iter().find(|(of, _)| *of == (variant, tier)).map(|(_, slot)| Arc::clone(slot))
         };
         if let Some(slot) = find(&variants.read()) {
             return slot;
@@ -275,7 +294,7 @@ impl Kernel {
         let mut variants = variants.write();
         find(&variants).unwrap_or_else(|| {
             let slot = Arc::new(Slot::default());
-            variants.push((variant, Arc::clone(&slot)));
+            variants.push(((variant, tier), Arc::clone(&slot)));
             slot
         })
     }
@@ -323,27 +342,71 @@ impl Kernel {
         isolate::run_mapped(&self.reflection().name, on_thread, move |error| code_generation(&name, error))
     }
 
-    fn compile(&self, variant: Variant) -> Result<Arc<Code>, EngineError> {
-        let engine = &self.program.engine;
+    /// Code of the fast tier, which asks for better code; the latter if it is in the cache.
+    fn compile_first(&self, variant: Variant) -> Result<Arc<Code>, EngineError> {
         let failed = |error: JitError| code_generation(&self.reflection().name, error);
-        let key = self.cache_key(variant).map_err(failed)?;
+        let key = self.cache_key(variant, Tier::Optimising).map_err(failed)?;
         match self.cached(variant, &key) {
             Some(Cached::Code(code)) => return Ok(code),
-            Some(Cached::Settled(settled)) => return self.code(settled),
+            Some(Cached::Settled(settled)) => return self.code_of(settled, Tier::Optimising),
+            None => {}
+        }
+        // Sub-groups side by side take longer to compile, and nobody has found out yet whether they pay.
+        let alone = Variant { coarsening: Coarsening::Off, ..variant };
+        let code = match alone == variant {
+            true => self.compile(variant, Tier::Fast)?,
+            false => self.code_of(alone, Tier::Fast)?,
+        };
+        // How many work-groups can be in flight at once depends on the code, and must not change.
+        if code.info().has_launch_barrier {
+            return self.code_of(variant, Tier::Optimising);
+        }
+        let (program, at) = (Arc::downgrade(&self.program), self.at);
+        let promotion = Promotion::new(move || {
+            let Some(of) = program.upgrade() else { return };
+            let program = program.clone();
+            of.engine.background().add(move || {
+                if let Some(program) = program.upgrade() {
+                    Kernel { program, at }.promote(variant);
+                }
+            });
+        });
+        Ok(Arc::new(code.with_promotion(promotion)))
+    }
+
+    /// Has launches of the variant run code of the optimising tier from now on.
+    fn promote(&self, variant: Variant) {
+        let first = self.slot(variant, Tier::Fast);
+        match (first.0.get(), self.code_of(variant, Tier::Optimising)) {
+            (Some(Ok(first)), Ok(better)) => {
+                first.promotion().into_iter().for_each(|promotion| promotion.give(Arc::clone(&better)));
+            }
+            (_, Err(error)) => tracing::debug!("the fast tier's code stays: {error}"),
+            _ => {}
+        }
+    }
+
+    fn compile(&self, variant: Variant, tier: Tier) -> Result<Arc<Code>, EngineError> {
+        let engine = &self.program.engine;
+        let failed = |error: JitError| code_generation(&self.reflection().name, error);
+        let key = self.cache_key(variant, tier).map_err(failed)?;
+        match self.cached(variant, &key) {
+            Some(Cached::Code(code)) => return Ok(code),
+            Some(Cached::Settled(settled)) => return self.code_of(settled, tier),
             None => {}
         }
         let settled = self.settled(variant)?;
         if settled != variant {
-            let code = self.code(settled)?;
+            let code = self.code_of(settled, tier)?;
             if let Some(cache) = engine.cache() {
                 cache.put(&key, &settled_entry(settled));
             }
             return Ok(code);
         }
         let start = Instant::now();
-        let entry = self.make_object(variant)?;
+        let entry = self.make_object(variant, tier)?;
         tracing::debug!(
-            "kernel '{}' {variant:?}: {} bytes in {:?}",
+            "kernel '{}' {variant:?} {tier:?}: {} bytes in {:?}",
             self.reflection().name,
             entry.object.len(),
             start.elapsed()
@@ -383,10 +446,11 @@ impl Kernel {
         }
     }
 
-    fn make_object(&self, variant: Variant) -> Result<CachedCode, EngineError> {
+    fn make_object(&self, variant: Variant, tier: Tier) -> Result<CachedCode, EngineError> {
         self.isolated(move |program, kernel, target| {
             let config = program.engine.config();
-            let name = format!("{}.{}", kernel.name, variant_name(variant));
+            let of_tier = if tier == Tier::Fast { "-fast" } else { "" };
+            let name = format!("{}.{}{of_tier}", kernel.name, variant_name(variant));
             let (ir, info, calls) =
                 lower::lower(&program.module, kernel, variant, config.inlining, target, &Context::new())?;
             let generate = || {
@@ -394,12 +458,12 @@ impl Kernel {
                     dump.ir(&name, "lowered", || ir.text());
                 }
                 ir.verify()?;
-                pipeline::optimise(&ir, target, config.tier)?;
+                pipeline::optimise(&ir, target, tier)?;
                 if let Some(dump) = &config.dump {
                     dump.ir(&name, "optimised", || ir.text());
-                    dump.asm(&name, || pipeline::assembly(&ir, target, config.tier));
+                    dump.asm(&name, || pipeline::assembly(&ir, target, tier));
                 }
-                pipeline::object_code(ir, target, config.tier)
+                pipeline::object_code(ir, target, tier)
             };
             let object = generate().map_err(|error| code_generation(&kernel.name, error))?;
             let (stack_bytes, call_room) = calls.stack_bytes(&object.frames);
@@ -414,11 +478,11 @@ impl Kernel {
     }
 
     /// Hash of everything that the object code depends on.
-    fn cache_key(&self, variant: Variant) -> Result<Digest, JitError> {
+    fn cache_key(&self, variant: Variant, tier: Tier) -> Result<Digest, JitError> {
         let engine = &self.program.engine;
         let target = engine.target()?;
         let config = engine.config();
-        let options = format!("{:?} {:?} libmvec={}", config.tier, config.inlining, target.libmvec);
+        let options = format!("{tier:?} {:?} libmvec={}", config.inlining, target.libmvec);
         let mut hasher = Hasher::new();
         hasher
             .field(&self.program.key)

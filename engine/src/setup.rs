@@ -4,6 +4,7 @@ use crate::abi::Variant;
 use crate::error::{EngineError, LaunchFault};
 use crate::exec::arguments::{NoMemory, Owner};
 use crate::exec::{Arguments, Code, Plan, Range};
+use crate::fork::OnceLock;
 use crate::print::Buffer;
 use crate::program::Kernel;
 use spirv_env::{ArgKind, KernelArg, Type};
@@ -165,7 +166,8 @@ impl Setup {
     /// The latest plan, if it is what a launch with this many work-groups needs, else another.
     fn plan(&mut self, group_count: [u32; 3]) -> Result<&Plan, EngineError> {
         let (range, local_bytes) = (self.range(group_count), self.arguments.local_bytes());
-        let same = |plan: &Plan| *plan.range() == range && plan.local_bytes() == local_bytes;
+        let same =
+            |plan: &Plan| *plan.range() == range && plan.local_bytes() == local_bytes && !plan.is_outdated();
         if !self.latest.as_ref().is_some_and(same) {
             check_local_memory(&self.kernel, local_bytes)?;
             self.latest = Some(plan(&self.kernel, range, local_bytes, self.latest.as_ref())?);
@@ -188,7 +190,7 @@ impl Setup {
         let arguments = self.cloned_arguments()?;
         let kernel = Arc::clone(&self.kernel);
         let plan = self.plan(group_count)?.clone();
-        Ok(Box::new(Launch { kernel, plan, arguments }))
+        Ok(Box::new(Launch { kernel, plan, better: OnceLock::new(), arguments }))
     }
 
     fn invalid(&self, fault: LaunchFault) -> EngineError {
@@ -200,19 +202,33 @@ impl Setup {
 pub struct Launch {
     kernel: Arc<Kernel>,
     plan: Plan,
+    /// What is executed instead since there is better code.
+    better: OnceLock<Plan>,
     arguments: Arguments,
 }
 
 impl Launch {
     /// Runs the kernel and waits for its end. The calling thread takes part.
     pub fn run(&self) -> Result<(), EngineError> {
-        self.run_plan(&self.plan)
+        self.run_plan(self.plan())
+    }
+
+    fn plan(&self) -> &Plan {
+        match self.plan.is_outdated() {
+            true => self.better.get_or_init(|| self.plan.better().unwrap_or_else(|| self.plan.clone())),
+            false => &self.plan,
+        }
+    }
+
+    /// Whether [`run`](Self::run) would begin in code that nothing better comes for.
+    pub fn has_final_code(&self) -> bool {
+        self.plan().code().promotion().is_none()
     }
 
     /// As [`run`](Self::run), with another number of work-groups.
     pub fn run_groups(&self, group_count: [u32; 3]) -> Result<(), EngineError> {
         let range = Range { group_count, ..*self.plan.range() };
-        let plan = plan(&self.kernel, range, self.arguments.local_bytes(), Some(&self.plan))?;
+        let plan = plan(&self.kernel, range, self.arguments.local_bytes(), Some(self.plan()))?;
         self.run_plan(&plan)
     }
 
@@ -234,7 +250,7 @@ impl Launch {
 
     /// Fails if not all work-groups can be in flight at once.
     pub fn check_cooperative(&self) -> Result<(), EngineError> {
-        let (groups, most) = (self.plan.groups(), self.plan.most_groups());
+        let (groups, most) = (self.plan().groups(), self.plan().most_groups());
         if groups <= u64::from(most) {
             return Ok(());
         }
@@ -245,7 +261,7 @@ impl Launch {
     /// About how long it takes on one thread. `None` where nothing is known, or where what it took before says nothing
     /// about the next time: a loop may wait for something.
     pub fn expected_time(&self) -> Option<Duration> {
-        if self.kernel.reflection().has_loops { None } else { self.plan.expected_time() }
+        if self.kernel.reflection().has_loops { None } else { self.plan().expected_time() }
     }
 }
 
@@ -253,7 +269,7 @@ impl Launch {
 fn fitting_code<'a>(other: &'a Plan, range: &Range) -> Option<&'a Arc<Code>> {
     let fits = other.range().group_size == range.group_size
         && other.code().variant().large_ids == range.has_large_ids();
-    fits.then(|| other.code())
+    fits.then(|| other.code().newest())
 }
 
 /// Checks a range and finds its code, perhaps that of another range.

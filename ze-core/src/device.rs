@@ -95,6 +95,7 @@ impl Device {
                 cache_dir: env::cache_dir(),
                 dump: env::dump(),
                 isa: env::isa(),
+                tiering: env::tiering(),
                 max_group_size: compute.max_total_group_size,
                 max_group_dimensions: compute.max_group_size,
                 max_group_count: compute.max_group_count,

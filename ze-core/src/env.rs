@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use ze_engine::jit::dump::DumpConfig;
+use ze_engine::jit::pipeline::{Tier, Tiering};
 use ze_engine::jit::target::Isa;
 
 /// A variable as the README lists it.
@@ -62,8 +63,15 @@ pub const ISA: Variable = variable(
     "makes code for a CPU with no more than this; the default is the CPU that the process runs on",
 );
 
+pub const TIER: Variable = variable(
+    "ZE_CPU_TIER",
+    "`fast`, `optimising`",
+    "makes all code in this tier; the default is code that is made fast, and code that runs fast for kernels that run \
+     for a millisecond",
+);
+
 /// All variables of the driver.
-pub const VARIABLES: [Variable; 6] = [LOG, DUMP, PROFILE, THREADS, CACHE_DIR, ISA];
+pub const VARIABLES: [Variable; 7] = [LOG, DUMP, PROFILE, THREADS, CACHE_DIR, ISA, TIER];
 
 /// Variables that only the project's own tests look at.
 pub const OF_TESTS: [Variable; 6] = [
@@ -171,6 +179,16 @@ pub fn isa() -> Option<Isa> {
         "avx512" => Some(Isa::Avx512),
         _ => None,
     })
+}
+
+/// `ZE_CPU_TIER`.
+pub fn tiering() -> Tiering {
+    let tier = TIER.parse(|text| match text {
+        "fast" => Some(Tier::Fast),
+        "optimising" => Some(Tier::Optimising),
+        _ => None,
+    });
+    tier.map_or(Tiering::FastFirst, Tiering::Only)
 }
 
 /// `ZE_CPU_CACHE_DIR`: a folder, or `None` where there is to be no cache.

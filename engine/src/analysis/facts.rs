@@ -43,8 +43,8 @@ pub struct Analysis<'m> {
     pub def: FxHashMap<Id, BlockId>,
     /// The block and the index in it of the instruction that defines a value.
     at: FxHashMap<Id, (BlockId, usize)>,
-    /// Values that something uses, found when first asked for.
-    used: OnceCell<FxHashSet<Id>>,
+    /// How often values are used, found when first asked for.
+    uses: OnceCell<FxHashMap<Id, u32>>,
 }
 
 impl<'m> Analysis<'m> {
@@ -92,7 +92,7 @@ impl<'m> Analysis<'m> {
             holds: FxHashMap::default(),
             def,
             at,
-            used: OnceCell::new(),
+            uses: OnceCell::new(),
         };
         analysis.solve();
         analysis
@@ -108,16 +108,20 @@ impl<'m> Analysis<'m> {
         }
     }
 
-    /// Whether anything uses a value.
-    pub fn is_used(&self, id: Id) -> bool {
-        let used = self.used.get_or_init(|| {
+    /// How often the function uses a value.
+    pub fn uses(&self, id: Id) -> u32 {
+        let uses = self.uses.get_or_init(|| {
             let blocks = &self.func.blocks;
             let of_phis = blocks.values().flat_map(|block| &block.phis).flat_map(|phi| &phi.incoming);
             let of_insts = blocks.values().flat_map(|block| &block.insts).flat_map(|inst| inst.ids());
             let of_terms = blocks.values().filter_map(|block| block.term.condition());
-            of_phis.map(|(_, id)| *id).chain(of_insts).chain(of_terms).collect()
+            let mut uses = FxHashMap::default();
+            for id in of_phis.map(|(_, id)| *id).chain(of_insts).chain(of_terms) {
+                *uses.entry(id).or_default() += 1;
+            }
+            uses
         });
-        used.contains(&id)
+        uses.get(&id).copied().unwrap_or(0)
     }
 
     /// The shapes of a value's leaves, as an instruction in block `at` sees them.

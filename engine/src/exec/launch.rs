@@ -3,6 +3,7 @@
 use super::arguments::Arguments;
 use super::cooperative;
 use super::failure::Failure;
+use super::promotion::Promotion;
 use super::scheduler::{Cost, Job, Scheduler};
 use super::workgroup::Needs;
 use crate::abi::{BundleEntry, CodeInfo, ENTRY_SYMBOL, LaunchInfo, RangeEntry, Variant};
@@ -58,8 +59,10 @@ pub struct Code {
     variant: Variant,
     /// What a work-group has cost so far.
     pub(super) cost: Cost,
+    /// Of code that better code may be made for.
+    promotion: Option<Promotion>,
     /// Keeps the entry callable.
-    _loaded: LoadedCode,
+    loaded: Arc<LoadedCode>,
 }
 
 impl Code {
@@ -74,7 +77,30 @@ impl Code {
                 CompiledEntry::Range(std::mem::transmute::<*const u8, RangeEntry>(address))
             }
         };
-        Ok(Code { entry, info, variant, cost: Cost::default(), _loaded: loaded })
+        let (loaded, cost) = (Arc::new(loaded), Cost::default());
+        Ok(Code { entry, info, variant, cost, promotion: None, loaded })
+    }
+
+    /// The same code, until there is better code.
+    pub fn with_promotion(&self, promotion: Promotion) -> Code {
+        let (loaded, cost) = (Arc::clone(&self.loaded), Cost::default());
+        Code {
+            entry: self.entry,
+            info: self.info,
+            variant: self.variant,
+            cost,
+            promotion: Some(promotion),
+            loaded,
+        }
+    }
+
+    pub fn promotion(&self) -> Option<&Promotion> {
+        self.promotion.as_ref()
+    }
+
+    /// The code that there is now for what this code does.
+    pub fn newest(self: &Arc<Code>) -> &Arc<Code> {
+        self.promotion().and_then(Promotion::better).unwrap_or(self)
     }
 
     pub fn entry(&self) -> CompiledEntry {
@@ -129,6 +155,17 @@ impl Plan {
 
     pub fn code(&self) -> &Arc<Code> {
         &self.code
+    }
+
+    /// The same work-groups in better code, if there is some.
+    pub fn better(&self) -> Option<Plan> {
+        let better = self.code.promotion()?.better()?;
+        Plan::new(Arc::clone(better), self.range, self.needs.local_bytes).ok()
+    }
+
+    /// Whether there is better code.
+    pub fn is_outdated(&self) -> bool {
+        !Arc::ptr_eq(self.code.newest(), &self.code)
     }
 
     pub fn range(&self) -> &Range {

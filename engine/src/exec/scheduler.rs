@@ -10,6 +10,7 @@ use super::caller_stack::with_room;
 use super::failure::Failure;
 use super::float_mode::KernelMode;
 use super::launch::Code;
+use super::promotion::Promotion;
 use super::workgroup::{self, Needs, Workspace};
 use crate::abi::LaunchInfo;
 use crate::error::EngineError;
@@ -17,6 +18,7 @@ use crate::fork::PerProcess;
 use crate::futex::{Counter, Deadline};
 use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -28,6 +30,8 @@ pub(super) const SHARED_FROM: Duration = Duration::from_micros(20);
 const SHARE: Duration = Duration::from_micros(10);
 /// Work that is done before the clock is read again, at least.
 const CHUNK: Duration = Duration::from_micros(1);
+/// Time between two looks for better code.
+const LOOK: Duration = Duration::from_micros(500);
 /// A chunk is this part of what is left for each thread.
 const CHUNK_DIVISOR: u64 = 4;
 /// How long the launching thread spins for the others' last chunks before it sleeps.
@@ -133,14 +137,18 @@ impl Scheduler {
     /// Runs work-groups until the rest is worth sharing. Returns how many it ran.
     unsafe fn run_alone(&self, job: &Job, workspace: &mut Workspace) -> u64 {
         let Job { code, info, groups, failure, .. } = *job;
-        if self.threads == 1 || groups == 1 {
+        if groups == 1 || (self.threads == 1 && code.promotion().is_none()) {
             // What is known to be cheap is not measured: the clock would cost as much.
-            let known = code.cost.get().map(|cost| cost.saturating_mul(groups));
-            let start = known.is_none_or(|time| time > picoseconds(CHUNK)).then(Instant::now);
+            let known = code.cost.of(groups);
+            let start = known.is_none_or(|time| time > CHUNK).then(Instant::now);
             // SAFETY: up to the caller.
             unsafe { workspace.run(code, info, 0..groups, failure) };
-            if let Some(start) = start {
-                code.cost.update(start.elapsed(), groups);
+            let time = start.map_or(known.unwrap_or_default(), |start| start.elapsed());
+            if start.is_some() {
+                code.cost.update(time, groups);
+            }
+            if let Some(promotion) = code.promotion() {
+                promotion.spend(time);
             }
             return groups;
         }
@@ -151,10 +159,11 @@ impl Scheduler {
         }
         let mut chunk = known.map_or(1, |cost| (picoseconds(CHUNK) / cost).max(1));
         let (start, mut done) = (Instant::now(), 0u64);
+        let mut running = Running::new(job);
         loop {
             let end = groups.min(done.saturating_add(chunk));
             // SAFETY: up to the caller.
-            unsafe { workspace.run(code, info, done..end, failure) };
+            unsafe { running.run(workspace, info, done..end, failure) };
             done = end;
             let elapsed = start.elapsed();
             let cost = picoseconds(elapsed) / done;
@@ -163,7 +172,7 @@ impl Scheduler {
                 code.cost.update(elapsed, done);
                 return done;
             }
-            chunk = chunk.saturating_mul(2);
+            chunk = chunk.saturating_mul(2).min(most_groups(code, cost));
         }
     }
 
@@ -180,6 +189,7 @@ impl Scheduler {
             left: AtomicU64::new(left),
             groups: job.groups,
             least: (picoseconds(CHUNK) / cost).max(1),
+            most: most_groups(job.code, cost),
             threads: helpers + 1,
             needs: job.needs,
             stack_bytes: workgroup::stack_bytes(job.code, &job.needs),
@@ -196,6 +206,58 @@ impl Scheduler {
         let ran = unsafe { shared.take_part(workspace) };
         job.code.cost.update(start.elapsed(), ran);
         shared.wait();
+    }
+}
+
+/// Most work-groups of a cost that are run without looking for better code.
+fn most_groups(code: &Code, cost: u64) -> u64 {
+    match code.promotion() {
+        Some(_) => (picoseconds(LOOK) / cost.max(1)).max(1),
+        None => u64::MAX,
+    }
+}
+
+/// What a thread runs of a launch: the launch's code, or better code since there is some.
+struct Running<'a> {
+    code: &'a Code,
+    needs: Needs,
+    /// Stack that there is.
+    stack_bytes: usize,
+}
+
+impl<'a> Running<'a> {
+    fn new(job: &Job<'a>) -> Running<'a> {
+        let stack_bytes = workgroup::stack_bytes(job.code, &job.needs);
+        Running { code: job.code, needs: job.needs, stack_bytes }
+    }
+
+    /// Runs work-groups.
+    ///
+    /// # Safety
+    /// As for [`Workspace::run`].
+    unsafe fn run(
+        &mut self,
+        workspace: &mut Workspace,
+        info: &LaunchInfo,
+        groups: Range<u64>,
+        failure: &Failure,
+    ) {
+        self.improve(workspace);
+        let start = self.code.promotion().map(|promotion| (promotion, Instant::now()));
+        // SAFETY: passed on to the caller; the workspace has what better code needs, too.
+        unsafe { workspace.run(self.code, info, groups, failure) };
+        if let Some((promotion, start)) = start {
+            promotion.spend(start.elapsed());
+        }
+    }
+
+    fn improve(&mut self, workspace: &mut Workspace) {
+        let Some(better) = self.code.promotion().and_then(Promotion::better) else { return };
+        let needs = Needs::of(better, self.needs.local_bytes, self.needs.subgroups);
+        let stack_bytes = workgroup::stack_bytes(better, &needs);
+        if stack_bytes <= self.stack_bytes && workspace.provide(&needs).is_ok() {
+            *self = Running { code: better, needs, ..*self };
+        }
     }
 }
 
@@ -246,8 +308,9 @@ struct ParallelLaunch {
     /// Work-groups that are not done.
     left: AtomicU64,
     groups: u64,
-    /// Least work-groups of a chunk.
+    /// Least and most work-groups of a chunk.
     least: u64,
+    most: u64,
     threads: u64,
     needs: Needs,
     /// Of each thread.
@@ -299,9 +362,17 @@ impl ParallelLaunch {
     /// Runs chunks until none is left. Returns the number of work-groups that it ran.
     unsafe fn take_part(&self, workspace: &mut Workspace) -> u64 {
         let mut ran = 0;
+        let mut running = None;
         while let Some((first, last)) = self.take() {
             // SAFETY: the chunk is ours and not reported as done, so the launch has not ended.
-            unsafe { workspace.run(&*self.code, &*self.info, first..last, &*self.failure) };
+            unsafe {
+                let running = running.get_or_insert_with(|| Running {
+                    code: &*self.code,
+                    needs: self.needs,
+                    stack_bytes: self.stack_bytes,
+                });
+                running.run(workspace, &*self.info, first..last, &*self.failure);
+            }
             ran += last - first;
             if self.left.fetch_sub(last - first, Ordering::AcqRel) == last - first {
                 self.done.set(1);
@@ -314,7 +385,7 @@ impl ParallelLaunch {
         let mut first = self.next.load(Ordering::Relaxed);
         loop {
             let left = self.groups.checked_sub(first).filter(|left| *left > 0)?;
-            let chunk = (left / (CHUNK_DIVISOR * self.threads)).max(self.least).min(left);
+            let chunk = (left / (CHUNK_DIVISOR * self.threads)).max(self.least).min(self.most).min(left);
             let last = first + chunk;
             match self.next.compare_exchange_weak(first, last, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return Some((first, last)),

@@ -2,16 +2,18 @@
 
 use super::arguments::Arguments;
 use super::launch::{Code, Plan, Range};
+use super::promotion::Promotion;
 use super::scheduler::Scheduler;
 use crate::abi::{Coarsening, CodeInfo, LaneMapping, LaunchInfo, Variant, Worker};
 use crate::error::{EngineError, LaunchFault};
+use crate::fork::OnceLock;
 use crate::jit::pipeline::{self, Tier};
 use crate::jit::target::Target;
 use crate::jit::{Context, IrModule, load, symbols};
 use spirv_env::{ArgKind, Id, Kernel, KernelArg, TypeId};
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Weak, mpsc};
 
 /// Adds one to `out[group]` for each work-group of the range.
 const COUNT_GROUPS: &str = "
@@ -191,6 +193,34 @@ fn every_group_of_a_range_runs_once() {
         for groups in [1, 2, 3, 63, 64, 1000, 300_000] {
             count_groups(&scheduler, &code, groups);
         }
+    }
+}
+
+#[test]
+fn a_long_launch_does_not_end_in_the_code_that_it_began_with() {
+    let numbered = |number: u32| {
+        let text = COUNT_GROUPS.replace("%old, 1", &format!("%old, {number}"));
+        assert!(number == 1 || text != COUNT_GROUPS);
+        compile(&text, false)
+    };
+    let (first, better) = (numbered(1), numbered(2));
+    for threads in [1, 3] {
+        // The better code is there as soon as it is asked for.
+        let given: Arc<OnceLock<Weak<Code>>> = Arc::default();
+        let (to, code) = (Arc::clone(&given), Arc::clone(&better));
+        let give = move || {
+            let first = to.get().and_then(Weak::upgrade).expect("it is running");
+            first.promotion().expect("has one").give(Arc::clone(&code));
+        };
+        let first = Arc::new(first.with_promotion(Promotion::new(give)));
+        given.get_or_init(|| Arc::downgrade(&first));
+        let groups = 8 << 20;
+        let mut out = vec![0u32; groups as usize];
+        let kernel = kernel(vec![arg("out", ArgKind::GlobalPointer, 0)], 0);
+        let arguments = arguments(&kernel, &[out.as_mut_ptr() as u64]);
+        launch(&Scheduler::new(threads), &first, &arguments, range(groups, 16)).expect("launches");
+        assert_eq!((out[0], out[groups as usize - 1]), (1, 2), "{threads} threads");
+        assert!(out.iter().all(|number| [1, 2].contains(number)), "a group ran twice, or not at all");
     }
 }
 

@@ -166,7 +166,8 @@ impl Workspace {
         let _ = IDLE.try_with(|idle| idle.set(Some(self)));
     }
 
-    fn provide(&mut self, needs: &Needs) -> Result<(), (&'static str, u64)> {
+    /// Has at least what is needed; contents are lost.
+    pub(super) fn provide(&mut self, needs: &Needs) -> Result<(), (&'static str, u64)> {
         let scratch = (u64::from(needs.subgroups) + 1) * SCRATCH_BYTES;
         self.local.provide(needs.local_bytes).ok_or(("local memory", needs.local_bytes))?;
         self.private.provide(needs.private_bytes).ok_or(("private memory", needs.private_bytes))?;

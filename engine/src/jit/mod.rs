@@ -9,6 +9,7 @@
 
 pub mod cache;
 pub mod context;
+mod contraction;
 pub mod dump;
 pub mod elf;
 pub mod folder;

@@ -2,6 +2,7 @@
 
 use super::JitError;
 use super::context::{IrModule, REPORT_FRAME, take_message};
+use super::contraction;
 use super::size::{self, Size};
 use super::target::Target;
 use llvm_sys::LLVMAttributeFunctionIndex;
@@ -14,22 +15,43 @@ use std::ffi::CStr;
 /// How much time goes into making code.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Tier {
-    /// Code soon: for kernels that run once.
+    /// Code soon: for kernels that run once. A fifth of the other's time.
     Fast,
     /// Code that runs fast.
     #[default]
     Optimising,
 }
 
+/// Which tiers' code kernels run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Tiering {
+    Only(Tier),
+    /// That of the fast tier, and once it has run for a while that of the optimising one.
+    FastFirst,
+}
+
+impl Default for Tiering {
+    fn default() -> Tiering {
+        Tiering::Only(Tier::Optimising)
+    }
+}
+
 impl Tier {
-    /// Lowering emits vector code, so neither tier has a vectoriser. What is worth inlining is inlined when the
+    /// The passes of both tiers, after which products and sums are fused.
+    fn first_passes(size: &Size) -> &'static CStr {
+        match size.can_simplify() {
+            true => c"always-inline,function(sroa<modify-cfg>,early-cse,simplifycfg)",
+            false => c"always-inline,function(sroa,early-cse)",
+        }
+    }
+
+    /// The others. Lowering emits vector code, so neither tier has a vectoriser. What is worth inlining is inlined when the
     /// kernel is lowered, so there is no interprocedural pass.
-    fn passes(self, size: &Size) -> &'static CStr {
-        match self {
-            Tier::Fast if size.can_simplify() => c"function(sroa,early-cse,simplifycfg)",
-            Tier::Fast => c"function(sroa,early-cse)",
+    fn passes(self, size: &Size) -> Option<&'static CStr> {
+        Some(match self {
+            Tier::Fast => return None,
             Tier::Optimising if !size.can_compare_stores() => {
-                c"always-inline,function(\
+                c"function(\
                   sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,\
                   loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,\
                   loop(indvars,loop-deletion),loop-unroll-full,\
@@ -38,7 +60,7 @@ impl Tier {
                   simplifycfg<sink-common-insts;hoist-common-insts>)"
             }
             Tier::Optimising => {
-                c"always-inline,function(\
+                c"function(\
                   sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,\
                   loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,\
                   loop(indvars,loop-idiom,loop-deletion),loop-unroll-full,\
@@ -46,7 +68,7 @@ impl Tier {
                   loop-unroll<O2>,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
                   simplifycfg<sink-common-insts;hoist-common-insts>)"
             }
-        }
+        })
     }
 
     pub(super) fn codegen_level(self) -> LLVMCodeGenOptLevel {
@@ -75,9 +97,12 @@ pub fn optimise(module: &IrModule, target: &Target, tier: Tier) -> Result<(), Ji
             size = Size::of(module, target);
         }
     }
-    match size.can_promote() {
-        true => run(module, target, tier, tier.passes(&size)),
-        false => run(module, target, tier, PASSES_OVER_MANY_BLOCKS),
+    let first = if size.can_promote() { Tier::first_passes(&size) } else { PASSES_OVER_MANY_BLOCKS };
+    run(module, target, tier, first)?;
+    contraction::contract(module, target);
+    match tier.passes(&size).filter(|_| size.can_promote()) {
+        Some(passes) => run(module, target, tier, passes),
+        None => Ok(()),
     }
 }
 

@@ -232,22 +232,22 @@ unsafe fn split(context: LLVMContextRef, builder: LLVMBuilderRef, block: LLVMBas
     }
 }
 
-fn opcode(inst: LLVMValueRef) -> LLVMOpcode {
+pub(super) fn opcode(inst: LLVMValueRef) -> LLVMOpcode {
     // SAFETY: an instruction that is alive.
     unsafe { LLVMGetInstructionOpcode(inst) }
 }
 
-fn functions(module: &IrModule) -> Vec<LLVMValueRef> {
+pub(super) fn functions(module: &IrModule) -> Vec<LLVMValueRef> {
     // SAFETY: the module is alive.
     unsafe { list(LLVMGetFirstFunction(module.raw()), |function| LLVMGetNextFunction(function)) }
 }
 
-fn blocks(function: LLVMValueRef) -> Vec<LLVMBasicBlockRef> {
+pub(super) fn blocks(function: LLVMValueRef) -> Vec<LLVMBasicBlockRef> {
     // SAFETY: the function is alive.
     unsafe { list(LLVMGetFirstBasicBlock(function), |block| LLVMGetNextBasicBlock(block)) }
 }
 
-fn instructions(block: LLVMBasicBlockRef) -> Vec<LLVMValueRef> {
+pub(super) fn instructions(block: LLVMBasicBlockRef) -> Vec<LLVMValueRef> {
     // SAFETY: the block is alive.
     unsafe { list(LLVMGetFirstInstruction(block), |inst| LLVMGetNextInstruction(inst)) }
 }

@@ -5,6 +5,7 @@ use super::context::{c_string, take_message};
 use super::pipeline::Tier;
 use crate::fork::{Mutex, OnceLock};
 use llvm_sys::core::LLVMDisposeMessage;
+use llvm_sys::support::LLVMParseCommandLineOptions;
 use llvm_sys::target::{LLVMCopyStringRepOfTargetData, LLVMDisposeTargetData};
 use llvm_sys::target_machine::*;
 use std::ffi::{CStr, CString};
@@ -167,6 +168,8 @@ impl Target {
             if machine.is_null() {
                 return Err(JitError::Target(format!("{:?}", self.triple)));
             }
+            // Most of vector code is not what it selects, and going back and forth takes as long.
+            LLVMSetTargetMachineFastISel(machine, 0);
             Ok(Machine(machine))
         }
     }
@@ -203,6 +206,11 @@ fn initialise() {
     static INITIALISED: OnceLock<()> = OnceLock::new();
     INITIALISED.get_or_init(|| {
         super::isolate::install_fatal_error_handler();
+        // Scheduling once more after register allocation, as LLVM does for AMD's processors only, takes up to a third of code
+        // generation, and out-of-order processors do it themselves.
+        let options = [c"ze_cpu".as_ptr(), c"-post-RA-scheduler=0".as_ptr()];
+        // SAFETY: strings that live through the call.
+        unsafe { LLVMParseCommandLineOptions(options.len() as i32, options.as_ptr(), std::ptr::null()) };
         // SAFETY: registration of a target, once.
         #[cfg(target_arch = "x86_64")]
         unsafe {

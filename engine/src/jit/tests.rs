@@ -303,3 +303,57 @@ fn lesser_isa_has_no_wide_registers() {
     assert!(!assembly(Isa::Avx2).contains("zmm") && assembly(Isa::Avx2).contains("ymm"));
     assert!(!assembly(Isa::Sse).contains("ymm"));
 }
+
+#[test]
+fn products_and_sums_are_fused_once_for_all_tiers() {
+    if !Target::host().expect("target").has_feature("fma") {
+        return;
+    }
+    const TEXT: &str = "
+    define float @sum(float %a, float %b, float %c) {
+      %p = fmul contract float %a, %b
+      %s = fadd contract float %c, %p
+      ret float %s
+    }
+    define float @before(float %a, float %b, float %c, i1 %far) {
+      %p = fmul contract float %a, %b
+      br i1 %far, label %next, label %next
+    next:
+      %s = fsub contract float %p, %c
+      ret float %s
+    }
+    define double @behind(double %a, double %b, double %c) {
+      %p = fmul contract double %a, %b
+      %s = fsub contract double %c, %p
+      ret double %s
+    }
+    define float @rounded(float %a, float %b, float %c) {
+      %p = fmul float %a, %b
+      %s = fadd contract float %p, %c
+      ret float %s
+    }
+    define void @lanes(ptr %x) {
+      %a = load <8 x float>, ptr %x, align 4
+      %p = fmul contract <8 x float> %a, %a
+      %s = fsub contract <8 x float> %p, %a
+      store <8 x float> %s, ptr %x, align 4
+      ret void
+    }";
+    let (a, b, c) = (1.000_000_1f32, 1.000_000_2f32, -1.000_000_3f32);
+    let (da, db) = (1.0 + f64::EPSILON, 1.0 - f64::EPSILON);
+    assert_ne!(a.mul_add(b, c), a * b + c, "the numbers show the difference");
+    for tier in [Tier::Fast, Tier::Optimising] {
+        let code = compile(TEXT, tier).expect("compiles");
+        let of = |name| function::<extern "C" fn(f32, f32, f32) -> f32>(&code, name)(a, b, c);
+        assert_eq!(of("sum"), a.mul_add(b, c));
+        assert_eq!(of("rounded"), a * b + c);
+        let before: extern "C" fn(f32, f32, f32, bool) -> f32 = function(&code, "before");
+        assert_eq!(before(a, b, -c, true), a.mul_add(b, c));
+        let behind: extern "C" fn(f64, f64, f64) -> f64 = function(&code, "behind");
+        assert_eq!(behind(da, db, 1.0), (-da).mul_add(db, 1.0));
+        let lanes: extern "C" fn(*mut f32) = function(&code, "lanes");
+        let mut x = [a; 8];
+        lanes(x.as_mut_ptr());
+        assert_eq!(x, [a.mul_add(a, -a); 8]);
+    }
+}

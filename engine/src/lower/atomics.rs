@@ -122,7 +122,7 @@ fn read_modify_write(
             (Step::Combine(Combine::IAdd), smallvec![Reg::uniform(by)])
         }
     };
-    let used = inst.result.is_some_and(|result| this.a.is_used(result));
+    let used = inst.result.is_some_and(|result| this.a.uses(result) > 0);
     let old = match step {
         // Adding in another order rounds differently, so old values would contradict each other.
         Step::Combine(combine) if address.is_uniform() && !(combine == Combine::FAdd && used) => {

@@ -10,7 +10,7 @@ use super::values::Val;
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
 use smallvec::SmallVec;
-use spirv::{Capability, Decoration, ExecutionMode, FPFastMathMode, FPRoundingMode};
+use spirv::{Capability, Decoration, ExecutionMode, FPFastMathMode, FPRoundingMode, Op};
 use spirv_env::opcodes::{Family, opencl_std};
 use spirv_env::{Id, Inst, Kernel, Module};
 
@@ -87,7 +87,13 @@ pub fn rounding_of(this: &Lowerer<'_, '_>, inst: &Inst, scalar: Scalar) -> FPRou
 }
 
 /// Whether an instruction with a result of this type may be fused with others.
+///
+/// A product that has several uses is not: it would be computed anyway, and `a * a - b * b` is 0 where both are the same.
 pub fn contracts(this: &Lowerer<'_, '_>, inst: &Inst, scalar: Scalar) -> bool {
+    let is_product = matches!(inst.op, Op::FMul | Op::VectorTimesScalar);
+    if is_product && inst.result.is_some_and(|result| this.a.uses(result) > 1) {
+        return false;
+    }
     let decoration = |kind| inst.result.and_then(|id| this.a.func.decoration(id, kind));
     if decoration(Decoration::NoContraction).is_some() {
         return false;

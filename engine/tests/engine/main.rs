@@ -13,3 +13,4 @@ mod lowering;
 mod program;
 mod scale;
 mod support;
+mod tiers;

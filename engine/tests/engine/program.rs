@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ze_engine::abi::LaneMapping;
 use ze_engine::jit::dump::DumpConfig;
 use ze_engine::jit::hash::digest;
-use ze_engine::jit::pipeline::Tier;
+use ze_engine::jit::pipeline::{Tier, Tiering};
 use ze_engine::jit::target::Isa;
 use ze_engine::{Dispatch, Engine, EngineConfig, EngineError, Kernel, LaunchFault, Program, Setup, Value};
 
@@ -80,7 +80,8 @@ fn cached(cache: &Path) -> Vec<PathBuf> {
 #[test]
 fn every_group_size_computes_the_same_on_every_isa_and_tier() {
     for (isa, tier) in [(None, Tier::Optimising), (None, Tier::Fast), (Some(Isa::Avx2), Tier::Optimising)] {
-        let engine = Engine::new(EngineConfig { isa, tier, ..EngineConfig::default() });
+        let engine =
+            Engine::new(EngineConfig { isa, tiering: Tiering::Only(tier), ..EngineConfig::default() });
         let kernel = kernel(&engine, "saxpy", "saxpy");
         for size in [1, 3, 4, 8, 16, 24, 100, 256, 1000] {
             saxpy(&kernel, 7, size, 7 * size as usize - 2);
@@ -140,7 +141,7 @@ fn second_engine_takes_code_from_the_cache() {
     // Another variant, tier or CPU is another entry.
     run(&config, 17);
     assert_eq!(cached(&cache).len(), 2);
-    run(&EngineConfig { tier: Tier::Fast, ..config.clone() }, 16);
+    run(&EngineConfig { tiering: Tiering::Only(Tier::Fast), ..config.clone() }, 16);
     assert_eq!(cached(&cache).len(), 3);
     run(&EngineConfig { isa: Some(Isa::Avx2), ..config.clone() }, 32);
     assert_eq!(cached(&cache).len(), 4);
