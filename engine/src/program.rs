@@ -44,10 +44,13 @@ const COPIES_OF_CODE: usize = 4;
 /// Most applications that do not say which work-group size they will use take a power of two about this.
 const LIKELY_GROUP: u32 = 256;
 
+/// Which code of a kernel.
+type Kind = (Variant, Tier);
+
 /// The compiled variants of a kernel. Few, so a list.
 #[derive(Default)]
 struct Variants {
-    code: RwLock<Vec<((Variant, Tier), Arc<Slot>)>>,
+    code: RwLock<Vec<(Kind, Arc<Slot>)>>,
     /// The factor that serves the kernel best, for each variant with the largest.
     factors: RwLock<Vec<(Variant, u32)>>,
 }
@@ -285,7 +288,7 @@ impl Kernel {
 
     fn slot(&self, variant: Variant, tier: Tier) -> Arc<Slot> {
         let variants = &self.program.compiled[self.at].code;
-        let find = |variants: &[((Variant, Tier), Arc<Slot>)]| {
+        let find = |variants: &[(Kind, Arc<Slot>)]| {
             variants.iter().find(|(of, _)| *of == (variant, tier)).map(|(_, slot)| Arc::clone(slot))
         };
         if let Some(slot) = find(&variants.read()) {
