@@ -5,12 +5,20 @@ use std::time::{Duration, Instant};
 
 /// Rounds of spinning before a sleep: about 10 µs, less than a sleep and a wake-up cost together.
 const SPINS: u32 = 256;
+/// A sleep for a [`Deadline::At`] ends this much before it, for the kernel's timer slack and the wake-up together take
+/// about as long; the rest is spun.
+const EARLY: Duration = Duration::from_micros(100);
+/// Of the time that is waited, at most this part is spun.
+const SPUN_PART: u32 = 32;
 
 /// How long to wait.
 #[derive(Clone, Copy, Debug)]
 pub enum Deadline {
     Never,
+    /// Not a moment longer than needs be: the end of the wait is spun.
     At(Instant),
+    /// A little longer does not matter.
+    About(Instant),
 }
 
 impl Deadline {
@@ -18,9 +26,29 @@ impl Deadline {
     pub fn after(timeout: u64) -> Self {
         match timeout {
             u64::MAX => Deadline::Never,
-            timeout => Instant::now()
-                .checked_add(Duration::from_nanos(timeout))
-                .map_or(Deadline::Never, Deadline::At),
+            timeout => Self::in_nanoseconds(timeout).map_or(Deadline::Never, Deadline::At),
+        }
+    }
+
+    /// As [`after`](Self::after), where a little longer does not matter.
+    pub fn about(timeout: u64) -> Self {
+        Self::in_nanoseconds(timeout).map_or(Deadline::Never, Deadline::About)
+    }
+
+    fn in_nanoseconds(time: u64) -> Option<Instant> {
+        Instant::now().checked_add(Duration::from_nanos(time))
+    }
+
+    /// The time at which the wait ends, and that up to which a thread may sleep.
+    fn end_and_sleep(self) -> Option<(Instant, Instant)> {
+        match self {
+            Deadline::Never => None,
+            Deadline::About(end) => Some((end, end)),
+            Deadline::At(end) => {
+                let left = end.saturating_duration_since(Instant::now());
+                let sleep = end.checked_sub(EARLY.min(left / SPUN_PART));
+                Some((end, sleep.unwrap_or(end)))
+            }
         }
     }
 }
@@ -80,7 +108,8 @@ impl Counter {
         if done(self.get()) {
             return true;
         }
-        if matches!(deadline, Deadline::At(at) if at <= Instant::now()) {
+        let limits = deadline.end_and_sleep();
+        if limits.is_some_and(|(end, _)| end <= Instant::now()) {
             return false;
         }
         for _ in 0..SPINS {
@@ -98,8 +127,15 @@ impl Counter {
             }
             let mut timeout = libc::timespec { tv_sec: 0, tv_nsec: 0 };
             let mut limit = std::ptr::null();
-            if let Deadline::At(at) = deadline {
-                let Some(left) = at.checked_duration_since(Instant::now()) else { break false };
+            if let Some((end, sleep)) = limits {
+                let now = Instant::now();
+                if now >= end {
+                    break false;
+                }
+                let Some(left) = sleep.checked_duration_since(now).filter(|left| !left.is_zero()) else {
+                    std::hint::spin_loop();
+                    continue;
+                };
                 timeout.tv_sec = libc::time_t::try_from(left.as_secs()).unwrap_or(libc::time_t::MAX);
                 timeout.tv_nsec = left.subsec_nanos().into();
                 limit = &raw const timeout;
@@ -143,12 +179,29 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_an_exact_wait_is_spun() {
+        let slept_until = |deadline: Deadline| {
+            let (end, sleep) = deadline.end_and_sleep().expect("it has an end");
+            end - sleep
+        };
+        let exact = slept_until(Deadline::after(1_000_000_000));
+        assert_eq!(exact, EARLY);
+        let short = slept_until(Deadline::after(1_000_000));
+        assert!(short <= Duration::from_micros(1000) / SPUN_PART, "{short:?}");
+        assert!(slept_until(Deadline::about(1_000_000_000)).is_zero());
+        assert!(Deadline::after(u64::MAX).end_and_sleep().is_none());
+    }
+
+    #[test]
     fn a_deadline_ends_the_wait() {
         let counter = Counter::new(0);
         let start = Instant::now();
         assert!(!counter.wait(Deadline::after(2_000_000), |value| value != 0));
         assert!(start.elapsed() >= Duration::from_millis(2));
         assert!(!counter.wait(Deadline::after(0), |value| value != 0));
+        let start = Instant::now();
+        assert!(!counter.wait(Deadline::about(2_000_000), |value| value != 0));
+        assert!(start.elapsed() >= Duration::from_millis(2));
         counter.set(1);
         assert!(counter.wait(Deadline::after(0), |value| value != 0));
     }
