@@ -258,6 +258,24 @@ impl Launch {
         Err(invalid(&self.kernel, LaunchFault::InFlight(reason)))
     }
 
+    pub fn kernel(&self) -> &Arc<Kernel> {
+        &self.kernel
+    }
+
+    pub fn range(&self) -> &Range {
+        self.plan.range()
+    }
+
+    /// The value of an argument, as compiled code reads it.
+    pub fn argument(&self, index: usize) -> &[u8] {
+        self.arguments.get(&self.kernel.reflection().args[index])
+    }
+
+    /// Bytes of the local memory that an argument points to, if it points to some.
+    pub fn local_bytes(&self, index: usize) -> Option<u64> {
+        self.arguments.get_local(self.kernel.reflection(), index)
+    }
+
     /// About how long it takes on one thread. `None` where nothing is known, or where what it took before says nothing
     /// about the next time: a loop may wait for something.
     pub fn expected_time(&self) -> Option<Duration> {

@@ -133,6 +133,19 @@ impl CommandList {
         platform.check("zeCommandListCreateImmediate", code).map(|()| CommandList { handle })
     }
 
+    /// An asynchronous list of the copy queues.
+    pub fn copies() -> CommandList {
+        let platform = platform();
+        let desc = ze_command_queue_desc_t { ordinal: 1, ..ListOptions::in_order().queue_desc() };
+        let mut handle = ptr::null_mut();
+        // SAFETY: live handles.
+        let code = unsafe {
+            platform.api.zeCommandListCreateImmediate(platform.context, platform.device, &desc, &mut handle)
+        };
+        platform.check("zeCommandListCreateImmediate", code).unwrap_or_else(|error| panic!("{error:?}"));
+        CommandList { handle }
+    }
+
     pub fn close(&self) -> Result<()> {
         // SAFETY: a live list.
         let code = unsafe { platform().api.zeCommandListClose(self.handle) };
@@ -241,6 +254,31 @@ impl CommandList {
             )
         };
         platform().check("zeCommandListAppendMemoryFill", code)
+    }
+
+    /// # Safety
+    /// The function may be called with `data` until the list is destroyed.
+    pub unsafe fn host_function(
+        &self,
+        function: unsafe extern "C" fn(*mut c_void),
+        data: *mut c_void,
+        done: Option<&Event>,
+        wait: &[&Event],
+    ) -> Result<()> {
+        let mut wait = handles(wait);
+        // SAFETY: the caller's.
+        let code = unsafe {
+            platform().api.zeCommandListAppendHostFunction(
+                self.handle,
+                Some(function),
+                data,
+                ptr::null(),
+                signal(done),
+                wait.len() as u32,
+                wait.as_mut_ptr(),
+            )
+        };
+        platform().check("zeCommandListAppendHostFunction", code)
     }
 
     pub fn signal_event(&self, event: &Event) -> Result<()> {
@@ -361,6 +399,26 @@ unsafe impl Send for Event {}
 unsafe impl Sync for Event {}
 
 impl Event {
+    /// A counter-based event without a pool, for both kinds of lists and the host.
+    pub fn counter_based(flags: ze_event_counter_based_flags_t) -> Event {
+        let both = ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE | ZE_EVENT_COUNTER_BASED_FLAG_NON_IMMEDIATE;
+        let desc = ze_event_counter_based_desc_t {
+            stype: ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_DESC,
+            flags: flags | both | ZE_EVENT_COUNTER_BASED_FLAG_HOST_VISIBLE,
+            ..Default::default()
+        };
+        Event::of_counter(&desc).unwrap_or_else(|error| panic!("{error:?}"))
+    }
+
+    pub fn of_counter(desc: &ze_event_counter_based_desc_t) -> Result<Event> {
+        let (platform, mut handle) = (platform(), ptr::null_mut());
+        // SAFETY: live handles, and a descriptor with a valid chain.
+        let code = unsafe {
+            platform.api.zeEventCounterBasedCreate(platform.context, platform.device, desc, &mut handle)
+        };
+        platform.check("zeEventCounterBasedCreate", code).map(|()| Event { handle })
+    }
+
     /// Waits for at most this many nanoseconds; `ZE_RESULT_NOT_READY` is an error whose code says so.
     pub fn wait(&self, timeout: u64) -> Result<()> {
         // SAFETY: a live event.

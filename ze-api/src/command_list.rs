@@ -4,6 +4,7 @@ use ze_core::command_list::CommandList;
 use ze_core::context::Context;
 use ze_core::device::Device;
 use ze_core::error::Result;
+use ze_core::graph::Graph;
 use ze_core::handle;
 use ze_core::pnext::Inputs;
 use ze_headers::*;
@@ -61,7 +62,9 @@ pub unsafe fn zeCommandListCreateCloneExp(
 
 /// `zeCommandListDestroy`.
 pub unsafe fn zeCommandListDestroy(hCommandList: ze_command_list_handle_t) -> Result<()> {
-    handle::release::<CommandList>(hCommandList).map(drop)
+    let list = handle::release::<CommandList>(hCommandList)?;
+    // The program gets no handle of a graph whose capture it has given up.
+    list.abandoned_graph().map_or(Ok(()), |graph| handle::release::<Graph>(graph).map(drop))
 }
 
 /// `zeCommandListClose`.

@@ -185,6 +185,28 @@ pub unsafe fn zeDeviceCanAccessPeer(
     Ok(())
 }
 
+/// `zeDeviceGetAggregatedCopyOffloadIncrementValue`: a command is never divided, so it signals once.
+pub unsafe fn zeDeviceGetAggregatedCopyOffloadIncrementValue(
+    hDevice: ze_device_handle_t,
+    incrementValue: *mut u32,
+) -> Result<()> {
+    handle::get::<Device>(hDevice)?;
+    // SAFETY: the caller passes null or a valid pointer.
+    *unsafe { output(incrementValue, "incrementValue") }? = 1;
+    Ok(())
+}
+
+/// `zeDeviceGetCounterBasedEventMaxValue`: all that a counter can say.
+pub unsafe fn zeDeviceGetCounterBasedEventMaxValue(
+    hDevice: ze_device_handle_t,
+    maxValue: *mut u64,
+) -> Result<()> {
+    handle::get::<Device>(hDevice)?;
+    // SAFETY: the caller passes null or a valid pointer.
+    *unsafe { output(maxValue, "maxValue") }? = u64::MAX;
+    Ok(())
+}
+
 /// `zeDeviceGetStatus`: the host's CPU is there as long as the program is.
 pub unsafe fn zeDeviceGetStatus(hDevice: ze_device_handle_t) -> Result<()> {
     handle::get::<Device>(hDevice).map(|_| ())

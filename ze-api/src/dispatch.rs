@@ -27,8 +27,9 @@ pub use crate::context::{
     zeContextMakeMemoryResident, zeContextSystemBarrier,
 };
 pub use crate::device::{
-    zeDeviceCanAccessPeer, zeDeviceGet, zeDeviceGetCacheProperties, zeDeviceGetCommandQueueGroupProperties,
-    zeDeviceGetComputeProperties, zeDeviceGetExternalMemoryProperties, zeDeviceGetGlobalTimestamps,
+    zeDeviceCanAccessPeer, zeDeviceGet, zeDeviceGetAggregatedCopyOffloadIncrementValue,
+    zeDeviceGetCacheProperties, zeDeviceGetCommandQueueGroupProperties, zeDeviceGetComputeProperties,
+    zeDeviceGetCounterBasedEventMaxValue, zeDeviceGetExternalMemoryProperties, zeDeviceGetGlobalTimestamps,
     zeDeviceGetImageProperties, zeDeviceGetMemoryAccessProperties, zeDeviceGetMemoryProperties,
     zeDeviceGetModuleProperties, zeDeviceGetP2PProperties, zeDeviceGetProperties, zeDeviceGetRootDevice,
     zeDeviceGetStatus, zeDeviceGetSubDevices, zeDeviceGetVectorWidthPropertiesExt, zeDeviceSynchronize,
@@ -39,12 +40,13 @@ pub use crate::driver::{
     zeDriverGetProperties, zeInit, zeInitDrivers,
 };
 pub use crate::event::{
-    zeEventCounterBasedCreate, zeEventCreate, zeEventDestroy, zeEventGetCounterBasedFlags,
-    zeEventGetEventPool, zeEventGetSignalScope, zeEventGetWaitScope, zeEventHostReset, zeEventHostSignal,
-    zeEventHostSynchronize, zeEventPoolCloseIpcHandle, zeEventPoolCreate, zeEventPoolDestroy,
-    zeEventPoolGetContextHandle, zeEventPoolGetFlags, zeEventPoolGetIpcHandle, zeEventPoolOpenIpcHandle,
-    zeEventPoolPutIpcHandle, zeEventQueryKernelTimestamp, zeEventQueryKernelTimestampsExt,
-    zeEventQueryStatus, zeEventQueryTimestampsExp,
+    zeEventCounterBasedCloseIpcHandle, zeEventCounterBasedCreate, zeEventCounterBasedGetDeviceAddress,
+    zeEventCounterBasedGetIpcHandle, zeEventCounterBasedOpenIpcHandle, zeEventCreate, zeEventDestroy,
+    zeEventGetCounterBasedFlags, zeEventGetEventPool, zeEventGetSignalScope, zeEventGetWaitScope,
+    zeEventHostReset, zeEventHostSignal, zeEventHostSynchronize, zeEventPoolCloseIpcHandle,
+    zeEventPoolCreate, zeEventPoolDestroy, zeEventPoolGetContextHandle, zeEventPoolGetFlags,
+    zeEventPoolGetIpcHandle, zeEventPoolOpenIpcHandle, zeEventPoolPutIpcHandle, zeEventQueryKernelTimestamp,
+    zeEventQueryKernelTimestampsExt, zeEventQueryStatus, zeEventQueryTimestampsExp,
 };
 pub use crate::fabric::{
     zeDeviceGetFabricVertexExp, zeFabricEdgeGetExp, zeFabricEdgeGetPropertiesExp, zeFabricEdgeGetVerticesExp,
@@ -53,6 +55,13 @@ pub use crate::fabric::{
 };
 pub use crate::fence::{
     zeFenceCreate, zeFenceDestroy, zeFenceHostSynchronize, zeFenceQueryStatus, zeFenceReset,
+};
+pub use crate::graph::{
+    zeCommandListAppendGraphExt, zeCommandListBeginCaptureIntoGraphExt, zeCommandListBeginGraphCaptureExt,
+    zeCommandListEndGraphCaptureExt, zeCommandListGetGraphExt, zeCommandListIsGraphCaptureEnabledExt,
+    zeExecutableGraphDestroyExt, zeExecutableGraphGetSourceGraphExt, zeGraphCreateExt, zeGraphDestroyExt,
+    zeGraphDumpContentsExt, zeGraphGetPrimaryCommandListExt, zeGraphInstantiateExt, zeGraphIsEmptyExt,
+    zeGraphSetDestructionCallbackExt,
 };
 pub use crate::image::{
     zeContextEvictImage, zeContextMakeImageResident, zeImageCreate, zeImageDestroy,

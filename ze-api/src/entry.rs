@@ -19,11 +19,20 @@ pub trait Failure: Display {
 
     /// What the C function returns.
     fn result(&self) -> ze_result_t;
+
+    /// Whether something went wrong: a query may also answer with a result code.
+    fn is_error(&self) -> bool {
+        self.result() != ZE_RESULT_NOT_READY
+    }
 }
 
 impl Failure for ze_core::error::Error {
     fn result(&self) -> ze_result_t {
         self.code()
+    }
+
+    fn is_error(&self) -> bool {
+        !matches!(self, Self::NotReady | Self::Answer(_))
     }
 }
 
@@ -83,7 +92,7 @@ pub fn entry<R: Returned, E: Failure>(name: &'static str, body: impl FnOnce() ->
         }
         match catch_unwind(AssertUnwindSafe(body)) {
             Ok(Ok(value)) => R::succeeded(value),
-            Ok(Err(error)) => R::failed(failure(name, error.result(), &error)),
+            Ok(Err(error)) => R::failed(failure(name, &error)),
             Err(panic) => R::failed(panicked(name, panic)),
         }
     };
@@ -97,9 +106,10 @@ fn trace(name: &'static str) {
 }
 
 #[cold]
-fn failure(name: &'static str, result: ze_result_t, error: &dyn Display) -> ze_result_t {
-    // A query's answer "not yet" is asked for in loops, and nothing went wrong.
-    if result != ZE_RESULT_NOT_READY {
+fn failure<E: Failure>(name: &'static str, error: &E) -> ze_result_t {
+    let result = error.result();
+    // "Not yet" is asked for in loops, and nothing went wrong.
+    if error.is_error() {
         let reason = format!("{name}: {error}");
         tracing::debug!(result = format_args!("{:#x}", result.0), "{reason}");
         set_last_error(reason);

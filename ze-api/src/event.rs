@@ -49,7 +49,8 @@ pub unsafe fn zeEventPoolGetIpcHandle(
 ) -> Result<()> {
     let pool = handle::get::<EventPool>(hEventPool)?;
     // SAFETY: the caller passes null or a valid pointer.
-    *unsafe { output(phIpc, "phIpc") }? = pool.ipc_handle()?;
+    let out = unsafe { output(phIpc, "phIpc") }?;
+    *out = pool.ipc_handle()?;
     Ok(())
 }
 
@@ -124,13 +125,60 @@ pub unsafe fn zeEventCounterBasedCreate(
     desc: *const ze_event_counter_based_desc_t,
     phEvent: *mut ze_event_handle_t,
 ) -> Result<()> {
-    handle::get::<Context>(hContext)?;
+    let context = handle::get::<Context>(hContext)?;
     handle::get::<Device>(hDevice)?;
     // SAFETY: the caller passes null or valid pointers, and a valid chain.
     unsafe {
         let (desc, out) = (descriptor(desc, "desc")?, output(phEvent, "phEvent")?);
-        *out = handle::publish(Event::new_counter_based(desc)?)?;
+        *out = handle::publish(Event::new_counter_based(&context, desc)?)?;
     }
+    Ok(())
+}
+
+/// `zeEventCounterBasedGetIpcHandle`.
+pub unsafe fn zeEventCounterBasedGetIpcHandle(
+    hEvent: ze_event_handle_t,
+    phIpc: *mut ze_ipc_event_counter_based_handle_t,
+) -> Result<()> {
+    let event = handle::get::<Event>(hEvent)?;
+    // SAFETY: the caller passes null or a valid pointer.
+    let out = unsafe { output(phIpc, "phIpc") }?;
+    *out = event.ipc_handle()?;
+    Ok(())
+}
+
+/// `zeEventCounterBasedOpenIpcHandle`.
+pub unsafe fn zeEventCounterBasedOpenIpcHandle(
+    hContext: ze_context_handle_t,
+    hIpc: ze_ipc_event_counter_based_handle_t,
+    phEvent: *mut ze_event_handle_t,
+) -> Result<()> {
+    let context = handle::get::<Context>(hContext)?;
+    // SAFETY: the caller passes null or a valid pointer.
+    let out = unsafe { output(phEvent, "phEvent") }?;
+    *out = handle::publish(Event::open(&context, &hIpc)?)?;
+    Ok(())
+}
+
+/// `zeEventCounterBasedCloseIpcHandle`.
+pub unsafe fn zeEventCounterBasedCloseIpcHandle(hEvent: ze_event_handle_t) -> Result<()> {
+    if !handle::get::<Event>(hEvent)?.is_opened() {
+        return Err(Error::InvalidSynchronizationObject("the event is not from an IPC handle"));
+    }
+    handle::release::<Event>(hEvent).map(drop)
+}
+
+/// `zeEventCounterBasedGetDeviceAddress`.
+pub unsafe fn zeEventCounterBasedGetDeviceAddress(
+    hEvent: ze_event_handle_t,
+    completionValue: *mut u64,
+    deviceAddress: *mut u64,
+) -> Result<()> {
+    let event = handle::get::<Event>(hEvent)?;
+    // SAFETY: the caller passes null or valid pointers.
+    let (value, address) =
+        unsafe { (output(completionValue, "completionValue")?, output(deviceAddress, "deviceAddress")?) };
+    (*address, *value) = event.device_address()?;
     Ok(())
 }
 

@@ -51,7 +51,8 @@ pub unsafe fn zeFabricVertexGetDeviceExp(
 ) -> Result<()> {
     let vertex = handle::get::<FabricVertex>(hVertex)?;
     // SAFETY: the caller passes null or a valid pointer.
-    *unsafe { output(phDevice, "phDevice") }? = vertex.device()?.handle()?;
+    let out = unsafe { output(phDevice, "phDevice") }?;
+    *out = vertex.device()?.handle()?;
     Ok(())
 }
 
@@ -62,7 +63,8 @@ pub unsafe fn zeDeviceGetFabricVertexExp(
 ) -> Result<()> {
     let device = handle::get::<Device>(hDevice)?;
     // SAFETY: the caller passes null or a valid pointer.
-    *unsafe { output(phVertex, "phVertex") }? = device.fabric_vertex()?;
+    let out = unsafe { output(phVertex, "phVertex") }?;
+    *out = device.fabric_vertex()?;
     Ok(())
 }
 

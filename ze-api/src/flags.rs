@@ -132,7 +132,7 @@ flags! {
                 ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP,
                 ZE_EVENT_COUNTER_BASED_FLAG_HOST_TIMESTAMP,
                 ZE_EVENT_COUNTER_BASED_FLAG_GRAPH_EXTERNAL,
-            ] unsupported [ZE_EVENT_COUNTER_BASED_FLAG_IPC: "sharing an event with another process"];
+            ];
             signal: ze_event_scope_flags_t [
                 ZE_EVENT_SCOPE_FLAG_SUBDEVICE, ZE_EVENT_SCOPE_FLAG_DEVICE, ZE_EVENT_SCOPE_FLAG_HOST
             ];

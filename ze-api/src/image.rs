@@ -123,7 +123,8 @@ pub unsafe fn zeImageGetMemoryPropertiesExp(
 pub unsafe fn zeImageGetDeviceOffsetExp(hImage: ze_image_handle_t, pDeviceOffset: *mut u64) -> Result<()> {
     let image = handle::get::<Image>(hImage)?;
     // SAFETY: the caller passes null or a valid pointer.
-    *unsafe { output(pDeviceOffset, "pDeviceOffset") }? = image.device_offset()?;
+    let out = unsafe { output(pDeviceOffset, "pDeviceOffset") }?;
+    *out = image.device_offset()?;
     Ok(())
 }
 

@@ -71,7 +71,8 @@ pub unsafe fn zeKernelSuggestMaxCooperativeGroupCount(
 ) -> Result<()> {
     let kernel = handle::get::<Kernel>(hKernel)?;
     // SAFETY: the caller passes null or a valid pointer.
-    *unsafe { output(totalGroupCount, "totalGroupCount") }? = kernel.most_cooperative_groups()?;
+    let out = unsafe { output(totalGroupCount, "totalGroupCount") }?;
+    *out = kernel.most_cooperative_groups()?;
     Ok(())
 }
 

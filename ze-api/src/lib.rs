@@ -44,6 +44,7 @@ pub mod exports;
 pub mod fabric;
 pub mod fence;
 pub mod flags;
+pub mod graph;
 pub mod image;
 pub mod image_copy;
 pub mod kernel;

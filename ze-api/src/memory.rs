@@ -271,7 +271,8 @@ pub unsafe fn zeMemGetIpcHandle(
     let context = handle::get::<Context>(hContext)?;
     address(ptr, "ptr")?;
     // SAFETY: the caller passes null or a valid pointer.
-    *unsafe { output(pIpcHandle, "pIpcHandle") }? = context.ipc_handle(ptr)?;
+    let out = unsafe { output(pIpcHandle, "pIpcHandle") }?;
+    *out = context.ipc_handle(ptr)?;
     Ok(())
 }
 
@@ -301,7 +302,8 @@ pub unsafe fn zeMemGetIpcHandleFromFileDescriptorExp(
 ) -> Result<()> {
     let context = handle::get::<Context>(hContext)?;
     // SAFETY: the caller passes null or a valid pointer.
-    *unsafe { output(pIpcHandle, "pIpcHandle") }? = context.ipc_handle_of_descriptor(handle)?;
+    let out = unsafe { output(pIpcHandle, "pIpcHandle") }?;
+    *out = context.ipc_handle_of_descriptor(handle)?;
     Ok(())
 }
 
@@ -313,7 +315,8 @@ pub unsafe fn zeMemGetFileDescriptorFromIpcHandleExp(
 ) -> Result<()> {
     let context = handle::get::<Context>(hContext)?;
     // SAFETY: the caller passes null or a valid pointer.
-    *unsafe { output(pHandle, "pHandle") }? = context.descriptor_of_ipc_handle(&ipcHandle)?;
+    let out = unsafe { output(pHandle, "pHandle") }?;
+    *out = context.descriptor_of_ipc_handle(&ipcHandle)?;
     Ok(())
 }
 
@@ -335,7 +338,8 @@ pub unsafe fn zeMemOpenIpcHandle(
     // ZE_RESULT_ERROR_INVALID_ENUMERATION: 0x3 < flags
     flags::IPC_MEMORY.check(flags)?;
     // SAFETY: the caller passes null or a valid pointer.
-    *unsafe { output(pptr, "pptr") }? = context.open_ipc_handle(&device, &handle)?;
+    let out = unsafe { output(pptr, "pptr") }?;
+    *out = context.open_ipc_handle(&device, &handle)?;
     Ok(())
 }
 

@@ -144,10 +144,10 @@ pub unsafe fn zeCommandListUpdateMutableCommandKernelsExp(
     let list = handle::get::<CommandList>(hCommandList)?;
     // SAFETY: the caller passes null or arrays of as many kernels and numbers.
     let changes = unsafe {
-        let kernels = handles::<Kernel>(numKernels, phKernels, "phKernels")?;
         if numKernels != 0 {
             input(pCommandId, "pCommandId")?;
         }
+        let kernels = handles::<Kernel>(numKernels, phKernels, "phKernels")?;
         let change = |(index, kernel): (usize, &handle::Ref<Kernel>)| {
             Ok((pCommandId.add(index).read(), Change::Kernel(Arc::clone(kernel))))
         };

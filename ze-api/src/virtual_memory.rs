@@ -22,7 +22,8 @@ pub unsafe fn zeVirtualMemReserve(
 ) -> Result<()> {
     let context = handle::get::<Context>(hContext)?;
     // SAFETY: the caller passes null or a valid pointer.
-    *unsafe { output(pptr, "pptr") }? = context.reserve_virtual(pStart as usize, size)?;
+    let out = unsafe { output(pptr, "pptr") }?;
+    *out = context.reserve_virtual(pStart as usize, size)?;
     Ok(())
 }
 

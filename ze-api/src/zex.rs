@@ -111,7 +111,8 @@ functions! {
         // SAFETY: the caller passes null or valid pointers.
         unsafe {
             let handle = input(pIpcHandles, "pIpcHandles")?;
-            *output(pptr, "pptr")? = context.open_ipc_handle(&device, handle)?;
+            let out = output(pptr, "pptr")?;
+            *out = context.open_ipc_handle(&device, handle)?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use crate::clock;
 use crate::copy::{self, Region};
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::image::ImageCopy;
 use crate::region;
 use crate::signal::{EngineId, Outcome, Reason, Signal, Target, Timestamps, Waiter};
@@ -73,10 +74,15 @@ pub enum Operation {
         function: unsafe extern "C" fn(*mut c_void),
         data: usize,
     },
+    /// One of a graph, which all its instances execute.
+    Shared(Arc<Operation>),
 }
 
 /// What one event's timestamps are written to.
+#[derive(Clone)]
 pub struct TimestampQuery {
+    pub event: Arc<Event>,
+    /// What the event stands for.
     pub signal: Arc<Signal>,
     pub timescale: Timescale,
     pub dst: usize,
@@ -107,7 +113,7 @@ impl Command {
     }
 
     fn reset(&self) -> Option<&Arc<Signal>> {
-        match &self.operation {
+        match self.operation.own() {
             Operation::ResetEvent(signal) => Some(signal),
             _ => None,
         }
@@ -145,30 +151,17 @@ impl Command {
 
     /// Whether it calls back into the program.
     pub fn is_host_function(&self) -> bool {
-        matches!(self.operation, Operation::HostFunction { .. })
+        matches!(self.operation.own(), Operation::HostFunction { .. })
     }
 
     /// What it keeps busy; nothing where it only signals or calls back.
     pub fn work(&self) -> Option<Work> {
-        match &self.operation {
-            Operation::Launch { .. }
-            | Operation::LaunchIndirect { .. }
-            | Operation::LaunchMultipleIndirect { .. } => Some(Work::Compute),
-            Operation::Copy { .. }
-            | Operation::CopyRegion { .. }
-            | Operation::CopyImage(_)
-            | Operation::Fill { .. } => Some(Work::Copy),
-            Operation::Barrier
-            | Operation::ResetEvent(_)
-            | Operation::WriteGlobalTimestamp { .. }
-            | Operation::QueryKernelTimestamps { .. }
-            | Operation::HostFunction { .. } => None,
-        }
+        self.operation.work()
     }
 
     /// Whether it takes less time than to wake another thread.
     pub fn is_instant(&self) -> bool {
-        match &self.operation {
+        match self.operation.own() {
             Operation::Copy { len, .. } | Operation::Fill { len, .. } => *len <= INSTANT_BYTES,
             Operation::CopyRegion { to, .. } => {
                 to.extent.into_iter().fold(1, usize::saturating_mul) <= INSTANT_BYTES
@@ -181,7 +174,19 @@ impl Command {
             Operation::Launch(launch) => launch.expected_time().is_some_and(|time| time <= INSTANT_TIME),
             Operation::LaunchIndirect { .. }
             | Operation::LaunchMultipleIndirect { .. }
-            | Operation::HostFunction { .. } => false,
+            | Operation::HostFunction { .. }
+            | Operation::Shared(_) => false,
+        }
+    }
+
+    /// Whether it ends whatever the program does meanwhile.
+    pub fn surely_ends(&self) -> bool {
+        let surely_ends = |launch: &Launch| !launch.kernel().reflection().has_loops;
+        match self.operation.own() {
+            Operation::Launch(launch) | Operation::LaunchIndirect { launch, .. } => surely_ends(launch),
+            Operation::LaunchMultipleIndirect { launches, .. } => launches.iter().all(surely_ends),
+            Operation::HostFunction { .. } => false,
+            _ => true,
         }
     }
 
@@ -227,10 +232,58 @@ impl Command {
 }
 
 impl Operation {
+    /// One of a graph, for an instance in which `signal` says what events stand for.
+    pub(crate) fn shared(
+        operation: &Arc<Operation>,
+        signal: impl Fn(*const Event) -> Option<Arc<Signal>>,
+    ) -> Self {
+        let Operation::QueryKernelTimestamps { device, queries } = &**operation else {
+            return Operation::Shared(Arc::clone(operation));
+        };
+        let mut queries = queries.clone();
+        for query in &mut queries {
+            if let Some(own) = signal(Arc::as_ptr(&query.event)) {
+                query.signal = own;
+            }
+        }
+        Operation::QueryKernelTimestamps { device: Arc::clone(device), queries }
+    }
+
+    /// Itself, also where it is shared.
+    fn own(&self) -> &Operation {
+        match self {
+            Operation::Shared(shared) => shared,
+            own => own,
+        }
+    }
+
     /// Whether it runs kernels.
     pub fn is_launch(&self) -> bool {
-        use Operation::{Launch, LaunchIndirect, LaunchMultipleIndirect};
-        matches!(self, Launch(_) | LaunchIndirect { .. } | LaunchMultipleIndirect { .. })
+        self.work() == Some(Work::Compute)
+    }
+
+    /// Whether it is more than synchronisation and looks at clocks: what a graph's fork has to be joined behind.
+    pub(crate) fn is_work(&self) -> bool {
+        self.work().is_some() || matches!(self.own(), Operation::HostFunction { .. })
+    }
+
+    /// What it keeps busy; nothing where it only signals or calls back.
+    fn work(&self) -> Option<Work> {
+        match self {
+            Operation::Shared(shared) => shared.work(),
+            Operation::Launch(_)
+            | Operation::LaunchIndirect { .. }
+            | Operation::LaunchMultipleIndirect { .. } => Some(Work::Compute),
+            Operation::Copy { .. }
+            | Operation::CopyRegion { .. }
+            | Operation::CopyImage(_)
+            | Operation::Fill { .. } => Some(Work::Copy),
+            Operation::Barrier
+            | Operation::ResetEvent(_)
+            | Operation::WriteGlobalTimestamp { .. }
+            | Operation::QueryKernelTimestamps { .. }
+            | Operation::HostFunction { .. } => None,
+        }
     }
 
     /// Checks what is in reservations of virtual memory: who accesses what is not mapped there ends the process.
@@ -251,6 +304,7 @@ impl Operation {
             Operation::QueryKernelTimestamps { queries, .. } => queries
                 .iter()
                 .try_for_each(|query| check(query.dst, size_of::<ze_kernel_timestamp_result_t>(), true)),
+            Operation::Shared(shared) => shared.check_access(),
             Operation::Barrier
             | Operation::Launch(_)
             | Operation::CopyImage(_)
@@ -262,9 +316,12 @@ impl Operation {
     fn execute(&self) -> Result<()> {
         // SAFETY, for all blocks below: the program promised when it appended the command that the memory is
         // accessible, and not accessed otherwise, until the command is done.
+        if let Operation::Shared(shared) = self {
+            return shared.execute();
+        }
         self.check_access()?;
         match self {
-            Operation::Barrier => {}
+            Operation::Barrier | Operation::Shared(_) => {}
             // SAFETY: see above.
             Operation::Copy { dst, src, len } => unsafe {
                 copy::copy(*dst as *mut u8, *src as *const u8, *len)

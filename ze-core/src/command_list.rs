@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::fallible::{self, check_memory, out_of_memory};
 use crate::fork::{Mutex, MutexGuard};
+use crate::graph::{self, Capture};
 use crate::handle::object;
 use crate::kernel::Kernel;
 use crate::mutable::{Change, Mutable, MutableCommand, Signalled};
@@ -92,7 +93,12 @@ impl Recording {
 
 enum ListMode {
     Regular(Mutex<Recording>),
-    Immediate { desc: QueueDesc, stream: Arc<Stream> },
+    Immediate {
+        desc: QueueDesc,
+        stream: Arc<Stream>,
+        /// Its part in the capture of a graph.
+        capture: Mutex<Option<Capture>>,
+    },
 }
 
 /// A command list.
@@ -159,7 +165,7 @@ impl CommandList {
             group: desc.group,
             flags: list_flags(desc.flags),
             is_mutable: false,
-            mode: ListMode::Immediate { desc, stream: desc.new_stream(device) },
+            mode: ListMode::Immediate { desc, stream: desc.new_stream(device), capture: Mutex::default() },
         }))
     }
 
@@ -196,14 +202,31 @@ impl CommandList {
         Ok(self.queue()?.0)
     }
 
-    fn queue(&self) -> Result<(&QueueDesc, &Arc<Stream>)> {
+    pub(crate) fn queue(&self) -> Result<(&QueueDesc, &Arc<Stream>)> {
         match &self.mode {
-            ListMode::Immediate { desc, stream } => Ok((desc, stream)),
+            ListMode::Immediate { desc, stream, .. } => Ok((desc, stream)),
             // ZE_RESULT_ERROR_INVALID_ARGUMENT: handle does not correspond to an immediate command list
             ListMode::Regular(_) => {
                 Err(Error::InvalidArgument("the command list is not an immediate one".into()))
             }
         }
+    }
+
+    /// Its part in the capture of a graph, for a list that can be captured.
+    pub(crate) fn capture(&self) -> Option<&Mutex<Option<Capture>>> {
+        match &self.mode {
+            ListMode::Immediate { desc, capture, .. } if !desc.is_synchronous() => Some(capture),
+            _ => None,
+        }
+    }
+
+    /// Tells lists apart while they live.
+    pub(crate) fn address(&self) -> usize {
+        std::ptr::from_ref(self) as usize
+    }
+
+    pub(crate) fn group(&self) -> QueueGroup {
+        self.group
     }
 
     /// Whether a queue of this group executes the list.
@@ -247,6 +270,12 @@ impl CommandList {
                 "kernels are not for a command list of the copy queues",
             ));
         }
+        let operation = if graph::in_use() {
+            let Some(operation) = graph::record(self, operation, events)? else { return Ok(()) };
+            operation
+        } else {
+            operation
+        };
         let waits = match events.waits.as_slice() {
             [] => Waits::new(),
             waits => waits.iter().map(|event| event.current()).collect(),
@@ -280,16 +309,17 @@ impl CommandList {
                 }
                 Ok(())
             }
-            ListMode::Immediate { desc, stream } => {
+            ListMode::Immediate { stream, .. } => {
                 let signal = events.signal.as_ref().map(|event| event.signalled_by(Some(stream)));
-                submit(stream, desc, Work::One(Command::new(operation, waits, signal)))
+                self.submit(Work::One(Command::new(operation, waits, signal)))
             }
         }
     }
 
     /// `zeCommandListImmediateAppendCommandListsExp`.
     pub fn append_lists(&self, lists: &[&CommandList], events: &Events) -> Result<()> {
-        let (desc, stream) = self.queue()?;
+        let (_, stream) = self.queue()?;
+        graph::check_outside(self, events, "command lists inside of a graph")?;
         lists.iter().try_for_each(|list| list.check_group(self.group))?;
         let mut closed = Lists::new();
         for list in lists {
@@ -303,7 +333,17 @@ impl CommandList {
             list.executed_on(stream);
         }
         let signal = events.signal.as_ref().map(|event| event.signalled_by(Some(stream)));
-        submit(stream, desc, Work::Lists { lists: closed, signal })
+        self.submit(Work::Lists { lists: closed, signal })
+    }
+
+    /// Hands work to an immediate list's stream, and waits for it where the program asks for that.
+    pub(crate) fn submit(&self, work: Work) -> Result<()> {
+        let (desc, stream) = self.queue()?;
+        if desc.is_synchronous() {
+            return stream.submit_and_wait(work);
+        }
+        stream.submit(work);
+        Ok(())
     }
 
     /// The command of `zeCommandListAppendQueryKernelTimestamps`; `dst` is an address, `offsets` are bytes from it.
@@ -319,7 +359,12 @@ impl CommandList {
             let dst = dst.checked_add(offset);
             let dst =
                 dst.ok_or_else(|| Error::InvalidArgument(format!("offset {offset:#x} is no address")))?;
-            Ok(TimestampQuery { signal: event.current(), timescale: event.timescale(), dst })
+            Ok(TimestampQuery {
+                event: Arc::clone(event),
+                signal: event.current(),
+                timescale: event.timescale(),
+                dst,
+            })
         };
         let queries = fallible::collect("timestamps", events.iter().enumerate().map(query))?;
         Ok(Operation::QueryKernelTimestamps { device: Arc::clone(&self.device), queries })
@@ -438,17 +483,12 @@ impl CommandList {
 
     /// `zeCommandListHostSynchronize`; `timeout` in nanoseconds.
     pub fn synchronize(&self, timeout: u64) -> Result<()> {
+        // ZE_RESULT_ERROR_GRAPH_CAPTURE_UNSUPPORTED: what is captured is not executed
+        if self.is_captured() {
+            return Err(Error::GraphUnsupported("a wait for a command list that is captured"));
+        }
         self.queue()?.1.synchronize(timeout)
     }
-}
-
-/// Hands work to an immediate list's stream, and waits for it where the program asks for that.
-fn submit(stream: &Arc<Stream>, desc: &QueueDesc, work: Work) -> Result<()> {
-    if desc.is_synchronous() {
-        return stream.submit_and_wait(work);
-    }
-    stream.submit(work);
-    Ok(())
 }
 
 #[cfg(test)]
@@ -503,8 +543,9 @@ mod tests {
     }
 
     fn counter_based() -> Arc<Event> {
+        let (context, desc) = (Context::new(Driver::for_tests()), ze_event_counter_based_desc_t::default());
         // SAFETY: there is no chain.
-        unsafe { Event::new_counter_based(&ze_event_counter_based_desc_t::default()) }.expect("valid")
+        unsafe { Event::new_counter_based(&context, &desc) }.expect("valid")
     }
 
     fn waiting_for(event: &Arc<Event>) -> Events {

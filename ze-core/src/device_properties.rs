@@ -106,7 +106,9 @@ impl Device {
             let total = profile.memory.total_size;
             out.currUsableMemSize = available_memory().map_or(total, |available| available.min(total));
         } else if let Some(out) = link.get::<ze_device_event_properties_t>() {
-            out.flags = 0;
+            out.flags = ZE_DEVICE_EVENT_PROPERTIES_FLAG_COUNTER_BASED_EXTERNAL_AGGREGATE_STORAGE
+                | ZE_DEVICE_EVENT_PROPERTIES_FLAG_COUNTER_BASED_IPC
+                | ZE_DEVICE_EVENT_PROPERTIES_FLAG_COUNTER_BASED_EXTERNAL_SYNC_ALLOCATION;
         } else if let Some(out) = link.get::<ze_mutable_command_list_exp_properties_t>() {
             out.mutableCommandListFlags = 0;
             out.mutableCommandFlags = crate::mutable::SUPPORTED;
@@ -114,7 +116,7 @@ impl Device {
             // The pages have the protection that is asked for.
             out.readonlyCapability = ZE_DEVICE_READONLY_MEMORY_CAPABILITY_ENFORCED;
         } else if let Some(out) = link.get::<ze_record_replay_graph_ext_properties_t>() {
-            out.graphFlags = 0;
+            out.graphFlags = ZE_RECORD_REPLAY_GRAPH_EXT_FLAG_IMMUTABLE_GRAPH;
         } else if let Some(out) = link.get::<ze_event_query_kernel_timestamps_ext_properties_t>() {
             out.flags = ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_KERNEL
                 | ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_SYNCHRONIZED;

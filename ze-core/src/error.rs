@@ -11,6 +11,9 @@ pub enum Error {
     /// Not a failure: what is waited for or asked about has not happened yet.
     #[error("not ready")]
     NotReady,
+    /// Not a failure either: what a query that has no other way to answer says.
+    #[error("the answer is {0}")]
+    Answer(bool),
     #[error("the driver is not initialised: call zeInit or zeInitDrivers first")]
     Uninitialized,
     #[error("system management is not initialised: call zesInit, or set ZES_ENABLE_SYSMAN=1 before zeInit")]
@@ -47,6 +50,18 @@ pub enum Error {
     InvalidSynchronizationObject(&'static str),
     #[error("{0}")]
     InvalidCommandListType(&'static str),
+    #[error("the command list is in no graph capture")]
+    NotCapturing,
+    #[error("{0} while a graph is captured")]
+    GraphUnsupported(&'static str),
+    #[error("the command waits for an event of another graph capture")]
+    GraphMerge,
+    #[error("{0}")]
+    GraphInternalEvent(&'static str),
+    #[error("a fork of the graph capture was not joined, or work came behind its join")]
+    GraphUnjoined,
+    #[error("{0}")]
+    InvalidGraph(&'static str),
     #[error("source and destination regions overlap")]
     OverlappingRegions,
     #[error("module build failed:\n{0}")]
@@ -108,6 +123,14 @@ impl Error {
             InsufficientPermissions(_) => ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS,
             InvalidSynchronizationObject(_) => ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
             InvalidCommandListType(_) => ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
+            Answer(true) => ZE_RESULT_QUERY_TRUE,
+            Answer(false) => ZE_RESULT_QUERY_FALSE,
+            NotCapturing => ZE_RESULT_ERROR_COMMAND_LIST_NOT_CAPTURING,
+            GraphUnsupported(_) => ZE_RESULT_ERROR_GRAPH_CAPTURE_UNSUPPORTED,
+            GraphMerge => ZE_RESULT_ERROR_GRAPH_CAPTURE_MERGE_ATTEMPT,
+            GraphInternalEvent(_) => ZE_RESULT_ERROR_GRAPH_INTERNAL_EVENT,
+            GraphUnjoined => ZE_RESULT_ERROR_GRAPH_UNJOINED_FORKS,
+            InvalidGraph(_) => ZE_RESULT_ERROR_INVALID_GRAPH,
             OverlappingRegions => ZE_RESULT_ERROR_OVERLAPPING_REGIONS,
             ModuleBuild(_) => ZE_RESULT_ERROR_MODULE_BUILD_FAILURE,
             ModuleLink(_) => ZE_RESULT_ERROR_MODULE_LINK_FAILURE,

@@ -1,20 +1,25 @@
 //! Event pools and events.
 //!
 //! An event of a normal pool is one flag. A counter-based event stands for the latest command that was appended
-//! with it: each append gives it a completion of its own, and who waits captures the one that is current.
+//! with it: each append gives it a completion of its own, and who waits captures the one that is current. Some begin as a counter
+//! that the program has, and some are shared with other processes, whose commands they may then stand for.
 
 use crate::command::{Operation, Timescale, kernel_timestamps};
 use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::fallible::out_of_memory;
 use crate::fork::Mutex;
 use crate::futex::Deadline;
+use crate::graph::{self, Mark};
 use crate::handle::object;
 use crate::ipc::Contents;
 use crate::pnext::{Inputs, structures};
-use crate::shared_events::SharedEvents;
+use crate::shared_events::{self, Points, SharedEvents};
 use crate::signal::Signal;
 use crate::stream::Stream;
+use crate::watched_memory::Counter;
+use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use ze_headers::*;
 
@@ -77,7 +82,7 @@ impl EventPool {
         handle: &ze_ipc_event_pool_handle_t,
     ) -> Result<Arc<Self>> {
         // SAFETY: an array of bytes.
-        let shared = SharedEvents::open(&unsafe { Contents::read(handle) })?;
+        let shared = SharedEvents::open(&unsafe { Contents::read(handle) }, shared_events::POOL)?;
         Ok(Arc::new(Self {
             context,
             context_handle: context_handle as usize,
@@ -95,8 +100,9 @@ impl EventPool {
             Error::InvalidArgument("the event pool was created without ZE_EVENT_POOL_FLAG_IPC".into())
         })?;
         let mut handle = ze_ipc_event_pool_handle_t::default();
+        let contents = shared.contents(shared_events::POOL, self.context.driver().shared())?;
         // SAFETY: an array of bytes.
-        unsafe { shared.contents(self.context.driver().shared())?.write(&mut handle) };
+        unsafe { contents.write(&mut handle) };
         Ok(handle)
     }
 
@@ -120,10 +126,11 @@ impl Context {
         // SAFETY: an array of bytes.
         let contents = unsafe { Contents::read(handle) };
         let shared = self.driver().shared().find(contents.inode);
-        let shared = shared.filter(|_| SharedEvents::is_named_by(&contents));
+        let shared = shared.filter(|_| contents.magic == shared_events::POOL);
         let shared =
             shared.ok_or_else(|| Error::InvalidArgument("the IPC handle is none of this process".into()))?;
-        shared.put()
+        shared.put();
+        Ok(())
     }
 }
 
@@ -140,13 +147,57 @@ pub struct Event {
     pool: Option<(Arc<EventPool>, usize)>,
     /// `ze_event_counter_based_flags_t` of an event without a pool.
     counter_flags: ze_event_counter_based_flags_t,
+    /// The program's counter that it began as.
+    counter: Option<OwnCounter>,
+    shared: Option<SharedCounter>,
     signal_scope: ze_event_scope_flags_t,
     wait_scope: ze_event_scope_flags_t,
     /// The stream of the immediate list that signals it: who waits can execute that stream.
     producer: Mutex<Weak<Stream>>,
+    /// The captured command that signals it.
+    mark: Mutex<Option<Mark>>,
+    /// What the program has the address of.
+    addressed: Mutex<VecDeque<Arc<Signal>>>,
 }
 
 object!(Event, Event, ze_event_handle_t);
+
+/// What a counter-based event has that other processes have too.
+struct SharedCounter {
+    context: Arc<Context>,
+    events: Arc<SharedEvents>,
+    /// Those of the command of this process that was appended with it last.
+    points: Mutex<Option<Arc<Points>>>,
+    /// Another process has made the event.
+    opened: bool,
+}
+
+impl SharedCounter {
+    fn new(context: &Arc<Context>, events: Arc<SharedEvents>, opened: bool) -> Self {
+        Self { context: Arc::clone(context), events, points: Mutex::default(), opened }
+    }
+
+    /// What the event stands for, if that is not the command of this process that was appended last.
+    fn of_others(&self) -> Option<Arc<Signal>> {
+        let latest = self.events.latest_point();
+        let own = self.points.lock().as_ref().map(|points| points.latest());
+        // 0: it was appended here, and not submitted yet.
+        let is_own = own.is_some_and(|own| own == latest || own == 0);
+        (latest != 0 && !is_own).then(|| self.events.point(latest))
+    }
+}
+
+/// Signals whose addresses an event keeps valid.
+const KEPT_ADDRESSES: usize = 1 << 16;
+
+/// The program's counter that an event began as.
+struct OwnCounter(Arc<Counter>);
+
+impl Drop for OwnCounter {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
 
 impl Event {
     /// `zeEventCreate`; `pool_handle` is what `zeEventGetEventPool` gives back.
@@ -165,39 +216,142 @@ impl Event {
             Some(shared) => EventState::Flag(shared.signal(desc.index as usize, !pool.opened)),
             None => EventState::Flag(Signal::flag()),
         };
-        Ok(Arc::new(Self {
+        let pool = Some((pool, pool_handle as usize));
+        Ok(Arc::new(Self { pool, signal_scope: desc.signal, wait_scope: desc.wait, ..Self::of(state) }))
+    }
+
+    fn of(state: EventState) -> Self {
+        Self {
             state,
-            pool: Some((pool, pool_handle as usize)),
+            pool: None,
             counter_flags: 0,
-            signal_scope: desc.signal,
-            wait_scope: desc.wait,
+            counter: None,
+            shared: None,
+            signal_scope: 0,
+            wait_scope: 0,
             producer: Mutex::default(),
-        }))
+            mark: Mutex::default(),
+            addressed: Mutex::default(),
+        }
     }
 
     /// `zeEventCounterBasedCreate`.
     ///
     /// # Safety
-    /// The descriptor's `pNext` is a valid chain.
-    pub unsafe fn new_counter_based(desc: &ze_event_counter_based_desc_t) -> Result<Arc<Self>> {
-        // SAFETY: the caller's promise.
-        for link in unsafe { Inputs::of(desc) }.iter() {
-            if link.is::<ze_event_counter_based_external_sync_allocation_desc_t>()
-                || link.is::<ze_event_counter_based_external_aggregate_storage_desc_t>()
-            {
-                return Err(Error::UnsupportedFeature(
-                    "a counter-based event whose counter the program provides",
-                ));
-            }
+    /// The descriptor's `pNext` is a valid chain, and counters in it are the program's as long as the event lives.
+    pub unsafe fn new_counter_based(
+        context: &Arc<Context>,
+        desc: &ze_event_counter_based_desc_t,
+    ) -> Result<Arc<Self>> {
+        use {
+            ze_event_counter_based_external_aggregate_storage_desc_t as Aggregate,
+            ze_event_counter_based_external_sync_allocation_desc_t as External,
+        };
+        const TIMES: u32 =
+            ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP | ZE_EVENT_COUNTER_BASED_FLAG_HOST_TIMESTAMP;
+        let (times, is_shared) = (desc.flags & TIMES, desc.flags & ZE_EVENT_COUNTER_BASED_FLAG_IPC != 0);
+        if times == TIMES || is_shared && times != 0 {
+            let reason = "an event has one kind of timestamps, and none where other processes have it too";
+            return Err(Error::InvalidArgument(reason.into()));
         }
+        // SAFETY: the caller's promise.
+        let chain = unsafe { Inputs::of(desc) };
+        let counter = match (chain.find::<External>(), chain.find::<Aggregate>()) {
+            (Some(_), Some(_)) => {
+                return Err(Error::InvalidArgument("an event has one counter of the program's".into()));
+            }
+            (Some(external), None) if external.deviceAddress.is_null() => {
+                return Err(Error::InvalidArgument("an event's counter has no device address".into()));
+            }
+            (Some(external), None) => {
+                Some(Counter::new(external.hostAddress, external.completionValue, None)?)
+            }
+            (None, Some(aggregate)) => {
+                let increment = Some(aggregate.incrementValue);
+                Some(Counter::new(aggregate.deviceAddress, aggregate.completionValue, increment)?)
+            }
+            (None, None) => None,
+        };
+        let shared = is_shared.then(|| SharedEvents::new(1, desc.flags)).transpose()?;
+        let (counter, signal) = counter.unzip();
+        let state = EventState::CounterBased(Mutex::new(signal.unwrap_or_else(Signal::raised)));
         Ok(Arc::new(Self {
-            state: EventState::CounterBased(Mutex::new(Signal::raised())),
-            pool: None,
             counter_flags: desc.flags,
+            counter: counter.map(OwnCounter),
+            shared: shared.map(|events| SharedCounter::new(context, events, false)),
             signal_scope: desc.signal,
             wait_scope: desc.wait,
-            producer: Mutex::default(),
+            ..Self::of(state)
         }))
+    }
+
+    /// `zeEventCounterBasedGetIpcHandle`.
+    pub fn ipc_handle(&self) -> Result<ze_ipc_event_counter_based_handle_t> {
+        let shared = self.shared.as_ref().ok_or_else(|| {
+            let reason = "the event was created without ZE_EVENT_COUNTER_BASED_FLAG_IPC";
+            Error::InvalidArgument(reason.into())
+        })?;
+        let contents = shared.events.contents(shared_events::COUNTER, shared.context.driver().shared())?;
+        let mut handle = ze_ipc_event_counter_based_handle_t::default();
+        // SAFETY: an array of bytes.
+        unsafe { contents.write(&mut handle) };
+        Ok(handle)
+    }
+
+    /// `zeEventCounterBasedOpenIpcHandle`.
+    pub fn open(context: &Arc<Context>, handle: &ze_ipc_event_counter_based_handle_t) -> Result<Arc<Self>> {
+        // SAFETY: an array of bytes.
+        let events = SharedEvents::open(&unsafe { Contents::read(handle) }, shared_events::COUNTER)?;
+        Ok(Arc::new(Self {
+            counter_flags: events.flags(),
+            shared: Some(SharedCounter::new(context, events, true)),
+            ..Self::of(EventState::CounterBased(Mutex::new(Signal::raised())))
+        }))
+    }
+
+    /// Whether `zeEventCounterBasedCloseIpcHandle` is for this event.
+    pub fn is_opened(&self) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.opened)
+    }
+
+    /// `zeEventCounterBasedGetDeviceAddress`: the address of a counter, and its value from which on the command is done that the
+    /// event now stands for. It stays valid for as long as the event lives.
+    pub fn device_address(&self) -> Result<(u64, u64)> {
+        let signal = self.current();
+        match &self.state {
+            // As with Intel's driver, a regular event has an address unless it has timestamps.
+            EventState::Flag(_) if self.has_timestamps() => {
+                return Err(Error::InvalidArgument("an event with timestamps has no address".into()));
+            }
+            EventState::Flag(_) => {}
+            EventState::CounterBased(_) => {
+                if let Some(counter) = &self.counter
+                    && !signal.is_completion()
+                {
+                    return Ok(counter.0.place());
+                }
+                if !signal.is_completion()
+                    && self.shared.as_ref().is_none_or(|it| it.events.latest_point() == 0)
+                {
+                    return Err(Error::InvalidArgument("no command was appended with the event".into()));
+                }
+            }
+        }
+        let address = signal.address();
+        let mut addressed = self.addressed.lock();
+        if !addressed.iter().rev().take(8).any(|own| Arc::ptr_eq(own, &signal)) {
+            if addressed.len() == KEPT_ADDRESSES {
+                addressed.pop_front();
+            }
+            addressed.try_reserve(1).map_err(|_| out_of_memory("addresses of an event", KEPT_ADDRESSES))?;
+            addressed.push_back(signal);
+        }
+        Ok(address)
+    }
+
+    fn has_timestamps(&self) -> bool {
+        const TIMES: u32 = ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP | ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP;
+        self.pool.as_ref().is_some_and(|(pool, _)| pool.flags & TIMES != 0)
     }
 
     /// The pool's handle, `None` for an event that was created without a pool.
@@ -218,6 +372,37 @@ impl Event {
         self.counter_flags
     }
 
+    /// The captured command that signals it, perhaps of a capture that is over.
+    pub(crate) fn mark(&self) -> Option<Mark> {
+        self.mark.lock().clone()
+    }
+
+    pub(crate) fn set_mark(&self, mark: Mark) {
+        *self.mark.lock() = Some(mark);
+    }
+
+    pub(crate) fn is_counter_based(&self) -> bool {
+        matches!(self.state, EventState::CounterBased(_))
+    }
+
+    /// Whether its signals are counted together, in the program's memory.
+    pub(crate) fn is_aggregate(&self) -> bool {
+        self.counter.as_ref().is_some_and(|counter| counter.0.is_aggregate())
+    }
+
+    /// Whether it is of use only inside of the graph that it is captured in.
+    pub(crate) fn is_of_one_graph(&self) -> bool {
+        self.is_counter_based()
+            && !self.is_aggregate()
+            && self.counter_flags & ZE_EVENT_COUNTER_BASED_FLAG_GRAPH_EXTERNAL == 0
+    }
+
+    /// Whether it is shared with other processes and connects graphs with what is outside of them.
+    pub(crate) fn is_of_graphs_and_processes(&self) -> bool {
+        const BOTH: u32 = ZE_EVENT_COUNTER_BASED_FLAG_GRAPH_EXTERNAL | ZE_EVENT_COUNTER_BASED_FLAG_IPC;
+        self.counter_flags & BOTH == BOTH
+    }
+
     /// What a command that is being appended signals. `producer` is the stream it will execute on, if known.
     pub(crate) fn signalled_by(&self, producer: Option<&Arc<Stream>>) -> Arc<Signal> {
         if let Some(stream) = producer {
@@ -226,7 +411,18 @@ impl Event {
         match &self.state {
             EventState::Flag(signal) => Arc::clone(signal),
             EventState::CounterBased(current) => {
-                let completion = Signal::completion();
+                // Signals of an aggregate are counted together: it stays what it is.
+                if self.is_aggregate() {
+                    return Arc::clone(&current.lock());
+                }
+                let completion = match &self.shared {
+                    None => Signal::completion(),
+                    Some(shared) => {
+                        let points = shared.events.points();
+                        *shared.points.lock() = Some(Arc::clone(&points));
+                        Signal::published(points)
+                    }
+                };
                 *current.lock() = Arc::clone(&completion);
                 completion
             }
@@ -237,7 +433,10 @@ impl Event {
     pub(crate) fn current(&self) -> Arc<Signal> {
         match &self.state {
             EventState::Flag(signal) => Arc::clone(signal),
-            EventState::CounterBased(current) => Arc::clone(&current.lock()),
+            EventState::CounterBased(current) => {
+                let of_others = self.shared.as_ref().and_then(SharedCounter::of_others);
+                of_others.unwrap_or_else(|| Arc::clone(&current.lock()))
+            }
         }
     }
 
@@ -277,6 +476,10 @@ impl Event {
 
     /// `zeEventHostSynchronize`; `timeout` in nanoseconds.
     pub fn wait(&self, timeout: u64) -> Result<()> {
+        // ZE_RESULT_ERROR_GRAPH_CAPTURE_UNSUPPORTED: what is captured is not executed
+        if graph::in_use() && self.mark().is_some_and(|mark| mark.is_open()) {
+            return Err(Error::GraphUnsupported("a wait for an event that a captured command signals"));
+        }
         let signal = self.observed();
         let deadline = Deadline::after(timeout);
         if matches!(deadline, Deadline::Never)

@@ -53,10 +53,12 @@ pub enum HandleKind {
     Scheduler,
     StandbyDomain,
     VirtualFunction,
+    Graph,
+    ExecutableGraph,
 }
 
 impl HandleKind {
-    const NAMES: [&'static str; 33] = [
+    const NAMES: [&'static str; 35] = [
         "driver",
         "device",
         "context",
@@ -90,6 +92,8 @@ impl HandleKind {
         "scheduler",
         "standby domain",
         "virtual function",
+        "graph",
+        "executable graph",
     ];
 
     fn name(self) -> &'static str {

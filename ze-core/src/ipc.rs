@@ -155,7 +155,8 @@ impl Context {
 
     /// `zeMemPutIpcHandle`.
     pub fn put_ipc_handle(&self, handle: &ze_ipc_mem_handle_t) -> Result<()> {
-        self.exported_as(handle)?.1.put()
+        self.exported_as(handle)?.1.put();
+        Ok(())
     }
 
     /// The memory that this process has made a handle of.

@@ -20,6 +20,7 @@ pub mod external_memory;
 pub mod fabric;
 pub mod fallible;
 pub mod fence;
+pub mod graph;
 pub mod handle;
 mod host_pointers;
 pub mod image;
@@ -44,6 +45,7 @@ pub mod sysman;
 mod system_memory;
 pub mod text;
 pub mod virtual_memory;
+mod watched_memory;
 
 pub use copy::Region;
 pub use error::{Error, Result};

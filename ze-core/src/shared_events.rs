@@ -5,6 +5,9 @@
 //! [`Signal`] of the event, which everything else looks at: when it is asked for, and, where something waits for it, by a thread
 //! that sleeps until the bell rings. There is one such thread for a pool that something waits for.
 //!
+//! A counter-based event is a page of its own. Its slot numbers the commands that any process submits with it, the *points*, and
+//! says which of the latest ones are reached. A process waits for the point that was the latest when it looked.
+//!
 //! The other processes are of the same user, but may write anything at any time: nothing is read here but numbers, once.
 
 use crate::error::{Error, Result};
@@ -13,15 +16,20 @@ use crate::fork::{Mutex, PerProcess};
 use crate::ipc::Contents;
 use crate::memfd::{self, Memfd};
 use crate::memory::PAGE_SIZE;
-use crate::signal::{Outcome, Signal, Timestamps};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::signal::{Outcome, Outside, Signal, Timestamps};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::{ptr, thread};
 
 /// The thread that listens does next to nothing.
 const STACK: usize = 128 << 10;
 /// Marks handles of event pools.
-const MAGIC: u32 = u32::from_le_bytes(*b"zCe1");
+pub const POOL: u32 = u32::from_le_bytes(*b"zCe1");
+/// Marks handles of counter-based events.
+pub const COUNTER: u32 = u32::from_le_bytes(*b"zCc1");
+/// Points of a counter-based event that are told apart: what is older is taken for reached when the one this many behind it is.
+const POINTS: usize = 8;
 
 const SIGNALLED: u32 = 1;
 const CHANGE: u32 = 2;
@@ -39,13 +47,37 @@ struct Header {
 /// One event.
 #[repr(C, align(64))]
 struct Slot {
-    /// Bit 0: whether it is signalled; the others count changes.
+    /// Bit 0: whether it is signalled; the others count changes. Of a counter-based event the latest point.
     word: AtomicU32,
     /// Whether the command that signalled it failed.
     failed: AtomicU32,
     /// Host times of that command.
     start: AtomicU64,
     end: AtomicU64,
+    /// Points of a counter-based event that are reached, each at its number's remainder.
+    reached: [AtomicU32; POINTS],
+}
+
+impl Slot {
+    fn write_outcome(&self, outcome: &Outcome) {
+        let times = outcome.as_ref().copied().unwrap_or_default();
+        self.failed.store(outcome.is_err().into(), Ordering::Relaxed);
+        self.start.store(times.start, Ordering::Relaxed);
+        self.end.store(times.end, Ordering::Relaxed);
+    }
+
+    fn read_outcome(&self) -> Outcome {
+        if self.failed.load(Ordering::Relaxed) != 0 {
+            return Err("a command of another process failed".into());
+        }
+        let times = [&self.start, &self.end].map(|time| time.load(Ordering::Relaxed));
+        Ok(Timestamps { start: times[0], end: times[1] })
+    }
+
+    fn has_reached(&self, point: u32) -> bool {
+        let latest = self.reached[point as usize % POINTS].load(Ordering::Acquire);
+        latest.wrapping_sub(point) as i32 >= 0
+    }
 }
 
 /// The pages, mapped.
@@ -139,8 +171,8 @@ impl SharedEvents {
     }
 
     /// The events that a handle names, of another process or of this one.
-    pub fn open(contents: &Contents) -> Result<Arc<Self>> {
-        let shared = Shared::of(contents.find(MAGIC)?)?;
+    pub fn open(contents: &Contents, magic: u32) -> Result<Arc<Self>> {
+        let shared = Shared::of(contents.find(magic)?)?;
         Ok(Self::of(Page::map(shared, |header| header.count.load(Ordering::Relaxed))?))
     }
 
@@ -158,14 +190,9 @@ impl SharedEvents {
     }
 
     /// What an IPC handle says.
-    pub fn contents(&self, all: &AllShared) -> Result<Contents> {
+    pub fn contents(&self, magic: u32, all: &AllShared) -> Result<Contents> {
         let exported = self.page.shared.exported(all)?;
-        Ok(Contents::of(MAGIC, &self.page.shared, exported))
-    }
-
-    /// Whether a handle is one of a pool.
-    pub fn is_named_by(contents: &Contents) -> bool {
-        contents.magic == MAGIC
+        Ok(Contents::of(magic, &self.page.shared, exported))
     }
 
     /// The signal of an event. One that begins anew is not signalled.
@@ -174,11 +201,31 @@ impl SharedEvents {
         if anew {
             link.publish(None);
         }
-        let signal = Signal::linked(link);
+        self.noticed(Arc::new(link))
+    }
+
+    /// A signal that is refreshed when others change what is here.
+    fn noticed(&self, outside: Arc<dyn Outside>) -> Arc<Signal> {
+        let signal = Signal::linked(|_| outside);
         let mut signals = self.signals.lock();
         signals.retain(|signal| signal.strong_count() != 0);
         signals.push(Arc::downgrade(&signal));
         signal
+    }
+
+    /// What a command that is being appended with a counter-based event signals. Each submission of it is a point.
+    pub fn points(self: &Arc<Self>) -> Arc<Points> {
+        Arc::new(Points { events: Arc::clone(self), submitted: Mutex::default(), latest: AtomicU32::new(0) })
+    }
+
+    /// The latest point of a counter-based event; 0 where nothing was submitted with it yet.
+    pub fn latest_point(&self) -> u32 {
+        self.page.slot(0).word.load(Ordering::Acquire)
+    }
+
+    /// The signal of a point, of whichever process.
+    pub fn point(self: &Arc<Self>, point: u32) -> Arc<Signal> {
+        self.noticed(Arc::new(Point { events: Arc::clone(self), point, taken: AtomicBool::new(false) }))
     }
 
     /// Has changes that others make noticed from now on.
@@ -211,7 +258,7 @@ fn listen(page: &Page, events: &Weak<SharedEvents>) {
 }
 
 /// A signal's connection to its slot.
-pub struct Link {
+struct Link {
     events: Arc<SharedEvents>,
     index: usize,
     /// The slot's word that the signal's state is of.
@@ -222,47 +269,103 @@ impl Link {
     fn slot(&self) -> &Slot {
         self.events.page.slot(self.index)
     }
+}
 
-    /// Whether the slot was changed by somebody else since the last [`take`](Self::take).
-    pub fn has_changed(&self) -> bool {
+impl Outside for Link {
+    fn has_changed(&self) -> bool {
         self.slot().word.load(Ordering::Acquire) != self.seen.load(Ordering::Relaxed)
     }
 
-    /// The slot's state, if somebody else has changed it: how the command ended that signalled it, if it is signalled.
-    /// Called by who has the signal's lock.
-    pub fn take(&self) -> Option<Option<Outcome>> {
+    fn take(&self) -> Option<Option<Outcome>> {
         let slot = self.slot();
         let word = slot.word.load(Ordering::Acquire);
         if self.seen.swap(word, Ordering::Relaxed) == word {
             return None;
         }
-        if word & SIGNALLED == 0 {
-            return Some(None);
-        }
-        if slot.failed.load(Ordering::Relaxed) != 0 {
-            return Some(Some(Err("a command of another process failed".into())));
-        }
-        let times = [&slot.start, &slot.end].map(|time| time.load(Ordering::Relaxed));
-        Some(Some(Ok(Timestamps { start: times[0], end: times[1] })))
+        Some((word & SIGNALLED != 0).then(|| slot.read_outcome()))
     }
 
-    /// Changes the slot: how a command ended that signals, or nothing for a reset. Called by who has the signal's lock.
-    pub fn publish(&self, outcome: Option<&Outcome>) {
+    fn publish(&self, outcome: Option<&Outcome>) -> bool {
         let slot = self.slot();
         if let Some(outcome) = outcome {
-            let times = outcome.as_ref().copied().unwrap_or_default();
-            slot.failed.store(outcome.is_err().into(), Ordering::Relaxed);
-            slot.start.store(times.start, Ordering::Relaxed);
-            slot.end.store(times.end, Ordering::Relaxed);
+            slot.write_outcome(outcome);
         }
         let change = |word: u32| ((word & !SIGNALLED) | u32::from(outcome.is_some())).wrapping_add(CHANGE);
         let before = slot.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| Some(change(word)));
         self.seen.store(change(before.unwrap_or_default()), Ordering::Relaxed);
         self.events.page.ring();
+        outcome.is_some()
     }
 
-    /// Has the signal told of changes that others make.
-    pub fn watch(&self) {
+    fn watch(&self) {
+        self.events.watch();
+    }
+}
+
+/// The submissions of one command with a counter-based event: each is a point, and they are reached in their order.
+pub struct Points {
+    events: Arc<SharedEvents>,
+    submitted: Mutex<VecDeque<u32>>,
+    /// The latest of them; 0 before the first.
+    latest: AtomicU32,
+}
+
+impl Points {
+    pub fn latest(&self) -> u32 {
+        self.latest.load(Ordering::Acquire)
+    }
+}
+
+impl Outside for Points {
+    fn has_changed(&self) -> bool {
+        false
+    }
+
+    fn take(&self) -> Option<Option<Outcome>> {
+        None
+    }
+
+    fn submit(&self) {
+        let point = self.events.page.slot(0).word.fetch_add(1, Ordering::AcqRel).wrapping_add(1);
+        self.submitted.lock().push_back(point);
+        self.latest.store(point, Ordering::Release);
+    }
+
+    fn publish(&self, outcome: Option<&Outcome>) -> bool {
+        if let (Some(outcome), Some(point)) = (outcome, self.submitted.lock().pop_front()) {
+            let slot = self.events.page.slot(0);
+            slot.write_outcome(outcome);
+            slot.reached[point as usize % POINTS].store(point, Ordering::Release);
+            self.events.page.ring();
+        }
+        true
+    }
+
+    fn watch(&self) {}
+}
+
+/// A point that some process's command reaches.
+struct Point {
+    events: Arc<SharedEvents>,
+    point: u32,
+    taken: AtomicBool,
+}
+
+impl Outside for Point {
+    fn has_changed(&self) -> bool {
+        !self.taken.load(Ordering::Relaxed) && self.events.page.slot(0).has_reached(self.point)
+    }
+
+    fn take(&self) -> Option<Option<Outcome>> {
+        let is_new = self.has_changed() && !self.taken.swap(true, Ordering::Relaxed);
+        is_new.then(|| Some(self.events.page.slot(0).read_outcome()))
+    }
+
+    fn publish(&self, outcome: Option<&Outcome>) -> bool {
+        outcome.is_some()
+    }
+
+    fn watch(&self) {
         self.events.watch();
     }
 }
@@ -275,8 +378,8 @@ mod tests {
 
     fn pool() -> (AllShared, Arc<SharedEvents>, Arc<SharedEvents>) {
         let (all, events) = (AllShared::default(), SharedEvents::new(100, 5).expect("memory is there"));
-        let contents = events.contents(&all).expect("a descriptor");
-        let again = SharedEvents::open(&contents).expect("it is of this process");
+        let contents = events.contents(POOL, &all).expect("a descriptor");
+        let again = SharedEvents::open(&contents, POOL).expect("it is of this process");
         assert_eq!((again.count(), again.flags()), (100, 5));
         (all, events, again)
     }

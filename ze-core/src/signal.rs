@@ -4,11 +4,10 @@ use crate::clock;
 use crate::error::{Error, Result};
 use crate::fork::{Mutex, MutexGuard};
 use crate::futex::{Counter, Deadline};
-use crate::shared_events::Link;
 use crate::stream::Priority;
 use smallvec::SmallVec;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 /// Host times in nanoseconds of the command that signalled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -59,6 +58,25 @@ pub trait Waiter: Send + Sync {
     fn look_again(self: Arc<Self>);
 }
 
+/// What others know of a signal, and do to it: other processes, and who writes to the program's memory. A signal calls it under its
+/// lock, but for [`has_changed`](Self::has_changed) and [`watch`](Self::watch).
+pub trait Outside: Send + Sync {
+    /// Whether others have changed a flag since the last [`take`](Self::take).
+    fn has_changed(&self) -> bool;
+
+    /// The state of a flag, if others have changed it: how the command ended that signalled it, if it is signalled.
+    fn take(&self) -> Option<Option<Outcome>>;
+
+    /// A command that signals is submitted.
+    fn submit(&self) {}
+
+    /// How a command has ended that signals, or nothing for a reset. Whether a flag is signalled then.
+    fn publish(&self, outcome: Option<&Outcome>) -> bool;
+
+    /// Has the signal [refreshed](Signal::refresh) when others change it.
+    fn watch(&self);
+}
+
 /// A completion that can be waited for.
 ///
 /// A *flag* is signalled once and reset explicitly. A *completion* is what a counter-based event stands for after
@@ -79,8 +97,11 @@ pub struct Signal {
     counting: bool,
     /// Some engine has submitted a reset, so there are epochs.
     has_epochs: AtomicBool,
-    /// Of a flag that other processes have too.
-    link: Option<Link>,
+    /// Of what others have too.
+    outside: Option<Arc<dyn Outside>>,
+    /// As much of `done` as programs look at by its address: of a flag 1 while it is signalled, of a completion the number of
+    /// signals.
+    word: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -142,30 +163,36 @@ impl Signal {
         Arc::new(Self::with(done, counting, None))
     }
 
-    fn with(done: u32, counting: bool, link: Option<Link>) -> Self {
+    fn with(done: u32, counting: bool, outside: Option<Arc<dyn Outside>>) -> Self {
         let outcome = Ok(Timestamps::default());
         Self {
             done: Counter::new(done),
             submissions: AtomicU32::new(0),
             counting,
             has_epochs: AtomicBool::new(false),
-            link,
+            outside,
+            word: AtomicU64::new(done.into()),
             state: Mutex::new(State { outcome, engines: SmallVec::new(), waiters: SmallVec::new() }),
         }
     }
 
-    /// A flag that other processes have too, in the state that it has there.
-    pub fn linked(link: Link) -> Arc<Self> {
-        let signal = Arc::new(Self::with(0, false, Some(link)));
+    /// A flag that others have too, in the state that it has there.
+    pub fn linked(outside: impl FnOnce(&Weak<Self>) -> Arc<dyn Outside>) -> Arc<Self> {
+        let signal = Arc::new_cyclic(|signal| Self::with(0, false, Some(outside(signal))));
         signal.refresh();
         signal
     }
 
-    /// Takes over what another process has done to the flag.
+    /// A completion that others are told of.
+    pub fn published(outside: Arc<dyn Outside>) -> Arc<Self> {
+        Arc::new(Self::with(0, true, Some(outside)))
+    }
+
+    /// Takes over what others have done to the flag.
     pub fn refresh(&self) {
-        let Some(link) = self.link.as_ref().filter(|link| link.has_changed()) else { return };
+        let Some(outside) = self.outside.as_ref().filter(|outside| outside.has_changed()) else { return };
         let state = self.state.lock();
-        match link.take() {
+        match outside.take() {
             Some(Some(outcome)) => self.set_here(state, outcome),
             Some(None) => self.clear_here(&state),
             None => {}
@@ -174,10 +201,18 @@ impl Signal {
 
     /// Has this process notice what others do to the flag: something waits for it.
     fn watch(&self) {
-        if let Some(link) = &self.link {
-            link.watch();
+        if let Some(outside) = &self.outside {
+            outside.watch();
             self.refresh();
         }
+    }
+
+    /// Where programs see how far it is, and what they find there once it is as far as the host now waits for. It stays valid
+    /// as long as the signal lives.
+    pub fn address(&self) -> (u64, u64) {
+        self.watch();
+        let wanted = if self.counting { u64::from(self.wanted()) } else { 1 };
+        (self.word.as_ptr() as u64, wanted)
     }
 
     /// A flag that is not signalled.
@@ -198,6 +233,10 @@ impl Signal {
     /// A command that signals this is submitted: the target of [`complete`](Self::complete).
     pub fn submit_signal(&self, engine: EngineId) -> Target {
         if self.counting {
+            if let Some(outside) = &self.outside {
+                let _state = self.state.lock();
+                outside.submit();
+            }
             return Target::Signals(self.submissions.fetch_add(1, Ordering::AcqRel) + 1);
         }
         self.target(engine)
@@ -244,9 +283,7 @@ impl Signal {
     pub fn complete(&self, engine: EngineId, target: &Target, outcome: Outcome) {
         let mut state = self.state.lock();
         if self.counting {
-            state.outcome = outcome;
-            self.done.advance();
-            return Self::tell(state);
+            return self.count(state, outcome);
         }
         let Some(engine) = state.of(engine) else { return self.set(state, outcome) };
         let epoch = engine.epoch(target);
@@ -260,12 +297,24 @@ impl Signal {
         Self::tell(state);
     }
 
-    /// Sets the flag now, for everybody.
-    fn set(&self, state: MutexGuard<'_, State>, outcome: Outcome) {
-        if let Some(link) = &self.link {
-            link.publish(Some(&outcome));
+    /// One more signal of a completion.
+    fn count(&self, mut state: MutexGuard<'_, State>, outcome: Outcome) {
+        if let Some(outside) = &self.outside {
+            outside.publish(Some(&outcome));
         }
-        self.set_here(state, outcome);
+        state.outcome = outcome;
+        self.word.fetch_add(1, Ordering::Release);
+        self.done.advance();
+        Self::tell(state);
+    }
+
+    /// Sets the flag now, for everybody.
+    fn set(&self, mut state: MutexGuard<'_, State>, outcome: Outcome) {
+        if self.outside.as_ref().is_none_or(|outside| outside.publish(Some(&outcome))) {
+            return self.set_here(state, outcome);
+        }
+        state.outcome = outcome;
+        self.clear_here(&state);
     }
 
     /// Sets the flag for everybody of this process.
@@ -274,6 +323,7 @@ impl Signal {
         for engine in &state.engines {
             engine.visible.signalled.store(true, Ordering::Release);
         }
+        self.word.store(1, Ordering::Release);
         self.done.set((self.done.get() | SIGNALLED).wrapping_add(CHANGE));
         Self::tell(state);
     }
@@ -290,13 +340,8 @@ impl Signal {
     pub fn raise(&self) {
         let now = clock::now();
         let outcome = Ok(Timestamps { start: now, end: now });
-        let mut state = self.state.lock();
-        if self.counting {
-            state.outcome = outcome;
-            self.done.advance();
-            return Self::tell(state);
-        }
-        self.set(state, outcome);
+        let state = self.state.lock();
+        if self.counting { self.count(state, outcome) } else { self.set(state, outcome) }
     }
 
     /// Takes a flag back at once, from outside any command. A completion is not reset.
@@ -325,13 +370,14 @@ impl Signal {
 
     /// Takes the flag back for everybody.
     fn clear(&self, state: &State) {
-        if let Some(link) = &self.link {
-            link.publish(None);
+        if let Some(outside) = &self.outside {
+            outside.publish(None);
         }
         self.clear_here(state);
     }
 
     fn clear_here(&self, state: &State) {
+        self.word.store(0, Ordering::Release);
         self.done.set((self.done.get() & !SIGNALLED).wrapping_add(CHANGE));
         for engine in &state.engines {
             engine.visible.signalled.store(false, Ordering::Release);
@@ -373,6 +419,11 @@ impl Signal {
     pub fn is_signalled(&self) -> bool {
         self.refresh();
         if self.counting { self.done.get() >= self.wanted() } else { self.flag_is_set() }
+    }
+
+    /// Whether it counts the signals of one command.
+    pub fn is_completion(&self) -> bool {
+        self.counting
     }
 
     fn wanted(&self) -> u32 {

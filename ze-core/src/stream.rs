@@ -78,6 +78,18 @@ enum Executor {
     Worker,
     /// A thread of the program, inside an API call: it does not call the program back.
     Program,
+    /// One that waits for another stream: what it executes here must not wait for the program.
+    Passer,
+}
+
+impl Executor {
+    fn may_execute(self, command: &Command) -> bool {
+        match self {
+            Executor::Worker => true,
+            Executor::Program => !command.is_host_function(),
+            Executor::Passer => command.surely_ends(),
+        }
+    }
 }
 
 /// Why a thread stops executing.
@@ -178,7 +190,7 @@ impl Stream {
     /// Submits work and returns its place. Work that takes next to no time is executed at once where nothing
     /// is before it; everything else goes to a worker.
     pub fn submit(self: &Arc<Self>, work: Work) -> Position {
-        let instant = work.is_instant();
+        let instant = work.is_instant() && !workers().has_before(self);
         if instant && let Some(position) = self.execute_now(&work) {
             return position;
         }
@@ -194,6 +206,7 @@ impl Stream {
 
     /// Submits work and waits for it, in the caller's thread where the stream is idle.
     pub fn submit_and_wait(self: &Arc<Self>, work: Work) -> Result<()> {
+        self.help_those_before();
         if let Some(position) = self.execute_now(&work) {
             return self.told(position);
         }
@@ -277,7 +290,8 @@ impl Stream {
     pub fn wait(self: &Arc<Self>, position: Position, timeout: u64) -> Result<()> {
         let deadline = Deadline::after(timeout);
         self.settle();
-        if matches!(deadline, Deadline::Never) {
+        if matches!(deadline, Deadline::Never) && !self.is_reached(position) {
+            self.help_those_before();
             self.help(position);
         }
         if !self.completed.wait(deadline, |completed| position.is_reached(completed)) {
@@ -306,7 +320,7 @@ impl Stream {
             }
             self.help(position);
             // Any thread may reset an event at any time, and commands too, so one look is not enough.
-            self.completed.wait(Deadline::after(BLOCKED_CHECK), |completed| position.is_reached(completed));
+            self.completed.wait(Deadline::about(BLOCKED_CHECK), |completed| position.is_reached(completed));
         }
         true
     }
@@ -328,6 +342,7 @@ impl Stream {
     /// As [`help`](Self::help), up to the command that signals this; without one, what is here does not concern the
     /// caller.
     pub fn help_until(self: &Arc<Self>, signal: &Arc<Signal>) {
+        self.help_those_before();
         let state = self.lock();
         if state.queue.iter().any(|item| item.will_signal(signal)) {
             self.run_in_program(state, || !signal.is_signalled());
@@ -352,23 +367,34 @@ impl Stream {
         drop(state);
         if !workers().execute(Arc::clone(self)) {
             // Without a thread to be had, this one does the work.
-            self.work();
+            self.take_turn(Executor::Worker);
         }
     }
 
-    /// What a worker does with a stream that is ready.
-    fn work(self: &Arc<Self>) {
+    /// What a thread does with a stream that was ready and is its own to execute now.
+    fn take_turn(self: &Arc<Self>, executor: Executor) -> Stop {
         let mut state = self.lock();
         state.ready = false;
         if state.running {
             // That thread goes on, or makes the stream ready again.
-            return;
+            return Stop::Empty;
         }
         let begin = clock::now();
-        let wanted = || clock::now().saturating_sub(begin) < TURN || !workers().is_awaited();
-        if self.run(&mut state, Executor::Worker, wanted) == Stop::HandOver {
+        let goes_on = || executor == Executor::Worker && !workers().is_awaited();
+        let wanted = || clock::now().saturating_sub(begin) < TURN || goes_on();
+        let stop = self.run(&mut state, executor, wanted);
+        if stop == Stop::HandOver {
             self.make_ready(state);
         }
+        stop
+    }
+
+    /// Executes what waits for a thread and comes before this stream: a program's thread is at hand for it. Streams of one
+    /// engine are not ordered, but there programs expect what they submitted first to begin first.
+    fn help_those_before(&self) {
+        while let Some(before) = workers().take_before(self)
+            && before.take_turn(Executor::Passer) != Stop::HandOver
+        {}
     }
 
     /// Executes command by command while `wanted` holds. Nobody else executes.
@@ -408,7 +434,7 @@ impl Stream {
                 if let Some(stop) = self.blocked(state, command, &targets) {
                     return Some(stop);
                 }
-                if executor == Executor::Program && command.is_host_function() {
+                if !executor.may_execute(command) {
                     return Some(Stop::HandOver);
                 }
             }
@@ -432,6 +458,7 @@ impl Stream {
                 let mut plain = list[at + 1..].iter().take_while(|next| next.is_plain());
                 while result.is_ok()
                     && let Some(next) = plain.next().filter(|next| next.is_instant() || wanted())
+                    && executor.may_execute(next)
                 {
                     if next.work() != kind {
                         drop(busy.take());

@@ -135,6 +135,17 @@ impl Arguments {
         }
     }
 
+    /// The value of an argument.
+    pub fn get(&self, arg: &KernelArg) -> &[u8] {
+        &self.bytes()[arg.offset as usize..][..arg.size as usize]
+    }
+
+    /// What [`set_local`](Self::set_local) has set; nothing for other arguments.
+    pub fn get_local(&self, kernel: &Kernel, index: usize) -> Option<u64> {
+        let before = kernel.args[..index].iter().filter(|arg| is_local(arg)).count();
+        is_local(&kernel.args[index]).then(|| self.local_sizes[before])
+    }
+
     /// Local memory of a work-group: the module-scope variables, whose places are reflected, then one argument after the other.
     fn lay_out_local(&mut self, kernel: &Kernel) {
         let mut end = kernel.static_local_size;

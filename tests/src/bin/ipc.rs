@@ -5,7 +5,8 @@
 //! `write NUMBER OFFSET VALUE` access a byte of what it opened, through a command list; `close NUMBER`.
 //! `pool HANDLE` opens an event pool; `event POOL INDEX` makes an event of it; `wait EVENT NANOSECONDS`, `signal EVENT`,
 //! `reset EVENT` and `query EVENT` act on it as the host; `list EVENT` waits for it in a command list; `time EVENT` says the
-//! kernel's start and end; `drop EVENT`, `unpool POOL`.
+//! kernel's start and end; `drop EVENT`, `unpool POOL`. `counter HANDLE` opens a counter-based event; `append EVENT OTHER` appends
+//! a command that waits for another event and signals it; `uncounter EVENT`.
 
 use std::ffi::c_void;
 use std::io::{BufRead, Write};
@@ -31,6 +32,7 @@ struct Open {
     memory: Vec<*mut c_void>,
     pools: Vec<ze_event_pool_handle_t>,
     events: Vec<ze_event_handle_t>,
+    lists: Vec<CommandList>,
 }
 
 impl Open {
@@ -87,6 +89,28 @@ impl Open {
                     self.events.push(event);
                     Ok((self.events.len() - 1).to_string())
                 }
+                "counter" => {
+                    let handle = ze_ipc_event_counter_based_handle_t { data: bytes(words[1]) };
+                    let mut event = std::ptr::null_mut();
+                    let code =
+                        platform.api.zeEventCounterBasedOpenIpcHandle(platform.context, handle, &mut event);
+                    platform.check("zeEventCounterBasedOpenIpcHandle", code)?;
+                    self.events.push(event);
+                    Ok((self.events.len() - 1).to_string())
+                }
+                "append" => {
+                    // Signals an event behind another one.
+                    let list = CommandList::immediate(ListOptions::in_order())?;
+                    let mut after = self.events[number(2)];
+                    let event = self.events[number(1)];
+                    let code = platform.api.zeCommandListAppendBarrier(list.handle, event, 1, &mut after);
+                    self.lists.push(list);
+                    check("zeCommandListAppendBarrier", code)
+                }
+                "uncounter" => check(
+                    "zeEventCounterBasedCloseIpcHandle",
+                    platform.api.zeEventCounterBasedCloseIpcHandle(self.events[number(1)]),
+                ),
                 "wait" => check(
                     "zeEventHostSynchronize",
                     platform.api.zeEventHostSynchronize(self.events[number(1)], number(2) as u64),

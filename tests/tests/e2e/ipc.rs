@@ -30,6 +30,10 @@ impl Other {
         Other { child, answers }
     }
 
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn tell(&mut self, command: &str) {
         writeln!(self.child.stdin.as_mut().expect("a pipe"), "{command}").expect("it reads");
     }
@@ -149,7 +153,7 @@ fn a_handle_is_opened_more_than_once_and_closed_in_any_order() {
     // The exporting side first.
     put(handles[0]).unwrap();
     put(handles[1]).unwrap();
-    assert_eq!(code(put(handles[0])), ZE_RESULT_ERROR_INVALID_ARGUMENT, "both are given back");
+    put(handles[0]).expect("once more is no error");
     // SAFETY: it is used by its other addresses only.
     unsafe { platform().free(memory.cast()) }.unwrap();
     // SAFETY: the memory is there as long as somebody has it open.

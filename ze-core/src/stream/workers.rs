@@ -4,11 +4,12 @@
 //! none. Workers start when they are needed and end when they have had nothing to do for a while. A worker that runs a
 //! function of the program does not count, as that may wait for what another stream does.
 
-use super::Stream;
+use super::{Executor, Stream};
 use crate::fork::{self, Mutex, PerProcess};
 use crate::futex::{Counter, Deadline};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Kernels run on a worker's stack, too.
@@ -34,11 +35,19 @@ impl State {
     fn wants_worker(&self) -> bool {
         self.ready.len() > self.idle && self.workers.saturating_sub(self.away) < MOST_ACTIVE
     }
+
+    /// The place of the first ready stream that is to be executed before another one.
+    fn before(&self, other: &Stream) -> Option<usize> {
+        let mut before = self.ready.iter().take_while(|stream| !std::ptr::eq(Arc::as_ptr(stream), other));
+        before.position(|stream| stream.priority > other.priority || stream.engine == other.engine)
+    }
 }
 
 #[derive(Default)]
 pub(super) struct Workers {
     state: Mutex<State>,
+    /// Streams that are ready, to be looked at without the lock.
+    ready: AtomicUsize,
     /// Advanced when there is work. A word, not a condition variable: that keeps lists of threads, which a fork invalidates.
     wake: Counter,
 }
@@ -58,6 +67,7 @@ impl Workers {
         let at = state.ready.iter().rposition(urgent).map_or(0, |last| last + 1);
         let kept = Arc::clone(&stream);
         state.ready.insert(at, stream);
+        self.count_ready(&state);
         if !state.wants_worker() {
             drop(state);
             self.wake.advance_one();
@@ -75,7 +85,30 @@ impl Workers {
         }
         // Without a worker the caller executes it.
         state.ready.retain(|other| !Arc::ptr_eq(other, &kept));
+        self.count_ready(&state);
         false
+    }
+
+    fn count_ready(&self, state: &State) {
+        self.ready.store(state.ready.len(), Ordering::Relaxed);
+    }
+
+    /// Whether there is what [`take_before`](Self::take_before) would take.
+    pub fn has_before(&self, other: &Stream) -> bool {
+        self.ready.load(Ordering::Relaxed) != 0 && self.state.lock().before(other).is_some()
+    }
+
+    /// Takes the first ready stream that is to be executed before another one: a more urgent one, or one of the same engine
+    /// that was ready before.
+    pub fn take_before(&self, other: &Stream) -> Option<Arc<Stream>> {
+        if self.ready.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let mut state = self.state.lock();
+        let at = state.before(other)?;
+        let stream = state.ready.remove(at);
+        self.count_ready(&state);
+        stream
     }
 
     fn start(&'static self) -> bool {
@@ -113,8 +146,9 @@ impl Workers {
         let mut state = self.state.lock();
         loop {
             if let Some(stream) = state.ready.pop_front() {
+                self.count_ready(&state);
                 drop(state);
-                stream.work();
+                stream.take_turn(Executor::Worker);
                 drop(stream);
                 if fork::generation() != generation {
                     // A function of the program has forked, and this is the child: its workers are others.
@@ -126,7 +160,7 @@ impl Workers {
             state.idle += 1;
             let seen = self.wake.get();
             drop(state);
-            let woken = self.wake.wait(Deadline::after(IDLE_TIME), |now| now != seen);
+            let woken = self.wake.wait(Deadline::about(IDLE_TIME), |now| now != seen);
             state = self.state.lock();
             state.idle -= 1;
             if !woken && state.ready.is_empty() {
@@ -140,5 +174,34 @@ impl Workers {
     #[cfg(test)]
     pub fn count(&self) -> usize {
         self.state.lock().workers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signal::EngineId;
+    use crate::stream::Priority;
+
+    #[test]
+    fn what_is_more_urgent_or_of_the_same_engine_comes_first() {
+        let workers = Workers::default();
+        let (own, other) = (EngineId::new(), EngineId::new());
+        let stream = |engine, priority| Stream::with_priority(engine, &Arc::default(), priority);
+        let waiting = stream(own, Priority::Normal);
+        assert!(workers.take_before(&waiting).is_none());
+        let urgent = stream(other, Priority::High);
+        let earlier = stream(own, Priority::Normal);
+        let ready =
+            [&urgent, &stream(other, Priority::Normal), &earlier, &waiting, &stream(own, Priority::Normal)];
+        let mut state = workers.state.lock();
+        state.ready.extend(ready.map(Arc::clone));
+        workers.count_ready(&state);
+        drop(state);
+        assert!(workers.take_before(&urgent).is_none(), "nothing is before it");
+        let takes =
+            |want: &Arc<Stream>| workers.take_before(&waiting).is_some_and(|taken| Arc::ptr_eq(&taken, want));
+        assert!(takes(&urgent) && takes(&earlier));
+        assert!(workers.take_before(&waiting).is_none(), "one of another engine, and one that is behind it");
     }
 }
