@@ -11,6 +11,7 @@ pub mod inlining;
 pub mod leaves;
 pub mod linearization;
 pub mod loops;
+pub mod mem2reg;
 mod pointers;
 pub mod private;
 mod ranges;

@@ -53,7 +53,7 @@ use crate::analysis::Analysis;
 use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::{BlockId, Func};
 use crate::analysis::inlining::{Inlining, Plan};
-use crate::analysis::{cfg, loops, simplify};
+use crate::analysis::{cfg, loops, mem2reg, simplify};
 use crate::error::EngineError;
 use crate::jit::target::Target;
 use crate::jit::{Context, IrModule};
@@ -125,8 +125,9 @@ pub fn best_coarsening(
 }
 
 /// A function in the form that analyses take.
-fn prepared(mut func: Func<'_>) -> Func<'_> {
+pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     cfg::remove_unreachable(&mut func);
+    mem2reg::promote(&mut func);
     simplify::propagate_copies(&mut func);
     loops::canonicalize(&mut func);
     // So that an edge finds its operand.
