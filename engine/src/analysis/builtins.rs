@@ -7,6 +7,7 @@ use super::Analysis;
 use super::func::{ChainStep, Func};
 use super::leaves::Leaf;
 use super::pointers::Pointers;
+use super::ranges::GREATEST_ID;
 use super::shapes::{Shape, Shapes};
 use crate::abi::{LaneMapping, Variant};
 use rustc_hash::FxHashMap;
@@ -181,7 +182,7 @@ pub fn upper(pointer: &BuiltinPointer, leaves: &[Leaf], variant: Variant) -> Opt
         | BuiltIn::GlobalSize
         | BuiltIn::GlobalOffset => {
             let linear = pointer.builtin == BuiltIn::GlobalLinearId;
-            (!variant.large_ids && !linear).then_some((1 << 31) - 1)
+            (!variant.large_ids && !linear).then_some(GREATEST_ID)
         }
         // A launch of larger groups is refused (`Kernel::launch`).
         BuiltIn::LocalInvocationId | BuiltIn::LocalInvocationIndex | BuiltIn::SubgroupId => {

@@ -10,7 +10,7 @@
 
 use super::Analysis;
 use super::func::{BlockId, Func};
-use super::shapes::{Shape, Shapes};
+use super::shapes::{Shape, Shapes, Trust};
 use crate::abi::{LaneMapping, Variant};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
@@ -193,7 +193,7 @@ impl Analysis<'_> {
             let params = self.func.params_of(inst.id(0));
             for ((param, _), argument) in params.iter().zip(inst.ids().skip(1)) {
                 let mut shapes = self.shape(block, argument);
-                if self.assumed.contains(&argument) {
+                if self.trust(argument) > Trust::Proven {
                     // Such a step is good for addresses, and nobody knows what the function does with it.
                     let strided = shapes.iter_mut().filter(|shape| matches!(shape, Shape::Strided(_)));
                     strided.for_each(|shape| *shape = Shape::Varying);

@@ -10,11 +10,11 @@ use super::linearization::{Control, Graph};
 use super::loops::Loops;
 use super::private::Private;
 use super::regions::Regions;
-use super::shapes::{Shape, Shapes};
+use super::shapes::{Shape, Shapes, Trust};
 use super::uniform_objects::Holds;
 use crate::abi::Variant;
 use cranelift_entity::EntitySet;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 use spirv_env::{Id, Inst};
 use std::cell::OnceCell;
@@ -34,8 +34,8 @@ pub struct Analysis<'m> {
     /// How the function is called, and how what it calls itself behaves.
     pub(super) interface: Interface,
     pub(super) shapes: FxHashMap<Id, Shapes>,
-    /// Strided values whose step holds for addresses only (see [`Analysis::convert_shape`]).
-    pub(super) assumed: FxHashSet<Id>,
+    /// Strided values whose step is not proven (see [`Analysis::convert_shape`]).
+    pub(super) trusts: FxHashMap<Id, Trust>,
     pub(super) differing: Differing,
     /// What private objects that may be uniform hold.
     pub(super) holds: FxHashMap<Id, Holds>,
@@ -87,7 +87,7 @@ impl<'m> Analysis<'m> {
             control,
             interface,
             shapes: FxHashMap::default(),
-            assumed: FxHashSet::default(),
+            trusts: FxHashMap::default(),
             differing: Differing::default(),
             holds: FxHashMap::default(),
             def,
@@ -158,6 +158,11 @@ impl<'m> Analysis<'m> {
                         && !self.loops.encloses(Some(this), self.loops.of(at))
                 })
             })
+    }
+
+    /// How far the step of a strided value can be trusted.
+    pub fn trust(&self, id: Id) -> Trust {
+        self.trusts.get(&id).copied().unwrap_or(Trust::Proven)
     }
 
     /// The instruction that makes a value.

@@ -9,7 +9,7 @@ use super::Analysis;
 use super::func::BlockId;
 use super::linearization::Control;
 use super::private::Placement;
-use super::shapes::{Shape, Shapes};
+use super::shapes::{Shape, Shapes, Trust};
 use super::uniform_objects::{Candidates, Holds};
 use cranelift_entity::EntitySet;
 use smallvec::smallvec;
@@ -48,7 +48,7 @@ impl Analysis<'_> {
             }
             self.shapes.clear();
             self.differing.clear();
-            self.assumed.clear();
+            self.trusts.clear();
             self.control = Control::new(&self.graph(), EntitySet::new());
         }
     }
@@ -102,10 +102,10 @@ impl Analysis<'_> {
                 let result = phi.result;
                 let blends = self.blends(block, place);
                 let new = self.phi_shape(block, place, blends);
-                let assumed = phi.incoming.iter().any(|(_, id)| self.assumed.contains(id));
+                let trust = phi.incoming.iter().map(|(_, id)| self.trust(*id)).max();
                 let differs = bundles.then(|| self.phi_differs(block, place, new.len()));
                 changed |= self.update(result, new);
-                changed |= assumed && self.assumed.insert(result);
+                changed |= self.distrust(result, trust.unwrap_or(Trust::Proven));
                 changed |= differs.is_some_and(|differs| self.update_differing(result, differs));
             }
             for place in 0..self.func.blocks[block].insts.len() {
@@ -113,13 +113,22 @@ impl Analysis<'_> {
                 let (Some(result), Some(_)) = (inst.result, inst.ty) else { continue };
                 let new = self.inst_shape(block, inst);
                 let differs = bundles.then(|| self.inst_differs(block, inst));
-                let assumed = self.assumes(block, inst);
+                let trust = self.trust_in(block, inst);
                 changed |= self.update(result, new);
-                changed |= assumed && self.assumed.insert(result);
+                changed |= self.distrust(result, trust);
                 changed |= differs.is_some_and(|differs| self.update_differing(result, differs));
             }
         }
         changed
+    }
+
+    /// Trust only ever gets less.
+    fn distrust(&mut self, id: Id, trust: Trust) -> bool {
+        let less = trust > self.trust(id);
+        if less {
+            self.trusts.insert(id, trust);
+        }
+        less
     }
 
     /// Shapes only ever move up the lattice, so that sweeping ends.
@@ -142,7 +151,7 @@ impl Analysis<'_> {
     }
 
     /// Whether work-items bring different values to a phi.
-    fn blends(&self, block: BlockId, place: usize) -> bool {
+    pub(super) fn blends(&self, block: BlockId, place: usize) -> bool {
         if self.variant.width == 1 || !self.control.blended.contains(block) {
             return false;
         }

@@ -7,6 +7,7 @@ pub mod cfg;
 mod facts;
 mod fixpoint;
 pub mod func;
+mod hope;
 pub mod inlining;
 pub mod leaves;
 pub mod linearization;

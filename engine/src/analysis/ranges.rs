@@ -5,8 +5,11 @@
 
 use super::Analysis;
 use super::builtins;
-use spirv::{Decoration, Op};
+use spirv::{BuiltIn, Decoration, Op};
 use spirv_env::{Id, Inst};
+
+/// The greatest id of launches that code for small ids is for.
+pub(super) const GREATEST_ID: u64 = (1 << 31) - 1;
 
 impl Analysis<'_> {
     /// An upper bound of an unsigned integer value in any lane, where one is known.
@@ -44,7 +47,20 @@ impl Analysis<'_> {
                 let divisor = self.func.constant_bits(inst.id(1)).filter(|divisor| *divisor > 0)?;
                 Some(of(0)? / divisor)
             }
+            Op::SDiv => {
+                let divisor = self.func.constant_int(inst.id(1)).filter(|divisor| *divisor > 0)?;
+                self.upper_of_signed(inst.id(0), depth).map(|upper| upper / divisor as u64)
+            }
+            Op::SRem | Op::SMod => {
+                let divisor = self.func.constant_int(inst.id(1)).filter(|divisor| *divisor > 0)?;
+                self.upper_of_signed(inst.id(0), depth).map(|upper| upper.min(divisor as u64 - 1))
+            }
+            Op::ShiftRightArithmetic => {
+                let amount = self.func.constant_bits(inst.id(1))?.min(63);
+                self.upper_of_signed(inst.id(0), depth).map(|upper| upper >> amount)
+            }
             Op::ShiftRightLogical => Some(of(0)? >> self.func.constant_bits(inst.id(1))?.min(63)),
+            Op::IAdd if self.is_global_id(inst) => Some(GREATEST_ID),
             Op::IAdd => {
                 let sum = of(0)?.checked_add(of(1)?)?;
                 (sum < 1u64 << (width(id)? - 1)).then_some(sum)
@@ -64,6 +80,43 @@ impl Analysis<'_> {
         }
     }
 
+    /// An upper bound of a value that is not negative as a signed integer.
+    fn upper_of_signed(&self, id: Id, depth: u32) -> Option<u64> {
+        let width = self.index_width(id).filter(|width| (1..=u64::BITS).contains(width))?;
+        self.upper(id, depth + 1).filter(|upper| *upper < 1u64 << (width - 1))
+    }
+
+    /// `get_group_id(d) * get_local_size(d) + get_local_id(d)`: the global id but for the offset, and no greater than it.
+    fn is_global_id(&self, sum: &Inst) -> bool {
+        let either = |first: Id, second: Id| {
+            let Some(product) = self.definition(first).filter(|inst| inst.op == Op::IMul) else {
+                return false;
+            };
+            let [group, size, local] = [product.id(0), product.id(1), second].map(|id| self.id_component(id));
+            let (Some(group), Some(size), Some(local)) = (group, size, local) else { return false };
+            let is_size = |of| matches!(of, BuiltIn::WorkgroupSize | BuiltIn::EnqueuedWorkgroupSize);
+            let pair = match (group.0, size.0) {
+                (BuiltIn::WorkgroupId, of) | (of, BuiltIn::WorkgroupId) => is_size(of),
+                _ => false,
+            };
+            pair && local.0 == BuiltIn::LocalInvocationId && group.1 == size.1 && size.1 == local.1
+        };
+        !self.variant.large_ids && (either(sum.id(0), sum.id(1)) || either(sum.id(1), sum.id(0)))
+    }
+
+    /// The component of a built-in that a value of 32 bits or more is, or has the low bits of.
+    fn id_component(&self, id: Id) -> Option<(BuiltIn, u32)> {
+        let mut id = id;
+        loop {
+            let inst = self.definition(id)?;
+            match inst.op {
+                Op::UConvert if self.index_width(id)? >= u32::BITS => id = inst.id(0),
+                Op::CopyObject => id = inst.id(0),
+                _ => return self.whole_component(id),
+            }
+        }
+    }
+
     /// An upper bound of all leaves of what is loaded.
     fn upper_of_load(&self, load: &Inst) -> Option<u64> {
         let builtin = self.builtins.get(&load.id(0))?;
@@ -78,22 +131,25 @@ impl Analysis<'_> {
         };
         match inst.op {
             Op::UMod => upper < limit,
-            _ => limit & limit.wrapping_add(1) == 0 && upper <= limit,
+            _ => {
+                // Bits that are zero anyway may be left out of the mask.
+                let zeros = self.trailing_zeros(inst.id(0), 0).min(63);
+                let limit = limit | ((1 << zeros) - 1);
+                limit & limit.wrapping_add(1) == 0 && upper <= limit
+            }
         }
     }
 
-    /// `x | c` where the bits of c are zero in x.
+    /// `x | y` where one has only bits below those that the other has.
     pub(super) fn or_is_add(&self, inst: &Inst) -> bool {
-        let disjoint = |value: Id, constant: Id| {
-            self.func
-                .constant_bits(constant)
-                .is_some_and(|bits| 64 - bits.leading_zeros() <= self.trailing_zeros(value, 0))
+        let disjoint = |value: Id, low: Id| {
+            self.upper(low, 0).is_some_and(|bits| 64 - bits.leading_zeros() <= self.trailing_zeros(value, 0))
         };
         disjoint(inst.id(0), inst.id(1)) || disjoint(inst.id(1), inst.id(0))
     }
 
     /// A number of low bits that are zero in every lane.
-    fn trailing_zeros(&self, id: Id, depth: u32) -> u32 {
+    pub(super) fn trailing_zeros(&self, id: Id, depth: u32) -> u32 {
         if let Some(bits) = self.func.constant_bits(id) {
             return bits.trailing_zeros();
         }

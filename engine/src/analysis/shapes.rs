@@ -47,8 +47,32 @@ impl Shape {
     }
 }
 
-/// Steps of more bytes than this are no use for addresses.
-const MAX_STEP: u64 = 1 << 30;
+/// Steps of more than this are of no use. What is shifted up by 32 bits and down again has large ones between.
+const MAX_STEP: u64 = 1 << 56;
+
+/// How far the step of a strided value can be trusted.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Trust {
+    /// It holds.
+    Proven,
+    /// It holds for addresses that are accessed.
+    Addresses,
+    /// It holds for addresses that are accessed, if it does between the first lane and the last one: where a 32-bit index wraps
+    /// around within the sub-group, the last lane is elsewhere.
+    LastLane,
+    /// It may hold for some lanes, the last one among them, and not for others.
+    Unknown,
+}
+
+impl Trust {
+    /// What is made of two values. Two wraps may cancel out where the last lane is, and not before.
+    pub(super) fn both(self, other: Self) -> Self {
+        match self.min(other) {
+            Trust::LastLane => Trust::Unknown,
+            _ => self.max(other),
+        }
+    }
+}
 
 /// The shapes of a value's leaves.
 pub type Shapes = SmallVec<[Shape; 2]>;

@@ -39,7 +39,8 @@ const BUILTINS: [(&str, &str); 14] = [
 ];
 
 /// Numbers of which there are constants: `%uint_8`.
-const NUMBERS: [u64; 22] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 24, 31, 63, 64, 65, 70, 127, 128, 129, 255];
+const NUMBERS: [u64; 26] =
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 24, 30, 31, 32, 33, 39, 63, 64, 65, 70, 127, 128, 129, 255];
 
 /// A kernel of these instructions. There are types and constants of all widths, the built-ins under their names,
 /// and arguments of which nothing is known, under the name of their type: `%any_uint`, also `%any_bool`.

@@ -5,7 +5,7 @@ use super::builtins;
 use super::func::{BlockId, ChainStep};
 use super::private::{Placement, private_stride};
 use super::rearrangement::Source;
-use super::shapes::{Shape, Shapes};
+use super::shapes::{Shape, Shapes, Trust};
 use smallvec::{SmallVec, smallvec};
 use spirv::{Decoration, GroupOperation, Op};
 use spirv_env::opcodes::{Derives, Memory, Uniformity};
@@ -102,10 +102,11 @@ impl Analysis<'_> {
             }
             Op::IAdd => self.zip(block, inst, count, i64::checked_add),
             Op::ISub => self.zip(block, inst, count, i64::checked_sub),
-            Op::SNegate => operand(0)
-                .iter()
-                .map(|shape| shape.step().map_or(Shape::Varying, |step| Shape::strided(-step)))
-                .collect(),
+            // `~x` is `-x - 1`.
+            Op::SNegate | Op::Not => negated(operand(0)),
+            Op::BitwiseXor if count == 1 && self.func.constant_int(inst.id(1)) == Some(-1) => {
+                negated(operand(0))
+            }
             Op::BitwiseOr if count == 1 && self.or_is_add(inst) => {
                 self.zip(block, inst, count, i64::checked_add)
             }
@@ -116,11 +117,20 @@ impl Analysis<'_> {
                     _ => self.elementwise(block, inst, count),
                 }
             }
-            Op::ShiftLeftLogical if count == 1 => match self.func.constant_int(inst.id(1)) {
-                Some(amount @ 0..=30) => smallvec![scale(one(0), 1 << amount)],
+            Op::ShiftLeftLogical if count == 1 => match self.func.constant_bits(inst.id(1)) {
+                Some(amount) if amount <= 30 || (amount < 56 && self.index_width(inst.id(0)) == Some(64)) => {
+                    smallvec![scale(one(0), 1 << amount)]
+                }
                 _ => self.elementwise(block, inst, count),
             },
+            Op::ShiftRightArithmetic | Op::ShiftRightLogical if count == 1 => {
+                match self.shifted_right(block, inst) {
+                    Some((step, _)) => smallvec![Shape::strided(step)],
+                    None => self.elementwise(block, inst, count),
+                }
+            }
             Op::BitwiseAnd | Op::UMod if count == 1 && self.is_identity(inst) => operand(0),
+            Op::BitwiseAnd if count == 1 && self.keeps_low_half(inst) && self.is_near(one(0)) => operand(0),
             Op::UConvert | Op::SConvert if count == 1 && !self.saturates(inst) => {
                 smallvec![self.convert_shape(inst, one(0))]
             }
@@ -177,7 +187,7 @@ impl Analysis<'_> {
         if a.len() != count || b.len() != count {
             return smallvec![Shape::Varying; count];
         }
-        let assumed = self.assumed.contains(&inst.id(0)) || self.assumed.contains(&inst.id(1));
+        let assumed = self.trust(inst.id(0)).max(self.trust(inst.id(1))) > Trust::Proven;
         a.iter()
             .zip(b)
             .map(|(a, b)| match (a.step(), b.step()) {
@@ -191,23 +201,50 @@ impl Analysis<'_> {
             .collect()
     }
 
-    /// Whether the step of a strided result holds for addresses only.
-    pub(super) fn assumes(&self, block: BlockId, inst: &Inst) -> bool {
+    /// How far the step of a result can be trusted, if it has one.
+    pub(super) fn trust_in(&self, block: BlockId, inst: &Inst) -> Trust {
+        let row = inst.row();
+        // Loads make values of their own.
+        if matches!(row.memory, Memory::Read { .. }) {
+            return Trust::Proven;
+        }
+        let is_strided = |id: Id| {
+            self.shapes.get(&id).is_some_and(|shapes| shapes.iter().any(|s| matches!(s, Shape::Strided(_))))
+        };
+        let of = |id: Id| if is_strided(id) { self.trust(id) } else { Trust::Proven };
+        let operands = match inst.op {
+            // It is one of them.
+            Op::Select => of(inst.id(1)).max(of(inst.id(2))),
+            _ if self.trusts.is_empty() => Trust::Proven,
+            _ => inst.ids().map(of).fold(Trust::Proven, Trust::both),
+        };
         let widens = |id: Id| match (self.shape(block, id)[0], self.index_width(id)) {
-            (Shape::Strided(step), Some(width)) => width < 64 && !self.never_wraps(id, step, width),
+            (Shape::Strided(step), Some(width)) => {
+                width < 64 && !self.never_wraps(id, step, width, inst.op != Op::UConvert)
+            }
             _ => false,
         };
-        let row = inst.row();
-        match row.memory {
-            // Loads make values of their own.
-            Memory::Read { .. } => false,
-            _ if inst.op == Op::SConvert => widens(inst.id(0)),
+        let own = match inst.op {
+            Op::SConvert if widens(inst.id(0)) => Trust::Addresses,
+            Op::UConvert if widens(inst.id(0)) => Trust::LastLane,
+            Op::UConvert | Op::SConvert if operands == Trust::LastLane && self.is_narrow(inst) => {
+                // Where the wrap was, all that is left of it is above.
+                return Trust::Proven;
+            }
+            Op::BitwiseAnd if is_strided(inst.id(0)) && !self.is_identity(inst) => Trust::LastLane,
+            Op::ShiftRightArithmetic | Op::ShiftRightLogical => {
+                self.shifted_right(block, inst).map_or(Trust::Proven, |(_, trust)| trust)
+            }
             _ => {
                 let is_chain = matches!(row.derives, Derives::Chain | Derives::ElementChain);
-                (is_chain && inst.ids().skip(1).any(widens))
-                    || inst.ids().any(|id| self.assumed.contains(&id))
+                if is_chain && inst.ids().skip(1).any(widens) { Trust::Addresses } else { Trust::Proven }
             }
-        }
+        };
+        operands.both(own)
+    }
+
+    fn is_narrow(&self, inst: &Inst) -> bool {
+        inst.result.and_then(|id| self.index_width(id)).is_some_and(|width| width <= u32::BITS)
     }
 
     /// Whether a cast leaves lane differences as they are: between pointers and 64-bit integers, or nothing at all.
@@ -258,7 +295,7 @@ impl Analysis<'_> {
     /// For addresses, a sign extension of a 32-bit value with a small step is taken not to wrap: a sub-group whose indices
     /// cross 2^31 would address bytes on both sides of a pointer that are 4 GiB apart or more, so lanes on
     /// the far side have no memory there. A zero extension wraps at 0, where both sides can be in use
-    /// (`a[i - 1]` with lane 0 masked off), so it needs a proof.
+    /// (`a[i - 1]` with lane 0 masked off): without a proof, accesses look where the last lane is.
     fn convert_shape(&self, inst: &Inst, shape: Shape) -> Shape {
         let (Some(step), Some(from), Some(to)) = (
             shape.step(),
@@ -273,18 +310,74 @@ impl Analysis<'_> {
         if step == 0 || to <= from {
             return Shape::strided(step);
         }
-        let small = || step.unsigned_abs() * u64::from(self.variant.width) < 1 << 16;
-        let keeps =
-            self.never_wraps(inst.id(0), step, from) || (inst.op == Op::SConvert && from == 32 && small());
+        let wide = from == 32 && to == 64 && self.is_near(Shape::Strided(step));
+        let keeps = self.never_wraps(inst.id(0), step, from, inst.op != Op::UConvert)
+            || (from == 32 && inst.op == Op::SConvert && self.is_near(Shape::Strided(step)))
+            || wide;
         if keeps { Shape::strided(step) } else { Shape::Varying }
     }
 
-    /// Whether no lane of a value of `width` bits with this step is negative or wraps around.
-    fn never_wraps(&self, id: Id, step: i64, width: u32) -> bool {
-        let reach = step.unsigned_abs() * u64::from(self.variant.width);
-        let below = |upper: u64| upper.checked_add(reach).is_some_and(|top| top < 1u64 << (width - 1));
+    /// Whether the lanes of a strided index are near to each other, so that they are on one side of a wrap or, at
+    /// one place in a range of 2^32, on both.
+    fn is_near(&self, shape: Shape) -> bool {
+        let reach = |step: i64| step.unsigned_abs().saturating_mul(u64::from(self.variant.width));
+        shape.step().is_some_and(|step| reach(step) < 1 << 16)
+    }
+
+    /// The step of a strided 64-bit value, of which the lowest bits are zero, shifted right by as many or fewer, and how
+    /// far it can be trusted. That is how compilers extend a part of a register, and scale it at once: by `shl 32` and `ashr 30`.
+    fn shifted_right(&self, block: BlockId, inst: &Inst) -> Option<(i64, Trust)> {
+        let (value, amount) = (inst.id(0), self.func.constant_bits(inst.id(1))?);
+        let Shape::Strided(step) = *self.shape(block, value).first()? else { return None };
+        let width = self.index_width(value)?;
+        let zeros = self.trailing_zeros(value, 0);
+        let fits = amount > 0 && amount <= u64::from(zeros) && amount < u64::from(width);
+        if !fits || step.trailing_zeros() < amount as u32 || self.trust(value) >= Trust::LastLane {
+            return None;
+        }
+        let shifted = step >> amount;
+        let signed = inst.op == Op::ShiftRightArithmetic;
+        // The value that a shift left has moved up is one of fewer bits.
+        let proven = self.definition(value).is_some_and(|left| {
+            let by = match left.op {
+                Op::ShiftLeftLogical => self.func.constant_bits(left.id(1)),
+                _ => None,
+            };
+            let step = self.shape(block, left.id(0)).first().and_then(|shape| shape.step());
+            match (by, step) {
+                (Some(by), Some(step)) if by < u64::from(width) => {
+                    self.never_wraps(left.id(0), step, width - by as u32, signed)
+                }
+                _ => false,
+            }
+        });
+        if proven {
+            return Some((shifted, Trust::Proven));
+        }
+        // As for conversions: the two sides of a wrap are 2^32 units apart.
+        let far = width == 64 && amount <= 32 && self.is_near(Shape::Strided(shifted));
+        far.then_some((shifted, if signed { Trust::Addresses } else { Trust::LastLane }))
+    }
+
+    /// `x & 0xffffffff` on 64 bits, also where some of the lowest bits are zero in `x` and left out of the mask.
+    fn keeps_low_half(&self, inst: &Inst) -> bool {
+        let zeros = self.trailing_zeros(inst.id(0), 0).min(u32::BITS);
+        let mask = self.func.constant_bits(inst.id(1)).map(|mask| mask | ((1 << zeros) - 1));
+        self.index_width(inst.id(0)) == Some(64) && mask == Some(u64::from(u32::MAX))
+    }
+
+    /// Whether no lane of a value of `width` bits with this step wraps around, or is negative if it is `signed`.
+    fn never_wraps(&self, id: Id, step: i64, width: u32, signed: bool) -> bool {
+        let reach = step.unsigned_abs().saturating_mul(u64::from(self.variant.width));
+        let bound = 1u64.checked_shl(width - u32::from(signed)).unwrap_or(u64::MAX);
+        let below = |upper: u64| upper.checked_add(reach).is_some_and(|top| top < bound);
         step > 0 && self.upper(id, 0).is_some_and(below)
     }
+}
+
+fn negated(shapes: Shapes) -> Shapes {
+    let of = |shape: Shape| shape.step().map_or(Shape::Varying, |step| Shape::strided(-step));
+    shapes.into_iter().map(of).collect()
 }
 
 fn scale(shape: Shape, factor: i64) -> Shape {
@@ -316,6 +409,9 @@ mod tests {
         assert_eq!(shape("OpShiftLeftLogical %uint %i %uint_3"), Shape::Strided(8));
         assert_eq!(shape("OpShiftLeftLogical %uint %i %uint_31"), Shape::Varying);
         assert_eq!(shape("OpIMul %uint %i %i"), Shape::Varying);
+        assert_eq!(shape("OpNot %uint %i"), Shape::Strided(-1));
+        assert_eq!(shape("OpBitwiseXor %uint %i %uint_minus_1"), Shape::Strided(-1));
+        assert_eq!(shape("OpBitwiseXor %uint %i %uint_1"), Shape::Varying);
     }
 
     /// The shapes of all leaves, also with a uniform pair `%same` and one, `%mixed`, of which the second part has a step.
@@ -385,7 +481,6 @@ mod tests {
         assert_eq!(shape(&format!("{far}OpSConvert %ulong %f")), Shape::Varying);
         assert_eq!(shape("OpIAdd %uint %i %any_uint"), Shape::Strided(1));
         let sum = "%sum = OpIAdd %uint %i %any_uint\n";
-        assert_eq!(shape(&format!("{sum}OpUConvert %ulong %sum")), Shape::Varying);
         assert_eq!(shape(&format!("{sum}OpSConvert %ulong %sum")), Shape::Strided(1));
     }
 
@@ -401,5 +496,76 @@ mod tests {
         // What has another width than an index of 32 bits needs a proof.
         let short = "%short = OpUConvert %ushort %i\n%s = OpIAdd %ushort %short %any_ushort\n";
         assert_eq!(shape(&format!("{short}OpSConvert %ulong %s")), Shape::Varying);
+    }
+
+    /// The shape of the last instruction, and how far it can be trusted.
+    fn trusted(body: &str) -> (Shape, Trust) {
+        let ids = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
+                   %i = OpUConvert %uint %x\n%sum = OpIAdd %uint %i %any_uint\n\
+                   %y = OpShiftLeftLogical %ulong %x %ulong_32\n\
+                   %moved = OpShiftLeftLogical %ulong %any_ulong %ulong_32\n%z = OpIAdd %ulong %y %moved\n";
+        of_last(&format!("{ids}{body}"), VARIANT, |analysis, inst| {
+            let result = inst.result.expect("a result");
+            (analysis.shape_at_definition(result)[0], analysis.trust(result))
+        })
+    }
+
+    #[test]
+    fn extension_within_a_register_keeps_a_stride_as_a_conversion_does() {
+        // The global id fits 31 bits, but those of lanes behind the last work-item may need one more.
+        let proven = |step| (Shape::Strided(step), Trust::Proven);
+        assert_eq!(trusted("OpShiftRightLogical %ulong %y %ulong_32"), proven(1));
+        assert_eq!(trusted("OpShiftRightLogical %ulong %y %ulong_30"), proven(4));
+        let local = "%l3 = OpLoad %ulong3 %LocalInvocationId\n%l = OpCompositeExtract %ulong %l3 0\n\
+                     %up = OpShiftLeftLogical %ulong %l %ulong_32\n";
+        assert_eq!(trusted(&format!("{local}OpShiftRightArithmetic %ulong %up %ulong_30")), proven(4));
+        // Of what is added nothing is known.
+        let (signed, unsigned) = (Trust::Addresses, Trust::LastLane);
+        assert_eq!(trusted("OpShiftRightArithmetic %ulong %z %ulong_32"), (Shape::Strided(1), signed));
+        assert_eq!(trusted("OpShiftRightArithmetic %ulong %z %ulong_30"), (Shape::Strided(4), signed));
+        assert_eq!(trusted("OpShiftRightLogical %ulong %z %ulong_30"), (Shape::Strided(4), unsigned));
+        // Less than 4 GiB lie between the two sides of a wrap; low bits that are lost; no amount that is known.
+        let more = "%w = OpShiftLeftLogical %ulong %z %ulong_7\n";
+        assert_eq!(trusted(&format!("{more}OpShiftRightArithmetic %ulong %w %ulong_39")).0, Shape::Varying);
+        assert_eq!(trusted("OpShiftRightArithmetic %ulong %z %ulong_33").0, Shape::Varying);
+        assert_eq!(trusted("OpShiftRightArithmetic %ulong %z %any_ulong").0, Shape::Varying);
+        let low = "%low = OpIAdd %ulong %z %any_ulong\n";
+        assert_eq!(trusted(&format!("{low}OpShiftRightArithmetic %ulong %low %ulong_32")).0, Shape::Varying);
+    }
+
+    #[test]
+    fn zero_extension_without_a_proof_is_trusted_where_the_last_lane_is() {
+        let looked_at = |step| (Shape::Strided(step), Trust::LastLane);
+        assert_eq!(trusted("OpUConvert %ulong %sum"), looked_at(1));
+        assert_eq!(trusted("OpUConvert %ulong %i"), (Shape::Strided(1), Trust::Proven));
+        let wide = "%wide = OpUConvert %ulong %sum\n";
+        assert_eq!(trusted(&format!("{wide}OpIMul %ulong %wide %ulong_12")), looked_at(12));
+        assert_eq!(trusted(&format!("{wide}OpIAdd %ulong %wide %any_ulong")), looked_at(1));
+        // Of two wraps one may undo the other, but not in all lanes between.
+        let two = format!("{wide}%minus = OpISub %uint %any_uint %i\n%other = OpUConvert %ulong %minus\n");
+        assert_eq!(trusted(&format!("{two}OpIAdd %ulong %wide %other")).0, Shape::Varying);
+        let two = format!("{two}%twice = OpIMul %ulong %wide %ulong_2\n");
+        assert_eq!(
+            trusted(&format!("{two}OpIAdd %ulong %twice %other")),
+            (Shape::Strided(1), Trust::Unknown)
+        );
+        // All that a wrap changes is above the low half.
+        assert_eq!(trusted(&format!("{wide}OpUConvert %uint %wide")), (Shape::Strided(1), Trust::Proven));
+    }
+
+    #[test]
+    fn ids_that_a_kernel_computes_itself_are_known_to_be_no_larger() {
+        let ids = "%g3 = OpLoad %ulong3 %WorkgroupId\n%g = OpCompositeExtract %ulong %g3 0\n\
+                   %s3 = OpLoad %ulong3 %WorkgroupSize\n%s = OpCompositeExtract %ulong %s3 0\n\
+                   %s1 = OpCompositeExtract %ulong %s3 1\n\
+                   %l3 = OpLoad %ulong3 %LocalInvocationId\n%l = OpCompositeExtract %ulong %l3 0\n\
+                   %g32 = OpUConvert %uint %g\n%s32 = OpUConvert %uint %s\n%l32 = OpUConvert %uint %l\n\
+                   %s132 = OpUConvert %uint %s1\n";
+        let of = |size: &str| {
+            let sum = format!("%first = OpIMul %uint %g32 %{size}\n%sum32 = OpIAdd %uint %first %l32\n");
+            trusted(&format!("{ids}{sum}OpUConvert %ulong %sum32"))
+        };
+        assert_eq!(of("s32"), (Shape::Strided(1), Trust::Proven));
+        assert_eq!(of("s132"), (Shape::Strided(1), Trust::LastLane));
     }
 }

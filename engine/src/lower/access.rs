@@ -1,9 +1,11 @@
 //! Loads and stores: one scalar access (uniform), one contiguous vector access (strided by the element's size), one
-//! vector access and shuffles (strided by a run of equal elements, such as a `float4` a lane), else a gather or scatter.
+//! vector access and shuffles (strided by a run of equal elements, such as a `float4` a lane), a few of those (`spaced`),
+//! else a gather or scatter.
 
-use super::Lowerer;
 use super::builder::{IntPred, Opcode, Value};
+use super::speculation::Hope;
 use super::values::{Mask, Reg, Val};
+use super::{Lowerer, spaced, speculation};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
@@ -28,6 +30,8 @@ pub enum Place {
         step: i64,
     },
     Varying(Value),
+    /// Addresses that may follow each other.
+    Hoped(Hope),
     /// A byte offset (64-bit) in each lane's object of an interleaved variable.
     Interleaved {
         base: Value,
@@ -57,8 +61,14 @@ pub fn place(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Place, EngineErr
     }
     let shape = this.a.shape(this.current_block(), pointer)[0];
     Ok(match (shape, reg.scalar()) {
-        (Shape::Strided(step), Some(base)) => Place::Strided { base, step },
+        (Shape::Strided(step), Some(base)) => match speculation::needs_look(this.a.trust(pointer)) {
+            None => Place::Strided { base, step },
+            Some(look) => speculation::place(this, this.vector(reg), Some((base, step)), look),
+        },
         (_, Some(scalar)) if reg.is_uniform() => Place::Uniform(scalar),
+        _ if this.a.may_be_row(this.current_block(), pointer) => {
+            speculation::place(this, this.vector(reg), None, speculation::Look::AllLanes)
+        }
         _ => Place::Varying(this.vector(reg)),
     })
 }
@@ -105,6 +115,9 @@ pub fn load_leaves(
     bytes: u64,
     access: Access,
 ) -> Val {
+    if let Place::Hoped(hope) = place {
+        return speculation::load(this, *hope, leaves, bytes, access);
+    }
     if let Place::Strided { base, step } = place
         && !access.volatile
         && let Some(stride) = run_stride(leaves, *step)
@@ -131,6 +144,9 @@ pub fn store_place(
 
 /// Stores leaves that need not be those of a type of the module.
 pub fn store_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], val: &Val, access: Access) {
+    if let Place::Hoped(hope) = place {
+        return speculation::store(this, *hope, leaves, val, access);
+    }
     if let Place::Strided { base, step } = place
         && !access.volatile
         && run_stride(leaves, *step) == Some(leaves.len())
@@ -156,7 +172,7 @@ fn align_at(align: Option<u64>, offset: u64, scalar: Scalar) -> u64 {
 }
 
 /// The type that a leaf has in memory.
-fn in_memory(scalar: Scalar) -> Scalar {
+pub(super) fn in_memory(scalar: Scalar) -> Scalar {
     if scalar == Scalar::Bool { Scalar::I8 } else { scalar }
 }
 
@@ -182,7 +198,7 @@ fn reversed(this: &Lowerer<'_, '_>, value: Value) -> Value {
 }
 
 /// The addresses of all lanes of a strided access.
-fn lane_addresses(this: &Lowerer<'_, '_>, base: Value, step: i64) -> Value {
+pub(super) fn lane_addresses(this: &Lowerer<'_, '_>, base: Value, step: i64) -> Value {
     let steps = (0..i64::from(this.w)).map(|lane| lane.wrapping_mul(step) as u64);
     this.b.offset(base, this.b.int_vector(Scalar::I64, steps))
 }
@@ -229,12 +245,14 @@ pub fn load_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, access: Acce
                     }
                 };
                 if step > 0 { value } else { reversed(this, value) }
+            } else if let Some(value) = spaced::load(this, base, step, memory, align, access) {
+                value
             } else {
                 let addresses = lane_addresses(this, base, step);
                 in_order(this, access, || b.gather(memory, addresses, align, this.mask_vector()))
             }
         }
-        Place::Varying(addresses) => {
+        Place::Varying(addresses) | Place::Hoped(Hope { addresses, .. }) => {
             let at = b.offset_const(addresses, leaf.offset);
             in_order(this, access, || b.gather(memory, at, align, this.mask_vector()))
         }
@@ -293,12 +311,12 @@ pub fn store_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, a
                         in_order(this, access, || b.masked_store(value, low, align, mask));
                     }
                 }
-            } else {
+            } else if !spaced::store(this, base, step, value, align, access) {
                 let addresses = lane_addresses(this, base, step);
                 in_order(this, access, || b.scatter(value, addresses, align, this.mask_vector()));
             }
         }
-        Place::Varying(addresses) => {
+        Place::Varying(addresses) | Place::Hoped(Hope { addresses, .. }) => {
             let value = to_memory(this, this.vector(reg));
             let addresses = b.offset_const(addresses, leaf.offset);
             in_order(this, access, || b.scatter(value, addresses, align, this.mask_vector()));
@@ -402,7 +420,7 @@ pub fn last_active(this: &Lowerer<'_, '_>, vector: Value) -> Value {
 
 /// Elements from lane to lane, if the leaves are a run of equal elements that fills the step, but for one behind
 /// three: the padding of a 3-component vector, or something else.
-fn run_stride(leaves: &[Leaf], step: i64) -> Option<usize> {
+pub(super) fn run_stride(leaves: &[Leaf], step: i64) -> Option<usize> {
     const MOST: usize = 8;
     let first = leaves.first()?;
     let memory = in_memory(first.scalar);
@@ -477,7 +495,7 @@ fn store_run(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], val: &Val, al
 }
 
 /// Each lane of a mask `times` times, of which the first `on` times count.
-fn repeated(this: &Lowerer<'_, '_>, mask: Value, times: usize, on: usize) -> Value {
+pub(super) fn repeated(this: &Lowerer<'_, '_>, mask: Value, times: usize, on: usize) -> Value {
     let w = this.w as usize;
     let indices: Vec<i32> =
         (0..w * times).map(|at| if at % times < on { at / times } else { w } as i32).collect();

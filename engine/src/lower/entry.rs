@@ -181,6 +181,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
             storage: Storage {
                 local_offsets: self.offsets.clone(),
                 private: self.layout.clone(),
+                speculations: super::speculation::MOST.into(),
                 print_words: None,
             },
             calls: Linkage::new(self.calls.clone(), context),

@@ -11,7 +11,7 @@
 //! | `dispatch` | calls through pointers |
 //! | `work_item` | work-item built-ins |
 //! | `arithmetic`, `dot`, `reinterpretation`, `conversion`, `composite`, `memory`, `atomics`, `barrier`, `groups`, `image`, `opencl_std`, `hints` | instruction families |
-//! | `access`, `copy`, `private` | what `memory` is made of |
+//! | `access`, `speculation`, `spaced`, `copy`, `private` | what `memory` is made of |
 //! | `float_modes`, `rounding` | what execution modes and decorations ask of floating-point arithmetic |
 
 pub mod access;
@@ -45,6 +45,8 @@ mod prefetch;
 mod private;
 mod reinterpretation;
 mod rounding;
+mod spaced;
+mod speculation;
 pub mod values;
 pub mod work_item;
 
@@ -185,6 +187,8 @@ struct Storage {
     local_offsets: Rc<FxHashMap<Id, u64>>,
     /// Where private variables are.
     private: Rc<private::Layout>,
+    /// Accesses that may still be made twice, see `speculation`.
+    speculations: std::cell::Cell<u32>,
     /// Memory for what one instruction prints.
     print_words: Option<builder::Value>,
 }

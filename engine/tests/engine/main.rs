@@ -5,6 +5,7 @@
 mod accepted;
 mod called_functions;
 mod calls;
+mod contiguity;
 mod function_pointers;
 mod images;
 mod large_values;

@@ -26,21 +26,64 @@ impl Builder {
         then: impl FnOnce() -> Value,
         els: impl FnOnce() -> Value,
     ) -> Value {
+        self.branch_of_many(condition, || vec![then()], || vec![els()])[0]
+    }
+
+    /// The values of one of two pieces of code, of which only one runs. Both make as many.
+    pub fn branch_of_many(
+        &self,
+        condition: Value,
+        then: impl FnOnce() -> Vec<Value>,
+        els: impl FnOnce() -> Vec<Value>,
+    ) -> Vec<Value> {
         let (then_start, els_start, join) = (self.block_here(), self.block_here(), self.block_here());
         self.cond_br(condition, then_start, els_start);
         self.at_end(then_start);
-        let then_value = then();
+        let then_values = then();
         let then_end = self.here();
         self.br(join);
         self.at_end(els_start);
-        let els_value = els();
+        let els_values = els();
         let els_end = self.here();
         self.br(join);
         self.at_end(join);
-        let phi = self.phi(self.scalar_of(then_value), self.lanes(then_value));
-        self.add_incoming(phi, then_value, then_end);
-        self.add_incoming(phi, els_value, els_end);
+        let join = |(then_value, els_value): (Value, Value)| {
+            let phi = self.phi(self.scalar_of(then_value), self.lanes(then_value));
+            self.add_incoming(phi, then_value, then_end);
+            self.add_incoming(phi, els_value, els_end);
+            phi
+        };
+        then_values.into_iter().zip(els_values).map(join).collect()
+    }
+
+    /// What a piece of code makes that hardly ever runs, or else this value. Registers are spilled there, and not in front of it.
+    pub fn branch_rarely(&self, condition: Value, rare: impl FnOnce() -> Value, usual: Value) -> Value {
+        let before = self.here();
+        let (start, join) = (self.block_here(), self.block_here());
+        let branch = llvm!(LLVMBuildCondBr(self.raw, condition.0, start.0, join.0));
+        self.set_weights(Value(branch), [1, 1 << 20]);
+        self.at_end(start);
+        let value = rare();
+        let end = self.here();
+        self.br(join);
+        self.at_end(join);
+        let phi = self.phi(self.scalar_of(value), self.lanes(value));
+        self.add_incoming(phi, usual, before);
+        self.add_incoming(phi, value, end);
         phi
+    }
+
+    /// How often each way is taken, compared with the other.
+    fn set_weights(&self, branch: Value, weights: [u32; 2]) {
+        let (kind, name) = ("prof", "branch_weights");
+        llvm!({
+            let name = LLVMMDStringInContext2(self.context, name.as_ptr().cast(), name.len());
+            let weights = weights.map(|weight| LLVMValueAsMetadata(self.i32(weight).0));
+            let mut parts = [name, weights[0], weights[1]];
+            let node = LLVMMDNodeInContext2(self.context, parts.as_mut_ptr(), parts.len());
+            let kind = LLVMGetMDKindIDInContext(self.context, kind.as_ptr().cast(), kind.len() as u32);
+            LLVMSetMetadata(branch.0, kind, LLVMMetadataAsValue(self.context, node));
+        });
     }
 
     /// Goes on at the end of a block.
@@ -59,9 +102,19 @@ impl Builder {
 
     /// The branch back of a loop that LLVM shall not unroll.
     pub fn br_back_rolled(&self, to: Label) {
+        let branch = llvm!(LLVMBuildBr(self.raw, to.0));
+        self.keep_rolled(Value(branch));
+    }
+
+    /// The branch back of such a loop, or behind it.
+    pub fn cond_br_back_rolled(&self, condition: Value, back: Label, behind: Label) {
+        let branch = llvm!(LLVMBuildCondBr(self.raw, condition.0, back.0, behind.0));
+        self.keep_rolled(Value(branch));
+    }
+
+    fn keep_rolled(&self, branch: Value) {
         let (kind, disable) = ("llvm.loop", "llvm.loop.unroll.disable");
         llvm!({
-            let branch = LLVMBuildBr(self.raw, to.0);
             let name = LLVMMDStringInContext2(self.context, disable.as_ptr().cast(), disable.len());
             let mut name = [name];
             let property = LLVMMDNodeInContext2(self.context, name.as_mut_ptr(), name.len());
@@ -71,7 +124,7 @@ impl Builder {
             let node = LLVMMDNodeInContext2(self.context, parts.as_mut_ptr(), parts.len());
             LLVMMetadataReplaceAllUsesWith(this, node);
             let kind = LLVMGetMDKindIDInContext(self.context, kind.as_ptr().cast(), kind.len() as u32);
-            LLVMSetMetadata(branch, kind, LLVMMetadataAsValue(self.context, node));
+            LLVMSetMetadata(branch.0, kind, LLVMMetadataAsValue(self.context, node));
         });
     }
 

@@ -4,6 +4,7 @@ use super::super::Lowerer;
 use super::super::access::{self, Access, Place};
 use super::super::builder::{Opcode, Value};
 use super::super::conversion::float_to_float;
+use super::super::speculation;
 use super::super::values::{Reg, Val};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
@@ -102,14 +103,22 @@ fn place(this: &mut Lowerer<'_, '_>, pointer: Id, offset: Id, size: u64) -> Resu
         Place::Strided { base, step } => (Some(base), step),
         _ => (None, 0),
     };
-    if let (Some(address), Some(index_step), Some(first)) = (address, index_step, index.scalar()) {
-        let address = this.b.offset(address, bytes(this, first));
-        return Ok(match step + index_step {
-            0 => Place::Uniform(address),
-            step => Place::Strided { base: address, step },
-        });
+    let step = index_step.and_then(|index_step| index_step.checked_add(step));
+    let first = match (address, step, index.scalar()) {
+        (Some(address), Some(step), Some(first)) => Some((this.b.offset(address, bytes(this, first)), step)),
+        _ => None,
+    };
+    let look = speculation::needs_look(this.a.trust(offset));
+    match first {
+        Some((address, 0)) if look.is_none() => return Ok(Place::Uniform(address)),
+        Some((base, step)) if look.is_none() => return Ok(Place::Strided { base, step }),
+        _ => {}
     }
     let base: Reg = this.leaf(pointer)?;
-    let address = this.apply_once(&[base, index], |this, v| this.b.offset(v[0], bytes(this, v[1])));
-    Ok(Place::Varying(this.vector(address)))
+    let addresses = this.apply_once(&[base, index], |this, v| this.b.offset(v[0], bytes(this, v[1])));
+    let addresses = this.vector(addresses);
+    Ok(match (first, look) {
+        (Some(first), Some(look)) if first.1 != 0 => speculation::place(this, addresses, Some(first), look),
+        _ => Place::Varying(addresses),
+    })
 }

@@ -1,0 +1,132 @@
+//! Accesses whose addresses are expected to follow each other, made twice: as one access of a row for when they do, and
+//! lane by lane. A uniform branch decides.
+//!
+//! Two looks decide between them (`Look`). Where an index of 32 bits may wrap around within the sub-group, and nowhere else is
+//! in doubt, the last lane tells. What the analysis knows no step of, and takes for regular all the same
+//! (`analysis::hope`), has all addresses compared: that is a few vector instructions, and a gather is dozens.
+
+use super::Lowerer;
+use super::access::{Access, Place, in_memory, lane_addresses, load_leaves, run_stride, store_leaves};
+use super::builder::{IntPred, Value};
+use super::values::{Mask, Reg, Val};
+use crate::analysis::leaves::{Leaf, Scalar};
+use crate::analysis::shapes::Trust;
+
+/// Accesses of one function that are made twice, so that code does not grow without bound.
+pub(super) const MOST: u32 = 64;
+
+/// What decides whether addresses follow each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Look {
+    /// The distance from the first lane to the last one.
+    LastLane,
+    /// All addresses.
+    AllLanes,
+}
+
+/// Addresses that may follow each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Hope {
+    pub addresses: Value,
+    /// The address of lane 0, and the bytes from lane to lane; without them those of the object that is accessed.
+    first: Option<(Value, i64)>,
+    look: Look,
+}
+
+/// The look that an address of this trust needs before it is taken for a row.
+pub(super) fn needs_look(trust: Trust) -> Option<Look> {
+    match trust {
+        Trust::Proven | Trust::Addresses => None,
+        Trust::LastLane => Some(Look::LastLane),
+        Trust::Unknown => Some(Look::AllLanes),
+    }
+}
+
+/// Where addresses lead that may follow each other.
+pub(super) fn place(
+    this: &Lowerer<'_, '_>,
+    addresses: Value,
+    first: Option<(Value, i64)>,
+    look: Look,
+) -> Place {
+    let left = &this.storage.speculations;
+    match left.get().checked_sub(1) {
+        None => Place::Varying(addresses),
+        Some(rest) => {
+            left.set(rest);
+            Place::Hoped(Hope { addresses, first, look })
+        }
+    }
+}
+
+/// The step from lane to lane that makes one access of leaves, if the hope is for that.
+fn useful_step(hope: Hope, leaves: &[Leaf], bytes: u64, access: Access) -> Option<i64> {
+    if access.volatile {
+        return None;
+    }
+    let step = hope.first.map_or(bytes as i64, |(_, step)| step);
+    let is_row = match leaves {
+        [leaf] if !matches!(leaf.scalar, Scalar::Int(_)) => {
+            step.unsigned_abs() == in_memory(leaf.scalar).bytes()
+        }
+        _ => run_stride(leaves, step).is_some(),
+    };
+    is_row.then_some(step)
+}
+
+/// Whether the lanes that are on have addresses this far apart, and the first of the addresses.
+fn is_row(this: &Lowerer<'_, '_>, hope: Hope, step: i64) -> (Value, Value) {
+    let b = &this.b;
+    // Lanes that are off may have anything for an address, and code must not depend on that.
+    let addresses = b.freeze(hope.addresses);
+    let number = |value: Value| b.reinterpret(value, Scalar::I64);
+    let base = match hope.first {
+        Some((base, _)) => b.freeze(base),
+        None => b.extract(addresses, b.i32(0)),
+    };
+    let row = match hope.look {
+        Look::LastLane => {
+            let last = b.extract(addresses, b.i32(this.w - 1));
+            let expected = b.add(number(base), b.i64(step.wrapping_mul(i64::from(this.w) - 1) as u64));
+            b.icmp(IntPred::LLVMIntEQ, number(last), expected)
+        }
+        Look::AllLanes => {
+            let expected = lane_addresses(this, base, step);
+            let elsewhere = b.icmp(IntPred::LLVMIntNE, number(addresses), number(expected));
+            let elsewhere = match this.mask() {
+                Mask::All => elsewhere,
+                Mask::Lanes(mask) => b.and(elsewhere, mask),
+            };
+            b.not(b.any(elsewhere))
+        }
+    };
+    (row, base)
+}
+
+pub(super) fn load(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], bytes: u64, access: Access) -> Val {
+    let lanes = Place::Varying(hope.addresses);
+    let Some(step) = useful_step(hope, leaves, bytes, access) else {
+        return load_leaves(this, &lanes, leaves, bytes, access);
+    };
+    let (row, base) = is_row(this, hope, step);
+    let load = |place: Place| {
+        let val = load_leaves(this, &place, leaves, bytes, access);
+        val.into_iter().map(|reg| this.vector(reg)).collect()
+    };
+    let values = this.b.branch_of_many(row, || load(Place::Strided { base, step }), || load(lanes));
+    values.into_iter().map(Reg::varying).collect()
+}
+
+pub(super) fn store(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], val: &Val, access: Access) {
+    let lanes = Place::Varying(hope.addresses);
+    let bytes = leaves.iter().map(|leaf| in_memory(leaf.scalar).bytes()).sum();
+    let Some(step) = useful_step(hope, leaves, bytes, access) else {
+        return store_leaves(this, &lanes, leaves, val, access);
+    };
+    let (row, base) = is_row(this, hope, step);
+    let store = |place: Place| {
+        store_leaves(this, &place, leaves, val, access);
+        Vec::new()
+    };
+    this.b.branch_of_many(row, || store(Place::Strided { base, step }), || store(lanes));
+}

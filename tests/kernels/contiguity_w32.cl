@@ -1,0 +1,2 @@
+// build: -DWIDTH=32
+#include "contiguity.cl"
