@@ -5,11 +5,12 @@
 //! lane is then that of memory combined with the lanes before it. A work-group runs on one thread, so atomics
 //! on local and private memory need no lock.
 
-use super::Lowerer;
 use super::builder::{IntPred, Rmw, Value};
 use super::groups::combine::Combine;
 use super::groups::{contributions, first_bit};
+use super::speculation::needs_look;
 use super::values::{Mask, Reg, Val};
+use super::{Lowerer, memory};
 use crate::analysis::leaves::Scalar;
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
@@ -86,8 +87,10 @@ enum Step {
 /// How the work-items of other threads see the memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sharing {
-    /// One thread has it to itself.
-    Thread,
+    /// Private objects.
+    WorkItem,
+    /// Local memory, which one thread has to itself.
+    WorkGroup,
     Threads,
 }
 
@@ -131,10 +134,16 @@ fn read_modify_write(
         _ => {
             let mut all: SmallVec<[Reg; 3]> = smallvec![address];
             all.extend(operands);
-            let unroll = sharing == Sharing::Thread;
-            each_lane(this, &all, used.then_some(scalar), unroll, &|this, values| {
-                access(this, step, sharing, values[0], &values[1..])
-            })
+            let used = used.then_some(scalar);
+            let f: ForLane<'_> = &|this, values| access(this, step, sharing, values[0], &values[1..]);
+            match sharing {
+                Sharing::WorkGroup if this.w > 1 => {
+                    let (base, offset) = local_offset(this, inst.id(0), address)?;
+                    all[0] = offset;
+                    in_turns(this, base, &all, used, f)
+                }
+                _ => each_lane(this, &all, used, sharing == Sharing::WorkItem, f),
+            }
         }
     };
     Ok(old.map(|old| {
@@ -300,22 +309,119 @@ fn straight(
     results
 }
 
-/// A loop over the bits of the mask. Operands and results go through memory, where lanes have addresses.
-fn one_by_one(
+/// Operands of lanes in memory, where they have addresses, and room for results.
+struct Kept<'r> {
+    operands: SmallVec<[(&'r Reg, Option<Value>); 3]>,
+    result: Option<(Scalar, Value)>,
+}
+
+impl<'r> Kept<'r> {
+    fn new(this: &Lowerer<'_, '_>, operands: &'r [Reg], result: Option<Scalar>) -> Self {
+        let (b, w) = (&this.b, this.w);
+        let keep = |vector: Value| {
+            let slot = this.prologue_alloca(b.scalar_of(vector), w);
+            b.store(vector, slot, 1);
+            slot
+        };
+        let operands =
+            operands.iter().map(|reg| (reg, (!reg.is_uniform()).then(|| keep(this.vector(*reg))))).collect();
+        Kept { operands, result: result.map(|scalar| (scalar, keep(b.zero(scalar, w)))) }
+    }
+
+    /// The operands of a lane, a 64-bit number.
+    fn of_lane(&self, this: &Lowerer<'_, '_>, lane: Value) -> SmallVec<[Value; 3]> {
+        let b = &this.b;
+        let of = |(reg, slot): &(&Reg, Option<Value>)| match slot {
+            None => this.same(**reg),
+            Some(slot) => {
+                let scalar = b.scalar_of(this.vector(**reg));
+                b.load(scalar, 1, b.gep(*slot, lane, scalar), 1)
+            }
+        };
+        self.operands.iter().map(of).collect()
+    }
+
+    fn set_result(&self, this: &Lowerer<'_, '_>, lane: Value, value: Value) {
+        if let Some((scalar, slot)) = self.result {
+            this.b.store(value, this.b.gep(slot, lane, scalar), 1);
+        }
+    }
+
+    fn results(&self, this: &Lowerer<'_, '_>) -> Option<Value> {
+        self.result.map(|(scalar, slot)| this.b.load(scalar, this.w, slot, 1))
+    }
+}
+
+/// An address in local memory as a scalar and an offset of 32 bits from there.
+fn local_offset(this: &mut Lowerer<'_, '_>, pointer: Id, address: Reg) -> Result<(Value, Reg), EngineError> {
+    if let Some(split) = memory::split(this, pointer)? {
+        return Ok(split);
+    }
+    let base = this.local_memory();
+    let offset = this.apply_once(&[address], |this, v| {
+        let b = &this.b;
+        let (address, base) = (b.reinterpret(v[0], Scalar::I64), b.reinterpret(base, Scalar::I64));
+        b.sext_or_trunc(b.sub(address, b.splat(base, b.lanes(address))), Scalar::I32)
+    });
+    Ok((base, offset))
+}
+
+/// Runs `f` for each lane that is on, whose first operand is an address: so many bytes behind `base`.
+///
+/// Loops with one address each, as an offset from a register that all share. Straight code would have the addresses in two or
+/// three registers in turn, which AMD's processors take for one place in memory that is read and written again
+/// and again: each access then waits for the one before.
+fn in_turns(
     this: &Lowerer<'_, '_>,
+    base: Value,
     operands: &[Reg],
     result: Option<Scalar>,
     f: ForLane<'_>,
 ) -> Option<Value> {
-    let (b, w) = (&this.b, this.w);
-    let keep = |vector: Value| {
-        let slot = this.prologue_alloca(b.scalar_of(vector), w);
-        b.store(vector, slot, 1);
-        slot
+    let b = &this.b;
+    let kept = Kept::new(this, operands, result);
+    let of_lane = |this: &Lowerer<'_, '_>, lane: Value| {
+        let mut values = kept.of_lane(this, lane);
+        values[0] = b.offset(base, b.sext_or_trunc(values[0], Scalar::I64));
+        kept.set_result(this, lane, f(this, &values));
     };
-    let slots: SmallVec<[(Reg, Option<Value>); 3]> =
-        operands.iter().map(|reg| (*reg, (!reg.is_uniform()).then(|| keep(this.vector(*reg))))).collect();
-    let results = result.map(|scalar| keep(b.zero(scalar, w)));
+    match this.mask() {
+        Mask::All => counted(this, of_lane),
+        Mask::Lanes(_) => {
+            let bits = this.active_bits();
+            let [full, part, done] = ["full", "part", "done"].map(|name| this.label(name));
+            b.cond_br(b.icmp(IntPred::LLVMIntEQ, bits, b.i64(this.all_bits())), full, part);
+            b.at_end(full);
+            counted(this, of_lane);
+            b.br(done);
+            b.at_end(part);
+            over_bits(this, of_lane);
+            b.br(done);
+            b.at_end(done);
+        }
+    }
+    kept.results(this)
+}
+
+/// A loop over all lanes that stays one.
+fn counted(this: &Lowerer<'_, '_>, f: impl Fn(&Lowerer<'_, '_>, Value)) {
+    let b = &this.b;
+    let before = b.here();
+    let (inside, done) = (this.label("lane"), this.label("lanes.done"));
+    b.br(inside);
+    b.at_end(inside);
+    let lane = b.phi(Scalar::I64, 1);
+    b.add_incoming(lane, b.i64(0), before);
+    f(this, lane);
+    let next = b.add(lane, b.i64(1));
+    b.add_incoming(lane, next, b.here());
+    b.cond_br_back_rolled(b.icmp(IntPred::LLVMIntNE, next, b.i64(u64::from(this.w))), inside, done);
+    b.at_end(done);
+}
+
+/// A loop over the bits of the mask.
+fn over_bits(this: &Lowerer<'_, '_>, f: impl Fn(&Lowerer<'_, '_>, Value)) {
+    let b = &this.b;
     let bits = this.active_bits();
     let before = b.here();
     let (inside, done) = (this.label("lane"), this.label("lanes.done"));
@@ -323,26 +429,26 @@ fn one_by_one(
     b.at_end(inside);
     let left = b.phi(Scalar::I64, 1);
     b.add_incoming(left, bits, before);
-    let lane = b.zext_or_trunc(first_bit(b, left, w), Scalar::I64);
-    let values: SmallVec<[Value; 3]> = slots
-        .iter()
-        .map(|(reg, slot)| match slot {
-            None => this.same(*reg),
-            Some(slot) => {
-                let scalar = b.scalar_of(this.vector(*reg));
-                b.load(scalar, 1, b.gep(*slot, lane, scalar), 1)
-            }
-        })
-        .collect();
-    let value = f(this, &values);
-    if let (Some(results), Some(scalar)) = (results, result) {
-        b.store(value, b.gep(results, lane, scalar), 1);
-    }
+    f(this, b.zext_or_trunc(first_bit(b, left, this.w), Scalar::I64));
     let rest = b.and(left, b.sub(left, b.i64(1)));
     b.add_incoming(left, rest, b.here());
     b.cond_br(b.icmp(IntPred::LLVMIntNE, rest, b.i64(0)), inside, done);
     b.at_end(done);
-    result.zip(results).map(|(scalar, results)| b.load(scalar, w, results, 1))
+}
+
+/// A loop over the bits of the mask. Operands and results go through memory, where lanes have addresses.
+fn one_by_one(
+    this: &Lowerer<'_, '_>,
+    operands: &[Reg],
+    result: Option<Scalar>,
+    f: ForLane<'_>,
+) -> Option<Value> {
+    let kept = Kept::new(this, operands, result);
+    over_bits(this, |this, lane| {
+        let values = kept.of_lane(this, lane);
+        kept.set_result(this, lane, f(this, &values));
+    });
+    kept.results(this)
 }
 
 fn load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {
@@ -416,6 +522,7 @@ fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, value: Reg) -> Result<(), Engi
 fn is_contiguous(this: &Lowerer<'_, '_>, pointer: Id, scalar: Scalar) -> bool {
     let shapes = this.a.shape(this.current_block(), pointer);
     shapes.first() == Some(&Shape::Strided(scalar.bytes() as i64))
+        && needs_look(this.a.trust(pointer)).is_none()
 }
 
 /// A memory semantics operand; everything that it may be if it is no constant.
@@ -432,9 +539,8 @@ fn sharing(this: &Lowerer<'_, '_>, pointer: Id) -> Sharing {
     for _ in 0..DEPTH {
         let ty = this.a.func.type_of(pointer).map(|ty| this.a.func.module.types.get(ty));
         match ty {
-            Some(Type::Pointer { class: StorageClass::Workgroup | StorageClass::Function, .. }) => {
-                return Sharing::Thread;
-            }
+            Some(Type::Pointer { class: StorageClass::Workgroup, .. }) => return Sharing::WorkGroup,
+            Some(Type::Pointer { class: StorageClass::Function, .. }) => return Sharing::WorkItem,
             Some(Type::Pointer { class: StorageClass::Generic, .. }) => {}
             _ => return Sharing::Threads,
         }

@@ -14,6 +14,7 @@ use crate::analysis::private::private_stride;
 use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
 use spirv::{MemorySemantics, Op, StorageClass};
+use spirv_env::opcodes::Derives;
 use spirv_env::{Id, Inst, Type, TypeId};
 use std::mem::offset_of;
 
@@ -136,6 +137,34 @@ fn chain(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {
         Some(scalar) => Reg::strided(scalar, vector),
         None => Reg::varying(vector),
     })
+}
+
+/// A pointer that this block makes from one that all lanes share: that one, and the bytes from there as 32-bit integers. Both
+/// are good for objects of less than 2 GiB.
+pub(super) fn split(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<(Value, Reg)>, EngineError> {
+    let a = this.a;
+    let is_here = a.def.get(&pointer) == Some(&this.current_block());
+    let Some(inst) = a.definition(pointer).filter(|_| is_here) else { return Ok(None) };
+    if !matches!(inst.row().derives, Derives::Chain | Derives::ElementChain) {
+        return Ok(None);
+    }
+    let base = this.leaf(inst.id(0))?;
+    let Some(base) = base.scalar().filter(|_| base.is_uniform()) else { return Ok(None) };
+    let mut offset = Reg::uniform(this.b.i32(0));
+    for step in a.func.chain(inst) {
+        let part = match step {
+            ChainStep::Constant(bytes) => Reg::uniform(this.b.i32(bytes as u32)),
+            ChainStep::Scaled { index, size } => {
+                let index = this.leaf(index)?;
+                this.apply_once(&[index], |this, v| {
+                    let index = this.b.sext_or_trunc(v[0], Scalar::I32);
+                    this.b.mul(index, this.b.int(Scalar::I32, this.b.lanes(index), size))
+                })
+            }
+        };
+        offset = this.apply_once(&[offset, part], |this, v| this.b.add(v[0], v[1]));
+    }
+    Ok(Some((base, offset)))
 }
 
 /// The pointer if it leads into the storage class that the instruction names, else null (SPIR-V 1.2 §3.32.11).
