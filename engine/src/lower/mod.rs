@@ -8,6 +8,7 @@
 //! | `coarsening` | several sub-groups side by side |
 //! | `entry` | the function that the scheduler calls: loops over work-groups and sub-groups |
 //! | `calls` | functions that stay functions |
+//! | `census` | counts accesses by their form |
 //! | `dispatch` | calls through pointers |
 //! | `work_item` | work-item built-ins |
 //! | `arithmetic`, `dot`, `reinterpretation`, `conversion`, `composite`, `memory`, `atomics`, `barrier`, `groups`, `image`, `opencl_std`, `hints` | instruction families |
@@ -20,6 +21,7 @@ pub mod atomics;
 mod barrier;
 pub mod builder;
 pub mod calls;
+pub mod census;
 mod clock;
 pub mod coarsening;
 pub mod composite;
