@@ -86,6 +86,17 @@ fn kernels_over_rows_gather_nothing() {
 }
 
 #[test]
+fn int_indices_gather_nothing_with_or_without_optimisation() {
+    for module in ["int_indices", "int_indices_o0"] {
+        for kernel in ["saxpy_int", "reduce_int", "histogram_int", "drift"] {
+            let ir = ir(module, kernel);
+            assert_eq!(calls(&ir, "llvm.masked.gather"), 0, "{kernel} of {module} gathers");
+            assert_eq!(calls(&ir, "llvm.masked.scatter"), 0, "{kernel} of {module} scatters");
+        }
+    }
+}
+
+#[test]
 fn selections_that_always_choose_ids_keep_their_stride() {
     let ir = ir("selected_ids", "selected_ids");
     assert_eq!(calls(&ir, "gather") + calls(&ir, "scatter"), 0);

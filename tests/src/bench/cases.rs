@@ -60,6 +60,15 @@ pub const CASES: &[fn() -> Case] = &[
     stencil,
     spmv,
     integer_mixing,
+    saxpy_int,
+    histogram_int,
+    transpose_int,
+    stencil_uint,
+    stencil_flat,
+    reduction_int,
+    drift,
+    transpose_o0,
+    stencil_o0,
 ];
 
 fn empty() -> Case {
@@ -420,6 +429,70 @@ fn integer_mixing() -> Case {
         group_size: [256, 1, 1],
         buffers,
         args: vec![Arg::Buffer(0), value(n as u32), value(rounds)],
+        verify,
+    }
+}
+
+/// A case with another kernel that computes the same.
+fn by(case: Case, name: &'static str, module: &'static str, kernel: &'static str) -> Case {
+    Case { name, module, kernel, ..case }
+}
+
+fn saxpy_int() -> Case {
+    by(saxpy(), "SAXPY, int", "int_indices", "saxpy_int")
+}
+
+fn histogram_int() -> Case {
+    by(histogram(), "histogram, int", "int_indices", "histogram_int")
+}
+
+fn transpose_int() -> Case {
+    by(transpose(), "transpose, int", "int_indices", "transpose_int")
+}
+
+fn stencil_uint() -> Case {
+    by(stencil(), "stencil, uint", "int_indices", "stencil_uint")
+}
+
+fn stencil_flat() -> Case {
+    let mut case = by(stencil(), "stencil, one index", "int_indices", "stencil_flat");
+    case.groups = [case.groups[0] * case.groups[1], 1, 1];
+    case.group_size = [case.group_size[0] * case.group_size[1], 1, 1];
+    case
+}
+
+fn reduction_int() -> Case {
+    by(reduction(), "reduction, int", "int_indices", "reduce_int")
+}
+
+fn transpose_o0() -> Case {
+    by(transpose(), "transpose, int, -O0", "int_indices_o0", "transpose_int")
+}
+
+fn stencil_o0() -> Case {
+    by(stencil(), "stencil, uint, -O0", "int_indices_o0", "stencil_uint")
+}
+
+fn drift() -> Case {
+    let n = 2 << 20;
+    let mut random = Random::new(12);
+    let (vx, vy) = (random.floats(n, -1.0, 1.0), random.floats(n, -1.0, 1.0));
+    let buffers = vec![vec![0; 16 * n], bytes(&vx), bytes(&vy)];
+    let verify: Verify = Box::new(move |buffers| {
+        sample(numbers(buffers[0]), 10_000, 1e-6, |i| match i % 4 {
+            0 => 0.5 * f64::from(vx[i / 4]),
+            1 => 0.5 * f64::from(vy[i / 4]),
+            _ => 0.0,
+        })
+    });
+    Case {
+        name: "members of structures 2 M",
+        module: "int_indices",
+        kernel: "drift",
+        groups: [n as u32 / 256, 1, 1],
+        group_size: [256, 1, 1],
+        buffers,
+        args: vec![Arg::Buffer(0), Arg::Buffer(1), Arg::Buffer(2), value(0.5f32), value(n as i32)],
         verify,
     }
 }
