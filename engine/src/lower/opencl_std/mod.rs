@@ -22,6 +22,7 @@ mod power;
 pub mod print;
 mod remainder;
 pub mod table;
+mod trigonometric;
 mod vector_data;
 
 use super::builder::{Builder, IntPred, Value};

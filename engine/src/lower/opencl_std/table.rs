@@ -2,7 +2,7 @@
 
 use super::super::builder::Value;
 use super::element::{self, Element};
-use super::{circular, common, exponential, gamma, parts, power, remainder};
+use super::{circular, common, exponential, gamma, parts, power, remainder, trigonometric};
 use spirv::OpenclStd100Op as StdOp;
 
 /// A function of floats. Halves are computed as f32.
@@ -10,8 +10,6 @@ use spirv::OpenclStd100Op as StdOp;
 pub enum Function {
     /// A function of the C library, by its name for f64.
     Library(&'static str),
-    /// The same, where the error bound is wide.
-    Relaxed(&'static str),
     Own(element::Function),
 }
 
@@ -19,7 +17,6 @@ impl Function {
     pub fn call(self, m: &Element<'_>, x: &[Value]) -> Value {
         match self {
             Function::Library(name) => m.libm(name, x),
-            Function::Relaxed(name) => m.libm_relaxed(name, x),
             Function::Own(function) => function(m, x),
         }
     }
@@ -29,7 +26,7 @@ impl Function {
 pub type PairFunction = fn(&Element<'_>, &[Value]) -> [Value; 2];
 
 pub fn function(op: StdOp) -> Option<Function> {
-    use Function::{Library, Own, Relaxed};
+    use Function::{Library, Own};
     Some(match op {
         StdOp::acos => Library("acos"),
         StdOp::acosh => Library("acosh"),
@@ -45,7 +42,7 @@ pub fn function(op: StdOp) -> Option<Function> {
         StdOp::cbrt => Own(power::cbrt),
         StdOp::ceil => Own(parts::ceil),
         StdOp::copysign => Own(parts::copysign),
-        StdOp::cos => Library("cos"),
+        StdOp::cos => Own(trigonometric::cos),
         StdOp::cosh => Library("cosh"),
         StdOp::cospi => Own(circular::cospi),
         StdOp::erfc => Library("erfc"),
@@ -81,18 +78,18 @@ pub fn function(op: StdOp) -> Option<Function> {
         StdOp::rootn => Own(power::rootn),
         StdOp::round => Own(parts::round),
         StdOp::rsqrt | StdOp::half_rsqrt | StdOp::native_rsqrt => Own(power::rsqrt),
-        StdOp::sin => Library("sin"),
+        StdOp::sin => Own(trigonometric::sin),
         StdOp::sinh => Library("sinh"),
         StdOp::sinpi => Own(circular::sinpi),
         StdOp::sqrt | StdOp::half_sqrt | StdOp::native_sqrt => Own(power::sqrt),
-        StdOp::tan => Library("tan"),
+        StdOp::tan => Own(trigonometric::tan),
         StdOp::tanh => Library("tanh"),
         StdOp::tanpi => Own(circular::tanpi),
         StdOp::tgamma => Own(gamma::tgamma),
         StdOp::trunc => Own(parts::trunc),
-        StdOp::half_cos | StdOp::native_cos => Relaxed("cos"),
-        StdOp::half_sin | StdOp::native_sin => Relaxed("sin"),
-        StdOp::half_tan | StdOp::native_tan => Relaxed("tan"),
+        StdOp::half_cos | StdOp::native_cos => Own(trigonometric::cos),
+        StdOp::half_sin | StdOp::native_sin => Own(trigonometric::sin),
+        StdOp::half_tan | StdOp::native_tan => Own(trigonometric::tan),
         StdOp::half_divide | StdOp::native_divide => Own(power::divide),
         StdOp::half_powr | StdOp::native_powr => Own(power::fast_powr),
         StdOp::half_recip | StdOp::native_recip => Own(power::recip),
@@ -135,7 +132,7 @@ pub fn pair_function(op: StdOp) -> Option<PairFunction> {
         StdOp::lgamma_r => gamma::lgamma_r,
         StdOp::modf => parts::modf,
         StdOp::remquo => remainder::remquo,
-        StdOp::sincos => |m, x| [m.libm("sin", x), m.libm("cos", x)],
+        StdOp::sincos => trigonometric::sincos,
         _ => return None,
     })
 }
