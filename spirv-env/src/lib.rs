@@ -3,6 +3,7 @@
 mod binary;
 mod build;
 pub mod catalogue;
+pub mod container;
 mod defs;
 mod demote;
 pub mod diagnostics;

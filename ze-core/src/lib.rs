@@ -30,7 +30,6 @@ mod mapping;
 mod memfd;
 pub mod memory;
 pub mod module;
-pub mod module_binary;
 pub mod mutable;
 pub mod physical_memory;
 pub mod pnext;

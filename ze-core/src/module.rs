@@ -6,9 +6,9 @@ use crate::error::{Error, Result};
 use crate::fallible::{self, check_room, out_of_memory};
 use crate::fork::RwLock;
 use crate::handle::object;
-use crate::module_binary::{self, Input};
 use crate::pnext::{Inputs, structures};
 use crate::text;
+use spirv_env::container::{self, Input};
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::null;
 use std::sync::Arc;
@@ -122,7 +122,7 @@ impl Module {
 
     /// `zeModuleGetNativeBinary`.
     pub fn native_binary(&self) -> Vec<u8> {
-        module_binary::encode(&self.unit.inputs)
+        container::encode(&self.unit.inputs)
     }
 
     /// Fails where there is no memory for the native binary.
@@ -296,7 +296,11 @@ unsafe fn inputs(
     constants: *const ze_module_constants_t,
 ) -> Result<Vec<Input>> {
     match format {
-        ZE_MODULE_FORMAT_NATIVE => module_binary::decode(bytes),
+        ZE_MODULE_FORMAT_NATIVE => {
+            // The largest that is made of it: what the decoder copies.
+            check_room("a native binary", bytes.len().saturating_mul(4))?;
+            container::decode(bytes).map_err(|error| Error::InvalidNativeBinary(error.to_string()))
+        }
         // SAFETY: the caller's promise.
         _ => Ok(vec![unsafe { input(bytes, flags, constants) }?]),
     }
@@ -423,7 +427,7 @@ fn build(
     let mut sources: Vec<_> = inputs.iter().map(Input::source).collect();
     sources.iter_mut().zip(kernels).for_each(|(source, &kernels)| source.kernels = kernels);
     let module = spirv_env::build(&sources, &environment).map_err(|error| error.to_string())?;
-    let bytes = module_binary::encode(inputs);
+    let bytes = container::encode(inputs);
     // Where all have theirs, the key is that of the inputs alone.
     let some: Vec<u8> =
         if kernels.contains(&false) { kernels.iter().map(|&own| own.into()).collect() } else { Vec::new() };
