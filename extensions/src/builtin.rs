@@ -8,6 +8,10 @@ use crate::profile_toml::ProfileError;
 /// Of this machine's CPU, which is found out and not written down.
 pub const HOST: &str = "host";
 
+/// Of this machine's CPU once more, as a device of type CPU beside [`HOST`]. The programs that look for devices of a type
+/// find either, and SYCL's adapter takes a driver only for a device of type GPU.
+pub const HOST_CPU: &str = "host-cpu";
+
 macro_rules! files {
     ($($name:literal),*) => {
         &[$(($name, include_str!(concat!("../profiles/", $name, ".toml")))),*]
@@ -18,23 +22,33 @@ const FILES: &[(&str, &str)] = files!["arc-140v", "arc-a770", "arc-b580", "max-1
 
 /// The names that [`DeviceProfile::named`] knows, the default first.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    std::iter::once(HOST).chain(FILES.iter().map(|(name, _)| *name))
+    [HOST, HOST_CPU].into_iter().chain(FILES.iter().map(|(name, _)| *name))
 }
 
 impl DeviceProfile {
     /// A built-in profile; none of that name, where a path is meant.
     pub fn named(name: &str) -> Option<Result<Self, ProfileError>> {
-        if name == HOST {
-            return Some(Ok(Self::host()));
+        match name {
+            HOST => return Some(Ok(Self::host())),
+            HOST_CPU => return Some(Ok(crate::host::detect_as_cpu())),
+            _ => {}
         }
         FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| Self::from_toml(text))
     }
+}
+
+/// The devices of a machine that a name stands for: the one of that name, or two for [`HOST_CPU`].
+pub fn devices_named(name: &str) -> Option<Result<Vec<DeviceProfile>, ProfileError>> {
+    let own = DeviceProfile::named(name)?;
+    let beside = (name == HOST_CPU).then(DeviceProfile::host);
+    Some(own.map(|own| beside.into_iter().chain([own]).collect()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::flags::{FpFlags, ModuleFlags};
+    use crate::profile::{DeviceKind, Hierarchy, SubDevices};
     use toml::{Table, Value};
 
     fn named(name: &str) -> DeviceProfile {
@@ -78,6 +92,25 @@ mod tests {
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), names().count());
+    }
+
+    #[test]
+    fn the_cpu_is_a_device_beside_the_one_that_says_gpu() {
+        let devices = devices_named(HOST_CPU).expect("a name").expect("valid");
+        let kinds: Vec<_> = devices.iter().map(|device| device.kind).collect();
+        assert_eq!(kinds, [DeviceKind::Gpu, DeviceKind::Cpu]);
+        assert_eq!(devices[0], DeviceProfile::host());
+        assert_eq!((&devices[1].compute, &devices[1].module), (&devices[0].compute, &devices[0].module));
+        for name in names().filter(|name| *name != HOST_CPU) {
+            assert_eq!(devices_named(name).expect("a name").expect("valid"), [named(name)]);
+        }
+    }
+
+    #[test]
+    fn the_max_1550_has_two_tiles_that_are_devices() {
+        let tiles = SubDevices { count: 2, hierarchy: Hierarchy::Flat };
+        assert_eq!(named("max-1550").sub_devices, tiles);
+        assert!(names().filter(|name| *name != "max-1550").all(|name| named(name).parts() == 1));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::flags::{DotProductFlags, FpAtomicFlags, FpFlags, ModuleFlags};
 use crate::limits::NEWEST_SPIRV;
 use crate::profile::{
-    Cache, Compute, DeviceKind, DeviceProfile, Images, Limits, Memory, ModuleProperties, Topology,
+    Cache, Compute, DeviceKind, DeviceProfile, Images, Limits, Memory, ModuleProperties, SubDevices, Topology,
 };
 use std::fs;
 use std::path::Path;
@@ -12,6 +12,8 @@ use std::path::Path;
 const VENDOR_INTEL: u32 = 0x8086;
 /// A device id that no Intel GPU has, so that nothing mistakes the CPU for a GPU it has native code for.
 const DEVICE_ID: u32 = 0xCB00;
+/// That of the same CPU where it says that it is one.
+const CPU_DEVICE_ID: u32 = 0xCB01;
 /// That of the Arc B series (20.1.4). oneAPI's libraries need an architecture that they know: with any other number oneMKL
 /// throws "unknown GPU architecture" in matrix products, factorisations and more. This one selects the newer of SYCL's
 /// adapters (0x05004000 and later), and for it oneMKL's SPIR-V images work.
@@ -92,8 +94,15 @@ pub(crate) fn detect() -> DeviceProfile {
         caches: caches(),
         cache_line: sysconf(libc::_SC_LEVEL1_DCACHE_LINESIZE).unwrap_or(64) as u32,
         images: IMAGES,
+        sub_devices: SubDevices::default(),
         without_extensions: Vec::new(),
     }
+}
+
+/// The same CPU as a device of type CPU. It names no GPU architecture, for which libraries would have GPU code.
+pub(crate) fn detect_as_cpu() -> DeviceProfile {
+    let host = detect();
+    DeviceProfile { kind: DeviceKind::Cpu, device_id: CPU_DEVICE_ID, ip_version: 0, ..host }
 }
 
 fn topology() -> Topology {

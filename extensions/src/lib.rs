@@ -8,18 +8,21 @@ pub mod capability;
 pub mod flags;
 mod host;
 pub mod limits;
+#[cfg(test)]
+mod matrix;
 pub mod profile;
 mod profile_toml;
 pub mod spirv_extensions;
 pub mod spirv_support;
 pub mod ze_extensions;
 
-pub use builtin::names as profile_names;
+pub use builtin::{devices_named, names as profile_names};
 pub use capability::CapabilityId;
 pub use flags::{DotProductFlags, FpAtomicFlags, FpFlags, ModuleFlags};
 pub use host::host_memory;
 pub use profile::{
-    Cache, Compute, DeviceKind, DeviceProfile, Images, Limits, Memory, ModuleProperties, Topology,
+    Cache, Compute, DeviceKind, DeviceProfile, Hierarchy, Images, Limits, Memory, ModuleProperties,
+    SubDevices, Topology,
 };
 pub use profile_toml::ProfileError;
 pub use spirv_extensions::{SPIRV_EXTENSIONS, SpirvExtension, Standing};

@@ -61,3 +61,9 @@ pub const IMAGE_EXTENT: u32 = 1 << 16;
 
 /// Bytes of an image of buffer type that a profile may ask for: its texels have coordinates of 32 bits with a sign.
 pub const IMAGE_BUFFER_BYTES: u64 = 1 << 30;
+
+/// Devices of a machine (`ZE_CPU_DEVICES`): no node has more, and a device has one byte for its number in its UUID.
+pub const DEVICES: u32 = 64;
+
+/// Parts of a device that are its sub-devices (`ZE_CPU_SUBDEVICES`).
+pub const SUB_DEVICES: u32 = 16;

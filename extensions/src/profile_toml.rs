@@ -3,6 +3,7 @@
 use crate::flags::{DotProductFlags, FpFlags, ModuleFlags};
 use crate::limits::{
     ARGUMENT_BYTES, GROUP_ITEMS, IMAGE_BUFFER_BYTES, IMAGE_EXTENT, LOCAL_BYTES, NEWEST_SPIRV, PRINT_BYTES,
+    SUB_DEVICES,
 };
 use crate::profile::DeviceProfile;
 use toml::de::{DeTable, DeValue};
@@ -94,6 +95,7 @@ const CHECKS: &[Check] = &[
     the_engine_has_what_is_promised,
     sizes_can_be_kept,
     clocks_tick,
+    sub_devices_are_few,
 ];
 
 fn require(holds: bool, key: &'static str, reason: impl FnOnce() -> String) -> Result<(), ProfileError> {
@@ -174,6 +176,13 @@ fn the_engine_has_what_is_promised(profile: &DeviceProfile) -> Result<(), Profil
         "module.spirv_version",
         || format!("{:?}, the intake knows 1.0 to {major}.{minor}", module.spirv_version),
     )?;
+    for (key, modes) in
+        [("module.fp16", module.fp16), ("module.fp32", module.fp32), ("module.fp64", module.fp64)]
+    {
+        require(!modes.contains(FpFlags::SOFT_FLOAT), key, || {
+            "SOFT_FLOAT, but the engine computes with the CPU's instructions".into()
+        })?;
+    }
     require(!module.dot_product.contains(DotProductFlags::DPAS), "module.dot_product", || {
         "DPAS, but the engine has no systolic dot products".into()
     })
@@ -204,6 +213,13 @@ fn clocks_tick(profile: &DeviceProfile) -> Result<(), ProfileError> {
         require((1..=64).contains(&bits), key, || format!("{bits} bits, timestamps have 1 to 64"))?;
     }
     Ok(())
+}
+
+fn sub_devices_are_few(profile: &DeviceProfile) -> Result<(), ProfileError> {
+    let count = profile.sub_devices.count;
+    require(count <= SUB_DEVICES, "sub_devices.count", || {
+        format!("{count} sub-devices, a device has at most {SUB_DEVICES}")
+    })
 }
 
 #[cfg(test)]
@@ -251,12 +267,18 @@ mod tests {
             ("[module]\nfp32 = 'INF_NAN'", "module.fp32"),
             ("[module]\nspirv_version = [1, 7]", "module.spirv_version"),
             ("[module]\nspirv_version = [0, 9]", "module.spirv_version"),
+            (
+                "[module]\nfp32 = 'INF_NAN | ROUND_TO_NEAREST | SOFT_FLOAT'",
+                "`module.fp32`, line 2: SOFT_FLOAT",
+            ),
             ("[module]\ndot_product = 'DPAS'", "module.dot_product"),
             ("[module]\nmax_arguments_size = 2000000", "module.max_arguments_size"),
             ("[compute]\nmax_shared_local_memory = 4294967295", "compute.max_shared_local_memory"),
             ("[module]\nprintf_buffer_size = 4294967295", "module.printf_buffer_size"),
             ("[memory]\ntotal_size = 0", "memory.total_size"),
             ("[memory]\ntotal_size = 4096", "limits.max_alloc_size"),
+            ("[sub_devices]\ncount = 17", "`sub_devices.count`, line 2: 17 sub-devices"),
+            ("[sub_devices]\nhierarchy = 'FLAT'", "sub_devices.hierarchy"),
             ("[limits]\ntimer_frequency_hz = 0", "limits.timer_frequency_hz"),
             ("[limits]\ntimestamp_valid_bits = 65", "limits.timestamp_valid_bits"),
         ] {

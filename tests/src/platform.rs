@@ -108,6 +108,30 @@ impl Platform {
         }
     }
 
+    /// The same with another device.
+    pub fn with_device(&self, device: ze_device_handle_t) -> Platform {
+        Platform { api: self.api, driver: self.driver, device, context: self.context }
+    }
+
+    /// The devices that the driver lists.
+    pub fn devices(&self) -> Vec<ze_device_handle_t> {
+        devices(&self.api, self.driver)
+    }
+
+    /// The sub-devices of the platform's device.
+    pub fn sub_devices(&self) -> Vec<ze_device_handle_t> {
+        let mut count = 0;
+        // SAFETY: a live device, and room for `count` handles.
+        unsafe {
+            let code = self.api.zeDeviceGetSubDevices(self.device, &mut count, ptr::null_mut());
+            self.check("zeDeviceGetSubDevices", code).expect("a live device");
+            let mut devices = vec![ptr::null_mut(); count as usize];
+            let code = self.api.zeDeviceGetSubDevices(self.device, &mut count, devices.as_mut_ptr());
+            self.check("zeDeviceGetSubDevices", code).expect("a live device");
+            devices
+        }
+    }
+
     /// Makes a result of a returned code, with the driver's description of the error.
     pub fn check(&self, function: &'static str, code: ze_result_t) -> Result<()> {
         match code {

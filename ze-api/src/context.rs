@@ -1,6 +1,7 @@
 //! `zeContext*`.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
 use ze_core::context::Context;
@@ -37,11 +38,15 @@ pub unsafe fn zeContextCreateEx(
     if phDevices.is_null() && numDevices != 0 {
         return Err(Error::InvalidSize(format!("{numDevices} devices, and no array of them")));
     }
+    let driver = handle::get::<Driver>(hDriver)?;
     // SAFETY: the caller passes null or valid pointers.
-    unsafe {
-        handles::<Device>(numDevices, phDevices, "phDevices")?;
-        zeContextCreate(hDriver, desc, phContext)
-    }
+    let (_, out, devices) = unsafe {
+        let devices = handles::<Device>(numDevices, phDevices, "phDevices")?;
+        (descriptor(desc, "desc")?, output(phContext, "phContext")?, devices)
+    };
+    let devices = devices.iter().map(|device| Arc::clone(device)).collect();
+    *out = handle::publish(Context::with_devices(driver.clone(), devices))?;
+    Ok(())
 }
 
 /// `zeContextDestroy`.

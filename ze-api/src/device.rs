@@ -17,31 +17,43 @@ pub unsafe fn zeDeviceGet(
     phDevices: *mut ze_device_handle_t,
 ) -> Result<()> {
     let driver = handle::get::<Driver>(hDriver)?;
-    let total = driver.device_is_visible().into();
+    let devices = driver.devices();
     // SAFETY: the caller passes null or valid pointers.
-    unsafe { list(pCount, phDevices, total, |_, out| driver.device().handle().map(|handle| *out = handle)) }
+    unsafe {
+        list(pCount, phDevices, devices.len(), |index, out| {
+            *out = devices[index].handle()?;
+            Ok(())
+        })
+    }
 }
 
-/// `zeDeviceGetRootDevice`: null for a device that is its own root, and all are.
+/// `zeDeviceGetRootDevice`: null for a device that is its own root.
 pub unsafe fn zeDeviceGetRootDevice(
     hDevice: ze_device_handle_t,
     phRootDevice: *mut ze_device_handle_t,
 ) -> Result<()> {
-    handle::get::<Device>(hDevice)?;
+    let device = handle::get::<Device>(hDevice)?;
     // SAFETY: the caller passes null or a valid pointer.
-    *unsafe { output(phRootDevice, "phRootDevice") }? = null_mut();
+    let out = unsafe { output(phRootDevice, "phRootDevice") }?;
+    *out = device.root_device().map_or(Ok(null_mut()), |root| root.handle())?;
     Ok(())
 }
 
-/// `zeDeviceGetSubDevices`: none.
+/// `zeDeviceGetSubDevices`.
 pub unsafe fn zeDeviceGetSubDevices(
     hDevice: ze_device_handle_t,
     pCount: *mut u32,
     phSubdevices: *mut ze_device_handle_t,
 ) -> Result<()> {
-    handle::get::<Device>(hDevice)?;
+    let device = handle::get::<Device>(hDevice)?;
+    let parts = device.sub_devices();
     // SAFETY: the caller passes null or valid pointers.
-    unsafe { list(pCount, phSubdevices, 0, |_, _| Ok(())) }
+    unsafe {
+        list(pCount, phSubdevices, parts.len(), |index, out| {
+            *out = parts[index].handle()?;
+            Ok(())
+        })
+    }
 }
 
 /// `zeDeviceGetProperties`.

@@ -216,7 +216,7 @@ pub unsafe fn zeEventQueryKernelTimestamp(
     let event = handle::get::<Event>(hEvent)?;
     // SAFETY: the caller passes null or a valid pointer.
     let out = unsafe { output(dstptr, "dstptr") }?;
-    *out = event.kernel_timestamp(Driver::get()?.device())?;
+    *out = event.kernel_timestamp(Driver::get()?.first_device())?;
     Ok(())
 }
 

@@ -16,22 +16,31 @@ pub unsafe fn zeFabricVertexGetExp(
     phVertices: *mut ze_fabric_vertex_handle_t,
 ) -> Result<()> {
     let driver = handle::get::<Driver>(hDriver)?;
-    let total = driver.device_is_visible().into();
+    let devices = driver.devices();
     // SAFETY: the caller passes null or valid pointers.
     unsafe {
-        list(pCount, phVertices, total, |_, out| driver.device().fabric_vertex().map(|vertex| *out = vertex))
+        list(pCount, phVertices, devices.len(), |index, out| {
+            *out = devices[index].fabric_vertex()?;
+            Ok(())
+        })
     }
 }
 
-/// `zeFabricVertexGetSubVerticesExp`: none, as there are no sub-devices.
+/// `zeFabricVertexGetSubVerticesExp`: those of the sub-devices.
 pub unsafe fn zeFabricVertexGetSubVerticesExp(
     hVertex: ze_fabric_vertex_handle_t,
     pCount: *mut u32,
     phSubvertices: *mut ze_fabric_vertex_handle_t,
 ) -> Result<()> {
-    handle::get::<FabricVertex>(hVertex)?;
+    let device = handle::get::<FabricVertex>(hVertex)?.device()?;
+    let parts = device.sub_devices();
     // SAFETY: the caller passes null or valid pointers.
-    unsafe { list(pCount, phSubvertices, 0, |_, _| Ok(())) }
+    unsafe {
+        list(pCount, phSubvertices, parts.len(), |index, out| {
+            *out = parts[index].fabric_vertex()?;
+            Ok(())
+        })
+    }
 }
 
 /// `zeFabricVertexGetPropertiesExp`.

@@ -141,6 +141,7 @@ pub unsafe fn zeCommandListAppendLaunchKernelIndirect(
 ) -> Result<()> {
     let list = handle::get::<CommandList>(hCommandList)?;
     let kernel = handle::get::<Kernel>(hKernel)?;
+    list.check_kernel(&kernel)?;
     let group_count = address(pLaunchArgumentsBuffer, "pLaunchArgumentsBuffer")?;
     // SAFETY: the caller passes null or an array of as many events.
     let events = unsafe { events(hSignalEvent, numWaitEvents, phWaitEvents) }?;
@@ -169,6 +170,7 @@ pub unsafe fn zeCommandListAppendLaunchMultipleKernelsIndirect(
             events(hSignalEvent, numWaitEvents, phWaitEvents)?,
         )
     };
+    kernels.iter().try_for_each(|kernel| list.check_kernel(kernel))?;
     let capture = |kernel: &handle::Ref<Kernel>| kernel.capture(LIKELY_COUNT).map(|launch| *launch);
     let launches = fallible::collect("launches", kernels.iter().map(capture))?.into();
     list.append(Operation::LaunchMultipleIndirect { launches, count, group_counts }, &events)

@@ -1,6 +1,7 @@
 //! `zer*`: the functions that need no driver handle.
 
 use std::ffi::c_char;
+use std::sync::Arc;
 
 use ze_core::device::Device;
 use ze_core::driver::Driver;
@@ -11,9 +12,6 @@ use ze_headers::*;
 use crate::args::output;
 use crate::entry;
 
-/// The only device's identifier.
-const DEVICE: u32 = 0;
-
 /// `zerGetLastErrorDescription`.
 pub unsafe fn zerGetLastErrorDescription(ppString: *mut *const c_char) -> Result<()> {
     // SAFETY: the caller passes null or a valid pointer.
@@ -21,17 +19,20 @@ pub unsafe fn zerGetLastErrorDescription(ppString: *mut *const c_char) -> Result
     Ok(())
 }
 
-/// `zerTranslateDeviceHandleToIdentifier`.
+/// `zerTranslateDeviceHandleToIdentifier`: where `zeDeviceGet` has it.
 pub unsafe fn zerTranslateDeviceHandleToIdentifier(hDevice: ze_device_handle_t) -> Result<u32> {
-    handle::get::<Device>(hDevice).map(|_| DEVICE)
+    let device = handle::get::<Device>(hDevice)?;
+    let place = Driver::get()?.devices().iter().position(|other| Arc::ptr_eq(other, &device));
+    place
+        .map(|place| place as u32)
+        .ok_or_else(|| Error::InvalidArgument("only devices that zeDeviceGet lists have identifiers".into()))
 }
 
 /// `zerTranslateIdentifierToDeviceHandle`.
 pub unsafe fn zerTranslateIdentifierToDeviceHandle(identifier: u32) -> Result<ze_device_handle_t> {
-    match identifier {
-        DEVICE => Driver::get()?.device().handle(),
-        other => Err(Error::InvalidArgument(format!("there is no device {other}"))),
-    }
+    let devices = Driver::get()?.devices();
+    let device = devices.get(identifier as usize);
+    device.ok_or_else(|| Error::InvalidArgument(format!("there is no device {identifier}")))?.handle()
 }
 
 /// `zerGetDefaultContext`.

@@ -229,6 +229,16 @@ impl CommandList {
         self.group
     }
 
+    /// Whether a queue of this device and group executes the list. Devices and their parts execute each other's lists.
+    pub(crate) fn check_queue(&self, device: &Device, queue: QueueGroup) -> Result<()> {
+        if !self.device.is_of_the_same_root(device) {
+            return Err(Error::InvalidArgument(
+                "the command list is of another device than what executes it".into(),
+            ));
+        }
+        self.check_group(queue)
+    }
+
     /// Whether a queue of this group executes the list.
     pub(crate) fn check_group(&self, queue: QueueGroup) -> Result<()> {
         // ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE: a copy queue and a compute list, or the other way round
@@ -236,6 +246,14 @@ impl CommandList {
             return Ok(());
         }
         Err(Error::InvalidCommandListType("the command list and the queue are of different queue groups"))
+    }
+
+    /// Checks that the list's device has the code of a kernel: that of the module's device, which its parts share.
+    pub fn check_kernel(&self, kernel: &Kernel) -> Result<()> {
+        if kernel.module().device().is_of_the_same_root(&self.device) {
+            return Ok(());
+        }
+        Err(Error::InvalidArgument("the kernel's module is of another device than the command list".into()))
     }
 
     /// Appends a launch that a kernel has captured, with what a mutable list needs to change it.
@@ -246,6 +264,7 @@ impl CommandList {
         group_count: [u32; 3],
         events: &Events,
     ) -> Result<()> {
+        self.check_kernel(kernel)?;
         let dispatch = || Ok((kernel.setup()?, group_count));
         self.append_with(Operation::Launch(launch), events, dispatch)
     }
@@ -320,7 +339,7 @@ impl CommandList {
     pub fn append_lists(&self, lists: &[&CommandList], events: &Events) -> Result<()> {
         let (_, stream) = self.queue()?;
         graph::check_outside(self, events, "command lists inside of a graph")?;
-        lists.iter().try_for_each(|list| list.check_group(self.group))?;
+        lists.iter().try_for_each(|list| list.check_queue(&self.device, self.group))?;
         let mut closed = Lists::new();
         for list in lists {
             closed.extend(list.closed()?);

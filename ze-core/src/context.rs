@@ -1,6 +1,7 @@
 //! Contexts: what memory, modules, queues and events belong to.
 
 use crate::allocations::Range;
+use crate::device::Device;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::handle::object;
@@ -13,6 +14,8 @@ use ze_headers::ze_context_handle_t;
 /// A context.
 pub struct Context {
     driver: Arc<Driver>,
+    /// Those that the program made it for; none for all.
+    devices: Vec<Arc<Device>>,
     /// Tells the allocations of contexts apart.
     id: u64,
     deferred_frees: DeferredFrees,
@@ -21,14 +24,36 @@ pub struct Context {
 object!(Context, Context, ze_context_handle_t);
 
 impl Context {
+    /// A context of all devices.
     pub fn new(driver: Arc<Driver>) -> Arc<Self> {
+        Self::with_devices(driver, Vec::new())
+    }
+
+    /// A context of some devices; of all where there is none.
+    pub fn with_devices(driver: Arc<Driver>, devices: Vec<Arc<Device>>) -> Arc<Self> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        Arc::new(Self { driver, id, deferred_frees: DeferredFrees::default() })
+        Arc::new(Self { driver, devices, id, deferred_frees: DeferredFrees::default() })
     }
 
     pub fn driver(&self) -> &Arc<Driver> {
         &self.driver
+    }
+
+    /// Checks that the context has memory of a device. As with Intel's driver, a context that was made for a device or one of
+    /// its parts has all of its memory, and other objects than memory are made for any device.
+    pub fn check_device(&self, device: &Device) -> Result<()> {
+        let has = |own: &Arc<Device>| own.is_of_the_same_root(device);
+        if self.devices.is_empty() || self.devices.iter().any(has) {
+            return Ok(());
+        }
+        // ZE_RESULT_ERROR_DEVICE_LOST: Intel's driver has no other answer
+        Err(Error::DeviceLost("the context was made for other devices than this one".into()))
+    }
+
+    /// The device that is meant where a call names none.
+    pub fn first_device(&self) -> &Arc<Device> {
+        self.devices.first().unwrap_or_else(|| self.driver.first_device())
     }
 
     pub fn id(&self) -> u64 {

@@ -67,13 +67,14 @@ impl Device {
         let flags = [
             (profile.integrated, ZE_DEVICE_PROPERTY_FLAG_INTEGRATED),
             (profile.ecc, ZE_DEVICE_PROPERTY_FLAG_ECC),
+            (self.is_sub_device(), ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE),
             (profile.on_demand_paging, ZE_DEVICE_PROPERTY_FLAG_ONDEMANDPAGING),
         ];
         out.type_ = ze_device_type_t(profile.kind as u32);
         out.vendorId = profile.vendor_id;
         out.deviceId = profile.device_id;
         out.flags = flags.iter().filter(|(set, _)| *set).fold(0, |all, (_, flag)| all | flag);
-        out.subdeviceId = 0;
+        out.subdeviceId = self.sub_device_id();
         out.coreClockRate = profile.core_clock_mhz;
         out.maxMemAllocSize = profile.limits.max_alloc_size;
         out.maxHardwareContexts = profile.limits.max_hardware_contexts;
@@ -90,7 +91,7 @@ impl Device {
         };
         out.timestampValidBits = profile.limits.timestamp_valid_bits;
         out.kernelTimestampValidBits = profile.limits.kernel_timestamp_valid_bits;
-        out.uuid.id = profile.uuid();
+        out.uuid.id = self.uuid();
         text::write(&mut out.name, &profile.name);
         // SAFETY: the caller's promise.
         unsafe { Outputs::of(out) }.for_each(|link| self.chained_to_properties(link));

@@ -1,9 +1,10 @@
-//! The driver: one in a process, with one device.
+//! The driver: one in a process, with the machine's devices.
 
 use crate::allocations::RangeMap;
 use crate::budget::Budget;
 use crate::context::Context;
-use crate::device::Device;
+use crate::device::hierarchy::{AFFINITY_MASK, HIERARCHY, hierarchy, visible_parts};
+use crate::device::{Device, RootDevice};
 use crate::env;
 use crate::error::{Error, Result};
 use crate::external_memory::AllShared;
@@ -13,13 +14,14 @@ use crate::host_pointers::HostPointers;
 use crate::mapping;
 use crate::memory::{Allocation, MemoryKind};
 use crate::pnext::{Outputs, structures};
+use crate::stream::Stream;
 use crate::sysman;
 use crate::system_memory::SystemAttributes;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use ze_engine::jit::folder::read_regular;
-use ze_extensions::{DeviceKind, DeviceProfile};
+use ze_extensions::{DeviceKind, DeviceProfile, Hierarchy};
 use ze_headers::*;
 
 structures! {
@@ -41,10 +43,11 @@ const UUID: [u8; 16] = *b"ze_cpu driver 01";
 
 /// The driver.
 pub struct Driver {
-    device: Arc<Device>,
+    /// All of the machine, at least one.
+    roots: Vec<Arc<Device>>,
+    /// What `zeDeviceGet` lists.
+    devices: Vec<Arc<Device>>,
     allocations: RangeMap<Allocation>,
-    /// Of device and shared memory: what the device reports.
-    device_memory: Arc<Budget>,
     /// Of host memory: what the machine has.
     host_memory: Arc<Budget>,
     system_attributes: SystemAttributes,
@@ -65,24 +68,36 @@ const MOST_PROFILE_BYTES: u64 = 1 << 20;
 /// Whether a program asked for a driver of this type.
 static INITIALIZED: AtomicBool = AtomicBool::new(false);
 
-/// The profile that `ZE_CPU_PROFILE` names, built in or a file; the host's where it names none.
-fn selected_profile() -> DeviceProfile {
+/// The devices that `ZE_CPU_PROFILE` names, built in or in a file; the host's where it names none.
+fn selected_profiles() -> Vec<DeviceProfile> {
     let Some(wanted) = env::PROFILE.get().filter(|wanted| !wanted.is_empty()) else {
-        return DeviceProfile::host();
+        return vec![DeviceProfile::host()];
     };
-    let profile = match DeviceProfile::named(&wanted) {
-        Some(profile) => profile.map_err(|error| error.to_string()),
-        None => profile_of_file(Path::new(&wanted)),
+    let profiles = match ze_extensions::devices_named(&wanted) {
+        Some(profiles) => profiles.map_err(|error| error.to_string()),
+        None => profile_of_file(Path::new(&wanted)).map(|profile| vec![profile]),
     };
-    profile.unwrap_or_else(|reason| {
+    profiles.unwrap_or_else(|reason| {
         let names: Vec<_> = ze_extensions::profile_names().collect();
         let names = names.join(", ");
         tracing::error!(
             "{}={wanted}: {reason}; the host's profile is used (built in are {names})",
             env::PROFILE.name
         );
-        DeviceProfile::host()
+        vec![DeviceProfile::host()]
     })
+}
+
+/// The machine: what the variables make of the devices that the profile names. Of its first device there are `ZE_CPU_DEVICES`.
+fn machine() -> Vec<DeviceProfile> {
+    let mut profiles = selected_profiles();
+    if let Some(parts) = env::sub_devices() {
+        profiles.iter_mut().for_each(|profile| profile.sub_devices.count = parts);
+    }
+    let copies = env::devices().map_or(0, |devices| devices - 1);
+    let first = profiles[0].clone();
+    profiles.splice(0..0, (0..copies).map(|_| first.clone()));
+    profiles
 }
 
 fn profile_of_file(path: &Path) -> std::result::Result<DeviceProfile, String> {
@@ -93,11 +108,42 @@ fn profile_of_file(path: &Path) -> std::result::Result<DeviceProfile, String> {
 }
 
 impl Driver {
-    pub(crate) fn with_profile(profile: DeviceProfile) -> Arc<Self> {
+    /// The driver of a machine with these devices, of which a program sees what the variables of all drivers leave:
+    /// `ZE_FLAT_DEVICE_HIERARCHY` and `ZE_AFFINITY_MASK`.
+    pub(crate) fn with_machine(
+        profiles: Vec<DeviceProfile>,
+        wanted: Option<&str>,
+        mask: Option<&str>,
+    ) -> Arc<Self> {
+        let own = profiles.first().map(|profile| profile.sub_devices.hierarchy).unwrap_or_default();
+        let hierarchy = hierarchy(wanted, own);
+        let parts: Vec<u32> = profiles.iter().map(DeviceProfile::parts).collect();
+        let visible = visible_parts(&parts, hierarchy, mask);
+        // Devices that are integrated have the same memory, however many there are.
+        let integrated = profiles.iter().filter(|profile| profile.integrated);
+        let integrated = integrated.map(|profile| profile.memory.total_size).max();
+        let integrated = integrated.map(|size| Arc::new(Budget::new(size)));
+        let mut roots: Vec<Arc<Device>> = Vec::with_capacity(profiles.len());
+        for ((number, profile), visible) in profiles.into_iter().enumerate().zip(&visible) {
+            let like = roots.iter().find(|root| root.profile().has_the_limits_of(&profile)).cloned();
+            roots.push(Device::root(RootDevice {
+                memory: integrated.clone().filter(|_| profile.integrated),
+                number: number as u8,
+                hierarchy,
+                visible,
+                like: like.as_deref(),
+                profile,
+            }));
+        }
+        let seen = roots.iter().zip(&visible).filter(|(_, visible)| !visible.is_empty());
+        let devices = seen.flat_map(|(root, _)| match hierarchy {
+            Hierarchy::Flat | Hierarchy::Combined if !root.parts().is_empty() => root.parts().to_vec(),
+            _ => vec![Arc::clone(root)],
+        });
         Arc::new(Self {
-            device_memory: Arc::new(Budget::new(profile.memory.total_size)),
+            devices: devices.collect(),
             host_memory: Arc::new(Budget::new(ze_extensions::host_memory())),
-            device: Device::new(profile),
+            roots,
             allocations: RangeMap::new(),
             system_attributes: SystemAttributes::default(),
             shared: AllShared::default(),
@@ -107,14 +153,23 @@ impl Driver {
         })
     }
 
+    /// The driver of a machine with one device, all of which is seen.
+    #[cfg(test)]
+    pub(crate) fn with_profile(profile: DeviceProfile) -> Arc<Self> {
+        Self::with_machine(vec![profile], None, None)
+    }
+
     /// The process's driver, whatever of it is initialised.
     pub(crate) fn instance() -> &'static Arc<Self> {
         fork::watch();
         DRIVER.get_or_init(|| {
             ze_engine::reserve::set_keeper(mapping::give_back);
             ze_engine::reserve::is_whole();
-            let driver = Self::with_profile(selected_profile());
-            tracing::info!("device: {}", driver.device.profile().name);
+            let [hierarchy, mask] = [HIERARCHY, AFFINITY_MASK].map(|name| std::env::var(name).ok());
+            let driver = Self::with_machine(machine(), hierarchy.as_deref(), mask.as_deref());
+            for device in &driver.devices {
+                tracing::info!("device: {}", device.profile().name);
+            }
             driver
         })
     }
@@ -153,7 +208,8 @@ impl Driver {
     }
 
     fn type_flag(&self, gpu: u32, vpu: u32) -> u32 {
-        if self.device.profile().kind == DeviceKind::Vpu { vpu } else { gpu }
+        // One driver is one type. That of CPUs and FPGAs has no flag of its own.
+        if self.profile().kind == DeviceKind::Vpu { vpu } else { gpu }
     }
 
     /// The handle, the same for the life of the process.
@@ -179,27 +235,52 @@ impl Driver {
         self.default_context.get() == Some(&(handle as usize))
     }
 
-    /// Whether `ZE_AFFINITY_MASK`, the variable of every Level Zero driver, leaves the device visible: a list of
-    /// device numbers, each with sub-devices behind a dot.
-    pub fn device_is_visible(&self) -> bool {
-        let Ok(mask) = std::env::var("ZE_AFFINITY_MASK") else { return true };
-        mask.trim().is_empty()
-            || mask.split(',').any(|entry| entry.split('.').next().map(str::trim) == Some("0"))
+    /// The devices that a program sees, in the order of `zeDeviceGet`: none where the mask leaves none.
+    pub fn devices(&self) -> &[Arc<Device>] {
+        &self.devices
     }
 
+    /// The device that is meant where a call names none.
+    pub fn first_device(&self) -> &Arc<Device> {
+        self.devices.first().unwrap_or(&self.roots[0])
+    }
+
+    /// All root devices of the machine, whatever a program sees of them.
+    pub fn roots(&self) -> &[Arc<Device>] {
+        &self.roots
+    }
+
+    /// The profile of the first device, which stands for the driver.
+    fn profile(&self) -> &DeviceProfile {
+        self.roots[0].profile()
+    }
+
+    /// The root device that a test looks at.
+    #[cfg(test)]
     pub fn device(&self) -> &Arc<Device> {
-        &self.device
+        &self.roots[0]
+    }
+
+    /// The streams of all devices.
+    pub(crate) fn streams(&self) -> Vec<Arc<Stream>> {
+        self.roots.iter().flat_map(|root| root.streams()).collect()
+    }
+
+    /// The device that has a UUID, and whether it is a part of what is seen as another.
+    pub fn device_by_uuid(&self, uuid: [u8; 16]) -> Option<Arc<Device>> {
+        let all = self.roots.iter().flat_map(|root| std::iter::once(root).chain(root.parts()));
+        all.into_iter().find(|device| device.uuid() == uuid).cloned()
     }
 
     pub(crate) fn allocations(&self) -> &RangeMap<Allocation> {
         &self.allocations
     }
 
-    /// What allocations of a kind are counted against.
-    pub(crate) fn budget(&self, kind: MemoryKind) -> &Arc<Budget> {
+    /// What allocations of a kind are counted against: shared memory that is of no device is of the first's.
+    pub(crate) fn budget<'a>(&'a self, kind: MemoryKind, device: Option<&'a Device>) -> &'a Arc<Budget> {
         match kind {
             MemoryKind::Host => &self.host_memory,
-            MemoryKind::Device | MemoryKind::Shared => &self.device_memory,
+            MemoryKind::Device | MemoryKind::Shared => device.unwrap_or(self.first_device()).memory(),
         }
     }
 
@@ -240,7 +321,7 @@ impl Driver {
 
     /// `zeDriverGetExtensionProperties`.
     pub fn extensions(&self) -> Vec<ze_driver_extension_properties_t> {
-        ze_extensions::ze_extensions::reported(self.device.profile())
+        ze_extensions::ze_extensions::reported(self.profile())
             .map(|extension| {
                 let mut properties = ze_driver_extension_properties_t::default();
                 crate::text::write(&mut properties.name, extension.name());
@@ -253,7 +334,7 @@ impl Driver {
     /// `zesDriverGetExtensionProperties`.
     pub fn sysman_extensions(&self) -> Vec<zes_driver_extension_properties_t> {
         let extensions = ze_extensions::ZES_EXTENSIONS.iter();
-        let extensions = extensions.filter(|extension| !self.device.profile().lacks(extension.name()));
+        let extensions = extensions.filter(|extension| !self.profile().lacks(extension.name()));
         extensions
             .map(|extension| {
                 let mut properties = zes_driver_extension_properties_t::default();

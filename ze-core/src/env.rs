@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use ze_engine::jit::dump::DumpConfig;
 use ze_engine::jit::pipeline::{Tier, Tiering};
 use ze_engine::jit::target::Isa;
+use ze_extensions::limits;
 
 /// A variable as the README lists it.
 #[derive(Clone, Copy, Debug)]
@@ -39,8 +40,18 @@ pub const DUMP: Variable = file_variable(
 );
 pub const PROFILE: Variable = file_variable(
     "ZE_CPU_PROFILE",
-    "`host`, `arc-140v`, `arc-a770`, `arc-b580`, `max-1550`, `uhd-770`, or the path of a TOML file",
+    "`host`, `host-cpu`, `arc-140v`, `arc-a770`, `arc-b580`, `max-1550`, `uhd-770`, or the path of a TOML file",
     "what the device says about itself, and is held to; `host` is everything that this CPU can do ([docs/profiles.md](docs/profiles.md))",
+);
+pub const DEVICES: Variable = variable(
+    "ZE_CPU_DEVICES",
+    "a number from 1 to 64",
+    "how many devices of the profile there are; all of them execute on the same threads",
+);
+pub const SUB_DEVICES: Variable = variable(
+    "ZE_CPU_SUBDEVICES",
+    "a number from 1 to 16",
+    "how many sub-devices each device has, instead of what the profile says; 1 is none",
 );
 pub const THREADS: Variable = variable(
     "ZE_CPU_THREADS",
@@ -71,7 +82,8 @@ pub const TIER: Variable = variable(
 );
 
 /// All variables of the driver.
-pub const VARIABLES: [Variable; 7] = [LOG, DUMP, PROFILE, THREADS, CACHE_DIR, ISA, TIER];
+pub const VARIABLES: [Variable; 9] =
+    [LOG, DUMP, PROFILE, DEVICES, SUB_DEVICES, THREADS, CACHE_DIR, ISA, TIER];
 
 /// Variables that only the project's own tests look at.
 pub const OF_TESTS: [Variable; 6] = [
@@ -166,6 +178,20 @@ fn most_processes() -> Option<usize> {
     own.into_iter().chain(all.and_then(|text| text.trim().parse().ok())).min()
 }
 
+/// `ZE_CPU_DEVICES`.
+pub fn devices() -> Option<u32> {
+    DEVICES.parse(|text| count_up_to(limits::DEVICES, text))
+}
+
+/// `ZE_CPU_SUBDEVICES`.
+pub fn sub_devices() -> Option<u32> {
+    SUB_DEVICES.parse(|text| count_up_to(limits::SUB_DEVICES, text))
+}
+
+fn count_up_to(most: u32, text: &str) -> Option<u32> {
+    text.parse().ok().filter(|count| (1..=most).contains(count))
+}
+
 /// `ZE_CPU_DUMP`.
 pub fn dump() -> Option<DumpConfig> {
     DUMP.parse(|text| DumpConfig::parse(text).ok())
@@ -229,6 +255,18 @@ mod tests {
         let names: Vec<_> = refused.iter().map(|variable| variable.name).collect();
         assert_eq!(names, ["ZE_CPU_DUMP", "ZE_CPU_PROFILE", "ZE_CPU_CACHE_DIR"]);
         assert!(VARIABLES.iter().all(|v| v.names_files || !v.value.to_lowercase().contains("path")));
+    }
+
+    #[test]
+    fn devices_are_counted_from_one_to_what_the_variables_say() {
+        for (variable, most) in [(DEVICES, limits::DEVICES), (SUB_DEVICES, limits::SUB_DEVICES)] {
+            assert_eq!(variable.value, format!("a number from 1 to {most}"));
+            assert_eq!(count_up_to(most, &most.to_string()), Some(most));
+            assert_eq!(count_up_to(most, "1"), Some(1));
+            for wrong in ["0", "-1", "two", "", "1.5", "4294967297", &(most + 1).to_string()] {
+                assert_eq!(count_up_to(most, wrong), None, "{wrong}");
+            }
+        }
     }
 
     #[test]

@@ -32,8 +32,11 @@ impl FabricVertex {
 
     /// `zeFabricVertexGetPropertiesExp`: without a PCI address, as the device has none.
     pub fn properties(&self, out: &mut ze_fabric_vertex_exp_properties_t) -> Result<()> {
-        out.uuid.id = self.device()?.profile().uuid();
-        out.type_ = ZE_FABRIC_VERTEX_EXP_TYPE_DEVICE;
+        out.uuid.id = self.device()?.uuid();
+        out.type_ = match self.device()?.is_part() {
+            true => ZE_FABRIC_VERTEX_EXP_TYPE_SUBDEVICE,
+            false => ZE_FABRIC_VERTEX_EXP_TYPE_DEVICE,
+        };
         out.remote = 0;
         out.address = ze_fabric_vertex_pci_exp_address_t::default();
         Ok(())

@@ -110,7 +110,7 @@ impl Context {
             if memory.kind() == MemoryKind::Shared {
                 return Err(Error::InvalidArgument("only device and host memory has IPC handles".into()));
             }
-            let place = memory.share(self.driver().device().activity())?;
+            let place = memory.share(self.driver())?;
             (place.memory, place.offset, memory.size(), memory.kind())
         };
         self.ipc_handle_of(&shared, (offset, len), kind)

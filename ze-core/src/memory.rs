@@ -4,6 +4,7 @@ use crate::allocations::Range;
 use crate::budget::Budget;
 use crate::context::Context;
 use crate::device::Device;
+use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::external_memory::{self, Shared};
 use crate::fork::Mutex;
@@ -13,7 +14,6 @@ use crate::physical_memory::PhysicalMemory;
 use crate::pnext::{Outputs, structures};
 use crate::slab::{self, Block};
 use crate::stream::{Position, Stream};
-use crate::sysman::activity::Activity;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -163,7 +163,7 @@ impl Allocation {
         size: usize,
         alignment: usize,
     ) -> Result<Self> {
-        let budget = Arc::clone(context.driver().budget(kind));
+        let budget = Arc::clone(context.driver().budget(kind, device.as_deref()));
         if let Err(live) = budget.take(size as u64) {
             let of = budget.limit();
             return Err(kind.out_of_memory(format!("{size} bytes beside {live} that are allocated, of {of}")));
@@ -242,12 +242,12 @@ impl Allocation {
 
     /// What other processes can map. Memory that is not yet of that kind becomes so in its place: its bytes move, its
     /// address stays.
-    pub(crate) fn share(&self, activity: &Activity) -> Result<Place> {
+    pub(crate) fn share(&self, driver: &Driver) -> Result<Place> {
         if let Some(place) = &*self.shared.lock() {
             return Ok(place.clone());
         }
         let memory = Shared::new(self.mapped_size())?;
-        let convert = || {
+        let mut convert = || {
             let mut shared = self.shared.lock();
             if let Some(place) = &*shared {
                 return Ok(place.clone());
@@ -258,8 +258,7 @@ impl Allocation {
             *shared = Some(place.clone());
             Ok(place)
         };
-        activity
-            .pause(PATIENCE, convert)
+        while_no_command_runs(driver.roots(), &mut convert)
             .unwrap_or(Err(Error::ObjectInUse("commands that run too long keep the memory where it is")))
     }
 
@@ -274,6 +273,12 @@ impl Allocation {
     pub fn kind(&self) -> MemoryKind {
         self.kind
     }
+}
+
+/// Does something while no device executes a command. `None`: one was executed for too long.
+fn while_no_command_runs<T>(devices: &[Arc<Device>], action: &mut dyn FnMut() -> T) -> Option<T> {
+    let Some((first, others)) = devices.split_first() else { return Some(action()) };
+    first.activity().pause(PATIENCE, || while_no_command_runs(others, action)).flatten()
 }
 
 /// The alignment that an allocation has without being asked: that of its size, up to a huge page, as on devices with pages
@@ -358,8 +363,12 @@ impl Context {
             return Err(Error::UnsupportedSize("an allocation of 0 bytes is not possible".into()));
         }
         // ZE_RESULT_ERROR_UNSUPPORTED_SIZE: size > maxMemAllocSize, which the relaxed limits raise to all memory
-        let all = self.driver().budget(kind).limit();
-        let largest = self.driver().device().profile().limits.max_alloc_size;
+        if let Some(device) = &device {
+            self.check_device(device)?;
+        }
+        let all = self.driver().budget(kind, device.as_deref()).limit();
+        let of = device.as_ref().unwrap_or_else(|| self.first_device());
+        let largest = of.profile().limits.max_alloc_size;
         let limit = match limits {
             Limits::Device => all.min(largest),
             Limits::Relaxed => all,
@@ -419,7 +428,7 @@ impl Context {
     /// Has an allocation's memory be one that other processes can map.
     pub fn make_shareable(&self, base: *const c_void) -> Result<()> {
         let memory = self.find_allocation(base).ok_or(Error::AddressNotFound(base as usize))?;
-        memory.share(self.driver().device().activity()).map(drop)
+        memory.share(self.driver()).map(drop)
     }
 
     /// `zeMemCloseIpcHandle`.
@@ -438,7 +447,7 @@ impl Context {
             .ok_or_else(|| Error::InvalidArgument(format!("{base:p} is not the start of an allocation")))?;
         let mut after = Vec::new();
         if policy != 0 {
-            let streams = self.driver().device().streams();
+            let streams = self.driver().streams();
             after.extend(streams.into_iter().map(|stream| (Arc::clone(&stream), stream.latest())));
         }
         if policy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE != 0 {
@@ -483,12 +492,7 @@ impl Context {
             if let Some(out) = link.get::<ze_external_memory_export_fd_t>() {
                 exported = external_memory::check_type(out.flags)
                     .and_then(|()| memory.as_ref().ok_or(Error::AddressNotFound(address as usize)))
-                    .and_then(|memory| {
-                        memory
-                            .share(self.driver().device().activity())?
-                            .memory
-                            .exported(self.driver().shared())
-                    })
+                    .and_then(|memory| memory.share(self.driver())?.memory.exported(self.driver().shared()))
                     .map(|fd| out.fd = fd);
             }
         });

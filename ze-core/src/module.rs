@@ -201,6 +201,9 @@ impl Module {
         let (open, complete): (Vec<&Module>, Vec<&Module>) =
             modules.iter().map(|module| &***module).partition(|module| module.gains_by_linking());
         let Some(first) = open.first() else { return Ok(()) };
+        if modules.iter().any(|module| !module.device.is_of_the_same_root(&first.device)) {
+            return Err(Error::InvalidArgument("modules of different devices are not linked".into()));
+        }
         if modules.len() == 1 && !first.needs_linking() {
             return Ok(());
         }
@@ -431,8 +434,15 @@ fn build(
     // Where all have theirs, the key is that of the inputs alone.
     let some: Vec<u8> =
         if kernels.contains(&false) { kernels.iter().map(|&own| own.into()).collect() } else { Vec::new() };
-    let parts: &[&[u8]] = if some.is_empty() { &[&bytes] } else { &[&bytes, &some] };
-    Ok((Arc::new(module), hash::digest(parts)))
+    // What the device adds to what the module says.
+    let flushed: Vec<u8> = device.profile().flushed_widths().map(|width| width as u8).collect();
+    let mut parts: Vec<&[u8]> = vec![&bytes];
+    for more in [&some, &flushed] {
+        if !more.is_empty() {
+            parts.push(more);
+        }
+    }
+    Ok((Arc::new(module), hash::digest(&parts)))
 }
 
 /// Builds a module and gives its variables storage.

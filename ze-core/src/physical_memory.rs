@@ -58,7 +58,7 @@ impl PhysicalMemory {
             external_memory::close_imported(fd, &shared);
             return Ok(Arc::new(Self { shared, size, kind, device, id: new_id(), budget: None }));
         }
-        let budget = Arc::clone(context.driver().budget(kind));
+        let budget = Arc::clone(context.driver().budget(kind, device.as_deref()));
         if let Err(live) = budget.take(size as u64) {
             let of = budget.limit();
             return Err(kind.out_of_memory(format!("{size} bytes beside {live} that are allocated, of {of}")));

@@ -59,6 +59,7 @@ impl QueueDesc {
 /// A command queue.
 pub struct CommandQueue {
     context: Arc<Context>,
+    device: Arc<Device>,
     desc: QueueDesc,
     stream: Arc<Stream>,
 }
@@ -67,9 +68,13 @@ object!(CommandQueue, CommandQueue, ze_command_queue_handle_t);
 
 impl CommandQueue {
     /// `zeCommandQueueCreate`.
-    pub fn new(context: Arc<Context>, device: &Device, desc: &ze_command_queue_desc_t) -> Result<Arc<Self>> {
+    pub fn new(
+        context: Arc<Context>,
+        device: &Arc<Device>,
+        desc: &ze_command_queue_desc_t,
+    ) -> Result<Arc<Self>> {
         let desc = QueueDesc::new(device, desc)?;
-        Ok(Arc::new(Self { context, desc, stream: desc.new_stream(device) }))
+        Ok(Arc::new(Self { context, device: Arc::clone(device), desc, stream: desc.new_stream(device) }))
     }
 
     pub fn context(&self) -> &Arc<Context> {
@@ -86,7 +91,7 @@ impl CommandQueue {
 
     /// `zeCommandQueueExecuteCommandLists`.
     pub fn execute(&self, lists: &[&CommandList], fence: Option<&Fence>) -> Result<()> {
-        lists.iter().try_for_each(|list| list.check_group(self.desc.group))?;
+        lists.iter().try_for_each(|list| list.check_queue(&self.device, self.desc.group))?;
         let closed = lists.iter().map(|list| list.closed()).collect::<Result<Vec<_>>>()?;
         for (list, commands) in lists.iter().zip(closed) {
             list.executed_on(&self.stream);

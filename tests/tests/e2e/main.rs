@@ -16,6 +16,7 @@ mod control_flow;
 mod conversions;
 mod cooperative;
 mod counter_events;
+mod devices;
 mod endurance;
 mod events;
 mod extensions;

@@ -84,5 +84,5 @@ fn a_built_in_profile_reports_the_devices_figures() {
 fn a_profile_that_is_none_is_told_and_the_host_is_used() {
     let errors = in_profile("arc-a880", "is_the_host");
     assert!(errors.contains("ZE_CPU_PROFILE=arc-a880: "), "{errors}");
-    assert!(errors.contains("built in are host, arc-140v"), "{errors}");
+    assert!(errors.contains("built in are host, host-cpu, arc-140v"), "{errors}");
 }

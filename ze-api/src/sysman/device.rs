@@ -13,15 +13,21 @@ const RESET: Error = Error::UnsupportedFeature("a reset of the host");
 const PCI: Error = Error::UnsupportedFeature("PCI: a CPU is no PCI device, and that");
 const OVERCLOCKING: Error = Error::UnsupportedFeature("overclocking");
 
-/// `zesDeviceGet`: all devices, whatever `ZE_AFFINITY_MASK` says.
+/// `zesDeviceGet`: all root devices, whatever `ZE_AFFINITY_MASK` says.
 pub unsafe fn zesDeviceGet(
     hDriver: zes_driver_handle_t,
     pCount: *mut u32,
     phDevices: *mut zes_device_handle_t,
 ) -> Result<()> {
     let driver = sysman::get::<ze_core::driver::Driver>(hDriver)?;
+    let roots = driver.roots();
     // SAFETY: the caller passes null or valid pointers.
-    unsafe { list(pCount, phDevices, 1, |_, out| driver.device().handle().map(|handle| *out = handle)) }
+    unsafe {
+        list(pCount, phDevices, roots.len(), |index, out| {
+            *out = roots[index].handle()?;
+            Ok(())
+        })
+    }
 }
 
 /// `zesDeviceGetProperties`.
@@ -35,15 +41,22 @@ pub unsafe fn zesDeviceGetProperties(
     Ok(())
 }
 
-/// `zesDeviceGetSubDevicePropertiesExp`: none.
+/// `zesDeviceGetSubDevicePropertiesExp`.
 pub unsafe fn zesDeviceGetSubDevicePropertiesExp(
     hDevice: zes_device_handle_t,
     pCount: *mut u32,
     pSubdeviceProps: *mut zes_subdevice_exp_properties_t,
 ) -> Result<()> {
-    sysman::get::<Device>(hDevice)?;
+    let device = sysman::get::<Device>(hDevice)?;
+    let whole = device.whole().unwrap_or_else(|| device.clone());
+    let parts = whole.parts();
     // SAFETY: the caller passes null or valid pointers.
-    unsafe { list(pCount, pSubdeviceProps, 0, |_, _| Ok(())) }
+    unsafe {
+        list(pCount, pSubdeviceProps, parts.len(), |index, out| {
+            parts[index].sub_device_properties(out);
+            Ok(())
+        })
+    }
 }
 
 /// `zesDeviceGetState`.

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
+use std::sync::Arc;
 
 use ze_core::device::Device;
 use ze_core::driver::Driver;
@@ -80,11 +81,11 @@ pub unsafe fn zesDriverGetDeviceByUuidExp(
             output(subdeviceId, "subdeviceId")?,
         )
     };
-    if driver.device().profile().uuid() != uuid.id {
-        return Err(Error::InvalidArgument("no device has this UUID".into()));
-    }
-    *device = driver.device().handle()?;
-    (*on_subdevice, *subdevice) = (0, 0);
+    let found = driver.device_by_uuid(uuid.id);
+    let found = found.ok_or_else(|| Error::InvalidArgument("no device has this UUID".into()))?;
+    // Parts have no handle of their own in system management.
+    *device = found.whole().unwrap_or_else(|| Arc::clone(&found)).handle()?;
+    (*on_subdevice, *subdevice) = (found.is_part().into(), found.sub_device_id());
     Ok(())
 }
 

@@ -34,17 +34,19 @@ const VENDORS: [(u32, &str); 4] = [
 ];
 
 impl Device {
-    /// `zesDeviceGetProperties`. The chain of the core properties inside is not followed: programs leave them uninitialised.
+    /// `zesDeviceGetProperties`, which for a part are the whole's. The chain of the core properties inside is not followed: programs leave them uninitialised.
     ///
     /// # Safety
     /// The structure's `pNext` is a valid chain.
     pub unsafe fn sysman_properties(&self, out: &mut zes_device_properties_t) {
-        let profile = self.profile();
+        let whole = self.whole();
+        let whole = whole.as_deref().unwrap_or(self);
+        let profile = whole.profile();
         let next = std::mem::replace(&mut out.core.pNext, std::ptr::null_mut());
         // SAFETY: there is no chain.
-        unsafe { self.properties(&mut out.core) };
+        unsafe { whole.properties(&mut out.core) };
         out.core.pNext = next;
-        out.numSubdevices = 0;
+        out.numSubdevices = if whole.all_parts() > 1 { whole.all_parts() } else { 0 };
         text::write(&mut out.serialNumber, UNKNOWN);
         text::write(&mut out.boardNumber, UNKNOWN);
         text::write(&mut out.brandName, BRAND);
@@ -56,7 +58,7 @@ impl Device {
         // SAFETY: the caller's promise.
         unsafe { Outputs::of(out) }.for_each(|mut link| {
             if let Some(ext) = link.get::<zes_device_ext_properties_t>() {
-                ext.uuid.id = profile.uuid();
+                ext.uuid.id = whole.uuid();
                 // Types and flags have the same values in both APIs.
                 ext.type_ = kind;
                 ext.flags = flags;
@@ -102,16 +104,24 @@ impl Device {
         });
     }
 
-    /// `zesDeviceProcessesGetState`: this process, the only one that the driver knows of. Nothing of its memory is shared with
-    /// another.
+    /// Of the parts of a root device that are seen, each with its UUID (`zesDeviceGetSubDevicePropertiesExp`).
+    pub fn sub_device_properties(&self, out: &mut zes_subdevice_exp_properties_t) {
+        out.subdeviceId = self.sub_device_id();
+        out.uuid.id = self.uuid();
+    }
+
+    /// `zesDeviceProcessesGetState`: this process, the only one that the driver knows of, with its memory of this device.
+    /// Nothing of that is shared with another.
     pub fn process_state(&self, driver: &Driver, out: &mut zes_process_state_t) {
         let engines = [(Work::Compute, ZES_ENGINE_TYPE_FLAG_COMPUTE), (Work::Copy, ZES_ENGINE_TYPE_FLAG_DMA)];
         let busy = engines.iter().filter(|(work, _)| self.activity().is_busy(*work));
+        let first = &driver.roots()[0];
         out.processId = std::process::id();
         out.memSize = driver
             .allocations()
             .iter()
             .filter(|allocation| allocation.kind() != MemoryKind::Host)
+            .filter(|allocation| allocation.device().unwrap_or(first).is_of_the_same_root(self))
             .map(|allocation| allocation.size() as u64)
             .sum();
         out.sharedSize = 0;
