@@ -126,6 +126,7 @@ fn stages(
     }
     reflect::reflect(&mut module, &loaded, diagnostics);
     rules::kernels(&module, env, diagnostics);
+    reflect::add_device_modes(&mut module, env.profile);
     Some(module)
 }
 

@@ -10,6 +10,7 @@ use crate::opcodes::{Convergence, Memory};
 use crate::prune::{callees, successors};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{BuiltIn, ExecutionMode, StorageClass};
+use ze_extensions::DeviceProfile;
 
 const ENTRY: RuleId = RuleId { id: "kernels.entry-point", source: "SPIR-V 1.2 §2.16.1" };
 const GRAPH: RuleId = RuleId { id: "limits.call-graph", source: "this driver" };
@@ -343,6 +344,18 @@ fn execution_modes(
     Ok(())
 }
 
+/// Gives the kernels the modes that the device has of its own: without denormal numbers, results that are some are zeros.
+pub(crate) fn add_device_modes(module: &mut Module, profile: &DeviceProfile) {
+    for width in profile.flushed_widths() {
+        let flush = (ExecutionMode::DenormFlushToZero, vec![width]);
+        for kernel in &mut module.kernels {
+            if !kernel.modes.contains(&flush) {
+                kernel.modes.push(flush.clone());
+            }
+        }
+    }
+}
+
 /// Modes of floating-point numbers whose first literal is a width in bits.
 fn is_of_a_width(mode: ExecutionMode) -> bool {
     is_of_denormals(mode)
@@ -395,7 +408,9 @@ fn vector_type_name(word: u32) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use crate::module::{ArgKind, Kernel};
-    use crate::test_support::{build_text, kernel};
+    use crate::test_support::{KERNEL, build_on, build_text, declaring, kernel, profile_without_denormals};
+    use spirv::ExecutionMode;
+    use ze_extensions::DeviceProfile;
 
     fn reflected(text: &str) -> Kernel {
         let module = build_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -448,13 +463,28 @@ mod tests {
     fn execution_modes_are_reflected() {
         let modes = "OpExecutionMode %main LocalSize 8 4 2\nOpExecutionMode %main SubgroupSize 16\n\
             OpExecutionMode %main LocalSizeHint 1 2 3\nOpExecutionMode %main VecTypeHint 262149\nOpSource";
-        let kernel = reflected(&kernel("", "").replace("OpSource", modes));
+        let kernel = reflected(&declaring("SubgroupDispatch", &kernel("", "").replace("OpSource", modes)));
         assert_eq!(kernel.required_group_size, Some([8, 4, 2]));
         assert_eq!(kernel.group_size_hint, Some([1, 2, 3]));
         assert_eq!(kernel.required_subgroup_size, Some(16));
         assert_eq!(
             kernel.attributes,
             "reqd_work_group_size(8,4,2) intel_reqd_sub_group_size(16) work_group_size_hint(1,2,3) vec_type_hint(float4)"
+        );
+    }
+
+    #[test]
+    fn kernels_of_a_device_without_denormals_flush_them() {
+        let modes = |text: &str, profile: &DeviceProfile| {
+            build_on(text, profile).expect("valid").kernels.remove(0).modes
+        };
+        let flushed = (ExecutionMode::DenormFlushToZero, vec![32]);
+        assert_eq!(modes(KERNEL, &profile_without_denormals()), vec![flushed.clone()]);
+        assert_eq!(modes(KERNEL, &DeviceProfile::host()), []);
+        let asks = KERNEL.replace("%void = ", "OpExecutionMode %main DenormFlushToZero 32\n%void = ");
+        assert_eq!(
+            modes(&declaring("DenormFlushToZero", &asks), &profile_without_denormals()),
+            vec![flushed]
         );
     }
 

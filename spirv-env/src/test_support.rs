@@ -109,6 +109,14 @@ pub fn profile_without_flags() -> DeviceProfile {
     profile
 }
 
+/// A device whose single precision has no denormals and rounds to nearest only.
+pub fn profile_without_denormals() -> DeviceProfile {
+    use ze_extensions::FpFlags;
+    let mut profile = DeviceProfile::host();
+    profile.module.fp32 = FpFlags::INF_NAN | FpFlags::ROUND_TO_NEAREST | FpFlags::FMA;
+    profile
+}
+
 pub fn profile_without_images() -> DeviceProfile {
     DeviceProfile { images: ze_extensions::Images::default(), ..DeviceProfile::host() }
 }

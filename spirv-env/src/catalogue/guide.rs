@@ -5,12 +5,24 @@ use super::Case;
 use super::{RuleText, rule};
 #[cfg(any(test, feature = "catalogue"))]
 use crate::test_support::{
-    KERNEL, declaring, in_image_kernel, kernel, profile_without_flags, profile_without_images, with_parameter,
+    KERNEL, declaring, in_image_kernel, kernel, profile_without_denormals, profile_without_flags,
+    profile_without_images, with_parameter,
 };
 
 #[cfg(any(test, feature = "catalogue"))]
 fn pointers_compared() -> String {
     kernel("%p = OpTypePointer Function %uint\n%n = OpConstantNull %p", "%r = OpPtrEqual %bool %n %n")
+}
+
+#[cfg(any(test, feature = "catalogue"))]
+fn sized() -> String {
+    KERNEL.replace("%void = ", "OpExecutionMode %main SubgroupSize 16\n%void = ")
+}
+
+#[cfg(any(test, feature = "catalogue"))]
+fn denormals() -> String {
+    let text = KERNEL.replace("%void = ", "OpExecutionMode %main DenormPreserve 32\n%void = ");
+    declaring("DenormPreserve", &text)
 }
 
 #[cfg(any(test, feature = "catalogue"))]
@@ -62,6 +74,12 @@ pub(super) const RULES: &[RuleText] = &[
         kernel("", "%r = OpGroupIAdd %uint %u3 Reduce %u1").replace("OpCapability Groups\n", "")),
     rule!("env.instruction-version", "An instruction is used in modules of the version that has it, or of a later one.",
         pointers_compared(), Case::from(pointers_compared()).patched(1, 0x0001_0300)),
+    rule!("env.enumerant-capability", "A decoration or an execution mode is used where one of its capabilities is declared or implied.",
+        declaring("SubgroupDispatch", &sized()), sized()),
+    rule!("env.enumerant-version", "A capability, decoration or execution mode is used in modules of the version that has it, or of a later one.",
+        declaring("GroupNonUniform", KERNEL), Case::from(declaring("GroupNonUniform", KERNEL)).patched(1, 0x0001_0200)),
+    rule!("env.float-mode", "A kernel asks for denormals and for ways to round that the device has for the precision.",
+        denormals(), Case::from(denormals()).on(profile_without_denormals())),
     rule!("env.extended-instructions", "OpenCL.std is the instruction set that has effects; debug information may be imported beside it.",
         KERNEL.replace("OpMemoryModel", "%x = OpExtInstImport \"NonSemantic.Shader.DebugInfo.100\"\nOpMemoryModel"),
         KERNEL.replace("OpMemoryModel", "%x = OpExtInstImport \"GLSL.std.450\"\nOpMemoryModel")),

@@ -76,6 +76,10 @@ const ACCEPTED: &[(&str, &str)] = &[
         "Producers tell them apart by types that are one in SPIR-V.",
     ),
     (
+        "Decorations that only shaders have, such as `NoContraction` (SPIR-V 1.2 §3.20)",
+        "They say nothing to a kernel, and are not looked at.",
+    ),
+    (
         "Names of ids that are not defined (SPIR-V 1.2 §2.16.1)",
         "`OpName` stays behind where a producer drops a value.",
     ),

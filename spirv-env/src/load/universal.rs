@@ -116,7 +116,7 @@ impl Loader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::test_support::{KERNEL, assert_accepted, assert_rejected, kernel};
+    use crate::test_support::{KERNEL, assert_accepted, assert_rejected, declaring, kernel};
 
     fn annotated(annotation: &str) -> String {
         kernel("%s = OpTypeStruct %uint", "").replace("%void = ", &format!("{annotation}\n%void = "))
@@ -139,9 +139,8 @@ mod tests {
         assert_rejected(&with("OpExecutionMode %fn LocalSize 8 1 1"), "kernels.mode-target");
         let twice = "OpExecutionMode %main LocalSize 8 1 1\nOpExecutionMode %main LocalSize 8 1 1";
         assert_rejected(&with(twice), "kernels.mode-twice");
-        assert_accepted(&with(
-            "OpExecutionMode %main DenormPreserve 32\nOpExecutionMode %main DenormPreserve 64",
-        ));
+        let widths = with("OpExecutionMode %main DenormPreserve 32\nOpExecutionMode %main DenormPreserve 64");
+        assert_accepted(&declaring("DenormPreserve", &widths));
     }
 
     #[test]

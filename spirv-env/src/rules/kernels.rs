@@ -7,7 +7,8 @@ use crate::load::Loaded;
 use crate::module::{ArgKind, Function, Kernel, Module, Type};
 use crate::prune::callees;
 use rustc_hash::FxHashSet;
-use spirv::{AccessQualifier, StorageClass};
+use spirv::{AccessQualifier, ExecutionMode, StorageClass};
+use ze_extensions::FpFlags;
 use ze_extensions::limits::{CALL_DEPTH, GLOBAL_BYTES, PRIVATE_BYTES};
 
 const ARGUMENTS: &str = "L0 SPIR-V Guide, Kernel Arguments";
@@ -36,8 +37,37 @@ pub(super) const KERNELS: &[KernelRule] = &[
     },
     KernelRule { id: RuleId { id: "limits.group-size", source: LIMITS }, check: group_size },
     KernelRule { id: RuleId { id: "limits.sub-group-size", source: LIMITS }, check: sub_group_size },
+    KernelRule {
+        id: RuleId { id: "env.float-mode", source: "Level Zero, ze_device_fp_flags_t" },
+        check: float_modes,
+    },
     KernelRule { id: RuleId { id: "limits.private-memory", source: "this driver" }, check: private_memory },
 ];
+
+/// A device without denormals, or with one way to round only, cannot do as the kernel asks.
+fn float_modes(_: &Module, env: &Environment<'_>, kernel: &Kernel) -> Result<(), String> {
+    use ExecutionMode as M;
+    for (mode, literals) in &kernel.modes {
+        let flag = match mode {
+            M::DenormPreserve => FpFlags::DENORM,
+            M::RoundingModeRTZ => FpFlags::ROUND_TO_ZERO,
+            M::RoundingModeRTPINTEL | M::RoundingModeRTNINTEL => FpFlags::ROUND_TO_INF,
+            _ => continue,
+        };
+        let width = literals.first().copied().unwrap_or(0);
+        let has = env.profile.fp(width);
+        // Modes of a width that the device does not compute in are of nothing.
+        if !has.is_empty() && !has.contains(flag) {
+            let names: Vec<_> =
+                flag.iter_names().map(|(name, _)| format!("ZE_DEVICE_FP_FLAG_{name}")).collect();
+            return Err(format!(
+                "{mode:?} of {width} bits needs {}, which the device has not",
+                names.join(" and ")
+            ));
+        }
+    }
+    Ok(())
+}
 
 /// The longest chain of calls that begins in a function: depth first, with the functions on the way marked. `Err`
 /// has a function that calls itself.
@@ -348,7 +378,8 @@ mod tests {
     }
 
     fn with_mode(mode: &str) -> String {
-        kernel("", "").replace("OpSource", &format!("OpExecutionMode %main {mode}\nOpSource"))
+        let text = kernel("", "").replace("OpSource", &format!("OpExecutionMode %main {mode}\nOpSource"));
+        declaring("SubgroupDispatch", &text)
     }
 
     #[test]

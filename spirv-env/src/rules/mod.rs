@@ -3,10 +3,13 @@
 //! A rule is a function with an id and the text it comes from, and has a case that it accepts and one that it
 //! rejects beside it. `module` looks at declarations, `instructions` at what functions do, `kernels` at entry points.
 
+mod enumerants;
 mod groups;
 mod images;
 mod kernels;
 mod memory;
+#[cfg(test)]
+mod mistakes;
 mod module;
 mod types;
 
@@ -18,6 +21,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics, Fault, RuleId};
 use crate::environment::Environment;
 use crate::load::Loaded;
 use crate::module::{Inst, Kernel, Module};
+use crate::opcodes;
 use crate::validate::Ctx;
 use spirv::Op;
 
@@ -59,13 +63,18 @@ pub(crate) struct KernelRule {
 }
 
 const DECLARATIONS: &[&[DeclarationRule]] =
-    &[module::DECLARATIONS, types::DECLARATIONS, images::DECLARATIONS];
+    &[module::DECLARATIONS, enumerants::DECLARATIONS, types::DECLARATIONS, images::DECLARATIONS];
 const INSTRUCTIONS: &[&[InstructionRule]] =
     &[memory::INSTRUCTIONS, groups::INSTRUCTIONS, images::INSTRUCTIONS, types::INSTRUCTIONS];
 
 /// Judges a declaration by all rules that are about it.
 pub(crate) fn declaration(context: &Declarations<'_>, inst: &RawInst<'_>, broken: &mut Vec<Fault>) {
     if let Err(fault) = module::instruction_capability(context.module, inst.op) {
+        broken.push(fault);
+    }
+    if let Some(Err(fault)) =
+        opcodes::row(inst.op).map(|row| module::instruction_version(context.module, row))
+    {
         broken.push(fault);
     }
     for rule in DECLARATIONS.iter().copied().flatten().filter(|rule| rule.ops.contains(&inst.op)) {

@@ -195,8 +195,8 @@ mod tests {
     use ze_extensions::DeviceProfile;
 
     use crate::test_support::{
-        KERNEL, assemble, assert_accepted, assert_rejected, build_text, kernel, profile_without_flags,
-        rejected_on,
+        KERNEL, assemble, assert_accepted, assert_rejected, build_text, declaring, kernel,
+        profile_without_flags, rejected_on,
     };
     use crate::{Environment, ModuleInput, build};
 
@@ -261,9 +261,9 @@ mod tests {
             KERNEL.replace("%void = OpTypeVoid", &format!("OpExecutionMode %main {mode}\n%void = OpTypeVoid"))
         };
         assert_accepted(&with("ContractionOff"));
-        assert_accepted(&with("DenormPreserve 32"));
-        assert_accepted(&with("DenormFlushToZero 32"));
-        assert_accepted(&with("RoundingModeRTZ 32"));
+        for name in ["DenormPreserve", "DenormFlushToZero", "RoundingModeRTZ"] {
+            assert_accepted(&declaring(name, &with(&format!("{name} 32"))));
+        }
         assert_rejected(&with("FloatingPointModeALTINTEL 32"), "env.execution-mode");
         assert_rejected(&with("OriginUpperLeft"), "env.execution-mode");
     }

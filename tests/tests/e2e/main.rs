@@ -20,6 +20,7 @@ mod devices;
 mod endurance;
 mod events;
 mod extensions;
+mod flag_walk;
 mod function_pointers;
 mod graphs;
 mod groups;
