@@ -1,7 +1,7 @@
 //! SPIR-V capabilities, and what of a device and of the module each of them needs.
 
 use crate::capability::CapabilityId;
-use crate::flags::{DotProductFlags, FpAtomicFlags, ModuleFlags};
+use crate::flags::{FpAtomicFlags, ModuleFlags};
 use crate::profile::DeviceProfile;
 use crate::spirv_extensions::spirv_extension;
 use crate::ze_extensions;
@@ -34,10 +34,7 @@ impl Need {
             Self::AnyFpAtomics(any) => {
                 [16, 32, 64].iter().any(|&width| profile.fp_atomics(width).intersects(any))
             }
-            Self::DotProduct => {
-                profile.module.flags.contains(ModuleFlags::DP4A)
-                    || profile.module.dot_product.contains(DotProductFlags::DP4A)
-            }
+            Self::DotProduct => profile.module.flags.contains(ModuleFlags::DP4A),
             Self::Ze(name) => ze_extensions::has(profile, name),
         }
     }
