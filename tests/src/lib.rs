@@ -1,5 +1,6 @@
 //! Support for the end-to-end tests: Level Zero through a real loader, kernels, and independent reference arithmetic.
 
+pub mod api_page;
 pub mod assembler;
 pub mod bench;
 pub mod formats;
@@ -9,6 +10,7 @@ pub mod loader;
 pub mod memory;
 pub mod mpfr;
 pub mod mutation;
+pub mod parameters;
 pub mod platform;
 pub mod program;
 pub mod queue;

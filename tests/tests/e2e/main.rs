@@ -3,6 +3,7 @@
 //! One binary, so that LLVM, the loader and the driver are opened once. Tests share one context and run in parallel,
 //! each with its own command list.
 
+mod api_page;
 mod applications;
 mod arguments;
 mod arithmetic;
@@ -40,12 +41,14 @@ mod memory_access;
 mod modules;
 mod mutable_lists;
 mod mutation;
+mod null_arguments;
 mod print;
 mod private_copies;
 mod private_memory;
 mod processes;
 mod profiles;
 mod properties;
+mod queries;
 mod subgroups;
 mod sysman;
 mod uniform_objects;
