@@ -5,9 +5,9 @@
 //! a long launch does not end in the code that it began with.
 
 use super::launch::Code;
-use crate::fork::OnceLock;
+use crate::fork::{self, OnceLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Time in code of the fast tier that better code is made for. It takes some 10 to 50 ms to make, and is one to six times as
@@ -17,7 +17,8 @@ const WORTH: Duration = Duration::from_millis(1);
 /// What code of the fast tier knows of better code.
 pub struct Promotion {
     spent: AtomicU64,
-    asked: AtomicBool,
+    /// One more than the generation that asked: a forked child is given nothing that its parent asked for.
+    asked: AtomicU32,
     ask: Box<dyn Fn() + Send + Sync>,
     better: OnceLock<Arc<Code>>,
 }
@@ -27,7 +28,7 @@ impl Promotion {
     pub fn new(ask: impl Fn() + Send + Sync + 'static) -> Promotion {
         Promotion {
             spent: AtomicU64::new(0),
-            asked: AtomicBool::new(false),
+            asked: AtomicU32::new(0),
             ask: Box::new(ask),
             better: OnceLock::new(),
         }
@@ -35,12 +36,13 @@ impl Promotion {
 
     /// Counts time that a thread has run the code for.
     pub fn spend(&self, time: Duration) {
-        if self.asked.load(Ordering::Relaxed) {
+        let asked = fork::generation() + 1;
+        if self.asked.load(Ordering::Relaxed) == asked {
             return;
         }
         let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let spent = self.spent.fetch_add(time, Ordering::Relaxed).saturating_add(time);
-        if Duration::from_nanos(spent) >= WORTH && !self.asked.swap(true, Ordering::Relaxed) {
+        if Duration::from_nanos(spent) >= WORTH && self.asked.swap(asked, Ordering::Relaxed) != asked {
             (self.ask)();
         }
     }
@@ -52,5 +54,30 @@ impl Promotion {
 
     pub fn better(&self) -> Option<&Arc<Code>> {
         self.better.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn better_code_is_asked_for_once_by_each_process() {
+        let count = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&count);
+        let promotion = Promotion::new(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+        });
+        promotion.spend(WORTH / 2);
+        assert_eq!(count.load(Ordering::Relaxed), 0);
+        promotion.spend(WORTH);
+        promotion.spend(WORTH);
+        assert_eq!(count.load(Ordering::Relaxed), 1);
+        // What a child finds is what its parent asked for.
+        promotion.asked.store(fork::generation(), Ordering::Relaxed);
+        promotion.spend(Duration::ZERO);
+        assert_eq!(count.load(Ordering::Relaxed), 2);
+        promotion.spend(WORTH);
+        assert_eq!(count.load(Ordering::Relaxed), 2);
     }
 }
