@@ -206,14 +206,15 @@ impl Lowerer<'_, '_> {
             let mut val = Val::new();
             for leaf in passed.by_ref().take(a.leaves.count(*ty)) {
                 let value = self.b.param(callable.function, at);
-                val.push(self.received(*leaf, value));
+                // Once for all of the function.
+                val.push(self.in_prologue(|_| self.received(*leaf, value)));
                 at += 1;
             }
             self.values_mut(false).entry.insert(*param, val);
         }
     }
 
-    /// A leaf that was handed over.
+    /// A leaf that was handed over, its lanes made here.
     fn received(&self, leaf: Passed, value: Value) -> Reg {
         match leaf.shape {
             Shape::Varying => Reg::varying(value),
@@ -221,10 +222,10 @@ impl Lowerer<'_, '_> {
                 let w = self.w;
                 let steps =
                     |scalar| self.b.int_vector(scalar, (0..i64::from(w)).map(|lane| (lane * step) as u64));
-                let lanes = self.in_prologue(|b| match leaf.scalar {
-                    Scalar::Ptr => b.offset(value, steps(Scalar::I64)),
-                    scalar => b.add(b.splat(value, w), steps(scalar)),
-                });
+                let lanes = match leaf.scalar {
+                    Scalar::Ptr => self.b.offset(value, steps(Scalar::I64)),
+                    scalar => self.b.add(self.b.splat(value, w), steps(scalar)),
+                };
                 Reg::strided(value, lanes)
             }
             Shape::Uniform | Shape::Undefined => Reg::uniform(value),

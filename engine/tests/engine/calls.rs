@@ -25,9 +25,11 @@ enum Site {
     Loop,
     /// With the number of the work-group, added to the input.
     Uniform,
+    /// With the number of the work-item, added to the input.
+    Ascending,
 }
 
-const SITES: [Site; 4] = [Site::Everyone, Site::Odd, Site::Loop, Site::Uniform];
+const SITES: [Site; 5] = [Site::Everyone, Site::Odd, Site::Loop, Site::Uniform, Site::Ascending];
 
 /// A module under construction: functions from `int` to `int`, and a kernel.
 struct Source {
@@ -105,13 +107,13 @@ impl Source {
         });
         let at = b.in_bounds_ptr_access_chain(buffer, None, input, gid, []).expect("in a block");
         let x = b.load(int, None, at, None, []).expect("in a block");
-        let group = b.u_convert(int, None, group).expect("in a block");
+        let [item, group] = [gid, group].map(|id| b.u_convert(int, None, id).expect("in a block"));
         let [zero, one, three] = [0, 1, 3].map(|value| b.constant_bit32(int, value));
         let low = b.bitwise_and(int, None, x, three).expect("in a block");
         let result = match site {
             Site::Everyone => self.call(function, x),
-            Site::Uniform => {
-                let y = self.call(function, group);
+            Site::Uniform | Site::Ascending => {
+                let y = self.call(function, if site == Site::Uniform { group } else { item });
                 self.b.i_add(int, None, x, y).expect("in a block")
             }
             Site::Odd => {
@@ -217,6 +219,7 @@ fn check_sizes(
                 Site::Odd => function(*x),
                 Site::Loop => (0..x & 3).fold(*x, |x, _| function(x)),
                 Site::Uniform => x.wrapping_add(function((i as u32 / size) as i32)),
+                Site::Ascending => x.wrapping_add(function(i as i32)),
             };
             assert_eq!(*y, expected, "{name}, {site:?}, width {width:?}, groups of {size}, item {i}");
         }
@@ -320,6 +323,15 @@ fn ten_thousand_functions_call_each_other() {
     check_sizes("long chain", Inlining::WithinBudget, Site::Odd, sizes, &module, &mut |x| {
         chain_in_rust(LENGTH, x)
     });
+}
+
+#[test]
+fn results_ascend_from_lane_to_lane_as_arguments_do() {
+    // The function gets and returns what the first lane has, and each lane adds its steps.
+    let module = |site, width| chain(1, site, width);
+    for inlining in [Inlining::Never, Inlining::Always] {
+        check_sizes("ascending", inlining, Site::Ascending, &SIZES, &module, &mut |x| chain_in_rust(1, x));
+    }
 }
 
 #[test]
