@@ -1,10 +1,11 @@
 //! Compiles kernels without running them: finds what the engine cannot lower, and shows what it makes of the rest.
 //!
 //! ```text
-//! compile [--ir] [--raw-ir] [--lower-only] [--asm] [--fast] [--kernel NAME] [--inline never|always] [--variant W:rows[:x4|:y4]|line|any]
-//!         FILE-OR-FOLDER...
+//! compile [--check] [--sizes] [--ir] [--raw-ir] [--lower-only] [--asm] [--fast] [--kernel NAME] [--inline never|always]
+//!         [--variant W:rows[:x4|:y4]|line|any] FILE-OR-FOLDER...
 //! ```
-//! Without `--variant` every kernel is compiled in eight variants. Prints what fails, by cause, and how long the thread computed. The output of
+//! Without `--variant` every kernel is compiled in eight variants. With `--check` none is: that is what loading a module
+//! does. `--sizes` prints what the passes leave. Prints what fails, by cause, and how long the thread computed. The output of
 //! `--raw-ir --lower-only` before and after a change to the engine says whether it made any other code.
 
 use std::collections::BTreeMap;
@@ -14,10 +15,13 @@ use ze_engine::abi::{Coarsening, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::pipeline::{self, Tier};
+use ze_engine::jit::size::Size;
 use ze_engine::jit::target::Target;
 
 #[derive(Default)]
 struct Options {
+    check: bool,
+    sizes: bool,
     ir: bool,
     raw_ir: bool,
     lower_only: bool,
@@ -34,6 +38,8 @@ fn parse() -> Options {
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
+            "--check" => options.check = true,
+            "--sizes" => options.sizes = true,
             "--ir" => options.ir = true,
             "--raw-ir" => options.raw_ir = true,
             "--fast" => options.tier = Tier::Fast,
@@ -130,6 +136,14 @@ fn main() {
             }
         };
         intake += computed() - start;
+        if options.check {
+            let start = computed();
+            if let Err(error) = ze_engine::analysis::work::check(&module) {
+                note(format!("check: {error}"), path.display().to_string());
+            }
+            lowering += computed() - start;
+            continue;
+        }
         for kernel in &module.kernels {
             if options.kernel.as_ref().is_some_and(|name| *name != kernel.name) {
                 continue;
@@ -189,6 +203,9 @@ fn compile(
     let start = computed();
     pipeline::optimise(&ir, target, options.tier).map_err(|error| error.to_string())?;
     times[1] = computed() - start;
+    if options.sizes {
+        println!("{:?} {} {variant:?}", Size::of(&ir, target), kernel.name);
+    }
     if options.ir {
         println!("; {info:?}\n{}", ir.text());
     }

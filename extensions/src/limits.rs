@@ -48,8 +48,9 @@ pub const KERNEL_INSTRUCTIONS: u64 = 4_000_000;
 /// bytes for each, so a kernel below takes seconds and stays under 1 GiB.
 pub const KERNEL_WORK: u64 = 1_200_000;
 
-/// Blocks of a function's loops, those of inner loops counted again for each loop around them: what analyses look at.
-pub const LOOP_BLOCKS: u64 = 20_000_000;
+/// Blocks of a function's loops, those of inner loops counted again for each loop around them: what analyses look at
+/// several times. 1,500 loops in each other have as many.
+pub const LOOP_BLOCKS: u64 = 4_000_000;
 
 /// Bits of an integer (`SPV_INTEL_arbitrary_precision_integers`). clang's `_BitInt` has no more for SPIR-V, and the compiler
 /// run-time library divides and converts no wider ones, so that LLVM would make each such instruction a loop.

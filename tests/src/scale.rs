@@ -3,15 +3,19 @@
 //! The modules are put together word by word, so that generating a large one takes no time to speak of.
 
 mod assembler;
+mod calls;
 mod control;
 mod declarations;
+mod groups;
 mod memory;
 mod values;
+
+use spirv::{GroupOperation, Op, OpenclStd100Op, Scope};
 
 /// A family of modules with one kernel `main`, which takes a pointer to 32-bit integers and an integer.
 pub struct Pattern {
     pub name: &'static str,
-    /// A size at which a module is about as large as hostile ones are: up to a mebibyte.
+    /// A size at which a module is as large as hostile ones are: up to about a mebibyte.
     pub large: u32,
     pub module: fn(u32) -> Vec<u8>,
 }
@@ -62,5 +66,98 @@ pub const PATTERNS: &[Pattern] = &[
     Pattern { name: "copies", large: 50_000, module: values::copies },
     Pattern { name: "pointer chain", large: 30_000, module: memory::pointer_chain },
     Pattern { name: "divisions", large: 20_000, module: values::divisions },
-    Pattern { name: "math functions", large: 20_000, module: values::math_functions },
+    Pattern {
+        name: "math functions",
+        large: 20_000,
+        module: |n| values::math_functions(n, OpenclStd100Op::sin, 32, false),
+    },
+    Pattern {
+        name: "math functions of doubles",
+        large: 40_000,
+        module: |n| values::math_functions(n, OpenclStd100Op::tgamma, 64, false),
+    },
+    Pattern {
+        name: "math functions of vectors",
+        large: 40_000,
+        module: |n| values::math_functions(n, OpenclStd100Op::exp, 32, true),
+    },
+    Pattern { name: "tiny functions", large: 10_000, module: calls::tiny_functions },
+    Pattern { name: "chain of functions", large: 10_000, module: calls::chain_of_functions },
+    Pattern { name: "calls of a small function", large: 40_000, module: |n| calls::calls(n, 4) },
+    Pattern { name: "calls of a function", large: 40_000, module: |n| calls::calls(n, 200) },
+    Pattern { name: "large functions", large: 400, module: calls::large_functions },
+    Pattern { name: "unused functions", large: 15_000, module: calls::unused_functions },
+    Pattern { name: "calls with many arguments", large: 1200, module: calls::many_arguments },
+    Pattern { name: "calls through pointers", large: 14_000, module: |n| calls::indirect_calls(n, 8) },
+    Pattern { name: "functions that pointers lead to", large: 7000, module: |n| calls::indirect_calls(n, n) },
+    Pattern { name: "kernels of one function", large: 40_000, module: calls::entry_points },
+    Pattern { name: "barriers", large: 60_000, module: groups::barriers },
+    Pattern { name: "live across barriers", large: 25_000, module: groups::live_across_barriers },
+    Pattern {
+        name: "sums over a sub-group",
+        large: 40_000,
+        module: |n| groups::sums(n, Scope::Subgroup, GroupOperation::Reduce),
+    },
+    Pattern {
+        name: "sums over a work-group",
+        large: 40_000,
+        module: |n| groups::sums(n, Scope::Workgroup, GroupOperation::InclusiveScan),
+    },
+    Pattern { name: "shuffles", large: 50_000, module: groups::shuffles },
+    Pattern { name: "async copies", large: 16_000, module: groups::async_copies },
+    Pattern { name: "image reads", large: 16_000, module: groups::image_reads },
+    Pattern { name: "image writes", large: 16_000, module: groups::image_writes },
+    Pattern { name: "dense graph", large: 350, module: |n| control::dense_graph(n, false) },
+    Pattern { name: "dense graph with phis", large: 250, module: |n| control::dense_graph(n, true) },
+    Pattern { name: "breaks", large: 9000, module: control::breaks },
+    Pattern { name: "exits from a nest", large: 200, module: control::exits_from_a_nest },
+    Pattern { name: "unreachable blocks", large: 25_000, module: control::unreachable_blocks },
+    Pattern { name: "small nests", large: 4000, module: control::small_nests },
+    Pattern { name: "live across ifs", large: 6000, module: control::live_across_ifs },
+    Pattern { name: "many phis of many ways", large: 350, module: control::many_phis_of_many_ways },
+    Pattern {
+        name: "products of wide integers",
+        large: 50_000,
+        module: |n| values::wide_integers(n, Op::IMul),
+    },
+    Pattern {
+        name: "quotients of wide integers",
+        large: 50_000,
+        module: |n| values::wide_integers(n, Op::UDiv),
+    },
+    Pattern { name: "selections", large: 25_000, module: values::selections },
+    Pattern { name: "uniform arithmetic", large: 50_000, module: values::uniform_arithmetic },
+    Pattern { name: "dynamic elements", large: 20_000, module: values::dynamic_elements },
+    Pattern { name: "vector shuffles", large: 10_000, module: values::vector_shuffles },
+    Pattern { name: "structures in registers", large: 18_000, module: values::structures_in_registers },
+    Pattern { name: "conversions", large: 14_000, module: values::conversions },
+    Pattern { name: "unused values", large: 50_000, module: values::unused_values },
+    Pattern { name: "loads and stores", large: 14_000, module: memory::loads_and_stores },
+    Pattern { name: "rows that are copied", large: 8000, module: memory::contiguous },
+    Pattern { name: "copies of objects", large: 80_000, module: |n| memory::object_copies(n, 4096, false) },
+    Pattern {
+        name: "copies of small objects",
+        large: 60_000,
+        module: |n| memory::object_copies(n, 64, true),
+    },
+    Pattern { name: "pointers to either", large: 9000, module: memory::pointers_to_either },
+    Pattern { name: "pointer to any", large: 8000, module: memory::pointer_to_any },
+    Pattern { name: "escaping objects", large: 11_000, module: memory::escaping_objects },
+    Pattern { name: "generic pointers", large: 12_000, module: memory::generic_pointers },
+    Pattern { name: "compare-exchanges", large: 12_000, module: memory::compare_exchanges },
+    Pattern { name: "deep accesses", large: 5000, module: memory::deep_accesses },
+    Pattern { name: "specialization", large: 40_000, module: declarations::specialization },
+    Pattern { name: "doubling constants", large: 40_000, module: declarations::doubling_constants },
+    Pattern { name: "deep constant", large: 60, module: declarations::deep_constant },
+    Pattern { name: "initialisers", large: 400, module: |n| declarations::initialisers(n, 512) },
+    Pattern { name: "small initialisers", large: 12_000, module: |n| declarations::initialisers(n, 4) },
+    Pattern { name: "addresses", large: 30_000, module: declarations::addresses },
+    Pattern { name: "local variables", large: 30_000, module: declarations::local_variables },
+    Pattern { name: "names", large: 20_000, module: declarations::names },
+    Pattern { name: "long names", large: 250_000, module: declarations::long_names },
+    Pattern { name: "lines", large: 28_000, module: declarations::lines },
+    Pattern { name: "decoration groups", large: 1900, module: declarations::decoration_groups },
+    Pattern { name: "recursive structures", large: 22_000, module: declarations::recursive_structures },
+    Pattern { name: "deep pointers", large: 240, module: declarations::deep_pointers },
+    Pattern { name: "function types", large: 1000, module: declarations::function_types },
 ];

@@ -10,7 +10,7 @@
 //! behind a uniform branch the class of the branch, at a join that post-dominates a branch the class of
 //! the branch. The others own a mask, collected from their incoming edges.
 
-use super::cfg::{Cfg, Dominators, tree_intervals};
+use super::cfg::{Cfg, Dominators, GrowingTree, tree_intervals};
 use super::func::Func;
 use super::func::{BlockId, ENTRY, Terminator};
 use super::loops::{LoopId, Loops};
@@ -202,30 +202,16 @@ impl Control {
                 Exit::Return => {}
             }
         }
-        const UNKNOWN: usize = usize::MAX;
-        let mut idom = vec![UNKNOWN; 2 * blocks];
-        idom[0] = 0;
-        for node in 1..2 * blocks {
-            for &pred in preds[node].iter().filter(|pred| **pred < node) {
-                let (mut a, mut b) = (pred, idom[node]);
-                if idom[a] == UNKNOWN {
-                    continue;
-                }
-                if b == UNKNOWN {
-                    b = a;
-                }
-                while a != b {
-                    if a > b {
-                        a = idom[a];
-                    } else {
-                        b = idom[b];
-                    }
-                }
-                idom[node] = a;
-            }
+        let mut tree = GrowingTree::default();
+        // Nodes that nothing leads to dominate nothing.
+        let mut reached = vec![false; 2 * blocks];
+        for node in 0..2 * blocks {
+            let before = preds[node].iter().copied().filter(|pred| *pred < node && reached[*pred]);
+            let idom = before.reduce(|a, b| tree.common_ancestor(a, b));
+            reached[node] = node == 0 || idom.is_some();
+            tree.push(idom.unwrap_or(node));
         }
-        let parents: Vec<usize> =
-            idom.iter().enumerate().map(|(node, idom)| if *idom == UNKNOWN { node } else { *idom }).collect();
+        let parents: Vec<usize> = (0..2 * blocks).map(|node| tree.parent(node)).collect();
         let tree = tree_intervals(&parents);
         let skipped = |block: &BlockId| match self.class[*block] {
             Some(owner) if owner != *block => {

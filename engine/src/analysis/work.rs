@@ -7,6 +7,7 @@ use super::func::Func;
 use super::inlining::{Inlining, Plan};
 use super::{cfg, loops};
 use crate::error::EngineError;
+use crate::lower::opencl_std::table;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
 use spirv_env::opcodes::{Cost, Family, Memory, Opcode, Signature};
@@ -16,6 +17,10 @@ use ze_extensions::limits::{KERNEL_WORK, LOOP_BLOCKS};
 
 /// LLVM instructions for each scalar of an instruction that lanes execute one after the other.
 const LANE_BY_LANE: u64 = 70;
+/// How much more an operation of a whole work-group is: it meets at barriers.
+const BY_WORK_GROUP: u64 = 4;
+/// What an integer counts that has no register, in scalars: lanes are taken apart, and divisions call a function for each.
+const WIDE_INTEGER: u64 = 8;
 /// Those for each scalar of an access to memory, with its address.
 const ACCESS: u64 = 4;
 /// Those for each scalar that an edge hands over to a phi, with masks.
@@ -30,7 +35,7 @@ const CALL: u64 = 16;
 /// Those of an access to an image, for each component.
 const IMAGE_ACCESS: u64 = 60;
 /// Those of the largest instruction, for each scalar of the widest type.
-const MOST: u64 = LANE_BY_LANE;
+const MOST: u64 = BY_WORK_GROUP * LANE_BY_LANE;
 
 /// Fails for a kernel that would be too much code.
 pub fn check(module: &Module) -> Result<(), EngineError> {
@@ -114,6 +119,7 @@ fn scalars(types: &spirv_env::Types) -> Vec<u64> {
             Type::Vector { elem, len } => of(elem).saturating_mul(u64::from(*len)),
             Type::Array { elem, len } => of(elem).saturating_mul(*len),
             Type::Struct { members, .. } => members.iter().map(of).fold(0, u64::saturating_add),
+            Type::Int { width, .. } if *width > u64::BITS => WIDE_INTEGER,
             _ => 1,
         };
         counts.push(count);
@@ -174,6 +180,13 @@ fn of_function(
     let width =
         |ty: Option<TypeId>| ty.map_or(1, |ty| scalars.get(ty.0 as usize).copied().unwrap_or(1).max(1));
     let of = |id: Id| width(types.get(&id).copied().or_else(|| Some(module.constants.get(&id)?.ty)));
+    let is_wide = |ty: Option<TypeId>| {
+        let element = ty.map(|ty| match module.types.get(ty) {
+            Type::Vector { elem, .. } => module.types.get(*elem),
+            ty => ty,
+        });
+        matches!(element, Some(Type::Int { width, .. }) if *width > u64::BITS)
+    };
     let of_inst = |inst: &Inst| {
         let (row, result, operands) = (inst.row(), width(inst.ty), inst.operands.len() as u64);
         match (row.family, row.memory) {
@@ -185,16 +198,37 @@ fn of_function(
             (_, Memory::Copy { .. }) => LANE_BY_LANE,
             (_, Memory::ImageRead | Memory::ImageWrite) => IMAGE_ACCESS.saturating_mul(result.max(4)),
             (Family::Phi, _) => EDGE.saturating_mul(result).saturating_mul(operands / 2),
+            (Family::Extended, _)
+                if inst.opencl_std(module).is_some_and(|function| table::is_long(function.op)) =>
+            {
+                LANE_BY_LANE.saturating_mul(result)
+            }
             (Family::Extended, _) => LANE_BY_LANE.saturating_mul(result) / 4,
             _ if row.signature == Signature::Switch => CASE.saturating_mul(operands / 2),
             _ if row.signature == Signature::Extract => result.saturating_add(of(inst.id(0)) / 64),
             _ if row.locates => 4 * variables.max(1),
+            (Family::Collective | Family::Reduction, _) if inst.waits_for_work_group(module) => {
+                (BY_WORK_GROUP * LANE_BY_LANE).saturating_mul(result)
+            }
             _ if is_lane_by_lane(row) => LANE_BY_LANE.saturating_mul(result),
+            _ if is_taken_apart(inst.op)
+                && (is_wide(inst.ty) || is_wide(types.get(&inst.id(0)).copied())) =>
+            {
+                LANE_BY_LANE.saturating_mul(result.max(WIDE_INTEGER))
+            }
             _ => 2u64.saturating_mul(result),
         }
     };
     let blocks = BLOCK.saturating_mul(function.blocks.len() as u64);
     insts().map(of_inst).fold(blocks, u64::saturating_add)
+}
+
+/// Instructions that integers without a register take many others for, or a call, in each lane.
+fn is_taken_apart(op: Op) -> bool {
+    use Op::{ConvertFToS, ConvertFToU, ConvertSToF, ConvertUToF};
+    use Op::{IMul, ShiftLeftLogical, ShiftRightArithmetic, ShiftRightLogical};
+    matches!(op, IMul | ShiftLeftLogical | ShiftRightArithmetic | ShiftRightLogical)
+        || matches!(op, ConvertFToS | ConvertFToU | ConvertSToF | ConvertUToF)
 }
 
 /// Atomics, operations of groups, and divisions of integers.
@@ -229,8 +263,6 @@ mod tests {
             ("%r = OpAtomicIIncrement %uint %pointer %uint_1 %uint_0", LANE_BY_LANE),
             ("%r = OpLoad %uint %pointer", ACCESS),
             ("OpStore %pointer %any_uint", ACCESS),
-            ("OpCopyMemory %pointer %pointer", LANE_BY_LANE),
-            ("OpCopyMemorySized %pointer %pointer %ulong_8", LANE_BY_LANE),
         ] {
             assert_eq!(work(body), expected, "{body}");
         }

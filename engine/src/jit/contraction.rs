@@ -4,8 +4,8 @@
 //! done once, early, and in the same way in both tiers, so that their results are the same to the last bit. Lowering says
 //! which instructions may be fused; of the products only those with one use.
 
+use super::blocks::{blocks, functions, instructions, opcode};
 use super::context::IrModule;
-use super::size::{blocks, functions, instructions, opcode};
 use super::target::Target;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;

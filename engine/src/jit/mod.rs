@@ -7,6 +7,7 @@
 //!                          cache
 //! ```
 
+pub mod blocks;
 pub mod cache;
 pub mod context;
 mod contraction;

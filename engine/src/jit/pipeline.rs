@@ -1,9 +1,10 @@
 //! The passes over a kernel's IR, in two tiers, and its translation to object code or assembly.
 
 use super::JitError;
+use super::blocks;
 use super::context::{IrModule, REPORT_FRAME, take_message};
 use super::contraction;
-use super::size::{self, Size};
+use super::size::Size;
 use super::target::Target;
 use llvm_sys::LLVMAttributeFunctionIndex;
 use llvm_sys::core::*;
@@ -88,12 +89,11 @@ pub fn optimise(module: &IrModule, target: &Target, tier: Tier) -> Result<(), Ji
     set_up_stacks(module, target);
     let mut size = Size::of(module, target);
     let tier = size.tier(tier);
-    if !size.can_promote() && size.can_simplify() {
-        // Blocks that only follow each other become one.
-        run(module, target, tier, c"function(simplifycfg)")?;
+    if !size.can_promote() {
+        blocks::merge_rows(module);
         size = Size::of(module, target);
         if size.has_large_blocks() {
-            size::split_blocks(module);
+            blocks::split_blocks(module);
             size = Size::of(module, target);
         }
     }
@@ -193,7 +193,7 @@ fn emit(
 ) -> Result<Vec<u8>, JitError> {
     let tier = Size::of(module, target).code_tier(tier);
     if tier == Tier::Fast {
-        size::split_blocks(module);
+        blocks::split_blocks(module);
     }
     let bytes = target.with_machine(tier, |machine| {
         let mut message = std::ptr::null_mut();

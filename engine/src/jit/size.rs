@@ -4,6 +4,7 @@
 //! selection and scheduling of instructions where a block is large, register allocation where many vectors are live.
 //! Above a size kernels get the fast tier, whose time is linear, with their large blocks cut into pieces.
 
+use super::blocks::{blocks, functions, instructions, list, moves_constants, opcode, users};
 use super::context::IrModule;
 use super::pipeline::Tier;
 use super::target::Target;
@@ -22,10 +23,18 @@ const OPTIMISED_VARIABLES: usize = 1000;
 /// more minutes, and the code is loads and stores of spilled registers anyway. Values that live on in blocks far below count
 /// as live in all blocks between, so that real kernels, such as merging sorts, have eight and more.
 const OPTIMISED_PRESSURE: usize = 32;
-/// Instructions of one block that its code generator takes: selection of instructions looks from each at those that it depends on.
-const OPTIMISED_BLOCK: usize = 8000;
+/// Instructions of one block that its code generator takes, about a second for each of its passes: selection of instructions looks from
+/// each at those that it depends on, and allocation of registers cuts what lives in a block at every call.
+const OPTIMISED_BLOCK: usize = 3000;
 /// Accesses to memory in one block that it takes: scheduling compares them with each other.
-const OPTIMISED_ACCESSES: usize = 2000;
+const OPTIMISED_ACCESSES: usize = 800;
+/// Constants that a chain of one operation may have in one block: selection of instructions moves each of them to the end of the chain, past
+/// all others.
+const OPTIMISED_CONSTANTS: usize = 300;
+/// Operands of calls beyond those that registers have: each is a copy of its own, and copies of one value are joined one after the other.
+const OPTIMISED_ARGUMENTS: usize = 3000;
+/// Operands of a call that count as the call.
+const FEW_ARGUMENTS: usize = 8;
 /// Stores of one block that are compared with each other to find those that a call of `memset` could do.
 const COMPARED_STORES: usize = 400;
 /// Pairs of a block and a variable that promotion of variables may have to look at.
@@ -34,8 +43,8 @@ const PROMOTED_PAIRS: usize = 1_000_000;
 const SEARCHED_INSTRUCTIONS: usize = 20_000_000;
 /// Ways into a block for which the graph is simplified: each of them is compared with the others.
 const SIMPLIFIED_WAYS: usize = 500;
-/// Instructions of a block for instruction selection.
-const BLOCK_INSTRUCTIONS: usize = 400;
+/// Blocks for which it is: empty ones that follow each other hand on all their ways, one block at a time.
+const SIMPLIFIED_BLOCKS: usize = 10_000;
 
 /// What the cost of passes and code generation depends on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,8 +56,14 @@ pub struct Size {
     /// The most of all blocks: instructions beside variables, loads from and stores to other than variables, those stores, and ways into it.
     pub block: usize,
     pub accesses: usize,
+    /// The most accesses to memory, with those to variables, and those under masks: what is left of them when passes have run.
+    pub touches: usize,
     pub stores: usize,
     pub ways: usize,
+    /// The most constants of one chain of operations.
+    pub constants: usize,
+    /// Operands of all calls that have many.
+    pub arguments: usize,
     /// Vector registers that are live at once, if blocks run in the order in which they are.
     pub pressure: usize,
     registers: usize,
@@ -62,7 +77,7 @@ impl Size {
             blocks.iter().for_each(|block| size.note(*block));
             let insts: Vec<LLVMValueRef> = blocks.iter().copied().flat_map(instructions).collect();
             let is_alloca = |inst: &&LLVMValueRef| opcode(**inst) == LLVMOpcode::LLVMAlloca;
-            size.instructions += insts.len();
+            size.instructions += insts.iter().map(|inst| pieces(*inst)).sum::<usize>();
             size.blocks = size.blocks.max(blocks.len());
             size.variables = size.variables.max(insts.iter().filter(is_alloca).count());
             if size.instructions <= OPTIMISED_INSTRUCTIONS {
@@ -74,7 +89,7 @@ impl Size {
 
     fn note(&mut self, block: LLVMBasicBlockRef) {
         let insts = instructions(block);
-        // What becomes registers is none.
+        // What becomes registers is none, before the passes.
         let count = |of: LLVMOpcode, place: u32| {
             // SAFETY: loads and stores, which are alive and have their place as this operand.
             let in_memory =
@@ -84,8 +99,14 @@ impl Size {
         let (loads, stores) = (count(LLVMOpcode::LLVMLoad, 0), count(LLVMOpcode::LLVMStore, 1));
         let variables = insts.iter().filter(|inst| opcode(**inst) == LLVMOpcode::LLVMAlloca).count();
         self.block = self.block.max(insts.len() - variables);
+        if insts.len() > OPTIMISED_CONSTANTS {
+            self.constants = self.constants.max(constants(&insts));
+        }
+        self.arguments += insts.iter().map(|inst| arguments(*inst)).sum::<usize>();
         self.accesses = self.accesses.max(loads + stores);
         self.stores = self.stores.max(stores);
+        let touches = insts.iter().filter(|inst| touches(**inst)).count();
+        self.touches = self.touches.max(touches);
         // SAFETY: the block is alive, and its uses with it.
         let ways = unsafe {
             let first = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
@@ -96,13 +117,16 @@ impl Size {
 
     /// The tier that code is generated in when passes have made it this large.
     pub fn code_tier(&self, wanted: Tier) -> Tier {
-        if self.block <= OPTIMISED_BLOCK { self.tier(wanted) } else { Tier::Fast }
+        let fits = self.block <= OPTIMISED_BLOCK && self.touches <= OPTIMISED_ACCESSES;
+        if fits { self.tier(wanted) } else { Tier::Fast }
     }
 
     /// The tier that this much code gets.
     pub fn tier(&self, wanted: Tier) -> Tier {
         let fits = self.instructions <= OPTIMISED_INSTRUCTIONS
             && self.accesses <= OPTIMISED_ACCESSES
+            && self.constants <= OPTIMISED_CONSTANTS
+            && self.arguments <= OPTIMISED_ARGUMENTS
             && self.ways <= SIMPLIFIED_WAYS
             && self.pressure <= OPTIMISED_PRESSURE * self.registers
             && self.blocks <= OPTIMISED_BLOCKS
@@ -118,7 +142,7 @@ impl Size {
 
     /// Whether the graph can be simplified in a reasonable time.
     pub fn can_simplify(&self) -> bool {
-        self.ways <= SIMPLIFIED_WAYS
+        self.ways <= SIMPLIFIED_WAYS && self.blocks <= SIMPLIFIED_BLOCKS
     }
 
     /// Whether stores can be compared with each other.
@@ -130,6 +154,78 @@ impl Size {
     pub fn has_large_blocks(&self) -> bool {
         self.block.saturating_mul(self.variables) > SEARCHED_INSTRUCTIONS
     }
+}
+
+/// Whether an instruction loads or stores.
+fn touches(inst: LLVMValueRef) -> bool {
+    match opcode(inst) {
+        LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMStore => true,
+        // SAFETY: a call that is alive, and what it calls with it; a function's name is text of the length that is said.
+        LLVMOpcode::LLVMCall => unsafe {
+            let callee = LLVMGetCalledValue(inst);
+            if LLVMIsAFunction(callee).is_null() || LLVMGetIntrinsicID(callee) == 0 {
+                return false;
+            }
+            let mut len = 0;
+            let name = LLVMGetValueName2(callee, &mut len);
+            std::slice::from_raw_parts(name.cast::<u8>(), len).starts_with(b"llvm.masked.")
+        },
+        _ => false,
+    }
+}
+
+/// Operands of a call, if they are many.
+fn arguments(inst: LLVMValueRef) -> usize {
+    let count = match opcode(inst) {
+        // SAFETY: a call that is alive.
+        LLVMOpcode::LLVMCall => unsafe { LLVMGetNumArgOperands(inst) as usize },
+        _ => 0,
+    };
+    if count > FEW_ARGUMENTS { count } else { 0 }
+}
+
+/// Instructions that code generation makes of one: integers that no register has are taken apart, lane by lane.
+fn pieces(inst: LLVMValueRef) -> usize {
+    const REGISTER: usize = 64;
+    // SAFETY: the instruction is alive, and so are its type and that one's element.
+    unsafe {
+        let ty = LLVMTypeOf(inst);
+        let (element, lanes) = match LLVMGetTypeKind(ty) {
+            LLVMTypeKind::LLVMVectorTypeKind => (LLVMGetElementType(ty), LLVMGetVectorSize(ty) as usize),
+            _ => (ty, 1),
+        };
+        if LLVMGetTypeKind(element) != LLVMTypeKind::LLVMIntegerTypeKind {
+            return 1;
+        }
+        match (LLVMGetIntTypeWidth(element) as usize).div_ceil(REGISTER) {
+            0 | 1 => 1,
+            words => words * words * lanes,
+        }
+    }
+}
+
+/// The most constants of a chain of one operation, in which they can change places with what is no constant.
+fn constants(insts: &[LLVMValueRef]) -> usize {
+    use LLVMOpcode::{LLVMAdd, LLVMAnd, LLVMGetElementPtr, LLVMMul, LLVMOr, LLVMXor};
+    // By operation and result: the constants in front of it.
+    let mut counts: FxHashMap<(u32, usize), usize> = FxHashMap::default();
+    let mut most = 0;
+    for &inst in insts {
+        // Addresses are sums.
+        let operation = match opcode(inst) {
+            LLVMGetElementPtr => LLVMAdd,
+            other @ (LLVMAdd | LLVMAnd | LLVMMul | LLVMOr | LLVMXor) => other,
+            _ => continue,
+        } as u32;
+        // SAFETY: the instruction is alive, and its operands with it.
+        let operands: Vec<LLVMValueRef> =
+            unsafe { (0..LLVMGetNumOperands(inst) as u32).map(|at| LLVMGetOperand(inst, at)).collect() };
+        let before = operands.iter().filter_map(|operand| counts.get(&(operation, *operand as usize))).max();
+        let count = before.copied().unwrap_or(0) + usize::from(moves_constants(inst));
+        counts.insert((operation, inst as usize), count);
+        most = most.max(count);
+    }
+    most
 }
 
 /// The most vector registers that are live at once, from definitions to last uses in the order of the instructions.
@@ -173,100 +269,4 @@ fn registers(value: LLVMValueRef, simd_bits: usize) -> usize {
         };
         (LLVMGetVectorSize(ty) as usize * bits).div_ceil(simd_bits)
     }
-}
-
-/// Cuts large blocks into several that follow each other.
-pub fn split_blocks(module: &IrModule) {
-    // SAFETY: the module's context lives; the builder is ours and used by this thread only.
-    unsafe {
-        let context = module.context().raw();
-        let builder = LLVMCreateBuilderInContext(context);
-        for function in functions(module) {
-            for block in blocks(function) {
-                split(context, builder, block);
-            }
-        }
-        LLVMDisposeBuilder(builder);
-    }
-}
-
-/// Moves all but the last instructions of a block to new blocks in front of it. The block keeps its terminator, so that
-/// phis behind it need no change.
-///
-/// # Safety
-/// Context, builder and block are alive and belong together.
-unsafe fn split(context: LLVMContextRef, builder: LLVMBuilderRef, block: LLVMBasicBlockRef) {
-    let insts = instructions(block);
-    if insts.len() <= 2 * BLOCK_INSTRUCTIONS {
-        return;
-    }
-    // Phis stay in front, and so do variables: elsewhere they would be allocated each time round.
-    let (front, rest): (Vec<LLVMValueRef>, Vec<LLVMValueRef>) = insts
-        .into_iter()
-        .partition(|inst| matches!(opcode(*inst), LLVMOpcode::LLVMPHI | LLVMOpcode::LLVMAlloca));
-    // SAFETY: the caller's promise; instructions are moved from one list to another, and each use of a block as a
-    // target is changed by its terminator.
-    unsafe {
-        let entering = users(LLVMBasicBlockAsValue(block));
-        let pieces: Vec<&[LLVMValueRef]> = rest.chunks(BLOCK_INSTRUCTIONS).collect();
-        let Some((_, moved)) = pieces.split_last() else { return };
-        let new: Vec<LLVMBasicBlockRef> =
-            moved.iter().map(|_| LLVMInsertBasicBlockInContext(context, block, c"".as_ptr())).collect();
-        let Some(&first) = new.first() else { return };
-        for branch in entering {
-            for at in 0..LLVMGetNumSuccessors(branch) {
-                if LLVMGetSuccessor(branch, at) == block {
-                    LLVMSetSuccessor(branch, at, first);
-                }
-            }
-        }
-        for (at, piece) in moved.iter().enumerate() {
-            LLVMPositionBuilderAtEnd(builder, new[at]);
-            let begin: &[LLVMValueRef] = if at == 0 { &front } else { &[] };
-            for inst in begin.iter().chain(*piece) {
-                LLVMInstructionRemoveFromParent(*inst);
-                LLVMInsertIntoBuilder(builder, *inst);
-            }
-            LLVMBuildBr(builder, new.get(at + 1).copied().unwrap_or(block));
-        }
-    }
-}
-
-pub(super) fn opcode(inst: LLVMValueRef) -> LLVMOpcode {
-    // SAFETY: an instruction that is alive.
-    unsafe { LLVMGetInstructionOpcode(inst) }
-}
-
-pub(super) fn functions(module: &IrModule) -> Vec<LLVMValueRef> {
-    // SAFETY: the module is alive.
-    unsafe { list(LLVMGetFirstFunction(module.raw()), |function| LLVMGetNextFunction(function)) }
-}
-
-pub(super) fn blocks(function: LLVMValueRef) -> Vec<LLVMBasicBlockRef> {
-    // SAFETY: the function is alive.
-    unsafe { list(LLVMGetFirstBasicBlock(function), |block| LLVMGetNextBasicBlock(block)) }
-}
-
-pub(super) fn instructions(block: LLVMBasicBlockRef) -> Vec<LLVMValueRef> {
-    // SAFETY: the block is alive.
-    unsafe { list(LLVMGetFirstInstruction(block), |inst| LLVMGetNextInstruction(inst)) }
-}
-
-/// The instructions that use a value.
-fn users(value: LLVMValueRef) -> Vec<LLVMValueRef> {
-    // SAFETY: the value is alive, and its uses with it.
-    unsafe {
-        let uses = list(LLVMGetFirstUse(value), |of| LLVMGetNextUse(of));
-        uses.into_iter().map(|of| LLVMGetUser(of)).collect()
-    }
-}
-
-fn list<T>(first: *mut T, next: impl Fn(*mut T) -> *mut T) -> Vec<*mut T> {
-    let mut all = Vec::new();
-    let mut at = first;
-    while !at.is_null() {
-        all.push(at);
-        at = next(at);
-    }
-    all
 }

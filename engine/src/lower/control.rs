@@ -5,13 +5,15 @@
 
 use super::Lowerer;
 use super::builder::{IntPred, Label, Value};
+use super::entry::meets_at_barrier;
 use super::values::{Mask, Reg, Slot};
 use crate::analysis::Analysis;
 use crate::analysis::func::{BlockId, Terminator};
 use crate::analysis::leaves::Scalar;
 use crate::analysis::linearization::Exit;
+use crate::analysis::loops::LoopId;
 use crate::error::EngineError;
-use cranelift_entity::PrimaryMap;
+use cranelift_entity::{EntitySet, PrimaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use spirv_env::opcodes::{Cost, Family};
@@ -25,11 +27,14 @@ pub(super) struct Flow {
     blocks: PrimaryMap<BlockId, BlockCode>,
     /// Blocks whose mask others share.
     lenders: FxHashSet<BlockId>,
+    /// Loops with a work-group barrier in them. All sub-groups of the group take turns in such a one: lines that are asked
+    /// for several iterations ahead, for each of them, would push one another out of the cache before their time.
+    pub(super) with_barriers: EntitySet<LoopId>,
 }
 
 impl Flow {
     pub fn new(a: &Analysis<'_>, entry_mask: Mask) -> Self {
-        Flow { entry_mask, blocks: PrimaryMap::new(), lenders: lenders(a) }
+        Flow { entry_mask, blocks: PrimaryMap::new(), lenders: lenders(a), with_barriers: with_barriers(a) }
     }
 }
 
@@ -49,6 +54,15 @@ struct MaskSlots {
     incoming: Value,
     /// The lanes that the block was entered with, for the blocks that share its mask.
     current: Value,
+}
+
+/// Loops in which the sub-groups of a work-group wait for each other.
+fn with_barriers(a: &Analysis<'_>) -> EntitySet<LoopId> {
+    let mut found = EntitySet::new();
+    for block in a.func.block_ids().filter(|block| meets_at_barrier(&a.func, *block)) {
+        found.extend(a.loops.around(block));
+    }
+    found
 }
 
 /// Blocks whose mask other blocks share.

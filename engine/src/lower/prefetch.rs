@@ -6,7 +6,6 @@
 
 use super::Lowerer;
 use super::builder::Value;
-use super::entry::meets_at_barrier;
 use crate::analysis::func::ChainStep;
 use crate::analysis::leaves::Scalar;
 use crate::analysis::loops::LoopId;
@@ -35,17 +34,11 @@ enum Step {
     Value(Value),
 }
 
-/// Whether a loop has a work-group barrier in it. All sub-groups of the group take turns in it then: lines for
-/// several iterations of each would push one another out of the cache before their time.
-fn takes_turns(this: &Lowerer<'_, '_>, inside: LoopId) -> bool {
-    this.a.loops.get(inside).blocks.iter().any(|block| meets_at_barrier(&this.a.func, *block))
-}
-
 /// Asks for what a load through `pointer` will want some iterations of the innermost loop later, if the load is
 /// in a loop and moves on by an amount that all lanes share.
 pub fn ahead(this: &mut Lowerer<'_, '_>, pointer: Id, ty: TypeId) -> Result<(), EngineError> {
     let Some(inside) = this.a.loops.of(this.current_block()) else { return Ok(()) };
-    if takes_turns(this, inside) {
+    if this.flow.with_barriers.contains(inside) {
         return Ok(());
     }
     let Some(class) = this.a.func.type_of(pointer).map(|ty| this.a.func.module.types.get(ty)) else {

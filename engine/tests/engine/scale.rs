@@ -33,15 +33,17 @@ fn lowered(pattern: &Pattern, size: u32, target: &Target) -> Result<IrModule, St
 fn code_grows_in_proportion_to_the_module() {
     let target = Target::limited(Isa::Avx512).expect("a target machine");
     for pattern in PATTERNS {
-        // As many phis in as many blocks again: four times the code.
-        let most = if pattern.name == "blocks with phis" { 4.4 } else { 2.6 };
         let count = |size| {
             let ir = lowered(pattern, size, &target).map(|ir| Size::of(&ir, &target).instructions as f64);
             // Some are too much code at any size that is worth looking at.
             let refused = |reason: &String| reason.contains("supported");
             ir.inspect_err(|reason| assert!(refused(reason), "{}: {reason}", pattern.name)).ok()
         };
-        let (Some(one), Some(two)) = (count(pattern.large / 16), count(pattern.large / 8)) else { continue };
+        let sizes = [pattern.large / 16, pattern.large / 8];
+        let (Some(one), Some(two)) = (count(sizes[0]), count(sizes[1])) else { continue };
+        // As many edges from as many blocks again are four times the module.
+        let bytes = sizes.map(|size| (pattern.module)(size).len() as f64);
+        let most = 1.3 * (bytes[1] / bytes[0]).max(2.0);
         assert!(two <= most * one + 200.0, "{}: {one} and then {two} instructions", pattern.name);
     }
 }
@@ -66,7 +68,7 @@ fn code_in_pieces_is_valid_and_generated() {
         ir.verify().expect("valid IR");
         let tier = Size::of(&ir, &target).tier(Tier::Optimising);
         let cut = ir.clone();
-        ze_engine::jit::size::split_blocks(&cut);
+        ze_engine::jit::blocks::split_blocks(&cut);
         cut.verify().unwrap_or_else(|error| panic!("{} in pieces: {error}", pattern.name));
         let object = pipeline::object_code(ir, &target, tier).expect("emits");
         assert!(!object.bytes.is_empty());
@@ -105,6 +107,60 @@ fn what_passes_would_compare_with_each_other_is_counted() {
     let (large, small) = (size("structures", 16_000), size("structures", 2000));
     assert!(!large.can_compare_stores() && small.can_compare_stores());
     assert!(large.accesses > large.stores);
+    // What code generation takes longer for than for its size: a pattern in two sizes, of which one fits.
+    let tier = |name: &str, of: u32| size(name, of).code_tier(Tier::Optimising);
+    for (name, large, small) in [
+        ("pointer chain", 2000, 100),
+        ("calls with many arguments", 300, 5),
+        ("rows that are copied", 2000, 100),
+        ("deep accesses", 2000, 20),
+        ("generic pointers", 2000, 50),
+        ("products of wide integers", 1000, 10),
+        ("image writes", 3000, 50),
+    ] {
+        assert_eq!(tier(name, large), Tier::Fast, "{name}");
+        assert_eq!(tier(name, small), Tier::Optimising, "{name}");
+    }
+}
+
+#[test]
+fn what_lanes_do_one_after_the_other_is_counted() {
+    let target = Target::limited(Isa::Avx512).expect("a target machine");
+    for (name, size) in [
+        ("math functions of doubles", 20_000),
+        ("products of wide integers", 4000),
+        ("quotients of wide integers", 4000),
+        ("sums over a work-group", 8000),
+    ] {
+        let refused = lowered(pattern(name), size, &target).err();
+        assert!(refused.is_some_and(|reason| reason.contains("its code would be")), "{name}");
+    }
+}
+
+#[test]
+fn blocks_that_follow_each_other_become_one() {
+    let target = Target::limited(Isa::Avx512).expect("a target machine");
+    for name in
+        ["chain of blocks", "cycle with many entries", "cycle with many entries and phis", "nested loops"]
+    {
+        let ir = lowered(pattern(name), 200, &target).expect("is not refused");
+        let before = Size::of(&ir, &target);
+        ze_engine::jit::blocks::merge_rows(&ir);
+        ir.verify().unwrap_or_else(|error| panic!("{name}: {error}"));
+        let after = Size::of(&ir, &target);
+        assert!(after.blocks < before.blocks, "{name}: {} and then {} blocks", before.blocks, after.blocks);
+        assert!(name != "chain of blocks" || after.blocks < 20, "{} blocks", after.blocks);
+        // Only branches are gone, and phis of one way.
+        assert!(before.instructions - after.instructions <= 2 * (before.blocks - after.blocks), "{name}");
+        assert_eq!(after.variables, before.variables, "{name}");
+    }
+}
+
+#[test]
+fn functions_that_stay_functions_are_compiled_however_many_they_are() {
+    let target = Target::limited(Isa::Avx512).expect("a target machine");
+    let ir = lowered(pattern("tiny functions"), 6000, &target).expect("is not refused");
+    ir.verify().expect("valid IR");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Modules put together word by word.
 
-use spirv::{Decoration, Op, StorageClass};
+use spirv::{Capability, Decoration, Op, StorageClass};
 use std::collections::HashMap;
 
 /// A module under construction.
@@ -11,6 +11,12 @@ pub struct Assembler {
     pub body: Vec<u32>,
     pub decorations: Vec<u32>,
     pub entries: Vec<u32>,
+    /// Strings and names.
+    pub debug: Vec<u32>,
+    /// Functions behind the kernel.
+    pub functions: Vec<u32>,
+    pub capabilities: Vec<Capability>,
+    pub extensions: Vec<&'static str>,
     pub types: HashMap<(u32, Vec<u32>), u32>,
     pub constants: HashMap<(u32, u32), u32>,
     /// The built-in variable, the kernel's parameters, and the work-item's number.
@@ -25,6 +31,13 @@ pub fn put(words: &mut Vec<u32>, op: Op, operands: &[u32]) {
     words.extend(operands);
 }
 
+/// A literal string.
+pub fn text(text: &str) -> Vec<u32> {
+    let mut bytes: Vec<u8> = text.bytes().collect();
+    bytes.resize(bytes.len() / 4 * 4 + 4, 0);
+    bytes.chunks(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect()
+}
+
 impl Assembler {
     /// A module with an open kernel.
     pub fn new() -> Self {
@@ -35,6 +48,16 @@ impl Assembler {
             body: Vec::new(),
             decorations: Vec::new(),
             entries: Vec::new(),
+            debug: Vec::new(),
+            functions: Vec::new(),
+            capabilities: vec![
+                Capability::Addresses,
+                Capability::Kernel,
+                Capability::Linkage,
+                Capability::Vector16,
+                Capability::Int64,
+            ],
+            extensions: Vec::new(),
             types: HashMap::new(),
             constants: HashMap::new(),
             builtin: 0,
@@ -113,10 +136,7 @@ impl Assembler {
         let signature = self.ty(Op::TypeFunction, &[void, global, uint]);
         let ids = self.ty(Op::TypeVector, &[ulong, 3]);
         let [function, out, n] = [self.id(), self.id(), self.id()];
-        let mut name: Vec<u8> = name.bytes().collect();
-        name.resize(name.len() / 4 * 4 + 4, 0);
-        let name = name.chunks(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
-        let entry: Vec<u32> = [6, function].into_iter().chain(name).chain([self.builtin]).collect();
+        let entry: Vec<u32> = [6, function].into_iter().chain(text(name)).chain([self.builtin]).collect();
         put(&mut self.entries, Op::EntryPoint, &entry);
         put(&mut self.body, Op::Function, &[void, function, 0, signature]);
         put(&mut self.body, Op::FunctionParameter, &[global, out]);
@@ -129,6 +149,22 @@ impl Assembler {
         let all = self.value(Op::Load, ids, &[builtin]);
         let first = self.value(Op::CompositeExtract, ulong, &[all, 0]);
         self.item = self.value(Op::UConvert, uint, &[first]);
+    }
+
+    /// One more parameter of the only kernel.
+    pub fn kernel_parameter(&mut self, ty: u32) -> u32 {
+        /// Words of the function's and its parameters' instructions, and where the function's type is among them.
+        const HEAD: usize = 5 + 2 * 3;
+        const SIGNATURE: usize = 4;
+        let (void, uint) = (self.ty(Op::TypeVoid, &[]), self.uint());
+        let global = self.pointer(StorageClass::CrossWorkgroup, uint);
+        self.body[SIGNATURE] = self.ty(Op::TypeFunction, &[void, global, uint, ty]);
+        let parameter = self.id();
+        let mut words = Vec::new();
+        put(&mut words, Op::FunctionParameter, &[ty, parameter]);
+        *self.names.last_mut().expect("a kernel is open") += words.len() as u32;
+        self.body.splice(HEAD..HEAD, words);
+        parameter
     }
 
     /// Marks where variables of the kernel go.
@@ -187,6 +223,36 @@ impl Assembler {
         self.value(Op::Load, uint, &[pointer])
     }
 
+    /// Begins a function behind the kernel, whose instructions are put there as well; its label is that of its only block.
+    pub fn function(&mut self, result: u32, parameters: &[u32]) -> (u32, Vec<u32>) {
+        let signature = self.ty(Op::TypeFunction, &[&[result], parameters].concat());
+        let (id, label) = (self.id(), self.id());
+        put(&mut self.functions, Op::Function, &[result, id, 0, signature]);
+        let values: Vec<u32> = parameters
+            .iter()
+            .map(|ty| {
+                let value = self.id();
+                put(&mut self.functions, Op::FunctionParameter, &[*ty, value]);
+                value
+            })
+            .collect();
+        put(&mut self.functions, Op::Label, &[label]);
+        (id, values)
+    }
+
+    /// An instruction of the function behind the kernel.
+    pub fn inside(&mut self, op: Op, ty: u32, operands: &[u32]) -> u32 {
+        let id = self.id();
+        put(&mut self.functions, op, &[&[ty, id], operands].concat());
+        id
+    }
+
+    /// Ends the function behind the kernel.
+    pub fn give(&mut self, value: u32) {
+        put(&mut self.functions, Op::ReturnValue, &[value]);
+        put(&mut self.functions, Op::FunctionEnd, &[]);
+    }
+
     /// Ends the kernel with `out[item] = value`.
     pub fn end(&mut self, value: u32) {
         let item = self.item;
@@ -198,22 +264,22 @@ impl Assembler {
 
     pub fn bytes(self) -> Vec<u8> {
         let mut words = vec![spirv::MAGIC_NUMBER, 0x0001_0200, 0, self.next, 0];
-        // Addresses, Kernel, Linkage, Vector16, Int64.
-        for capability in [4, 6, 5, 7, 11] {
-            put(&mut words, Op::Capability, &[capability]);
+        for capability in self.capabilities {
+            put(&mut words, Op::Capability, &[capability as u32]);
+        }
+        for extension in self.extensions {
+            put(&mut words, Op::Extension, &text(extension));
         }
         let set = self.next;
-        let mut import = vec![set];
-        import.extend(
-            b"OpenCL.std\0\0".chunks(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])),
-        );
-        put(&mut words, Op::ExtInstImport, &import);
+        put(&mut words, Op::ExtInstImport, &[&[set], &text("OpenCL.std")[..]].concat());
         words[3] = set + 1;
         put(&mut words, Op::MemoryModel, &[2, 2]);
         words.extend(&self.entries);
+        words.extend(&self.debug);
         words.extend(&self.decorations);
         words.extend(&self.declarations);
-        words.extend(self.body.iter());
+        words.extend(&self.body);
+        words.extend(&self.functions);
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 

@@ -321,3 +321,188 @@ pub(super) fn entries_with_phis(n: u32) -> Vec<u8> {
     a.label(end);
     a.finish(item)
 }
+
+/// Blocks that may each go to all of them.
+pub(super) fn dense_graph(n: u32, phis: bool) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (uint, item, before, end) = (a.uint(), a.item, a.id(), a.id());
+    let labels: Vec<u32> = (0..n).map(|_| a.id()).collect();
+    let values: Vec<u32> = (0..n).map(|_| a.id()).collect();
+    a.act(Op::Branch, &[before]);
+    a.label(before);
+    let cases: Vec<u32> = labels.iter().enumerate().flat_map(|(at, to)| [at as u32, *to]).collect();
+    a.act(Op::Switch, &[&[item, end], &cases[..]].concat());
+    for at in 0..n as usize {
+        a.label(labels[at]);
+        let mut value = item;
+        if phis {
+            let incoming: Vec<u32> = values.iter().zip(&labels).flat_map(|(x, from)| [*x, *from]).collect();
+            value = a.value(Op::Phi, uint, &[&[item, before], &incoming[..]].concat());
+        }
+        let constant = a.constant(at as u32);
+        put(&mut a.body, Op::IAdd, &[uint, values[at], value, constant]);
+        let place = a.element(values[at]);
+        let selector = a.value(Op::Load, uint, &[place]);
+        a.act(Op::Switch, &[&[selector, end], &cases[..]].concat());
+    }
+    a.label(end);
+    a.finish(item)
+}
+
+/// Two loops, one in the other, with tests that leave the inner one, or both.
+pub(super) fn breaks(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (uint, item, zero, one) = (a.uint(), a.item, a.constant(0), a.constant(1));
+    let [before, outer, inner, next_outer, next_inner, end] = std::array::from_fn(|_| a.id());
+    let [count, next] = [a.id(), a.id()];
+    a.act(Op::Branch, &[before]);
+    a.label(before);
+    a.act(Op::Branch, &[outer]);
+    a.label(outer);
+    put(&mut a.body, Op::Phi, &[uint, count, zero, before, next, next_outer]);
+    a.act(Op::Branch, &[inner]);
+    a.label(inner);
+    for at in 0..n {
+        let constant = a.constant(at);
+        let value = a.load(constant);
+        let leaves = a.compare(Op::IEqual, value, item);
+        let further = a.id();
+        let to = if at % 2 == 0 { next_outer } else { end };
+        a.act(Op::BranchConditional, &[leaves, to, further]);
+        a.label(further);
+    }
+    a.act(Op::Branch, &[next_inner]);
+    a.label(next_inner);
+    a.act(Op::Branch, &[inner]);
+    a.label(next_outer);
+    put(&mut a.body, Op::IAdd, &[uint, next, count, one]);
+    a.act(Op::Branch, &[outer]);
+    a.label(end);
+    a.finish(item)
+}
+
+/// Loops in each other, and in the innermost a switch that leaves any number of them.
+pub(super) fn exits_from_a_nest(n: u32) -> Vec<u8> {
+    const DEEP: usize = 30;
+    let mut a = Assembler::new();
+    let (mut selector, item) = (a.item, a.item);
+    for _ in 0..n {
+        let heads: Vec<u32> = (0..DEEP).map(|_| a.id()).collect();
+        let ends: Vec<u32> = (0..DEEP).map(|_| a.id()).collect();
+        for head in &heads {
+            a.act(Op::Branch, &[*head]);
+            a.label(*head);
+        }
+        selector = a.load(selector);
+        let cases: Vec<u32> = ends.iter().enumerate().flat_map(|(at, to)| [at as u32, *to]).collect();
+        a.act(Op::Switch, &[&[selector, heads[DEEP - 1]], &cases[..]].concat());
+        for at in (0..DEEP).rev() {
+            a.label(ends[at]);
+            let value = a.load(item);
+            let more = a.compare(Op::ULessThan, value, item);
+            let next = if at > 0 { ends[at - 1] } else { a.id() };
+            a.act(Op::BranchConditional, &[more, heads[at], next]);
+            if at == 0 {
+                a.label(next);
+            }
+        }
+    }
+    a.finish(item)
+}
+
+/// Blocks that nothing leads to, with phis among them.
+pub(super) fn unreachable_blocks(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (item, uint) = (a.item, a.uint());
+    let place = a.element(item);
+    a.act(Op::Store, &[place, item]);
+    a.act(Op::Return, &[]);
+    let mut before = a.id();
+    a.label(before);
+    let mut value = item;
+    for _ in 0..n {
+        let next = a.id();
+        a.act(Op::Branch, &[next]);
+        a.label(next);
+        value = a.value(Op::Phi, uint, &[value, before]);
+        before = next;
+    }
+    a.finish(value)
+}
+
+/// Loops in a row, each with a loop inside and an if in that.
+pub(super) fn small_nests(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (item, mut value) = (a.item, a.item);
+    for at in 0..n {
+        let [outer, inner, yes, join, next, done] = std::array::from_fn(|_| a.id());
+        let limit = a.constant(at % 100);
+        a.act(Op::Branch, &[outer]);
+        a.label(outer);
+        a.act(Op::Branch, &[inner]);
+        a.label(inner);
+        let place = a.element(item);
+        let uint = a.uint();
+        let loaded = a.value(Op::Load, uint, &[place]);
+        let condition = a.compare(Op::ULessThan, loaded, limit);
+        a.act(Op::BranchConditional, &[condition, yes, join]);
+        a.label(yes);
+        a.act(Op::Store, &[place, limit]);
+        a.act(Op::Branch, &[join]);
+        a.label(join);
+        let more = a.compare(Op::ULessThan, loaded, item);
+        a.act(Op::BranchConditional, &[more, inner, next]);
+        a.label(next);
+        value = a.add(loaded, limit);
+        let more = a.compare(Op::ULessThan, value, item);
+        a.act(Op::BranchConditional, &[more, outer, done]);
+        a.label(done);
+    }
+    a.finish(value)
+}
+
+/// Values that are made in front of ifs in a row, and used behind all of them.
+pub(super) fn live_across_ifs(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let item = a.item;
+    let mut values = vec![item];
+    for at in 0..n {
+        let [yes, join] = [a.id(), a.id()];
+        let constant = a.constant(at);
+        let loaded = a.load(constant);
+        values.push(loaded);
+        let condition = a.compare(Op::ULessThan, loaded, item);
+        a.act(Op::BranchConditional, &[condition, yes, join]);
+        a.label(yes);
+        let place = a.element(item);
+        a.act(Op::Store, &[place, loaded]);
+        a.act(Op::Branch, &[join]);
+        a.label(join);
+    }
+    let sum = values.into_iter().reduce(|x, y| a.add(x, y)).expect("some");
+    a.finish(sum)
+}
+
+/// Phis of one block for `n` ways into it, `n` of them.
+pub(super) fn many_phis_of_many_ways(n: u32) -> Vec<u8> {
+    let mut a = Assembler::new();
+    let (uint, item, join) = (a.uint(), a.item, a.id());
+    let labels: Vec<u32> = (0..n).map(|_| a.id()).collect();
+    let values: Vec<u32> = (0..n).map(|at| a.constant(at * 3)).collect();
+    let cases: Vec<u32> = labels.iter().enumerate().flat_map(|(at, to)| [at as u32, *to]).collect();
+    a.act(Op::Switch, &[&[item, labels[0]], &cases[..]].concat());
+    for label in &labels {
+        a.label(*label);
+        a.act(Op::Branch, &[join]);
+    }
+    a.label(join);
+    let phis: Vec<u32> = (0..n as usize)
+        .map(|at| {
+            let value = |from: usize| values[(at * 7 + from) % values.len()];
+            let ways: Vec<u32> = labels.iter().enumerate().flat_map(|(i, from)| [value(i), *from]).collect();
+            a.value(Op::Phi, uint, &ways)
+        })
+        .collect();
+    let sum = phis.into_iter().reduce(|x, y| a.add(x, y)).expect("some");
+    a.finish(sum)
+}

@@ -106,6 +106,32 @@ pub fn function(op: StdOp) -> Option<Function> {
     })
 }
 
+/// Whether an instruction is a call for each lane, at least where there is no vector library, or as much code.
+pub fn is_long(op: StdOp) -> bool {
+    use StdOp::{
+        cbrt, cos, fmod, lgamma, lgamma_r, pow, pown, powr, remainder, remquo, rootn, sin, sincos, tan,
+        tgamma,
+    };
+    matches!(function(op), Some(Function::Library(_)))
+        || matches!(
+            op,
+            cbrt | cos
+                | fmod
+                | lgamma
+                | lgamma_r
+                | pow
+                | pown
+                | powr
+                | remainder
+                | remquo
+                | rootn
+                | sin
+                | sincos
+                | tan
+                | tgamma
+        )
+}
+
 /// Functions that compute halves as halves.
 pub fn native_function(op: StdOp) -> Option<element::Function> {
     Some(match op {

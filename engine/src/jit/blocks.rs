@@ -1,0 +1,215 @@
+//! Blocks of IR: lists of what is in them, large ones cut to pieces, and rows of them made one.
+
+use super::context::IrModule;
+use llvm_sys::LLVMOpcode;
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Instructions of a block for instruction selection.
+const BLOCK_INSTRUCTIONS: usize = 400;
+/// Those of them that have a constant operand: selection moves constants along chains of instructions, one at a time.
+const BLOCK_CONSTANTS: usize = 20;
+
+/// Cuts large blocks into several that follow each other.
+pub fn split_blocks(module: &IrModule) {
+    // SAFETY: the module's context lives; the builder is ours and used by this thread only.
+    unsafe {
+        let context = module.context().raw();
+        let builder = LLVMCreateBuilderInContext(context);
+        for function in functions(module) {
+            for block in blocks(function) {
+                split(context, builder, block);
+            }
+        }
+        LLVMDisposeBuilder(builder);
+    }
+}
+
+/// Moves all but the last instructions of a block to new blocks in front of it. The block keeps its terminator, so that
+/// phis behind it need no change.
+///
+/// # Safety
+/// Context, builder and block are alive and belong together.
+unsafe fn split(context: LLVMContextRef, builder: LLVMBuilderRef, block: LLVMBasicBlockRef) {
+    let insts = instructions(block);
+    let constants = || insts.iter().filter(|inst| moves_constants(**inst)).count();
+    if insts.len() <= 2 * BLOCK_INSTRUCTIONS && constants() <= 2 * BLOCK_CONSTANTS {
+        return;
+    }
+    // Phis stay in front, and so do variables: elsewhere they would be allocated each time round.
+    let (front, rest): (Vec<LLVMValueRef>, Vec<LLVMValueRef>) = insts
+        .into_iter()
+        .partition(|inst| matches!(opcode(*inst), LLVMOpcode::LLVMPHI | LLVMOpcode::LLVMAlloca));
+    // SAFETY: the caller's promise; instructions are moved from one list to another, and each use of a block as a
+    // target is changed by its terminator.
+    unsafe {
+        let entering = users(LLVMBasicBlockAsValue(block));
+        let pieces = pieces(&rest);
+        let Some((_, moved)) = pieces.split_last() else { return };
+        let new: Vec<LLVMBasicBlockRef> =
+            moved.iter().map(|_| LLVMInsertBasicBlockInContext(context, block, c"".as_ptr())).collect();
+        let Some(&first) = new.first() else { return };
+        for branch in entering {
+            for at in 0..LLVMGetNumSuccessors(branch) {
+                if LLVMGetSuccessor(branch, at) == block {
+                    LLVMSetSuccessor(branch, at, first);
+                }
+            }
+        }
+        for (at, piece) in moved.iter().enumerate() {
+            LLVMPositionBuilderAtEnd(builder, new[at]);
+            let begin: &[LLVMValueRef] = if at == 0 { &front } else { &[] };
+            for inst in begin.iter().chain(*piece) {
+                LLVMInstructionRemoveFromParent(*inst);
+                LLVMInsertIntoBuilder(builder, *inst);
+            }
+            LLVMBuildBr(builder, new.get(at + 1).copied().unwrap_or(block));
+        }
+    }
+}
+
+/// Instructions as they are dealt out to blocks.
+fn pieces(mut rest: &[LLVMValueRef]) -> Vec<&[LLVMValueRef]> {
+    let mut pieces = Vec::new();
+    while !rest.is_empty() {
+        let mut left = BLOCK_CONSTANTS;
+        let fits = |inst: &&LLVMValueRef| {
+            left -= usize::from(moves_constants(**inst));
+            left > 0
+        };
+        let (piece, behind) =
+            rest.split_at(rest.iter().take(BLOCK_INSTRUCTIONS).take_while(fits).count().max(1));
+        pieces.push(piece);
+        rest = behind;
+    }
+    pieces
+}
+
+/// Whether an instruction is one of a sum, a product or a logical operation, with a constant, which can change places with others.
+pub(super) fn moves_constants(inst: LLVMValueRef) -> bool {
+    use LLVMOpcode::{LLVMAdd, LLVMAnd, LLVMGetElementPtr, LLVMMul, LLVMOr, LLVMXor};
+    // SAFETY: the instruction is alive, and its operands with it.
+    matches!(opcode(inst), LLVMAdd | LLVMAnd | LLVMGetElementPtr | LLVMMul | LLVMOr | LLVMXor)
+        && unsafe {
+            let mut operands = (0..LLVMGetNumOperands(inst) as u32).map(|at| LLVMGetOperand(inst, at));
+            operands.any(|operand| LLVMIsConstant(operand) != 0)
+        }
+}
+
+/// Makes one block of blocks that only follow each other. LLVM's simplification of the graph does that, too, in any order,
+/// and with some orders moves what it has joined again and again.
+pub fn merge_rows(module: &IrModule) {
+    // SAFETY: the module's context lives; the builder is ours and used by this thread only.
+    unsafe {
+        let builder = LLVMCreateBuilderInContext(module.context().raw());
+        for function in functions(module) {
+            let all = blocks(function);
+            let next: FxHashMap<LLVMBasicBlockRef, LLVMBasicBlockRef> =
+                all.iter().filter_map(|block| Some((*block, only_follower(*block)?))).collect();
+            let inside: FxHashSet<LLVMBasicBlockRef> = next.values().copied().collect();
+            for &head in all.iter().filter(|block| !inside.contains(*block)) {
+                let row: Vec<LLVMBasicBlockRef> =
+                    std::iter::successors(Some(head), |block| next.get(block).copied()).collect();
+                merge(builder, &row);
+            }
+        }
+        LLVMDisposeBuilder(builder);
+    }
+}
+
+/// The block that follows this one, if that has no other way in and this one no other way out.
+///
+/// # Safety
+/// The block is alive.
+unsafe fn only_follower(block: LLVMBasicBlockRef) -> Option<LLVMBasicBlockRef> {
+    // SAFETY: the caller's promise; blocks that are finished have a terminator, and its operands are alive.
+    unsafe {
+        let last = LLVMGetBasicBlockTerminator(block);
+        if opcode(last) != LLVMOpcode::LLVMBr || LLVMGetNumSuccessors(last) != 1 {
+            return None;
+        }
+        let next = LLVMGetSuccessor(last, 0);
+        let first_use = LLVMGetFirstUse(LLVMBasicBlockAsValue(next));
+        (next != block && LLVMGetNextUse(first_use).is_null()).then_some(next)
+    }
+}
+
+/// Moves what is in a row of blocks to the front of the last one, which keeps its terminator, so that phis behind it need no
+/// change.
+///
+/// # Safety
+/// The builder is of the blocks' context, and each block but the first is the only follower of the one before.
+unsafe fn merge(builder: LLVMBuilderRef, row: &[LLVMBasicBlockRef]) {
+    let [head, inner @ .., last] = row else { return };
+    // SAFETY: the caller's promise. Instructions are moved from one list to another in their order; what has been
+    // emptied but for its terminator is in nobody's use when it is deleted.
+    unsafe {
+        for &block in inner.iter().chain([last]) {
+            for phi in instructions(block).into_iter().take_while(|inst| opcode(*inst) == LLVMOpcode::LLVMPHI)
+            {
+                LLVMReplaceAllUsesWith(phi, LLVMGetIncomingValue(phi, 0));
+                LLVMInstructionEraseFromParent(phi);
+            }
+        }
+        LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(*last));
+        for &block in [head].into_iter().chain(inner) {
+            let insts = instructions(block);
+            for &inst in insts.split_last().map_or(&[][..], |(_, insts)| insts) {
+                LLVMInstructionRemoveFromParent(inst);
+                LLVMInsertIntoBuilder(builder, inst);
+            }
+        }
+        for branch in users(LLVMBasicBlockAsValue(*head)) {
+            for at in 0..LLVMGetNumSuccessors(branch) {
+                if LLVMGetSuccessor(branch, at) == *head {
+                    LLVMSetSuccessor(branch, at, *last);
+                }
+            }
+        }
+        // A function begins with its first block.
+        LLVMMoveBasicBlockBefore(*last, *head);
+        for &block in [head].into_iter().chain(inner) {
+            LLVMDeleteBasicBlock(block);
+        }
+    }
+}
+
+pub(super) fn opcode(inst: LLVMValueRef) -> LLVMOpcode {
+    // SAFETY: an instruction that is alive.
+    unsafe { LLVMGetInstructionOpcode(inst) }
+}
+
+pub(super) fn functions(module: &IrModule) -> Vec<LLVMValueRef> {
+    // SAFETY: the module is alive.
+    unsafe { list(LLVMGetFirstFunction(module.raw()), |function| LLVMGetNextFunction(function)) }
+}
+
+pub(super) fn blocks(function: LLVMValueRef) -> Vec<LLVMBasicBlockRef> {
+    // SAFETY: the function is alive.
+    unsafe { list(LLVMGetFirstBasicBlock(function), |block| LLVMGetNextBasicBlock(block)) }
+}
+
+pub(super) fn instructions(block: LLVMBasicBlockRef) -> Vec<LLVMValueRef> {
+    // SAFETY: the block is alive.
+    unsafe { list(LLVMGetFirstInstruction(block), |inst| LLVMGetNextInstruction(inst)) }
+}
+
+/// The instructions that use a value.
+pub(super) fn users(value: LLVMValueRef) -> Vec<LLVMValueRef> {
+    // SAFETY: the value is alive, and its uses with it.
+    unsafe {
+        let uses = list(LLVMGetFirstUse(value), |of| LLVMGetNextUse(of));
+        uses.into_iter().map(|of| LLVMGetUser(of)).collect()
+    }
+}
+
+pub(super) fn list<T>(first: *mut T, next: impl Fn(*mut T) -> *mut T) -> Vec<*mut T> {
+    let mut all = Vec::new();
+    let mut at = first;
+    while !at.is_null() {
+        all.push(at);
+        at = next(at);
+    }
+    all
+}
