@@ -193,7 +193,7 @@ impl Plan {
         for (at, part) in self.parts.iter().enumerate() {
             // Where the value that comes in is wanted.
             let mut wanted = part.wanted.clone();
-            let mut work: Vec<BlockId> = part.wanted.keys().collect();
+            let mut work: Vec<BlockId> = part.wanted.iter().collect();
             while let Some(block) = work.pop() {
                 for &pred in &cfg.preds[block] {
                     if !part.stores.contains(pred) && wanted.insert(pred) {
@@ -202,7 +202,7 @@ impl Plan {
                 }
             }
             let mut has_phi: EntitySet<BlockId> = EntitySet::new();
-            let mut work: Vec<BlockId> = part.stores.keys().collect();
+            let mut work: Vec<BlockId> = part.stores.iter().collect();
             while let Some(block) = work.pop() {
                 for &join in &frontiers[block] {
                     if wanted.contains(join) && has_phi.insert(join) {

@@ -70,6 +70,17 @@ fn a_join_of_two_stores_has_a_phi_where_the_value_is_wanted() {
 
 /// A counter that is kept in a variable: it has the same step in each iteration.
 #[test]
+fn a_loop_that_only_loads_has_no_phi() {
+    let body = "OpStore %object %any_uint\nOpBranch %head\n%head = OpLabel\n%a = OpLoad %uint %object\n\
+                OpStore %pointer %a\nOpBranchConditional %any_bool %head %done\n%done = OpLabel\n\
+                %b = OpLoad %uint %object\nOpStore %pointer %b";
+    promoted(body, |func| {
+        assert_eq!(count(func, Op::Load), 0);
+        assert_eq!(func.blocks.values().map(|block| block.phis.len()).sum::<usize>(), 0);
+    });
+}
+
+#[test]
 fn a_counter_in_a_variable_keeps_its_step() {
     let body = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
         %i = OpUConvert %uint %x\nOpStore %object %i\nOpBranch %head\n%head = OpLabel\n\
