@@ -57,6 +57,7 @@ pub(super) fn structures(n: u32) -> Vec<u8> {
 
 pub(super) fn names_and_decorations(n: u32) -> Vec<u8> {
     let mut a = Assembler::new();
+    a.extensions.push("SPV_KHR_no_integer_wrap_decoration");
     let mut value = a.item;
     for at in 0..n {
         let constant = a.constant(at % 3);
@@ -238,6 +239,7 @@ pub(super) fn lines(n: u32) -> Vec<u8> {
 /// A group of decorations with many members and many targets.
 pub(super) fn decoration_groups(n: u32) -> Vec<u8> {
     let mut a = Assembler::new();
+    a.extensions.push("SPV_KHR_no_integer_wrap_decoration");
     let item = a.item;
     let group = a.id();
     for _ in 0..n {
