@@ -87,6 +87,13 @@ extensions! {
     ZES_SYSMAN_DEVICE_MAPPING_EXP_NAME ZES_SYSMAN_DEVICE_MAPPING_EXP_VERSION_CURRENT;
 }
 
+/// The first API version whose loaders have the functions of an extension that programs take from the loader; 0 where all have them.
+pub fn since(extension: &ze_driver_extension_properties_t) -> u32 {
+    let graphs = ZE_RECORD_REPLAY_GRAPH_EXT_NAME.to_bytes_with_nul();
+    let is_graphs = extension.name.iter().zip(graphs).all(|(of, byte)| *of as u8 == *byte);
+    if is_graphs { api_version(1, 17).0 } else { 0 }
+}
+
 /// Whether the driver has an extension and the device does not lack it.
 pub fn has(profile: &DeviceProfile, name: &str) -> bool {
     reported(profile).any(|extension| extension.name() == name)

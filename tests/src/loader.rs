@@ -77,14 +77,18 @@ impl Api {
             // SAFETY: called once, before the loader is there to read the environment.
             unsafe { env::set_var(ALT_DRIVERS_VARIABLE, driver_path()) };
         }
-        let loader = env::var_os(LOADER_VARIABLE).unwrap_or_else(|| OsString::from("libze_loader.so.1"));
-        let api = Api::open(Path::new(&loader))?;
+        let api = Api::open(Path::new(&loader_name()))?;
         // Loader 1.8 is of API 1.5. Alone with one driver it hands out the driver's own handles, so the driver can be asked
         // itself for what is newer.
         let drivers = env::var(ALT_DRIVERS_VARIABLE).unwrap_or_default();
         let driver = Api::open(Path::new(drivers.split(',').next().unwrap_or_default()))?;
         Ok(api.or(&driver))
     }
+}
+
+/// What [`LOADER_VARIABLE`] names, or the system's loader.
+pub fn loader_name() -> OsString {
+    env::var_os(LOADER_VARIABLE).unwrap_or_else(|| OsString::from("libze_loader.so.1"))
 }
 
 /// The driver under test. `cargo build` puts it two folders above a test binary, one above a program.

@@ -19,6 +19,7 @@
 //!   `zeDriverGetExtensionProperties` ends the sorting.
 //! - When the process ends they close the libraries, which is why this one is linked as never to be unloaded.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use ze_headers::*;
 
 use crate::exports;
@@ -68,6 +69,14 @@ for_each_function! { ddi }
 // SAFETY: the pointers lead to `ALL`, which nobody writes.
 unsafe impl Sync for Aggregates {}
 
+/// The least version that a table was asked for with: programs find functions that are younger in no loader.
+static LOADER_VERSION: AtomicU32 = AtomicU32::new(u32::MAX);
+
+/// The API version of the process's loader, or of the oldest of several; the greatest where there is none.
+pub fn loader_version() -> ze_api_version_t {
+    ze_api_version_t(LOADER_VERSION.load(Ordering::Relaxed))
+}
+
 /// Copies the words of `source` whose field exists in `version` to `target`, one behind the other.
 ///
 /// # Safety
@@ -85,6 +94,7 @@ unsafe fn fill(
     if version.major() != VERSION.major() {
         return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
     }
+    LOADER_VERSION.fetch_min(version.0, Ordering::Relaxed);
     let existing = since.iter().enumerate().filter(|(_, since)| since.0 <= version.0);
     for (position, (index, _)) in existing.enumerate() {
         // SAFETY: `position` is less than the number of fields in `version`, `index` less than that of `since`.

@@ -11,7 +11,7 @@ use ze_headers::*;
 use crate::args::{input, list, output, text};
 use crate::entry::Failure;
 use crate::zex;
-use crate::{dispatch, entry, exports, flags, logging};
+use crate::{ddi, dispatch, entry, exports, flags, logging};
 
 /// `zeInit`.
 pub unsafe fn zeInit(flags: ze_init_flags_t) -> Result<()> {
@@ -91,7 +91,9 @@ pub unsafe fn zeDriverGetExtensionProperties(
     pCount: *mut u32,
     pExtensionProperties: *mut ze_driver_extension_properties_t,
 ) -> Result<()> {
-    let extensions = handle::get::<Driver>(hDriver)?.extensions();
+    let mut extensions = handle::get::<Driver>(hDriver)?.extensions();
+    // SYCL's adapter takes functions from the loader as soon as their extension is listed, and calls them.
+    extensions.retain(|of| ze_extensions::ze_extensions::since(of) <= ddi::loader_version().0);
     // SAFETY: the caller passes null or valid pointers.
     unsafe {
         list(pCount, pExtensionProperties, extensions.len(), |index, out| {

@@ -5,10 +5,12 @@
 //! and prints one line.
 
 use std::error::Error;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use ze_tests::loader::{ALT_DRIVERS_VARIABLE, LOADER_VARIABLE};
+use ze_headers::{ZE_RECORD_REPLAY_GRAPH_EXT_NAME, ze_driver_extension_properties_t};
+use ze_tests::loader::{ALT_DRIVERS_VARIABLE, LOADER_VARIABLE, loader_name};
 use ze_tests::{Api, Module, Platform, Random, platform};
 
 const SIZE: usize = 256;
@@ -22,6 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let name = platform.device_name().map_err(|error| format!("{error:?}"))?;
     let (major, minor) = platform.api_version().map_err(|error| format!("{error:?}"))?;
     let drivers = driver_count(platform);
+    check_extensions(platform)?;
     if mode != "--quiet" {
         let loader = env::var(LOADER_VARIABLE).unwrap_or_else(|_| "libze_loader.so.1".to_owned());
         println!("Loader:   {loader}, which sees {drivers} driver(s)");
@@ -68,6 +71,25 @@ fn driver_count(platform: &Platform) -> u32 {
     // SAFETY: only the count is asked for.
     unsafe { platform.api.zeDriverGet(&mut count, std::ptr::null_mut()) };
     count
+}
+
+/// Fails if the driver lists an extension whose functions programs look for in the loader, and the loader has them not.
+fn check_extensions(platform: &Platform) -> Result<(), Box<dyn Error>> {
+    let mut count = 0;
+    // SAFETY: the driver is there, and the list has room for as many as are counted.
+    let extensions = unsafe {
+        platform.api.zeDriverGetExtensionProperties(platform.driver, &mut count, std::ptr::null_mut());
+        let mut extensions = vec![ze_driver_extension_properties_t::default(); count as usize];
+        platform.api.zeDriverGetExtensionProperties(platform.driver, &mut count, extensions.as_mut_ptr());
+        extensions
+    };
+    let name = ZE_RECORD_REPLAY_GRAPH_EXT_NAME.to_bytes_with_nul();
+    let is_listed = extensions.iter().any(|of| of.name.iter().zip(name).all(|(of, byte)| *of as u8 == *byte));
+    let is_there = Api::open(Path::new(&loader_name()))?.has("zeCommandListIsGraphCaptureEnabledExt");
+    match is_listed == is_there {
+        true => Ok(()),
+        false => Err(format!("graphs are listed: {is_listed}; the loader has them: {is_there}").into()),
+    }
 }
 
 fn initialise() -> Result<(), Box<dyn Error>> {
