@@ -40,6 +40,30 @@ void odd() {
   SAME((words == std::vector<std::string>{"1.0", "3.0", "3.1", "3.2"}), true);
 }
 
+TEST(streams_print_what_each_work_item_says) {
+  auto bundle = frame::build(queue, KERNEL(1) R"(
+void say(sycl::stream out, int total) {
+  int id = this_item::get_nd_item<1>().get_global_linear_id();
+  out << "item " << id << " of " << total << ", " << sycl::setprecision(3) << 0.125f * id << " " << sycl::hex << 16 * id << sycl::endl;
+})");
+  auto kernel = bundle.ext_oneapi_get_kernel("say");
+  const auto text = frame::printed_by([&] {
+    queue.submit([&](sycl::handler &handler) {
+      sycl::stream out(4096, 128, handler);
+      handler.set_args(out, 6);
+      handler.parallel_for(sycl::nd_range<1>{6, 3}, kernel);
+    }).wait();
+    queue.wait();
+  });
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  std::sort(lines.begin(), lines.end());
+  SAME(lines.size(), 6u);
+  const char *const numbers[] = {"0 0x0", "0.125 0x10", "0.25 0x20", "0.375 0x30", "0.5 0x40", "0.625 0x50"};
+  for (int i = 0; i < 6; ++i) SAME(lines[i], "item " + std::to_string(i) + " of 6, " + numbers[i]);
+}
+
 HIDDEN_TEST(an_assertion_that_fails) {
   auto bundle = frame::build(queue, KERNEL(1) R"(
 void checks(int *data) {
