@@ -27,6 +27,10 @@ fn module(width: u32, declarations: &str, functions: &str, body: &str) -> String
         .filter(used)
         .map(|name| format!("OpDecorate %{name} LinkageAttributes \"{name}\" Export\n"))
         .collect();
+    let (decorations, declarations): (Vec<&str>, Vec<&str>) =
+        declarations.lines().partition(|line| line.starts_with("OpDecorate"));
+    let exported = exported + &decorations.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let declarations: String = declarations.iter().map(|line| format!("{line}\n")).collect();
     let numbers: String =
         [0, 1, 2, 3, 4, 5, 7, 15, 100].iter().map(|n| format!("%u{n} = OpConstant %uint {n}\n")).collect();
     format!(
@@ -308,6 +312,28 @@ fn functions_change_private_objects_of_their_callers() {
         if input[at] & 2 == 0 { input[at].wrapping_add(7) } else { input[at] ^ 5 }
     };
     agrees(declarations, &functions, body, expected);
+}
+
+/// As C++ passes structures: the callee's parameter is an object of its own, whatever the call says.
+#[test]
+fn objects_that_are_passed_by_value_stay_the_callers() {
+    let declarations = "%take = OpTypeFunction %uint %p_private\n%to_take = OpTypePointer CodeSectionINTEL %take\n\
+        %fp_spoil = OpConstantFunctionPointerINTEL %to_take %spoil\n%fp_read = OpConstantFunctionPointerINTEL %to_take %read\n";
+    let functions = "%spoil = OpFunction %uint None %take\n%p_spoil = OpFunctionParameter %p_private\n%l_spoil = OpLabel\n\
+        %old_spoil = OpLoad %uint %p_spoil\nOpStore %p_spoil %u100\n%new_spoil = OpLoad %uint %p_spoil\n\
+        %y_spoil = OpIAdd %uint %old_spoil %new_spoil\nOpReturnValue %y_spoil\nOpFunctionEnd\n\
+        %read = OpFunction %uint None %take\n%p_read = OpFunctionParameter %p_private\n%l_read = OpLabel\n\
+        %y_read = OpLoad %uint %p_read\nOpReturnValue %y_read\nOpFunctionEnd\n";
+    let body = "%low = OpBitwiseAnd %uint %x %u2\n%even = OpIEqual %bool %low %u0\n%f = OpSelect %to_take %even %fp_spoil %fp_read\n\
+        OpStore %object %x\n%first = OpFunctionPointerCallINTEL %uint %f %object\n%second = OpLoad %uint %object\n\
+        %shifted = OpIMul %uint %second %u7\n%r = OpIAdd %uint %first %shifted";
+    let expected = |input: &[u32], at: usize, _, _| {
+        let x = input[at];
+        let first = if x & 2 == 0 { x.wrapping_add(100) } else { x };
+        first.wrapping_add(x.wrapping_mul(7))
+    };
+    let by_value = "OpDecorate %p_spoil FuncParamAttr ByVal\nOpDecorate %p_read FuncParamAttr ByVal\n";
+    agrees(&format!("{by_value}{declarations}"), functions, body, expected);
 }
 
 /// `sum(n, f) = n == 0 ? 0 : n + f(n - 1, f)`, with a private object for each activation.
