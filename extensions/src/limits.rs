@@ -8,7 +8,7 @@
 pub const VALUE_SCALARS: u64 = 1 << 12;
 
 /// The newest SPIR-V version whose instructions the intake knows: major, minor.
-pub const NEWEST_SPIRV: [u8; 2] = [1, 4];
+pub const NEWEST_SPIRV: [u8; 2] = [1, 6];
 
 /// Bytes of local memory of a work-group that a profile may promise: each thread that runs work-groups has them.
 pub const LOCAL_BYTES: u32 = 16 << 20;

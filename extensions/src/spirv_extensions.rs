@@ -109,7 +109,10 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtension] = &[
         "SPV_INTEL_16bit_atomics",
         "Atomics are on integers of 32 and 64 bits (L0 SPIR-V Guide, Validation Rules).",
     ),
-    refused("SPV_INTEL_2d_block_io", "The block unit of Intel's GPUs; this device has no such unit."),
+    done(
+        "SPV_INTEL_2d_block_io",
+        "Blocks of up to 64 x 64 elements, transposed and packed ones; prefetches are hints.",
+    ),
     refused(
         "SPV_INTEL_arbitrary_precision_fixed_point",
         "Fixed-point functions are an FPGA's; this device has no such unit.",
@@ -207,9 +210,9 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtension] = &[
     refused("SPV_INTEL_sigmoid", "Compilers emit it only when told to."),
     done("SPV_INTEL_split_barrier", "Arriving and waiting are two instructions."),
     hint("SPV_INTEL_subgroup_buffer_prefetch", "Caches are the processor's to manage."),
-    refused(
+    done(
         "SPV_INTEL_subgroup_matrix_multiply_accumulate",
-        "The matrix unit of Intel's GPUs; this device has no such unit.",
+        "Products of vectors of half, bfloat16, TF32 and integers of 4 bits and more.",
     ),
     refused("SPV_INTEL_subgroup_matrix_multiply_accumulate_float4", NARROW_FLOATS),
     refused("SPV_INTEL_subgroup_matrix_multiply_accumulate_float8", NARROW_FLOATS),
@@ -243,7 +246,10 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtension] = &[
         "bfloat16 is converted, not computed with: no device of this driver has the type.",
     ),
     done("SPV_KHR_bit_instructions", "Bit fields and reversed bits."),
-    refused("SPV_KHR_cooperative_matrix", "Matrix units are not implemented."),
+    done(
+        "SPV_KHR_cooperative_matrix",
+        "Matrices of sub-groups, up to 256 x 256, of 8- to 64-bit numbers; products are vector code.",
+    ),
     refused("SPV_KHR_device_group", GRAPHICS),
     done("SPV_KHR_expect_assume", "Hints about values pass them on."),
     done("SPV_KHR_float_controls", "Denormals, infinities, signed zeros and rounding as the kernel asks."),

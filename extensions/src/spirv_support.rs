@@ -64,19 +64,26 @@ pub struct CapabilitySupport {
     pub need: Need,
     /// The SPIR-V extensions of which the module must declare one; none for the core's.
     pub declared_by: &'static [&'static str],
+    /// The version of SPIR-V that took it over, from which on no extension is declared.
+    pub core_since: Option<(u8, u8)>,
 }
 
 const fn core(capability: Capability, need: Need) -> CapabilitySupport {
-    CapabilitySupport { capability: CapabilityId::of(capability), need, declared_by: &[] }
+    CapabilitySupport { capability: CapabilityId::of(capability), need, declared_by: &[], core_since: None }
 }
 
 const fn by(capability: Capability, need: Need, declared_by: &'static [&'static str]) -> CapabilitySupport {
-    CapabilitySupport { capability: CapabilityId::of(capability), need, declared_by }
+    CapabilitySupport { capability: CapabilityId::of(capability), need, declared_by, core_since: None }
+}
+
+/// One that an extension brought before it was the core's.
+const fn since(version: (u8, u8), support: CapabilitySupport) -> CapabilitySupport {
+    CapabilitySupport { core_since: Some(version), ..support }
 }
 
 /// One that only a compiler's header has.
 const fn own(capability: CapabilityId, declared_by: &'static [&'static str]) -> CapabilitySupport {
-    CapabilitySupport { capability, need: Need::Nothing, declared_by }
+    CapabilitySupport { capability, need: Need::Nothing, declared_by, core_since: None }
 }
 
 const SUBGROUPS: Need = Need::Ze("ZE_extension_subgroups");
@@ -204,11 +211,20 @@ pub const CAPABILITIES: &[CapabilitySupport] = {
         by(C::DebugInfoModuleINTEL, Nothing, &["SPV_INTEL_debug_module"]),
         by(C::FPMaxErrorINTEL, Nothing, &["SPV_INTEL_fp_max_error"]),
         by(C::RegisterLimitsINTEL, Nothing, &["SPV_INTEL_maximum_registers"]),
+        by(
+            C::SubgroupMatrixMultiplyAccumulateINTEL,
+            Nothing,
+            &["SPV_INTEL_subgroup_matrix_multiply_accumulate"],
+        ),
+        by(C::Subgroup2DBlockIOINTEL, Nothing, &["SPV_INTEL_2d_block_io"]),
+        by(C::Subgroup2DBlockTransformINTEL, Nothing, &["SPV_INTEL_2d_block_io"]),
+        by(C::Subgroup2DBlockTransposeINTEL, Nothing, &["SPV_INTEL_2d_block_io"]),
+        by(C::CooperativeMatrixKHR, Nothing, &["SPV_KHR_cooperative_matrix"]),
         own(CapabilityId::GLOBAL_VARIABLE_DECORATIONS_INTEL, &["SPV_INTEL_global_variable_decorations"]),
-        by(C::DotProduct, Need::DotProduct, DOT),
-        by(C::DotProductInput4x8Bit, Need::DotProduct, DOT),
-        by(C::DotProductInput4x8BitPacked, Need::DotProduct, DOT),
-        by(C::DotProductInputAll, Need::DotProduct, DOT),
+        since((1, 6), by(C::DotProduct, Need::DotProduct, DOT)),
+        since((1, 6), by(C::DotProductInput4x8Bit, Need::DotProduct, DOT)),
+        since((1, 6), by(C::DotProductInput4x8BitPacked, Need::DotProduct, DOT)),
+        since((1, 6), by(C::DotProductInputAll, Need::DotProduct, DOT)),
     ]
 };
 
@@ -302,6 +318,7 @@ pub fn implied(capability: Capability) -> &'static [Capability] {
         | C::GroupNonUniformQuad
         | C::GroupNonUniformRotateKHR => &[C::GroupNonUniform],
         C::DotProductInput4x8Bit => &[C::Int8],
+        C::Subgroup2DBlockTransformINTEL | C::Subgroup2DBlockTransposeINTEL => &[C::Subgroup2DBlockIOINTEL],
         C::KernelAttributesINTEL => &[C::Kernel],
         _ => &[],
     }

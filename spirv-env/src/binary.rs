@@ -134,7 +134,7 @@ impl<'a> Iterator for Instructions<'a> {
 mod tests {
     use super::*;
 
-    const NEWEST: (u8, u8) = (1, 4);
+    const NEWEST: (u8, u8) = (1, 6);
 
     fn bytes(words: &[u32]) -> Vec<u8> {
         words.iter().flat_map(|word| word.to_ne_bytes()).collect()
@@ -154,7 +154,7 @@ mod tests {
         for (at, value, rule) in [
             (0, spirv::MAGIC_NUMBER.swap_bytes(), "binary.endianness"),
             (0, 0x4243_C0DE, "binary.magic"),
-            (1, 0x0001_0500, "binary.version"),
+            (1, 0x0001_0700, "binary.version"),
             (1, 0x0002_0000, "binary.version"),
             (1, 0x0001_0201, "binary.version"),
             (4, 1, "binary.schema"),

@@ -6,7 +6,7 @@ use crate::environment::{Environment, ModuleInput};
 use crate::grammar::Cursor;
 use crate::load::{self, Loaded, TypeMeasures};
 use crate::module::{Id, Module, integer_layout};
-use crate::{demote, indirect, link, prune, reflect, rules, supplied, validate, variable_arrays};
+use crate::{block_io, demote, indirect, link, prune, reflect, rules, supplied, validate, variable_arrays};
 use rustc_hash::FxHashMap;
 use spirv::{Decoration, LinkageType, Op};
 use ze_extensions::limits::INTEGER_BITS;
@@ -110,6 +110,11 @@ fn stages(
     supplied::define(&mut module, &mut imported);
     prune::unused_functions(&mut module, &kernels, &imported);
     variable_arrays::resolve(&mut module, &mut loaded, diagnostics);
+    let sizes = &env.profile.compute.sub_group_sizes;
+    if let Err(fault) = block_io::through_values(&mut module, &mut measures, &mut loaded, sizes) {
+        diagnostics.judge(Diagnostic::new(fault));
+        return None;
+    }
     if !diagnostics.is_sound() {
         return None;
     }

@@ -114,10 +114,8 @@ fn kind_of(kind: OperandKind) -> Reading {
         K::PairLiteralIntegerIdRef => Reading::LiteralIdPair,
         K::PairIdRefLiteralInteger => Reading::IdLiteralPair,
         K::PairIdRefIdRef => Reading::IdIdPair,
-        K::CooperativeMatrixOperands
-        | K::TensorAddressingOperands
+        K::TensorAddressingOperands
         | K::TensorOperands
-        | K::MatrixMultiplyAccumulateOperands
         | K::RawAccessChainOperands
         | K::Debuginfo(_)
         | K::NonsemanticClspvreflection(_)

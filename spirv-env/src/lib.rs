@@ -1,6 +1,7 @@
 //! SPIR-V intake: from bytes to a validated, specialized, linked and reflected [`Module`].
 
 mod binary;
+mod block_io;
 mod build;
 pub mod catalogue;
 pub mod container;
@@ -15,6 +16,7 @@ mod indirect;
 mod link;
 mod listing;
 mod load;
+mod matrices;
 pub mod module;
 pub mod opcodes;
 mod prune;
@@ -26,11 +28,13 @@ mod test_support;
 mod validate;
 mod variable_arrays;
 
+pub use block_io::{Arrangement, Block};
 pub use build::{SpecConstantInfo, build, spec_constants};
 pub use diagnostics::{BuildError, Diagnostic};
 pub use environment::{EngineOps, Environment, ModuleInput};
 pub use functions::Functions;
 pub use grammar::op_name;
 pub use indirect::CallShape;
+pub use matrices::Matrix;
 pub use module::*;
 pub use supplied::Supplied;

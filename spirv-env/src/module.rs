@@ -95,6 +95,7 @@ pub struct Types {
     /// Byte offsets of a structure's members; empty for other types.
     offsets: Vec<Arc<[u64]>>,
     index: FxHashMap<Type, TypeId>,
+    pub(crate) matrices: crate::matrices::Matrices,
 }
 
 impl Types {
@@ -104,12 +105,18 @@ impl Types {
         if let Some(&id) = self.index.get(&ty) {
             return Some(id);
         }
+        let id = self.push(ty.clone(), packed)?;
+        self.index.insert(ty, id);
+        Some(id)
+    }
+
+    /// Adds a type that is equal to no other.
+    pub(crate) fn push(&mut self, ty: Type, packed: bool) -> Option<TypeId> {
         let (layout, offsets) = self.compute_layout(&ty, packed)?;
         let id = TypeId(u32::try_from(self.types.len()).ok()?);
-        self.types.push(ty.clone());
+        self.types.push(ty);
         self.layouts.push(layout);
         self.offsets.push(offsets.into());
-        self.index.insert(ty, id);
         Some(id)
     }
 
@@ -483,6 +490,8 @@ pub struct Module {
     pub unresolved: Vec<String>,
     /// Those of them that are variables.
     pub unresolved_variables: Vec<Id>,
+    /// The work-items that hold a matrix, if there are matrices.
+    pub matrix_lanes: Option<u32>,
 }
 
 impl Module {

@@ -6,7 +6,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics, Fault, RuleId};
 use crate::indirect::{self, CallShape};
 use crate::load::{EntryPoint, Loaded};
 use crate::module::{ConstantValue, Function, Id, Inst, Kernel, Module, Operand, Type};
-use crate::opcodes::{Convergence, Memory};
+use crate::opcodes::{Convergence, Family, Memory};
 use crate::prune::{callees, successors};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{BuiltIn, ExecutionMode, StorageClass};
@@ -16,6 +16,7 @@ const ENTRY: RuleId = RuleId { id: "kernels.entry-point", source: "SPIR-V 1.2 §
 const GRAPH: RuleId = RuleId { id: "limits.call-graph", source: "this driver" };
 /// Kernels times functions that each reaches: beyond this, looking at them takes minutes.
 const MOST_VISITS: usize = 1 << 22;
+const MATRICES: RuleId = RuleId { id: "kernels.matrices", source: "this driver" };
 const MODES: RuleId = RuleId { id: "kernels.execution-mode", source: "SPIR-V 1.2 §3.6" };
 
 /// What one function does itself.
@@ -26,6 +27,7 @@ struct Summary {
     barrier: bool,
     loops: bool,
     prints: bool,
+    matrices: bool,
     /// What its calls through pointers hand over, each once.
     indirect: Vec<CallShape>,
     private_size: u64,
@@ -112,6 +114,7 @@ impl Context<'_> {
             attributes: String::new(),
         };
         execution_modes(module, input, entry, &mut kernel)?;
+        let mut matrices = false;
         let mut locals: Vec<usize> = Vec::new();
         let mut seen = FxHashSet::default();
         let mut shapes: FxHashSet<&CallShape> = FxHashSet::default();
@@ -132,6 +135,7 @@ impl Context<'_> {
             kernel.uses_barrier |= summary.barrier;
             kernel.has_loops |= summary.loops;
             kernel.prints |= summary.prints;
+            matrices |= summary.matrices;
             kernel.private_size = kernel.private_size.saturating_add(summary.private_size);
             locals.extend(&summary.locals);
             work.extend(&summary.callees);
@@ -143,6 +147,17 @@ impl Context<'_> {
             {
                 work.extend(targets);
                 kernel.indirect.extend(targets);
+            }
+        }
+        if let (true, Some(lanes)) = (matrices, module.matrix_lanes) {
+            match kernel.required_subgroup_size.replace(lanes) {
+                Some(other) if other != lanes => {
+                    let message = format!(
+                        "a kernel with sub-groups of {other} uses matrices that sub-groups of {lanes} hold in this module"
+                    );
+                    return Err(Fault::new(MATRICES, message));
+                }
+                _ => {}
             }
         }
         kernel.indirect.sort_unstable();
@@ -188,6 +203,7 @@ fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Functio
     for inst in function.blocks.iter().flat_map(|block| &block.insts) {
         let row = inst.row();
         summary.prints |= inst.prints(module);
+        summary.matrices |= row.family == Family::Matrix;
         match row.convergence {
             Convergence::None => {}
             Convergence::Subgroup | Convergence::ImplicitSubgroup => summary.subgroups = true,

@@ -11,7 +11,7 @@ use crate::lower::opencl_std::table;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
 use spirv_env::opcodes::{Cost, Family, Memory, Opcode, Signature};
-use spirv_env::{Function, Id, Inst, Kernel, Module, Type, TypeId};
+use spirv_env::{ConstantValue, Function, Id, Inst, Kernel, Module, Type, TypeId};
 use std::rc::Rc;
 use ze_extensions::limits::{KERNEL_WORK, LOOP_BLOCKS};
 
@@ -50,7 +50,8 @@ pub fn check(module: &Module) -> Result<(), EngineError> {
     let calls = calls.filter(|inst| inst.row().family == Family::Call).count();
     let all = module.functions.iter().map(own).fold(0, u64::saturating_add);
     let loops = module.functions.iter().map(loop_blocks).fold(0, u64::saturating_add);
-    if calls == 0 && all.saturating_mul(widest).saturating_mul(MOST) <= KERNEL_WORK && loops <= LOOP_BLOCKS {
+    let is_short = module.matrix_lanes.is_none() && calls == 0;
+    if is_short && all.saturating_mul(widest).saturating_mul(MOST) <= KERNEL_WORK && loops <= LOOP_BLOCKS {
         return Ok(());
     }
     for kernel in &module.kernels {
@@ -197,6 +198,7 @@ fn of_function(
             (_, Memory::Write { .. }) => ACCESS.saturating_mul(of(inst.id(1))),
             (_, Memory::Copy { .. }) => LANE_BY_LANE,
             (_, Memory::ImageRead | Memory::ImageWrite) => IMAGE_ACCESS.saturating_mul(result.max(4)),
+            (Family::Matrix, _) => of_matrix(module, inst, |id| types.get(&id).copied(), result),
             (Family::Phi, _) => EDGE.saturating_mul(result).saturating_mul(operands / 2),
             (Family::Extended, _)
                 if inst.opencl_std(module).is_some_and(|function| table::is_long(function.op)) =>
@@ -229,6 +231,35 @@ fn is_taken_apart(op: Op) -> bool {
     use Op::{IMul, ShiftLeftLogical, ShiftRightArithmetic, ShiftRightLogical};
     matches!(op, IMul | ShiftLeftLogical | ShiftRightArithmetic | ShiftRightLogical)
         || matches!(op, ConvertFToS | ConvertFToU | ConvertSToF | ConvertUToF)
+}
+
+/// A load or store may be one of each lane; a product is a multiplication and a choice of its operand for each step.
+fn of_matrix(module: &Module, inst: &Inst, ty: impl Fn(Id) -> Option<TypeId>, result: u64) -> u64 {
+    let matrix = |at: usize| ty(inst.id(at)).and_then(|ty| module.types.matrix(ty));
+    match inst.op {
+        Op::CooperativeMatrixLoadKHR => LANE_BY_LANE.saturating_mul(result),
+        Op::CooperativeMatrixStoreKHR => {
+            LANE_BY_LANE.saturating_mul(matrix(1).map_or(1, |matrix| u64::from(matrix.length())))
+        }
+        Op::CooperativeMatrixMulAddKHR => {
+            let depth = matrix(0).map_or(1, |matrix| u64::from(matrix.columns));
+            3u64.saturating_mul(result).saturating_mul(depth)
+        }
+        Op::SubgroupMatrixMultiplyAccumulateINTEL => {
+            let depth = module.constants.get(&inst.id(0)).map(|depth| &depth.value);
+            let depth = if let Some(&ConstantValue::Scalar(depth)) = depth { depth } else { 1 };
+            (3u64.saturating_mul(result) + 16).saturating_mul(depth)
+        }
+        Op::CooperativeMatrixLengthKHR => result,
+        // Blocks of memory: their values are arrays.
+        _ => {
+            let stored = inst.ids().last().and_then(&ty).map_or(1, |ty| match module.types.get(ty) {
+                Type::Array { len, .. } => *len,
+                _ => 1,
+            });
+            4 * LANE_BY_LANE.saturating_mul(result.max(stored))
+        }
+    }
 }
 
 /// Atomics, operations of groups, and divisions of integers.

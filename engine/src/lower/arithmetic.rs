@@ -6,8 +6,8 @@ use super::{Lowerer, float_modes, rounding};
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
-use spirv::{FPRoundingMode, Op};
-use spirv_env::{Id, Inst};
+use spirv::{Decoration, FPRoundingMode, Op};
+use spirv_env::{Id, Inst, Module, Type};
 
 /// Instructions that are one LLVM instruction on each leaf.
 fn binary(op: Op) -> Option<Opcode> {
@@ -61,6 +61,24 @@ fn float_compare(op: Op) -> Option<RealPred> {
         Op::Unordered => RealPred::LLVMRealUNO,
         _ => return None,
     })
+}
+
+/// A fused operation on doubles is rounded to nearest; kernels that ask for a direction have a rule of the intake.
+pub fn supports_rounding(inst: &Inst, module: &Module) -> Result<(), String> {
+    let double = |ty| match module.types.get(ty) {
+        Type::Vector { elem, .. } => *module.types.get(*elem) == Type::Float { width: 64 },
+        ty => *ty == Type::Float { width: 64 },
+    };
+    if inst.op != Op::FmaKHR || !inst.ty.is_some_and(double) {
+        return Ok(());
+    }
+    let decorated = inst.result.and_then(|id| module.decoration(id, Decoration::FPRoundingMode));
+    match decorated.and_then(|literals| literals.first()) {
+        Some(&mode) if mode != FPRoundingMode::RTE as u32 => {
+            Err("OpFmaKHR of doubles that is rounded in a direction".into())
+        }
+        _ => Ok(()),
+    }
 }
 
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
@@ -171,10 +189,13 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
             let bits = this.b.reinterpret(v[0], int);
             this.b.icmp(IntPred::LLVMIntSLT, bits, this.b.zero(int, this.b.lanes(bits)))
         }),
-        Op::VectorTimesScalar => this.map(&ids, count, |this, _, v| match contracts {
-            true => this.b.fmul(v[0], v[1]),
-            false => this.b.bin_exact(Opcode::LLVMFMul, v[0], v[1]),
-        }),
+        Op::VectorTimesScalar | Op::MatrixTimesScalar if leaves[0].scalar.is_float() => {
+            this.map(&ids, count, |this, _, v| match contracts {
+                true => this.b.fmul(v[0], v[1]),
+                false => this.b.bin_exact(Opcode::LLVMFMul, v[0], v[1]),
+            })
+        }
+        Op::MatrixTimesScalar => this.map(&ids, count, |this, _, v| this.b.mul(v[0], v[1])),
         Op::Dot => {
             let (x, y) = (this.value(ids[0])?, this.value(ids[1])?);
             let mut sum = this.apply(&[x[0], y[0]], |this, v| this.b.fmul(v[0], v[1]));

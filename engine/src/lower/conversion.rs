@@ -233,7 +233,7 @@ fn saturate(b: &Builder, x: Value, to: Scalar, from_signed: bool, to_signed: boo
 }
 
 /// The upper half of an f32, rounded to nearest even; NaNs stay NaNs (`SPV_INTEL_bfloat16_conversion`).
-fn to_bfloat16(b: &Builder, x: Value) -> Value {
+pub(super) fn to_bfloat16(b: &Builder, x: Value) -> Value {
     const QUIET: u64 = 1 << 6;
     let lanes = b.lanes(x);
     let int = |value: u64| b.int(Scalar::I32, lanes, value);
@@ -245,7 +245,7 @@ fn to_bfloat16(b: &Builder, x: Value) -> Value {
     b.zext_or_trunc(b.select(is_nan, b.or(cut, int(QUIET)), rounded), Scalar::I16)
 }
 
-fn from_bfloat16(b: &Builder, x: Value) -> Value {
+pub(super) fn from_bfloat16(b: &Builder, x: Value) -> Value {
     let wide = b.zext_or_trunc(x, Scalar::I32);
     b.reinterpret(b.shl(wide, b.int(Scalar::I32, b.lanes(x), 16)), Scalar::F32)
 }

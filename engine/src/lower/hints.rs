@@ -12,7 +12,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
         // What holds for the lanes that are on says nothing of a vector.
         Op::AssumeTrueKHR => Ok(None),
         // Hardware sees blocks coming by itself.
-        Op::SubgroupBlockPrefetchINTEL => Ok(None),
+        Op::SubgroupBlockPrefetchINTEL | Op::Subgroup2DBlockPrefetchINTEL => Ok(None),
         _ => Err(this.no_lowering(inst)),
     }
 }

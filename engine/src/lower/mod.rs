@@ -19,6 +19,7 @@ pub mod access;
 pub mod arithmetic;
 pub mod atomics;
 mod barrier;
+mod block_io;
 pub mod builder;
 pub mod calls;
 pub mod census;
@@ -39,6 +40,7 @@ mod hints;
 mod image;
 #[cfg(test)]
 mod ir_tests;
+mod matrices;
 pub mod memory;
 #[cfg(test)]
 mod opcode_tests;
@@ -151,6 +153,7 @@ pub fn supports(module: &Module, inst: &Inst) -> Result<(), String> {
             None => Err("an unknown extended instruction set".into()),
         };
     }
+    arithmetic::supports_rounding(inst, module)?;
     groups::supports_scope(inst, module)
 }
 
@@ -265,6 +268,7 @@ impl<'a, 'm> Lowerer<'a, 'm> {
             Family::Hint => hints::lower(self, inst),
             Family::Clock => clock::lower(self, inst).map(Some),
             Family::Image => image::lower(self, inst),
+            Family::Matrix => matrices::lower(self, inst),
             Family::Extended => {
                 let module = self.a.func.module;
                 match (inst.opencl_std(module), inst.supplied(module)) {

@@ -29,6 +29,13 @@ pub(super) const RULES: &[RuleText] = &[
         variable("CrossWorkgroup", 64), variable("CrossWorkgroup", 268_435_457)),
     rule!("limits.variable-length", "The length of an array of variable length is constant once the module is specialized, and memory is restored before the next one.",
         variable_array("%u3"), variable_array("%n")),
+    rule!("types.matrix", "A matrix type is of numbers, of a sub-group, of 1 to 256 rows and columns, and A, B or an accumulator.",
+        matrices("", "%n16", ""), matrices("", "%n257", "")),
+    rule!("kernels.matrices", "Kernels that load, store or multiply matrices have sub-groups of the size that holds the module's matrices.",
+        matrices("OpExecutionMode %main SubgroupSize 8\n", "%n16", "%r = OpCooperativeMatrixLoadKHR %m %ng %u0 %n16"),
+        matrices("OpExecutionMode %main SubgroupSize 8\nOpExecutionMode %more SubgroupSize 16\n", "%n16",
+            "%r = OpCooperativeMatrixLoadKHR %m %ng %u0 %n16")),
+    rule!("limits.fma-rounding", "OpFmaKHR of doubles rounds to nearest.", fused("RoundingModeRTE"), fused("RoundingModeRTZ")),
     rule!("limits.call-depth", "Calls nest at most 16384 deep.", calls(8), calls(CALL_DEPTH)),
 ];
 
@@ -64,6 +71,28 @@ fn variable_array(length: &str) -> String {
     );
     declaring("VariableLengthArrayINTEL", &kernel(types, &body))
         .replace("%std = ", "OpExtension \"SPV_INTEL_variable_length_array\"\n%std = ")
+}
+
+/// A module with a matrix type of so many columns, and a second kernel.
+#[cfg(any(test, feature = "catalogue"))]
+fn matrices(modes: &str, columns: &str, body: &str) -> String {
+    let types = format!(
+        "%n8 = OpConstant %uint 8\n%n16 = OpConstant %uint 16\n%n257 = OpConstant %uint 257\n\
+         %m = OpTypeCooperativeMatrixKHR %float %u3 %n8 {columns} %u2\n%pg = OpTypePointer CrossWorkgroup %float\n\
+         %ng = OpConstantNull %pg\n%more = OpFunction %void None %fn\n%l = OpLabel\nOpReturn\nOpFunctionEnd"
+    );
+    declaring("CooperativeMatrixKHR", &kernel(&types, body))
+        .replace("%std = ", "OpExtension \"SPV_KHR_cooperative_matrix\"\n%std = ")
+        .replace("OpSource", &format!("OpEntryPoint Kernel %more \"more\"\n{modes}OpSource"))
+}
+
+/// A fused operation on doubles in a kernel with a mode for their rounding.
+#[cfg(any(test, feature = "catalogue"))]
+fn fused(mode: &str) -> String {
+    let text = kernel("%d = OpConstant %double 1", "%r = OpFmaKHR %double %d %d %d");
+    declaring(&format!("{mode}\nOpCapability FMAKHR"), &text)
+        .replace("%std = ", "OpExtension \"SPV_KHR_float_controls\"\nOpExtension \"SPV_KHR_fma\"\n%std = ")
+        .replace("OpSource", &format!("OpExecutionMode %main {mode} 64\nOpSource"))
 }
 
 #[cfg(any(test, feature = "catalogue"))]

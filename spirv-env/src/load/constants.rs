@@ -146,6 +146,9 @@ impl Loader<'_> {
             Type::Struct { members, .. } => members.len() as u64,
             _ => return Err(Fault::new(CONSTANTS, "a composite constant is a vector, array or structure")),
         };
+        if let (&[all], Some(matrix)) = (parts.as_slice(), types.matrix(ty)) {
+            parts = vec![all; matrix.length() as usize];
+        }
         if parts.len() as u64 != count {
             let message = format!("{} constituents for a type of {count}", parts.len());
             return Err(Fault::new(CONSTANTS, message));

@@ -1,13 +1,15 @@
 //! Functions, blocks and the instructions inside them.
 
+use super::types::MATRIX;
 use super::{LAYOUT, Loader, OPCODE, Section};
 use crate::binary::RawInst;
 use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
 use crate::grammar::{Cursor, OPERANDS, format, heads, op_name, operands};
+use crate::matrices::{self, Matrix};
 use crate::module::{Block, ExtSet, Function, Id, Inst, Operand, Type, TypeId};
 use crate::opcodes::{Family, Opcode, opencl_std};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use spirv::{FunctionControl, Op};
 
 const FUNCTIONS: RuleId = RuleId { id: "functions.well-formed", source: "SPIR-V 1.2 §3.32.9" };
@@ -148,8 +150,16 @@ impl Loader<'_> {
             return result.map_or(Ok(()), |id| self.out.defs.define(id, Def::Inert));
         }
         let operands = match inst.op {
-            Op::CompositeConstruct => self.all_ids(cursor)?,
+            Op::CompositeConstruct => match (self.all_ids(cursor)?, ty) {
+                // One value for all elements of a matrix.
+                (one, Some(ty)) if one.len() == 1 => {
+                    let length = self.module.types.matrix(ty).map_or(1, Matrix::length);
+                    smallvec![one[0]; length as usize]
+                }
+                (all, _) => all,
+            },
             Op::ExtInst => self.ext_inst(cursor)?,
+            Op::CooperativeMatrixLengthKHR => self.matrix_length(cursor)?,
             _ => {
                 let width = if inst.op == Op::Switch { self.selector_width(cursor)? } else { 32 };
                 let defs = &self.out.defs;
@@ -181,6 +191,15 @@ impl Loader<'_> {
             self.line = None;
         }
         Ok(())
+    }
+
+    /// The number of elements that a work-item has of a matrix. The translator names a value where a type belongs.
+    fn matrix_length(&self, cursor: &mut Cursor<'_>) -> Result<SmallVec<[Operand; 4]>, Fault> {
+        let id = self.id(cursor.word()?)?;
+        cursor.end()?;
+        let matrix = matrices::of_type_or_value(&self.out, &self.module.types, id);
+        let matrix = matrix.ok_or_else(|| Fault::new(MATRIX, "neither a matrix nor the type of one"))?;
+        Ok(smallvec![Operand::Lit(u64::from(matrix.length()))])
     }
 
     fn label(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {

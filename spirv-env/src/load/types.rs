@@ -5,9 +5,11 @@ use crate::binary::RawInst;
 use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
 use crate::grammar::{Cursor, op_name};
+use crate::matrices::{self, Matrix};
 use crate::module::{ConstantValue, Id, ImageType, Type, TypeId};
+use crate::reflect::constant_scalar;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{AccessQualifier, Capability, Decoration, Dim, Op, StorageClass};
+use spirv::{AccessQualifier, Capability, CooperativeMatrixUse, Decoration, Dim, Op, Scope, StorageClass};
 use std::collections::hash_map::Entry;
 use ze_extensions::limits::{EMPTY_MEMBERS, INTEGER_BITS, NESTING};
 
@@ -16,6 +18,7 @@ const UNIQUE: RuleId = RuleId { id: "types.unique", source: "SPIR-V 1.2 §2.8" }
 const FORWARD: RuleId = RuleId { id: "types.forward-pointer", source: "SPIR-V 1.2 §3.32.6" };
 const TO_FUNCTION: RuleId = RuleId { id: "types.function-pointer", source: "SPIR-V 1.2 §3.32.6" };
 const PARAMETERS: RuleId = RuleId { id: "types.parameters", source: "SPIR-V 1.2 §2.17" };
+pub(super) const MATRIX: RuleId = RuleId { id: "types.matrix", source: "SPV_KHR_cooperative_matrix" };
 const SIZE: RuleId = RuleId { id: "types.size", source: "SPIR-V 1.2 §2.17" };
 
 /// Parameters of a function (SPIR-V 1.2 §2.17).
@@ -36,6 +39,14 @@ pub(crate) struct TypeMeasures {
 impl TypeMeasures {
     pub fn leaves(&self) -> &[u64] {
         &self.leaves
+    }
+
+    /// Notes a type that an instruction implies behind the loading.
+    pub fn note(&mut self, id: TypeId, leaves: u64) {
+        if id.0 as usize == self.leaves.len() {
+            self.depths.push(1);
+            self.leaves.push(leaves);
+        }
     }
 
     fn leaves_of(&self, ty: &Type) -> u64 {
@@ -75,6 +86,7 @@ impl Loader<'_> {
             Op::TypeVector => self.vector(cursor)?,
             Op::TypeArray => self.array(cursor)?,
             Op::TypeStruct => return self.structure(id, cursor),
+            Op::TypeCooperativeMatrixKHR => return self.matrix(id, cursor),
             Op::TypePointer => {
                 let class = storage_class(cursor)?;
                 let pointee = self.ty(cursor)?;
@@ -221,6 +233,12 @@ impl Loader<'_> {
         }
         let leaves = self.measures.leaves_of(&ty);
         let id = self.module.types.intern(ty, packed).ok_or_else(too_large)?;
+        self.measure(id, depth, leaves)?;
+        Ok(id)
+    }
+
+    /// Notes what is known of a type that may be new.
+    fn measure(&mut self, id: TypeId, depth: u32, leaves: u64) -> Result<(), Fault> {
         // Whoever walks over a type's scalars relies on its size to bound them.
         if leaves > self.module.types.layout(id).size.max(EMPTY_MEMBERS) {
             return Err(Fault::new(SIZE, format!("a type of {leaves} members, most of them empty")));
@@ -229,7 +247,43 @@ impl Loader<'_> {
             self.measures.depths.push(depth);
             self.measures.leaves.push(leaves);
         }
-        Ok(id)
+        Ok(())
+    }
+
+    /// A matrix of a sub-group: an array of what a work-item holds of it.
+    fn matrix(&mut self, id: Id, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+        let component = self.ty(cursor)?;
+        let number = |cursor: &mut Cursor<'_>, what: &str| {
+            let id = self.id(cursor.word()?)?;
+            self.out.defs.constant(id)?;
+            let value = constant_scalar(self.module, id).and_then(|value| u32::try_from(value).ok());
+            value.ok_or_else(|| Fault::new(MATRIX, format!("{what} is no constant of 32 bits")))
+        };
+        let (scope, rows) = (number(cursor, "the scope")?, number(cursor, "the number of rows")?);
+        let (columns, usage) = (number(cursor, "the number of columns")?, number(cursor, "the use")?);
+        cursor.end()?;
+        if scope != Scope::Subgroup as u32 {
+            return Err(Fault::new(MATRIX, "matrices are of sub-groups"));
+        }
+        if !matches!(
+            self.module.types.get(component),
+            Type::Int { width: 8 | 16 | 32 | 64 } | Type::Float { .. }
+        ) {
+            return Err(Fault::new(MATRIX, "a matrix's components are numbers of 8, 16, 32 or 64 bits"));
+        }
+        let sides = 1..=Matrix::MOST_ROWS;
+        if !sides.contains(&rows) || !sides.contains(&columns) {
+            let message = format!("a matrix of {rows} x {columns}; 1 to {} are supported", Matrix::MOST_ROWS);
+            return Err(Fault::new(MATRIX, message));
+        }
+        let usage = CooperativeMatrixUse::from_u32(usage)
+            .ok_or_else(|| Fault::new(MATRIX, "the use of a matrix is A, B or accumulator"))?;
+        let sizes = &self.env.profile.compute.sub_group_sizes;
+        let lanes = *self.module.matrix_lanes.get_or_insert_with(|| matrices::lanes(&self.out, sizes));
+        let matrix = Matrix { component, rows, columns, usage, lanes };
+        let ty = self.module.types.intern_matrix(matrix).ok_or_else(too_large)?;
+        self.measure(ty, 2, u64::from(matrix.length()))?;
+        self.out.defs.define(id, Def::Type(ty))
     }
 
     pub(super) fn ty(&self, cursor: &mut Cursor<'_>) -> Result<TypeId, Fault> {

@@ -43,7 +43,91 @@ impl MemoryOperands {
     }
 }
 
+/// What a product of matrices says of its operands: `SPV_KHR_cooperative_matrix`, and from bit 5 on
+/// `SPV_INTEL_joint_matrix`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MatrixFlags(u64);
+
+impl MatrixFlags {
+    pub const A_SIGNED: MatrixFlags = MatrixFlags(0x1);
+    pub const B_SIGNED: MatrixFlags = MatrixFlags(0x2);
+    pub const C_SIGNED: MatrixFlags = MatrixFlags(0x4);
+    pub const RESULT_SIGNED: MatrixFlags = MatrixFlags(0x8);
+    pub const SATURATING: MatrixFlags = MatrixFlags(0x10);
+    pub const INPUTS_TF32: MatrixFlags = MatrixFlags(0x20);
+    pub const INPUTS_BFLOAT16: MatrixFlags = MatrixFlags(0x40);
+    pub const C_BFLOAT16: MatrixFlags = MatrixFlags(0x80);
+    pub const RESULT_BFLOAT16: MatrixFlags = MatrixFlags(0x100);
+
+    pub fn contains(self, other: MatrixFlags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    pub fn is_known(self) -> bool {
+        self.0 <= 0x1FF
+    }
+}
+
+/// What `OpSubgroupMatrixMultiplyAccumulateINTEL` says of its operands
+/// (`SPV_INTEL_subgroup_matrix_multiply_accumulate`, Matrix Multiply Accumulate Operands).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DotFlags(u64);
+
+impl DotFlags {
+    pub const A_SIGNED: u64 = 0x1;
+    pub const B_SIGNED: u64 = 0x2;
+    pub const C_BFLOAT16: u64 = 0x4;
+    pub const RESULT_BFLOAT16: u64 = 0x8;
+    pub const A_INT8: u64 = 0x10;
+    pub const B_INT8: u64 = 0x20;
+    pub const A_INT4: u64 = 0x40;
+    pub const B_INT4: u64 = 0x80;
+    pub const A_TF32: u64 = 0x100;
+    pub const B_TF32: u64 = 0x200;
+    pub const A_HALF: u64 = 0x400;
+    pub const B_HALF: u64 = 0x800;
+    pub const A_BFLOAT16: u64 = 0x1000;
+    pub const B_BFLOAT16: u64 = 0x2000;
+    /// Packed in integers: floats.
+    pub const A_FLOATS: u64 = Self::A_HALF | Self::A_BFLOAT16;
+    pub const B_FLOATS: u64 = Self::B_HALF | Self::B_BFLOAT16;
+    /// Packed in integers: integers.
+    pub const A_INTS: u64 = Self::A_INT8 | Self::A_INT4 | Self::A_SIGNED;
+    pub const B_INTS: u64 = Self::B_INT8 | Self::B_INT4 | Self::B_SIGNED;
+
+    /// Whether one of these flags is set.
+    pub fn any(self, flags: u64) -> bool {
+        self.0 & flags != 0
+    }
+
+    /// Whether all flags are known, and none contradicts another.
+    pub fn is_known(self) -> bool {
+        let one = |flags: u64| (self.0 & flags).count_ones() <= 1;
+        let of_a = Self::A_INT8 | Self::A_INT4 | Self::A_TF32 | Self::A_FLOATS;
+        let of_b = Self::B_INT8 | Self::B_INT4 | Self::B_TF32 | Self::B_FLOATS;
+        self.0 <= 0x3FFF && one(of_a) && one(of_b)
+    }
+}
+
 impl Inst {
+    /// The flags of `OpSubgroupMatrixMultiplyAccumulateINTEL`.
+    pub fn dot_flags(&self) -> DotFlags {
+        const PLACE: usize = 4;
+        match self.operands.get(PLACE) {
+            Some(&Operand::Lit(flags)) => DotFlags(flags),
+            _ => DotFlags(0),
+        }
+    }
+
+    /// The flags of `OpCooperativeMatrixMulAddKHR`.
+    pub fn matrix_flags(&self) -> MatrixFlags {
+        const PLACE: usize = 3;
+        match self.operands.get(PLACE) {
+            Some(&Operand::Lit(flags)) => MatrixFlags(flags),
+            _ => MatrixFlags(0),
+        }
+    }
+
     /// The row of its opcode.
     ///
     /// # Panics

@@ -18,12 +18,13 @@ mod declarations;
 mod groups;
 mod images;
 mod instructions;
+mod matrices;
 mod memory;
 pub mod opencl_std;
 mod signature;
 
 pub(crate) use declarations::Section;
-pub use instructions::MemoryOperands;
+pub use instructions::{DotFlags, MatrixFlags, MemoryOperands};
 pub use signature::Signature;
 
 use spirv::Op;
@@ -68,6 +69,8 @@ pub enum Family {
     /// Reads the time.
     Clock,
     Image,
+    /// Loads, stores and products of matrices.
+    Matrix,
 }
 
 impl Family {
@@ -315,7 +318,7 @@ impl Opcode {
 }
 
 /// All rows.
-const TABLES: [&[Opcode]; 10] = [
+const TABLES: [&[Opcode]; 11] = [
     declarations::ROWS,
     control::ROWS,
     arithmetic::ROWS,
@@ -325,6 +328,7 @@ const TABLES: [&[Opcode]; 10] = [
     atomics::ROWS,
     groups::ROWS,
     images::ROWS,
+    matrices::ROWS,
     opencl_std::CALL,
 ];
 

@@ -143,6 +143,20 @@ pub enum Signature {
     HandleToSampler,
     HandleToSampledImage,
 
+    // Matrices of sub-groups.
+    MatrixLoad,
+    MatrixStore,
+    MatrixMultiplyAdd,
+    /// The number of elements, in the place of the type.
+    MatrixLength,
+    MatrixTimesScalar,
+    /// A constant depth, and the parts of A, B and C that a work-item has, as vectors.
+    SubgroupMultiplyAdd,
+    /// Four constant sizes, memory and its extents, a coordinate, and where a work-item's part goes.
+    BlockLoad2D,
+    BlockStore2D,
+    BlockPrefetch2D,
+
     // Control flow.
     Branch,
     BranchConditional,

@@ -73,7 +73,9 @@ pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
     InstructionRule {
         id: RuleId { id: "env.block-pointer", source: INTEL },
         applies: |op| {
-            opcodes::row(op).is_some_and(|row| matches!(row.memory, Memory::BlockRead | Memory::BlockWrite))
+            opcodes::row(op).is_some_and(|row| {
+                matches!(row.memory, Memory::BlockRead | Memory::BlockWrite) && row.family != Family::Matrix
+            })
         },
         check: block_pointer,
     },

@@ -7,7 +7,7 @@ use crate::load::Loaded;
 use crate::module::{ArgKind, Function, Kernel, Module, Type};
 use crate::prune::callees;
 use rustc_hash::FxHashSet;
-use spirv::{AccessQualifier, ExecutionMode, StorageClass};
+use spirv::{AccessQualifier, ExecutionMode, Op, StorageClass};
 use ze_extensions::FpFlags;
 use ze_extensions::limits::{CALL_DEPTH, GLOBAL_BYTES, PRIVATE_BYTES};
 
@@ -42,6 +42,7 @@ pub(super) const KERNELS: &[KernelRule] = &[
         check: float_modes,
     },
     KernelRule { id: RuleId { id: "limits.private-memory", source: "this driver" }, check: private_memory },
+    KernelRule { id: RuleId { id: "limits.fma-rounding", source: "this driver" }, check: fma_rounding },
 ];
 
 /// A device without denormals, or with one way to round only, cannot do as the kernel asks.
@@ -242,6 +243,27 @@ fn sub_group_size(_: &Module, env: &Environment<'_>, kernel: &Kernel) -> Result<
             Err(format!("a required sub-group size of {size}, the device has {sizes:?}"))
         }
         _ => Ok(()),
+    }
+}
+
+/// Of a fused operation on doubles no wider format holds the product, whose error says where a direction leads.
+fn fma_rounding(module: &Module, _: &Environment<'_>, kernel: &Kernel) -> Result<(), String> {
+    use ExecutionMode::{RoundingModeRTNINTEL, RoundingModeRTPINTEL, RoundingModeRTZ};
+    const DOUBLE: u32 = 64;
+    let directed = kernel.modes.iter().find(|(mode, of)| {
+        matches!(mode, RoundingModeRTZ | RoundingModeRTPINTEL | RoundingModeRTNINTEL)
+            && of.first() == Some(&DOUBLE)
+    });
+    let Some((mode, _)) = directed else { return Ok(()) };
+    let insts = module.functions.iter().flat_map(|function| &function.blocks).flat_map(|block| &block.insts);
+    let mut fused = insts.filter(|inst| inst.op == Op::FmaKHR).filter_map(|inst| inst.ty);
+    let of_doubles = |ty| match module.types.get(ty) {
+        Type::Vector { elem, .. } => *module.types.get(*elem) == Type::Float { width: DOUBLE },
+        ty => *ty == Type::Float { width: DOUBLE },
+    };
+    match fused.any(of_doubles) {
+        true => Err(format!("OpFmaKHR of doubles in a kernel with {mode:?}")),
+        false => Ok(()),
     }
 }
 

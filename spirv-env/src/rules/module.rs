@@ -148,8 +148,12 @@ fn capabilities_are_declared(module: &Module, _: &Environment<'_>) -> Result<(),
     let known = module.capabilities.iter().map(|&capability| CapabilityId::of(capability));
     for capability in known.chain(module.own_capabilities.iter().copied()) {
         let Some(support) = spirv_support::capability(capability) else { continue };
+        let is_core = support.core_since.is_some_and(|version| module.version >= version);
         let declared = |name: &&&str| module.extensions.iter().any(|extension| extension.as_str() == **name);
-        if !support.declared_by.is_empty() && !support.declared_by.iter().any(|name| declared(&name)) {
+        if !is_core
+            && !support.declared_by.is_empty()
+            && !support.declared_by.iter().any(|name| declared(&name))
+        {
             let names = support.declared_by.join(" or ");
             let name = own_name(capability.name().unwrap_or_default().into());
             return Err(format!("capability {name} is declared without OpExtension {names}"));
@@ -245,6 +249,29 @@ mod tests {
         assert_accepted(
             &module.replace("OpMemoryModel", "OpExtension \"SPV_KHR_expect_assume\"\nOpMemoryModel"),
         );
+    }
+
+    /// What a version of SPIR-V says about a module that declares no extension.
+    fn in_version(text: &str, version: u32) -> &'static str {
+        let mut bytes = assemble(text);
+        bytes[4..8].copy_from_slice(&version.to_ne_bytes());
+        let built = build(&[ModuleInput::new(&bytes)], &Environment::new(&DeviceProfile::host()));
+        built.map_or_else(|error| error.diagnostics[0].rule, |_| "accepted")
+    }
+
+    #[test]
+    fn capabilities_that_a_version_took_over_need_no_extension_from_then_on() {
+        let module = KERNEL.replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability DotProduct");
+        assert_eq!(in_version(&module, 0x0001_0500), "env.capability-extension");
+        assert_eq!(in_version(&module, 0x0001_0600), "accepted");
+    }
+
+    #[test]
+    fn modules_of_every_version_up_to_1_6_are_accepted() {
+        for minor in 0..=6 {
+            assert_eq!(in_version(KERNEL, 0x0001_0000 | minor << 8), "accepted", "1.{minor}");
+        }
+        assert_eq!(in_version(KERNEL, 0x0001_0700), "binary.version");
     }
 
     #[test]

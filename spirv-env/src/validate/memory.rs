@@ -191,6 +191,8 @@ pub(super) fn size_of(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     require(!matches!(ctx.get(pointee), Type::Void | Type::Function { .. }), || {
         format!("{} has no size", ctx.show(pointee))
     })?;
+    let bytes = ctx.module.types.layout(pointee).size;
+    require(bytes <= u64::from(u32::MAX), || format!("a size of {bytes} bytes in a 32-bit integer"))?;
     require(ctx.result_lanes(inst)? == (Scalar::Int(32), 1), || "the result is not a 32-bit integer".into())
 }
 

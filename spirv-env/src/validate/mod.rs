@@ -13,6 +13,7 @@ mod dominators;
 mod flow;
 mod groups;
 mod images;
+mod matrices;
 mod memory;
 mod opencl_std;
 mod signatures;
@@ -161,6 +162,7 @@ impl Judge {
 
     fn structure(&self, ctx: &Ctx<'_>, inst: &Inst) -> Result<(), Fault> {
         let check = self.supported.as_ref().map_err(Fault::clone)?;
+        let check = if matrices::is_elementwise(ctx, inst) { matrices::elementwise } else { *check };
         let types = ctx.value_sizes(inst).and_then(|()| check(ctx, inst));
         types.map_err(|message| Fault::new(OPERAND_TYPES, message))
     }

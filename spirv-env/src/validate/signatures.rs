@@ -1,7 +1,8 @@
 //! Which function checks the operands and the result of a signature.
 
 use super::{
-    Check, arithmetic, atomics, composites, control, conversions, groups, images, memory, opencl_std,
+    Check, arithmetic, atomics, composites, control, conversions, groups, images, matrices, memory,
+    opencl_std,
 };
 use crate::module::Inst;
 use crate::opcodes::Signature;
@@ -125,6 +126,15 @@ pub(super) fn check(signature: Signature) -> Check {
         S::HandleToImage => images::handle_to_image,
         S::HandleToSampler => images::handle_to_sampler,
         S::HandleToSampledImage => images::handle_to_sampled_image,
+        S::MatrixLoad => matrices::load,
+        S::MatrixStore => matrices::store,
+        S::MatrixMultiplyAdd => matrices::multiply_add,
+        S::MatrixLength => matrices::length,
+        S::MatrixTimesScalar => matrices::times_scalar,
+        S::SubgroupMultiplyAdd => matrices::subgroup_multiply_add,
+        S::BlockLoad2D => matrices::block_load,
+        S::BlockStore2D => matrices::block_store,
+        S::BlockPrefetch2D => matrices::block_prefetch,
         S::Branch => control::branch,
         S::BranchConditional => control::branch_conditional,
         S::Switch => control::switch,

@@ -46,7 +46,7 @@ fn spirv_is_accepted_in_the_version_that_compilers_write() {
     // SAFETY: a live device and a structure of the announced type.
     let code = unsafe { platform().api.zeDeviceGetModuleProperties(platform().device, &mut properties) };
     platform().check("zeDeviceGetModuleProperties", code).unwrap();
-    assert!(properties.spirvVersionSupported >= 0x0001_0004, "{:#x}", properties.spirvVersionSupported);
+    assert!(properties.spirvVersionSupported >= 0x0001_0006, "{:#x}", properties.spirvVersionSupported);
     assert_ne!(properties.flags & ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS, 0);
     assert!(properties.maxArgumentsSize >= 1024);
 }

@@ -284,6 +284,16 @@ pub fn examples(row: &Opcode) -> Vec<Example> {
         S::ImageBlockWrite => vec![effect("%wimg %i2 %i4"), effect("%wimg %i2 %s")],
         S::MediaBlockRead => all(&[("uint4", "%img %i2 %u4 %i"), ("uchar", "%img %i2 %i %u4")]),
         S::MediaBlockWrite => vec![effect("%wimg %i2 %u4 %i %i4"), effect("%wimg %i2 %i %i %c")],
+        // They need types and sub-groups of their own: `matrices`.
+        S::MatrixLoad
+        | S::MatrixStore
+        | S::MatrixMultiplyAdd
+        | S::MatrixLength
+        | S::MatrixTimesScalar
+        | S::SubgroupMultiplyAdd
+        | S::BlockLoad2D
+        | S::BlockStore2D => Vec::new(),
+        S::BlockPrefetch2D => vec![effect("%u4 %u4 %u4 %u1 %in %i %i %i %i2")],
         S::HandleToImage => all(&[("img2", "%l")]),
         S::HandleToSampler => all(&[("sampler", "%l")]),
         S::HandleToSampledImage => all(&[("si2", "%l")]),

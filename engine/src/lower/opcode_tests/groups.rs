@@ -161,7 +161,7 @@ fn uses() -> Vec<Use> {
         row.convergence != Convergence::None
             && row.uniformity != Uniformity::Nothing
             && row.memory != Memory::AsyncCopy
-            && row.family != Family::Image
+            && !matches!(row.family, Family::Image | Family::Matrix)
             && row.family.is_lowered()
     });
     for row in results {

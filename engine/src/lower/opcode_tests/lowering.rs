@@ -84,7 +84,12 @@ fn compiles(ir: IrModule, target: &Target, example: &Example) {
 }
 
 fn is_body(row: &&opcodes::Opcode) -> bool {
-    !matches!(row.signature, Signature::Layout | Signature::Extended)
+    !matches!(row.signature, Signature::Layout | Signature::Extended) && !is_of_matrices(row)
+}
+
+/// Those have tests of their own (`matrices`), which run each.
+fn is_of_matrices(row: &opcodes::Opcode) -> bool {
+    row.family == opcodes::Family::Matrix || row.signature == Signature::MatrixTimesScalar
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What the rows of `spirv_env::opcodes` promise: every opcode is lowered, and computes what an independent reference does.
 
 mod arithmetic;
+mod blocks;
 mod examples;
 #[cfg(target_arch = "x86_64")]
 mod float_modes;
@@ -9,6 +10,7 @@ mod groups;
 mod integers;
 mod lane_masks;
 mod lowering;
+mod matrices;
 mod shuffles;
 mod std_examples;
 
@@ -26,7 +28,9 @@ const CAPABILITIES: &str = "Addresses Kernel Linkage Int8 Int16 Int64 Int64Atomi
     SplitBarrierINTEL DotProduct DotProductInputAll DotProductInput4x8Bit DotProductInput4x8BitPacked \
     ArithmeticFenceEXT ArbitraryPrecisionIntegersALTERA FMAKHR TernaryBitwiseFunctionINTEL \
     TensorFloat32RoundingINTEL ShaderClockKHR SubgroupBufferPrefetchINTEL FPGARegALTERA \
-    ImageBasic BindlessImagesINTEL SubgroupImageBlockIOINTEL SubgroupImageMediaBlockIOINTEL FunctionPointersINTEL";
+    ImageBasic BindlessImagesINTEL SubgroupImageBlockIOINTEL SubgroupImageMediaBlockIOINTEL FunctionPointersINTEL \
+    CooperativeMatrixKHR SubgroupMatrixMultiplyAccumulateINTEL Subgroup2DBlockIOINTEL \
+    Subgroup2DBlockTransformINTEL Subgroup2DBlockTransposeINTEL";
 
 const EXTENSIONS: &str = "SPV_KHR_shader_ballot SPV_KHR_subgroup_vote SPV_KHR_subgroup_rotate SPV_INTEL_subgroups \
     SPV_EXT_shader_atomic_float_add SPV_EXT_shader_atomic_float_min_max SPV_INTEL_bfloat16_conversion \
@@ -34,7 +38,8 @@ const EXTENSIONS: &str = "SPV_KHR_shader_ballot SPV_KHR_subgroup_vote SPV_KHR_su
     SPV_KHR_integer_dot_product SPV_EXT_arithmetic_fence SPV_INTEL_arbitrary_precision_integers \
     SPV_KHR_fma SPV_INTEL_ternary_bitwise_function SPV_INTEL_tensor_float32_conversion SPV_KHR_shader_clock \
     SPV_INTEL_subgroup_buffer_prefetch SPV_INTEL_fpga_reg SPV_INTEL_bindless_images \
-    SPV_INTEL_media_block_io SPV_INTEL_function_pointers";
+    SPV_INTEL_media_block_io SPV_INTEL_function_pointers SPV_KHR_cooperative_matrix \
+    SPV_INTEL_subgroup_matrix_multiply_accumulate SPV_INTEL_2d_block_io";
 
 /// Types whose values kernels put into memory.
 const STORED: [&str; 17] = [
