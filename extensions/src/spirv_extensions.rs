@@ -192,7 +192,10 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtension] = &[
         "Integers of 4 bits are for matrix units; SPV_INTEL_arbitrary_precision_integers brings them for arithmetic.",
     ),
     refused("SPV_INTEL_io_pipes", PIPES),
-    refused("SPV_INTEL_joint_matrix", "The matrix unit of Intel's GPUs; this device has no such unit."),
+    done(
+        "SPV_INTEL_joint_matrix",
+        "Packed layout, bfloat16 and TF32, coordinates of elements, access in bounds; prefetches are hints.",
+    ),
     done("SPV_INTEL_kernel_attributes", "Sizes of work-groups are kept; what is for FPGAs is a hint."),
     done("SPV_INTEL_long_composites", "Types and constants of more than 65,535 words."),
     done("SPV_INTEL_long_constant_composite", "Its name before it was published."),

@@ -95,6 +95,7 @@ const INTEL_SUBGROUPS: &[&str] = &[];
 /// SPV_INTEL_arbitrary_precision_integers, which the translator of LLVM 14 leaves out: two kernels of Level Zero's conformance
 /// tests are such.
 const ARBITRARY_PRECISION_INTEGERS: &[&str] = &[];
+const JOINT_MATRIX: &[&str] = &["SPV_INTEL_joint_matrix"];
 const DOT: &[&str] = &["SPV_KHR_integer_dot_product"];
 
 /// Every capability that is accepted, with its need (L0 SPIR-V Guide, Required Capabilities and Extensions).
@@ -219,7 +220,14 @@ pub const CAPABILITIES: &[CapabilitySupport] = {
         by(C::Subgroup2DBlockIOINTEL, Nothing, &["SPV_INTEL_2d_block_io"]),
         by(C::Subgroup2DBlockTransformINTEL, Nothing, &["SPV_INTEL_2d_block_io"]),
         by(C::Subgroup2DBlockTransposeINTEL, Nothing, &["SPV_INTEL_2d_block_io"]),
-        by(C::CooperativeMatrixKHR, Nothing, &["SPV_KHR_cooperative_matrix"]),
+        by(C::CooperativeMatrixKHR, Nothing, &["SPV_KHR_cooperative_matrix", "SPV_INTEL_joint_matrix"]),
+        own(CapabilityId::PACKED_COOPERATIVE_MATRIX_INTEL, JOINT_MATRIX),
+        own(CapabilityId::COOPERATIVE_MATRIX_INVOCATION_INTEL, JOINT_MATRIX),
+        own(CapabilityId::COOPERATIVE_MATRIX_TF32_INTEL, JOINT_MATRIX),
+        own(CapabilityId::COOPERATIVE_MATRIX_BFLOAT16_INTEL, JOINT_MATRIX),
+        own(CapabilityId::COOPERATIVE_MATRIX_CHECKED_INTEL, JOINT_MATRIX),
+        own(CapabilityId::COOPERATIVE_MATRIX_PREFETCH_INTEL, JOINT_MATRIX),
+        own(CapabilityId::COOPERATIVE_MATRIX_OFFSET_INTEL, JOINT_MATRIX),
         own(CapabilityId::GLOBAL_VARIABLE_DECORATIONS_INTEL, &["SPV_INTEL_global_variable_decorations"]),
         since((1, 6), by(C::DotProduct, Need::DotProduct, DOT)),
         since((1, 6), by(C::DotProductInput4x8Bit, Need::DotProduct, DOT)),
@@ -267,7 +275,6 @@ const REFUSED: &[(CapabilityId, &str)] = {
         (CapabilityId::SUBGROUP_SCALED_MATRIX_INTEL, "SPV_INTEL_subgroup_scaled_matrix_multiply_accumulate"),
         (CapabilityId::SUBGROUP_REQUIREMENTS_INTEL, "SPV_INTEL_subgroup_requirements"),
         (CapabilityId::DEVICE_BARRIER_INTEL, "SPV_INTEL_device_barrier"),
-        (CapabilityId::JOINT_MATRIX_INTEL, "SPV_INTEL_joint_matrix"),
     ]
 };
 
@@ -287,6 +294,14 @@ pub fn reason_of_refusal(capability: CapabilityId) -> Option<&'static str> {
 pub fn capability(capability: impl Into<CapabilityId>) -> Option<&'static CapabilitySupport> {
     let capability = capability.into();
     CAPABILITIES.iter().find(|support| support.capability == capability)
+}
+
+/// Those that a compiler's own capability declares.
+pub fn implied_by_own(capability: CapabilityId) -> &'static [Capability] {
+    match self::capability(capability) {
+        Some(support) if support.declared_by == JOINT_MATRIX => &[Capability::CooperativeMatrixKHR],
+        _ => &[],
+    }
 }
 
 /// The capabilities that one declares without their names being written, and theirs in turn (SPIR-V 1.2 §3.31, and

@@ -1,6 +1,7 @@
 //! The binary form: bytes to words to instructions, with nothing assumed about either.
 
 use crate::diagnostics::{Fault, RuleId};
+use crate::own_opcodes;
 use spirv::Op;
 
 const SOURCE: &str = "SPIR-V 1.2 §2.3";
@@ -121,7 +122,7 @@ impl<'a> Iterator for Instructions<'a> {
             self.at = self.words.len();
             return bad(WORD_COUNT, format!("{count} words, {} are left in the module", rest.len()));
         }
-        let Some(op) = Op::from_u32(opcode) else {
+        let Some(op) = own_opcodes::op(opcode) else {
             self.at = self.words.len();
             return bad(OPCODE, format!("opcode {opcode} is unknown"));
         };

@@ -3,15 +3,14 @@
 //! The instructions write to private memory and read from it. What they move becomes a value, an array that is stored or
 //! loaded beside them, so that who comes behind can keep it in registers.
 
-use crate::diagnostics::{Fault, RuleId};
+use crate::defs::ID_RANGE;
+use crate::diagnostics::Fault;
 use crate::load::{Loaded, TypeMeasures};
 use crate::matrices;
 use crate::module::{Id, Inst, Module, Operand, Type, TypeId};
 use crate::reflect::constant_scalar;
 use smallvec::SmallVec;
 use spirv::{Op, StorageClass};
-
-const BLOCKS: RuleId = RuleId { id: "limits.blocks", source: "SPV_INTEL_2d_block_io" };
 
 /// Elements of a block in each dimension, and blocks of an instruction, at most.
 const MOST: [u64; 3] = [64, 64, 8];
@@ -56,7 +55,7 @@ impl Block {
                 return Err(format!("{count} blocks of {width} x {height}; {MOST:?} are supported"));
             }
         }
-        if bytes < WORD && (width * bytes) % WORD != 0 {
+        if bytes < WORD && !(width * bytes).is_multiple_of(WORD) {
             return Err(format!(
                 "a block of {width} elements of {bytes} bytes, which are no multiple of 4 bytes"
             ));
@@ -128,29 +127,28 @@ pub(crate) fn through_values(
     if !module.capabilities.contains(&spirv::Capability::Subgroup2DBlockIOINTEL) {
         return Ok(());
     }
-    for at in 0..loaded.len() {
+    for input in loaded {
         let lanes = match module.matrix_lanes {
             Some(lanes) => lanes,
-            None => matrices::lanes(&loaded[at], sub_group_sizes),
+            None => matrices::lanes(input, sub_group_sizes),
         };
-        for source in 0..loaded[at].sources.len() {
-            let Some(place) = module.functions.place(loaded[at].sources[source].function) else { continue };
-            for block in 0..module.functions[place].blocks.len() {
-                let mut from = std::mem::take(&mut module.functions[place].blocks[block].insts);
+        for source in &mut input.sources {
+            let Some(place) = module.functions.place(source.function) else { continue };
+            for (block, offsets) in source.blocks.iter_mut().enumerate() {
+                let from = std::mem::take(&mut module.functions[place].blocks[block].insts);
                 if !from.iter().any(is_block_access) {
                     module.functions[place].blocks[block].insts = from;
                     continue;
                 }
                 module.matrix_lanes = Some(lanes);
-                let offsets = std::mem::take(&mut loaded[at].sources[source].blocks[block]);
                 let (mut insts, mut places) = (Vec::new(), Vec::new());
-                for (inst, offset) in from.drain(..).zip(offsets) {
+                for (inst, offset) in from.into_iter().zip(std::mem::take(offsets)) {
                     let made = access(module, measures, inst, lanes)?;
                     places.resize(places.len() + made.len(), offset);
                     insts.extend(made);
                 }
                 module.functions[place].blocks[block].insts = insts;
-                loaded[at].sources[source].blocks[block] = places;
+                *offsets = places;
             }
         }
     }
@@ -181,13 +179,13 @@ fn access(
         return Ok(SmallVec::from_iter([inst]));
     }
     let block =
-        inst.block(module).ok_or_else(|| Fault::new(BLOCKS, "the sizes of the block are no constants"))?;
+        inst.block(module).ok_or_else(|| Fault::new(ID_RANGE, "the sizes of the block are no constants"))?;
     let arrangement = Arrangement::of(inst.op);
     let width = match arrangement {
         Arrangement::Packed => 8 * block.bytes.max(4),
         _ => 8 * block.bytes,
     };
-    let too_large = || Fault::new(BLOCKS, "there are too many types and ids");
+    let too_large = || Fault::new(ID_RANGE, "there are too many types and ids");
     let mut intern = |module: &mut Module, ty: Type, leaves: u64| -> Result<TypeId, Fault> {
         let ty = module.types.intern(ty, false).ok_or_else(too_large)?;
         measures.note(ty, leaves);

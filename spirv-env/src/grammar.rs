@@ -2,6 +2,7 @@
 
 use crate::diagnostics::{Fault, RuleId};
 use crate::module::{Id, Operand};
+use crate::own_opcodes::OWN;
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
 use smallvec::SmallVec;
 use spirv::{ImageOperands, MemoryAccess, Op};
@@ -12,7 +13,7 @@ pub(crate) const STRING: RuleId = RuleId { id: "binary.string", source: "SPIR-V 
 
 /// How an operand's words are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Reading {
+pub(crate) enum Reading {
     Id,
     /// A literal of one word, an enumerant, or a mask without parameters.
     Literal,
@@ -29,7 +30,7 @@ enum Reading {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Repeat {
+pub(crate) enum Repeat {
     One,
     Optional,
     Many,
@@ -78,7 +79,17 @@ fn table() -> &'static Table {
 fn make_table() -> Table {
     let mut table = Table { dense: Vec::new(), sparse: Vec::new() };
     table.dense.resize_with(DENSE, || None);
-    for entry in INSTRUCTION_TABLE.iter() {
+    for own in OWN {
+        let format = Format {
+            name: own.name,
+            has_type: own.has_result,
+            has_result: own.has_result,
+            capabilities: &[spirv::Capability::CooperativeMatrixKHR],
+            operands: own.operands.iter().copied().collect(),
+        };
+        table.sparse.push((own.op as u32, format));
+    }
+    for entry in INSTRUCTION_TABLE.iter().filter(|entry| OWN.iter().all(|own| own.op != entry.opcode)) {
         let mut format = Format {
             name: entry.opname,
             has_type: false,

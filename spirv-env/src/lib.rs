@@ -19,6 +19,7 @@ mod load;
 mod matrices;
 pub mod module;
 pub mod opcodes;
+pub mod own_opcodes;
 mod prune;
 mod reflect;
 mod rules;

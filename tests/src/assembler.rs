@@ -5,6 +5,17 @@ use spirv::*;
 use std::collections::HashMap;
 use std::str::FromStr;
 
+/// Instructions that the grammar does not have.
+const OWN: [(&str, u32); 7] = [
+    ("OpCooperativeMatrixLoadCheckedINTEL", 6193),
+    ("OpCooperativeMatrixStoreCheckedINTEL", 6194),
+    ("OpCooperativeMatrixConstructCheckedINTEL", 6195),
+    ("OpCooperativeMatrixLoadOffsetINTEL", 6239),
+    ("OpCooperativeMatrixStoreOffsetINTEL", 6240),
+    ("OpCooperativeMatrixGetElementCoordINTEL", 6440),
+    ("OpCooperativeMatrixPrefetchINTEL", 6449),
+];
+
 /// The words of a module of SPIR-V 1.4.
 pub fn assemble(text: &str) -> Vec<u8> {
     let mut ids: HashMap<String, u32> = HashMap::new();
@@ -19,6 +30,22 @@ pub fn assemble(text: &str) -> Vec<u8> {
             result
         });
         let name = tokens.remove(0);
+        if let Some((_, opcode)) = OWN.iter().find(|(own, _)| *own == name) {
+            let mut id = |token: &str| {
+                let next = ids.len() as u32 + 1;
+                *ids.entry(token.to_owned()).or_insert(next)
+            };
+            let result = result.as_deref().map(&mut id);
+            let mut operands: Vec<u32> = tokens
+                .iter()
+                .map(|token| if token.starts_with('%') { id(token) } else { number(token) as u32 })
+                .collect();
+            // Behind the result's type.
+            result.into_iter().for_each(|result| operands.insert(1, result));
+            words.push((operands.len() as u32 + 1) << 16 | opcode);
+            words.extend(operands);
+            continue;
+        }
         let entry = INSTRUCTION_TABLE
             .iter()
             .find(|entry| name.strip_prefix("Op").is_some_and(|name| is_called(entry.opname, name)))

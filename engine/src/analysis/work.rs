@@ -11,7 +11,7 @@ use crate::lower::opencl_std::table;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
 use spirv_env::opcodes::{Cost, Family, Memory, Opcode, Signature};
-use spirv_env::{ConstantValue, Function, Id, Inst, Kernel, Module, Type, TypeId};
+use spirv_env::{ConstantValue, Function, Id, Inst, Kernel, Module, Type, TypeId, own_opcodes};
 use std::rc::Rc;
 use ze_extensions::limits::{KERNEL_WORK, LOOP_BLOCKS};
 
@@ -236,11 +236,13 @@ fn is_taken_apart(op: Op) -> bool {
 /// A load or store may be one of each lane; a product is a multiplication and a choice of its operand for each step.
 fn of_matrix(module: &Module, inst: &Inst, ty: impl Fn(Id) -> Option<TypeId>, result: u64) -> u64 {
     let matrix = |at: usize| ty(inst.id(at)).and_then(|ty| module.types.matrix(ty));
+    if let Some(access) = inst.matrix_access() {
+        let stored = access.object.and_then(matrix).map_or(result, |matrix| u64::from(matrix.length()));
+        return LANE_BY_LANE.saturating_mul(stored);
+    }
     match inst.op {
-        Op::CooperativeMatrixLoadKHR => LANE_BY_LANE.saturating_mul(result),
-        Op::CooperativeMatrixStoreKHR => {
-            LANE_BY_LANE.saturating_mul(matrix(1).map_or(1, |matrix| u64::from(matrix.length())))
-        }
+        own_opcodes::CONSTRUCT_CHECKED => 8u64.saturating_mul(result),
+        own_opcodes::GET_ELEMENT_COORD => 8,
         Op::CooperativeMatrixMulAddKHR => {
             let depth = matrix(0).map_or(1, |matrix| u64::from(matrix.columns));
             3u64.saturating_mul(result).saturating_mul(depth)

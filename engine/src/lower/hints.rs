@@ -4,7 +4,7 @@ use super::Lowerer;
 use super::values::Val;
 use crate::error::EngineError;
 use spirv::Op;
-use spirv_env::Inst;
+use spirv_env::{Inst, own_opcodes};
 
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
     match inst.op {
@@ -12,7 +12,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
         // What holds for the lanes that are on says nothing of a vector.
         Op::AssumeTrueKHR => Ok(None),
         // Hardware sees blocks coming by itself.
-        Op::SubgroupBlockPrefetchINTEL | Op::Subgroup2DBlockPrefetchINTEL => Ok(None),
+        Op::SubgroupBlockPrefetchINTEL | Op::Subgroup2DBlockPrefetchINTEL | own_opcodes::PREFETCH => Ok(None),
         _ => Err(this.no_lowering(inst)),
     }
 }

@@ -7,7 +7,7 @@
 //! a row of the accumulator. Numbers of 16 bits are multiplied and added as f32 and rounded once at the end.
 
 use super::Lowerer;
-use super::builder::{Builder, Opcode, Value};
+use super::builder::{Builder, IntPred, Opcode, Value};
 use super::conversion;
 use super::opencl_std::element::Element;
 use super::values::{Mask, Reg, Val};
@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 use spirv::{CooperativeMatrixUse, Op};
 use spirv_env::opcodes::{DotFlags, MatrixFlags};
-use spirv_env::{Id, Inst, Matrix, Type, TypeId};
+use spirv_env::{Id, Inst, Matrix, Type, TypeId, own_opcodes};
 
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
     match inst.op {
@@ -25,8 +25,14 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
             let leaves = this.leaves(inst.ty.expect("a length has a type"))?;
             Ok(Some(smallvec![Reg::uniform(this.b.int(leaves[0].scalar, 1, inst.lit(0)))]))
         }
-        Op::CooperativeMatrixLoadKHR => load(this, inst).map(Some),
-        Op::CooperativeMatrixStoreKHR => store(this, inst).map(|()| None),
+        Op::CooperativeMatrixLoadKHR | own_opcodes::LOAD_CHECKED | own_opcodes::LOAD_OFFSET => {
+            load(this, inst).map(Some)
+        }
+        Op::CooperativeMatrixStoreKHR | own_opcodes::STORE_CHECKED | own_opcodes::STORE_OFFSET => {
+            store(this, inst).map(|()| None)
+        }
+        own_opcodes::CONSTRUCT_CHECKED => construct(this, inst).map(Some),
+        own_opcodes::GET_ELEMENT_COORD => coordinate(this, inst).map(Some),
         Op::CooperativeMatrixMulAddKHR => multiply_add(this, inst).map(Some),
         Op::SubgroupMatrixMultiplyAccumulateINTEL => multiply_accumulate(this, inst).map(Some),
         Op::Subgroup2DBlockLoadINTEL
@@ -70,6 +76,21 @@ impl Layout {
         }
     }
 
+    /// An address so many rows and columns behind another; `stride` is in bytes.
+    fn behind(self, b: &Builder, base: Value, stride: Value, bytes: u64, place: (Value, Value)) -> Value {
+        let (row, column) = place;
+        let (strides, elements) = match self {
+            Layout::Rows => (row, column),
+            Layout::Columns => (column, row),
+            Layout::Packed(rows) => {
+                let rows = b.i64(u64::from(rows));
+                let first = b.bin(Opcode::LLVMSDiv, row, rows);
+                (first, b.add(b.mul(column, rows), b.sub(row, b.mul(first, rows))))
+            }
+        };
+        b.offset(base, b.add(b.mul(strides, stride), b.mul(elements, b.i64(bytes))))
+    }
+
     /// Strides in front of an element, and elements in front of it there.
     fn place(self, row: u32, column: u32) -> (u32, u32) {
         match self {
@@ -80,8 +101,49 @@ impl Layout {
     }
 }
 
+/// Which part of a larger matrix is there: its place, and the larger one's height and width. All are scalars of 64 bits.
+struct Bounds {
+    row: Value,
+    column: Value,
+    height: Value,
+    width: Value,
+}
+
+impl Bounds {
+    fn new(
+        this: &mut Lowerer<'_, '_>,
+        inst: &Inst,
+        [row, column]: [usize; 2],
+        [height, width]: [usize; 2],
+    ) -> Result<Bounds, EngineError> {
+        let mut number = |at: usize| {
+            let reg = this.leaf(inst.id(at))?;
+            Ok::<Value, EngineError>(this.b.sext_or_trunc(this.same(reg), Scalar::I64))
+        };
+        Ok(Bounds {
+            row: number(row)?,
+            column: number(column)?,
+            height: number(height)?,
+            width: number(width)?,
+        })
+    }
+
+    /// Which lanes' elements are inside; numbers below 0 are large.
+    fn inside(&self, b: &Builder, places: &[Option<(u32, u32)>]) -> Value {
+        let lanes = places.len() as u32;
+        let known = || places.iter().map(|place| place.unwrap_or_default());
+        let rows = b.int_vector(Scalar::I64, known().map(|(row, _)| u64::from(row)));
+        let columns = b.int_vector(Scalar::I64, known().map(|(_, column)| u64::from(column)));
+        let below = |first: Value, more: Value, end: Value| {
+            b.icmp(IntPred::LLVMIntULT, b.add(b.splat(first, lanes), more), b.splat(end, lanes))
+        };
+        b.and(below(self.row, rows, self.height), below(self.column, columns, self.width))
+    }
+}
+
 /// A matrix in memory.
 struct InMemory {
+    bounds: Option<Bounds>,
     matrix: Matrix,
     layout: Layout,
     base: Value,
@@ -96,29 +158,43 @@ struct InMemory {
 }
 
 impl InMemory {
-    fn new(
-        this: &mut Lowerer<'_, '_>,
-        inst: &Inst,
-        ty: Option<TypeId>,
-        layout: usize,
-    ) -> Result<InMemory, EngineError> {
+    fn new(this: &mut Lowerer<'_, '_>, inst: &Inst, ty: Option<TypeId>) -> Result<InMemory, EngineError> {
         let matrix = matrix(this, ty)?;
+        let access = inst.matrix_access().ok_or_else(|| this.no_lowering(inst))?;
         let scalar = this.leaves(matrix.component)?[0].scalar;
-        let number = this.a.func.constant_bits(inst.id(layout));
+        let number = this.a.func.constant_bits(inst.id(access.layout));
         let number = number.ok_or_else(|| this.unsupported("a layout that is no constant".into()))?;
+        let layout = Layout::of(number, &matrix, scalar.bytes());
         let pointer = this.leaf(inst.id(0))?;
-        let base = this.same(pointer);
-        let stride = this.leaf(inst.id(layout + 1))?;
+        let mut base = this.same(pointer);
+        let stride = this.leaf(inst.id(access.stride))?;
         let stride = this.b.sext_or_trunc(this.same(stride), Scalar::I64);
         let each = unit_of_stride(this, inst.id(0), scalar.bytes());
         let stride = this.b.mul(stride, this.b.i64(each));
+        let mut bounds = None;
+        if let Some(place) = access.place {
+            // Without extents there is nothing outside of them: what is compared is not used.
+            let found = Bounds::new(this, inst, place, access.extents.unwrap_or(place))?;
+            base = layout.behind(&this.b, base, stride, scalar.bytes(), (found.row, found.column));
+            bounds = access.extents.map(|_| found);
+        }
         let on = match this.mask() {
             Mask::Lanes(mask) if this.w > 1 => Some(this.b.any(mask)),
             _ => None,
         };
         let unit = Scalar::int(scalar.bits()).expect("components have integer widths");
-        let layout = Layout::of(number, &matrix, scalar.bytes());
-        Ok(InMemory { matrix, layout, base, stride, scalar, unit, on, strides: FxHashMap::default() })
+        Ok(InMemory { bounds, matrix, layout, base, stride, scalar, unit, on, strides: FxHashMap::default() })
+    }
+
+    /// The lanes that access memory, of those whose element is one of the matrix; none where all do.
+    fn mask(&self, b: &Builder, element: u32) -> Option<Value> {
+        let lanes = self.matrix.lanes;
+        let places: Vec<_> = (0..lanes).map(|lane| self.matrix.place(element, lane)).collect();
+        let inside = self.bounds.as_ref().map(|bounds| bounds.inside(b, &places));
+        match (inside, self.on.map(|on| b.splat(on, lanes))) {
+            (Some(inside), Some(on)) => Some(b.and(inside, on)),
+            (inside, on) => inside.or(on),
+        }
     }
 
     /// The places of an element of all lanes.
@@ -138,7 +214,7 @@ impl InMemory {
     }
 
     /// One address a lane, and whether there is something.
-    fn addresses(&self, b: &Builder, places: &[Option<(u32, u32)>]) -> (Value, Value) {
+    fn addresses(&self, b: &Builder, places: &[Option<(u32, u32)>], mask: Option<Value>) -> (Value, Value) {
         let lanes = places.len() as u32;
         let known = || places.iter().map(|place| place.unwrap_or_default());
         let strides = b.int_vector(Scalar::I64, known().map(|(strides, _)| u64::from(strides)));
@@ -146,7 +222,7 @@ impl InMemory {
         let offsets = b.int_vector(Scalar::I64, known().map(|(_, elements)| u64::from(elements) * bytes));
         let offsets = b.add(b.mul(b.splat(self.stride, lanes), strides), offsets);
         let there = b.int_vector(Scalar::Bool, places.iter().map(|place| u64::from(place.is_some())));
-        let mask = self.on.map_or(there, |on| b.and(there, b.splat(on, lanes)));
+        let mask = mask.map_or(there, |mask| b.and(there, mask));
         (b.offset(self.base, offsets), mask)
     }
 }
@@ -181,7 +257,7 @@ fn run(places: &[Option<(u32, u32)>]) -> usize {
 const SHORT: usize = 4;
 
 fn load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
-    let mut memory = InMemory::new(this, inst, inst.ty, 1)?;
+    let mut memory = InMemory::new(this, inst, inst.ty)?;
     let b = this.b.clone();
     let length = memory.matrix.length();
     let mut found: Vec<Option<Value>> = vec![None; length as usize];
@@ -192,8 +268,7 @@ fn load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
         if unpack(&b, &mut memory, element, &mut found) {
             continue;
         }
-        let places = memory.places(element);
-        found[element as usize] = Some(load_element(&b, &mut memory, &places));
+        found[element as usize] = Some(load_element(&b, &mut memory, element));
     }
     let found = found.into_iter().flatten();
     Ok(found.map(|value| this_lanes(this, b.reinterpret(value, memory.scalar))).collect())
@@ -203,30 +278,26 @@ fn this_lanes(this: &Lowerer<'_, '_>, value: Value) -> Reg {
     if this.w == 1 { Reg::uniform(value) } else { Reg::varying(value) }
 }
 
-fn load_element(b: &Builder, memory: &mut InMemory, places: &[Option<(u32, u32)>]) -> Value {
-    let (lanes, unit) = (places.len(), memory.unit);
-    let run = run(places);
-    match places[0] {
-        Some(first) if lanes == 1 => b.load(unit, 1, memory.address(b, first), unit.bytes()),
-        Some(first) if run == lanes => {
+fn load_element(b: &Builder, memory: &mut InMemory, element: u32) -> Value {
+    let places = memory.places(element);
+    let (lanes, unit, mask) = (places.len() as u32, memory.unit, memory.mask(b, element));
+    let run = run(&places);
+    match (places[0], mask) {
+        (Some(first), None) if lanes == 1 => b.load(unit, 1, memory.address(b, first), unit.bytes()),
+        (Some(first), Some(mask)) if lanes == 1 => {
             let address = memory.address(b, first);
-            match memory.on {
-                None => b.load(unit, lanes as u32, address, unit.bytes()),
-                Some(on) => {
-                    let mask = b.splat(on, lanes as u32);
-                    b.masked_load(unit, lanes as u32, address, unit.bytes(), mask)
-                }
-            }
+            b.branch(mask, || b.load(unit, 1, address, unit.bytes()), || b.zero(unit, 1))
         }
-        Some(_) if run >= SHORT && memory.on.is_none() => {
-            let mut parts: Vec<Value> = places
-                .iter()
-                .step_by(run)
-                .flatten()
-                .map(|first| {
-                    let address = memory.address(b, *first);
-                    b.load(unit, run as u32, address, unit.bytes())
-                })
+        (Some(first), None) if run == places.len() => {
+            b.load(unit, lanes, memory.address(b, first), unit.bytes())
+        }
+        (Some(first), Some(mask)) if run == places.len() => {
+            b.masked_load(unit, lanes, memory.address(b, first), unit.bytes(), mask)
+        }
+        (Some(_), None) if run >= SHORT => {
+            let firsts = places.iter().step_by(run).flatten();
+            let mut parts: Vec<Value> = firsts
+                .map(|first| b.load(unit, run as u32, memory.address(b, *first), unit.bytes()))
                 .collect();
             while parts.len() > 1 {
                 let both: Vec<i32> = (0..2 * b.lanes(parts[0]) as i32).collect();
@@ -235,7 +306,7 @@ fn load_element(b: &Builder, memory: &mut InMemory, places: &[Option<(u32, u32)>
             parts[0]
         }
         _ => {
-            let (addresses, mask) = memory.addresses(b, places);
+            let (addresses, mask) = memory.addresses(b, &places, mask);
             b.gather(unit, addresses, unit.bytes(), mask)
         }
     }
@@ -245,7 +316,11 @@ fn load_element(b: &Builder, memory: &mut InMemory, places: &[Option<(u32, u32)>
 fn unpack(b: &Builder, memory: &mut InMemory, element: u32, found: &mut [Option<Value>]) -> bool {
     let Matrix { rows, columns, lanes, .. } = memory.matrix;
     let Layout::Packed(packed) = memory.layout else { return false };
-    let fits = lanes > 1 && columns % lanes == 0 && rows % packed == 0 && memory.on.is_none();
+    let fits = lanes > 1
+        && columns.is_multiple_of(lanes)
+        && rows.is_multiple_of(packed)
+        && memory.on.is_none()
+        && memory.bounds.is_none();
     let Some((row, column)) = memory.matrix.place(element, 0).filter(|_| fits) else { return false };
     let address = memory.address(b, memory.layout.place(row, column));
     let all = b.load(memory.unit, lanes * packed, address, memory.unit.bytes());
@@ -258,42 +333,77 @@ fn unpack(b: &Builder, memory: &mut InMemory, element: u32, found: &mut [Option<
 }
 
 fn store(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<(), EngineError> {
-    let ty = this.a.func.type_of(inst.id(1));
-    let mut memory = InMemory::new(this, inst, ty, 2)?;
+    let object = inst.matrix_access().and_then(|access| access.object);
+    let object = inst.id(object.ok_or_else(|| this.no_lowering(inst))?);
+    let mut memory = InMemory::new(this, inst, this.a.func.type_of(object))?;
     let b = this.b.clone();
-    for (element, reg) in this.value(inst.id(1))?.into_iter().enumerate() {
+    for (element, reg) in this.value(object)?.into_iter().enumerate() {
         let value = b.reinterpret(this.vector(reg), memory.unit);
-        let places = memory.places(element as u32);
-        store_element(&b, &mut memory, value, &places);
+        store_element(&b, &mut memory, value, element as u32);
     }
     Ok(())
 }
 
-fn store_element(b: &Builder, memory: &mut InMemory, value: Value, places: &[Option<(u32, u32)>]) {
-    let (lanes, align) = (places.len(), memory.unit.bytes());
-    let run = run(places);
-    match places[0] {
-        Some(first) if lanes == 1 => b.store(value, memory.address(b, first), align),
-        Some(first) if run == lanes => {
+fn store_element(b: &Builder, memory: &mut InMemory, value: Value, element: u32) {
+    let places = memory.places(element);
+    let (lanes, align, mask) = (places.len() as u32, memory.unit.bytes(), memory.mask(b, element));
+    let run = run(&places);
+    match (places[0], mask) {
+        (Some(first), None) if lanes == 1 => b.store(value, memory.address(b, first), align),
+        (Some(first), Some(mask)) if lanes == 1 => {
             let address = memory.address(b, first);
-            match memory.on {
-                None => b.store(value, address, align),
-                Some(on) => b.masked_store(value, address, align, b.splat(on, lanes as u32)),
-            }
+            let store = || {
+                b.store(value, address, align);
+                b.i32(0)
+            };
+            b.branch(mask, store, || b.i32(0));
         }
-        Some(_) if run >= SHORT && memory.on.is_none() => {
+        (Some(first), None) if run == places.len() => b.store(value, memory.address(b, first), align),
+        (Some(first), Some(mask)) if run == places.len() => {
+            b.masked_store(value, memory.address(b, first), align, mask);
+        }
+        (Some(_), None) if run >= SHORT => {
             for (at, first) in places.iter().enumerate().step_by(run) {
                 let Some(first) = *first else { continue };
                 let indices: Vec<i32> = (at..at + run).map(|lane| lane as i32).collect();
-                let part = b.shuffle(value, b.poison(memory.unit, lanes as u32), &indices);
+                let part = b.shuffle(value, b.poison(memory.unit, lanes), &indices);
                 b.store(part, memory.address(b, first), align);
             }
         }
         _ => {
-            let (addresses, mask) = memory.addresses(b, places);
+            let (addresses, mask) = memory.addresses(b, &places, mask);
             b.scatter(value, addresses, align, mask);
         }
     }
+}
+
+/// A value in the elements that are inside of a larger matrix, and zeros.
+fn construct(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
+    const VALUE: usize = 4;
+    let matrix = matrix(this, inst.ty)?;
+    let bounds = Bounds::new(this, inst, [0, 1], [2, 3])?;
+    let value = this.leaf(inst.id(VALUE))?;
+    let (b, value) = (this.b.clone(), this.vector(value));
+    let zero = b.zero(b.scalar_of(value), this.w);
+    let element = |element: u32| {
+        let places: Vec<_> = (0..matrix.lanes).map(|lane| matrix.place(element, lane)).collect();
+        b.select(bounds.inside(&b, &places), value, zero)
+    };
+    Ok((0..matrix.length()).map(|at| this_lanes(this, element(at))).collect())
+}
+
+/// Row and column of an element that a work-item has: its number among all elements, divided by the length of a row.
+fn coordinate(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
+    let matrix = matrix(this, this.a.func.type_of(inst.id(0)))?;
+    let element = this.leaf(inst.id(1))?;
+    let b = this.b.clone();
+    let element = b.zext_or_trunc(this.vector(element), Scalar::I32);
+    let number = |value: u32| b.int(Scalar::I32, this.w, u64::from(value));
+    let lane = if this.w == 1 { b.i32(0) } else { b.lane_numbers(Scalar::I32) };
+    let at = b.add(b.mul(element, number(matrix.lanes)), lane);
+    let row = b.bin(Opcode::LLVMUDiv, at, number(matrix.columns));
+    let column = b.sub(at, b.mul(row, number(matrix.columns)));
+    Ok([row, column].into_iter().map(|value| this_lanes(this, value)).collect())
 }
 
 /// How a component's bits are read and written where its type does not say it.
@@ -499,6 +609,19 @@ impl Packing {
         }
     }
 
+    /// The number that a component is.
+    fn number(&self, b: &Builder, component: Value) -> Value {
+        if !self.float || b.scalar_of(component).is_float() {
+            return component;
+        }
+        let bits = b.zext_or_trunc(component, Scalar::int(self.bits).expect("floats have integer widths"));
+        match (self.bits, self.reading) {
+            (16, Reading::Plain) => b.reinterpret(bits, Scalar::F16),
+            (32, Reading::Plain) => b.reinterpret(bits, Scalar::F32),
+            _ => bits,
+        }
+    }
+
     /// The elements of all components, one after the other, as products compute with them, and how many a component has.
     fn unpacked(&self, b: &Builder, components: &[Value], to: Scalar) -> (Vec<Value>, u32) {
         let mut elements = Vec::new();
@@ -506,7 +629,7 @@ impl Packing {
         for &component in components {
             let (from, lanes) = (b.scalar_of(component), b.lanes(component));
             if from.bits() <= self.bits {
-                elements.push(widened(b, component, self.reading, to));
+                elements.push(widened(b, self.number(b, component), self.reading, to));
                 continue;
             }
             each = from.bits() / self.bits;

@@ -383,6 +383,11 @@ impl Loader<'_> {
             if !self.module.own_capabilities.contains(&own) {
                 self.module.own_capabilities.push(own);
             }
+            for &capability in spirv_support::implied_by_own(own) {
+                if !self.module.capabilities.contains(&capability) {
+                    self.module.capabilities.push(capability);
+                }
+            }
             return Ok(());
         };
         for &capability in std::iter::once(&capability).chain(spirv_support::implied(capability)) {

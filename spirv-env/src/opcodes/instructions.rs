@@ -109,7 +109,38 @@ impl DotFlags {
     }
 }
 
+/// Where the operands of a load or store of a matrix stand; the pointer is the first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MatrixAccess {
+    /// What is stored.
+    pub object: Option<usize>,
+    /// Of the matrix in a larger one: row and column.
+    pub place: Option<[usize; 2]>,
+    /// The larger one's: height and width, outside of which is nothing.
+    pub extents: Option<[usize; 2]>,
+    pub layout: usize,
+    pub stride: usize,
+}
+
 impl Inst {
+    /// Where the operands stand, of a load or store of a matrix.
+    pub fn matrix_access(&self) -> Option<MatrixAccess> {
+        use crate::own_opcodes as own;
+        let of = |object, place, layout, extents: Option<[usize; 2]>| {
+            let stride = extents.map_or(layout, |[_, last]| last) + 1;
+            Some(MatrixAccess { object, place, extents, layout, stride })
+        };
+        match self.op {
+            Op::CooperativeMatrixLoadKHR => of(None, None, 1, None),
+            Op::CooperativeMatrixStoreKHR => of(Some(1), None, 2, None),
+            own::LOAD_CHECKED => of(None, Some([1, 2]), 3, Some([4, 5])),
+            own::STORE_CHECKED => of(Some(3), Some([1, 2]), 4, Some([5, 6])),
+            own::LOAD_OFFSET => of(None, Some([1, 2]), 3, None),
+            own::STORE_OFFSET => of(Some(3), Some([1, 2]), 4, None),
+            _ => None,
+        }
+    }
+
     /// The flags of `OpSubgroupMatrixMultiplyAccumulateINTEL`.
     pub fn dot_flags(&self) -> DotFlags {
         const PLACE: usize = 4;

@@ -24,7 +24,7 @@ pub mod opencl_std;
 mod signature;
 
 pub(crate) use declarations::Section;
-pub use instructions::{DotFlags, MatrixFlags, MemoryOperands};
+pub use instructions::{DotFlags, MatrixAccess, MatrixFlags, MemoryOperands};
 pub use signature::Signature;
 
 use spirv::Op;

@@ -147,6 +147,11 @@ pub enum Signature {
     MatrixLoad,
     MatrixStore,
     MatrixMultiplyAdd,
+    /// A place, the extents of the matrix that it is in, and a value.
+    MatrixConstruct,
+    /// A matrix, and the number of an element.
+    MatrixCoordinate,
+    MatrixPrefetch,
     /// The number of elements, in the place of the type.
     MatrixLength,
     MatrixTimesScalar,

@@ -1,6 +1,7 @@
 use super::*;
 use crate::grammar::op_name;
 use crate::module::Id;
+use crate::own_opcodes::OWN;
 use crate::test_support::{KERNEL, assemble, build_text, kernel};
 use crate::{Environment, ModuleInput, Operand, build};
 use rspirv::grammar::INSTRUCTION_TABLE;
@@ -58,9 +59,22 @@ fn an_instruction_of_functions_is_refused_outside_of_them() {
     let computes =
         |row: &&Opcode| row.section.is_none() && row.in_function && row.signature != Signature::Layout;
     for row in rows().filter(computes).filter(|row| row.op != Op::ExtInst) {
-        let (rule, message) = refusal(&with_instruction(KERNEL, Op::TypeVoid, &[2 << 16 | row.op as u32, 1]));
+        let own = OWN.iter().find(|own| own.op == row.op);
+        let number = own.map_or(row.op as u32, |own| own.number);
+        let (rule, message) = refusal(&with_instruction(KERNEL, Op::TypeVoid, &[2 << 16 | number, 1]));
         assert_eq!(rule, "module.opcode", "{:?}", row.op);
         assert!(message.contains(&op_name(row.op)), "{message}");
+    }
+}
+
+/// Their numbers mean the compilers' instructions, and those whose enumerants they borrow are unknown.
+#[test]
+fn borrowed_enumerants_are_not_opcodes() {
+    for own in OWN {
+        assert_eq!(row(own.op).map(|row| row.op), Some(own.op), "{}", own.name);
+        assert_eq!(op_name(own.op), format!("Op{}", own.name));
+        let (rule, _) = refusal(&with_instruction(KERNEL, Op::Return, &[2 << 16 | own.op as u32, 1]));
+        assert_eq!(rule, "binary.opcode", "{}", own.name);
     }
 }
 
@@ -139,7 +153,9 @@ fn constants_compute_what_the_specification_lists() {
 #[test]
 fn rows_agree_with_the_grammar() {
     use rspirv::grammar::OperandKind as K;
-    for row in rows() {
+    // What compilers have for themselves the grammar does not know.
+    let of_grammar = |row: &&Opcode| OWN.iter().all(|own| own.op != row.op);
+    for row in rows().filter(of_grammar) {
         let entry = INSTRUCTION_TABLE.iter().find(|entry| entry.opcode == row.op).unwrap();
         let operands: Vec<K> = entry
             .operands
@@ -148,17 +164,25 @@ fn rows_agree_with_the_grammar() {
             .filter(|kind| !matches!(kind, K::IdResultType | K::IdResult))
             .collect();
         // What is only hinted at is not accessed.
-        let accesses = row.family != Family::Hint;
+        let accesses = !matches!(row.family, Family::Hint | Family::Matrix);
         let access = operands.iter().position(|kind| accesses && *kind == K::MemoryAccess);
         assert_eq!(row.memory.access(), access, "{:?}", row.op);
         let scope = operands.first() == Some(&K::IdScope);
         let of_clock = row.family == Family::Clock;
         let has_scope = row.convergence.has_scope() || row.memory == Memory::Fence || of_clock;
         assert_eq!(has_scope, scope, "{:?}", row.op);
-        assert_eq!(row.memory.is_atomic(), operands.get(1) == Some(&K::IdScope) && !scope, "{:?}", row.op);
+        let is_type = row.family == Family::Type;
+        assert_eq!(
+            row.memory.is_atomic() || is_type && operands.get(1) == Some(&K::IdScope),
+            operands.get(1) == Some(&K::IdScope) && !scope,
+            "{:?}",
+            row.op
+        );
         let has_result = entry.operands.iter().any(|operand| operand.kind == K::IdResultType);
         let has_value = row.uniformity != Uniformity::Nothing;
         let of_body = row.in_function && row.signature != Signature::Layout && row.op != Op::Phi;
+        // The intake gives blocks a value.
+        let of_body = of_body && row.signature != Signature::BlockLoad2D;
         assert!(!of_body || has_result == has_value, "{:?}", row.op);
     }
 }

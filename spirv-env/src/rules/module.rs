@@ -167,7 +167,13 @@ const INSTRUCTION: RuleId = RuleId { id: "env.instruction-capability", source: "
 /// An instruction needs one of its capabilities declared; implied ones are in the module's list, too.
 pub(crate) fn instruction_capability(module: &Module, op: Op) -> Result<(), Fault> {
     let needed = crate::grammar::capabilities(op).unwrap_or(&[]);
-    if needed.is_empty() || needed.iter().any(|capability| module.capabilities.contains(capability)) {
+    // On matrices of sub-groups, too (`SPV_KHR_cooperative_matrix`).
+    let of_matrices =
+        op == Op::MatrixTimesScalar && module.capabilities.contains(&Capability::CooperativeMatrixKHR);
+    if of_matrices
+        || needed.is_empty()
+        || needed.iter().any(|capability| module.capabilities.contains(capability))
+    {
         return Ok(());
     }
     let names: Vec<String> = needed.iter().map(|capability| format!("{capability:?}")).collect();

@@ -21,35 +21,65 @@ fn component(ctx: &Ctx<'_>, matrix: &Matrix) -> Scalar {
     ctx.lanes(matrix.component).map_or(Scalar::Bool, |(scalar, _)| scalar)
 }
 
-/// A matrix in memory: the pointer at operand 0, and from `layout` on the layout and the stride.
-fn in_memory(ctx: &Ctx<'_>, inst: &Inst, matrix: &Matrix, layout: usize) -> Result<(), String> {
+fn integer(ctx: &Ctx<'_>, inst: &Inst, at: usize, what: &str) -> Result<(), String> {
+    require(matches!(ctx.operand_lanes(inst, at)?, (Scalar::Int(_), 1)), || {
+        format!("{what} is not a scalar integer")
+    })
+}
+
+/// A matrix in memory: the pointer at operand 0, its place there, the layout and the stride.
+fn in_memory(ctx: &Ctx<'_>, inst: &Inst, matrix: &Matrix) -> Result<(), String> {
+    let access = inst.matrix_access().ok_or("no access to a matrix")?;
     let (class, pointee) = ctx.pointer(inst, 0)?;
     let memory = [StorageClass::CrossWorkgroup, StorageClass::Workgroup, StorageClass::Generic];
     require(memory.contains(&class), || format!("a matrix in {class:?} memory"))?;
-    let elements = |ty| ctx.module.types.layout(ty).size > 0;
-    require(elements(pointee), || "the pointer leads to nothing that has a size".into())?;
-    let at = ctx.constant(inst, layout)?;
+    let has_size = ctx.module.types.layout(pointee).size > 0;
+    require(has_size, || "the pointer leads to nothing that has a size".into())?;
+    for at in access.place.into_iter().chain(access.extents).flatten() {
+        integer(ctx, inst, at, "a coordinate")?;
+    }
+    let at = ctx.constant(inst, access.layout)?;
     require(LAYOUTS.contains(&at), || format!("layout {at} of a matrix is unknown"))?;
     let packed = at == PACKED;
     require(!packed || matrix.usage != CooperativeMatrixUse::MatrixAccumulatorKHR, || {
         "accumulators have no packed layout".into()
     })?;
-    match inst.operands.get(layout + 1) {
-        Some(Operand::Id(_)) => {
-            require(matches!(ctx.operand_lanes(inst, layout + 1)?, (Scalar::Int(_), 1)), || {
-                "the stride is not a scalar integer".into()
-            })
-        }
+    match inst.operands.get(access.stride) {
+        Some(Operand::Id(_)) => integer(ctx, inst, access.stride, "the stride"),
         _ => Err("a matrix in rows or columns has a stride".into()),
     }
 }
 
 pub(super) fn load(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
-    in_memory(ctx, inst, matrix(ctx, ctx.result(inst)?)?, 1)
+    in_memory(ctx, inst, matrix(ctx, ctx.result(inst)?)?)
 }
 
 pub(super) fn store(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
-    in_memory(ctx, inst, matrix(ctx, ctx.ty(inst, 1)?)?, 2)
+    let object = inst.matrix_access().and_then(|access| access.object).ok_or("nothing is stored")?;
+    in_memory(ctx, inst, matrix(ctx, ctx.ty(inst, object)?)?)
+}
+
+pub(super) fn construct(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    const VALUE: usize = 4;
+    let of = matrix(ctx, ctx.result(inst)?)?.component;
+    ctx.count(inst, VALUE + 1)?;
+    (0..VALUE).try_for_each(|at| integer(ctx, inst, at, "a coordinate"))?;
+    ctx.operand_is(inst, VALUE, of)
+}
+
+/// Two words: row and column.
+pub(super) fn coordinate(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    ctx.count(inst, 2)?;
+    matrix(ctx, ctx.ty(inst, 0)?)?;
+    integer(ctx, inst, 1, "the number of an element")?;
+    require(ctx.result_lanes(inst)? == (Scalar::Int(32), 2), || {
+        "the result is not two 32-bit integers".into()
+    })
+}
+
+pub(super) fn prefetch(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    ctx.pointer(inst, 0)?;
+    (1..3).try_for_each(|at| integer(ctx, inst, at, "a coordinate"))
 }
 
 pub(super) fn multiply_add(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {

@@ -46,12 +46,15 @@ impl Builder {
         self.float_bits(scalar, lanes, bits)
     }
 
-    /// A vector of integer constants.
+    /// A vector of integer constants, or the only one.
     pub fn int_vector(&self, scalar: Scalar, values: impl IntoIterator<Item = u64>) -> Value {
         let ty = self.scalar_ty(scalar);
         let mut list: Vec<LLVMValueRef> =
             values.into_iter().map(|value| llvm!(LLVMConstInt(ty, value, 0))).collect();
-        Value(llvm!(LLVMConstVector(list.as_mut_ptr(), list.len() as u32)))
+        match list.as_slice() {
+            [one] => Value(*one),
+            _ => Value(llvm!(LLVMConstVector(list.as_mut_ptr(), list.len() as u32))),
+        }
     }
 
     /// The number of each lane: 0, 1, 2, ...

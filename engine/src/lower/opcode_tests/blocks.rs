@@ -253,7 +253,7 @@ fn check_vectors(width: u32, packed: Packed, rows: usize, depth: usize) {
     // Elements of A that no type of the module holds, which no device has.
     let Some(container) = container.map(|bits| bits.max(packed.bits as usize)) else { return };
     let interleaved = (lanes / depth).max(1);
-    if rows % interleaved.min(rows) != 0 {
+    if !rows.is_multiple_of(interleaved.min(rows)) {
         return;
     }
     let mut random = Random(rows as u64 * 131 + depth as u64 * 17 + lanes as u64);

@@ -89,7 +89,8 @@ fn is_body(row: &&opcodes::Opcode) -> bool {
 
 /// Those have tests of their own (`matrices`), which run each.
 fn is_of_matrices(row: &opcodes::Opcode) -> bool {
-    row.family == opcodes::Family::Matrix || row.signature == Signature::MatrixTimesScalar
+    use Signature::{MatrixPrefetch, MatrixTimesScalar};
+    row.family == opcodes::Family::Matrix || matches!(row.signature, MatrixPrefetch | MatrixTimesScalar)
 }
 
 #[test]

@@ -387,3 +387,123 @@ fn matrices_are_not_touched_by_sub_groups_that_do_not_come_to_them() {
         }
     }
 }
+
+/// Rows and columns of the larger matrix, and where the smaller one of 8 x 16 begins in it.
+const LARGER: (usize, usize) = (21, 37);
+
+fn larger(at: (i64, i64), row: usize, column: usize) -> Option<usize> {
+    let (row, column) = (at.0 + row as i64, at.1 + column as i64);
+    let inside = (0..LARGER.0 as i64).contains(&row) && (0..LARGER.1 as i64).contains(&column);
+    inside.then(|| row as usize * LARGER.1 + column as usize)
+}
+
+#[test]
+fn parts_of_larger_matrices_are_read_and_written_in_bounds() {
+    for width in WIDTHS {
+        for at in [(0, 0), (3, 21), (16, 30), (-2, -5), (20, 36), (40, 0)] {
+            let declarations = format!(
+                "%C = OpTypeCooperativeMatrixKHR %float %n3 %n8 %n16 %n2\n%x = OpConstant %uint {}\n\
+                 %y = OpConstant %uint {}\n%f3 = OpConstant %float 0x40400000\n",
+                at.0 as u32, at.1 as u32
+            );
+            let size = format!("%n{} %n{}", LARGER.0, LARGER.1);
+            let body = format!(
+                "%pa = OpBitcast %pg_float %in\n%pb = OpBitcast %pg_float %out\n\
+                 OpCooperativeMatrixPrefetchINTEL %pa %x %y %n8 %n16 0 %n0 %n{stride}\n\
+                 %a = OpCooperativeMatrixLoadCheckedINTEL %C %pa %x %y %n0 {size} %n{stride}\n\
+                 %t = OpCooperativeMatrixConstructCheckedINTEL %C %x %y {size} %f3\n\
+                 %d = OpFAdd %C %a %t\n\
+                 OpCooperativeMatrixStoreCheckedINTEL %pb %x %y %d %n0 {size} %n{stride}\n",
+                stride = LARGER.1
+            );
+            let text = with(width, &declarations, "", &body).replacen(
+                "%std = ",
+                "OpExtension \"SPV_INTEL_joint_matrix\"\n%std = ",
+                1,
+            );
+            let count = LARGER.0 * LARGER.1;
+            let words = |value: &dyn Fn(usize) -> f32| -> Vec<u8> {
+                (0..count).flat_map(|at| value(at).to_le_bytes()).collect()
+            };
+            let mut input = words(&|at| at as f32);
+            let mut out = words(&|_| -1.0);
+            run(best_isa(), width, &text, [&mut input, &mut [0; 64], &mut out]);
+            let mut expected = vec![-1.0; count];
+            for row in 0..8 {
+                for column in 0..16 {
+                    if let Some(place) = larger(at, row, column) {
+                        expected[place] = place as f32 + 3.0;
+                    }
+                }
+            }
+            for (place, expected) in expected.into_iter().enumerate() {
+                let found = f32::from_le_bytes(out[4 * place..4 * place + 4].try_into().expect("four"));
+                assert_eq!(found, expected, "element {place}, {width} lanes, at {at:?}");
+            }
+        }
+    }
+}
+
+/// Without extents a place is one behind the pointer, in any layout.
+#[test]
+fn parts_of_larger_matrices_have_a_place() {
+    for width in WIDTHS {
+        for (layout, stride, at) in [(0, 37, 5 * 37 + 11), (1, 21, 11 * 21 + 5)] {
+            let declarations = "%C = OpTypeCooperativeMatrixKHR %float %n3 %n8 %n16 %n2\n";
+            let body = format!(
+                "%pa = OpBitcast %pg_float %in\n%pb = OpBitcast %pg_float %out\n\
+                 %a = OpCooperativeMatrixLoadOffsetINTEL %C %pa %n5 %n11 %n{layout} %n{stride}\n\
+                 OpCooperativeMatrixStoreOffsetINTEL %pb %n5 %n11 %a %n{layout} %n{stride}\n"
+            );
+            let text = with(width, declarations, "", &body);
+            let mut input: Vec<u8> = (0..1000).flat_map(|at| (at as f32).to_le_bytes()).collect();
+            let mut out = vec![0; 4000];
+            run(best_isa(), width, &text, [&mut input, &mut [0; 64], &mut out]);
+            let (across, along) = if layout == 0 { (8, 16) } else { (16, 8) };
+            for place in 0..1000 {
+                let from = place as i64 - at as i64;
+                let (line, column) = (from.div_euclid(stride), from.rem_euclid(stride));
+                let inside = (0..across).contains(&line) && column < along;
+                let found = f32::from_le_bytes(out[4 * place..4 * place + 4].try_into().expect("four"));
+                assert_eq!(
+                    found,
+                    if inside { place as f32 } else { 0.0 },
+                    "{place}, {width} lanes, layout {layout}"
+                );
+            }
+        }
+    }
+}
+
+/// Each element is told its row and column: they are those from which it is stored.
+#[test]
+fn elements_know_their_coordinates() {
+    let more = "%pf_C = OpTypePointer Function %C\n";
+    let body = "OpStore %variable %c
+OpBranch %head
+%head = OpLabel
+%at = OpPhi %uint %n0 %entry %next %again
+%length = OpCooperativeMatrixLengthKHR %uint %C
+%more = OpULessThan %bool %at %length
+OpBranchConditional %more %again %done
+%again = OpLabel
+%element = OpAccessChain %pf_float %variable %at
+%rc = OpCooperativeMatrixGetElementCoordINTEL %uint2 %c %at
+%row = OpCompositeExtract %uint %rc 0
+%column = OpCompositeExtract %uint %rc 1
+%scaled = OpIMul %uint %row %n100
+%both = OpIAdd %uint %scaled %column
+%new = OpConvertUToF %float %both
+OpStore %element %new
+%next = OpIAdd %uint %at %n1
+OpBranch %head
+%done = OpLabel
+%d = OpLoad %C %variable
+";
+    for width in WIDTHS {
+        let variable = "%variable = OpVariable %pf_C Function\n";
+        for (at, found) in elementwise(width, &|_| 0.0, more, variable, body).into_iter().enumerate() {
+            assert_eq!(found, (at / 16 * 100 + at % 16) as f32, "{width} lanes");
+        }
+    }
+}
