@@ -40,7 +40,7 @@ fn memory() -> Vec<u8> {
 fn element(memory: &[u8], case: Case, column: usize, row: usize) -> Option<u64> {
     let (x, y) = (case.at.0 + column as i64, case.at.1 + row as i64);
     let end = (x + 1) * case.bytes as i64;
-    if x < 0 || y < 0 || y >= ROWS || end > ROW {
+    if x < 0 || !(0..ROWS).contains(&y) || end > ROW {
         return None;
     }
     let at = y as usize * PITCH + x as usize * case.bytes;

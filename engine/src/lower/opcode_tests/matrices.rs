@@ -293,7 +293,8 @@ fn elementwise(
 
 #[test]
 fn arithmetic_on_matrices_is_of_each_element() {
-    let cases: [(&str, fn(f32) -> f32); 10] = [
+    type Elementwise = fn(f32) -> f32;
+    let cases: [(&str, Elementwise); 10] = [
         ("%d = OpFAdd %C %c %threes\n", |x| x + 3.0),
         ("%d = OpFSub %C %threes %c\n", |x| 3.0 - x),
         ("%d = OpFMul %C %c %c\n", |x| x * x),
