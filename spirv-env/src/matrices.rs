@@ -130,7 +130,8 @@ mod tests {
             %nf = OpConstantNull %pf\n";
         let text = kernel(types, body).replacen("OpSource", &format!("{modes}OpSource"), 1);
         let extension = "OpExtension \"SPV_KHR_cooperative_matrix\"\n%std = ";
-        declaring("CooperativeMatrixKHR", &text).replacen("%std = ", extension, 1)
+        declaring("SubgroupDispatch", &declaring("CooperativeMatrixKHR", &text))
+            .replacen("%std = ", extension, 1)
     }
 
     #[test]

@@ -81,7 +81,7 @@ fn matrices(modes: &str, columns: &str, body: &str) -> String {
          %m = OpTypeCooperativeMatrixKHR %float %u3 %n8 {columns} %u2\n%pg = OpTypePointer CrossWorkgroup %float\n\
          %ng = OpConstantNull %pg\n%more = OpFunction %void None %fn\n%l = OpLabel\nOpReturn\nOpFunctionEnd"
     );
-    declaring("CooperativeMatrixKHR", &kernel(&types, body))
+    declaring("SubgroupDispatch", &declaring("CooperativeMatrixKHR", &kernel(&types, body)))
         .replace("%std = ", "OpExtension \"SPV_KHR_cooperative_matrix\"\n%std = ")
         .replace("OpSource", &format!("OpEntryPoint Kernel %more \"more\"\n{modes}OpSource"))
 }

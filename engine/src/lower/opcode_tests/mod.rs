@@ -20,7 +20,7 @@ use spirv_env::{Environment, Module, ModuleInput};
 use std::sync::Arc;
 use ze_tests::assembler::assemble;
 
-const CAPABILITIES: &str = "Addresses Kernel Linkage Int8 Int16 Int64 Int64Atomics Float16 Float64 Vector16 Groups \
+const CAPABILITIES: &str = "Addresses Kernel Linkage SubgroupDispatch Int8 Int16 Int64 Int64Atomics Float16 Float64 Vector16 Groups \
     GenericPointer GroupNonUniform GroupNonUniformVote GroupNonUniformBallot GroupNonUniformArithmetic \
     GroupNonUniformShuffle GroupNonUniformShuffleRelative GroupNonUniformClustered SubgroupBallotKHR SubgroupVoteKHR \
     GroupNonUniformRotateKHR SubgroupShuffleINTEL SubgroupBufferBlockIOINTEL AtomicFloat32AddEXT \
