@@ -60,7 +60,7 @@ void say(sycl::stream out, int total) {
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   std::sort(lines.begin(), lines.end());
   SAME(lines.size(), 6u);
-  const char *const numbers[] = {"0 0x0", "0.125 0x10", "0.25 0x20", "0.375 0x30", "0.5 0x40", "0.625 0x50"};
+  const char *const numbers[] = {"0 0", "0.125 10", "0.25 20", "0.375 30", "0.5 40", "0.625 50"};
   for (int i = 0; i < 6; ++i) SAME(lines[i], "item " + std::to_string(i) + " of 6, " + numbers[i]);
 }
 
