@@ -15,11 +15,6 @@ fn pointers_compared() -> String {
 }
 
 #[cfg(any(test, feature = "catalogue"))]
-fn sized() -> String {
-    KERNEL.replace("%void = ", "OpExecutionMode %main SubgroupSize 16\n%void = ")
-}
-
-#[cfg(any(test, feature = "catalogue"))]
 fn denormals() -> String {
     let text = KERNEL.replace("%void = ", "OpExecutionMode %main DenormPreserve 32\n%void = ");
     declaring("DenormPreserve", &text)
@@ -75,7 +70,7 @@ pub(super) const RULES: &[RuleText] = &[
     rule!("env.instruction-version", "An instruction is used in modules of the version that has it, or of a later one.",
         pointers_compared(), Case::from(pointers_compared()).patched(1, 0x0001_0300)),
     rule!("env.enumerant-capability", "A decoration or an execution mode is used where one of its capabilities is declared or implied.",
-        declaring("SubgroupDispatch", &sized()), sized()),
+        denormals(), denormals().replace("OpCapability DenormPreserve\n", "")),
     rule!("env.enumerant-version", "A capability, decoration or execution mode is used in modules of the version that has it, or of a later one.",
         declaring("GroupNonUniform", KERNEL), Case::from(declaring("GroupNonUniform", KERNEL)).patched(1, 0x0001_0200)),
     rule!("env.float-mode", "A kernel asks for denormals and for ways to round that the device has for the precision.",

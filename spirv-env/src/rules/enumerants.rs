@@ -53,6 +53,10 @@ fn name(enumerant: &Operand) -> String {
 
 fn has_its_capability(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
     let Some(enumerant) = enumerant(context.op, words) else { return Ok(()) };
+    // The LLVM translator leaves `SubgroupDispatch` out of OpenCL C's kernels with a required sub-group size, oneMKL's among them.
+    if enumerant == Operand::ExecutionMode(ExecutionMode::SubgroupSize) {
+        return Ok(());
+    }
     let mut needed = enumerant.required_capabilities();
     // What only modules of shaders have says nothing to a kernel, and is not looked at.
     needed.retain(|capability| spirv_support::capability(*capability).is_some());
@@ -144,7 +148,7 @@ mod tests {
             (1, declaring("SubgroupDispatch", KERNEL)),
             (3, declaring("GroupNonUniform", KERNEL)),
             (3, declaring("GroupNonUniformArithmetic", KERNEL)),
-            (1, declaring("SubgroupDispatch", &with("OpExecutionMode %main SubgroupSize 16"))),
+            (1, with("OpExecutionMode %main SubgroupSize 16")),
             (1, with("OpDecorate %main MaxByteOffset 16")),
             (4, with("OpDecorate %main NoSignedWrap")),
             (4, declaring("DenormPreserve", &with("OpExecutionMode %main DenormPreserve 32"))),
@@ -161,11 +165,17 @@ mod tests {
         assert_eq!(rule(&text, 0), "accepted");
     }
 
+    /// As the LLVM translator 14 writes `intel_reqd_sub_group_size`, which oneMKL's products of matrices have.
+    #[test]
+    fn sizes_of_sub_groups_need_no_capability() {
+        assert_eq!(rule(&with("OpExecutionMode %main SubgroupSize 16"), 1), "accepted");
+    }
+
     #[test]
     fn enumerants_need_their_capability() {
         let linked = "OpDecorate %main LinkageAttributes \"f\" Import";
         for (capability, annotation) in [
-            ("SubgroupDispatch", "OpExecutionMode %main SubgroupSize 16"),
+            ("SubgroupDispatch", "OpExecutionMode %main SubgroupsPerWorkgroup 1"),
             ("DenormFlushToZero", "OpExecutionMode %main DenormFlushToZero 32"),
             ("RoundingModeRTZ", "OpExecutionMode %main RoundingModeRTZ 32"),
         ] {
