@@ -266,22 +266,9 @@ fn each_lane(
     match this.mask() {
         Mask::All if unroll || this.w == 1 => straight(this, operands, result, f),
         Mask::Lanes(_) if unroll && this.w > 1 => {
-            let bits = this.active_bits();
-            let [full, part, done] = ["full", "part", "done"].map(|name| this.label(name));
-            b.cond_br(b.icmp(IntPred::LLVMIntEQ, bits, b.i64(this.all_bits())), full, part);
-            b.at_end(full);
-            let of_full = straight(this, operands, result, f);
-            let full = b.here();
-            b.br(done);
-            b.at_end(part);
-            let of_part = one_by_one(this, operands, result, f);
-            let part = b.here();
-            b.br(done);
-            b.at_end(done);
-            let phi = b.phi(result?, this.w);
-            b.add_incoming(phi, of_full?, full);
-            b.add_incoming(phi, of_part?, part);
-            Some(phi)
+            let of_full = || straight(this, operands, result, f).into_iter().collect();
+            let of_part = || one_by_one(this, operands, result, f).into_iter().collect();
+            b.branch_of_many(all_on(this), of_full, of_part).pop()
         }
         _ => one_by_one(this, operands, result, f),
     }
@@ -388,19 +375,20 @@ fn in_turns(
     match this.mask() {
         Mask::All => counted(this, of_lane),
         Mask::Lanes(_) => {
-            let bits = this.active_bits();
-            let [full, part, done] = ["full", "part", "done"].map(|name| this.label(name));
-            b.cond_br(b.icmp(IntPred::LLVMIntEQ, bits, b.i64(this.all_bits())), full, part);
-            b.at_end(full);
-            counted(this, of_lane);
-            b.br(done);
-            b.at_end(part);
-            over_bits(this, of_lane);
-            b.br(done);
-            b.at_end(done);
+            let nothing = |()| Vec::new();
+            b.branch_of_many(
+                all_on(this),
+                || nothing(counted(this, of_lane)),
+                || nothing(over_bits(this, of_lane)),
+            );
         }
     }
     kept.results(this)
+}
+
+/// Whether all lanes are on.
+fn all_on(this: &Lowerer<'_, '_>) -> Value {
+    this.b.icmp(IntPred::LLVMIntEQ, this.active_bits(), this.b.i64(this.all_bits()))
 }
 
 /// A loop over all lanes that stays one.

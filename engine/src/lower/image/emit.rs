@@ -190,22 +190,10 @@ impl<'b> Emitter<'b> {
         els: impl FnOnce() -> Vec<Value>,
     ) -> Vec<Value> {
         match self.b.constant_int(condition) {
-            Some(0) => return els(),
-            Some(_) => return then(),
-            None => {}
+            Some(0) => els(),
+            Some(_) => then(),
+            None => self.b.branch_of_many(condition, then, els),
         }
-        let [then_start, els_start, join] = [(); 3].map(|()| self.b.block_here());
-        self.b.cond_br(condition, then_start, els_start);
-        self.b.at_end(then_start);
-        let then_values = then();
-        let then_end = self.b.here();
-        self.b.br(join);
-        self.b.at_end(els_start);
-        let els_values = els();
-        let els_end = self.b.here();
-        self.b.br(join);
-        self.b.at_end(join);
-        self.join(&[(then_end, then_values), (els_end, els_values)])
     }
 
     /// The values of that one of several pieces of code whose number is `selector`, or of the last one.
