@@ -375,12 +375,15 @@ fn in_turns(
     match this.mask() {
         Mask::All => counted(this, of_lane),
         Mask::Lanes(_) => {
-            let nothing = |()| Vec::new();
-            b.branch_of_many(
-                all_on(this),
-                || nothing(counted(this, of_lane)),
-                || nothing(over_bits(this, of_lane)),
-            );
+            let all = || {
+                counted(this, of_lane);
+                Vec::new()
+            };
+            let those_on = || {
+                over_bits(this, of_lane);
+                Vec::new()
+            };
+            b.branch_of_many(all_on(this), all, those_on);
         }
     }
     kept.results(this)
