@@ -17,6 +17,11 @@ impl ZeExtension {
         self.name.to_str().unwrap_or_default()
     }
 
+    /// The first API version whose loaders have the functions that programs take from the loader; 0 where all have them.
+    pub fn since(&self) -> u32 {
+        if self.name == ZE_RECORD_REPLAY_GRAPH_EXT_NAME { api_version(1, 17).0 } else { 0 }
+    }
+
     /// Whether it is for devices that have images.
     fn is_of_images(&self) -> bool {
         self.name().contains("_image") || self.name() == "ZE_extension_srgb"
@@ -85,13 +90,6 @@ extensions! {
     ZES_POWER_LIMITS_EXT_NAME ZES_POWER_LIMITS_EXT_VERSION_CURRENT;
     ZES_RAS_GET_STATE_EXP_NAME ZES_RAS_STATE_EXP_VERSION_CURRENT;
     ZES_SYSMAN_DEVICE_MAPPING_EXP_NAME ZES_SYSMAN_DEVICE_MAPPING_EXP_VERSION_CURRENT;
-}
-
-/// The first API version whose loaders have the functions of an extension that programs take from the loader; 0 where all have them.
-pub fn since(extension: &ze_driver_extension_properties_t) -> u32 {
-    let graphs = ZE_RECORD_REPLAY_GRAPH_EXT_NAME.to_bytes_with_nul();
-    let is_graphs = extension.name.iter().zip(graphs).all(|(of, byte)| *of as u8 == *byte);
-    if is_graphs { api_version(1, 17).0 } else { 0 }
 }
 
 /// Whether the driver has an extension and the device does not lack it.

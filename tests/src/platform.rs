@@ -155,6 +155,20 @@ impl Platform {
         }
     }
 
+    /// The extensions that the driver lists: names and versions.
+    pub fn extensions(&self) -> Result<Vec<(String, u32)>> {
+        let mut count = 0;
+        let mut extensions = Vec::new();
+        // SAFETY: a live driver, then room for `count` structures.
+        let code = unsafe {
+            self.api.zeDriverGetExtensionProperties(self.driver, &mut count, ptr::null_mut());
+            extensions.resize_with(count as usize, ze_driver_extension_properties_t::default);
+            self.api.zeDriverGetExtensionProperties(self.driver, &mut count, extensions.as_mut_ptr())
+        };
+        self.check("zeDriverGetExtensionProperties", code)?;
+        Ok(extensions.iter().map(|extension| (text(&extension.name), extension.version)).collect())
+    }
+
     pub fn device_properties(&self) -> Result<ze_device_properties_t> {
         let mut properties =
             ze_device_properties_t { stype: ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES, ..Default::default() };

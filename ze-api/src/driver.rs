@@ -91,9 +91,7 @@ pub unsafe fn zeDriverGetExtensionProperties(
     pCount: *mut u32,
     pExtensionProperties: *mut ze_driver_extension_properties_t,
 ) -> Result<()> {
-    let mut extensions = handle::get::<Driver>(hDriver)?.extensions();
-    // SYCL's adapter takes functions from the loader as soon as their extension is listed, and calls them.
-    extensions.retain(|of| ze_extensions::ze_extensions::since(of) <= ddi::loader_version().0);
+    let extensions = handle::get::<Driver>(hDriver)?.extensions(ddi::loader_version());
     // SAFETY: the caller passes null or valid pointers.
     unsafe {
         list(pCount, pExtensionProperties, extensions.len(), |index, out| {

@@ -319,9 +319,11 @@ impl Driver {
         properties.flags = ZE_IPC_PROPERTY_FLAG_MEMORY | ZE_IPC_PROPERTY_FLAG_EVENT_POOL;
     }
 
-    /// `zeDriverGetExtensionProperties`.
-    pub fn extensions(&self) -> Vec<ze_driver_extension_properties_t> {
+    /// `zeDriverGetExtensionProperties`, for programs with a loader of an API version: SYCL's adapter takes functions from the
+    /// loader as soon as their extension is listed, and calls them.
+    pub fn extensions(&self, loader: ze_api_version_t) -> Vec<ze_driver_extension_properties_t> {
         ze_extensions::ze_extensions::reported(self.profile())
+            .filter(|extension| extension.since() <= loader.0)
             .map(|extension| {
                 let mut properties = ze_driver_extension_properties_t::default();
                 crate::text::write(&mut properties.name, extension.name());

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use ze_headers::{ZE_RECORD_REPLAY_GRAPH_EXT_NAME, ze_driver_extension_properties_t};
+use ze_headers::ZE_RECORD_REPLAY_GRAPH_EXT_NAME;
 use ze_tests::loader::{ALT_DRIVERS_VARIABLE, LOADER_VARIABLE, loader_name};
 use ze_tests::{Api, Module, Platform, Random, platform};
 
@@ -75,16 +75,9 @@ fn driver_count(platform: &Platform) -> u32 {
 
 /// Fails if the driver lists an extension whose functions programs look for in the loader, and the loader has them not.
 fn check_extensions(platform: &Platform) -> Result<(), Box<dyn Error>> {
-    let mut count = 0;
-    // SAFETY: the driver is there, and the list has room for as many as are counted.
-    let extensions = unsafe {
-        platform.api.zeDriverGetExtensionProperties(platform.driver, &mut count, std::ptr::null_mut());
-        let mut extensions = vec![ze_driver_extension_properties_t::default(); count as usize];
-        platform.api.zeDriverGetExtensionProperties(platform.driver, &mut count, extensions.as_mut_ptr());
-        extensions
-    };
-    let name = ZE_RECORD_REPLAY_GRAPH_EXT_NAME.to_bytes_with_nul();
-    let is_listed = extensions.iter().any(|of| of.name.iter().zip(name).all(|(of, byte)| *of as u8 == *byte));
+    let graphs = ZE_RECORD_REPLAY_GRAPH_EXT_NAME.to_str()?;
+    let extensions = platform.extensions().map_err(|error| format!("{error:?}"))?;
+    let is_listed = extensions.iter().any(|(name, _)| name == graphs);
     let is_there = Api::open(Path::new(&loader_name()))?.has("zeCommandListIsGraphCaptureEnabledExt");
     match is_listed == is_there {
         true => Ok(()),

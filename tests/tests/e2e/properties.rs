@@ -125,21 +125,9 @@ fn a_queue_group_computes_and_copies() {
 
 #[test]
 fn the_driver_names_its_extensions() {
-    let platform = platform();
-    let mut count = 0;
-    // SAFETY: a live driver, then room for `count` structures.
-    let extensions = unsafe {
-        platform.api.zeDriverGetExtensionProperties(platform.driver, &mut count, ptr::null_mut());
-        let mut extensions = vec![ze_driver_extension_properties_t::default(); count as usize];
-        let code =
-            platform.api.zeDriverGetExtensionProperties(platform.driver, &mut count, extensions.as_mut_ptr());
-        platform.check("zeDriverGetExtensionProperties", code).unwrap();
-        extensions
-    };
-    let names: Vec<String> =
-        extensions.iter().map(|extension| ze_tests::platform::text(&extension.name)).collect();
-    assert!(names.iter().any(|name| name == "ZE_experimental_global_offset"), "{names:?}");
-    assert!(extensions.iter().all(|extension| extension.version != 0));
+    let extensions = platform().extensions().unwrap();
+    assert!(extensions.iter().any(|(name, _)| name == "ZE_experimental_global_offset"), "{extensions:?}");
+    assert!(extensions.iter().all(|(_, version)| *version != 0));
 }
 
 #[test]

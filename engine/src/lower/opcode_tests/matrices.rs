@@ -316,30 +316,36 @@ fn arithmetic_on_matrices_is_of_each_element() {
     }
 }
 
-/// As `joint_matrix_apply` of SYCL does it: through pointers to the elements of a private matrix, as many as there are.
-#[test]
-fn work_items_reach_all_elements_together() {
-    let more = "%pf_C = OpTypePointer Function %C\n";
-    let body = "OpStore %variable %c
+/// The elements of a private matrix after a loop over all that a work-item has: %new, which `new` makes of the pointer %element
+/// and the number %at. They are counted by a matrix or by its type.
+fn one_by_one(width: u32, value: &dyn Fn(usize) -> f32, counted: &str, new: &str) -> Vec<f32> {
+    let body = format!(
+        "OpStore %variable %c
 OpBranch %head
 %head = OpLabel
 %at = OpPhi %uint %n0 %entry %next %again
-%length = OpCooperativeMatrixLengthKHR %uint %c
+%length = OpCooperativeMatrixLengthKHR %uint {counted}
 %more = OpULessThan %bool %at %length
 OpBranchConditional %more %again %done
 %again = OpLabel
 %element = OpAccessChain %pf_float %variable %at
-%old = OpLoad %float %element
-%new = OpFAdd %float %old %f3
-OpStore %element %new
+{new}OpStore %element %new
 %next = OpIAdd %uint %at %n1
 OpBranch %head
 %done = OpLabel
 %d = OpLoad %C %variable
-";
+"
+    );
+    let variable = "%variable = OpVariable %pf_C Function\n";
+    elementwise(width, value, "%pf_C = OpTypePointer Function %C\n", variable, &body)
+}
+
+/// As `joint_matrix_apply` of SYCL does it: through pointers to the elements of a private matrix, as many as there are.
+#[test]
+fn work_items_reach_all_elements_together() {
+    let new = "%old = OpLoad %float %element\n%new = OpFAdd %float %old %f3\n";
     for width in WIDTHS {
-        let variable = "%variable = OpVariable %pf_C Function\n";
-        let found = elementwise(width, &|at| at as f32, more, variable, body);
+        let found = one_by_one(width, &|at| at as f32, "%c", new);
         assert!(
             found.iter().enumerate().all(|(at, found)| *found == at as f32 + 3.0),
             "{width} lanes: {found:?}"
@@ -479,31 +485,15 @@ fn parts_of_larger_matrices_have_a_place() {
 /// Each element is told its row and column: they are those from which it is stored.
 #[test]
 fn elements_know_their_coordinates() {
-    let more = "%pf_C = OpTypePointer Function %C\n";
-    let body = "OpStore %variable %c
-OpBranch %head
-%head = OpLabel
-%at = OpPhi %uint %n0 %entry %next %again
-%length = OpCooperativeMatrixLengthKHR %uint %C
-%more = OpULessThan %bool %at %length
-OpBranchConditional %more %again %done
-%again = OpLabel
-%element = OpAccessChain %pf_float %variable %at
-%rc = OpCooperativeMatrixGetElementCoordINTEL %uint2 %c %at
+    let new = "%rc = OpCooperativeMatrixGetElementCoordINTEL %uint2 %c %at
 %row = OpCompositeExtract %uint %rc 0
 %column = OpCompositeExtract %uint %rc 1
 %scaled = OpIMul %uint %row %n100
 %both = OpIAdd %uint %scaled %column
 %new = OpConvertUToF %float %both
-OpStore %element %new
-%next = OpIAdd %uint %at %n1
-OpBranch %head
-%done = OpLabel
-%d = OpLoad %C %variable
 ";
     for width in WIDTHS {
-        let variable = "%variable = OpVariable %pf_C Function\n";
-        for (at, found) in elementwise(width, &|_| 0.0, more, variable, body).into_iter().enumerate() {
+        for (at, found) in one_by_one(width, &|_| 0.0, "%C", new).into_iter().enumerate() {
             assert_eq!(found, (at / 16 * 100 + at % 16) as f32, "{width} lanes");
         }
     }
