@@ -26,6 +26,9 @@ unsafe fn request(device: &Device, desc: *const ze_image_desc_t) -> Result<Reque
         if let Some(bindless) = link.get::<ze_image_bindless_exp_desc_t>() {
             bindless.check_flags()?;
         }
+        if let Some(export) = link.get::<ze_external_memory_export_desc_t>() {
+            export.check_flags()?;
+        }
     }
     // SAFETY: see above.
     unsafe { Request::read(device, desc) }
@@ -102,10 +105,11 @@ pub unsafe fn zeImageGetAllocPropertiesExt(
 ) -> Result<()> {
     let context = handle::get::<Context>(hContext)?;
     let image = handle::get::<Image>(hImage)?;
-    image.check_context(&context)?;
-    // SAFETY: the caller passes null or a valid structure.
-    unsafe { output(pImageAllocProperties, "pImageAllocProperties") }?.id = image.allocation_id();
-    Ok(())
+    // SAFETY: the caller passes null or a valid structure with a valid chain.
+    unsafe {
+        let out = output(pImageAllocProperties, "pImageAllocProperties")?;
+        image.allocation_properties(&context, out)
+    }
 }
 
 /// `zeImageGetMemoryPropertiesExp`.

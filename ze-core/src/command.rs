@@ -305,9 +305,9 @@ impl Operation {
                 .iter()
                 .try_for_each(|query| check(query.dst, size_of::<ze_kernel_timestamp_result_t>(), true)),
             Operation::Shared(shared) => shared.check_access(),
+            Operation::CopyImage(copy) => copy.check_access(),
             Operation::Barrier
             | Operation::Launch(_)
-            | Operation::CopyImage(_)
             | Operation::ResetEvent(_)
             | Operation::HostFunction { .. } => Ok(()),
         }

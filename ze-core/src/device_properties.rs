@@ -292,8 +292,9 @@ impl Device {
     pub fn external_memory_properties(&self, out: &mut ze_device_external_memory_properties_t) {
         out.memoryAllocationImportTypes = external_memory::TYPES;
         out.memoryAllocationExportTypes = external_memory::TYPES;
-        out.imageImportTypes = 0;
-        out.imageExportTypes = 0;
+        let images = self.profile().images.max_dims_1d != 0;
+        let of_images = if images { external_memory::TYPES } else { 0 };
+        (out.imageImportTypes, out.imageExportTypes) = (of_images, of_images);
     }
 
     /// `zeDeviceGetP2PProperties`: devices of this driver share the host's memory.

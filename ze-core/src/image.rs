@@ -22,21 +22,24 @@ use crate::allocations::Range;
 use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::external_memory;
 use crate::fallible::check_memory;
 use crate::handle::object;
-use crate::memory::{Allocation, MemoryKind};
+use crate::memory::{Allocation, MemoryKind, Owner, Place};
 use crate::pnext::{Outputs, structures};
 use layout::{Extents, Layout};
 use request::Pitches;
 use smallvec::SmallVec;
 use spirv::Dim;
 use spirv_env::ImageType;
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use ze_engine::image::{Format, ImageDescriptor, ImageParts, MipLevel, Slot};
 use ze_headers::*;
 
 structures! {
     ze_image_properties_t = ZE_STRUCTURE_TYPE_IMAGE_PROPERTIES;
+    ze_image_allocation_ext_properties_t = ZE_STRUCTURE_TYPE_IMAGE_ALLOCATION_EXT_PROPERTIES;
     ze_image_format_support_ext_properties_t = ZE_STRUCTURE_TYPE_IMAGE_FORMAT_SUPPORT_EXT_PROPERTIES;
 }
 
@@ -74,24 +77,23 @@ impl Image {
         let (memory, base) = match request.memory {
             Some(address) => (program_memory(context, address, bytes, request)?, address),
             None => {
-                let most = device.profile().limits.max_alloc_size;
-                if bytes as u64 > most {
-                    let reason = format!("an image of {bytes} bytes: the largest allocation has {most}");
-                    return Err(Error::UnsupportedSize(reason));
-                }
-                let device = Some(Arc::clone(device));
-                let memory = Allocation::new(context, MemoryKind::Device, device, bytes, PITCH_ALIGNMENT)?;
+                let memory = own_memory(context, device, bytes, request.import)?;
                 let base = memory.base();
                 (Arc::new(memory), base)
             }
         };
+        if request.export {
+            // Before anything is written to it there is nothing to move.
+            memory.share(context.driver())?;
+        }
         Self::build(context.id(), memory, base, request, planes)
     }
 
     /// `zeImageViewCreateExt` and `zeImageViewCreateExp`: the same texels, or some of them, as a descriptor says.
     pub fn view(&self, context: &Context, request: &Request) -> Result<Arc<Self>> {
         check_memory()?;
-        if request.memory.is_some() || request.pitches != Pitches::default() {
+        let own_memory = request.memory.is_some() || request.import.is_some() || request.export;
+        if own_memory || request.pitches != Pitches::default() {
             return Err(Error::InvalidArgument("a view has its image's memory and pitches".into()));
         }
         let planes = if request.format.is_planar() {
@@ -226,9 +228,29 @@ impl Image {
         Err(Error::NotAvailable("the image was not created with ZE_IMAGE_BINDLESS_EXP_FLAG_BINDLESS".into()))
     }
 
-    /// `zeImageGetAllocPropertiesExt`: the identifier of its memory.
-    pub fn allocation_id(&self) -> u64 {
-        self.memory.id()
+    /// `zeImageGetAllocPropertiesExt`: the identifier of its memory, and in a chained structure a descriptor of it.
+    ///
+    /// # Safety
+    /// The structure's chain is valid.
+    pub unsafe fn allocation_properties(
+        &self,
+        context: &Context,
+        out: &mut ze_image_allocation_ext_properties_t,
+    ) -> Result<()> {
+        self.check_context(context)?;
+        out.id = self.memory.id();
+        // SAFETY: the caller's promise.
+        let Some(export) = (unsafe { Outputs::of(out) }).find::<ze_external_memory_export_fd_t>() else {
+            return Ok(());
+        };
+        external_memory::check_type(export.flags)?;
+        if self.base != self.memory.base() {
+            let reason =
+                "an image that does not begin where its memory does: export the allocation that it is in";
+            return Err(Error::InvalidArgument(reason.into()));
+        }
+        export.fd = self.memory.export(context.driver())?;
+        Ok(())
     }
 
     /// `zeImageGetMemoryPropertiesExp`: those of the memory from its first texel on.
@@ -330,6 +352,27 @@ fn alignment_of(texels: Format) -> usize {
     (if whole { channel } else { layout.bytes }) as usize
 }
 
+/// Memory for an image of so many bytes: new, or that behind a descriptor, which the driver then has.
+fn own_memory(
+    context: &Context,
+    device: &Arc<Device>,
+    bytes: usize,
+    import: Option<RawFd>,
+) -> Result<Allocation> {
+    let most = device.profile().limits.max_alloc_size;
+    if bytes as u64 > most {
+        let reason = format!("an image of {bytes} bytes: the largest allocation has {most}");
+        return Err(Error::UnsupportedSize(reason));
+    }
+    let of = (MemoryKind::Device, Some(Arc::clone(device)));
+    let Some(fd) = import else { return Allocation::new(context, of.0, of.1, bytes, PITCH_ALIGNMENT) };
+    let memory = external_memory::import(fd, bytes)?;
+    let place = Place { memory: Arc::clone(&memory), offset: 0 };
+    let imported = Allocation::imported(of, place, bytes, Owner::Free)?;
+    external_memory::close_imported(fd, &memory);
+    Ok(imported)
+}
+
 /// The program's allocation that holds an image of so many bytes.
 fn program_memory(
     context: &Context,
@@ -340,7 +383,7 @@ fn program_memory(
     let memory = context.find_allocation(address as *const _).ok_or_else(|| {
         Error::InvalidArgument(format!("an image at {address:#x}, which is in no allocation of this driver"))
     })?;
-    let room = memory.base() + memory.size() - address;
+    let room = end_of_memory(context, &memory, address.saturating_add(bytes)) - address;
     if room < bytes {
         let reason = format!("an image of {bytes} bytes at {address:#x}, where the allocation has {room}");
         return Err(Error::InvalidSize(reason));
@@ -351,6 +394,17 @@ fn program_memory(
         return Err(Error::InvalidArgument(reason));
     }
     Ok(memory)
+}
+
+/// Where memory ends, if not behind `wanted`: in a reservation, what is mapped behind it goes on with it.
+fn end_of_memory(context: &Context, memory: &Allocation, wanted: usize) -> usize {
+    let mut end = memory.base() + memory.size();
+    while end < wanted && memory.is_in_reservation() {
+        let next = context.find_allocation(end as *const _).filter(|next| next.is_in_reservation());
+        let Some(next) = next else { break };
+        end = next.base() + next.size();
+    }
+    end
 }
 
 /// `zeMemGetPitchFor2dImage`: bytes from row to row of an image of `width` texels.

@@ -1,6 +1,7 @@
 //! Memory that other processes can map too: anonymous files (`memfd_create`).
 
 use crate::error::{Error, Result};
+use crate::memory::PAGE_SIZE;
 use std::ffi::{CString, c_void};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
@@ -95,7 +96,9 @@ impl Memfd {
     /// The addresses are the caller's, and nobody counts on what is mapped there.
     pub unsafe fn map_at(&self, at: usize, offset: usize, len: usize, protection: i32) -> Result<()> {
         let fail = |reason: String| Err(Error::OutOfHostMemory(format!("mapping {len} bytes: {reason}")));
-        if offset.checked_add(len).is_none_or(|end| end > self.len) {
+        // The last page of a file that others made may be a part of one.
+        let whole = self.len.checked_next_multiple_of(PAGE_SIZE).unwrap_or(self.len);
+        if offset.checked_add(len).is_none_or(|end| end > whole) {
             return fail(format!("the memory has {} bytes", self.len));
         }
         let flags = libc::MAP_SHARED | libc::MAP_FIXED;

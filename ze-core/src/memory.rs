@@ -15,6 +15,7 @@ use crate::pnext::{Outputs, structures};
 use crate::slab::{self, Block};
 use crate::stream::{Position, Stream};
 use std::ffi::c_void;
+use std::os::fd::RawFd;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -101,8 +102,8 @@ pub(crate) struct Place {
 
 /// Who may give an allocation back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Owner {
-    /// `zeMemFree`.
+pub(crate) enum Owner {
+    /// `zeMemFree`; of an image's memory, the image.
     Free,
     /// `zeMemCloseIpcHandle`.
     CloseIpcHandle,
@@ -197,6 +198,24 @@ impl Allocation {
         }
     }
 
+    /// Memory of somebody else's, that no address leads to until it is in the driver's table.
+    pub(crate) fn imported(
+        of: (MemoryKind, Option<Arc<Device>>),
+        place: Place,
+        size: usize,
+        owner: Owner,
+    ) -> Result<Self> {
+        let alignment = natural_alignment(size).max(PAGE_SIZE);
+        let len = size.next_multiple_of(PAGE_SIZE);
+        let at = place.memory.memory().map(place.offset, len, alignment)?;
+        let Some(base) = NonNull::new(at as *mut u8) else {
+            return Err(Error::OutOfHostMemory("no address for the memory".into()));
+        };
+        let imported = Self::with(of, (base, size), (Backing::Imported, owner));
+        *imported.shared.lock() = Some(place);
+        Ok(imported)
+    }
+
     /// Memory that a program sees through a reservation. It is there as long as the reservation says so.
     pub(crate) fn mapped_in_reservation(
         memory: &Arc<PhysicalMemory>,
@@ -260,6 +279,16 @@ impl Allocation {
         };
         while_no_command_runs(driver.roots(), &mut convert)
             .unwrap_or(Err(Error::ObjectInUse("commands that run too long keep the memory where it is")))
+    }
+
+    /// The program's descriptor of the memory.
+    pub(crate) fn export(&self, driver: &Driver) -> Result<RawFd> {
+        self.share(driver)?.memory.exported(driver.shared())
+    }
+
+    /// Whether it is a mapping in a reservation of addresses.
+    pub(crate) fn is_in_reservation(&self) -> bool {
+        matches!(self.backing, Backing::Physical)
     }
 
     pub fn device(&self) -> Option<&Arc<Device>> {
@@ -408,21 +437,16 @@ impl Context {
     /// Makes memory of somebody else's an allocation.
     pub(crate) fn import(
         &self,
-        (kind, device): (MemoryKind, Option<Arc<Device>>),
+        of: (MemoryKind, Option<Arc<Device>>),
         memory: Arc<Shared>,
         (offset, size): (usize, usize),
         opened: bool,
     ) -> Result<*mut c_void> {
-        let alignment = natural_alignment(size).max(PAGE_SIZE);
-        let at = memory.memory().map(offset, size.next_multiple_of(PAGE_SIZE), alignment)?;
-        let Some(base) = NonNull::new(at as *mut u8) else {
-            return Err(Error::OutOfHostMemory("no address for the memory".into()));
-        };
         let owner = if opened { Owner::CloseIpcHandle } else { Owner::Free };
-        let imported = Allocation::with((kind, device), (base, size), (Backing::Imported, owner));
-        *imported.shared.lock() = Some(Place { memory, offset });
+        let imported = Allocation::imported(of, Place { memory, offset }, size, owner)?;
+        let base = imported.base.as_ptr().cast();
         self.driver().allocations().insert(Arc::new(imported));
-        Ok(base.as_ptr().cast())
+        Ok(base)
     }
 
     /// Has an allocation's memory be one that other processes can map.
@@ -492,7 +516,7 @@ impl Context {
             if let Some(out) = link.get::<ze_external_memory_export_fd_t>() {
                 exported = external_memory::check_type(out.flags)
                     .and_then(|()| memory.as_ref().ok_or(Error::AddressNotFound(address as usize)))
-                    .and_then(|memory| memory.share(self.driver())?.memory.exported(self.driver().shared()))
+                    .and_then(|memory| memory.export(self.driver()))
                     .map(|fd| out.fd = fd);
             }
         });

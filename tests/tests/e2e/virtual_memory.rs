@@ -6,9 +6,9 @@ use std::ptr;
 use ze_headers::*;
 use ze_tests::{CommandList, ListOptions, MemoryKind, Module, Result, platform};
 
-const PAGE: usize = 4096;
+pub const PAGE: usize = 4096;
 
-fn reserve(bytes: usize) -> *mut u8 {
+pub fn reserve(bytes: usize) -> *mut u8 {
     let (platform, mut at) = (platform(), ptr::null_mut());
     // SAFETY: a live context.
     let code = unsafe { platform.api.zeVirtualMemReserve(platform.context, ptr::null(), bytes, &mut at) };
@@ -16,13 +16,13 @@ fn reserve(bytes: usize) -> *mut u8 {
     at.cast()
 }
 
-fn release(at: *mut u8, bytes: usize) -> Result<()> {
+pub fn release(at: *mut u8, bytes: usize) -> Result<()> {
     // SAFETY: a live context; nobody uses the addresses.
     let code = unsafe { platform().api.zeVirtualMemFree(platform().context, at.cast(), bytes) };
     platform().check("zeVirtualMemFree", code)
 }
 
-struct Physical(ze_physical_mem_handle_t);
+pub struct Physical(ze_physical_mem_handle_t);
 
 impl Physical {
     fn new(flags: u32, bytes: usize, next: *const c_void) -> Result<Physical> {
@@ -42,11 +42,11 @@ impl Physical {
         platform.check("zePhysicalMemCreate", code).map(|()| Physical(handle))
     }
 
-    fn device(bytes: usize) -> Physical {
+    pub fn device(bytes: usize) -> Physical {
         Physical::new(0, bytes, ptr::null()).unwrap()
     }
 
-    fn map(
+    pub fn map(
         &self,
         at: *mut u8,
         bytes: usize,
@@ -70,7 +70,7 @@ impl Drop for Physical {
     }
 }
 
-fn unmap(at: *mut u8, bytes: usize) -> Result<()> {
+pub fn unmap(at: *mut u8, bytes: usize) -> Result<()> {
     // SAFETY: a live context; nobody uses the addresses.
     let code = unsafe { platform().api.zeVirtualMemUnmap(platform().context, at.cast(), bytes) };
     platform().check("zeVirtualMemUnmap", code)

@@ -6,6 +6,7 @@ use crate::command::Operation;
 use crate::copy::{self, Region};
 use crate::error::{Error, Result};
 use crate::region;
+use crate::virtual_memory::check_access;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use ze_headers::ze_image_region_t;
@@ -30,6 +31,16 @@ impl ImageCopy {
     pub fn bytes(&self) -> usize {
         let bytes = |part: &Part| part.to.extent.into_iter().fold(1, usize::saturating_mul);
         self.parts.iter().map(bytes).fold(0, usize::saturating_add)
+    }
+
+    /// Checks what is in reservations of virtual memory.
+    pub fn check_access(&self) -> Result<()> {
+        self.parts.iter().try_for_each(|part| {
+            let read = region::span(part.src, &part.from)?;
+            let written = region::span(part.dst, &part.to)?;
+            check_access(read.start, read.len(), false)?;
+            check_access(written.start, written.len(), true)
+        })
     }
 
     /// Copies.

@@ -3,8 +3,10 @@
 use super::layout::{Extents, ImageKind};
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::external_memory;
 use crate::pnext::{Inputs, structures};
 use crate::sampler;
+use std::os::fd::RawFd;
 use ze_engine::image::format::{LAYOUTS, Plane, Source};
 use ze_engine::image::{ChannelType, Format, Sampler, Swizzle};
 use ze_extensions::Images;
@@ -125,6 +127,10 @@ pub struct Request {
     /// The program's memory that it is in.
     pub memory: Option<usize>,
     pub pitches: Pitches,
+    /// The descriptor of somebody else's memory that it is in.
+    pub import: Option<RawFd>,
+    /// Others are to have its memory, too.
+    pub export: bool,
     /// The plane of a planar image that is viewed.
     pub plane: Option<u32>,
 }
@@ -138,6 +144,7 @@ impl Request {
         let kind = ImageKind::new(desc.type_)?;
         let (mut bindless, mut sampled, mut srgb) = (false, false, false);
         let (mut sampler, mut memory, mut plane, mut pitches) = (None, None, None, Pitches::default());
+        let (mut import, mut export) = (None, false);
         // SAFETY: the caller's promise.
         for link in unsafe { Inputs::of(desc) }.iter() {
             if let Some(desc) = link.get::<ze_image_bindless_exp_desc_t>() {
@@ -159,11 +166,17 @@ impl Request {
                 plane = Some(desc.planeIndex);
             } else if let Some(desc) = link.get::<ze_srgb_ext_desc_t>() {
                 srgb = desc.sRGB != 0;
-            } else if link.is::<ze_external_memory_import_fd_t>()
-                || link.is::<ze_external_memory_export_desc_t>()
-            {
-                return Err(Error::UnsupportedFeature("an image in external memory"));
+            } else if let Some(desc) = link.get::<ze_external_memory_import_fd_t>() {
+                external_memory::check_type(desc.flags)?;
+                import = Some(desc.fd);
+            } else if let Some(desc) = link.get::<ze_external_memory_export_desc_t>() {
+                external_memory::check_type(desc.flags)?;
+                export = true;
             }
+        }
+        if import.is_some() && memory.is_some() {
+            let reason = "an image in the program's memory and in that of a file descriptor";
+            return Err(Error::InvalidArgument(reason.into()));
         }
         if sampled && (!bindless || sampler.is_none()) {
             let reason = "ZE_IMAGE_BINDLESS_EXP_FLAG_SAMPLED_IMAGE needs ZE_IMAGE_BINDLESS_EXP_FLAG_BINDLESS and a \
@@ -177,7 +190,7 @@ impl Request {
         }
         let extents = extents(kind, desc, &format, &device.profile().images)?;
         let sampler = sampler.filter(|_| sampled);
-        Ok(Self { kind, extents, format, bindless, sampler, memory, pitches, plane })
+        Ok(Self { kind, extents, format, bindless, sampler, memory, pitches, import, export, plane })
     }
 }
 
