@@ -30,3 +30,16 @@ __kernel void rotate_image(read_only image2d_t from, write_only image2d_t to, fl
     float2 turned = (float2)(cosine * from_middle.x - sine * from_middle.y, sine * from_middle.x + cosine * from_middle.y);
     write_imagef(to, at, read_imagef(from, linear, turned / size + 0.5f));
 }
+
+// The two passes of a separable filter with nine weights.
+#define BLUR(NAME, X, Y)                                                                                               \
+    __kernel void NAME(read_only image2d_t from, write_only image2d_t to, __global const float *weights) {             \
+        int2 at = (int2)((int)get_global_id(0), (int)get_global_id(1));                                                \
+        float4 sum = 0.0f;                                                                                             \
+        for (int i = -4; i <= 4; i++)                                                                                  \
+            sum += weights[i + 4] * read_imagef(from, nearest, at + (int2)(X, Y));                                     \
+        write_imagef(to, at, sum);                                                                                     \
+    }
+
+BLUR(blur_rows, i, 0)
+BLUR(blur_columns, 0, i)

@@ -1,6 +1,7 @@
 //! The benchmark: kernels that programs have, on the driver and on an OpenCL runtime, from the same SPIR-V.
 
 pub mod cases;
+pub mod images;
 pub mod level_zero;
 pub mod opencl;
 
@@ -17,6 +18,48 @@ pub enum Arg {
     Value(Vec<u8>),
     /// Local memory of this many bytes.
     Local(usize),
+    /// An image with the contents of a buffer; after a launch, the buffer has the image's.
+    Image(ImageArg),
+}
+
+/// A 2D image.
+#[derive(Clone, Copy)]
+pub struct ImageArg {
+    pub buffer: usize,
+    pub width: u32,
+    pub height: u32,
+    pub texels: Texels,
+}
+
+/// Texels of red, green, blue and alpha.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Texels {
+    /// Bytes that are fractions of 255.
+    Rgba8,
+    RgbaFloat,
+}
+
+impl Texels {
+    /// Bytes of a texel.
+    pub fn bytes(self) -> usize {
+        if self == Self::Rgba8 { 4 } else { 16 }
+    }
+
+    /// The component of a number.
+    pub fn component(self, data: &[u8], at: usize) -> f64 {
+        match self {
+            Self::Rgba8 => f64::from(data[at]) / 255.0,
+            Self::RgbaFloat => {
+                let bytes = data[4 * at..4 * at + 4].try_into().expect("four bytes");
+                f64::from(f32::from_le_bytes(bytes))
+            }
+        }
+    }
+
+    /// How far a component may be from the number that was stored.
+    pub fn rounding(self) -> f64 {
+        if self == Self::Rgba8 { 0.5 / 255.0 + 1e-9 } else { 1e-7 }
+    }
 }
 
 /// Says whether the buffers hold what one launch must leave.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use libloading::Library;
 
-use super::{Arg, Backend, Case, Prepared, Result};
+use super::{Arg, Backend, Case, ImageArg, Prepared, Result, Texels};
 use crate::spirv;
 
 type Handle = *mut c_void;
@@ -19,6 +19,31 @@ const DEVICE_NAME: u32 = 0x102b;
 const PROGRAM_BUILD_LOG: u32 = 0x1183;
 /// `CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER`.
 const SVM_FLAGS: u64 = 1 | 1 << 10;
+
+/// `CL_MEM_READ_WRITE`.
+const READ_WRITE: u64 = 1;
+/// `CL_MEM_OBJECT_IMAGE2D`.
+const IMAGE_2D: u32 = 0x10f1;
+/// `CL_RGBA`.
+const RGBA: u32 = 0x10b5;
+/// `CL_UNORM_INT8` and `CL_FLOAT`.
+const UNORM_INT8: u32 = 0x10d2;
+const FLOAT: u32 = 0x10de;
+
+/// `cl_image_desc`.
+#[repr(C)]
+struct ImageDesc {
+    kind: u32,
+    width: usize,
+    height: usize,
+    depth: usize,
+    layers: usize,
+    row_pitch: usize,
+    slice_pitch: usize,
+    levels: u32,
+    samples: u32,
+    memory: Handle,
+}
 
 macro_rules! functions {
     ($($name:ident: fn($($type:ty),*) -> $result:ty;)*) => {
@@ -55,6 +80,10 @@ functions! {
     clEnqueueNDRangeKernel:
         fn(Handle, Handle, u32, *const usize, *const usize, *const usize, u32, *const Handle, *mut Handle) -> i32;
     clFinish: fn(Handle) -> i32;
+    clCreateImage: fn(Handle, u64, *const [u32; 2], *const ImageDesc, *mut c_void, *mut i32) -> Handle;
+    clEnqueueWriteImage: fn(Handle, Handle, u32, *const [usize; 3], *const [usize; 3], usize, usize, *const c_void, u32, *const Handle, *mut Handle) -> i32;
+    clEnqueueReadImage: fn(Handle, Handle, u32, *const [usize; 3], *const [usize; 3], usize, usize, *mut c_void, u32, *const Handle, *mut Handle) -> i32;
+    clReleaseMemObject: fn(Handle) -> i32;
 }
 
 /// A device, its context and queue. Objects live until the process ends, except memory.
@@ -74,6 +103,7 @@ struct Ready {
     global: [usize; 3],
     local: [usize; 3],
     buffers: Vec<(*mut c_void, usize)>,
+    images: Vec<(ImageArg, Handle)>,
 }
 
 fn check(what: &str, code: i32) -> Result<()> {
@@ -110,6 +140,49 @@ impl OpenCl {
             check("clGetDeviceInfo", code)?;
             let name = String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned();
             Ok(OpenCl { functions, device, context, queue, name })
+        }
+    }
+
+    /// An image with the contents of memory, which has all its texels.
+    unsafe fn image(&self, arg: &ImageArg, from: *const c_void) -> Result<Handle> {
+        let f = self.functions;
+        let ImageArg { width, height, texels, .. } = *arg;
+        let format = [RGBA, if texels == Texels::Rgba8 { UNORM_INT8 } else { FLOAT }];
+        let desc = ImageDesc {
+            kind: IMAGE_2D,
+            width: width as usize,
+            height: height as usize,
+            depth: 0,
+            layers: 0,
+            row_pitch: 0,
+            slice_pitch: 0,
+            levels: 0,
+            samples: 0,
+            memory: ptr::null_mut(),
+        };
+        let extent = [width as usize, height as usize, 1];
+        let mut code = 0;
+        // SAFETY: as above.
+        unsafe {
+            let image =
+                (f.clCreateImage)(self.context, READ_WRITE, &format, &desc, ptr::null_mut(), &mut code);
+            check("clCreateImage", code)?;
+            let no_events = (ptr::null(), ptr::null_mut());
+            let code = (f.clEnqueueWriteImage)(
+                self.queue,
+                image,
+                1,
+                &[0; 3],
+                &extent,
+                0,
+                0,
+                from,
+                0,
+                no_events.0,
+                no_events.1,
+            );
+            check("clEnqueueWriteImage", code)?;
+            Ok(image)
         }
     }
 
@@ -156,6 +229,13 @@ impl Backend for OpenCl {
                 ptr::copy_nonoverlapping(data.as_ptr(), pointer.cast(), data.len());
                 buffers.push((pointer, data.len()));
             }
+            let mut images = Vec::new();
+            for arg in &case.args {
+                if let Arg::Image(arg) = arg {
+                    images.push((*arg, self.image(arg, buffers[arg.buffer].0)?));
+                }
+            }
+            let mut of_arguments = images.iter();
             let start = Instant::now();
             let program = self.build(&words)?;
             let mut code = 0;
@@ -166,6 +246,10 @@ impl Backend for OpenCl {
                     Arg::Buffer(number) => (f.clSetKernelArgSVMPointer)(kernel, index, buffers[*number].0),
                     Arg::Value(bytes) => {
                         (f.clSetKernelArg)(kernel, index, bytes.len(), bytes.as_ptr().cast())
+                    }
+                    Arg::Image(_) => {
+                        let (_, image) = of_arguments.next().expect("an image for each argument");
+                        (f.clSetKernelArg)(kernel, index, size_of::<Handle>(), (&raw const *image).cast())
                     }
                     Arg::Local(bytes) => (f.clSetKernelArg)(kernel, index, *bytes, ptr::null()),
                 };
@@ -181,6 +265,7 @@ impl Backend for OpenCl {
                 global,
                 local,
                 buffers,
+                images,
             };
             Ok((Box::new(ready), start))
         }
@@ -209,6 +294,27 @@ impl Prepared for Ready {
     }
 
     fn buffers(&self) -> Vec<&[u8]> {
+        for (arg, image) in &self.images {
+            let extent = [arg.width as usize, arg.height as usize, 1];
+            let to = self.buffers[arg.buffer].0;
+            // SAFETY: the buffer has all texels, nobody looks at it, and the call waits.
+            let code = unsafe {
+                (self.functions.clEnqueueReadImage)(
+                    self.queue,
+                    *image,
+                    1,
+                    &[0; 3],
+                    &extent,
+                    0,
+                    0,
+                    to,
+                    0,
+                    ptr::null(),
+                    ptr::null_mut(),
+                )
+            };
+            check("clEnqueueReadImage", code).expect("a copy of all texels");
+        }
         // SAFETY: fine-grained shared memory, and the queue is idle.
         self.buffers
             .iter()
@@ -219,6 +325,10 @@ impl Prepared for Ready {
 
 impl Drop for Ready {
     fn drop(&mut self) {
+        for (_, image) in &self.images {
+            // SAFETY: the queue is idle.
+            unsafe { (self.functions.clReleaseMemObject)(*image) };
+        }
         for &(pointer, _) in &self.buffers {
             // SAFETY: the queue is idle.
             unsafe { (self.functions.clSVMFree)(self.context, pointer) };

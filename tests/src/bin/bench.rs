@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use ze_tests::bench::level_zero::LevelZero;
 use ze_tests::bench::opencl::OpenCl;
-use ze_tests::bench::{Backend, Result, cases, measure};
+use ze_tests::bench::{Backend, Result, cases, images, measure};
 use ze_tests::platform;
 
 fn milliseconds(time: Duration) -> String {
@@ -49,7 +49,7 @@ fn main() -> Result<()> {
     }
     println!("{}", if backends.len() == 2 { " best / peer's best" } else { "" });
     let mut failed = false;
-    for case in cases::CASES {
+    for case in cases::CASES.iter().chain(images::CASES) {
         let case = case();
         let name = case.name.to_lowercase();
         if !words.is_empty() && !words.iter().any(|word| name.contains(word)) {

@@ -27,6 +27,7 @@ mod graphs;
 mod groups;
 mod image_arguments;
 mod image_copies;
+mod image_filters;
 mod image_memory;
 mod image_objects;
 mod ipc;
