@@ -235,7 +235,7 @@ impl ImageDescriptor {
             layers,
             level_count: given.len() as u32,
             samples: 1,
-            query_type: format.query_type(),
+            query_type: format.query_type(swizzle),
             query_order: format.query_order(swizzle),
             border_alpha: u32::from(swizzle[3] == Source::One),
             format,

@@ -283,9 +283,11 @@ impl Format {
         self.layout().bytes
     }
 
-    /// What `OpImageQueryFormat` says: SPIR-V's Image Channel Data Type (SPIR-V 1.2 §3.13).
-    pub fn query_type(self) -> u32 {
+    /// What `OpImageQueryFormat` says: SPIR-V's Image Channel Data Type (SPIR-V 1.2 §3.13). Of texels with two bits of alpha
+    /// it says whether the image has that.
+    pub fn query_type(self, swizzle: Swizzle) -> u32 {
         use spirv::ImageChannelDataType as T;
+        let opaque = matches!(swizzle[3], Source::One | Source::X);
         let (ze, bits) = (self.layout().ze, self.layout().fields[0].bits);
         let of_bits = |of: [T; 3]| match bits {
             8 => of[0],
@@ -295,6 +297,7 @@ impl Format {
         let found = match self.channel_type() {
             _ if ze == ZE_IMAGE_FORMAT_LAYOUT_5_6_5 => T::UnormShort565,
             _ if ze == ZE_IMAGE_FORMAT_LAYOUT_5_5_5_1 => T::UnormShort555,
+            ChannelType::Unorm if bits == 10 && opaque => T::UnormInt101010,
             ChannelType::Unorm if bits == 10 => T::UnormInt101010_2,
             ChannelType::Uint => of_bits([T::UnsignedInt8, T::UnsignedInt16, T::UnsignedInt32]),
             ChannelType::Sint => of_bits([T::SignedInt8, T::SignedInt16, T::SignedInt32]),
@@ -384,11 +387,16 @@ mod tests {
         assert_eq!(rgba8.query_order(IDENTITY), spirv::ImageChannelOrder::RGBA as u32);
         assert_eq!(rgba8.query_order(bgra), spirv::ImageChannelOrder::BGRA as u32);
         assert_eq!(rgba8.srgb().expect("8 bits").query_order(bgra), spirv::ImageChannelOrder::sBGRA as u32);
-        assert_eq!(rgba8.query_type(), spirv::ImageChannelDataType::UnormInt8 as u32);
+        assert_eq!(rgba8.query_type(IDENTITY), spirv::ImageChannelDataType::UnormInt8 as u32);
         let half = of(ZE_IMAGE_FORMAT_LAYOUT_16, ChannelType::Float);
-        assert_eq!(half.query_type(), spirv::ImageChannelDataType::HalfFloat as u32);
+        assert_eq!(half.query_type(IDENTITY), spirv::ImageChannelDataType::HalfFloat as u32);
         assert_eq!(half.query_order(IDENTITY), spirv::ImageChannelOrder::R as u32);
         assert_eq!(half.srgb(), None);
+        let tens = of(ZE_IMAGE_FORMAT_LAYOUT_10_10_10_2, ChannelType::Unorm);
+        let rgb = [Source::R, Source::G, Source::B, Source::One];
+        assert_eq!(tens.query_type(IDENTITY), spirv::ImageChannelDataType::UnormInt101010_2 as u32);
+        assert_eq!(tens.query_type(rgb), spirv::ImageChannelDataType::UnormInt101010 as u32);
+        assert_eq!(tens.query_order(rgb), spirv::ImageChannelOrder::RGB as u32);
         assert_eq!(Format::new(ZE_IMAGE_FORMAT_LAYOUT_8, ChannelType::Float), None);
         assert_eq!(Format::new(ZE_IMAGE_FORMAT_LAYOUT_NV12, ChannelType::Unorm), None);
     }
