@@ -98,7 +98,7 @@ impl CommandQueue {
             self.stream.submit(Work::list(commands));
         }
         if let Some(fence) = fence {
-            self.stream.submit(Work::fence(Arc::clone(fence.signal())));
+            self.stream.submit(Work::fence(fence.signal()));
         }
         if self.desc.is_synchronous() { self.synchronize(u64::MAX) } else { Ok(()) }
     }

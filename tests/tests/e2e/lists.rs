@@ -182,6 +182,25 @@ fn fences_tell_when_an_execution_is_done() {
     assert!(Fence::new(&queue, true).unwrap().is_signalled());
 }
 
+/// As a program may that knows from an event that the execution is over.
+#[test]
+fn a_fence_that_is_reset_forgets_executions_from_before() {
+    let queue = Queue::new(ListOptions::asynchronous()).unwrap();
+    let fence = Fence::new(&queue, false).unwrap();
+    let pool = EventPool::host_visible(1);
+    let event = pool.event(0);
+    let list = CommandList::regular(false).unwrap();
+    list.barrier(None, &[&event]).unwrap();
+    list.close().unwrap();
+    queue.execute(&[&list], Some(&fence)).unwrap();
+    fence.reset().unwrap();
+    event.signal().unwrap();
+    queue.synchronize(FOREVER).unwrap();
+    assert!(!fence.is_signalled());
+    queue.execute(&[&list], Some(&fence)).unwrap();
+    fence.wait(FOREVER).unwrap();
+}
+
 #[test]
 fn several_lists_in_one_execution_run_in_order() {
     let (_module, kernel) = saxpy();
