@@ -143,6 +143,10 @@ pub(super) const RULES: &[RuleText] = &[
         in_image_kernel("ImageBasic", "%void 2D 0 0 0 0 Unknown ReadOnly", "%at = OpConstantNull %uint2", "%r = OpImageRead %float4 %img %at"),
         in_image_kernel("ImageBasic", "%void 2D 0 0 0 0 Unknown ReadOnly", "%at = OpConstantNull %uint2", "%r = OpImageRead %float4 %img %at ConstOffset %at")),
 
+    rule!("env.image-access-use", "Images that are read-only are not written, and those that are write-only are not read.",
+        in_image_kernel("ImageBasic", "%void 2D 0 0 0 0 Unknown ReadOnly", "%at = OpConstantNull %uint2", "%r = OpImageRead %float4 %img %at"),
+        in_image_kernel("ImageBasic", "%void 2D 0 0 0 0 Unknown WriteOnly", "%at = OpConstantNull %uint2", "%r = OpImageRead %float4 %img %at")),
+
     rule!("env.kernel-return", "Kernels return nothing.",
         KERNEL, kernel("", "").replace("%fn = OpTypeFunction %void", "%fn = OpTypeFunction %uint")
             .replace("OpFunction %void None", "OpFunction %uint None").replace("OpReturn\n", "OpReturnValue %u0\n")),

@@ -53,6 +53,13 @@ pub(super) const INSTRUCTIONS: &[InstructionRule] = &[
         check: read_offset,
     },
     InstructionRule {
+        id: RuleId { id: "env.image-access-use", source: "SPIR-V 1.2 §3.18" },
+        applies: |op| {
+            matches!(op, Op::ImageRead | Op::ImageFetch | Op::ImageSampleExplicitLod | Op::ImageWrite)
+        },
+        check: access_use,
+    },
+    InstructionRule {
         id: RuleId { id: "env.media-block-type", source: "SPV_INTEL_media_block_io" },
         applies: |op| {
             matches!(op, Op::SubgroupImageMediaBlockReadINTEL | Op::SubgroupImageMediaBlockWriteINTEL)
@@ -201,6 +208,17 @@ fn write_operands(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     }
 }
 
+fn access_use(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    let (Type::Image(image) | Type::SampledImage(image)) = ctx.get(ctx.ty(inst, 0)?) else {
+        return Ok(());
+    };
+    match (inst.op, image.access) {
+        (Op::ImageWrite, AccessQualifier::ReadOnly) => Err("a read-only image is written".into()),
+        (Op::ImageWrite, _) | (_, AccessQualifier::ReadOnly | AccessQualifier::ReadWrite) => Ok(()),
+        (_, AccessQualifier::WriteOnly) => Err("a write-only image is read".into()),
+    }
+}
+
 fn read_offset(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     const MASK: usize = 2;
     if inst.operands.len() <= MASK {
@@ -336,5 +354,25 @@ mod tests {
         };
         assert!(rules(&read("")).is_empty());
         assert_eq!(rules(&read("ConstOffset %at")), ["env.image-read-offset"]);
+    }
+
+    #[test]
+    fn images_are_used_as_their_access_qualifier_says() {
+        let read = |access| body(access, "%at = OpConstantNull %uint2", "%r = OpImageRead %float4 %img %at");
+        let write = |access| {
+            let constants = "%at = OpConstantNull %uint2\n%texel = OpConstantNull %float4";
+            body(access, constants, "OpImageWrite %img %at %texel")
+        };
+        let both = |text: String| text.replace("ImageBasic", "ImageBasic\nOpCapability ImageReadWrite");
+        assert!(rules(&read("ReadOnly")).is_empty() && rules(&write("WriteOnly")).is_empty());
+        assert!(rules(&both(read("ReadWrite"))).is_empty() && rules(&both(write("ReadWrite"))).is_empty());
+        assert_eq!(rules(&read("WriteOnly")), ["env.image-access-use"]);
+        assert_eq!(rules(&write("ReadOnly")), ["env.image-access-use"]);
+        let sample = read("WriteOnly")
+            .replace("%r = OpImageRead %float4 %img %at", "%s = OpSampledImage %sampled %img %smp\n%r = OpImageSampleExplicitLod %float4 %s %at Lod %f1")
+            .replace("%at = ", "%sampler = OpTypeSampler\n%sampled = OpTypeSampledImage %image\n%smp = OpConstantSampler %sampler None 0 Nearest\n%at = ")
+            .replace("ImageBasic", "ImageBasic\nOpCapability LiteralSampler");
+        assert_eq!(rules(&sample), ["env.image-access-use"]);
+        assert!(rules(&sample.replace("WriteOnly", "ReadOnly")).is_empty());
     }
 }

@@ -3,6 +3,7 @@
 pub mod cases;
 pub mod images;
 pub mod level_zero;
+pub mod native;
 pub mod opencl;
 
 use std::error::Error;

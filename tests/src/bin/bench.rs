@@ -1,16 +1,17 @@
 //! Measures kernels on the driver and, in turns in the same process, on the first OpenCL device, from the same SPIR-V.
 //!
 //! ```text
-//! bench [--rounds N] [--alone | --peer] [WORD...]
+//! bench [--rounds N] [--alone | --peer | --native] [WORD...]
 //! ```
 //!
 //! Only cases whose name contains one of the words are measured. `--alone` leaves the OpenCL device out, `--peer` the
-//! driver.
+//! driver. With `--native`, the peer is loops by hand, which the cases over images have.
 
 use std::env;
 use std::time::Duration;
 
 use ze_tests::bench::level_zero::LevelZero;
+use ze_tests::bench::native::Native;
 use ze_tests::bench::opencl::OpenCl;
 use ze_tests::bench::{Backend, Result, cases, images, measure};
 use ze_tests::platform;
@@ -20,17 +21,18 @@ fn milliseconds(time: Duration) -> String {
 }
 
 fn main() -> Result<()> {
-    let (mut rounds, mut alone, mut only_peer, mut words) = (9, false, false, Vec::new());
+    let (mut rounds, mut alone, mut only_peer, mut native, mut words) = (9, false, false, false, Vec::new());
     let mut args = env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--rounds" => rounds = args.next().ok_or("--rounds needs a number")?.parse()?,
             "--alone" => alone = true,
             "--peer" => only_peer = true,
+            "--native" => native = true,
             _ => words.push(arg.to_lowercase()),
         }
     }
-    let peer = if alone { None } else { Some(OpenCl::open()?) };
+    let peer = if alone || native { None } else { Some(OpenCl::open()?) };
     let mut backends: Vec<&dyn Backend> = Vec::new();
     if !only_peer {
         println!("driver: {}", platform().device_name().map_err(|error| format!("{error:?}"))?);
@@ -39,6 +41,10 @@ fn main() -> Result<()> {
     if let Some(peer) = &peer {
         println!("peer:   {}", peer.name);
         backends.push(peer);
+    }
+    if native {
+        println!("peer:   loops by hand");
+        backends.push(&Native);
     }
     println!("milliseconds, launch and wait; `first` is from SPIR-V to the first result");
     print!("{:24}", "");
@@ -49,7 +55,8 @@ fn main() -> Result<()> {
     }
     println!("{}", if backends.len() == 2 { " best / peer's best" } else { "" });
     let mut failed = false;
-    for case in cases::CASES.iter().chain(images::CASES) {
+    let others = if native { &[][..] } else { cases::CASES };
+    for case in others.iter().chain(images::CASES) {
         let case = case();
         let name = case.name.to_lowercase();
         if !words.is_empty() && !words.iter().any(|word| name.contains(word)) {

@@ -140,6 +140,42 @@ fn lanes_sample_images_of_their_own() {
     }
 }
 
+/// The gradients of both directions have the same two components.
+const GRADIENTS: &str = "%s = OpConvertHandleToSampledImageINTEL %simg %h
+%g = OpCompositeConstruct %float2 %lod %lod
+%r = OpImageSampleExplicitLod %float4 %s %at Grad %g %g
+OpStore %to_float4 %r Aligned 16
+";
+
+#[test]
+fn gradients_choose_levels_by_the_texels_that_they_pass() {
+    let mut random = Random::new(24);
+    let images = sampled_images(&mut random, 4);
+    for width in [8, 16, 32] {
+        for (image, sampler) in &images {
+            let handles = vec![image.handle(); ITEMS];
+            let at = random.floats(2 * ITEMS, -0.5, 1.5);
+            let mut gradients = random.floats(ITEMS, -0.3, 0.3);
+            gradients[100..]
+                .iter_mut()
+                .for_each(|gradient| *gradient = [0.0, 1e-30, 1e30][random.below(3) as usize]);
+            let found = run(width, GRADIENTS, &handles, &bits(&at), &gradients);
+            let size = [0, 1].map(|axis| f64::from(image.kind.size[axis]));
+            for (item, gradient) in gradients.iter().enumerate() {
+                let lod = (f64::from(gradient.abs()) * size[0].hypot(size[1])).log2();
+                // Where a rounding decides, both levels are right.
+                if (lod.rem_euclid(1.0) - 0.5).abs() < 1e-4 {
+                    continue;
+                }
+                let expected = sample_of(image, *sampler, &at[2 * item..][..2], lod as f32);
+                let found = color_of(&found[4 * item..][..4], false);
+                let fine = agree(found, expected, 2e-5);
+                assert!(fine, "{:?}, gradient {gradient}: {found:?}, not {expected:?}", image.kind);
+            }
+        }
+    }
+}
+
 #[test]
 fn lanes_sample_levels_of_their_own() {
     let mut random = Random::new(21);

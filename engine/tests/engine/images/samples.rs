@@ -39,6 +39,30 @@ fn every_sampler_samples_every_dimension() {
 }
 
 #[test]
+fn images_of_the_greatest_sizes_are_sampled_to_their_ends() {
+    let engine = engine();
+    let program = load(&engine, "images");
+    let mut random = Random::new(7);
+    let sizes: [(&[u32], u32); 7] = [
+        (&[16384], 0),
+        (&[3], 2048),
+        (&[16384, 3], 0),
+        (&[5, 16384], 0),
+        (&[3, 2], 2048),
+        (&[2048, 2, 3], 0),
+        (&[3, 2, 2048], 0),
+    ];
+    for (size, layers) in sizes {
+        let of = format(ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, ChannelType::Unorm);
+        let image = Image::new(Kind { layers, ..Kind::of(of, size) }, &mut random);
+        let kernel = program.kernel(&format!("sample_{}_ff", image.suffix())).expect("a kernel");
+        for (sampler, model) in samplers() {
+            samples(&kernel, &image, (Some(sampler), model), 64, &mut random);
+        }
+    }
+}
+
+#[test]
 fn float_texels_are_sampled_in_all_widths() {
     let mut random = Random::new(3);
     for isa in [Isa::Sse, Isa::Avx2, Isa::Avx512] {

@@ -332,7 +332,8 @@ pub fn float_coordinates(image: &Image, normalized: bool, random: &mut Random) -
             let texels = match item {
                 0..48 if axis == 0 => item as f32 + 0.5,
                 0..48 => (size / 2.0).floor() + 0.5,
-                48..96 => random.between(-4, 2 * size as i32 + 4) as f32 / 2.0,
+                48..72 => random.between(-4, 2 * size as i32 + 4) as f32 / 2.0,
+                72..96 => size * random.below(2) as f32 + random.between(-8, 8) as f32 / 4.0,
                 96..160 => random.float(-1.6 * size, 2.6 * size),
                 _ => special[random.below(8) as usize],
             };
