@@ -115,6 +115,8 @@ pub const CAPABILITIES: &[CapabilitySupport] = {
         core(C::Groups, Nothing),
         // DPC++ declares it for SubgroupSize although nothing of device-side enqueue is used.
         core(C::SubgroupDispatch, Nothing),
+        // What it brings says of values that they are the same in all lanes, which the engine finds out by itself.
+        core(C::UniformDecoration, Nothing),
         core(C::Float16, Need::Flag(ModuleFlags::FP16)),
         core(C::Float64, Need::Flag(ModuleFlags::FP64)),
         core(C::Int64Atomics, Need::Flag(ModuleFlags::INT64_ATOMICS)),

@@ -20,6 +20,8 @@ mod matrices;
 pub mod module;
 pub mod opcodes;
 pub mod own_opcodes;
+#[cfg(test)]
+mod producers;
 mod prune;
 mod reflect;
 mod rules;

@@ -174,7 +174,7 @@ fn enumerant(kind: K, token: &str) -> u32 {
             match kind {
                 $(K::$kind => $kind::from_str(token).ok().map(|value| value as u32),)*
                 K::FunctionControl => Some(0),
-                K::ImageOperands => Some(match token { "Lod" => 2, "Grad" => 4, "ConstOffset" => 8, "SignExtend" => 0x1000, "ZeroExtend" => 0x2000, _ => panic!("{token}") }),
+                K::ImageOperands => Some(match token { "Lod" => 2, "Grad" => 4, "ConstOffset" => 8, "SignExtend" => 0x1000, "ZeroExtend" => 0x2000, "Nontemporal" => 0x4000, _ => panic!("{token}") }),
                 K::MemoryAccess => Some(match token { "None" => 0, "Volatile" => 1, "Aligned" => 2, _ => panic!("{token}") }),
                 K::LiteralExtInstInteger => token.parse().ok().or_else(|| {
                     let named = |number: &u32| OpenclStd100Op::from_u32(*number).is_some_and(|op| format!("{op:?}") == token);

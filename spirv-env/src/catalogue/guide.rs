@@ -136,7 +136,7 @@ pub(super) const RULES: &[RuleText] = &[
     rule!("env.image-access", "Image types have an access qualifier.",
         in_image_kernel("ImageBasic", "%void 2D 0 0 0 0 Unknown WriteOnly", "", ""),
         in_image_kernel("ImageBasic", "%void 2D 0 0 0 0 Unknown", "", "")),
-    rule!("env.image-write-operands", "Images are written without image operands, other than how an integer is extended.",
+    rule!("env.image-write-operands", "Images are written without image operands, other than how an integer is extended and that it is nontemporal.",
         in_image_kernel("ImageBasic", "%void 2D 0 0 0 0 Unknown WriteOnly", "%at = OpConstantNull %uint2\n%texel = OpConstantNull %float4", "OpImageWrite %img %at %texel"),
         in_image_kernel("ImageBasic", "%void 2D 0 0 0 0 Unknown WriteOnly", "%at = OpConstantNull %uint2\n%texel = OpConstantNull %float4", "OpImageWrite %img %at %texel Lod %u0")),
     rule!("env.image-read-offset", "Images are read without ConstOffset.",

@@ -101,8 +101,8 @@ const ACCEPTED: &[(&str, &str)] = &[
         "OpenCL's later sub-group extensions have them.",
     ),
     (
-        "`SignExtend` and `ZeroExtend` where an image is written (L0 SPIR-V Guide, Validation Rules)",
-        "The LLVM translator writes them for SPIR-V 1.4 and newer.",
+        "`SignExtend`, `ZeroExtend` and `Nontemporal` where an image is written (L0 SPIR-V Guide, Validation Rules)",
+        "The LLVM translator writes them for SPIR-V 1.4, and 1.6, and newer.",
     ),
     (
         "Shuffles of three components and of vectors of wide ones (L0 SPIR-V Guide, Intel Subgroups)",

@@ -85,6 +85,7 @@ fn since(enumerant: &Operand) -> (u8, &'static [&'static str]) {
             | C::GroupNonUniformShuffleRelative
             | C::GroupNonUniformClustered,
         ) => (3, &[]),
+        Operand::Capability(C::UniformDecoration) => (6, &[]),
         Operand::ExecutionMode(
             M::Initializer | M::Finalizer | M::SubgroupSize | M::SubgroupsPerWorkgroup,
         ) => (1, &[]),

@@ -194,14 +194,15 @@ fn block_coordinate(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     }
 }
 
-/// Producers of SPIR-V 1.4 say with `SignExtend` and `ZeroExtend` what the type of an integer texel does not.
+/// Producers of SPIR-V 1.4 say with `SignExtend` and `ZeroExtend` what the type of an integer texel does not, and those of 1.6
+/// with `Nontemporal` that nobody will read the texel soon.
 fn write_operands(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     const MASK: usize = 3;
     if inst.operands.len() <= MASK {
         return Ok(());
     }
     let mask = ImageOperands::from_bits_retain(ctx.lit(inst, MASK)? as u32);
-    if (ImageOperands::SIGN_EXTEND | ImageOperands::ZERO_EXTEND).contains(mask) {
+    if (ImageOperands::SIGN_EXTEND | ImageOperands::ZERO_EXTEND | ImageOperands::NONTEMPORAL).contains(mask) {
         Ok(())
     } else {
         Err("an image is written with image operands".into())
@@ -340,6 +341,7 @@ mod tests {
         };
         assert!(rules(&write("")).is_empty());
         assert!(rules(&write("ZeroExtend")).is_empty());
+        assert!(rules(&write("Nontemporal")).is_empty());
         assert_eq!(rules(&write("Lod %u0")), ["env.image-write-operands"]);
     }
 
@@ -353,6 +355,7 @@ mod tests {
             )
         };
         assert!(rules(&read("")).is_empty());
+        assert!(rules(&read("Nontemporal")).is_empty());
         assert_eq!(rules(&read("ConstOffset %at")), ["env.image-read-offset"]);
     }
 

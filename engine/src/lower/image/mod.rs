@@ -188,7 +188,7 @@ fn operand(inst: &Inst, mask_at: usize, wanted: ImageOperands) -> Option<usize> 
     // Operands stand in the order of their bits; gradients are two.
     let before = ImageOperands::from_bits_truncate(wanted.bits() - 1) & mask;
     let extra = usize::from(before.contains(ImageOperands::GRAD));
-    let no_operand = ImageOperands::SIGN_EXTEND | ImageOperands::ZERO_EXTEND;
+    let no_operand = ImageOperands::SIGN_EXTEND | ImageOperands::ZERO_EXTEND | ImageOperands::NONTEMPORAL;
     let count = (before - no_operand).bits().count_ones() as usize;
     Some(mask_at + 1 + count + extra)
 }
