@@ -90,6 +90,18 @@ pub use crate::memory::{
     zeMemGetFileDescriptorFromIpcHandleExp, zeMemGetIpcHandle, zeMemGetIpcHandleFromFileDescriptorExp,
     zeMemGetIpcHandleWithProperties, zeMemOpenIpcHandle, zeMemPutIpcHandle, zeMemSetAtomicAccessAttributeExp,
 };
+pub use crate::metric::{
+    zetCommandListAppendMetricMemoryBarrier, zetCommandListAppendMetricQueryBegin,
+    zetCommandListAppendMetricQueryEnd, zetCommandListAppendMetricStreamerMarker,
+    zetContextActivateMetricGroups, zetDeviceDisableMetricsExp, zetDeviceEnableMetricsExp,
+    zetDeviceGetConcurrentMetricGroupsExp, zetDeviceGetDebugProperties, zetMetricGet, zetMetricGetProperties,
+    zetMetricGroupCalculateMetricExportDataExp, zetMetricGroupCalculateMetricValues,
+    zetMetricGroupCalculateMultipleMetricValuesExp, zetMetricGroupGet, zetMetricGroupGetExportDataExp,
+    zetMetricGroupGetGlobalTimestampsExp, zetMetricGroupGetProperties, zetMetricProgrammableGetExp,
+    zetMetricQueryCreate, zetMetricQueryDestroy, zetMetricQueryGetData, zetMetricQueryPoolCreate,
+    zetMetricQueryPoolDestroy, zetMetricQueryReset, zetMetricStreamerClose, zetMetricStreamerOpen,
+    zetMetricStreamerReadData,
+};
 pub use crate::module::{
     zeModuleBuildLogDestroy, zeModuleBuildLogGetString, zeModuleCreate, zeModuleDestroy, zeModuleDynamicLink,
     zeModuleGetFunctionPointer, zeModuleGetGlobalPointer, zeModuleGetKernelNames, zeModuleGetNativeBinary,

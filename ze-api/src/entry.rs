@@ -32,7 +32,7 @@ impl Failure for ze_core::error::Error {
     }
 
     fn is_error(&self) -> bool {
-        !matches!(self, Self::NotReady | Self::Answer(_))
+        !matches!(self, Self::NotReady | Self::Answer(_) | Self::DroppedData(_))
     }
 }
 

@@ -51,6 +51,7 @@ pub mod kernel;
 pub mod launch;
 pub mod logging;
 pub mod memory;
+mod metric;
 pub mod module;
 pub mod mutable;
 mod operator_new;

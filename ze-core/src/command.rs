@@ -6,6 +6,9 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::image::ImageCopy;
+use crate::metrics::query::QueryCommand;
+use crate::metrics::streamer::Marker;
+use crate::metrics::usage::Usage;
 use crate::region;
 use crate::signal::{EngineId, Outcome, Reason, Signal, Target, Timestamps, Waiter};
 use crate::sysman::activity::Work;
@@ -74,6 +77,10 @@ pub enum Operation {
         function: unsafe extern "C" fn(*mut c_void),
         data: usize,
     },
+    /// The beginning or end of a metric query.
+    MetricQuery(QueryCommand),
+    /// A report of a metric streamer, with a value of the program's.
+    MetricMarker(Marker),
     /// One of a graph, which all its instances execute.
     Shared(Arc<Operation>),
 }
@@ -161,20 +168,24 @@ impl Command {
 
     /// Whether it takes less time than to wake another thread.
     pub fn is_instant(&self) -> bool {
+        if let Some(bytes) = self.operation.written() {
+            return bytes <= INSTANT_BYTES;
+        }
         match self.operation.own() {
-            Operation::Copy { len, .. } | Operation::Fill { len, .. } => *len <= INSTANT_BYTES,
-            Operation::CopyRegion { to, .. } => {
-                to.extent.into_iter().fold(1, usize::saturating_mul) <= INSTANT_BYTES
-            }
-            Operation::CopyImage(copy) => copy.bytes() <= INSTANT_BYTES,
             Operation::Barrier
             | Operation::ResetEvent(_)
             | Operation::WriteGlobalTimestamp { .. }
-            | Operation::QueryKernelTimestamps { .. } => true,
+            | Operation::QueryKernelTimestamps { .. }
+            | Operation::MetricQuery(_)
+            | Operation::MetricMarker(_) => true,
             Operation::Launch(launch) => launch.expected_time().is_some_and(|time| time <= INSTANT_TIME),
             Operation::LaunchIndirect { .. }
             | Operation::LaunchMultipleIndirect { .. }
             | Operation::HostFunction { .. }
+            | Operation::Copy { .. }
+            | Operation::Fill { .. }
+            | Operation::CopyRegion { .. }
+            | Operation::CopyImage(_)
             | Operation::Shared(_) => false,
         }
     }
@@ -192,15 +203,21 @@ impl Command {
 
     /// Executes; whoever calls this then [`complete`](Self::complete)s the command, also where execution fails. A command
     /// that waited for a failed one, or that the stream must not execute any more (`lost` says why), fails for the same
-    /// reason.
-    pub fn execute(&self, engine: EngineId, targets: &[Target], lost: Option<Reason>) -> Outcome {
+    /// reason. What it does is counted where somebody measures.
+    pub fn execute(
+        &self,
+        engine: EngineId,
+        targets: &[Target],
+        lost: Option<Reason>,
+        usage: Option<&Usage>,
+    ) -> Outcome {
         let start = self.signal.as_ref().map(|_| clock::now());
         // Resets are executed whatever failed: later commands count on them.
         if let (Some(signal), Some(target)) = (self.reset(), targets.last()) {
             signal.reset_by(engine, target);
         }
         let lost = lost.or_else(|| self.waits.iter().find_map(|wait| wait.outcome().err()));
-        lost.map_or_else(|| self.operate(), Err)?;
+        lost.map_or_else(|| self.operate(usage), Err)?;
         Ok(start.map_or_else(Timestamps::default, |start| Timestamps { start, end: clock::now() }))
     }
 
@@ -219,10 +236,10 @@ impl Command {
         self.complete(engine, targets, Err(reason));
     }
 
-    fn operate(&self) -> std::result::Result<(), Reason> {
+    fn operate(&self, usage: Option<&Usage>) -> std::result::Result<(), Reason> {
         // Destructors and locks of the interrupted code are the engine's to keep sound; a stream that stays
         // locked would hang the program instead.
-        let result = catch_unwind(AssertUnwindSafe(|| self.operation.execute()))
+        let result = catch_unwind(AssertUnwindSafe(|| self.operation.execute(usage)))
             .unwrap_or_else(|_| Err(Error::Unknown("a command panicked; see the log".into())));
         result.map_err(|error| {
             tracing::error!("a command failed: {error}");
@@ -282,7 +299,19 @@ impl Operation {
             | Operation::ResetEvent(_)
             | Operation::WriteGlobalTimestamp { .. }
             | Operation::QueryKernelTimestamps { .. }
+            | Operation::MetricQuery(_)
+            | Operation::MetricMarker(_)
             | Operation::HostFunction { .. } => None,
+        }
+    }
+
+    /// The bytes that a copy or fill writes.
+    fn written(&self) -> Option<usize> {
+        match self.own() {
+            Operation::Copy { len, .. } | Operation::Fill { len, .. } => Some(*len),
+            Operation::CopyRegion { to, .. } => Some(to.extent.into_iter().fold(1, usize::saturating_mul)),
+            Operation::CopyImage(copy) => Some(copy.bytes()),
+            _ => None,
         }
     }
 
@@ -309,17 +338,24 @@ impl Operation {
             Operation::Barrier
             | Operation::Launch(_)
             | Operation::ResetEvent(_)
+            | Operation::MetricQuery(_)
+            | Operation::MetricMarker(_)
             | Operation::HostFunction { .. } => Ok(()),
         }
     }
 
-    fn execute(&self) -> Result<()> {
+    fn execute(&self, usage: Option<&Usage>) -> Result<()> {
         // SAFETY, for all blocks below: the program promised when it appended the command that the memory is
         // accessible, and not accessed otherwise, until the command is done.
         if let Operation::Shared(shared) = self {
-            return shared.execute();
+            return shared.execute(usage);
         }
         self.check_access()?;
+        let launched = |launch: &Launch, group_count| {
+            if let Some(usage) = usage {
+                usage.launched(group_count, launch.range().group_size);
+            }
+        };
         match self {
             Operation::Barrier | Operation::Shared(_) => {}
             // SAFETY: see above.
@@ -334,10 +370,15 @@ impl Operation {
             Operation::CopyImage(copy) => unsafe { copy.execute() },
             // SAFETY: see above.
             Operation::Fill { dst, pattern, len } => unsafe { copy::fill(*dst as *mut u8, pattern, *len) },
-            Operation::Launch(launch) => launch.run()?,
+            Operation::Launch(launch) => {
+                launch.run()?;
+                launched(launch, launch.range().group_count);
+            }
             Operation::LaunchIndirect { launch, group_count } => {
                 // SAFETY: see above.
-                launch.run_groups(unsafe { read_group_count(*group_count) })?;
+                let groups = unsafe { read_group_count(*group_count) };
+                launch.run_groups(groups)?;
+                launched(launch, groups);
             }
             Operation::LaunchMultipleIndirect { launches, count, group_counts } => {
                 // SAFETY: see above.
@@ -345,7 +386,9 @@ impl Operation {
                 for (index, launch) in launches.iter().enumerate().take(count) {
                     let at = group_counts + index * size_of::<ze_group_count_t>();
                     // SAFETY: see above; the array has as many entries as there are kernels.
-                    launch.run_groups(unsafe { read_group_count(at) })?;
+                    let groups = unsafe { read_group_count(at) };
+                    launch.run_groups(groups)?;
+                    launched(launch, groups);
                 }
             }
             // Its epoch begins in `Command::execute`.
@@ -366,6 +409,11 @@ impl Operation {
             }
             // SAFETY: the program's own function with the program's own argument.
             Operation::HostFunction { function, data } => unsafe { function(*data as *mut c_void) },
+            Operation::MetricQuery(command) => command.execute(),
+            Operation::MetricMarker(marker) => marker.execute(),
+        }
+        if let Some((usage, bytes)) = usage.zip(self.written()) {
+            usage.copied(bytes);
         }
         Ok(())
     }

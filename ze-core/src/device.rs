@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::fabric::Vertex;
 use crate::fork::{Mutex, OnceLock, Slow};
 use crate::handle::{self, object};
+use crate::metrics::Metrics;
 use crate::signal::EngineId;
 use crate::stream::{Priority, Stream};
 use crate::sysman::Sysman;
@@ -45,12 +46,13 @@ pub const QUEUE_GROUPS: [QueueGroup; 2] = [QueueGroup::Compute, QueueGroup::Copy
 #[derive(Default)]
 struct LazyEngine(OnceLock<Arc<Engine>>);
 
-/// What a root device and its parts have in common for system management.
+/// What a root device and its parts have in common for system management and tools.
 struct System {
     profile: Arc<DeviceProfile>,
     /// What the commands of all streams keep busy.
     activity: Arc<Activity>,
     parts: Slow<Sysman>,
+    metrics: Slow<Metrics>,
 }
 
 /// A root device that is to be made.
@@ -109,8 +111,12 @@ impl Device {
         let engine = like.map_or_else(Arc::default, |like| Arc::clone(&like.engine));
         // Of a device that is not seen there is all: system management shows it.
         let own = Arc::new(whole.share(if seen == 0 { all_parts } else { seen }));
-        let system =
-            Arc::new(System { profile: Arc::clone(&own), activity: Arc::default(), parts: Slow::default() });
+        let system = Arc::new(System {
+            profile: Arc::clone(&own),
+            activity: Arc::default(),
+            parts: Slow::default(),
+            metrics: Slow::default(),
+        });
         let device = |profile: Arc<DeviceProfile>, place, memory: Option<Arc<Budget>>| Self {
             clock: DeviceClock::new(&profile),
             memory: Arc::new(Budget::within(profile.memory.total_size, memory)),
@@ -242,8 +248,14 @@ impl Device {
 
     /// What system management knows of the device, which for a part is what it knows of the whole.
     pub fn sysman(&self) -> &Sysman {
-        let System { profile, activity, parts } = &*self.system;
+        let System { profile, activity, parts, .. } = &*self.system;
         parts.get_or_init(|| Sysman::discover(&Roots::default(), profile, activity))
+    }
+
+    /// What is measured of the device: of a part what is measured of the whole.
+    pub fn metrics(&self) -> &Metrics {
+        let System { activity, metrics, .. } = &*self.system;
+        metrics.get_or_init(|| Metrics::discover(activity, self.clock))
     }
 
     /// A stream for a queue or an immediate list of a group.

@@ -45,6 +45,11 @@ pub enum Error {
     #[error("{0}")]
     NotAvailable(String),
     #[error("{0}")]
+    DependencyUnavailable(&'static str),
+    /// Not a failure: there is an answer, but what it should have had is not there any more.
+    #[error("{0}")]
+    DroppedData(&'static str),
+    #[error("{0}")]
     InsufficientPermissions(&'static str),
     #[error("{0}")]
     InvalidSynchronizationObject(&'static str),
@@ -120,6 +125,8 @@ impl Error {
             UnsupportedFeature(_) => ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
             UnsupportedImageFormat(_) => ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT,
             NotAvailable(_) => ZE_RESULT_ERROR_NOT_AVAILABLE,
+            DependencyUnavailable(_) => ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE,
+            DroppedData(_) => ZE_RESULT_WARNING_DROPPED_DATA,
             InsufficientPermissions(_) => ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS,
             InvalidSynchronizationObject(_) => ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
             InvalidCommandListType(_) => ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,

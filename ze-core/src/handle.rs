@@ -55,10 +55,15 @@ pub enum HandleKind {
     VirtualFunction,
     Graph,
     ExecutableGraph,
+    MetricGroup,
+    Metric,
+    MetricQueryPool,
+    MetricQuery,
+    MetricStreamer,
 }
 
 impl HandleKind {
-    const NAMES: [&'static str; 35] = [
+    const NAMES: [&'static str; 40] = [
         "driver",
         "device",
         "context",
@@ -94,6 +99,11 @@ impl HandleKind {
         "virtual function",
         "graph",
         "executable graph",
+        "metric group",
+        "metric",
+        "metric query pool",
+        "metric query",
+        "metric streamer",
     ];
 
     fn name(self) -> &'static str {

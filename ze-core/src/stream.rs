@@ -257,7 +257,7 @@ impl Stream {
     /// Executes a command, whose time counts for the device's engines.
     fn execute(&self, command: &Command, targets: &[Target], lost: Option<Reason>) -> Outcome {
         let _busy = command.work().map(|work| self.activity.begin(work));
-        command.execute(self.engine, targets, lost)
+        command.execute(self.engine, targets, lost, self.activity.usage())
     }
 
     fn push(&self, work: Work) -> (Position, MutexGuard<'_, State>) {
@@ -443,7 +443,8 @@ impl Stream {
                 let mut kind = command.work();
                 let mut busy = kind.map(|kind| self.activity.begin(kind));
                 let more = command.is_plain() && lost.is_none();
-                let execute = || command.execute(self.engine, &targets, lost);
+                let usage = self.activity.usage();
+                let execute = || command.execute(self.engine, &targets, lost, usage);
                 let outcome = if command.is_host_function() { workers().away(execute) } else { execute() };
                 if !more {
                     drop(busy);
@@ -466,7 +467,7 @@ impl Stream {
                         busy = kind.map(|kind| self.activity.begin(kind));
                     }
                     done += 1;
-                    result = next.execute(self.engine, &[], None).map(drop);
+                    result = next.execute(self.engine, &[], None, usage).map(drop);
                 }
                 drop(busy);
                 (start, done, result, fork::section())

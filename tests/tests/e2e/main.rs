@@ -40,6 +40,7 @@ mod math;
 mod math_signatures;
 mod memory;
 mod memory_access;
+mod metrics;
 mod modules;
 mod mutable_lists;
 mod mutation;

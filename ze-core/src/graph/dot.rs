@@ -119,6 +119,10 @@ fn describe(operation: &Operation, style: Style) -> Vec<String> {
             let function = *function as usize;
             ("host function".into(), vec![format!("function: {function:#x}"), format!("data: {data:#x}")])
         }
+        Operation::MetricQuery(command) => (format!("metric query: {:?}", command.edge()), vec![]),
+        Operation::MetricMarker(marker) => {
+            ("metric marker".into(), vec![format!("value: {}", marker.value())])
+        }
     };
     let mut lines = vec![name];
     if style == Style::Detailed {

@@ -5,6 +5,7 @@
 //! commands that overlap count once.
 
 use crate::futex::{self, Deadline};
+use crate::metrics::usage::Usage;
 use crate::{clock, fork};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -98,13 +99,19 @@ impl Counter {
     }
 
     fn sample(&self) -> Sample {
+        let (active, timestamp) = self.sample_ticks();
+        Sample { active: microseconds(active), timestamp: microseconds(timestamp) }
+    }
+
+    /// The busy time, and when that was so.
+    fn sample_ticks(&self) -> (u64, u64) {
         let mut word = self.load();
         loop {
             let now = ticks();
             // A thread that sleeps here finds a clock that is ahead of its word, and would take a pause for work.
             let seen = self.load();
             if same_stretch(word, seen) {
-                return Sample { active: microseconds(busy(word, now)), timestamp: microseconds(now) };
+                return (busy(word, now), now);
             }
             word = seen;
         }
@@ -128,6 +135,8 @@ pub struct Activity {
     resumed: futex::Counter,
     /// Of the process whose commands these are.
     generation: AtomicU32,
+    /// What they were, while somebody measures.
+    usage: Usage,
 }
 
 /// Between two looks at whether the last command has ended.
@@ -203,6 +212,22 @@ impl Activity {
     pub fn sample(&self, work: Option<Work>) -> Sample {
         self.settle();
         work.map_or(&self.all, |work| self.counter(work)).sample()
+    }
+
+    /// How long commands of a kind have run, in nanoseconds.
+    pub(crate) fn busy_nanoseconds(&self, work: Work) -> u64 {
+        self.settle();
+        self.counter(work).sample_ticks().0 << TICK_SHIFT
+    }
+
+    /// What counts commands, while somebody measures.
+    pub(crate) fn usage(&self) -> Option<&Usage> {
+        self.usage.if_watched()
+    }
+
+    /// What counts commands.
+    pub(crate) fn counters(&self) -> &Usage {
+        &self.usage
     }
 
     /// Whether a command of this kind runs now.

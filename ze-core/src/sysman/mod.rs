@@ -19,8 +19,8 @@ pub mod temperature;
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::fork::OnceLock;
 use crate::handle::{self, Object, Ref};
+pub use crate::parts::Parts;
 use activity::Activity;
 use roots::Roots;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ const ENABLE_VARIABLE: &str = "ZES_ENABLE_SYSMAN";
 
 static INITIALIZED: AtomicBool = AtomicBool::new(false);
 
-/// Implements [`Structure`](crate::pnext::Structure) for structures of system management. Their type tags have values that core
+/// Implements [`Structure`](crate::pnext::Structure) for structures of system management and tools. Their type tags have values that core
 /// structures have too, and are only looked for in their own chains.
 macro_rules! structures {
     ($($type:ty = $stype:ident;)*) => {
@@ -45,7 +45,7 @@ macro_rules! structures {
         )*
     };
 }
-use structures;
+pub(crate) use structures;
 
 /// `zesInit`.
 pub fn initialize() {
@@ -71,35 +71,6 @@ pub fn driver() -> Result<&'static Arc<Driver>> {
 pub fn get<T: Object>(handle: T::Handle) -> Result<Ref<T>> {
     driver()?;
     handle::get(handle)
-}
-
-/// The parts of a device of one type.
-pub struct Parts<T>(Vec<Part<T>>);
-
-struct Part<T> {
-    object: Arc<T>,
-    handle: OnceLock<usize>,
-}
-
-impl<T: Object> Parts<T> {
-    fn new(objects: Vec<T>) -> Self {
-        let part = |object| Part { object: Arc::new(object), handle: OnceLock::new() };
-        Self(objects.into_iter().map(part).collect())
-    }
-
-    pub fn count(&self) -> usize {
-        self.0.len()
-    }
-
-    /// The handle of a part, the same for the life of the process.
-    pub fn handle(&self, index: usize) -> Result<T::Handle> {
-        let part = &self.0[index];
-        if let Some(&address) = part.handle.get() {
-            return Ok(T::handle(address));
-        }
-        let handle = handle::publish(Arc::clone(&part.object))?;
-        Ok(T::handle(*part.handle.get_or_init(|| T::address(handle))))
-    }
 }
 
 /// What a device consists of.
