@@ -389,6 +389,23 @@ impl Calls<'_, '_, '_> {
         b.at_end(done);
     }
 
+    /// The same where there is a first one. What all turns share is then executed in any case, so that LLVM moves loads of it,
+    /// too, out of the loop.
+    fn each_of_some(&self, to: Value, step: Value, body: impl FnOnce(Value)) {
+        let b = self.b();
+        let (head, done) = (b.block(self.function, "head"), b.block(self.function, "done"));
+        let before = b.here();
+        b.br(head);
+        b.at_end(head);
+        let i = b.phi(Scalar::I64, 1);
+        b.add_incoming(i, b.i64(0), before);
+        body(i);
+        let next = b.add(i, step);
+        b.add_incoming(i, next, b.here());
+        b.cond_br_back_rolled(b.icmp(IntPred::LLVMIntULT, next, to), head, done);
+        b.at_end(done);
+    }
+
     fn blocks(&self) -> (Label, Label, Label) {
         let b = self.b();
         (b.block(self.function, "head"), b.block(self.function, "inside"), b.block(self.function, "done"))
@@ -416,10 +433,11 @@ impl Calls<'_, '_, '_> {
                     let body = self.full.expect("rows are full");
                     let row = b.bin(super::builder::Opcode::LLVMUDiv, x_size, width);
                     let [x_step, y_step] = self.bundle_size();
-                    self.each(zero, z_size, one, |z| {
-                        self.each(zero, y_size, b.i64(y_step), |y| {
+                    // Work-groups have at least one work-item, so each of these loops has a turn.
+                    self.each_of_some(z_size, one, |z| {
+                        self.each_of_some(y_size, b.i64(y_step), |y| {
                             let first = b.mul(b.add(b.mul(z, y_size), y), row);
-                            self.each(zero, x_size, b.i64(x_step), |x| {
+                            self.each_of_some(x_size, b.i64(x_step), |x| {
                                 let subgroup =
                                     b.add(first, b.bin(super::builder::Opcode::LLVMUDiv, x, width));
                                 self.call(body, group, [x, y, z], subgroup, width);
@@ -453,7 +471,7 @@ impl Calls<'_, '_, '_> {
                 }
                 LaneMapping::Any => {
                     let total = b.mul(b.mul(x_size, y_size), z_size);
-                    self.each(zero, total, width, |base| {
+                    self.each_of_some(total, width, |base| {
                         let subgroup = b.bin(super::builder::Opcode::LLVMUDiv, base, width);
                         self.any(group, base, subgroup, total);
                     });
