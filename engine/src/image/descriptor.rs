@@ -98,10 +98,12 @@ pub(crate) enum Kind {
     /// Normalized fields of 32 bits, which no float has exactly.
     WideUnorm = 8,
     WideSnorm = 9,
+    /// Four bytes of red, green, blue and alpha in their places, without sign and normalized: what most pictures are.
+    Rgba8 = 10,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 11] = [
         Kind::Uint,
         Kind::Sint,
         Kind::Unorm,
@@ -112,9 +114,11 @@ impl Kind {
         Kind::Srgb,
         Kind::WideUnorm,
         Kind::WideSnorm,
+        Kind::Rgba8,
     ];
 
-    fn of(format: Format) -> Kind {
+    fn of(format: Format, swizzle: Swizzle) -> Kind {
+        let in_place = swizzle == super::format::IDENTITY;
         let bits = format.layout().fields[0].bits;
         match format.channel_type() {
             ChannelType::Uint => Kind::Uint,
@@ -122,6 +126,7 @@ impl Kind {
             ChannelType::Unorm if format.is_srgb() => Kind::Srgb,
             ChannelType::Unorm if bits == 32 => Kind::WideUnorm,
             ChannelType::Snorm if bits == 32 => Kind::WideSnorm,
+            ChannelType::Unorm if in_place && bits == 8 && format.layout().fields.len() == 4 => Kind::Rgba8,
             ChannelType::Unorm => Kind::Unorm,
             ChannelType::Snorm => Kind::Snorm,
             ChannelType::Float => match bits {
@@ -214,7 +219,7 @@ impl ImageDescriptor {
         }
         let mut levels = [MipLevel::default(); MAX_LEVELS];
         levels[..given.len()].copy_from_slice(given);
-        let kind = Kind::of(format);
+        let kind = Kind::of(format, swizzle);
         let fields = format.layout().fields;
         let mut encode = [Encode::default(); 4];
         for (at, field) in fields.iter().enumerate() {
@@ -406,8 +411,8 @@ mod tests {
     #[test]
     fn quotients_of_normalized_fields_are_exact() {
         for format in formats() {
-            let kind = Kind::of(format);
-            if !matches!(kind, Kind::Unorm | Kind::Snorm) {
+            let kind = Kind::of(format, IDENTITY);
+            if !matches!(kind, Kind::Unorm | Kind::Snorm | Kind::Rgba8) {
                 continue;
             }
             for source in IDENTITY.into_iter().take(format.layout().fields.len()) {
@@ -449,7 +454,7 @@ mod tests {
     #[test]
     fn every_format_has_a_kind_that_code_knows() {
         for format in formats() {
-            let kind = Kind::of(format);
+            let kind = Kind::of(format, IDENTITY);
             assert!(Kind::ALL.contains(&kind));
             assert_eq!(kind == Kind::Srgb, format.is_srgb());
         }

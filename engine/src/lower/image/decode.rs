@@ -92,7 +92,7 @@ impl<'e, 'b> Component<'e, 'b> {
                 b.or(field, constant)
             }
             // Fields of up to 16 bits have no sign as 32-bit integers, whose conversion is one instruction.
-            Kind::Unorm => self.quotient(em.converted(self.field(words))),
+            Kind::Unorm | Kind::Rgba8 => self.quotient(em.converted(self.field(words))),
             Kind::Snorm => not_below_one(self.quotient(em.converted(self.signed(words)))),
             Kind::WideUnorm => self.quotient(b.cast(Opcode::LLVMUIToFP, self.field(words), Scalar::F32)),
             Kind::WideSnorm => not_below_one(self.quotient(em.converted(self.signed(words)))),
@@ -110,10 +110,30 @@ impl<'e, 'b> Component<'e, 'b> {
     }
 }
 
+/// The bytes of texels as floats.
+fn bytes(em: &Emitter<'_>, word: Value, components: usize) -> Vec<Value> {
+    let of = |at: usize| {
+        let above = if at == 0 { word } else { em.b.lshr(word, em.int(8 * at as u32)) };
+        em.converted(if at == 3 { above } else { em.b.and(above, em.int(255)) })
+    };
+    (0..components).map(of).collect()
+}
+
+/// The nearest float to a byte's part of 255.
+fn part_of_255(em: &Emitter<'_>, byte: Value) -> Value {
+    if !em.fma {
+        return em.fdiv(byte, em.float(255.0));
+    }
+    let scale = (1.0 / 255.0) as f32;
+    let rest = (1.0 / 255.0 - f64::from(scale)) as f32;
+    em.fma(byte, em.float(scale), em.fmul(byte, em.float(rest)))
+}
+
 /// Colours of normalized formats without sign before the division: the fields of components as floats.
 pub(super) struct Undivided<'e, 'b> {
     pub em: &'e Emitter<'b>,
     pub descriptor: Value,
+    pub kind: Kind,
     /// Colours of other components than the texels' are among them, so that components without a field, whose constant
     /// is else added at the end, have theirs from the beginning.
     pub mixed: bool,
@@ -125,6 +145,9 @@ impl Undivided<'_, '_> {
     }
 
     pub fn of(&self, words: &Words, components: usize) -> Vec<Value> {
+        if self.kind == Kind::Rgba8 {
+            return bytes(self.em, words[0], components);
+        }
         let of = |at: usize| {
             let component = self.component(at);
             let field = component.field(words);
@@ -139,6 +162,9 @@ impl Undivided<'_, '_> {
 
     /// What texels of a colour would have.
     pub fn of_color(&self, color: &[Value]) -> Vec<Value> {
+        if self.kind == Kind::Rgba8 {
+            return color.iter().map(|value| self.em.fmul(*value, self.em.float(255.0))).collect();
+        }
         let of = |(at, value): (usize, &Value)| {
             self.em.fmul(*value, self.component(at).float(offset_of!(Decode, greatest)))
         };
@@ -147,6 +173,9 @@ impl Undivided<'_, '_> {
 
     /// Divides them, or a weighted sum of them.
     pub fn divided(&self, fields: &[Value]) -> Vec<Value> {
+        if self.kind == Kind::Rgba8 {
+            return fields.iter().map(|field| part_of_255(self.em, *field)).collect();
+        }
         let of = |(at, field): (usize, &Value)| match self.mixed {
             true => self.component(at).quotient_and(*field, self.em.float(0.0)),
             false => self.component(at).quotient(*field),
@@ -156,7 +185,7 @@ impl Undivided<'_, '_> {
 }
 
 /// Components of texels of a kind; the result is floats or integers as the kind is. `plain`: texels of 128 bits whose
-/// components are words in their places, or of 64 bits whose components are halves in theirs.
+/// components are words in their places, of 64 bits whose components are halves in theirs, or of 32 with bytes.
 pub(super) fn decode(
     em: &Emitter<'_>,
     descriptor: Value,
@@ -165,6 +194,9 @@ pub(super) fn decode(
     components: usize,
     plain: bool,
 ) -> Vec<Value> {
+    if plain && kind == Kind::Rgba8 {
+        return bytes(em, words[0], components).into_iter().map(|byte| part_of_255(em, byte)).collect();
+    }
     if plain && kind == Kind::Half && words.len() == 2 {
         let half = |at: usize| match at % 2 {
             0 => words[at / 2],

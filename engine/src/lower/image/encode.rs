@@ -72,7 +72,7 @@ impl Component<'_, '_> {
                 let raised = em.smax(x, self.word(offset_of!(Encode, least)));
                 em.smin(raised, self.word(offset_of!(Encode, most)))
             }
-            Kind::Unorm | Kind::Snorm => self.rounded(self.normalized(x, kind)),
+            Kind::Unorm | Kind::Snorm | Kind::Rgba8 => self.rounded(self.normalized(x, kind)),
             Kind::WideUnorm | Kind::WideSnorm => {
                 let name = if kind == Kind::WideUnorm { "llvm.fptoui.sat" } else { "llvm.fptosi.sat" };
                 let types = [(Scalar::I32, em.lanes), (Scalar::F32, em.lanes)];
@@ -92,6 +92,23 @@ impl Component<'_, '_> {
     }
 }
 
+/// Bytes of red, green, blue and alpha in their places.
+fn bytes(em: &Emitter<'_>, color: &[Value]) -> Value {
+    let b = em.b;
+    let most = em.float(255.0);
+    let of = |(at, x): (usize, &Value)| {
+        let bounded = em.clamp(em.fmul(*x, most), em.float(0.0), most);
+        // As `Component::rounded`.
+        let bits = em.bits_of(em.fadd(bounded, em.float(LAST_PLACE_IS_ONE)));
+        match at {
+            3 => b.shl(bits, em.int(24)),
+            _ => b.shl(b.and(bits, em.int(255)), em.int(8 * at as u32)),
+        }
+    };
+    let parts: Vec<Value> = color.iter().enumerate().map(of).collect();
+    b.or(b.or(parts[0], parts[1]), b.or(parts[2], parts[3]))
+}
+
 /// The words of texels of a kind, as many as are asked for, from their colours. `plain` as for `decode`.
 pub(super) fn encode(
     em: &Emitter<'_>,
@@ -102,6 +119,9 @@ pub(super) fn encode(
     plain: bool,
 ) -> Vec<Value> {
     let b = em.b;
+    if plain && kind == Kind::Rgba8 && color.len() == 4 {
+        return vec![bytes(em, color)];
+    }
     if plain && kind == Kind::Half && color.len() == 4 {
         let two = |pair: &[Value]| {
             let high = b.shl(em.float_to_half(pair[1]), em.int(16));

@@ -32,9 +32,14 @@ impl Texel {
     /// The formats whose code stands in every place that reads or writes images: kind, and bytes of a texel.
     pub fn common(self) -> &'static [(Kind, u32)] {
         match self {
-            Texel::Float => {
-                &[(Kind::Unorm, 4), (Kind::Float, 16), (Kind::Float, 4), (Kind::Unorm, 1), (Kind::Half, 8)]
-            }
+            Texel::Float => &[
+                (Kind::Rgba8, 4),
+                (Kind::Unorm, 4),
+                (Kind::Float, 16),
+                (Kind::Float, 4),
+                (Kind::Unorm, 1),
+                (Kind::Half, 8),
+            ],
             Texel::Int => &[(Kind::Uint, 4), (Kind::Uint, 16), (Kind::Uint, 1), (Kind::Sint, 4)],
         }
     }
@@ -237,9 +242,9 @@ pub(super) fn any(
     sampling: &Sampling,
     texel: Texel,
 ) -> Vec<Value> {
-    let function = function(em, surface.shape, texel);
+    let function = function(em, surface.shape, texel, &lanes_of(em, indices));
     let mut operands = vec![surface.descriptor, level, sampling.border];
-    operands.extend(indices.iter().map(|index| em.all(*index)));
+    operands.extend(indices);
     em.b.call_with_results(function, &operands, surface.shape.components())
 }
 
@@ -319,12 +324,27 @@ fn in_place(
     })
 }
 
+/// How many lanes each index has. Functions that are called now and then take those that all lanes share as scalars: LLVM
+/// moves what makes vectors of them out of the caller's loops, where it costs in each turn what few calls need.
+pub(super) fn lanes_of(em: &Emitter<'_>, indices: &[Value]) -> Vec<u32> {
+    indices.iter().map(|index| em.b.lanes(*index)).collect()
+}
+
+/// A part of a function's name: which indices are shared by all lanes.
+pub(super) fn name_of(em: &Emitter<'_>, lanes: &[u32]) -> String {
+    if lanes.iter().all(|lanes| *lanes == em.lanes) {
+        return String::new();
+    }
+    let letters: String = lanes.iter().map(|lanes| if *lanes == em.lanes { 'v' } else { 's' }).collect();
+    format!("_{letters}")
+}
+
 /// The program's function that fetches texels of all formats: of a descriptor, a level, a border and indices.
-fn function(em: &Emitter<'_>, shape: Shape, texel: Texel) -> Function {
+fn function(em: &Emitter<'_>, shape: Shape, texel: Texel, lanes: &[u32]) -> Function {
     let b = em.b;
-    let name = format!("ze_cpu_fetch_{}_{}_{}", shape.name(), texel.name(), em.lanes);
+    let name = format!("ze_cpu_fetch_{}_{}_{}{}", shape.name(), texel.name(), em.lanes, name_of(em, lanes));
     let mut params = vec![(Scalar::Ptr, 1), (Scalar::I32, 1), (Scalar::I32, 1)];
-    params.extend((0..shape.coordinates()).map(|_| (Scalar::I32, em.lanes)));
+    params.extend(lanes.iter().map(|lanes| (Scalar::I32, *lanes)));
     let results = vec![(texel.scalar(), em.lanes); shape.components()];
     b.shared_function(&name, &params, &results, Inline::Cold, |function| {
         let param = |at: u32| b.param(function, at);

@@ -107,8 +107,12 @@ fn common_format(
     let stays = b.or(sampling.to_edge, b.or(sampling.repeat, sampling.mirrored));
     let stays = b.constant_int(stays).is_some_and(|stays| stays != 0);
     // The same arithmetic for all samplers, also those whose addressing is known here.
-    let undivided =
-        (kind == Kind::Unorm).then_some(Undivided { em, descriptor: surface.descriptor, mixed: !stays });
+    let undivided = matches!(kind, Kind::Unorm | Kind::Rgba8).then_some(Undivided {
+        em,
+        descriptor: surface.descriptor,
+        kind,
+        mixed: !stays,
+    });
     let outside = (!stays).then(|| {
         let color = fetch::border(em, surface, sampling.border, Texel::Float);
         match &undivided {

@@ -40,14 +40,15 @@ fn shared(
 ) {
     let (b, shape) = (em.b, surface.shape);
     let name = format!("ze_cpu_store_rows_{}_{}_{}", shape.name(), texel.name(), em.lanes);
-    let params = params(em, shape, texel);
+    let params = params(em, shape, texel, &vec![em.lanes; shape.coordinates()]);
     let function = b.shared_function(&name, &params, &[], Inline::Never, |function| {
         let of = Operands::of(em, shape, function);
         let surface = Surface::level(em, of.descriptor, shape, Some(of.level));
         in_place(em, &surface, of.level, &of.indices, None, &of.color, texel, Some(of.mask));
         Vec::new()
     });
-    call(em, function, surface, level, indices, color, mask);
+    let indices: Vec<Value> = indices.iter().map(|index| em.all(*index)).collect();
+    call(em, function, surface, level, &indices, color, mask);
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -63,7 +64,7 @@ fn in_place(
 ) {
     let b = em.b;
     let slow = || {
-        let function = function(em, surface.shape, texel);
+        let function = function(em, surface.shape, texel, &fetch::lanes_of(em, indices));
         call(em, function, surface, level, indices, color, mask);
         Vec::new()
     };
@@ -122,9 +123,9 @@ fn interleave(em: &Emitter<'_>, words: &[Value]) -> Value {
 }
 
 /// The parameters of functions that store: a descriptor, a level, a mask, indices and components of colours.
-fn params(em: &Emitter<'_>, shape: Shape, texel: Texel) -> Vec<(Scalar, u32)> {
+fn params(em: &Emitter<'_>, shape: Shape, texel: Texel, lanes: &[u32]) -> Vec<(Scalar, u32)> {
     let mut params = vec![(Scalar::Ptr, 1), (Scalar::I32, 1), (Scalar::Bool, em.lanes)];
-    params.extend((0..shape.coordinates()).map(|_| (Scalar::I32, em.lanes)));
+    params.extend(lanes.iter().map(|lanes| (Scalar::I32, *lanes)));
     params.extend((0..shape.components()).map(|_| (texel.scalar(), em.lanes)));
     params
 }
@@ -162,14 +163,16 @@ fn call(
     mask: Option<Value>,
 ) {
     let mut operands = vec![surface.descriptor, level, mask.unwrap_or_else(|| em.yes())];
-    operands.extend(indices.iter().chain(color).map(|value| em.all(*value)));
+    operands.extend(indices);
+    operands.extend(color.iter().map(|value| em.all(*value)));
     em.b.call_with_results(function, &operands, 0);
 }
 
 /// The program's function that stores texels of all formats.
-fn function(em: &Emitter<'_>, shape: Shape, texel: Texel) -> Function {
-    let name = format!("ze_cpu_store_{}_{}_{}", shape.name(), texel.name(), em.lanes);
-    em.b.shared_function(&name, &params(em, shape, texel), &[], Inline::Cold, |function| {
+fn function(em: &Emitter<'_>, shape: Shape, texel: Texel, lanes: &[u32]) -> Function {
+    let uniform = fetch::name_of(em, lanes);
+    let name = format!("ze_cpu_store_{}_{}_{}{uniform}", shape.name(), texel.name(), em.lanes);
+    em.b.shared_function(&name, &params(em, shape, texel, lanes), &[], Inline::Cold, |function| {
         let of = Operands::of(em, shape, function);
         let surface = Surface::level(em, of.descriptor, shape, Some(of.level));
         let (indices, inside) = fetch::bounded(em, &surface, &of.indices);
