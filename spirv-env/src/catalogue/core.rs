@@ -72,7 +72,7 @@ pub(super) const RULES: &[RuleText] = &[
         kernel("", "OpBranch %a\n%a = OpLabel"), kernel("", "OpBranchConditional %true %a %entry\n%a = OpLabel")),
     rule!("flow.phi", "Phis begin their block, and have each predecessor once.",
         kernel("", "OpBranch %a\n%a = OpLabel\n%x = OpPhi %uint %u1 %entry"), kernel("", "OpBranch %a\n%a = OpLabel\n%x = OpPhi %uint %u1 %a")),
-    rule!("flow.variable", "Variables begin the first block.",
+    rule!("flow.variable", "Variables are in the first block.",
         kernel("%p = OpTypePointer Function %uint", "%v = OpVariable %p Function"),
         kernel("%p = OpTypePointer Function %uint", "OpBranch %a\n%a = OpLabel\n%v = OpVariable %p Function")),
     rule!("flow.dominance", "Definitions come before uses on every path.",

@@ -41,6 +41,19 @@ impl OpenFunction {
     }
 }
 
+/// Brings the variables of a function's first block to its front. The LLVM translator makes some where they are used first,
+/// such as the table that `memmove` copies.
+fn lead_with_variables(block: &mut Block, offsets: &mut Vec<u32>) {
+    let is_variable = |inst: &Inst| inst.op == Op::Variable;
+    if block.insts.is_sorted_by_key(|inst| !is_variable(inst)) {
+        return;
+    }
+    let insts = std::mem::take(&mut block.insts);
+    let mut placed: Vec<(Inst, u32)> = insts.into_iter().zip(offsets.drain(..)).collect();
+    placed.sort_by_key(|(inst, _)| !is_variable(inst));
+    (block.insts, *offsets) = placed.into_iter().unzip();
+}
+
 impl Loader<'_> {
     pub(super) fn function_level(&mut self, inst: &RawInst<'_>) -> Result<(), Fault> {
         let cursor = &mut Cursor::new(inst.operands);
@@ -184,8 +197,11 @@ impl Loader<'_> {
         block.insts.push(lowered);
         offsets.push(inst.offset);
         if row.family == Family::Terminator
-            && let Some((block, offsets)) = open.block.take()
+            && let Some((mut block, mut offsets)) = open.block.take()
         {
+            if open.function.blocks.is_empty() {
+                lead_with_variables(&mut block, &mut offsets);
+            }
             open.function.blocks.push(block);
             open.source.blocks.push(offsets);
             self.line = None;

@@ -105,12 +105,10 @@ pub(crate) fn check(ctx: &Ctx<'_>, places: &mut Places, found: &mut Found) -> bo
     let uses = Uses { ctx, places, dominators: &dominators, blocks: &blocks };
     for (at, block) in function.blocks.iter().enumerate() {
         let mut beginning = true;
-        let mut variables = at == 0;
         for (place, inst) in block.insts.iter().enumerate() {
             let mut blame = |fault| found.push((Some((at, place)), fault));
-            variables &= inst.op == Op::Variable;
-            if inst.op == Op::Variable && !variables {
-                blame(Fault::new(VARIABLE, "a variable behind other instructions of the entry block"));
+            if inst.op == Op::Variable && at > 0 {
+                blame(Fault::new(VARIABLE, "a variable outside of the entry block"));
                 continue;
             }
             let uses = if inst.op == Op::Phi {
@@ -247,6 +245,7 @@ impl Uses<'_> {
 #[cfg(test)]
 mod tests {
     use crate::test_support::{assert_accepted, assert_rejected, build_text, kernel};
+    use spirv::Op;
 
     /// `body` runs from the entry block to the kernel's `OpReturn`.
     fn check(body: &str, rule: Option<&str>) {
@@ -295,10 +294,23 @@ mod tests {
     }
 
     #[test]
-    fn variables_begin_the_entry_block() {
+    fn variables_are_in_the_entry_block() {
         check("%v = OpVariable %p Function", None);
-        check("%x = OpIAdd %uint %u1 %u1\n%v = OpVariable %p Function", Some("flow.variable"));
         check("OpBranch %a\n%a = OpLabel\n%v = OpVariable %p Function", Some("flow.variable"));
+    }
+
+    /// What llvm-spirv 15 makes of `memmove`.
+    #[test]
+    fn variables_behind_other_instructions_of_the_entry_block_are_moved_to_its_front() {
+        let body = "%x = OpIAdd %uint %u1 %u1\n%v = OpVariable %p Function %u2\nOpStore %v %x\n%w = OpVariable %p Function";
+        let text = kernel("%p = OpTypePointer Function %uint", body);
+        let module = build_text(&text).unwrap();
+        let ops: Vec<Op> = module.functions[0].blocks[0].insts.iter().map(|inst| inst.op).collect();
+        assert_eq!(ops, [Op::Variable, Op::Variable, Op::IAdd, Op::Store, Op::Return]);
+        // The place of what is wrong is still that of the instruction.
+        let error = build_text(&text.replace("OpStore %v %x", "OpStore %v %f1")).unwrap_err();
+        assert_eq!(error.diagnostics[0].instruction.as_ref().unwrap().opcode, "OpStore");
+        check("%x = OpIAdd %uint %u1 %u1\n%v = OpVariable %p Function %x", Some("flow.dominance"));
     }
 
     #[test]
