@@ -289,7 +289,10 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtension] = &[
     on("SPV_KHR_subgroup_vote", SUBGROUPS, "Votes of sub-groups."),
     refused("SPV_KHR_terminate_invocation", GRAPHICS),
     done("SPV_KHR_uniform_group_instructions", "Products and logic of groups."),
-    refused("SPV_KHR_untyped_pointers", "Pointers have the type of what they lead to."),
+    done(
+        "SPV_KHR_untyped_pointers",
+        "Accesses say what they access; lengths of run-time arrays are for shaders.",
+    ),
     refused("SPV_KHR_vulkan_memory_model", GRAPHICS),
     refused("SPV_NV_shader_atomic_fp16_vector", GRAPHICS),
     refused("SPV_NV_shader_subgroup_partitioned", GRAPHICS),

@@ -187,6 +187,8 @@ pub const CAPABILITIES: &[CapabilitySupport] = {
         by(C::TensorFloat32RoundingINTEL, Nothing, &["SPV_INTEL_tensor_float32_conversion"]),
         by(C::ShaderClockKHR, Nothing, &["SPV_KHR_shader_clock"]),
         by(C::SubgroupBufferPrefetchINTEL, Nothing, &["SPV_INTEL_subgroup_buffer_prefetch"]),
+        by(C::UntypedPointersKHR, Nothing, &["SPV_KHR_untyped_pointers"]),
+        by(C::UntypedVariableLengthArrayINTEL, Nothing, &["SPV_INTEL_variable_length_array"]),
         by(C::VariableLengthArrayINTEL, Nothing, &["SPV_INTEL_variable_length_array"]),
         by(C::AsmINTEL, Nothing, &["SPV_INTEL_inline_assembly"]),
         // What FPGA compilers are told beside what the kernel computes.
@@ -337,6 +339,7 @@ pub fn implied(capability: Capability) -> &'static [Capability] {
         C::DotProductInput4x8Bit => &[C::Int8],
         C::Subgroup2DBlockTransformINTEL | C::Subgroup2DBlockTransposeINTEL => &[C::Subgroup2DBlockIOINTEL],
         C::KernelAttributesINTEL => &[C::Kernel],
+        C::UntypedVariableLengthArrayINTEL => &[C::VariableLengthArrayINTEL, C::UntypedPointersKHR],
         _ => &[],
     }
 }

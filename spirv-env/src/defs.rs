@@ -81,6 +81,13 @@ impl Defs {
         Ok(())
     }
 
+    /// Gives an id that is defined another meaning.
+    pub fn replace(&mut self, id: Id, def: Def) {
+        if let Some(slot) = id.0.checked_sub(self.base).and_then(|at| self.defs.get_mut(at as usize)) {
+            *slot = def;
+        }
+    }
+
     /// Marks the result of what was rejected.
     pub fn poison(&mut self, id: Id) {
         // One that has a meaning already keeps it.

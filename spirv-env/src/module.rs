@@ -96,6 +96,8 @@ pub struct Types {
     offsets: Vec<Arc<[u64]>>,
     index: FxHashMap<Type, TypeId>,
     pub(crate) matrices: crate::matrices::Matrices,
+    /// Untyped pointers, which are pointers to bytes, by their storage class.
+    pub(crate) untyped: FxHashMap<StorageClass, TypeId>,
 }
 
 impl Types {
@@ -171,6 +173,11 @@ impl Types {
         if let Type::Pointer { pointee, .. } = &mut self.types[id.0 as usize] {
             *pointee = to;
         }
+    }
+
+    /// Whether it is an untyped pointer (`SPV_KHR_untyped_pointers`).
+    pub fn is_untyped(&self, id: TypeId) -> bool {
+        self.untyped.values().any(|&untyped| untyped == id)
     }
 
     pub fn get(&self, id: TypeId) -> &Type {

@@ -89,6 +89,12 @@ pub fn declaring(capability: &str, text: &str) -> String {
     text.replacen("OpCapability Kernel", &format!("OpCapability {capability}\nOpCapability Kernel"), 1)
 }
 
+/// With the capability and the extension of untyped pointers.
+pub fn untyped_pointers(text: &str) -> String {
+    let extension = "OpExtension \"SPV_KHR_untyped_pointers\"\n%std = ";
+    declaring("UntypedPointersKHR", &text.replacen("%std = ", extension, 1))
+}
+
 /// A kernel with a parameter `%img` of an image type.
 pub fn in_image_kernel(
     capability: &str,

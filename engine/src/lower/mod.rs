@@ -286,7 +286,8 @@ impl<'a, 'm> Lowerer<'a, 'm> {
             | Family::Merge
             | Family::Terminator
             | Family::Phi
-            | Family::VariableArray => Err(self.no_lowering(inst)),
+            | Family::VariableArray
+            | Family::Untyped => Err(self.no_lowering(inst)),
         }
     }
 }

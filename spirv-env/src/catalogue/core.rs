@@ -4,7 +4,7 @@
 use super::Case;
 use super::{RuleText, rule};
 #[cfg(any(test, feature = "catalogue"))]
-use crate::test_support::{KERNEL, kernel};
+use crate::test_support::{KERNEL, kernel, untyped_pointers};
 
 #[rustfmt::skip]
 pub(super) const RULES: &[RuleText] = &[
@@ -50,6 +50,9 @@ pub(super) const RULES: &[RuleText] = &[
     rule!("types.parameters", "A function has at most 255 parameters.",
         kernel(&format!("%f = OpTypeFunction %void{}", " %uint".repeat(255)), ""),
         kernel(&format!("%f = OpTypeFunction %void{}", " %uint".repeat(256)), "")),
+    rule!("types.untyped-pointer", "Accesses through untyped pointers say what they access.",
+        untyped_pointers(&kernel("%p = OpTypeUntypedPointerKHR Function", "%v = OpUntypedVariableKHR %p Function %uint")),
+        untyped_pointers(&kernel("%p = OpTypeUntypedPointerKHR Function", "%v = OpUntypedVariableKHR %p Function"))),
     rule!("types.operands", "Operands and results have the types that the instruction takes and gives.",
         kernel("", "%r = OpIAdd %uint %u1 %u1"), kernel("", "%r = OpIAdd %uint %u1 %f1")),
 

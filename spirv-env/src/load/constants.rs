@@ -7,7 +7,7 @@ use crate::diagnostics::{Fault, RuleId};
 use crate::fold::{self, Folded};
 use crate::grammar::{Cursor, format, op_name, operands};
 use crate::module::{Constant, ConstantValue, GlobalVariable, Id, Operand, SpecConstant, Type, TypeId};
-use crate::opcodes;
+use crate::opcodes::{self, Family};
 use rustc_hash::FxHashSet;
 use spirv::{BuiltIn, Decoration, LinkageType, Op, SamplerAddressingMode, SamplerFilterMode, StorageClass};
 use ze_extensions::limits::NESTING;
@@ -129,12 +129,13 @@ impl Loader<'_> {
         Ok(Some(u128::from_le_bytes(value)))
     }
 
-    fn composite(&self, ty: TypeId, cursor: &mut Cursor<'_>) -> Result<ConstantValue, Fault> {
-        let types = &self.module.types;
+    fn composite(&mut self, ty: TypeId, cursor: &mut Cursor<'_>) -> Result<ConstantValue, Fault> {
         let mut parts = Vec::with_capacity(cursor.rest().len());
         while !cursor.is_empty() {
-            parts.push(self.id(cursor.word()?)?);
+            let part = self.id(cursor.word()?)?;
+            parts.push(self.constant_operand(part)?);
         }
+        let types = &self.module.types;
         let wanted = |at: usize| match types.get(ty) {
             Type::Vector { elem, .. } | Type::Array { elem, .. } => Some(*elem),
             Type::Struct { members, .. } => members.get(at).copied(),
@@ -208,15 +209,27 @@ impl Loader<'_> {
             let name = Op::from_u32(number).map_or_else(|| number.to_string(), op_name);
             Fault::new(CONSTANTS, format!("opcode {name} is not one that OpSpecConstantOp has"))
         })?;
+        let row = opcodes::row(op);
         let format = format(op).ok_or_else(|| Fault::new(CONSTANTS, "opcode without a grammar"))?;
         let defs = &self.out.defs;
-        let operands = operands(format, cursor, 32, &mut |raw| {
+        let chain = row.is_some_and(|row| row.family == Family::Untyped);
+        let mut operands = operands(format, cursor, 32, &mut |raw| {
             let id = defs.id(raw)?;
             match defs.get(id) {
                 Def::Constant(_) | Def::Global(_) => Ok(id),
+                Def::Type(_) if chain => Ok(id),
                 def => Err(defs.wrong(id, def, "a constant")),
             }
         })?;
+        for operand in &mut operands {
+            if let Operand::Id(id) = operand {
+                *id = self.constant_operand(*id)?;
+            }
+        }
+        if chain {
+            return self.untyped_constant_chain(op, id, ty, &operands);
+        }
+        let defs = &self.out.defs;
         match fold::fold(self.module, &|id| defs.type_of(id), op, ty, &operands)
             .map_err(|reason| Fault::new(CONSTANTS, reason))?
         {
@@ -229,7 +242,7 @@ impl Loader<'_> {
     }
 
     /// Expressions are evaluated by recursion: their depth is limited.
-    fn nest(&mut self, id: Id, operands: &[Operand]) -> Result<(), Fault> {
+    pub(super) fn nest(&mut self, id: Id, operands: &[Operand]) -> Result<(), Fault> {
         let depth_of = |operand: &Operand| match operand {
             Operand::Id(id) => self.expression_depths.get(id).copied().unwrap_or(0),
             Operand::Lit(_) => 0,
@@ -273,10 +286,27 @@ impl Loader<'_> {
         let ty = self.ty(cursor)?;
         let id = self.id(cursor.word()?)?;
         let class = cursor.word()?;
-        let initializer = if cursor.is_empty() { None } else { Some(self.id(cursor.word()?)?) };
-        cursor.end()?;
         let class = StorageClass::from_u32(class)
             .ok_or_else(|| Fault::new(VARIABLES, format!("storage class {class} is unknown")))?;
+        self.variable(ty, id, class, cursor)
+    }
+
+    /// A variable, of which the initializer is still to be read.
+    pub(super) fn variable(
+        &mut self,
+        ty: TypeId,
+        id: Id,
+        class: StorageClass,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<(), Fault> {
+        let initializer = match cursor.is_empty() {
+            true => None,
+            false => {
+                let initializer = self.id(cursor.word()?)?;
+                Some(self.constant_operand(initializer)?)
+            }
+        };
+        cursor.end()?;
         let Type::Pointer { class: declared, pointee } = *self.module.types.get(ty) else {
             return Err(Fault::new(VARIABLES, "a variable's type is a pointer"));
         };

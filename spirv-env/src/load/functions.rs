@@ -43,7 +43,7 @@ impl OpenFunction {
 
 /// Brings the variables of a function's first block to its front. The LLVM translator makes some where they are used first,
 /// such as the table that `memmove` copies.
-fn lead_with_variables(block: &mut Block, offsets: &mut Vec<u32>) {
+pub(super) fn lead_with_variables(block: &mut Block, offsets: &mut Vec<u32>) {
     let is_variable = |inst: &Inst| inst.op == Op::Variable;
     if block.insts.is_sorted_by_key(|inst| !is_variable(inst)) {
         return;
@@ -112,7 +112,7 @@ impl Loader<'_> {
 
     fn function_end(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
         cursor.end()?;
-        let open = self.open.take().ok_or_else(|| Fault::new(LAYOUT, "the end of no function"))?;
+        let mut open = self.open.take().ok_or_else(|| Fault::new(LAYOUT, "the end of no function"))?;
         self.line = None;
         let fault = if open.block.is_some() {
             Some(Fault::new(BLOCKS, "the function ends inside a block"))
@@ -125,6 +125,7 @@ impl Loader<'_> {
             self.open = Some(open);
             return Err(fault);
         }
+        self.resolve_untyped(&mut open.function, &mut open.source);
         self.module.functions.push(open.function);
         self.out.sources.push(open.source);
         Ok(())

@@ -9,6 +9,7 @@ mod constants;
 mod functions;
 mod types;
 mod universal;
+mod untyped;
 
 use crate::binary::{Binary, RawInst};
 use crate::defs::{Def, Defs, ID_RANGE};
@@ -22,6 +23,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Capability, ExecutionMode, LinkageType, Op};
 use std::sync::Arc;
 use ze_extensions::{CapabilityId, spirv_support};
+
+use functions::lead_with_variables;
 
 pub(crate) use functions::FunctionSource;
 pub(crate) use types::TypeMeasures;
@@ -105,6 +108,7 @@ pub(crate) struct Loader<'m> {
     declared_types: FxHashMap<(Op, Vec<u32>), Id>,
     assemblies: assembly::Assemblies,
     references: universal::References,
+    untyped: untyped::Untyped,
     open: Option<functions::OpenFunction>,
     /// The rest of a function of which something essential was rejected.
     skipping: bool,
@@ -165,6 +169,7 @@ pub(crate) fn load(
         declared_types: FxHashMap::default(),
         assemblies: assembly::Assemblies::default(),
         references: universal::References::default(),
+        untyped: untyped::Untyped::default(),
         open: None,
         skipping: false,
         expression_depths: FxHashMap::default(),
@@ -210,6 +215,14 @@ pub(crate) fn load(
         for fault in judged {
             let diagnostic = loader.diagnostic(Some(inst), fault);
             diagnostics.judge(Diagnostic { input: input_index, ..diagnostic });
+        }
+        for (function, at, fault) in std::mem::take(&mut loader.untyped.faults) {
+            diagnostics.spoil();
+            if !fault.is_consequence() {
+                let mut diagnostic = loader.diagnostic(binary.instruction_at(at), fault);
+                diagnostic.function = Some(loader.out.function_name(loader.module, function));
+                diagnostics.push(Diagnostic { input: input_index, ..diagnostic });
+            }
         }
     }
     if complete {
@@ -364,6 +377,7 @@ impl Loader<'_> {
             Op::AsmTargetINTEL | Op::AsmINTEL => self.assembly(inst.op, cursor),
             _ if row.family == Family::Type => self.type_declaration(inst),
             Op::Variable => self.global_variable(cursor),
+            Op::UntypedVariableKHR => self.untyped_global(cursor),
             _ => self.constant(inst),
         }
     }

@@ -87,6 +87,7 @@ impl Loader<'_> {
             Op::TypeArray => self.array(cursor)?,
             Op::TypeStruct => return self.structure(id, cursor),
             Op::TypeCooperativeMatrixKHR => return self.matrix(id, cursor),
+            Op::TypeUntypedPointerKHR => return self.untyped_pointer_type(id, cursor),
             Op::TypePointer => {
                 let class = storage_class(cursor)?;
                 let pointee = self.ty(cursor)?;
@@ -209,11 +210,17 @@ impl Loader<'_> {
         if !std::mem::replace(&mut self.twins_found, true) {
             self.find_twins();
         }
+        let ty = self.reserve_pointer(class)?;
+        self.forward_pointers.insert(id, ty);
+        self.out.defs.define(id, Def::Type(ty))
+    }
+
+    /// A pointer that is equal to no other, whose pointee is still to be said.
+    pub(super) fn reserve_pointer(&mut self, class: StorageClass) -> Result<TypeId, Fault> {
         let ty = self.module.types.reserve_pointer(class).ok_or_else(too_large)?;
         self.measures.depths.push(1);
         self.measures.leaves.push(1);
-        self.forward_pointers.insert(id, ty);
-        self.out.defs.define(id, Def::Type(ty))
+        Ok(ty)
     }
 
     /// Adds a type that a declaration describes or an instruction implies.
@@ -369,7 +376,7 @@ fn width(cursor: &mut Cursor<'_>, supported: &[u32]) -> Result<u32, Fault> {
     }
 }
 
-fn storage_class(cursor: &mut Cursor<'_>) -> Result<StorageClass, Fault> {
+pub(super) fn storage_class(cursor: &mut Cursor<'_>) -> Result<StorageClass, Fault> {
     let number = cursor.word()?;
     StorageClass::from_u32(number)
         .ok_or_else(|| Fault::new(TYPES, format!("storage class {number} is unknown")))

@@ -83,6 +83,7 @@ pub(super) const ROWS: &[Opcode] = {
         ty(Op::TypeQueue),
         ty(Op::TypePipe),
         ty(Op::TypeForwardPointer),
+        ty(Op::TypeUntypedPointerKHR),
         ty(Op::TypeCooperativeMatrixKHR),
         of(Op::ConstantTrue, S::Declarations),
         of(Op::ConstantFalse, S::Declarations),

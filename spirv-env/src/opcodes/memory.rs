@@ -11,6 +11,10 @@ const fn chain(op: Op, signature: Signature, derives: Derives) -> Opcode {
     Opcode::new(op, Family::Memory, signature, Uniformity::Strided).derives(derives)
 }
 
+const fn untyped(op: Op, uniformity: Uniformity) -> Opcode {
+    Opcode::new(op, Family::Untyped, Signature::Untyped, uniformity)
+}
+
 pub(super) const ROWS: &[Opcode] = {
     use Signature as S;
     &[
@@ -35,6 +39,15 @@ pub(super) const ROWS: &[Opcode] = {
         ),
         Opcode::new(Op::SaveMemoryINTEL, Family::VariableArray, S::SaveMemory, Uniformity::Varying),
         Opcode::new(Op::RestoreMemoryINTEL, Family::VariableArray, S::RestoreMemory, Uniformity::Nothing),
+        // Typed ones take their place before anyone looks at them.
+        untyped(Op::UntypedVariableKHR, Uniformity::Object).also_outside(Section::Declarations),
+        untyped(Op::UntypedAccessChainKHR, Uniformity::Strided).in_constants(),
+        untyped(Op::UntypedInBoundsAccessChainKHR, Uniformity::Strided).in_constants(),
+        untyped(Op::UntypedPtrAccessChainKHR, Uniformity::Strided).in_constants(),
+        untyped(Op::UntypedInBoundsPtrAccessChainKHR, Uniformity::Strided).in_constants(),
+        untyped(Op::UntypedVariableLengthArrayINTEL, Uniformity::Varying),
+        untyped(Op::UntypedGroupAsyncCopyKHR, Uniformity::Uniform),
+        untyped(Op::UntypedPrefetchKHR, Uniformity::Nothing),
         effect(Op::LifetimeStart, S::Lifetime, Memory::Lifetime),
         effect(Op::LifetimeStop, S::Lifetime, Memory::Lifetime),
         Opcode::new(Op::GenericPtrMemSemantics, Family::Memory, S::GenericSemantics, Uniformity::Elementwise)

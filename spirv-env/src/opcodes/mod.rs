@@ -66,6 +66,8 @@ pub enum Family {
     Hint,
     /// Arrays of variable length, which the intake turns into variables.
     VariableArray,
+    /// Instructions on untyped pointers, which the intake makes typed.
+    Untyped,
     /// Reads the time.
     Clock,
     Image,
@@ -76,7 +78,7 @@ pub enum Family {
 impl Family {
     /// Whether the engine has a lowering for it, or needs none.
     pub fn is_lowered(self) -> bool {
-        self != Family::VariableArray
+        !matches!(self, Family::VariableArray | Family::Untyped)
     }
 }
 

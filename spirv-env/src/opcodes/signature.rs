@@ -84,6 +84,8 @@ pub enum Signature {
     VariableLengthArray,
     SaveMemory,
     RestoreMemory,
+    /// Of untyped pointers: nobody checks it, since typed ones have taken its place.
+    Untyped,
 
     // Atomics.
     AtomicLoad,

@@ -77,6 +77,9 @@ fn classify(module: &Module, id: Id, ty: TypeId) -> Result<(ArgKind, Layout), St
             if !has_attribute(module, id, FunctionParameterAttribute::ByVal) {
                 return Err("a Function pointer without ByVal".into());
             }
+            if module.types.is_untyped(ty) {
+                return Err("an untyped pointer with ByVal, of which nothing says how large it is".into());
+            }
             (ArgKind::Value, module.types.layout(pointee))
         }
         Type::Image(image) => (ArgKind::Image(image), HANDLE),
@@ -138,6 +141,7 @@ fn type_name(module: &Module, ty: TypeId) -> String {
             .get(id)
             .map_or("struct", |name| name.strip_prefix("struct.").unwrap_or(name))
             .to_owned(),
+        Type::Pointer { .. } if module.types.is_untyped(ty) => "void*".into(),
         Type::Pointer { class: StorageClass::Function, pointee } => type_name(module, *pointee),
         Type::Pointer { pointee, .. } => match module.types.get(*pointee) {
             // Chains of pointers may be long or, with forward declarations, cyclic.

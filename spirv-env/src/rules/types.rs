@@ -36,7 +36,13 @@ pub(super) const DECLARATIONS: &[DeclarationRule] = &[
     },
     DeclarationRule {
         id: RuleId { id: "env.storage-class", source: "SPIR-V 1.2 §3.7" },
-        ops: &[Op::TypePointer, Op::TypeForwardPointer, Op::Variable],
+        ops: &[
+            Op::TypePointer,
+            Op::TypeForwardPointer,
+            Op::TypeUntypedPointerKHR,
+            Op::Variable,
+            Op::UntypedVariableKHR,
+        ],
         check: storage_class,
     },
 ];
@@ -114,7 +120,7 @@ fn storage_class(context: &Declarations<'_>, words: &[u32]) -> Result<(), String
     let at = match words.len() {
         // A forward pointer has no pointee behind it.
         2 => 1,
-        _ if context.op == Op::Variable => 2,
+        _ if matches!(context.op, Op::Variable | Op::UntypedVariableKHR) => 2,
         _ => 1,
     };
     match words.get(at).and_then(|&number| StorageClass::from_u32(number)) {
@@ -122,7 +128,7 @@ fn storage_class(context: &Declarations<'_>, words: &[u32]) -> Result<(), String
         Some(C::Generic) if context.module.capabilities.contains(&Capability::GenericPointer) => Ok(()),
         Some(C::CodeSectionINTEL)
             if context.module.capabilities.contains(&Capability::FunctionPointersINTEL)
-                && context.op != Op::Variable =>
+                && !matches!(context.op, Op::Variable | Op::UntypedVariableKHR) =>
         {
             Ok(())
         }
@@ -219,7 +225,9 @@ fn dot_product_input(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::{KERNEL, assert_accepted, assert_rejected, kernel, rejected_on};
+    use crate::test_support::{
+        KERNEL, assert_accepted, assert_rejected, kernel, rejected_on, untyped_pointers,
+    };
     use ze_extensions::DeviceProfile;
 
     #[test]
@@ -312,6 +320,17 @@ mod tests {
         }
         let forward = "OpTypeForwardPointer %p Uniform\n%s = OpTypeStruct %p\n%p = OpTypePointer Uniform %s";
         assert_rejected(&kernel(forward, ""), "env.storage-class");
+        let untyped =
+            |class: &str| untyped_pointers(&kernel(&format!("%p = OpTypeUntypedPointerKHR {class}"), ""));
+        assert_accepted(&untyped("CrossWorkgroup"));
+        assert_rejected(&untyped("StorageBuffer"), "env.storage-class");
+        assert_rejected(
+            &untyped_pointers(&kernel(
+                "%p = OpTypeUntypedPointerKHR Private\n%v = OpUntypedVariableKHR %p Private %uint",
+                "",
+            )),
+            "env.storage-class",
+        );
     }
 
     #[test]

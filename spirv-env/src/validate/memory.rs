@@ -212,6 +212,11 @@ pub(super) fn block_prefetch(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.constant(inst, 1).map(|_| ())
 }
 
+/// The loader has put typed pointers in its place.
+pub(super) fn untyped(_: &Ctx<'_>, _: &Inst) -> Result<(), String> {
+    Err("an instruction on untyped pointers that is still there".into())
+}
+
 fn private(ctx: &Ctx<'_>, ty: TypeId) -> Result<(), String> {
     let class = ctx.as_pointer(ty).map(|(class, _)| class);
     require(class == Some(StorageClass::Function), || format!("{} is no Function pointer", ctx.show(ty)))

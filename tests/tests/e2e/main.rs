@@ -55,6 +55,7 @@ mod queries;
 mod subgroups;
 mod sysman;
 mod uniform_objects;
+mod untyped_pointers;
 mod vectors;
 mod virtual_memory;
 mod work_groups;
