@@ -76,6 +76,10 @@ const ACCEPTED: &[(&str, &str)] = &[
         "The LLVM translator 15 makes those of `memmove` where it is called. They are moved to the block's front.",
     ),
     (
+        "A block and its value more than once in a phi (SPIR-V 1.2 §3.32.17)",
+        "The LLVM translator writes a pair for each case of a switch that leads to the phi's block.",
+    ),
+    (
         "Function types that are declared twice (SPIR-V 1.2 §2.8)",
         "Producers tell them apart by types that are one in SPIR-V.",
     ),

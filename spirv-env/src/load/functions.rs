@@ -9,6 +9,7 @@ use crate::grammar::{Cursor, OPERANDS, format, heads, op_name, operands};
 use crate::matrices::{self, Matrix};
 use crate::module::{Block, ExtSet, Function, Id, Inst, Operand, Type, TypeId};
 use crate::opcodes::{Family, Opcode, opencl_std};
+use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
 use spirv::{FunctionControl, Op};
 
@@ -39,6 +40,13 @@ impl OpenFunction {
     pub fn id(&self) -> Id {
         self.function.id
     }
+}
+
+/// The values of a phi and their blocks, each pair once. The LLVM translator writes one for each case of a switch that leads to
+/// the phi's block.
+fn without_repeated_pairs(operands: &[Operand]) -> SmallVec<[Operand; 4]> {
+    let mut seen = FxHashSet::default();
+    operands.chunks(2).filter(|pair| seen.insert(*pair)).flatten().copied().collect()
 }
 
 /// Brings the variables of a function's first block to its front. The LLVM translator makes some where they are used first,
@@ -177,7 +185,8 @@ impl Loader<'_> {
             _ => {
                 let width = if inst.op == Op::Switch { self.selector_width(cursor)? } else { 32 };
                 let defs = &self.out.defs;
-                operands(format, cursor, width, &mut |raw| defs.id(raw))?
+                let operands = operands(format, cursor, width, &mut |raw| defs.id(raw))?;
+                if inst.op == Op::Phi { without_repeated_pairs(&operands) } else { operands }
             }
         };
         if let Some(id) = result {

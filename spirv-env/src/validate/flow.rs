@@ -289,6 +289,9 @@ mod tests {
         check(&join("%x = OpPhi %uint %u1 %a"), Some("flow.phi"));
         check(&join("%x = OpPhi %uint %u1 %a %u2 %a"), Some("flow.phi"));
         check(&join("%x = OpPhi %uint %u1 %a %u2 %b"), Some("flow.phi"));
+        // What llvm-spirv 21 makes of a switch with several cases that lead to one block.
+        check(&join("%x = OpPhi %uint %u1 %a %u2 %entry %u1 %a %u1 %a"), None);
+        check(&join("%x = OpPhi %uint %u1 %a %u2 %entry %u3 %a"), Some("flow.phi"));
         check(&join("%y = OpIAdd %uint %u1 %u1\n%x = OpPhi %uint %u1 %a %u2 %entry"), Some("flow.phi"));
         check(&join("%x = OpPhi %uint %f1 %a %u2 %entry"), Some("types.operands"));
     }
