@@ -1,7 +1,8 @@
 //! Functions that the driver supplies to modules which import them, where no linked module defines them.
 
-use crate::module::{Block, ExtSet, Id, Inst, Module, Operand, Type, TypeId};
+use crate::module::{Block, Constant, ConstantValue, ExtSet, Id, Inst, Module, Operand, Type, TypeId};
 use rustc_hash::FxHashMap;
+use smallvec::smallvec;
 use spirv::Op;
 
 /// What an instruction of [`ExtSet::Driver`] does.
@@ -59,6 +60,10 @@ impl Inst {
 pub(crate) fn define(module: &mut Module, imported: &mut FxHashMap<Id, String>) {
     let mut set = None;
     for at in 0..module.functions.len() {
+        if specialization(module, at, imported).is_some() {
+            imported.remove(&module.functions[at].id);
+            continue;
+        }
         let function = &module.functions[at];
         let number = imported
             .get(&function.id)
@@ -86,6 +91,65 @@ pub(crate) fn define(module: &mut Module, imported: &mut FxHashMap<Id, String>) 
     }
 }
 
+/// Parts of the names of the templates by which SYCL reads a specialization constant: of scalars, and of structures.
+const SPECIALIZATION: [&str; 2] =
+    ["__sycl_getScalar2020SpecConstantValueI", "__sycl_getComposite2020SpecConstantValueI"];
+
+/// SYCL's compilers turn specialization constants into instructions, but for the one in SYCL's runtime: it leaves calls that
+/// take the constant's name, the address of its default and that of the values that the program set. Where it is at
+/// work no program can set one, so what the function returns is the default.
+fn specialization(module: &mut Module, at: usize, imported: &FxHashMap<Id, String>) -> Option<()> {
+    let function = &module.functions[at];
+    let name = imported.get(&function.id).filter(|_| function.blocks.is_empty())?;
+    SPECIALIZATION.iter().find(|part| name.contains(*part))?;
+    let pointer = |module: &Module, ty: TypeId| match *module.types.get(ty) {
+        Type::Pointer { class, pointee } => Some((class, pointee)),
+        _ => None,
+    };
+    let (result, params) = (function.result, function.params.clone());
+    params.iter().try_for_each(|(_, ty)| pointer(module, *ty).map(|_| ()))?;
+    let is_void = *module.types.get(result) == Type::Void;
+    // A structure may be returned in memory, which is the first parameter.
+    let (target, default, value) = match (params.as_slice(), is_void) {
+        (&[_, default, _], false) => (None, default, result),
+        (&[target, _, default, _], true) => (Some(target.0), default, pointer(module, target.1)?.1),
+        _ => return None,
+    };
+    if matches!(module.types.get(value), Type::Void | Type::Function { .. }) {
+        return None;
+    }
+    let (class, _) = pointer(module, default.1)?;
+    let mut fresh = || {
+        let id = Id(module.bound);
+        module.bound = module.bound.checked_add(1)?;
+        Some(id)
+    };
+    let (label, address, made) = (fresh()?, fresh()?, fresh()?);
+    let inst = |op, ty, result, operands| Inst { op, ty, result, operands, line: None };
+    let mut insts = Vec::new();
+    match target {
+        None => {
+            let typed = module.types.intern(Type::Pointer { class, pointee: value }, false)?;
+            let from = smallvec![Operand::Id(default.0)];
+            insts.push(inst(Op::Bitcast, Some(typed), Some(address), from));
+            insts.push(inst(Op::Load, Some(value), Some(made), smallvec![Operand::Id(address)]));
+            insts.push(inst(Op::ReturnValue, None, None, smallvec![Operand::Id(made)]));
+        }
+        Some(target) => {
+            let size = module.types.layout(value).size;
+            let word = module.types.intern(Type::Int { width: u64::BITS }, false)?;
+            module.constants.insert(made, Constant { ty: word, value: ConstantValue::Scalar(size) });
+            let copied = smallvec![Operand::Id(target), Operand::Id(default.0), Operand::Id(made)];
+            insts.push(inst(Op::CopyMemorySized, None, None, copied));
+            insts.push(inst(Op::Return, None, None, smallvec![]));
+        }
+    }
+    let function = &mut module.functions[at];
+    function.blocks.push(Block { label, insts });
+    function.linkage = None;
+    Some(())
+}
+
 /// Whether a function has the type that the definition says.
 fn fits(module: &Module, at: usize, definition: &Definition) -> bool {
     let (function, types) = (&module.functions[at], &module.types);
@@ -102,6 +166,7 @@ fn fits(module: &Module, at: usize, definition: &Definition) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::test_support::{build_text, kernel};
+    use spirv::Op;
 
     /// The unresolved imports of a kernel that calls an imported function of this name and these parameters.
     fn unresolved(name: &str, parameters: &str) -> Vec<String> {
@@ -149,5 +214,49 @@ mod tests {
         assert_eq!(unresolved("__devicelib_assert_fall", PARAMETERS), ["__devicelib_assert_fall"]);
         let shorter = PARAMETERS.trim_end_matches(" %ulong");
         assert_eq!(unresolved("__devicelib_assert_fail", shorter), ["__devicelib_assert_fail"]);
+    }
+
+    /// The operations of a function that reads a specialization constant.
+    fn reader(name: &str, result: &str, parameters: &[&str]) -> Vec<Op> {
+        let declarations = format!(
+            "%text = OpTypePointer Generic %uchar\n%pair = OpTypeStruct %uint %float\n\
+             %pairs = OpTypePointer Function %pair\n%read = OpTypeFunction {result} {}\n{}",
+            parameters.join(" "),
+            parameters
+                .iter()
+                .enumerate()
+                .map(|(at, ty)| format!("%a{at} = OpConstantNull {ty}\n"))
+                .collect::<String>()
+        );
+        let lines: String = parameters
+            .iter()
+            .enumerate()
+            .map(|(at, ty)| format!("%x{at} = OpFunctionParameter {ty}\n"))
+            .collect();
+        let arguments: String = (0..parameters.len()).map(|at| format!(" %a{at}")).collect();
+        let text = kernel(&declarations, &format!("%r = OpFunctionCall {result} %f{arguments}"))
+            .replacen("%void = ", &format!("OpDecorate %f LinkageAttributes \"{name}\" Import\n%void = "), 1)
+            .replace(
+                "%main = OpFunction",
+                &format!("%f = OpFunction {result} None %read\n{lines}OpFunctionEnd\n%main = OpFunction"),
+            );
+        let module = build_text(&text).unwrap();
+        let function =
+            module.functions.iter().find(|function| function.params.len() == parameters.len()).unwrap();
+        function.blocks.iter().flat_map(|block| &block.insts).map(|inst| inst.op).collect()
+    }
+
+    #[test]
+    fn specialization_constants_that_nobody_can_set_are_their_defaults() {
+        let scalar = "_Z37__sycl_getScalar2020SpecConstantValueIiET_PKcPKvS4_";
+        let composite = "_Z40__sycl_getComposite2020SpecConstantValueI4PairET_PKcPKvS5_";
+        let text = ["%text"; 3];
+        assert_eq!(reader(scalar, "%uint", &text), [Op::Bitcast, Op::Load, Op::ReturnValue]);
+        assert_eq!(reader(composite, "%pair", &text), [Op::Bitcast, Op::Load, Op::ReturnValue]);
+        let in_memory = ["%pairs", "%text", "%text", "%text"];
+        assert_eq!(reader(composite, "%void", &in_memory), [Op::CopyMemorySized, Op::Return]);
+        // Others are imported.
+        assert!(reader("_Z37__sycl_getScalar2019SpecConstantValueIiET_PKcPKvS4_", "%uint", &text).is_empty());
+        assert!(reader(scalar, "%uint", &["%text", "%uint", "%text"]).is_empty());
     }
 }

@@ -288,7 +288,12 @@ impl Loader<'_> {
         let class = cursor.word()?;
         let class = StorageClass::from_u32(class)
             .ok_or_else(|| Fault::new(VARIABLES, format!("storage class {class} is unknown")))?;
-        self.variable(ty, id, class, cursor)
+        match *self.module.types.get(ty) {
+            Type::Pointer { class: StorageClass::Generic, .. } if class == StorageClass::Generic => {
+                self.generic_global(ty, id, cursor)
+            }
+            _ => self.variable(ty, id, class, cursor),
+        }
     }
 
     /// A variable, of which the initializer is still to be read.

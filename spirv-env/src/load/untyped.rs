@@ -4,6 +4,9 @@
 //! variable and a chain of indices are typed, and their result is cast to be untyped. A cast of such a cast starts
 //! from what that was made of, and casts that nobody uses are left out: nothing is left of them where a module accesses its
 //! objects by their own types. Everything behind the loading sees typed pointers only.
+//!
+//! A module-scope variable of storage class Generic, which the compiler in SYCL's runtime makes, is one of global memory
+//! whose address is cast in the same way.
 
 use super::functions::FunctionSource;
 use super::{Loader, lead_with_variables};
@@ -25,9 +28,10 @@ const WORD: Type = Type::Int { width: 32 };
 /// What is known of a module's untyped pointers.
 #[derive(Default, Debug)]
 pub(super) struct Untyped {
-    /// Module-scope variables that were declared to be untyped pointers, with that type. They are typed ones here.
-    globals: FxHashMap<Id, TypeId>,
-    /// The constants that are their addresses as untyped pointers.
+    /// Module-scope variables that were declared to be pointers of another type than they are here, with that type and the cast
+    /// to it.
+    globals: FxHashMap<Id, (TypeId, Op)>,
+    /// The constants that are their addresses as pointers of that type.
     addresses: FxHashMap<Id, Id>,
     /// What is wrong, with the function and the instruction's place.
     pub faults: Vec<(Id, u32, Fault)>,
@@ -59,7 +63,7 @@ impl Rewriting {
     }
 }
 
-fn is_chain(op: Op) -> Option<Op> {
+fn chain_op(op: Op) -> Option<Op> {
     Some(match op {
         Op::UntypedAccessChainKHR => Op::AccessChain,
         Op::UntypedInBoundsAccessChainKHR => Op::InBoundsAccessChain,
@@ -147,17 +151,32 @@ impl Loader<'_> {
         let data = if cursor.is_empty() { None } else { Some(self.ty(cursor)?) };
         let ty = self.variable_pointer(untyped, class, data)?;
         self.variable(ty, id, class, cursor)?;
-        self.untyped.globals.insert(id, untyped);
+        self.untyped.globals.insert(id, (untyped, Op::Bitcast));
+        Ok(())
+    }
+
+    /// A module-scope variable of storage class Generic.
+    pub(super) fn generic_global(
+        &mut self,
+        ty: TypeId,
+        id: Id,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<(), Fault> {
+        let class = StorageClass::CrossWorkgroup;
+        let pointee = self.pointee_of(ty).ok_or_else(|| Fault::new(UNTYPED, "a variable is a pointer"))?;
+        let pointer = self.intern(Type::Pointer { class, pointee }, false)?;
+        self.variable(pointer, id, class, cursor)?;
+        self.untyped.globals.insert(id, (ty, Op::PtrCastToGeneric));
         Ok(())
     }
 
     /// What a constant refers to by an id: of a variable that is an untyped pointer, the address as one.
     pub(super) fn constant_operand(&mut self, id: Id) -> Result<Id, Fault> {
-        let Some(&ty) = self.untyped.globals.get(&id) else { return Ok(id) };
+        let Some(&(ty, cast)) = self.untyped.globals.get(&id) else { return Ok(id) };
         if let Some(&address) = self.untyped.addresses.get(&id) {
             return Ok(address);
         }
-        let address = self.constant_expression(Op::Bitcast, ty, vec![Operand::Id(id)])?;
+        let address = self.constant_expression(cast, ty, vec![Operand::Id(id)])?;
         self.untyped.addresses.insert(id, address);
         Ok(address)
     }
@@ -177,7 +196,7 @@ impl Loader<'_> {
         ty: TypeId,
         operands: &[Operand],
     ) -> Result<ConstantValue, Fault> {
-        let chain = is_chain(op).ok_or_else(|| super::not_supported(op))?;
+        let chain = chain_op(op).ok_or_else(|| super::not_supported(op))?;
         let (base_type, pointee) = self.walk(op, operands)?;
         let base = operand_id(operands, 1)?;
         let class = self.class_of(base)?;
@@ -232,7 +251,7 @@ impl Loader<'_> {
 impl Loader<'_> {
     /// Makes all pointers of a function typed.
     pub(super) fn resolve_untyped(&mut self, function: &mut Function, source: &mut FunctionSource) {
-        if self.module.types.untyped.is_empty() {
+        if self.module.types.untyped.is_empty() && self.untyped.globals.is_empty() {
             return;
         }
         let mut to = Rewriting::default();
@@ -268,7 +287,7 @@ impl Loader<'_> {
             Op::UntypedPrefetchKHR => return self.prefetch(&inst),
             Op::UntypedGroupAsyncCopyKHR => return self.async_copy(&inst, to),
             Op::UntypedVariableLengthArrayINTEL => return self.variable_array(&inst, to),
-            op if is_chain(op).is_some() => return self.chain(&inst, to),
+            op if chain_op(op).is_some() => return self.chain(&inst, to),
             _ => {}
         }
         let accessed = self.accessed(&inst)?;
@@ -438,21 +457,23 @@ impl Loader<'_> {
 
     /// An operand that is a value: of a module-scope variable that is an untyped pointer, its address as one.
     fn address(&mut self, id: Id, to: &mut Rewriting) -> Result<Id, Fault> {
-        let Some(&ty) = self.untyped.globals.get(&id) else { return Ok(id) };
+        let Some(&(ty, cast)) = self.untyped.globals.get(&id) else { return Ok(id) };
         if let Some(&address) = to.addresses.get(&id) {
             return Ok(address);
         }
         let typed = self.type_of(id)?;
         let address = self.fresh(Def::Value(ty))?;
         to.first.push(Inst {
-            op: Op::Bitcast,
+            op: cast,
             ty: Some(ty),
             result: Some(address),
             operands: smallvec![Operand::Id(id)],
             line: None,
         });
         to.casts.push((address, id));
-        to.origins.insert(address, (id, typed));
+        if cast == Op::Bitcast {
+            to.origins.insert(address, (id, typed));
+        }
         to.addresses.insert(id, address);
         Ok(address)
     }
@@ -524,7 +545,7 @@ impl Loader<'_> {
     }
 
     fn chain(&mut self, inst: &Inst, to: &mut Rewriting) -> Result<(), Fault> {
-        let op = is_chain(inst.op).ok_or_else(|| super::not_supported(inst.op))?;
+        let op = chain_op(inst.op).ok_or_else(|| super::not_supported(inst.op))?;
         let (base_type, pointee) = self.walk(inst.op, &inst.operands)?;
         let base = operand_id(&inst.operands, 1)?;
         let class = self.class_of(base)?;

@@ -2,7 +2,7 @@
 
 use crate::module::{ArgKind, ConstantValue, Module, Type};
 use crate::test_support::{build_text, kernel, untyped_pointers, with_parameter};
-use spirv::Op;
+use spirv::{Op, StorageClass};
 
 const TYPES: &str = "%priv = OpTypeUntypedPointerKHR Function
 %glob = OpTypeUntypedPointerKHR CrossWorkgroup
@@ -227,4 +227,17 @@ fn kernels_take_untyped_pointers_and_no_structures_behind_them() {
     let error = with("Function", "OpDecorate %param FuncParamAttr ByVal").unwrap_err();
     assert_eq!(error.diagnostics[0].rule, "env.kernel-arguments");
     assert!(error.to_string().contains("how large"), "{error}");
+}
+
+#[test]
+fn a_variable_of_class_generic_is_global_memory_whose_address_is_generic() {
+    let types = "%pg = OpTypePointer Generic %uint\n%v = OpVariable %pg Generic %u4\n\
+        %table = OpTypeArray %pg %u2\n%both = OpConstantComposite %table %v %v\n\
+        %tables = OpTypePointer CrossWorkgroup %table\n%t = OpVariable %tables CrossWorkgroup %both";
+    let module = build_text(&kernel(types, "%r = OpLoad %uint %v\n%b = OpBitcast %ulong %v")).unwrap();
+    let classes: Vec<StorageClass> = module.globals.iter().map(|global| global.class).collect();
+    assert_eq!(classes, [StorageClass::CrossWorkgroup; 2]);
+    let ops: Vec<Op> = module.functions[0].blocks[0].insts.iter().map(|inst| inst.op).collect();
+    assert_eq!(ops, [Op::PtrCastToGeneric, Op::Load, Op::Bitcast, Op::Return]);
+    assert!(build_text(&kernel(&types.replace("%u4", "%f1"), "")).is_err());
 }
