@@ -52,6 +52,29 @@ void single(int *out) { out[0] = 41; }
   sycl::free(out, queue);
 }
 
+// The compiler in SYCL's runtime leaves calls that read them, and a program has no way to set one of such a bundle.
+TEST(specialization_constants_of_code_that_is_built_at_run_time_are_their_defaults) {
+  auto bundle = frame::build(queue, "struct Pair { float first; int second; };\n"
+      "constexpr sycl::specialization_id<int> times(3);\n"
+      "constexpr sycl::specialization_id<Pair> pair(Pair{0.5f, 7});\n" KERNEL(1) R"(
+void read(float *out, sycl::kernel_handler handler) {
+  auto item = this_item::get_nd_item<1>();
+  Pair both = handler.get_specialization_constant<pair>();
+  out[item.get_global_id(0)] = handler.get_specialization_constant<times>() * both.second + both.first;
+}
+)");
+  auto kernel = bundle.ext_oneapi_get_kernel("read");
+  auto *out = sycl::malloc_shared<float>(24, queue);
+  queue.submit([&](sycl::handler &handler) {
+    handler.set_arg(0, out);
+    // A handler is the address of the values that were set.
+    handler.set_arg(1, std::uint64_t(0));
+    handler.parallel_for(sycl::nd_range<1>(24, 8), kernel);
+  }).wait_and_throw();
+  for (int i = 0; i < 24; ++i) SAME(out[i], 21.5f);
+  sycl::free(out, queue);
+}
+
 TEST(local_accessors_are_memory_of_each_work_group) {
   auto bundle = frame::build(queue, KERNEL(1) R"(
 void reverse(sycl::local_accessor<int, 1> tile, sycl::local_accessor<double, 2> square, int *data, double *sums) {
