@@ -181,6 +181,19 @@ fn formats_are_supported_where_images_of_them_can_be_created() {
 }
 
 #[test]
+fn a_type_that_a_layout_has_not_is_refused_with_those_that_it_has() {
+    for (layout, types) in [
+        // Ten bits are no float, nor are eight.
+        (ZE_IMAGE_FORMAT_LAYOUT_10_10_10_2, "[Uint, Sint, Unorm, Snorm]"),
+        (ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, "[Uint, Sint, Unorm, Snorm]"),
+        (ZE_IMAGE_FORMAT_LAYOUT_5_6_5, "[Unorm]"),
+    ] {
+        let desc = image_desc(ZE_IMAGE_TYPE_2D, format(layout, ZE_IMAGE_FORMAT_TYPE_FLOAT), [8, 8, 1]);
+        refused(Image::new(&desc), ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT, types);
+    }
+}
+
+#[test]
 fn values_that_no_enumeration_has_are_refused() {
     let good = image_desc(ZE_IMAGE_TYPE_2D, rgba8(), [8, 8, 1]);
     assert!(Image::new(&good).is_ok());

@@ -67,8 +67,8 @@ impl ImageFormat {
         let media = (ZE_IMAGE_FORMAT_LAYOUT_Y8.0..=ZE_IMAGE_FORMAT_LAYOUT_BRGP.0).contains(&format.layout.0);
         let (channel, swizzle) = if media { (ChannelType::Unorm, IN_PLACE) } else { (named, swizzle) };
         let texels = row.planes.first().map_or(row.ze, |plane| plane.texel);
-        let texels =
-            Format::new(texels, channel).ok_or_else(|| unsupported("the layout has no such type"))?;
+        let texels = Format::new(texels, channel)
+            .ok_or_else(|| unsupported(&format!("the layout has {:?}", row.types)))?;
         let texels = match srgb {
             true if media => None,
             true => texels.srgb(),
