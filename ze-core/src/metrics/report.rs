@@ -105,7 +105,8 @@ impl Layout {
         head.into_iter().chain(counted).for_each(|word| append(&word.to_ne_bytes()));
     }
 
-    /// The reports of raw data. Errors where these are none of this group.
+    /// The reports of raw data. Errors where these are none of this group. They end at zeros: programs hand over the whole
+    /// buffer that they were told to have, and not what was read into it.
     fn reports(self, raw: &[u8]) -> Result<impl ExactSizeIterator<Item = Report<'_>>> {
         let size = self.report_size();
         let name = self.row().name;
@@ -115,7 +116,9 @@ impl Layout {
                 raw.len()
             )));
         }
-        let reports = raw.chunks_exact(size).map(Report);
+        let written =
+            raw.chunks_exact(size).take_while(|report| report.iter().any(|&byte| byte != 0)).count();
+        let reports = raw[..written * size].chunks_exact(size).map(Report);
         if reports.clone().any(|report| report.word(0) != self.kind()) {
             return Err(Error::InvalidArgument(format!("the raw data are not reports of group {name}")));
         }
@@ -253,12 +256,22 @@ mod tests {
     fn what_is_no_report_of_the_group_is_refused() {
         let how = ZET_METRIC_GROUP_CALCULATION_TYPE_METRIC_VALUES;
         assert!(matches!(LAYOUT.calculate(&raw()[1..], how), Err(Error::InvalidSize(_))));
-        let zeros = vec![0; LAYOUT.report_size()];
-        assert!(matches!(LAYOUT.calculate(&zeros, how), Err(Error::InvalidArgument(_))));
+        let foreign = vec![1; LAYOUT.report_size()];
+        assert!(matches!(LAYOUT.calculate(&foreign, how), Err(Error::InvalidArgument(_))));
         let other = Layout { present: 0b11_0001, ..LAYOUT };
         assert!(matches!(other.calculate(&raw(), how), Err(Error::InvalidArgument(_))));
         let no_type = zet_metric_group_calculation_type_t(9);
         assert!(matches!(LAYOUT.calculate(&raw(), no_type), Err(Error::InvalidEnumeration { .. })));
+    }
+
+    #[test]
+    fn reports_end_where_nothing_was_read_into_the_buffer() {
+        let how = ZET_METRIC_GROUP_CALCULATION_TYPE_METRIC_VALUES;
+        let buffer = [raw(), vec![0; 3 * LAYOUT.report_size()]].concat();
+        let [of_buffer, of_reports] =
+            [&buffer, &raw()].map(|data| LAYOUT.calculate(data, how).expect("reports"));
+        assert_eq!(numbers(&of_buffer), numbers(&of_reports));
+        assert!(LAYOUT.calculate(&buffer[raw().len()..], how).expect("no reports").is_empty());
     }
 
     #[test]

@@ -23,8 +23,9 @@ const LEAST_PERIOD: Duration = Duration::from_micros(100);
 const REPORTS: usize = 1 << 14;
 /// The most that it may want to be notified of.
 const MOST_REPORTS: u32 = 1 << 17;
-/// Where the thread comes late by more periods than this, it goes on from there instead of making up for them.
-const MOST_LATE: u32 = 64;
+/// Where the thread comes later than this, as on a machine that was asleep, it goes on from there instead of making up for the
+/// reports that it owes.
+const MOST_LATE: Duration = Duration::from_secs(1);
 
 struct State {
     latest: Reading,
@@ -160,7 +161,7 @@ impl Shared {
             self.report(0);
             next += period;
             let now = Instant::now();
-            if now.saturating_duration_since(next) > period * MOST_LATE {
+            if now.saturating_duration_since(next) > MOST_LATE {
                 next = now;
             }
         }
