@@ -1,18 +1,15 @@
 //! Functions of f32 and f16 against the C library's f64, within the bounds of OpenCL SPIR-V Env 3.0 §6.6.1.
 
 use super::super::table;
-use super::{call, compile, forms, report, worst};
+use super::{SPARSE, asked_for, call, compile, form, forms, report, worst};
 use crate::analysis::leaves::Scalar;
 use crate::jit::symbols;
 use half::f16;
 use spirv::OpenclStd100Op as StdOp;
 
-/// One input in this many, over all bit patterns. A prime, so that all kinds of significands are met.
-const SPARSE: usize = 40_009;
-
 /// `ZE_CPU_TEST_SPARSE` overrides [`SPARSE`] for a closer look.
 fn sparse() -> usize {
-    std::env::var("ZE_CPU_TEST_SPARSE").ok().and_then(|text| text.parse().ok()).unwrap_or(SPARSE)
+    asked_for().unwrap_or(SPARSE)
 }
 
 fn sweep_f32() -> Vec<f32> {
@@ -187,16 +184,16 @@ fn unary_functions_are_within_their_bounds() {
         let wanted_half: Vec<(f16, f64)> = halves.iter().map(|x| (*x, reference((*x).into()))).collect();
         for (target, lanes) in &forms {
             for &lanes in lanes {
-                let what = format!("{op:?} {} bits {lanes} lanes", target.simd_bits());
+                let what = |ty| form(*op, target, lanes, ty);
                 let code = compile(target, lanes, &[Scalar::F32], call(*op));
                 let got: Vec<f32> = code.map(&singles, &[0u8; 0], &[0u8; 0]);
                 let found = worst(&wanted, &got, |(_, want), got| ulp_f32(got, want));
-                report(&mut failures, &format!("{what} f32"), found, *single);
+                report(&mut failures, &what("f32"), found, *single);
                 if lanes == 4 || lanes == 16 {
                     let code = compile(target, lanes, &[Scalar::F16], call(*op));
                     let got: Vec<f16> = code.map(&halves, &[0u8; 0], &[0u8; 0]);
                     let found = worst(&wanted_half, &got, |(_, want), got| ulp_f16(got, want));
-                    report(&mut failures, &format!("{what} f16"), found, *half);
+                    report(&mut failures, &what("f16"), found, *half);
                 }
             }
         }
@@ -318,14 +315,14 @@ fn binary_functions_are_within_their_bounds() {
         for lanes in lanes {
             for (at, (op, reference, single, half)) in BINARY.iter().chain(BINARY_OPEN_ZEROS).enumerate() {
                 let plus_zero = |x: f64| if at >= BINARY.len() { x + 0.0 } else { x };
-                let what = format!("{op:?} {} bits {lanes} lanes", target.simd_bits());
+                let what = |ty| form(*op, &target, lanes, ty);
                 let code = compile(&target, lanes, &[Scalar::F32; 2], call(*op));
                 let got: Vec<f32> = code.map(&a, &b, &[0u8; 0]);
                 let pairs: Vec<(f32, f32)> = a.iter().copied().zip(b.iter().copied()).collect();
                 let found = worst(&pairs, &got, |(x, y), got| {
                     ulp_f32(plus_zero(got.into()) as f32, plus_zero(reference(x.into(), y.into())))
                 });
-                report(&mut failures, &format!("{what} f32"), found, *single);
+                report(&mut failures, &what("f32"), found, *single);
                 let code = compile(&target, lanes, &[Scalar::F16; 2], call(*op));
                 let got: Vec<f16> = code.map(&a16, &b16, &[0u8; 0]);
                 let pairs: Vec<(f16, f16)> = a16.iter().copied().zip(b16.iter().copied()).collect();
@@ -333,7 +330,7 @@ fn binary_functions_are_within_their_bounds() {
                     let want = plus_zero(reference(x.into(), y.into()));
                     ulp_f16(f16::from_f64(plus_zero(got.into())), want)
                 });
-                report(&mut failures, &format!("{what} f16"), found, *half);
+                report(&mut failures, &what("f16"), found, *half);
             }
         }
     }
@@ -373,17 +370,17 @@ fn functions_of_a_float_and_an_integer_are_within_their_bounds() {
     for (target, lanes) in forms() {
         for lanes in lanes {
             for (op, reference, single, half) in FUNCTIONS {
-                let what = format!("{op:?} {} bits {lanes} lanes", target.simd_bits());
+                let what = |ty| form(*op, &target, lanes, ty);
                 let code = compile(&target, lanes, &[Scalar::F32, Scalar::I32], call(*op));
                 let got: Vec<f32> = code.map(&a, &n, &[0u8; 0]);
                 let inputs: Vec<(f32, i32)> = a.iter().copied().zip(n.iter().copied()).collect();
                 let found = worst(&inputs, &got, |(x, n), got| ulp_f32(got, reference(x.into(), n)));
-                report(&mut failures, &format!("{what} f32"), found, *single);
+                report(&mut failures, &what("f32"), found, *single);
                 let code = compile(&target, lanes, &[Scalar::F16, Scalar::I32], call(*op));
                 let got: Vec<f16> = code.map(&a16, &n, &[0u8; 0]);
                 let inputs: Vec<(f16, i32)> = a16.iter().copied().zip(n.iter().copied()).collect();
                 let found = worst(&inputs, &got, |(x, n), got| ulp_f16(got, reference(x.into(), n)));
-                report(&mut failures, &format!("{what} f16"), found, *half);
+                report(&mut failures, &what("f16"), found, *half);
             }
         }
     }
@@ -460,11 +457,11 @@ fn functions_with_two_results_are_exact() {
                 }
                 let inputs: Vec<(f64, f64)> =
                     a.iter().copied().map(f64::from).zip(b.iter().copied().map(f64::from)).collect();
-                let what = format!("{op:?} {} bits {lanes} lanes", target.simd_bits());
+                let what = |ty| form(op, &target, lanes, ty);
                 let found = worst(&inputs, &first, |(x, y), got| ulp_f32(got, reference(x, y).0));
                 // The library's logarithm of the gamma function has no bound near its zeros.
                 let bound = if op == StdOp::lgamma_r { f64::INFINITY } else { bound };
-                report(&mut failures, &format!("{what} first"), found, bound);
+                report(&mut failures, &what("f32"), found, bound);
                 let found = worst(&inputs, &second, |(x, y), got| {
                     let want = reference(x, y).1;
                     if !integer {
@@ -473,7 +470,7 @@ fn functions_with_two_results_are_exact() {
                     let is_right = x.is_nan() || f64::from(got as i32) == want;
                     if is_right { 0.0 } else { f64::INFINITY }
                 });
-                report(&mut failures, &format!("{what} second"), found, bound);
+                report(&mut failures, &what("f32, second result"), found, bound);
             }
         }
     }

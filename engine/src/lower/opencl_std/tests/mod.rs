@@ -62,16 +62,51 @@ pub fn compile(
     Compiled { code, lanes: lanes as usize }
 }
 
-/// The forms that code takes on this machine: CPUs and lanes.
+/// Functions are tested with one input in this many, over all bit patterns. A prime, so that all kinds of significands are met.
+pub const SPARSE: usize = 40_009;
+
+/// `ZE_CPU_TEST_SPARSE`, which overrides [`SPARSE`] for a closer look.
+pub fn asked_for() -> Option<usize> {
+    std::env::var("ZE_CPU_TEST_SPARSE").ok()?.parse().ok().filter(|sparse| *sparse > 0)
+}
+
+/// The forms that code takes on this machine: CPUs and lanes. One is a machine without libmvec, and all are where errors are
+/// printed.
 pub fn forms() -> Vec<(Target, Vec<u32>)> {
-    let mut forms = vec![(Target::limited(Isa::Sse).expect("target"), vec![1, 4, 8])];
+    let mut found = vec![(Isa::Sse, vec![1, 4, 8])];
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-        forms.push((Target::limited(Isa::Avx2).expect("target"), vec![1, 4, 8, 16]));
+        found.push((Isa::Avx2, vec![1, 4, 8, 16]));
     }
     if is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vl") {
-        forms.push((Target::limited(Isa::Avx512).expect("target"), vec![4, 8, 16, 32]));
+        found.push((Isa::Avx512, vec![4, 8, 16, 32]));
+    }
+    let target = |isa: &Isa| Target::limited(*isa).expect("target");
+    let mut forms: Vec<_> = found.iter().map(|(isa, lanes)| (target(isa), lanes.clone())).collect();
+    let plain = if prints() { found.len() } else { 1 };
+    for (isa, _) in found.iter().rev().take(plain) {
+        let mut plain = target(isa);
+        plain.libmvec = false;
+        forms.push((plain, vec![4]));
     }
     forms
+}
+
+/// Which function of which type in which form.
+pub struct Form {
+    op: StdOp,
+    ty: &'static str,
+    bits: u32,
+    libmvec: bool,
+    lanes: u32,
+}
+
+pub fn form(op: StdOp, target: &Target, lanes: u32, ty: &'static str) -> Form {
+    Form { op, ty, bits: target.simd_bits(), libmvec: target.libmvec, lanes }
+}
+
+/// Whether errors are printed, for `ci/accuracy` and people.
+fn prints() -> bool {
+    std::env::var_os("ZE_CPU_TEST_ULP").is_some()
 }
 
 impl Compiled {
@@ -149,11 +184,14 @@ pub fn worst<X: Copy + std::fmt::Debug, R: Copy>(
 }
 
 /// Reports an error of a form of a function; `failures` collects those beyond the bound.
-pub fn report(failures: &mut Vec<String>, what: &str, (error, at): (f64, String), bound: f64) {
-    if std::env::var_os("ZE_CPU_TEST_ULP").is_some() {
-        println!("{what}: {error:.3} at {at}");
+pub fn report(failures: &mut Vec<String>, what: &Form, (error, at): (f64, String), bound: f64) {
+    let Form { op, ty, bits, libmvec, lanes } = what;
+    let library = if *libmvec { "yes" } else { "no" };
+    if prints() {
+        println!("ulp\t{op:?}\t{ty}\t{bits}\t{library}\t{error:.3}\t{bound}\t{lanes} lanes, at {at}");
     }
     if error > bound {
-        failures.push(format!("{what}: {error:.3} at {at}, bound {bound}"));
+        let place = format!("{bits} bits, {lanes} lanes, libmvec: {library}");
+        failures.push(format!("{op:?} {ty}, {place}: {error:.3} at {at}, bound {bound}"));
     }
 }
