@@ -1,5 +1,6 @@
 //! Sends damaged modules through module creation and reports those that crash or hang. With `--kernels` the kernels of
-//! modules that are accepted are compiled too, for a launch that is recorded and never executed.
+//! modules that are accepted are compiled too, for a launch that is recorded and never executed; what is accepted and then
+//! does not compile is reported as well.
 //!
 //! ```text
 //! fuzz [--from N] [--count N] [--seconds N] [--kernels] [--save FOLDER]
@@ -16,6 +17,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{env, fs, io, thread};
 
+use ze_headers::ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
 use ze_tests::mutation::{corpus, mutate};
 use ze_tests::{CommandList, Kernel, Module, platform};
 
@@ -75,15 +77,17 @@ fn work(options: &Options) -> Result<(), Box<dyn Error>> {
         let (_, bytes) = mutate(number, &corpus);
         let accepted = match Module::new(&bytes) {
             Ok(module) => {
+                let mut verdict = "accepted";
                 if options.kernels {
                     let names = module.kernel_names().unwrap_or_default();
                     // Some of them, each mutation others: the damage is in one, and modules have up to a hundred.
                     for name in names.iter().cycle().skip(number as usize % names.len().max(1)).take(KERNELS)
                     {
-                        module.try_kernel(name).map(|kernel| compile(&kernel, &list)).ok();
+                        let compiled = module.try_kernel(name).map_or(true, |kernel| compile(&kernel, &list));
+                        verdict = if compiled { verdict } else { "not-compiled" };
                     }
                 }
-                "accepted"
+                verdict
             }
             Err(error) if error.reason.is_empty() => "without-reason",
             Err(_) => "rejected",
@@ -93,9 +97,10 @@ fn work(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Records a launch, for which the driver needs the code. Every argument is zero in the first size that is accepted.
-fn compile(kernel: &Kernel, list: &CommandList) {
-    let Ok(properties) = kernel.properties() else { return };
+/// Records a launch, for which the driver needs the code. Every argument is zero in the first size that is accepted. Whether
+/// there is code, or the launch is none that there would be code for.
+fn compile(kernel: &Kernel, list: &CommandList) -> bool {
+    let Ok(properties) = kernel.properties() else { return true };
     for index in 0..properties.numKernelArgs {
         let zeros = [0u8; 256];
         if kernel.set_size(index, size_of::<usize>()).is_err() {
@@ -110,10 +115,11 @@ fn compile(kernel: &Kernel, list: &CommandList) {
     let required =
         [properties.requiredGroupSizeX, properties.requiredGroupSizeY, properties.requiredGroupSizeZ];
     let group_size = if required[0] == 0 { [32, 1, 1] } else { required };
-    // What fails here is rejected, which is well.
+    // A launch may be against a rule, such as one about the group's size.
     kernel.set_group_size(group_size).ok();
-    list.launch(kernel, [1, 1, 1], None, &[]).ok();
+    let launched = list.launch(kernel, [1, 1, 1], None, &[]);
     list.reset().ok();
+    !launched.is_err_and(|error| error.code == ZE_RESULT_ERROR_MODULE_BUILD_FAILURE)
 }
 
 fn spawn(options: &Options, from: u64) -> io::Result<Child> {
@@ -156,6 +162,9 @@ fn supervise(options: &Options) -> Result<(), Box<dyn Error>> {
                     "rejected" => rejected += 1,
                     "without-reason" => {
                         failures.extend(trying.map(|number| (number, "is rejected without a reason")))
+                    }
+                    "not-compiled" => {
+                        failures.extend(trying.map(|number| (number, "is accepted, and then not compiled")))
                     }
                     number => trying = number.parse().ok(),
                 },
