@@ -46,7 +46,7 @@ pub const KERNEL_INSTRUCTIONS: u64 = 4_000_000;
 
 /// LLVM instructions of a kernel, estimated before any is made. Code generation takes 2 to 5 microseconds and about 500
 /// bytes for each, so a kernel below takes seconds and stays under 1 GiB.
-pub const KERNEL_WORK: u64 = 1_200_000;
+pub const KERNEL_WORK: u64 = 1_000_000;
 
 /// Blocks of a function's loops, those of inner loops counted again for each loop around them: what analyses look at
 /// several times. 1,500 loops in each other have as many.

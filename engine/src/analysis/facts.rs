@@ -153,10 +153,7 @@ impl<'m> Analysis<'m> {
     pub fn is_temporal(&self, at: BlockId, id: Id) -> bool {
         self.variant.width > 1
             && self.def.get(&id).is_some_and(|def| {
-                self.loops.around(*def).any(|this| {
-                    self.control.divergent_loops.contains(this)
-                        && !self.loops.encloses(Some(this), self.loops.of(at))
-                })
+                self.loops.left_by(*def, at).any(|this| self.control.divergent_loops.contains(this))
             })
     }
 

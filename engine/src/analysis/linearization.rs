@@ -104,12 +104,10 @@ impl Control {
                 }
                 let inside = control.class[this.header];
                 let diverges = control.class[this.latch] != inside
-                    || this.blocks.iter().any(|&block| {
-                        let exits = graph.cfg.succs[block]
-                            .iter()
-                            .any(|to| !graph.loops.encloses(Some(id), graph.loops.of(*to)));
-                        exits && (control.varying.contains(block) || control.class[block] != inside)
-                    });
+                    || this
+                        .exits
+                        .iter()
+                        .any(|&(block, _)| control.varying.contains(block) || control.class[block] != inside);
                 if diverges {
                     control.divergent_loops.insert(id);
                     changed = true;
@@ -134,9 +132,7 @@ impl Control {
 
     /// Whether the edge leaves a loop that work-items leave in different iterations.
     pub fn leaves_divergent(&self, graph: &Graph<'_, '_>, from: BlockId, to: BlockId) -> bool {
-        graph.loops.around(from).any(|id| {
-            self.divergent_loops.contains(id) && !graph.loops.encloses(Some(id), graph.loops.of(to))
-        })
+        graph.loops.left_by(from, to).any(|id| self.divergent_loops.contains(id))
     }
 
     /// Whether exactly one edge into `block` is taken, by all work-items of one mask.

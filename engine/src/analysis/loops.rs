@@ -30,6 +30,8 @@ pub struct Loop {
     pub parent: Option<LoopId>,
     /// All blocks, those of inner loops included.
     pub blocks: Vec<BlockId>,
+    /// The edges from its blocks to others.
+    pub exits: Vec<(BlockId, BlockId)>,
 }
 
 /// The loop forest of a function in canonical form.
@@ -55,10 +57,17 @@ impl Loops {
             let preds = &cfg.preds[header];
             let latch = *preds.iter().find(is_back).expect("a loop has a back edge");
             let preheader = *preds.iter().find(|pred| !is_back(pred)).expect("a loop is entered");
-            loops.push(Loop { header, preheader, latch, parent, blocks });
+            loops.push(Loop { header, preheader, latch, parent, blocks, exits: Vec::new() });
         }
         let parents: Vec<usize> = loops.iter().map(|(id, this)| this.parent.unwrap_or(id).index()).collect();
-        Self { interval: tree_intervals(&parents).into(), loops, innermost }
+        let mut this = Self { interval: tree_intervals(&parents).into(), loops, innermost };
+        for &from in &cfg.rpo {
+            for &to in &cfg.succs[from] {
+                let left: SmallVec<[LoopId; 4]> = this.left_by(from, to).collect();
+                left.into_iter().for_each(|id| this.loops[id].exits.push((from, to)));
+            }
+        }
+        this
     }
 
     pub fn get(&self, id: LoopId) -> &Loop {
@@ -85,6 +94,12 @@ impl Loops {
     /// The loops around a block, innermost first.
     pub fn around(&self, block: BlockId) -> impl Iterator<Item = LoopId> + '_ {
         std::iter::successors(self.of(block), |id| self.get(*id).parent)
+    }
+
+    /// The loops around a block without another one, innermost first: those that an edge between the two leaves.
+    pub fn left_by(&self, from: BlockId, to: BlockId) -> impl Iterator<Item = LoopId> + '_ {
+        let to = self.of(to);
+        self.around(from).take_while(move |id| !self.encloses(Some(*id), to))
     }
 
     /// Whether the edge `from -> to` is a back edge.

@@ -119,12 +119,7 @@ impl Region {
             };
             match node {
                 Node::Block(block) => cfg.succs[block].iter().copied().for_each(&mut edge),
-                Node::Loop(id) => loops.get(id).blocks.iter().for_each(|block| {
-                    cfg.succs[*block]
-                        .iter()
-                        .filter(|to| !loops.encloses(Some(id), loops.of(**to)))
-                        .for_each(|to| edge(*to));
-                }),
+                Node::Loop(id) => loops.get(id).exits.iter().for_each(|(_, to)| edge(*to)),
             }
             (inside, leaves)
         };

@@ -9,6 +9,7 @@
 
 pub mod blocks;
 pub mod cache;
+mod constants;
 pub mod context;
 mod contraction;
 pub mod dump;

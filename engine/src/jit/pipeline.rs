@@ -2,6 +2,7 @@
 
 use super::JitError;
 use super::blocks;
+use super::constants;
 use super::context::{IrModule, REPORT_FRAME, take_message};
 use super::contraction;
 use super::size::Size;
@@ -193,6 +194,7 @@ fn emit(
 ) -> Result<Vec<u8>, JitError> {
     let tier = Size::of(module, target).code_tier(tier);
     if tier == Tier::Fast {
+        constants::tabulate(module);
         blocks::split_blocks(module);
     }
     let bytes = target.with_machine(tier, |machine| {

@@ -41,6 +41,8 @@ const COMPARED_STORES: usize = 400;
 const PROMOTED_PAIRS: usize = 1_000_000;
 /// Instructions of a block, times variables, that promotion may have to look at.
 const SEARCHED_INSTRUCTIONS: usize = 20_000_000;
+/// Instructions that promotion looks at to find out whether a block reads a variable before it writes it.
+const SEARCHED_FOR_READS: usize = 40_000_000;
 /// Ways into a block for which the graph is simplified: each of them is compared with the others.
 const SIMPLIFIED_WAYS: usize = 500;
 /// Blocks for which it is: empty ones that follow each other hand on all their ways, one block at a time.
@@ -60,6 +62,8 @@ pub struct Size {
     pub touches: usize,
     pub stores: usize,
     pub ways: usize,
+    /// Of all blocks and the variables that they read and write: the instructions before the first of these accesses.
+    pub searched: usize,
     /// The most constants of one chain of operations.
     pub constants: usize,
     /// Operands of all calls that have many.
@@ -105,6 +109,7 @@ impl Size {
         self.arguments += insts.iter().map(|inst| arguments(*inst)).sum::<usize>();
         self.accesses = self.accesses.max(loads + stores);
         self.stores = self.stores.max(stores);
+        self.searched += searched(&insts);
         let touches = insts.iter().filter(|inst| touches(**inst)).count();
         self.touches = self.touches.max(touches);
         // SAFETY: the block is alive, and its uses with it.
@@ -136,8 +141,7 @@ impl Size {
 
     /// Whether variables can become registers in a reasonable time.
     pub fn can_promote(&self) -> bool {
-        self.blocks.saturating_mul(self.variables) <= PROMOTED_PAIRS
-            && self.block.saturating_mul(self.variables) <= SEARCHED_INSTRUCTIONS
+        self.blocks.saturating_mul(self.variables) <= PROMOTED_PAIRS && !self.has_large_blocks()
     }
 
     /// Whether the graph can be simplified in a reasonable time.
@@ -153,6 +157,7 @@ impl Size {
     /// Whether there are blocks that are too large for a variable to be looked for in them.
     pub fn has_large_blocks(&self) -> bool {
         self.block.saturating_mul(self.variables) > SEARCHED_INSTRUCTIONS
+            || self.searched > SEARCHED_FOR_READS
     }
 }
 
@@ -172,6 +177,27 @@ fn touches(inst: LLVMValueRef) -> bool {
         },
         _ => false,
     }
+}
+
+/// The instructions of a block before the first access to each variable that it reads and writes.
+fn searched(insts: &[LLVMValueRef]) -> usize {
+    // By variable: the first access, and whether it is read and written.
+    let mut accesses: FxHashMap<LLVMValueRef, (usize, bool, bool)> = FxHashMap::default();
+    for (at, &inst) in insts.iter().enumerate() {
+        let (place, reads) = match opcode(inst) {
+            LLVMOpcode::LLVMLoad => (0, true),
+            LLVMOpcode::LLVMStore => (1, false),
+            _ => continue,
+        };
+        // SAFETY: a load or a store that is alive, which has its place as this operand.
+        let place = unsafe { LLVMIsAAllocaInst(LLVMGetOperand(inst, place)) };
+        if !place.is_null() {
+            let access = accesses.entry(place).or_insert((at, false, false));
+            access.1 |= reads;
+            access.2 |= !reads;
+        }
+    }
+    accesses.values().filter(|(_, read, written)| *read && *written).map(|(first, ..)| first).sum()
 }
 
 /// Operands of a call, if they are many.

@@ -2,7 +2,7 @@
 
 use super::pipeline::{self, Tier};
 use super::target::{Isa, Target};
-use super::{Context, IrModule, JitError, load, symbols};
+use super::{Context, IrModule, JitError, constants, load, symbols};
 use crate::builtins::libmvec;
 use load::LoadedCode;
 use spirv_env::Id;
@@ -73,6 +73,54 @@ fn constants_jump_tables_and_addresses_of_functions_are_linked() {
         assert_eq!([0, 1].map(|i| call(i)), [1, 2]);
         let mut value = [6, 0];
         assert_eq!([4, 2, 0, 1, 9].map(|i| jump(i, value.as_mut_ptr())), [36, 3, 17, 1, -1]);
+    }
+}
+
+/// A function of as many vector constants of each of two types.
+fn sums_of_constants(count: u32) -> String {
+    let steps = |at: u32| {
+        let (before, number) = (at, 3 * at + 1);
+        let all = [format!("i32 {number}"), "i32 7".into(), "i32 0".into(), format!("i32 {at}")].join(", ");
+        let half = [number, number + 1].map(|number| format!("double {number}.0")).join(", ");
+        format!(
+            "%a{at} = add <4 x i32> %x{before}, <{all}>\n%x{} = xor <4 x i32> %a{at}, <i32 -1, i32 -1, i32 -1, i32 -1>\n\
+             %y{} = fadd <2 x double> %y{before}, <{half}>\n",
+            at + 1,
+            at + 1
+        )
+    };
+    let all: String = (0..count).map(steps).collect();
+    format!(
+        "define void @sums(ptr %p, ptr %q) {{\n%x0 = load <4 x i32>, ptr %p\n%y0 = load <2 x double>, ptr %q\n{all}\
+         store <4 x i32> %x{count}, ptr %p\nstore <2 x double> %y{count}, ptr %q\nret void\n}}"
+    )
+}
+
+#[test]
+fn vector_constants_are_loaded_from_a_table_where_they_are_many() {
+    let target = Target::host().expect("a target machine");
+    for (count, tables) in [(100, 0), (3000, 2)] {
+        let context = Context::new();
+        let ir = IrModule::parse(&context, &sums_of_constants(count), &target).expect("IR");
+        constants::tabulate(&ir);
+        ir.verify().expect("valid IR");
+        let text = ir.text();
+        assert_eq!(text.matches("private constant [").count(), tables, "{count}");
+        // Other instructions than these may have all ones.
+        assert!(text.contains("splat (i32 -1)") || text.contains("<i32 -1, i32 -1, i32 -1, i32 -1>"));
+        let object = pipeline::object_code(ir, &target, Tier::Fast).expect("emits");
+        let code = load::load(&object.bytes, &symbols::function_address).expect("loads");
+        let sums: extern "C" fn(*mut [i32; 4], *mut [f64; 2]) = function(&code, "sums");
+        let (mut x, mut y) = ([1, 2, 3, 4], [0.5, 0.25]);
+        let (mut expected_x, mut expected_y) = (x, y);
+        sums(&mut x, &mut y);
+        for at in 0..count as i32 {
+            let number = 3 * at + 1;
+            let all = [number, 7, 0, at];
+            expected_x = std::array::from_fn(|lane| !all[lane].wrapping_add(expected_x[lane]));
+            expected_y = [expected_y[0] + f64::from(number), expected_y[1] + f64::from(number + 1)];
+        }
+        assert_eq!((x, y), (expected_x, expected_y), "{count}");
     }
 }
 

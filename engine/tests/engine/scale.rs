@@ -104,6 +104,9 @@ fn what_passes_would_compare_with_each_other_is_counted() {
         assert!(!size(name, large).can_simplify() && size(name, small).can_simplify());
         assert_eq!(size(name, large).tier(Tier::Optimising), Tier::Fast);
     }
+    // Each of so many ways into a block reads and writes as many variables.
+    let (large, small) = (size("many phis of many ways", 350), size("many phis of many ways", 100));
+    assert!(large.has_large_blocks() && !large.can_promote() && small.can_promote());
     let (large, small) = (size("rows that are copied", 1000), size("rows that are copied", 100));
     assert!(!large.can_compare_stores() && small.can_compare_stores());
     assert!(large.accesses > large.stores);
@@ -135,6 +138,15 @@ fn what_lanes_do_one_after_the_other_is_counted() {
         let refused = lowered(pattern(name), size, &target).err();
         assert!(refused.is_some_and(|reason| reason.contains("its code would be")), "{name}");
     }
+}
+
+#[test]
+fn blocks_that_are_searched_for_long_are_cut_and_promoted() {
+    let target = Target::limited(Isa::Avx512).expect("a target machine");
+    let ir = lowered(pattern("many phis of many ways"), 350, &target).expect("is not refused");
+    assert!(Size::of(&ir, &target).variables > 350);
+    pipeline::optimise(&ir, &target, Tier::Optimising).expect("optimises");
+    assert!(Size::of(&ir, &target).variables < 10);
 }
 
 #[test]

@@ -173,3 +173,30 @@ fn a_varying_branch_within_a_loop_that_all_leave_together_does_not_make_it_diver
     assert_eq!(found.class, [None, None, None, owned_by(3), None, None]);
     assert_eq!(found.blended, [false, false, false, false, true, false]);
 }
+
+#[test]
+fn an_edge_leaves_all_loops_between_its_ends() {
+    let exits = of_blocks(
+        "OpBranch %b1
+         %b1 = OpLabel
+         OpBranch %b2
+         %b2 = OpLabel
+         OpBranchConditional %any_bool %b3 %b4
+         %b3 = OpLabel
+         OpBranchConditional %any_bool %b2 %b5
+         %b4 = OpLabel
+         OpBranchConditional %any_bool %b1 %b5
+         %b5 = OpLabel",
+        VARIANT,
+        |analysis| {
+            let of = |header| analysis.loops.loops.values().find(|this| this.header == block(header));
+            [1, 2].map(|header| {
+                let mut exits = of(header).expect("a loop").exits.clone();
+                exits.sort_unstable();
+                exits
+            })
+        },
+    );
+    let [b2, b3, b4, b5] = [2, 3, 4, 5].map(block);
+    assert_eq!(exits, [vec![(b3, b5), (b4, b5)], vec![(b2, b4), (b3, b5)]]);
+}

@@ -1,0 +1,104 @@
+//! Vector constants in a table of the module's own.
+//!
+//! LLVM's code generator keeps the constants of a function in a list, which it searches from its start for each use: with as many
+//! constants as instructions, such as the cases of a large switch, that takes quadratic time. What is loaded from a variable is no
+//! constant to it, and the same memory operand in the code.
+
+use super::blocks::{blocks, functions, instructions, opcode};
+use super::context::IrModule;
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use llvm_sys::{LLVMLinkage, LLVMOpcode, LLVMValueKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Constants of a function that the code generator's list may have: it takes a few milliseconds.
+const LISTED: usize = 2000;
+
+/// The constants of one type, in the order of their first use.
+#[derive(Default)]
+struct Table {
+    values: Vec<LLVMValueRef>,
+    places: FxHashMap<LLVMValueRef, usize>,
+    uses: Vec<Use>,
+}
+
+/// An instruction that uses a constant, as which operand, and the constant's place in its table.
+struct Use {
+    inst: LLVMValueRef,
+    operand: u32,
+    place: usize,
+}
+
+/// Has functions load their vector constants where they are many.
+pub fn tabulate(module: &IrModule) {
+    let mut tables: FxHashMap<LLVMTypeRef, Table> = FxHashMap::default();
+    for function in functions(module) {
+        let used = used(function);
+        let distinct: FxHashSet<LLVMValueRef> = used.iter().map(|(_, _, value)| *value).collect();
+        if distinct.len() <= LISTED {
+            continue;
+        }
+        for (inst, operand, value) in used {
+            // SAFETY: a constant that is alive.
+            let table = tables.entry(unsafe { LLVMTypeOf(value) }).or_default();
+            let next = table.values.len();
+            let place = *table.places.entry(value).or_insert(next);
+            if place == next {
+                table.values.push(value);
+            }
+            table.uses.push(Use { inst, operand, place });
+        }
+    }
+    tables.into_iter().for_each(|(ty, mut table)| table.load(module, ty));
+}
+
+/// The vector constants of a function that the code generator has in its list: instruction, operand, constant.
+fn used(function: LLVMValueRef) -> Vec<(LLVMValueRef, u32, LLVMValueRef)> {
+    let insts = blocks(function).into_iter().flat_map(instructions);
+    let has_place =
+        |inst: &LLVMValueRef| !matches!(opcode(*inst), LLVMOpcode::LLVMPHI | LLVMOpcode::LLVMShuffleVector);
+    let of_inst = |inst: LLVMValueRef| {
+        // SAFETY: an instruction that is alive, and its operands with it.
+        let operands = unsafe {
+            (0..LLVMGetNumOperands(inst) as u32).map(move |at| (inst, at, LLVMGetOperand(inst, at)))
+        };
+        operands.filter(|(_, _, value)| is_listed(*value))
+    };
+    insts.filter(has_place).flat_map(of_inst).collect()
+}
+
+/// Whether a value is a constant that takes memory. Zeros do not, nor do all ones.
+fn is_listed(value: LLVMValueRef) -> bool {
+    // SAFETY: a value that is alive, and its type and elements with it.
+    unsafe {
+        LLVMGetValueKind(value) == LLVMValueKind::LLVMConstantDataVectorValueKind
+            && LLVMIsNull(value) == 0
+            && value != LLVMConstAllOnes(LLVMTypeOf(value))
+    }
+}
+
+impl Table {
+    /// Makes the table, and a load of each use.
+    fn load(&mut self, module: &IrModule, ty: LLVMTypeRef) {
+        // SAFETY: the module and its context live, and what is in the table is theirs; the builder is ours and used by this
+        // thread only. A load is put in front of the instruction that uses it.
+        unsafe {
+            let context = module.context().raw();
+            let builder = LLVMCreateBuilderInContext(context);
+            let all = LLVMConstArray2(ty, self.values.as_mut_ptr(), self.values.len() as u64);
+            let of_all = LLVMTypeOf(all);
+            let table = LLVMAddGlobal(module.raw(), of_all, c"".as_ptr());
+            LLVMSetInitializer(table, all);
+            LLVMSetGlobalConstant(table, 1);
+            LLVMSetLinkage(table, LLVMLinkage::LLVMPrivateLinkage);
+            let number = LLVMInt64TypeInContext(context);
+            for of in &self.uses {
+                let mut at = [0, of.place as u64].map(|at| LLVMConstInt(number, at, 0));
+                let place = LLVMConstInBoundsGEP2(of_all, table, at.as_mut_ptr(), at.len() as u32);
+                LLVMPositionBuilderBefore(builder, of.inst);
+                LLVMSetOperand(of.inst, of.operand, LLVMBuildLoad2(builder, ty, place, c"".as_ptr()));
+            }
+            LLVMDisposeBuilder(builder);
+        }
+    }
+}
