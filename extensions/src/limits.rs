@@ -49,8 +49,8 @@ pub const KERNEL_INSTRUCTIONS: u64 = 4_000_000;
 pub const KERNEL_WORK: u64 = 1_000_000;
 
 /// Blocks of a function's loops, those of inner loops counted again for each loop around them: what analyses look at
-/// several times. 1,500 loops in each other have as many.
-pub const LOOP_BLOCKS: u64 = 4_000_000;
+/// several times. 1,100 loops in each other have as many.
+pub const LOOP_BLOCKS: u64 = 2_000_000;
 
 /// Bits of an integer (`SPV_INTEL_arbitrary_precision_integers`). clang's `_BitInt` has no more for SPIR-V, and the compiler
 /// run-time library divides and converts no wider ones, so that LLVM would make each such instruction a loop.
