@@ -86,7 +86,7 @@ pub const VARIABLES: [Variable; 9] =
     [LOG, DUMP, PROFILE, DEVICES, SUB_DEVICES, THREADS, CACHE_DIR, ISA, TIER];
 
 /// Variables that only the project's own tests look at.
-pub const OF_TESTS: [Variable; 6] = [
+pub const OF_TESTS: [Variable; 7] = [
     variable(
         "ZE_CPU_TEST_SEED",
         "a number",
@@ -105,6 +105,11 @@ pub const OF_TESTS: [Variable; 6] = [
         "where the code of the functions of `OpenCL.std` is written to",
     ),
     variable("ZE_CPU_MUTANT", "a number", "which of the mutants that `ci/mutants` has built in is alive"),
+    variable(
+        "ZE_CPU_MUTANT_ENTERED",
+        "a file",
+        "where processes note which functions with mutants they enter",
+    ),
 ];
 
 impl Variable {
