@@ -152,6 +152,11 @@ mod tests {
             (1, with("OpExecutionMode %main SubgroupSize 16")),
             (1, with("OpDecorate %main MaxByteOffset 16")),
             (4, with("OpDecorate %main NoSignedWrap")),
+            (
+                1,
+                with("OpMemberDecorate %pair 0 MaxByteOffset 16")
+                    .replace("%fn = ", "%uint = OpTypeInt 32 0\n%pair = OpTypeStruct %uint\n%fn = "),
+            ),
             (4, declaring("DenormPreserve", &with("OpExecutionMode %main DenormPreserve 32"))),
         ] {
             assert_eq!(rule(&text, since - 1), "env.enumerant-version", "{text}");

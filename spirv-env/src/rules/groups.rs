@@ -279,6 +279,12 @@ mod tests {
         assert_accepted(&read("%ushort", "16"));
         assert_rejected(&read("%uint", "3"), "env.block-type");
         assert_rejected(&read("%uint", "16"), "env.block-type");
+        let write = |elem: &str, len: &str| {
+            let text = read(elem, len).replace("%nil = ", "%value = OpConstantNull %block\n%nil = ");
+            text.replace("%r = OpSubgroupBlockReadINTEL %block %nil", "OpSubgroupBlockWriteINTEL %nil %value")
+        };
+        assert_accepted(&write("%uint", "8"));
+        assert_rejected(&write("%uint", "3"), "env.block-type");
     }
 
     #[test]
