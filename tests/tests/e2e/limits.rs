@@ -38,7 +38,7 @@ fn a_process_lives_on_whenever_its_memory_ends() {
 #[test]
 fn a_process_lives_on_wherever_in_the_compiler_its_memory_ends() {
     for mib in (140..200).step_by(3) {
-        kernel_within("data", mib * MIB, &["atomics", "15000"]);
+        kernel_within("data", mib * MIB, &["atomics", "12000"]);
     }
 }
 
