@@ -8,6 +8,9 @@ use std::ffi::c_void;
 pub const HUGE_PAGE: usize = 2 << 20;
 /// Bytes of freed memory that are kept.
 const KEPT_BYTES: usize = 512 << 20;
+/// Bytes behind a mapping that can be read and hold zeros. Kernels that prefetch the next step of a loop read behind the last
+/// element, as oneMKL's products of matrices do: a GPU gives them anything, and its drivers do not map less than such a page.
+const TAIL: usize = 64 << 10;
 /// A kept mapping is used for sizes from this part of its own on: 3/4.
 const FIT: (usize, usize) = (3, 4);
 
@@ -28,7 +31,7 @@ impl Mapping {
     /// Gives the memory back: nobody uses it any more.
     pub fn unmap(self) {
         // SAFETY: the mapping is one that `new` made, and whoever had it gave it up.
-        unsafe { libc::munmap(self.start as *mut c_void, self.len) };
+        unsafe { libc::munmap(self.start as *mut c_void, self.len + TAIL) };
     }
 }
 
@@ -121,7 +124,7 @@ pub unsafe fn renew(start: usize, len: usize) -> bool {
 }
 
 fn map(len: usize, alignment: usize) -> Option<Mapping> {
-    let reserved = len.checked_add(alignment)?;
+    let reserved = len.checked_add(TAIL)?.checked_add(alignment)?;
     // SAFETY: a new private anonymous mapping touches no other memory.
     let memory = unsafe {
         libc::mmap(
@@ -144,9 +147,11 @@ fn map(len: usize, alignment: usize) -> Option<Mapping> {
         if start > first {
             libc::munmap(first as *mut c_void, start - first);
         }
-        if first + reserved > end {
-            libc::munmap(end as *mut c_void, first + reserved - end);
+        if first + reserved > end + TAIL {
+            libc::munmap((end + TAIL) as *mut c_void, first + reserved - end - TAIL);
         }
+        // Where that fails, because there are too many mappings, it is as good as the rest.
+        libc::mprotect(end as *mut c_void, TAIL, libc::PROT_READ);
         libc::madvise(start as *mut c_void, len, libc::MADV_HUGEPAGE);
     }
     Some(Mapping { start, len })
@@ -170,6 +175,16 @@ mod tests {
         kept.add(mapping);
         assert_eq!(kept.take(len - 4096, HUGE_PAGE), Some(mapping));
         assert_eq!(kept.take(len - 4096, HUGE_PAGE), None);
+        mapping.unmap();
+    }
+
+    #[test]
+    fn what_is_read_behind_a_mapping_is_zero() {
+        let mapping = new(3 * 4096, 4096).expect("memory is there");
+        let behind = (mapping.start + mapping.len) as *const u64;
+        // SAFETY: the subject of the test; nobody writes there.
+        let words = (0..TAIL / 8).map(|at| unsafe { behind.add(at).read_volatile() });
+        assert!(words.into_iter().all(|word| word == 0));
         mapping.unmap();
     }
 
