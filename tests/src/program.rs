@@ -11,14 +11,24 @@ use crate::memory::Buffer;
 use crate::platform::{Error, Platform, Result, platform};
 use crate::queue::{CommandList, ListOptions};
 
-/// The SPIR-V of a kernel file of `tests/kernels`, by the file's name without extension.
-pub fn spirv(name: &str) -> Vec<u8> {
-    let folder = match std::env::var_os("ZE_TEST_KERNELS") {
+/// The folder of `tests/kernels`.
+fn folder() -> PathBuf {
+    match std::env::var_os("ZE_TEST_KERNELS") {
         Some(folder) => PathBuf::from(folder),
         None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels")),
-    };
-    let path = folder.join(name).with_extension("spv");
+    }
+}
+
+/// The SPIR-V of a kernel file of `tests/kernels`, by the file's name without extension.
+pub fn spirv(name: &str) -> Vec<u8> {
+    let path = folder().join(name).with_extension("spv");
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The OpenCL C that it was built from, if it was, and the folder of what that includes.
+pub fn source(name: &str) -> Option<(Vec<u8>, PathBuf)> {
+    let folder = folder();
+    fs::read(folder.join(name).with_extension("cl")).ok().map(|text| (text, folder))
 }
 
 /// A module on the shared platform.

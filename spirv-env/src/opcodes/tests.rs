@@ -94,7 +94,7 @@ fn every_function_of_opencl_std_has_a_row() {
     let missing = (0..1 << 16)
         .filter(|number| spirv::OpenclStd100Op::from_u32(*number).is_some())
         .filter(|number| opencl_std::of_number(u64::from(*number)).is_none());
-    assert_eq!(missing.collect::<Vec<_>>(), []);
+    assert_eq!(missing.collect::<Vec<_>>(), Vec::<u32>::new());
     let unknown = kernel("", "%r = OpExtInst %float %std 255 %f1");
     let message = build_text(&unknown).unwrap_err().diagnostics[0].message.clone();
     assert!(message.contains("OpenCL.std has no instruction 255"), "{message}");

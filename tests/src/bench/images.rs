@@ -1,6 +1,6 @@
 //! Filters over images, as cases: sizes, inputs, and how a result is checked.
 
-use super::{Arg, Case, ImageArg, Texels, Verify};
+use super::{Arg, Case, ImageArg, Limit, Texels, Verify};
 use crate::Random;
 
 /// All cases over images, in the order of the report.
@@ -96,23 +96,17 @@ impl<F: Fn(&Picture, [usize; 2], usize) -> f64 + 'static> Filter<F> {
             }
             Ok(())
         });
-        Case {
-            name,
-            module: "image_filters",
-            kernel,
-            groups: [width as u32 / 16, height as u32 / 16, 1],
-            group_size: [16, 16, 1],
-            buffers,
-            args,
-            verify,
-        }
+        Case::new(name, "image_filters", buffers, verify)
+            .launch(kernel, [width as u32 / 16, height as u32 / 16, 1], [16, 16, 1], args)
+            .int()
+            .limit(Limit::Filter)
     }
 }
 
 fn copy() -> Case {
     let from = Picture::random(2048, 2048, Texels::Rgba8, 21);
     Filter {
-        name: "image copy 2048",
+        name: "image copy",
         kernel: "copy",
         from,
         to: [2048; 2],

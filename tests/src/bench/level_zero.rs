@@ -2,17 +2,18 @@
 
 use std::time::Instant;
 
+use ze_headers::*;
+
 use super::{Arg, Backend, Case, ImageArg, Prepared, Result, Texels};
 use crate::images::{Around, format, image_desc};
 use crate::{Buffer, CommandList, Image, Kernel, ListOptions, Module, platform, spirv};
-use ze_headers::*;
 
 pub struct LevelZero;
 
 struct Ready {
-    kernel: Kernel,
+    kernels: Vec<(Kernel, [u32; 3])>,
     list: CommandList,
-    groups: [u32; 3],
+    copies: CommandList,
     buffers: Vec<Buffer<u8>>,
     images: Vec<(usize, Image)>,
     _module: Module,
@@ -33,50 +34,73 @@ fn image(arg: &ImageArg, list: &CommandList, buffer: &Buffer<u8>) -> crate::Resu
 }
 
 impl Backend for LevelZero {
-    fn prepare(&self, case: &Case) -> Result<(Box<dyn Prepared>, Instant)> {
+    fn name(&self) -> &'static str {
+        "driver"
+    }
+
+    fn version(&self) -> String {
+        let version = concat!("ze_cpu ", env!("CARGO_PKG_VERSION"));
+        platform().device_name().map_or(version.to_owned(), |name| format!("{version}, {name}"))
+    }
+
+    fn prepare(&self, case: &Case) -> Result<Option<(Box<dyn Prepared>, Instant)>> {
         let failed = |error: crate::Error| format!("{}: {error:?}", case.name);
         let buffers: Vec<Buffer<u8>> = case.buffers.iter().map(|data| platform().buffer(data)).collect();
-        let list = CommandList::immediate(ListOptions::synchronous()).map_err(failed)?;
+        let copies = CommandList::immediate(ListOptions::synchronous()).map_err(failed)?;
         let mut images = Vec::new();
-        for arg in &case.args {
+        for arg in case.launches.iter().flat_map(|launch| &launch.args) {
             if let Arg::Image(arg) = arg {
-                images.push((arg.buffer, image(arg, &list, &buffers[arg.buffer]).map_err(failed)?));
+                images.push((arg.buffer, image(arg, &copies, &buffers[arg.buffer]).map_err(failed)?));
             }
         }
+        let mut of_arguments = images.iter();
         let words = spirv(case.module);
         let start = Instant::now();
         let module = Module::new(&words).map_err(failed)?;
-        let kernel = module.try_kernel(case.kernel).map_err(failed)?;
-        kernel.set_group_size(case.group_size).map_err(failed)?;
-        let mut of_arguments = images.iter();
-        for (arg, index) in case.args.iter().zip(0..) {
-            match arg {
-                Arg::Image(_) => {
-                    let (_, image) = of_arguments.next().expect("an image for each argument");
-                    kernel.set_bytes(index, &(image.handle as usize).to_ne_bytes())
+        let mut kernels = Vec::new();
+        for launch in &case.launches {
+            let kernel = module.try_kernel(launch.kernel).map_err(failed)?;
+            kernel.set_group_size(launch.group_size).map_err(failed)?;
+            for (arg, index) in launch.args.iter().zip(0..) {
+                match arg {
+                    Arg::Image(_) => {
+                        let (_, image) = of_arguments.next().expect("an image for each argument");
+                        kernel.set_bytes(index, &(image.handle as usize).to_ne_bytes())
+                    }
+                    Arg::Buffer(number) => {
+                        kernel.set_bytes(index, &(buffers[*number].pointer() as usize).to_ne_bytes())
+                    }
+                    Arg::Value(bytes) => kernel.set_bytes(index, bytes),
+                    Arg::Local(bytes) => kernel.set_size(index, *bytes),
                 }
-                Arg::Buffer(number) => {
-                    kernel.set_bytes(index, &(buffers[*number].pointer() as usize).to_ne_bytes())
-                }
-                Arg::Value(bytes) => kernel.set_bytes(index, bytes),
-                Arg::Local(bytes) => kernel.set_size(index, *bytes),
+                .map_err(failed)?;
             }
-            .map_err(failed)?;
+            kernels.push((kernel, launch.groups));
         }
-        Ok((Box::new(Ready { kernel, list, groups: case.groups, buffers, images, _module: module }), start))
+        // One launch is waited for by the call itself; several are one stream, as in OpenCL.
+        let options = if kernels.len() == 1 { ListOptions::synchronous() } else { ListOptions::in_order() };
+        let list = CommandList::immediate(options).map_err(failed)?;
+        Ok(Some((Box::new(Ready { kernels, list, copies, buffers, images, _module: module }), start)))
     }
 }
 
 impl Prepared for Ready {
     fn launch(&self) -> Result<()> {
-        self.list.launch(&self.kernel, self.groups, None, &[]).map_err(|error| format!("{error:?}").into())
+        let failed = |error: crate::Error| format!("{error:?}");
+        for (kernel, groups) in &self.kernels {
+            self.list.launch(kernel, *groups, None, &[]).map_err(failed)?;
+        }
+        if self.kernels.len() > 1 {
+            self.list.synchronize(u64::MAX).map_err(failed)?;
+        }
+        Ok(())
     }
 
     fn buffers(&self) -> Vec<&[u8]> {
         for (buffer, image) in &self.images {
             let to = self.buffers[*buffer].pointer();
             // SAFETY: the buffer has all texels, nobody looks at it, and the list is synchronous.
-            unsafe { self.list.image_copy_to_memory(to.cast(), (image, None), [0; 2], Around::default()) }
+            unsafe { self.copies.image_copy_to_memory(to.cast(), (image, None), [0; 2], Around::default()) }
                 .expect("a copy of all texels");
         }
         self.buffers.iter().map(|buffer| &buffer[..]).collect()

@@ -1,4 +1,4 @@
-//! An OpenCL runtime with shared virtual memory, opened at run time: the first platform of the ICD loader.
+//! OpenCL runtimes with shared virtual memory, opened at run time: platforms of the ICD loader, by name.
 
 use std::ffi::{CString, c_char, c_void};
 use std::ptr;
@@ -7,14 +7,19 @@ use std::time::Instant;
 use libloading::Library;
 
 use super::{Arg, Backend, Case, ImageArg, Prepared, Result, Texels};
+use crate::program::source;
 use crate::spirv;
 
 type Handle = *mut c_void;
 
 /// `CL_DEVICE_TYPE_ALL`.
 const DEVICE_TYPE_ALL: u64 = 0xffff_ffff;
+/// `CL_PLATFORM_NAME`.
+const PLATFORM_NAME: u32 = 0x902;
 /// `CL_DEVICE_NAME`.
 const DEVICE_NAME: u32 = 0x102b;
+/// `CL_DRIVER_VERSION`.
+const DRIVER_VERSION: u32 = 0x102d;
 /// `CL_PROGRAM_BUILD_LOG`.
 const PROGRAM_BUILD_LOG: u32 = 0x1183;
 /// `CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER`.
@@ -65,10 +70,12 @@ macro_rules! functions {
 }
 functions! {
     clGetPlatformIDs: fn(u32, *mut Handle, *mut u32) -> i32;
+    clGetPlatformInfo: fn(Handle, u32, usize, *mut c_void, *mut usize) -> i32;
     clGetDeviceIDs: fn(Handle, u64, u32, *mut Handle, *mut u32) -> i32;
     clGetDeviceInfo: fn(Handle, u32, usize, *mut c_void, *mut usize) -> i32;
     clCreateContext: fn(*const isize, u32, *const Handle, *const c_void, *mut c_void, *mut i32) -> Handle;
     clCreateCommandQueueWithProperties: fn(Handle, Handle, *const u64, *mut i32) -> Handle;
+    clCreateProgramWithSource: fn(Handle, u32, *const *const c_char, *const usize, *mut i32) -> Handle;
     clCreateProgramWithIL: fn(Handle, *const c_void, usize, *mut i32) -> Handle;
     clBuildProgram: fn(Handle, u32, *const Handle, *const c_char, *const c_void, *mut c_void) -> i32;
     clGetProgramBuildInfo: fn(Handle, Handle, u32, usize, *mut c_void, *mut usize) -> i32;
@@ -84,24 +91,45 @@ functions! {
     clEnqueueWriteImage: fn(Handle, Handle, u32, *const [usize; 3], *const [usize; 3], usize, usize, *const c_void, u32, *const Handle, *mut Handle) -> i32;
     clEnqueueReadImage: fn(Handle, Handle, u32, *const [usize; 3], *const [usize; 3], usize, usize, *mut c_void, u32, *const Handle, *mut Handle) -> i32;
     clReleaseMemObject: fn(Handle) -> i32;
+    clReleaseKernel: fn(Handle) -> i32;
+    clReleaseProgram: fn(Handle) -> i32;
 }
 
-/// A device, its context and queue. Objects live until the process ends, except memory.
+/// Which runtime, and what it builds.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Runtime {
+    /// Intel's OpenCL CPU runtime, from SPIR-V.
+    Intel,
+    /// PoCL. Debian's takes no SPIR-V, so it is given the OpenCL C that the SPIR-V was built from.
+    Pocl,
+}
+
+impl Runtime {
+    /// What the platform's name contains.
+    fn platform(self) -> &'static str {
+        match self {
+            Runtime::Intel => "Intel",
+            Runtime::Pocl => "Portable Computing Language",
+        }
+    }
+}
+
+/// A device, its context and queue. Objects of these live until the process ends.
 pub struct OpenCl {
+    runtime: Runtime,
     functions: &'static Functions,
     device: Handle,
     context: Handle,
     queue: Handle,
-    pub name: String,
+    version: String,
 }
 
 struct Ready {
     functions: &'static Functions,
     context: Handle,
     queue: Handle,
-    kernel: Handle,
-    global: [usize; 3],
-    local: [usize; 3],
+    program: Handle,
+    kernels: Vec<(Handle, [usize; 3], [usize; 3])>,
     buffers: Vec<(*mut c_void, usize)>,
     images: Vec<(ImageArg, Handle)>,
 }
@@ -110,36 +138,48 @@ fn check(what: &str, code: i32) -> Result<()> {
     if code == 0 { Ok(()) } else { Err(format!("{what} returned {code}").into()) }
 }
 
+/// A text that a function of the interface writes.
+fn text(read: impl Fn(usize, *mut c_void) -> i32) -> String {
+    let mut text = vec![0u8; 1024];
+    if read(text.len(), text.as_mut_ptr().cast()) != 0 {
+        return String::new();
+    }
+    let len = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
+    String::from_utf8_lossy(&text[..len]).trim().to_owned()
+}
+
 impl OpenCl {
-    /// The first device of the first platform.
-    pub fn open() -> Result<OpenCl> {
+    /// The first device of the runtime's platform.
+    pub fn open(runtime: Runtime) -> Result<OpenCl> {
         // SAFETY: OpenCL's functions with valid arguments throughout; the library is never closed.
         unsafe {
             let library = Library::new("libOpenCL.so.1")?;
             let functions: &'static Functions = Box::leak(Box::new(Functions::load(&library)?));
             std::mem::forget(library);
-            let (mut platform, mut device) = (ptr::null_mut(), ptr::null_mut());
-            check("clGetPlatformIDs", (functions.clGetPlatformIDs)(1, &mut platform, ptr::null_mut()))?;
-            let code = (functions.clGetDeviceIDs)(platform, DEVICE_TYPE_ALL, 1, &mut device, ptr::null_mut());
+            let f = functions;
+            let (mut platforms, mut count) = ([ptr::null_mut(); 16], 0);
+            check("clGetPlatformIDs", (f.clGetPlatformIDs)(16, platforms.as_mut_ptr(), &mut count))?;
+            let name = |platform| {
+                text(|len, to| (f.clGetPlatformInfo)(platform, PLATFORM_NAME, len, to, ptr::null_mut()))
+            };
+            let platform = platforms[..platforms.len().min(count as usize)]
+                .iter()
+                .copied()
+                .find(|&platform| name(platform).contains(runtime.platform()))
+                .ok_or_else(|| format!("there is no OpenCL platform of {}", runtime.platform()))?;
+            let mut device = ptr::null_mut();
+            let code = (f.clGetDeviceIDs)(platform, DEVICE_TYPE_ALL, 1, &mut device, ptr::null_mut());
             check("clGetDeviceIDs", code)?;
             let mut code = 0;
             let context =
-                (functions.clCreateContext)(ptr::null(), 1, &device, ptr::null(), ptr::null_mut(), &mut code);
+                (f.clCreateContext)(ptr::null(), 1, &device, ptr::null(), ptr::null_mut(), &mut code);
             check("clCreateContext", code)?;
-            let queue =
-                (functions.clCreateCommandQueueWithProperties)(context, device, ptr::null(), &mut code);
+            let queue = (f.clCreateCommandQueueWithProperties)(context, device, ptr::null(), &mut code);
             check("clCreateCommandQueueWithProperties", code)?;
-            let mut name = [0u8; 256];
-            let code = (functions.clGetDeviceInfo)(
-                device,
-                DEVICE_NAME,
-                256,
-                name.as_mut_ptr().cast(),
-                ptr::null_mut(),
-            );
-            check("clGetDeviceInfo", code)?;
-            let name = String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned();
-            Ok(OpenCl { functions, device, context, queue, name })
+            let [device_name, driver] = [DEVICE_NAME, DRIVER_VERSION]
+                .map(|what| text(|len, to| (f.clGetDeviceInfo)(device, what, len, to, ptr::null_mut())));
+            let version = format!("{}, {driver}, {device_name}", name(platform));
+            Ok(OpenCl { runtime, functions, device, context, queue, version })
         }
     }
 
@@ -186,88 +226,106 @@ impl OpenCl {
         }
     }
 
-    fn build(&self, module: &[u8]) -> Result<Handle> {
+    fn build(&self, case: &Case) -> Result<(Handle, Instant)> {
         let f = self.functions;
+        let il = self.runtime == Runtime::Intel;
+        let (module, options) = if il {
+            (spirv(case.module), CString::default())
+        } else {
+            let (text, folder) = source(case.module).ok_or("its SPIR-V was not made from OpenCL C")?;
+            (text, CString::new(format!("-cl-std=CL2.0 -I{}", folder.display()))?)
+        };
+        let start = Instant::now();
         // SAFETY: as above.
         unsafe {
             let mut code = 0;
-            let program =
-                (f.clCreateProgramWithIL)(self.context, module.as_ptr().cast(), module.len(), &mut code);
-            check("clCreateProgramWithIL", code)?;
+            let program = if il {
+                (f.clCreateProgramWithIL)(self.context, module.as_ptr().cast(), module.len(), &mut code)
+            } else {
+                let text = module.as_ptr().cast();
+                (f.clCreateProgramWithSource)(self.context, 1, &text, &module.len(), &mut code)
+            };
+            check("the creation of the program", code)?;
             let code =
-                (f.clBuildProgram)(program, 1, &self.device, c"".as_ptr(), ptr::null(), ptr::null_mut());
+                (f.clBuildProgram)(program, 1, &self.device, options.as_ptr(), ptr::null(), ptr::null_mut());
             if code == 0 {
-                return Ok(program);
+                return Ok((program, start));
             }
-            let mut log = vec![0u8; 4096];
-            (f.clGetProgramBuildInfo)(
-                program,
-                self.device,
-                PROGRAM_BUILD_LOG,
-                log.len(),
-                log.as_mut_ptr().cast(),
-                ptr::null_mut(),
-            );
-            Err(format!("clBuildProgram returned {code}: {}", String::from_utf8_lossy(&log)).into())
+            let log = text(|len, to| {
+                (f.clGetProgramBuildInfo)(program, self.device, PROGRAM_BUILD_LOG, len, to, ptr::null_mut())
+            });
+            Err(format!("clBuildProgram returned {code}: {log}").into())
         }
     }
 }
 
 impl Backend for OpenCl {
-    fn prepare(&self, case: &Case) -> Result<(Box<dyn Prepared>, Instant)> {
+    fn name(&self) -> &'static str {
+        match self.runtime {
+            Runtime::Intel => "Intel",
+            Runtime::Pocl => "PoCL",
+        }
+    }
+
+    fn version(&self) -> String {
+        self.version.clone()
+    }
+
+    fn prepare(&self, case: &Case) -> Result<Option<(Box<dyn Prepared>, Instant)>> {
         let f = self.functions;
-        let name = CString::new(case.kernel)?;
-        let words = spirv(case.module);
+        let mut ready = Ready {
+            functions: f,
+            context: self.context,
+            queue: self.queue,
+            program: ptr::null_mut(),
+            kernels: Vec::new(),
+            buffers: Vec::new(),
+            images: Vec::new(),
+        };
         // SAFETY: as above.
         unsafe {
-            let mut buffers = Vec::new();
             for data in &case.buffers {
                 let pointer = (f.clSVMAlloc)(self.context, SVM_FLAGS, data.len(), 64);
                 if pointer.is_null() {
                     return Err("clSVMAlloc returned nothing".into());
                 }
                 ptr::copy_nonoverlapping(data.as_ptr(), pointer.cast(), data.len());
-                buffers.push((pointer, data.len()));
+                ready.buffers.push((pointer, data.len()));
             }
-            let mut images = Vec::new();
-            for arg in &case.args {
+            for arg in case.launches.iter().flat_map(|launch| &launch.args) {
                 if let Arg::Image(arg) = arg {
-                    images.push((*arg, self.image(arg, buffers[arg.buffer].0)?));
+                    ready.images.push((*arg, self.image(arg, ready.buffers[arg.buffer].0)?));
                 }
             }
-            let mut of_arguments = images.iter();
-            let start = Instant::now();
-            let program = self.build(&words)?;
-            let mut code = 0;
-            let kernel = (f.clCreateKernel)(program, name.as_ptr(), &mut code);
-            check("clCreateKernel", code)?;
-            for (arg, index) in case.args.iter().zip(0..) {
-                let code = match arg {
-                    Arg::Buffer(number) => (f.clSetKernelArgSVMPointer)(kernel, index, buffers[*number].0),
-                    Arg::Value(bytes) => {
-                        (f.clSetKernelArg)(kernel, index, bytes.len(), bytes.as_ptr().cast())
-                    }
-                    Arg::Image(_) => {
-                        let (_, image) = of_arguments.next().expect("an image for each argument");
-                        (f.clSetKernelArg)(kernel, index, size_of::<Handle>(), (&raw const *image).cast())
-                    }
-                    Arg::Local(bytes) => (f.clSetKernelArg)(kernel, index, *bytes, ptr::null()),
-                };
-                check("clSetKernelArg", code)?;
+            let (program, start) = self.build(case)?;
+            let mut of_arguments = ready.images.iter();
+            ready.program = program;
+            for launch in &case.launches {
+                let name = CString::new(launch.kernel)?;
+                let mut code = 0;
+                let kernel = (f.clCreateKernel)(program, name.as_ptr(), &mut code);
+                check("clCreateKernel", code)?;
+                for (arg, index) in launch.args.iter().zip(0..) {
+                    let code = match arg {
+                        Arg::Buffer(number) => {
+                            (f.clSetKernelArgSVMPointer)(kernel, index, ready.buffers[*number].0)
+                        }
+                        Arg::Value(bytes) => {
+                            (f.clSetKernelArg)(kernel, index, bytes.len(), bytes.as_ptr().cast())
+                        }
+                        Arg::Image(_) => {
+                            let (_, image) = of_arguments.next().expect("an image for each argument");
+                            (f.clSetKernelArg)(kernel, index, size_of::<Handle>(), (&raw const *image).cast())
+                        }
+                        Arg::Local(bytes) => (f.clSetKernelArg)(kernel, index, *bytes, ptr::null()),
+                    };
+                    check("clSetKernelArg", code)?;
+                }
+                let local = launch.group_size.map(|size| size as usize);
+                let global = [0, 1, 2].map(|d| local[d] * launch.groups[d] as usize);
+                ready.kernels.push((kernel, global, local));
             }
-            let local = case.group_size.map(|size| size as usize);
-            let global = [0, 1, 2].map(|d| local[d] * case.groups[d] as usize);
-            let ready = Ready {
-                functions: f,
-                context: self.context,
-                queue: self.queue,
-                kernel,
-                global,
-                local,
-                buffers,
-                images,
-            };
-            Ok((Box::new(ready), start))
+            Ok(Some((Box::new(ready), start)))
         }
     }
 }
@@ -275,20 +333,22 @@ impl Backend for OpenCl {
 impl Prepared for Ready {
     fn launch(&self) -> Result<()> {
         let f = self.functions;
-        // SAFETY: a live kernel with its arguments set.
+        // SAFETY: live kernels with their arguments set.
         unsafe {
-            let code = (f.clEnqueueNDRangeKernel)(
-                self.queue,
-                self.kernel,
-                3,
-                ptr::null(),
-                self.global.as_ptr(),
-                self.local.as_ptr(),
-                0,
-                ptr::null(),
-                ptr::null_mut(),
-            );
-            check("clEnqueueNDRangeKernel", code)?;
+            for (kernel, global, local) in &self.kernels {
+                let code = (f.clEnqueueNDRangeKernel)(
+                    self.queue,
+                    *kernel,
+                    3,
+                    ptr::null(),
+                    global.as_ptr(),
+                    local.as_ptr(),
+                    0,
+                    ptr::null(),
+                    ptr::null_mut(),
+                );
+                check("clEnqueueNDRangeKernel", code)?;
+            }
             check("clFinish", (f.clFinish)(self.queue))
         }
     }
@@ -325,13 +385,19 @@ impl Prepared for Ready {
 
 impl Drop for Ready {
     fn drop(&mut self) {
-        for (_, image) in &self.images {
-            // SAFETY: the queue is idle.
-            unsafe { (self.functions.clReleaseMemObject)(*image) };
-        }
-        for &(pointer, _) in &self.buffers {
-            // SAFETY: the queue is idle.
-            unsafe { (self.functions.clSVMFree)(self.context, pointer) };
+        let f = self.functions;
+        // SAFETY: the queue is idle, and nobody else has these objects.
+        unsafe {
+            for &(kernel, ..) in &self.kernels {
+                (f.clReleaseKernel)(kernel);
+            }
+            if !self.program.is_null() {
+                (f.clReleaseProgram)(self.program);
+            }
+            for (_, image) in &self.images {
+                (f.clReleaseMemObject)(*image);
+            }
+            self.buffers.iter().for_each(|&(pointer, _)| (f.clSVMFree)(self.context, pointer));
         }
     }
 }

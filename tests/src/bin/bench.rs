@@ -1,88 +1,157 @@
-//! Measures kernels on the driver and, in turns in the same process, on the first OpenCL device, from the same SPIR-V.
+//! Measures kernels on the driver and, in turns in the same process, on its competitors.
 //!
 //! ```text
-//! bench [--rounds N] [--alone | --peer | --native] [WORD...]
+//! bench [--quick] [--alone | --only NAME]... [--docs FOLDER [--operations FILE]] [--page FOLDER] [WORD...]
 //! ```
 //!
-//! Only cases whose name contains one of the words are measured. `--alone` leaves the OpenCL device out, `--peer` the
-//! driver. With `--native`, the peer is loops by hand, which the cases over images have.
+//! Only cases whose name contains one of the words are measured. `--alone` leaves the competitors out, `--only` all whose name
+//! is another (driver, Intel, PoCL, limit). `--docs` writes the report into that folder, with the operations of dpnp that a
+//! file of `tests/ecosystem/bench_dpnp.py` has; `--page` only writes the page of reports that are there.
 
 use std::env;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::process::Command;
 
+use serde_json::{Value, json};
 use ze_tests::bench::level_zero::LevelZero;
 use ze_tests::bench::native::Native;
-use ze_tests::bench::opencl::OpenCl;
-use ze_tests::bench::{Backend, Result, cases, images, measure};
-use ze_tests::platform;
+use ze_tests::bench::opencl::{OpenCl, Runtime};
+use ze_tests::bench::{Backend, Effort, Outcome, Result, cases, figures, images, measure, page, report};
 
-fn milliseconds(time: Duration) -> String {
-    format!("{:.3}", time.as_secs_f64() * 1e3)
+struct Options {
+    effort: Effort,
+    only: Vec<String>,
+    docs: Option<PathBuf>,
+    operations: Option<PathBuf>,
+    words: Vec<String>,
+}
+
+/// The options, unless the program was called for something else, which is done then.
+fn options() -> Result<Option<Options>> {
+    let mut options =
+        Options { effort: Effort::full(), only: Vec::new(), docs: None, operations: None, words: Vec::new() };
+    let mut args = env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
+        match arg.as_str() {
+            "--quick" => options.effort = Effort::quick(),
+            "--alone" => options.only.push("driver".into()),
+            "--only" => options.only.push(value()?),
+            "--docs" => options.docs = Some(value()?.into()),
+            "--operations" => options.operations = Some(value()?.into()),
+            "--page" => return page::write(&PathBuf::from(value()?)).map(|()| None),
+            "--child" => return figures::child(&value()?).map(|()| None),
+            _ if arg.starts_with("--") => return Err(format!("there is no option {arg}").into()),
+            _ => options.words.push(arg.to_lowercase()),
+        }
+    }
+    Ok(Some(options))
+}
+
+/// Everybody who takes part. Who is not there is named.
+fn competitors(only: &[String]) -> Vec<Box<dyn Backend>> {
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
+    let mut all: Vec<Box<dyn Backend>> = Vec::new();
+    if wanted("driver") {
+        all.push(Box::new(LevelZero));
+    }
+    for (name, runtime) in [("Intel", Runtime::Intel), ("PoCL", Runtime::Pocl)] {
+        if wanted(name) {
+            match OpenCl::open(runtime) {
+                Ok(open) => all.push(Box::new(open)),
+                Err(error) => eprintln!("without {name}: {error}"),
+            }
+        }
+    }
+    if wanted("limit") {
+        all.push(Box::new(Native::new()));
+    }
+    all
+}
+
+fn print(names: &[&str], outcomes: &[Outcome]) {
+    let mut driver = None;
+    for (name, outcome) in names.iter().zip(outcomes) {
+        match outcome {
+            Ok(None) => print!(" {:>31}", "-"),
+            Ok(Some(times)) => {
+                let [best, median, first] =
+                    [times.best(), times.median(), times.first()].map(|time| time.as_secs_f64() * 1e3);
+                print!(" {best:>9.3} {median:>9.3} {first:>6.1}");
+                match driver {
+                    Some(driver) => print!(" {:>4.2}", driver / best),
+                    None => print!("     "),
+                }
+                if *name == "driver" {
+                    driver = Some(best);
+                }
+            }
+            Err(error) => print!(" {:>31}", error.lines().next().unwrap_or_default()),
+        }
+    }
+    println!();
+}
+
+/// The text that a program prints.
+fn printed(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output();
+    output.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 fn main() -> Result<()> {
-    let (mut rounds, mut alone, mut only_peer, mut native, mut words) = (9, false, false, false, Vec::new());
-    let mut args = env::args().skip(1);
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "--rounds" => rounds = args.next().ok_or("--rounds needs a number")?.parse()?,
-            "--alone" => alone = true,
-            "--peer" => only_peer = true,
-            "--native" => native = true,
-            _ => words.push(arg.to_lowercase()),
-        }
+    let Some(options) = options()? else { return Ok(()) };
+    let competitors = competitors(&options.only);
+    let backends: Vec<&dyn Backend> = competitors.iter().map(|competitor| &**competitor).collect();
+    let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();
+    for backend in &backends {
+        println!("{}: {}", backend.name(), backend.version());
     }
-    let peer = if alone || native { None } else { Some(OpenCl::open()?) };
-    let mut backends: Vec<&dyn Backend> = Vec::new();
-    if !only_peer {
-        println!("driver: {}", platform().device_name().map_err(|error| format!("{error:?}"))?);
-        backends.push(&LevelZero);
+    println!(
+        "milliseconds, launch and wait; first is from SPIR-V to the first result, then the driver's time against theirs"
+    );
+    print!("{:28}", "");
+    for name in &names {
+        print!(" {:>9} {:>9} {:>6}     ", format!("{name} best"), "median", "first");
     }
-    if let Some(peer) = &peer {
-        println!("peer:   {}", peer.name);
-        backends.push(peer);
-    }
-    if native {
-        println!("peer:   loops by hand");
-        backends.push(&Native);
-    }
-    println!("milliseconds, launch and wait; `first` is from SPIR-V to the first result");
-    print!("{:24}", "");
-    for name in
-        backends.iter().zip(if only_peer { ["peer", ""] } else { ["driver", "peer"] }).map(|(_, name)| name)
-    {
-        print!(" {:>10} {:>10} {:>10}", format!("{name} best"), "median", "first");
-    }
-    println!("{}", if backends.len() == 2 { " best / peer's best" } else { "" });
-    let mut failed = false;
-    let others = if native { &[][..] } else { cases::CASES };
-    for case in others.iter().chain(images::CASES) {
+    println!();
+    let (mut failed, mut rows) = (Vec::new(), Vec::new());
+    for case in cases::CASES.iter().chain(images::CASES) {
         let case = case();
         let name = case.name.to_lowercase();
-        if !words.is_empty() && !words.iter().any(|word| name.contains(word)) {
+        if !options.words.is_empty() && !options.words.iter().any(|word| name.contains(word)) {
             continue;
         }
-        print!("{:24}", case.name);
-        match measure(&case, &backends, rounds) {
-            Ok(times) => {
-                for time in &times {
-                    print!(
-                        " {:>11} {:>10} {:>10}",
-                        milliseconds(time.best()),
-                        milliseconds(time.median()),
-                        milliseconds(time.first)
-                    );
-                }
-                if let [driver, peer] = times.as_slice() {
-                    print!(" {:>8.2}", driver.best().as_secs_f64() / peer.best().as_secs_f64());
-                }
-                println!();
-            }
-            Err(error) => {
-                failed = true;
-                println!(" {error}");
+        print!("{:28}", case.name);
+        let outcomes = measure(&case, &backends, options.effort);
+        print(&names, &outcomes);
+        for (name, outcome) in names.iter().zip(&outcomes) {
+            // PoCL has no half precision, and takes no SPIR-V: what it lacks is in the report.
+            if let (Err(error), true) = (outcome, *name != "PoCL") {
+                failed.push(format!("{}, {name}: {error}", case.name));
             }
         }
+        rows.push(report::kernel(&case, &names, &outcomes));
     }
-    if failed { Err("not every case gave its result".into()) } else { Ok(()) }
+    if let Some(docs) = &options.docs {
+        let versions: serde_json::Map<String, Value> =
+            backends.iter().map(|backend| (backend.name().to_owned(), json!(backend.version()))).collect();
+        let mut whole = json!({
+            "machine": report::machine(),
+            "date": printed("date", &["-u", "+%Y-%m-%d"]),
+            "versions": versions,
+            "kernels": rows,
+            "operations": [],
+            "figures": figures::all()?,
+        });
+        if let Some(path) = &options.operations {
+            let operations: Value = serde_json::from_str(&std::fs::read_to_string(path)?)?;
+            whole["operations"] = operations["operations"].clone();
+            for (name, version) in operations["versions"].as_object().into_iter().flatten() {
+                whole["versions"][name] = version.clone();
+            }
+        }
+        report::write(&docs.join("performance"), &whole)?;
+        page::write(docs)?;
+    }
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("\n").into()) }
 }

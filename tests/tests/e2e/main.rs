@@ -10,6 +10,7 @@ mod arithmetic;
 mod atomic_results;
 mod atomics;
 mod bad_input;
+mod benchmark;
 mod bindless_images;
 mod calls;
 mod coarsening;

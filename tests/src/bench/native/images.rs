@@ -7,9 +7,7 @@ use std::arch::x86_64::*;
 use std::cell::RefCell;
 use std::time::Instant;
 
-use super::{Arg, Backend, Case, ImageArg, Prepared, Result, Texels};
-
-pub struct Native;
+use crate::bench::{Arg, Case, ImageArg, Prepared, Result, Texels};
 
 /// What a loop computes.
 enum Loop {
@@ -33,54 +31,52 @@ struct Ready {
     buffers: RefCell<Vec<Vec<u8>>>,
 }
 
-impl Backend for Native {
-    fn prepare(&self, case: &Case) -> Result<(Box<dyn Prepared>, Instant)> {
-        let start = Instant::now();
-        if !is_x86_feature_detected!("avx512f") || !is_x86_feature_detected!("avx512bw") {
-            return Err("the CPU has no AVX-512".into());
-        }
-        let images: Vec<ImageArg> = case
-            .args
-            .iter()
-            .filter_map(|arg| if let Arg::Image(image) = arg { Some(*image) } else { None })
-            .collect();
-        let [from, to] = images[..] else { return Err("no loop by hand".into()) };
-        let weights = || -> Vec<f32> {
-            let bytes = case.buffers.get(2).into_iter().flat_map(|bytes| bytes.chunks_exact(4));
-            bytes.map(|weight| f32::from_le_bytes(weight.try_into().expect("four bytes"))).collect()
-        };
-        let line = |step: [i64; 2]| {
-            let taps =
-                weights().into_iter().zip(-4..).map(|(weight, at)| ([at * step[0], at * step[1]], weight));
-            Loop::Sum { taps: taps.collect() }
-        };
-        let value = |at: usize| match &case.args[at] {
-            Arg::Value(bytes) => f32::from_le_bytes(bytes[..].try_into().expect("a float")),
-            _ => 0.0,
-        };
-        let what = match case.kernel {
-            "copy" => Loop::Copy,
-            "convolve" => {
-                let taps =
-                    weights().into_iter().zip(0..).map(|(weight, at)| ([at % 5 - 2, at / 5 - 2], weight));
-                Loop::Sum { taps: taps.collect() }
-            }
-            "blur_rows" => line([1, 0]),
-            "blur_columns" => line([0, 1]),
-            "resize" => {
-                let scale = from.width as f32 / to.width as f32;
-                Loop::Affine([[scale, 0.0, 0.5 * scale], [0.0, scale, 0.5 * scale]])
-            }
-            "rotate_image" => {
-                let (sine, cosine, half) = (value(2), value(3), from.width as f32 / 2.0);
-                let middle = |a: f32, b: f32| (0.5 - half) * (a + b) + half;
-                Loop::Affine([[cosine, -sine, middle(cosine, -sine)], [sine, cosine, middle(sine, cosine)]])
-            }
-            other => return Err(format!("no loop by hand for {other}").into()),
-        };
-        let buffers = RefCell::new(case.buffers.clone());
-        Ok((Box::new(Ready { filter: Filter { what, from, to }, buffers }), start))
+/// The loop that a case of one filter has by hand, where the CPU has what it uses.
+pub fn prepare(case: &Case) -> Result<Option<(Box<dyn Prepared>, Instant)>> {
+    let launch = &case.launches[0];
+    let start = Instant::now();
+    if !is_x86_feature_detected!("avx512f") || !is_x86_feature_detected!("avx512bw") {
+        return Ok(None);
     }
+    let images: Vec<ImageArg> = launch
+        .args
+        .iter()
+        .filter_map(|arg| if let Arg::Image(image) = arg { Some(*image) } else { None })
+        .collect();
+    let [from, to] = images[..] else { return Err("no loop by hand".into()) };
+    let weights = || -> Vec<f32> {
+        let bytes = case.buffers.get(2).into_iter().flat_map(|bytes| bytes.chunks_exact(4));
+        bytes.map(|weight| f32::from_le_bytes(weight.try_into().expect("four bytes"))).collect()
+    };
+    let line = |step: [i64; 2]| {
+        let taps = weights().into_iter().zip(-4..).map(|(weight, at)| ([at * step[0], at * step[1]], weight));
+        Loop::Sum { taps: taps.collect() }
+    };
+    let value = |at: usize| match &launch.args[at] {
+        Arg::Value(bytes) => f32::from_le_bytes(bytes[..].try_into().expect("a float")),
+        _ => 0.0,
+    };
+    let what = match launch.kernel {
+        "copy" => Loop::Copy,
+        "convolve" => {
+            let taps = weights().into_iter().zip(0..).map(|(weight, at)| ([at % 5 - 2, at / 5 - 2], weight));
+            Loop::Sum { taps: taps.collect() }
+        }
+        "blur_rows" => line([1, 0]),
+        "blur_columns" => line([0, 1]),
+        "resize" => {
+            let scale = from.width as f32 / to.width as f32;
+            Loop::Affine([[scale, 0.0, 0.5 * scale], [0.0, scale, 0.5 * scale]])
+        }
+        "rotate_image" => {
+            let (sine, cosine, half) = (value(2), value(3), from.width as f32 / 2.0);
+            let middle = |a: f32, b: f32| (0.5 - half) * (a + b) + half;
+            Loop::Affine([[cosine, -sine, middle(cosine, -sine)], [sine, cosine, middle(sine, cosine)]])
+        }
+        other => return Err(format!("no loop by hand for {other}").into()),
+    };
+    let buffers = RefCell::new(case.buffers.clone());
+    Ok(Some((Box::new(Ready { filter: Filter { what, from, to }, buffers }), start)))
 }
 
 impl Prepared for Ready {
