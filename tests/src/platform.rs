@@ -89,10 +89,8 @@ impl Platform {
         unsafe {
             let no_reason = |function, code| bare(function, code);
             no_reason("zeInit", api.zeInit(0))?;
-            let mut count = 0;
-            no_reason("zeDriverGet", api.zeDriverGet(&mut count, ptr::null_mut()))?;
-            let mut drivers = vec![ptr::null_mut(); count as usize];
-            no_reason("zeDriverGet", api.zeDriverGet(&mut count, drivers.as_mut_ptr()))?;
+            let drivers = listed(ptr::null_mut(), |count, drivers| api.zeDriverGet(count, drivers))
+                .map_err(|code| Error { code, function: "zeDriverGet", reason: String::new() })?;
             let (driver, device) = drivers
                 .iter()
                 .find_map(|&driver| Some((driver, devices(&api, driver).into_iter().next()?)))
@@ -120,16 +118,21 @@ impl Platform {
 
     /// The sub-devices of the platform's device.
     pub fn sub_devices(&self) -> Vec<ze_device_handle_t> {
-        let mut count = 0;
-        // SAFETY: a live device, and room for `count` handles.
-        unsafe {
-            let code = self.api.zeDeviceGetSubDevices(self.device, &mut count, ptr::null_mut());
-            self.check("zeDeviceGetSubDevices", code).expect("a live device");
-            let mut devices = vec![ptr::null_mut(); count as usize];
-            let code = self.api.zeDeviceGetSubDevices(self.device, &mut count, devices.as_mut_ptr());
-            self.check("zeDeviceGetSubDevices", code).expect("a live device");
-            devices
-        }
+        // SAFETY: a live device, and room for as many handles as are asked for.
+        self.listed("zeDeviceGetSubDevices", ptr::null_mut(), |count, devices| unsafe {
+            self.api.zeDeviceGetSubDevices(self.device, count, devices)
+        })
+        .expect("a live device")
+    }
+
+    /// What a function lists, with the driver's description of an error.
+    pub fn listed<T: Clone>(
+        &self,
+        function: &'static str,
+        blank: T,
+        ask: impl FnMut(*mut u32, *mut T) -> ze_result_t,
+    ) -> Result<Vec<T>> {
+        listed(blank, ask).map_err(|code| Error { code, function, reason: self.last_error() })
     }
 
     /// Makes a result of a returned code, with the driver's description of the error.
@@ -157,15 +160,12 @@ impl Platform {
 
     /// The extensions that the driver lists: names and versions.
     pub fn extensions(&self) -> Result<Vec<(String, u32)>> {
-        let mut count = 0;
-        let mut extensions = Vec::new();
-        // SAFETY: a live driver, then room for `count` structures.
-        let code = unsafe {
-            self.api.zeDriverGetExtensionProperties(self.driver, &mut count, ptr::null_mut());
-            extensions.resize_with(count as usize, ze_driver_extension_properties_t::default);
-            self.api.zeDriverGetExtensionProperties(self.driver, &mut count, extensions.as_mut_ptr())
-        };
-        self.check("zeDriverGetExtensionProperties", code)?;
+        let blank = ze_driver_extension_properties_t::default();
+        // SAFETY: a live driver, and room for as many structures as are asked for.
+        let extensions =
+            self.listed("zeDriverGetExtensionProperties", blank, |count, extensions| unsafe {
+                self.api.zeDriverGetExtensionProperties(self.driver, count, extensions)
+            })?;
         Ok(extensions.iter().map(|extension| (text(&extension.name), extension.version)).collect())
     }
 
@@ -216,18 +216,26 @@ pub fn text(characters: &[std::ffi::c_char]) -> String {
 
 /// The devices of a driver; none where it cannot say.
 fn devices(api: &Api, driver: ze_driver_handle_t) -> Vec<ze_device_handle_t> {
+    // SAFETY: a live driver, and room for as many handles as are asked for.
+    listed(ptr::null_mut(), |count, devices| unsafe { api.zeDeviceGet(driver, count, devices) })
+        .unwrap_or_default()
+}
+
+/// What a function lists: asked for the count first, then for as many, which start as copies of a blank one.
+pub fn listed<T: Clone>(
+    blank: T,
+    mut ask: impl FnMut(*mut u32, *mut T) -> ze_result_t,
+) -> std::result::Result<Vec<T>, ze_result_t> {
     let mut count = 0;
-    // SAFETY: a live driver, and room for `count` handles.
-    unsafe {
-        if api.zeDeviceGet(driver, &mut count, ptr::null_mut()) != ZE_RESULT_SUCCESS {
-            return Vec::new();
-        }
-        let mut devices = vec![ptr::null_mut(); count as usize];
-        match api.zeDeviceGet(driver, &mut count, devices.as_mut_ptr()) {
-            ZE_RESULT_SUCCESS => devices,
-            _ => Vec::new(),
+    let mut items = Vec::new();
+    for round in 0..2 {
+        let room = if round == 0 { ptr::null_mut() } else { items.as_mut_ptr() };
+        match ask(&mut count, room) {
+            ZE_RESULT_SUCCESS => items.resize(count as usize, blank.clone()),
+            code => return Err(code),
         }
     }
+    Ok(items)
 }
 
 fn bare(function: &'static str, code: ze_result_t) -> Result<()> {

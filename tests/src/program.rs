@@ -104,19 +104,13 @@ impl Module {
     /// The names of the module's kernels.
     pub fn kernel_names(&self) -> Result<Vec<String>> {
         let platform = platform();
-        let mut count = 0;
-        // SAFETY: a live module; then room for `count` names, which the module owns.
-        unsafe {
-            let code = platform.api.zeModuleGetKernelNames(self.handle, &mut count, ptr::null_mut());
-            platform.check("zeModuleGetKernelNames", code)?;
-            let mut names = vec![ptr::null(); count as usize];
-            let code = platform.api.zeModuleGetKernelNames(self.handle, &mut count, names.as_mut_ptr());
-            platform.check("zeModuleGetKernelNames", code)?;
-            Ok(names
-                .iter()
-                .map(|&name| std::ffi::CStr::from_ptr(name).to_string_lossy().into_owned())
-                .collect())
-        }
+        // SAFETY: a live module, and room for as many names as are asked for.
+        let names = platform.listed("zeModuleGetKernelNames", ptr::null(), |count, names| unsafe {
+            platform.api.zeModuleGetKernelNames(self.handle, count, names)
+        })?;
+        // SAFETY: texts that the module owns.
+        let name = |name| unsafe { std::ffi::CStr::from_ptr(name) }.to_string_lossy().into_owned();
+        Ok(names.into_iter().map(name).collect())
     }
 }
 

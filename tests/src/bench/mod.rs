@@ -130,6 +130,11 @@ impl Case {
         self
     }
 
+    /// Adds a launch of so many work-items in a row, a multiple of the group's size.
+    fn launch_over(self, kernel: &'static str, items: usize, group: u32, args: Vec<Arg>) -> Case {
+        self.launch(kernel, [items as u32 / group, 1, 1], [group, 1, 1], args)
+    }
+
     /// Says what bounds it.
     pub fn limit(self, limit: Limit) -> Case {
         Case { limit, ..self }

@@ -51,15 +51,10 @@ fn check(code: ze_result_t) {
     platform().check("zet", code).unwrap_or_else(|error| panic!("{error:?}"));
 }
 
-/// What a function lists, asked for with the count protocol.
+/// What a function lists.
 fn listed<T: Copy>(ask: impl Fn(*mut u32, *mut T) -> ze_result_t) -> Vec<T> {
-    let mut count = 0;
-    check(ask(&mut count, null_mut()));
     // SAFETY: handles and numbers, for which zero is a value.
-    let mut items = vec![unsafe { zeroed::<T>() }; count as usize];
-    check(ask(&mut count, items.as_mut_ptr()));
-    assert_eq!(count as usize, items.len());
-    items
+    platform().listed("zet", unsafe { zeroed::<T>() }, ask).unwrap_or_else(|error| panic!("{error:?}"))
 }
 
 fn groups() -> Vec<zet_metric_group_handle_t> {

@@ -54,20 +54,15 @@ fn spirv_is_accepted_in_the_version_that_compilers_write() {
 #[test]
 fn memory_is_this_machine_s() {
     let platform = platform();
-    let mut count = 0;
-    // SAFETY: a live device, then room for `count` structures.
-    let memories = unsafe {
-        platform.api.zeDeviceGetMemoryProperties(platform.device, &mut count, ptr::null_mut());
-        let blank = ze_device_memory_properties_t {
-            stype: ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES,
-            ..Default::default()
-        };
-        let mut memories = vec![blank; count as usize];
-        let code =
-            platform.api.zeDeviceGetMemoryProperties(platform.device, &mut count, memories.as_mut_ptr());
-        platform.check("zeDeviceGetMemoryProperties", code).unwrap();
-        memories
+    let blank = ze_device_memory_properties_t {
+        stype: ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES,
+        ..Default::default()
     };
+    // SAFETY: a live device, and room for as many structures as are asked for.
+    let memories = platform.listed("zeDeviceGetMemoryProperties", blank, |count, memories| unsafe {
+        platform.api.zeDeviceGetMemoryProperties(platform.device, count, memories)
+    });
+    let memories = memories.unwrap();
     let total: u64 = memories.iter().map(|memory| memory.totalSize).sum();
     let info = fs::read_to_string("/proc/meminfo").unwrap();
     let kibibytes: u64 = info
@@ -100,23 +95,15 @@ fn all_kinds_of_memory_can_be_used() {
 #[test]
 fn a_queue_group_computes_and_copies() {
     let platform = platform();
-    let mut count = 0;
-    // SAFETY: a live device, then room for `count` structures.
-    let groups = unsafe {
-        platform.api.zeDeviceGetCommandQueueGroupProperties(platform.device, &mut count, ptr::null_mut());
-        let blank = ze_command_queue_group_properties_t {
-            stype: ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES,
-            ..Default::default()
-        };
-        let mut groups = vec![blank; count as usize];
-        let code = platform.api.zeDeviceGetCommandQueueGroupProperties(
-            platform.device,
-            &mut count,
-            groups.as_mut_ptr(),
-        );
-        platform.check("zeDeviceGetCommandQueueGroupProperties", code).unwrap();
-        groups
+    let blank = ze_command_queue_group_properties_t {
+        stype: ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES,
+        ..Default::default()
     };
+    // SAFETY: a live device, and room for as many structures as are asked for.
+    let groups = platform.listed("zeDeviceGetCommandQueueGroupProperties", blank, |count, groups| unsafe {
+        platform.api.zeDeviceGetCommandQueueGroupProperties(platform.device, count, groups)
+    });
+    let groups = groups.unwrap();
     let both = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
     assert!(
         groups[0].flags & both == both && groups[0].numQueues > 0 && groups[0].maxMemoryFillPatternSize >= 16

@@ -406,15 +406,12 @@ fn listening_tells_of_no_events_and_unknown_ones_cannot_be_registered() {
 #[test]
 fn extensions_are_listed_and_their_functions_found() {
     let (Platform { api, .. }, driver, _) = sysman();
-    let mut count = 0;
     // SAFETY: a live driver, and places for the answers.
     unsafe {
         let ask = |count, out| api.zesDriverGetExtensionProperties(driver, count, out);
-        assert_eq!(ask(&mut count, ptr::null_mut()), ZE_RESULT_SUCCESS);
-        let mut extensions = vec![zes_driver_extension_properties_t::default(); count as usize];
-        assert_eq!(ask(&mut count, extensions.as_mut_ptr()), ZE_RESULT_SUCCESS);
+        let extensions = ze_tests::platform::listed(zes_driver_extension_properties_t::default(), ask);
         let names: Vec<_> =
-            extensions.iter().map(|extension| ze_tests::platform::text(&extension.name)).collect();
+            extensions.unwrap().iter().map(|extension| ze_tests::platform::text(&extension.name)).collect();
         assert!(names.contains(&"ZES_extension_engine_activity".to_owned()), "{names:?}");
         let mut address = ptr::null_mut();
         let mut find = |name: &std::ffi::CStr| {

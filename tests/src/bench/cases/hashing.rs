@@ -27,12 +27,7 @@ pub fn integer_mixing() -> Case {
         Ok(())
     });
     Case::new("integer mixing", "integer_mixing", buffers, verify)
-        .launch(
-            "integer_mixing",
-            [n as u32 / 256, 1, 1],
-            [256, 1, 1],
-            vec![Arg::Buffer(0), value(n as u32), value(rounds)],
-        )
+        .launch_over("integer_mixing", n, 256, vec![Arg::Buffer(0), value(n as u32), value(rounds)])
         .limit(Limit::Loop(native::integer_mixing()))
 }
 
@@ -70,12 +65,7 @@ pub fn sha256() -> Case {
         Ok(())
     });
     Case::new("SHA-256", "bench_hashing", buffers, verify)
-        .launch(
-            "sha256",
-            [n as u32 / 128, 1, 1],
-            [128, 1, 1],
-            vec![Arg::Buffer(0), Arg::Buffer(1), value(n as i32)],
-        )
+        .launch_over("sha256", n, 128, vec![Arg::Buffer(0), Arg::Buffer(1), value(n as i32)])
         .int()
         .limit(Limit::Loop(native::sha256()))
 }
@@ -178,9 +168,7 @@ pub fn aes() -> Case {
     });
     let mut args: Vec<Arg> = (0..4).map(Arg::Buffer).collect();
     args.push(value(n as i32));
-    Case::new("AES-128", "bench_hashing", buffers, verify)
-        .launch("aes128", [n as u32 / 256, 1, 1], [256, 1, 1], args)
-        .int()
+    Case::new("AES-128", "bench_hashing", buffers, verify).launch_over("aes128", n, 256, args).int()
 }
 
 /// A block of AES-128, byte by byte as FIPS 197 has it.

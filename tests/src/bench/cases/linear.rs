@@ -22,12 +22,7 @@ pub fn saxpy() -> Case {
         sample(numbers(buffers[1]), 10_000, 1e-6, |i| 2.5 * f64::from(x[i]) + f64::from(y[i]))
     });
     Case::new("SAXPY", "saxpy", buffers, verify)
-        .launch(
-            "saxpy",
-            [n as u32 / 256, 1, 1],
-            [256, 1, 1],
-            vec![value(2.5f32), Arg::Buffer(0), Arg::Buffer(1), value(n as u32)],
-        )
+        .launch_over("saxpy", n, 256, vec![value(2.5f32), Arg::Buffer(0), Arg::Buffer(1), value(n as u32)])
         .limit(Limit::Memory { read: 4 * n, update: 4 * n, write: 0 })
 }
 
@@ -92,10 +87,10 @@ pub fn members() -> Case {
         })
     });
     Case::new("members of structures", "int_indices", buffers, verify)
-        .launch(
+        .launch_over(
             "drift",
-            [n as u32 / 256, 1, 1],
-            [256, 1, 1],
+            n,
+            256,
             vec![Arg::Buffer(0), Arg::Buffer(1), Arg::Buffer(2), value(0.5f32), value(n as i32)],
         )
         .int()
@@ -117,7 +112,7 @@ pub fn triad() -> Case {
     });
     let args = vec![Arg::Buffer(0), Arg::Buffer(1), Arg::Buffer(2), value(3.0f64), value(n as i32)];
     Case::new("triad, f64", "bench_streams", buffers, verify)
-        .launch("triad", [n as u32 / 256, 1, 1], [256, 1, 1], args)
+        .launch_over("triad", n, 256, args)
         .int()
         .limit(Limit::Memory { read: 16 * n, update: 0, write: 8 * n })
 }
@@ -141,7 +136,7 @@ pub fn structures() -> Case {
     });
     let args = vec![Arg::Buffer(0), value(STEP), value(n as i32)];
     Case::new("array of structures", "bench_streams", vec![bytes(&particles)], verify)
-        .launch("move_aos", [n as u32 / 256, 1, 1], [256, 1, 1], args)
+        .launch_over("move_aos", n, 256, args)
         .int()
         .limit(Limit::Memory { read: 0, update: 24 * n, write: 0 })
 }
@@ -159,7 +154,7 @@ pub fn arrays() -> Case {
     let mut args: Vec<Arg> = (0..6).map(Arg::Buffer).collect();
     args.extend([value(STEP), value(n as i32)]);
     Case::new("structure of arrays", "bench_streams", buffers, verify)
-        .launch("move_soa", [n as u32 / 256, 1, 1], [256, 1, 1], args)
+        .launch_over("move_soa", n, 256, args)
         .int()
         .limit(Limit::Memory { read: 12 * n, update: 12 * n, write: 0 })
 }
@@ -228,7 +223,7 @@ pub fn search_each() -> Case {
     let n = 16usize << 20;
     let mut args = vec![Arg::Buffer(0), Arg::Buffer(1), value(n as i32)];
     args.extend(b"abba".map(value));
-    searching("byte search, a byte each", n).launch("search_each", [n as u32 / 256, 1, 1], [256, 1, 1], args)
+    searching("byte search, a byte each", n).launch_over("search_each", n, 256, args)
 }
 
 /// Work-groups of four.
@@ -241,7 +236,5 @@ pub fn tiny_groups() -> Case {
         sample(numbers(buffers[1]), 10_000, 1e-6, |i| 2.5 * f64::from(x[i]) + f64::from(y[i]))
     });
     let args = vec![value(2.5f32), Arg::Buffer(0), Arg::Buffer(1), value(n as u32)];
-    Case::new("SAXPY, groups of 4", "int_indices", buffers, verify)
-        .launch("saxpy_int", [n as u32 / 4, 1, 1], [4, 1, 1], args)
-        .int()
+    Case::new("SAXPY, groups of 4", "int_indices", buffers, verify).launch_over("saxpy_int", n, 4, args).int()
 }

@@ -33,10 +33,10 @@ pub fn nbody() -> Case {
         })
     });
     Case::new("n-body", "nbody", buffers, verify)
-        .launch(
+        .launch_over(
             "nbody_step",
-            [n as u32 / 256, 1, 1],
-            [256, 1, 1],
+            n,
+            256,
             vec![
                 Arg::Buffer(0),
                 Arg::Buffer(1),
@@ -113,7 +113,7 @@ pub fn black_scholes() -> Case {
     let mut args: Vec<Arg> = (0..5).map(Arg::Buffer).collect();
     args.extend([value(0.02f32), value(0.3f32), value(n as u32)]);
     Case::new("Black-Scholes", "black_scholes", buffers, verify)
-        .launch("black_scholes", [n as u32 / 256, 1, 1], [256, 1, 1], args)
+        .launch_over("black_scholes", n, 256, args)
         .limit(Limit::Loop(native::black_scholes()))
 }
 
@@ -191,7 +191,7 @@ pub fn monte_carlo() -> Case {
     args.extend([spot, strike, drift, deviation].map(value));
     args.push(value(paths));
     Case::new("Monte Carlo", "bench_simulation", vec![vec![0; 4 * n]], verify)
-        .launch("walks", [n as u32 / 256, 1, 1], [256, 1, 1], args)
+        .launch_over("walks", n, 256, args)
         .int()
 }
 
@@ -222,12 +222,7 @@ pub fn functions_float() -> Case {
         sample(numbers(buffers[1]), 10_000, 5e-5, |i| functions(f64::from(input[i])))
     });
     Case::new("8 functions, f32", "bench_simulation", buffers, verify)
-        .launch(
-            "functions_float",
-            [n as u32 / 256, 1, 1],
-            [256, 1, 1],
-            vec![Arg::Buffer(0), Arg::Buffer(1), value(n as i32)],
-        )
+        .launch_over("functions_float", n, 256, vec![Arg::Buffer(0), Arg::Buffer(1), value(n as i32)])
         .int()
 }
 
@@ -244,12 +239,7 @@ pub fn functions_double() -> Case {
         }
     });
     Case::new("8 functions, f64", "bench_simulation", buffers, verify)
-        .launch(
-            "functions_double",
-            [n as u32 / 256, 1, 1],
-            [256, 1, 1],
-            vec![Arg::Buffer(0), Arg::Buffer(1), value(n as i32)],
-        )
+        .launch_over("functions_double", n, 256, vec![Arg::Buffer(0), Arg::Buffer(1), value(n as i32)])
         .int()
 }
 

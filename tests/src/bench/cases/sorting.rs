@@ -19,7 +19,7 @@ pub fn bitonic() -> Case {
     for block in 1..=bits {
         for distance in (0..block).rev() {
             let args = vec![Arg::Buffer(0), value(1u32 << block), value(1u32 << distance)];
-            case = case.launch("bitonic_pass", [n as u32 / 256, 1, 1], [256, 1, 1], args);
+            case = case.launch_over("bitonic_pass", n, 256, args);
         }
     }
     let passes = bits * (bits + 1) / 2;
