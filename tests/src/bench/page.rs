@@ -40,9 +40,10 @@ fn time(row: &Value, who: &str, what: &str) -> Option<f64> {
     row[who][what].as_f64()
 }
 
-/// How often faster the driver is than another.
+/// How often faster the driver is than another: a number that has a logarithm, whatever a report says.
 fn ratio(row: &Value, who: &str, what: &str) -> Option<f64> {
-    Some(time(row, who, what)? / time(row, "driver", what)?)
+    let ratio = time(row, who, what)? / time(row, "driver", what)?;
+    ratio.is_normal().then_some(ratio).filter(|&ratio| ratio > 0.0)
 }
 
 /// Times with three digits that count.
@@ -312,7 +313,8 @@ mod tests {
         let failed = json!({ "name": "d", "driver": { "best": 1.0 }, "Intel": { "error": "no" } });
         let report = json!({
             "machine": {},
-            "kernels": [row("a", 1.0, 8.0), row("b", 2.0, 1.0), row("c", 1.0, 2.0), failed],
+            // A report of a clock that stood still has no ratio, and pictures no end.
+            "kernels": [row("a", 1.0, 8.0), row("b", 2.0, 1.0), row("c", 1.0, 2.0), row("e", 0.0, 1.0), failed],
         });
         let (page, pictures) = render(&[("key".to_owned(), report)]);
         let line = "| kernels against Intel's runtime | none below 0.95, geometric mean 2 | 0.50 (b), 1 of 3 below; geometric mean 2.00 |";

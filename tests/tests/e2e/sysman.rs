@@ -420,6 +420,6 @@ fn extensions_are_listed_and_their_functions_found() {
         assert_eq!(find(c"zesRasGetStateExp2"), ZE_RESULT_SUCCESS);
         assert_eq!(find(c"zesEngineGetActivityExt"), ZE_RESULT_SUCCESS);
         assert_eq!(find(c"zesSomethingElseExp"), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+        assert!(names.len() > 3);
     }
-    assert!(count > 3);
 }
