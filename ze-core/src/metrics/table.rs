@@ -112,6 +112,15 @@ const fn hardware(name: &'static str, config: u64, text: &'static str) -> Counte
     event(name, "events", Source::Perf { kind: HARDWARE, config }, text)
 }
 
+const fn accounted(
+    name: &'static str,
+    unit: &'static str,
+    which: Accounted,
+    text: &'static str,
+) -> CounterRow {
+    event(name, unit, Source::Process(which), text)
+}
+
 /// All groups. The place of a row is in exported data: rows are added at the end.
 pub const GROUPS: &[GroupRow] = &[
     GroupRow {
@@ -162,28 +171,28 @@ pub const GROUPS: &[GroupRow] = &[
                 Source::Process(Accounted::SystemTime),
                 "CPU time of threads in the system.",
             ),
-            event(
+            accounted(
                 "MinorPageFaults",
                 "faults",
-                Source::Process(Accounted::MinorFaults),
+                Accounted::MinorFaults,
                 "Page faults that no device was read for.",
             ),
-            event(
+            accounted(
                 "MajorPageFaults",
                 "faults",
-                Source::Process(Accounted::MajorFaults),
+                Accounted::MajorFaults,
                 "Page faults that a device was read for.",
             ),
-            event(
+            accounted(
                 "VoluntaryContextSwitches",
                 "switches",
-                Source::Process(Accounted::VoluntarySwitches),
+                Accounted::VoluntarySwitches,
                 "How often a thread waited.",
             ),
-            event(
+            accounted(
                 "InvoluntaryContextSwitches",
                 "switches",
-                Source::Process(Accounted::InvoluntarySwitches),
+                Accounted::InvoluntarySwitches,
                 "How often a thread had to make room for another one.",
             ),
         ],
