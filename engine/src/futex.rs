@@ -1,10 +1,8 @@
 //! A counter that threads wait on: spin briefly, then sleep in the kernel.
 
-use std::sync::atomic::{AtomicU32, Ordering, fence};
-use std::time::{Duration, Instant};
+use crate::sync::{AtomicU32, Instant, Ordering, SPINS, fence, sleep_while, spin_loop, wake_sleepers};
+use std::time::Duration;
 
-/// Rounds of spinning before a sleep: about 10 µs, less than a sleep and a wake-up cost together.
-const SPINS: u32 = 256;
 /// A sleep for a [`Deadline::At`] ends this much before it, for the kernel's timer slack and the wake-up together take
 /// about as long; the rest is spun.
 const EARLY: Duration = Duration::from_micros(100);
@@ -91,15 +89,7 @@ impl Counter {
         // Orders the store before the load: a sleeper is either seen here or sees the new value.
         fence(Ordering::SeqCst);
         if self.sleepers.load(Ordering::Relaxed) != 0 {
-            // SAFETY: the address is that of a live aligned word; waking reads nothing else.
-            unsafe {
-                libc::syscall(
-                    libc::SYS_futex,
-                    self.value.as_ptr(),
-                    libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
-                    most,
-                )
-            };
+            wake_sleepers(&self.value, most);
         }
     }
 
@@ -113,7 +103,7 @@ impl Counter {
             return false;
         }
         for _ in 0..SPINS {
-            std::hint::spin_loop();
+            spin_loop();
             if done(self.get()) {
                 return true;
             }
@@ -125,31 +115,19 @@ impl Counter {
             if done(value) {
                 break true;
             }
-            let mut timeout = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-            let mut limit = std::ptr::null();
+            let mut limit = None;
             if let Some((end, sleep)) = limits {
                 let now = Instant::now();
                 if now >= end {
                     break false;
                 }
-                let Some(left) = sleep.checked_duration_since(now).filter(|left| !left.is_zero()) else {
-                    std::hint::spin_loop();
+                limit = sleep.checked_duration_since(now).filter(|left| !left.is_zero());
+                if limit.is_none() {
+                    spin_loop();
                     continue;
-                };
-                timeout.tv_sec = libc::time_t::try_from(left.as_secs()).unwrap_or(libc::time_t::MAX);
-                timeout.tv_nsec = left.subsec_nanos().into();
-                limit = &raw const timeout;
+                }
             }
-            // SAFETY: the word and the timeout live across the call. A spurious return is handled by the loop.
-            unsafe {
-                libc::syscall(
-                    libc::SYS_futex,
-                    self.value.as_ptr(),
-                    libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
-                    value,
-                    limit,
-                )
-            };
+            sleep_while(&self.value, value, limit);
         };
         self.sleepers.fetch_sub(1, Ordering::Relaxed);
         reached

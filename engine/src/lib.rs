@@ -22,6 +22,7 @@ pub mod print;
 pub mod program;
 pub mod reserve;
 pub mod setup;
+pub mod sync;
 
 pub use engine::{Engine, EngineConfig};
 pub use error::{EngineError, LaunchFault};

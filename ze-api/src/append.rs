@@ -5,7 +5,6 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use ze_core::Region;
-use ze_core::command::Operation;
 use ze_core::command_list::{CommandList, Events};
 use ze_core::context::Context;
 use ze_core::device::Device;
@@ -13,6 +12,7 @@ use ze_core::error::{Error, Result};
 use ze_core::event::Event;
 use ze_core::fallible::out_of_memory;
 use ze_core::handle;
+use ze_core::operation::Operation;
 use ze_headers::*;
 
 use crate::args::{address, events, handles, input, no_extension};

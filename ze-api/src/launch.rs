@@ -2,12 +2,12 @@
 
 use std::ffi::c_void;
 
-use ze_core::command::Operation;
 use ze_core::command_list::CommandList;
 use ze_core::error::Result;
 use ze_core::fallible;
 use ze_core::handle;
 use ze_core::kernel::{self, Kernel, Launch};
+use ze_core::operation::Operation;
 use ze_headers::*;
 
 use crate::args::{address, events, handles, input};

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use ze_core::command::Operation;
 use ze_core::command_list::{CommandList, Events};
 use ze_core::context::Context;
 use ze_core::device::Device;
@@ -14,6 +13,7 @@ use ze_core::metrics::query::{Edge, Query, QueryPool};
 use ze_core::metrics::report::Layout;
 use ze_core::metrics::streamer::Streamer;
 use ze_core::metrics::{Metric, MetricGroup};
+use ze_core::operation::Operation;
 use ze_core::parts::Parts;
 use ze_headers::*;
 

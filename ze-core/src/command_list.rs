@@ -1,6 +1,6 @@
 //! Command lists: regular ones record, immediate ones submit.
 
-use crate::command::{Command, Operation, TimestampQuery, Waits};
+use crate::command::{Command, Waits};
 use crate::context::Context;
 use crate::device::{Device, QueueGroup};
 use crate::error::{Error, Result};
@@ -11,6 +11,7 @@ use crate::graph::{self, Capture};
 use crate::handle::object;
 use crate::kernel::Kernel;
 use crate::mutable::{Change, Mutable, MutableCommand, Signalled};
+use crate::operation::{Operation, TimestampQuery};
 use crate::queue::QueueDesc;
 use crate::stream::{Lists, Stream, Work};
 use smallvec::SmallVec;

@@ -4,7 +4,6 @@
 //! with it: each append gives it a completion of its own, and who waits captures the one that is current. Some begin as a counter
 //! that the program has, and some are shared with other processes, whose commands they may then stand for.
 
-use crate::command::{Operation, Timescale, kernel_timestamps};
 use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -14,14 +13,19 @@ use crate::futex::Deadline;
 use crate::graph::{self, Mark};
 use crate::handle::object;
 use crate::ipc::Contents;
+use crate::operation::{Operation, Timescale, kernel_timestamps};
 use crate::pnext::{Inputs, structures};
 use crate::shared_events::{self, Points, SharedEvents};
 use crate::signal::Signal;
 use crate::stream::Stream;
 use crate::watched_memory::Counter;
 use std::collections::VecDeque;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use ze_headers::*;
+
+mod state;
+
+use state::EventState;
 
 structures! {
     ze_event_pool_desc_t = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC;
@@ -134,12 +138,6 @@ impl Context {
     }
 }
 
-/// What an event's state is.
-enum EventState {
-    Flag(Arc<Signal>),
-    CounterBased(Mutex<Arc<Signal>>),
-}
-
 /// An event.
 pub struct Event {
     state: EventState,
@@ -152,8 +150,6 @@ pub struct Event {
     shared: Option<SharedCounter>,
     signal_scope: ze_event_scope_flags_t,
     wait_scope: ze_event_scope_flags_t,
-    /// The stream of the immediate list that signals it: who waits can execute that stream.
-    producer: Mutex<Weak<Stream>>,
     /// The captured command that signals it.
     mark: Mutex<Option<Mark>>,
     /// What the program has the address of.
@@ -212,9 +208,9 @@ impl Event {
             return Err(Error::InvalidArgument(reason));
         }
         let state = match &pool.shared {
-            _ if pool.counter_based => EventState::CounterBased(Mutex::new(Signal::raised())),
-            Some(shared) => EventState::Flag(shared.signal(desc.index as usize, !pool.opened)),
-            None => EventState::Flag(Signal::flag()),
+            _ if pool.counter_based => EventState::counter_based(Signal::raised()),
+            Some(shared) => EventState::flag(shared.signal(desc.index as usize, !pool.opened)),
+            None => EventState::flag(Signal::flag()),
         };
         let pool = Some((pool, pool_handle as usize));
         Ok(Arc::new(Self { pool, signal_scope: desc.signal, wait_scope: desc.wait, ..Self::of(state) }))
@@ -229,7 +225,6 @@ impl Event {
             shared: None,
             signal_scope: 0,
             wait_scope: 0,
-            producer: Mutex::default(),
             mark: Mutex::default(),
             addressed: Mutex::default(),
         }
@@ -274,7 +269,7 @@ impl Event {
         };
         let shared = is_shared.then(|| SharedEvents::new(1, desc.flags)).transpose()?;
         let (counter, signal) = counter.unzip();
-        let state = EventState::CounterBased(Mutex::new(signal.unwrap_or_else(Signal::raised)));
+        let state = EventState::counter_based(signal.unwrap_or_else(Signal::raised));
         Ok(Arc::new(Self {
             counter_flags: desc.flags,
             counter: counter.map(OwnCounter),
@@ -305,7 +300,7 @@ impl Event {
         Ok(Arc::new(Self {
             counter_flags: events.flags(),
             shared: Some(SharedCounter::new(context, events, true)),
-            ..Self::of(EventState::CounterBased(Mutex::new(Signal::raised())))
+            ..Self::of(EventState::counter_based(Signal::raised()))
         }))
     }
 
@@ -318,23 +313,17 @@ impl Event {
     /// event now stands for. It stays valid for as long as the event lives.
     pub fn device_address(&self) -> Result<(u64, u64)> {
         let signal = self.current();
-        match &self.state {
+        if !self.is_counter_based() {
             // As with Intel's driver, a regular event has an address unless it has timestamps.
-            EventState::Flag(_) if self.has_timestamps() => {
+            if self.has_timestamps() {
                 return Err(Error::InvalidArgument("an event with timestamps has no address".into()));
             }
-            EventState::Flag(_) => {}
-            EventState::CounterBased(_) => {
-                if let Some(counter) = &self.counter
-                    && !signal.is_completion()
-                {
-                    return Ok(counter.0.place());
-                }
-                if !signal.is_completion()
-                    && self.shared.as_ref().is_none_or(|it| it.events.latest_point() == 0)
-                {
-                    return Err(Error::InvalidArgument("no command was appended with the event".into()));
-                }
+        } else if !signal.is_completion() {
+            if let Some(counter) = &self.counter {
+                return Ok(counter.0.place());
+            }
+            if self.shared.as_ref().is_none_or(|it| it.events.latest_point() == 0) {
+                return Err(Error::InvalidArgument("no command was appended with the event".into()));
             }
         }
         let address = signal.address();
@@ -382,7 +371,7 @@ impl Event {
     }
 
     pub(crate) fn is_counter_based(&self) -> bool {
-        matches!(self.state, EventState::CounterBased(_))
+        self.state.is_counter_based()
     }
 
     /// Whether its signals are counted together, in the program's memory.
@@ -405,58 +394,33 @@ impl Event {
 
     /// What a command that is being appended signals. `producer` is the stream it will execute on, if known.
     pub(crate) fn signalled_by(&self, producer: Option<&Arc<Stream>>) -> Arc<Signal> {
-        if let Some(stream) = producer {
-            *self.producer.lock() = Arc::downgrade(stream);
-        }
-        match &self.state {
-            EventState::Flag(signal) => Arc::clone(signal),
-            EventState::CounterBased(current) => {
-                // Signals of an aggregate are counted together: it stays what it is.
-                if self.is_aggregate() {
-                    return Arc::clone(&current.lock());
-                }
-                let completion = match &self.shared {
-                    None => Signal::completion(),
-                    Some(shared) => {
-                        let points = shared.events.points();
-                        *shared.points.lock() = Some(Arc::clone(&points));
-                        Signal::published(points)
-                    }
-                };
-                *current.lock() = Arc::clone(&completion);
-                completion
+        self.state.signalled_by(producer, |current| match &self.shared {
+            // Signals of an aggregate are counted together: it stays what it is.
+            _ if self.is_aggregate() => Arc::clone(current),
+            None => Signal::completion(),
+            Some(shared) => {
+                let points = shared.events.points();
+                *shared.points.lock() = Some(Arc::clone(&points));
+                Signal::published(points)
             }
-        }
+        })
     }
 
     /// What a command that is being appended waits for.
     pub(crate) fn current(&self) -> Arc<Signal> {
-        match &self.state {
-            EventState::Flag(signal) => Arc::clone(signal),
-            EventState::CounterBased(current) => {
-                let of_others = self.shared.as_ref().and_then(SharedCounter::of_others);
-                of_others.unwrap_or_else(|| Arc::clone(&current.lock()))
-            }
-        }
+        let of_others = self.shared.as_ref().and_then(SharedCounter::of_others);
+        of_others.unwrap_or_else(|| self.state.current())
     }
 
     /// A list is executed on a stream, of whose commands the one with this signal was appended with the event: that is
     /// again what the event stands for.
     pub(crate) fn executed(&self, signal: &Arc<Signal>, stream: &Arc<Stream>) {
-        *self.producer.lock() = Arc::downgrade(stream);
-        if let EventState::CounterBased(current) = &self.state {
-            *current.lock() = Arc::clone(signal);
-        }
+        self.state.executed(signal, stream);
     }
 
     /// The flag that resets and host signals act on.
     pub(crate) fn flag(&self) -> Result<&Arc<Signal>> {
-        match &self.state {
-            EventState::Flag(signal) => Ok(signal),
-            EventState::CounterBased(_) => Err(Error::InvalidSynchronizationObject(
-                "a counter-based event is signalled and reset by appending commands only",
-            )),
-        }
+        self.state.as_flag()
     }
 
     /// The command of `zeCommandListAppendEventReset`.
@@ -480,29 +444,13 @@ impl Event {
         if graph::in_use() && self.mark().is_some_and(|mark| mark.is_open()) {
             return Err(Error::GraphUnsupported("a wait for an event that a captured command signals"));
         }
-        let signal = self.observed();
-        let deadline = Deadline::after(timeout);
-        if matches!(deadline, Deadline::Never)
-            && !signal.is_signalled()
-            && let Some(stream) = self.producer()
-        {
-            stream.help_until(&signal);
-        }
-        signal.wait(deadline)
-    }
-
-    fn producer(&self) -> Option<Arc<Stream>> {
-        self.producer.lock().upgrade()
+        self.state.wait(&self.current(), Deadline::after(timeout))
     }
 
     /// What the host looks at.
     fn observed(&self) -> Arc<Signal> {
         let signal = self.current();
-        if !signal.is_signalled()
-            && let Some(stream) = self.producer()
-        {
-            stream.settle();
-        }
+        self.state.settle(&signal);
         signal
     }
 

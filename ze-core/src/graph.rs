@@ -16,7 +16,6 @@ pub(crate) use capture::{Capture, Mark, check_outside, in_use, record};
 pub use dot::Style;
 pub use executable::ExecutableGraph;
 
-use crate::command::Operation;
 use crate::context::Context;
 use crate::device::QueueGroup;
 use crate::error::{Error, Result};
@@ -24,6 +23,7 @@ use crate::event::Event;
 use crate::fallible;
 use crate::fork::Mutex;
 use crate::handle::object;
+use crate::operation::Operation;
 use crate::pnext::structures;
 use std::ffi::c_void;
 use std::sync::{Arc, Weak};

@@ -32,6 +32,7 @@ pub mod memory;
 pub mod metrics;
 pub mod module;
 pub mod mutable;
+pub mod operation;
 pub mod parts;
 pub mod physical_memory;
 pub mod pnext;
@@ -51,6 +52,7 @@ mod watched_memory;
 pub use copy::Region;
 pub use error::{Error, Result};
 pub use ze_engine::exec::caller_stack::with_room;
+use ze_engine::sync;
 pub use ze_engine::{fork, futex};
 
 /// Host time of the device's clock in nanoseconds (`CLOCK_MONOTONIC_RAW`).

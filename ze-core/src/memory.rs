@@ -556,9 +556,10 @@ impl Context {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{Command, Operation};
+    use crate::command::Command;
     use crate::device::QueueGroup;
     use crate::driver::Driver;
+    use crate::operation::Operation;
     use crate::signal::Signal;
     use crate::stream::{Priority, Work};
 

@@ -4,10 +4,11 @@
 //! list. A change makes a new command, which takes the place of the old one; executions under way keep that. All changes of a call
 //! are made, or none.
 
-use crate::command::{Command, Operation};
+use crate::command::Command;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::kernel::{self, Kernel};
+use crate::operation::Operation;
 use crate::pnext::structures;
 use crate::signal::Signal;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! Copies between pitched memories: what is checked before one is appended.
 
-use crate::command::Operation;
 use crate::copy::Region;
 use crate::error::{Error, Result};
+use crate::operation::Operation;
 use std::ops::Range;
 
 impl Operation {

@@ -4,11 +4,11 @@
 //! says nothing. Locks are taken in the order list, session, event.
 
 use super::{Graph, Node, Recording, Session, Track};
-use crate::command::Operation;
 use crate::command_list::{CommandList, Events};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::fallible;
+use crate::operation::Operation;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use ze_headers::{ze_command_list_handle_t, ze_graph_handle_t};

@@ -3,8 +3,8 @@
 //! Each list is a cluster, and each command a node that follows the one before it in its list and those for whose signals it waits.
 
 use super::{Graph, Phase, Recording};
-use crate::command::Operation;
 use crate::error::{Error, Result};
+use crate::operation::Operation;
 use std::fmt::{self, Write};
 use ze_engine::Launch;
 

@@ -6,7 +6,7 @@
 //! counter-based event stands for that the graph waits for, but does not signal, is found anew each time.
 
 use super::{Graph, Node, Recording};
-use crate::command::{Command, Operation, Waits};
+use crate::command::{Command, Waits};
 use crate::command_list::{CommandList, Events};
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -15,6 +15,7 @@ use crate::fork::Mutex;
 use crate::graph::check_outside;
 use crate::handle::{self, object};
 use crate::mutable::Signalled;
+use crate::operation::Operation;
 use crate::signal::Signal;
 use crate::stream::{Lists, Stream, Work};
 use smallvec::SmallVec;

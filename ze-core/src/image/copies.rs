@@ -2,9 +2,9 @@
 
 use super::layout::Layout;
 use super::{Image, ImageKind};
-use crate::command::Operation;
 use crate::copy::{self, Region};
 use crate::error::{Error, Result};
+use crate::operation::Operation;
 use crate::region;
 use crate::virtual_memory::check_access;
 use smallvec::SmallVec;

@@ -1,7 +1,7 @@
 //! Tests of streams.
 
 use super::*;
-use crate::command::Operation;
+use crate::operation::Operation;
 use std::sync::atomic::AtomicUsize;
 use std::thread;
 use std::time::Duration;

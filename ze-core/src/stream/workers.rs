@@ -7,16 +7,12 @@
 use super::{Executor, Stream};
 use crate::fork::{self, Mutex, PerProcess};
 use crate::futex::{Counter, Deadline};
+use crate::sync::{AtomicUsize, MOST_ACTIVE, Ordering, thread};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 /// Kernels run on a worker's stack, too.
 const STACK: usize = 8 << 20;
-/// Workers that execute at the same time. A kernel uses all of the CPU's threads by itself; these are for streams whose
-/// commands wait for each other by way of memory.
-const MOST_ACTIVE: usize = 16;
 /// Nanoseconds without work after which a worker ends.
 const IDLE_TIME: u64 = 500_000_000;
 

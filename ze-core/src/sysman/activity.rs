@@ -2,13 +2,16 @@
 //!
 //! An engine's counter is one word: how many commands run, and the time it was busy. While commands run the second part is
 //! kept relative to the clock (`busy − now`, at the moment the first began), so that a reader adds the time of its own look, and
-//! commands that overlap count once.
+//! commands that overlap count once. A reader may come between a command's look at the clock and its change of the word, at
+//! both ends. So readers keep what they told, and between two of them the busy time grows by nothing at least, and by the time
+//! that passed at most.
 
+use crate::clock;
+use crate::fork::{self, Mutex};
 use crate::futex::{self, Deadline};
 use crate::metrics::usage::Usage;
-use crate::{clock, fork};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use crate::sync::{AtomicU32, AtomicU64, Instant, Ordering, thread};
+use std::time::Duration;
 
 /// Bits of the word that count running commands: more than a process can have threads.
 const COUNT_BITS: u32 = 16;
@@ -80,18 +83,38 @@ fn microseconds(ticks: u64) -> u64 {
 }
 
 #[derive(Debug, Default)]
-struct Counter(AtomicU64);
+struct Counter {
+    word: AtomicU64,
+    /// What the last reader was told.
+    told: Mutex<Told>,
+}
+
+/// A moment's look at a counter, in ticks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Told {
+    active: u64,
+    at: u64,
+}
+
+impl Told {
+    /// What the next reader is told, who finds a busy time now.
+    fn next(self, active: u64, now: u64) -> Self {
+        let grown = active.wrapping_sub(self.active) & TICKS;
+        let grown = if grown > TICKS / 2 { 0 } else { grown.min(now.saturating_sub(self.at)) };
+        Self { active: (self.active + grown) & TICKS, at: now }
+    }
+}
 
 impl Counter {
     fn load(&self) -> u64 {
-        self.0.load(Ordering::SeqCst)
+        self.word.load(Ordering::SeqCst)
     }
 
     /// Applies a change to the word as it was when `now` was read. Time never runs backwards in the word: where another thread
     /// was faster, the clock is read again.
     fn change(&self, mut word: u64, mut now: u64, change: impl Fn(u64, u64) -> u64) {
         while let Err(seen) =
-            self.0.compare_exchange_weak(word, change(word, now), Ordering::SeqCst, Ordering::Acquire)
+            self.word.compare_exchange_weak(word, change(word, now), Ordering::SeqCst, Ordering::Acquire)
         {
             word = seen;
             now = ticks();
@@ -99,19 +122,21 @@ impl Counter {
     }
 
     fn sample(&self) -> Sample {
-        let (active, timestamp) = self.sample_ticks();
-        Sample { active: microseconds(active), timestamp: microseconds(timestamp) }
+        let told = self.tell();
+        Sample { active: microseconds(told.active), timestamp: microseconds(told.at) }
     }
 
-    /// The busy time, and when that was so.
-    fn sample_ticks(&self) -> (u64, u64) {
+    /// Tells the busy time, and when that was so.
+    fn tell(&self) -> Told {
+        let mut told = self.told.lock();
         let mut word = self.load();
         loop {
             let now = ticks();
             // A thread that sleeps here finds a clock that is ahead of its word, and would take a pause for work.
             let seen = self.load();
             if same_stretch(word, seen) {
-                return (busy(word, now), now);
+                *told = told.next(busy(word, now), now);
+                return *told;
             }
             word = seen;
         }
@@ -199,7 +224,7 @@ impl Activity {
         self.pauses.fetch_add(1, Ordering::SeqCst);
         let mut paused = !self.all.is_busy();
         while !paused && Instant::now() < deadline {
-            std::thread::sleep(LOOK);
+            thread::sleep(LOOK);
             paused = !self.all.is_busy();
         }
         let result = paused.then(action);
@@ -217,7 +242,7 @@ impl Activity {
     /// How long commands of a kind have run, in nanoseconds.
     pub(crate) fn busy_nanoseconds(&self, work: Work) -> u64 {
         self.settle();
-        self.counter(work).sample_ticks().0 << TICK_SHIFT
+        self.counter(work).tell().active << TICK_SHIFT
     }
 
     /// What counts commands, while somebody measures.
@@ -314,6 +339,18 @@ mod tests {
         let word = begun(pack(7, 0), late);
         assert_eq!(busy(word, late + 3), 10);
         assert_eq!(busy(ended(word, late + 4), 0), 11);
+    }
+
+    #[test]
+    fn what_is_told_grows_and_no_faster_than_the_clock() {
+        let looks = [(5, 10), (3, 12), (9, 14), (9, 15), (2, 20)];
+        let told = looks.iter().scan(Told::default(), |told, &(active, now)| {
+            *told = told.next(active, now);
+            Some(told.active)
+        });
+        assert_eq!(told.collect::<Vec<_>>(), [5, 5, 7, 8, 8]);
+        let late = Told { active: TICKS - 1, at: 100 };
+        assert_eq!(late.next(3, 200).active, 3, "it wraps around");
     }
 
     #[test]

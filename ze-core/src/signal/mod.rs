@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use crate::fork::{Mutex, MutexGuard};
 use crate::futex::{Counter, Deadline};
 use crate::stream::Priority;
+use crate::sync::{self, AtomicBool, AtomicU32, AtomicU64, Ordering};
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// Host times in nanoseconds of the command that signalled.
@@ -29,7 +29,8 @@ pub struct EngineId(u32);
 impl EngineId {
     /// An engine that no other device has.
     pub fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
+        // The standard library's: no thread learns anything from another one by it.
+        static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
@@ -212,7 +213,7 @@ impl Signal {
     pub fn address(&self) -> (u64, u64) {
         self.watch();
         let wanted = if self.counting { u64::from(self.wanted()) } else { 1 };
-        (self.word.as_ptr() as u64, wanted)
+        (sync::address(&self.word), wanted)
     }
 
     /// A flag that is not signalled.

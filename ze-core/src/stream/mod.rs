@@ -23,10 +23,10 @@ use crate::error::{Error, Result};
 use crate::fork::{self, Mutex, MutexGuard};
 use crate::futex::{Counter, Deadline};
 use crate::signal::{EngineId, Outcome, Reason, Signal, Target, Waiter};
+use crate::sync::{AtomicU32, Ordering};
 use crate::sysman::activity::Activity;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use work::{Item, Next};
 use workers::workers;
 
