@@ -13,6 +13,7 @@ pub mod leaves;
 pub mod linearization;
 pub mod loops;
 pub mod mem2reg;
+pub mod members;
 mod pointers;
 pub mod private;
 mod ranges;

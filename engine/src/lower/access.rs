@@ -5,7 +5,7 @@
 use super::builder::{IntPred, Opcode, Value};
 use super::speculation::Hope;
 use super::values::{Mask, Reg, Val};
-use super::{Lowerer, spaced, speculation};
+use super::{Lowerer, narrow, spaced, speculation};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
@@ -249,12 +249,12 @@ pub fn load_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, access: Acce
                 value
             } else {
                 let addresses = lane_addresses(this, base, step);
-                in_order(this, access, || b.gather(memory, addresses, align, this.mask_vector()))
+                in_order(this, access, || narrow::gather(this, memory, addresses, align))
             }
         }
         Place::Varying(addresses) | Place::Hoped(Hope { addresses, .. }) => {
             let at = b.offset_const(addresses, leaf.offset);
-            in_order(this, access, || b.gather(memory, at, align, this.mask_vector()))
+            in_order(this, access, || narrow::gather(this, memory, at, align))
         }
         Place::Interleaved { base, offset } => match interleaved(this, base, offset, leaf.offset, memory) {
             Interleaved::Row(address) => {
@@ -264,7 +264,7 @@ pub fn load_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, access: Acce
                 }
                 value
             }
-            Interleaved::Lanes(addresses) => b.gather(memory, addresses, memory.bytes(), this.mask_vector()),
+            Interleaved::Lanes(addresses) => narrow::gather(this, memory, addresses, memory.bytes()),
         },
     };
     Reg::varying(from_memory(this, value, leaf.scalar))

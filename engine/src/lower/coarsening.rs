@@ -35,6 +35,8 @@ pub struct Subgroup {
     pub(super) interleaved_base: FxHashMap<Id, Value>,
     /// Private objects that pointers may lead to.
     pub(super) private_base: FxHashMap<Id, Value>,
+    /// Accesses of the block being lowered that are made together.
+    pub(super) members: super::members::Known,
 }
 
 /// The sub-groups that one instruction stream is made for.
@@ -90,6 +92,7 @@ fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mask) -> Vec<S
             values: Values::default(),
             interleaved_base: FxHashMap::default(),
             private_base: FxHashMap::default(),
+            members: Default::default(),
         }
     };
     (0..u64::from(variant.coarsening.factor())).map(member).collect()

@@ -12,6 +12,7 @@ use crate::analysis::func::{BlockId, Terminator};
 use crate::analysis::leaves::Scalar;
 use crate::analysis::linearization::Exit;
 use crate::analysis::loops::LoopId;
+use crate::analysis::members::Members;
 use crate::error::EngineError;
 use cranelift_entity::{EntitySet, PrimaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -136,11 +137,13 @@ impl Lowerer<'_, '_> {
         let a = self.a;
         let (enter, body) = (self.flow.blocks[block].enter, self.flow.blocks[block].body);
         self.position.block = block;
+        self.position.members = Rc::new(Members::of(a, block));
         self.bundle.common.block.clear();
         self.b.at_end(enter);
         let mut all = self.flow.entry_mask;
         for at in 0..self.bundle.subgroups.len() {
             self.bundle.subgroups[at].values.block.clear();
+            self.bundle.subgroups[at].members = Default::default();
             self.bundle.subgroups[at].mask = match a.control.class[block] {
                 None => self.flow.entry_mask,
                 Some(owner) => {

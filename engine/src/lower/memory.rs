@@ -27,6 +27,9 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
                 return this.load_builtin(builtin, ty).map(Some);
             }
             super::prefetch::ahead(this, inst.id(0), ty)?;
+            if let Some(val) = super::members::load(this, inst, ty)? {
+                return Ok(Some(val));
+            }
             load_from(this, inst.id(0), ty, accesses(inst)[1]).map(Some)
         }
         Op::Store => {
@@ -36,6 +39,9 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
                 .type_of(inst.id(1))
                 .ok_or_else(|| this.unsupported("a store of something without a type".into()))?;
             let val = this.value(inst.id(1))?;
+            if super::members::store(this, inst, &val)? {
+                return Ok(None);
+            }
             store_to(this, inst.id(0), ty, val, accesses(inst)[0])?;
             Ok(None)
         }

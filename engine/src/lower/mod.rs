@@ -12,7 +12,7 @@
 //! | `dispatch` | calls through pointers |
 //! | `work_item` | work-item built-ins |
 //! | `arithmetic`, `dot`, `reinterpretation`, `conversion`, `composite`, `memory`, `atomics`, `barrier`, `groups`, `image`, `opencl_std`, `hints` | instruction families |
-//! | `access`, `speculation`, `spaced`, `copy`, `private` | what `memory` is made of |
+//! | `access`, `speculation`, `spaced`, `members`, `narrow`, `copy`, `private` | what `memory` is made of |
 //! | `float_modes`, `rounding` | what execution modes and decorations ask of floating-point arithmetic |
 
 pub mod access;
@@ -41,7 +41,9 @@ mod image;
 #[cfg(test)]
 mod ir_tests;
 mod matrices;
+mod members;
 pub mod memory;
+mod narrow;
 #[cfg(test)]
 mod opcode_tests;
 pub mod opencl_std;
@@ -59,6 +61,7 @@ use crate::analysis::Analysis;
 use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::{BlockId, Func};
 use crate::analysis::inlining::{Inlining, Plan};
+use crate::analysis::members::Members;
 use crate::analysis::{cfg, loops, mem2reg, simplify};
 use crate::error::EngineError;
 use crate::jit::target::Target;
@@ -184,6 +187,8 @@ struct Position {
     block: BlockId,
     /// Values go to those of the edge that is being made.
     on_edge: bool,
+    /// Accesses of the block that are made together.
+    members: Rc<Members>,
 }
 
 /// Where memory of the function is.

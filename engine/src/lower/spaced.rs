@@ -25,7 +25,7 @@ fn gap(step: i64, memory: Scalar) -> Option<usize> {
 }
 
 /// Whether vectors of these elements are loaded and stored under masks by one instruction.
-fn has_masks(target: &Target, memory: Scalar) -> bool {
+pub(super) fn has_masks(target: &Target, memory: Scalar) -> bool {
     target.has_avx512() || (memory.bytes() >= 4 && target.simd_bits() >= 256)
 }
 

@@ -39,6 +39,7 @@ mod lists;
 mod loaders;
 mod math;
 mod math_signatures;
+mod members;
 mod memory;
 mod memory_access;
 mod metrics;

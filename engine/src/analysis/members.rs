@@ -1,0 +1,348 @@
+//! Accesses of one block to members of the same structures, of which each lane has one.
+//!
+//! `p[i].x += dt * p[i].vx` reads two members, each at the same step from lane to lane. Together they are a few vectors that
+//! cover all lanes' structures, from which each member is taken by shuffles (interleaved accesses: Nuzman, Rosen and Zaks, PLDI
+//! 2006). A load of such a group is made as early as the group's first, so nothing between them may write what it reads; a store
+//! as late as the group's last, so nothing between them may read or write what it writes.
+
+use super::Analysis;
+use super::func::{BlockId, ChainStep};
+use super::leaves::{Leaf, Scalar};
+use super::shapes::{Shape, Trust};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use spirv::StorageClass;
+use spirv_env::opcodes::{Convergence, Derives, Memory};
+use spirv_env::{Id, Inst, Operand, Type};
+
+/// Elements from one structure to the next, at most.
+const MOST_ELEMENTS: u64 = 8;
+/// The same of what gathers know as well: two registers are as many lanes.
+const MOST_WIDE_ELEMENTS: u64 = 4;
+/// Groups that a block may have open at a time, and accesses of a group: what is looked at for each access.
+const MOST_OPEN: usize = 8;
+const MOST_ACCESSES: usize = 16;
+/// How deep two indices are compared.
+const DEPTH: u32 = 6;
+
+/// Which group; counted in the block.
+pub type GroupId = usize;
+
+/// Accesses that are made together.
+#[derive(Debug)]
+pub struct Group {
+    /// Bytes of an element, the same for all members.
+    pub bytes: u64,
+    /// Elements from one lane's structure to the next one's.
+    pub step: usize,
+    /// The elements that are accessed, behind the first of them, ascending.
+    pub elements: SmallVec<[usize; 8]>,
+    /// The pointers of its accesses, in the order of the block.
+    pub pointers: SmallVec<[Id; 8]>,
+}
+
+/// Where an access is in its group.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    pub group: GroupId,
+    /// The element that its value begins with.
+    pub element: usize,
+}
+
+/// The groups of a block. An access is known by what it loads, or by the pointer that it stores through.
+#[derive(Default, Debug)]
+pub struct Members {
+    pub groups: Vec<Group>,
+    pub loads: FxHashMap<Id, Member>,
+    pub stores: FxHashMap<Id, Member>,
+}
+
+/// A pointer as what it is made of: a root, indices times sizes, and bytes.
+#[derive(Clone)]
+struct Address {
+    root: Id,
+    scaled: SmallVec<[(Id, u64); 2]>,
+    constant: i64,
+}
+
+/// Bytes of each structure, behind the address that all accesses of a group have but for a constant.
+#[derive(Clone, Copy)]
+struct Bytes {
+    from: i64,
+    to: i64,
+}
+
+struct Access {
+    /// What it is known by.
+    key: Id,
+    pointer: Id,
+    bytes: Bytes,
+}
+
+/// What accesses of a group have in common.
+#[derive(Clone)]
+struct Form {
+    stores: bool,
+    address: Address,
+    class: StorageClass,
+    /// Bytes from lane to lane.
+    step: i64,
+    /// Bytes of an element.
+    element: i64,
+    /// Whether one access is for all sub-groups of a bundle.
+    shared: bool,
+}
+
+/// A group that may still grow.
+struct Open {
+    form: Form,
+    accesses: Vec<Access>,
+    /// What has been stored since the first load.
+    written: Vec<Bytes>,
+}
+
+/// What one instruction accesses, if it may be a member.
+struct Candidate {
+    form: Form,
+    access: Access,
+}
+
+impl Members {
+    /// Finds the groups of a block.
+    pub fn of(a: &Analysis<'_>, block: BlockId) -> Members {
+        let mut found = Members::default();
+        if a.variant.width == 1 {
+            return found;
+        }
+        let mut open: Vec<Open> = Vec::new();
+        for inst in &a.func.blocks[block].insts {
+            let row = inst.row();
+            let memory = match inst.opencl_std(a.func.module) {
+                Some(function) if function.is_pure() => Memory::None,
+                _ => row.memory,
+            };
+            let stays = row.synchronizes() || row.convergence != Convergence::None || inst.is_volatile();
+            match memory {
+                _ if stays => found.close(&mut open, |_| true),
+                Memory::None | Memory::Object | Memory::Lifetime => {}
+                Memory::Read { .. } if a.builtins.contains_key(&inst.id(0)) => {}
+                Memory::Read { .. } => match candidate(a, block, inst) {
+                    Some(candidate) => {
+                        found.close(&mut open, |group| group.form.stores && candidate.meets(a, group));
+                        found.add(a, &mut open, candidate);
+                    }
+                    None => {
+                        let class = class(a, inst.id(0));
+                        found.close(&mut open, |group| {
+                            group.form.stores && may_alias(class, group.form.class)
+                        });
+                    }
+                },
+                Memory::Write { .. } => match candidate(a, block, inst) {
+                    Some(candidate) => {
+                        found.close(&mut open, |group| candidate.meets(a, group));
+                        for group in open.iter_mut().filter(|group| !group.form.stores) {
+                            group.written.push(candidate.access.bytes);
+                        }
+                        found.add(a, &mut open, candidate);
+                    }
+                    None => {
+                        let class = class(a, inst.id(0));
+                        found.close(&mut open, |group| may_alias(class, group.form.class));
+                    }
+                },
+                _ => found.close(&mut open, |_| true),
+            }
+        }
+        found.close(&mut open, |_| true);
+        found
+    }
+
+    /// Ends the groups for which something holds.
+    fn close(&mut self, open: &mut Vec<Open>, ends: impl Fn(&Open) -> bool) {
+        open.retain(|group| {
+            let ends = ends(group);
+            if ends {
+                self.keep(group);
+            }
+            !ends
+        });
+    }
+
+    /// Adds an access to the group that it belongs to, or begins one.
+    fn add(&mut self, a: &Analysis<'_>, open: &mut Vec<Open>, candidate: Candidate) {
+        if let Some(group) = open.iter_mut().find(|group| candidate.fits(a, group)) {
+            group.accesses.push(candidate.access);
+            return;
+        }
+        if open.len() == MOST_OPEN {
+            self.keep(&open.remove(0));
+        }
+        let Candidate { form, access } = candidate;
+        open.push(Open { form, accesses: vec![access], written: Vec::new() });
+    }
+
+    /// Keeps a group that is one.
+    fn keep(&mut self, open: &Open) {
+        let form = &open.form;
+        let Some(first) = open.accesses.iter().map(|access| access.bytes.from).min() else { return };
+        let element = |at: i64| ((at - first) / form.element) as usize;
+        let mut elements: SmallVec<[usize; 8]> = (open.accesses.iter())
+            .flat_map(|access| element(access.bytes.from)..element(access.bytes.to))
+            .collect();
+        elements.sort_unstable();
+        elements.dedup();
+        if open.accesses.len() < 2 || elements.len() < 2 {
+            return;
+        }
+        let group = self.groups.len();
+        let list = if form.stores { &mut self.stores } else { &mut self.loads };
+        for access in &open.accesses {
+            list.insert(access.key, Member { group, element: element(access.bytes.from) });
+        }
+        let pointers = open.accesses.iter().map(|access| access.pointer).collect();
+        let step = (form.step / form.element) as usize;
+        self.groups.push(Group { bytes: form.element as u64, step, elements, pointers });
+    }
+}
+
+impl Candidate {
+    /// Whether both are at constant distances in the same structures.
+    fn is_beside(&self, a: &Analysis<'_>, group: &Open) -> bool {
+        let (mine, other) = (&self.form.address, &group.form.address);
+        self.form.step == group.form.step
+            && mine.root == other.root
+            && mine.scaled.len() == other.scaled.len()
+            && mine.scaled.iter().zip(&other.scaled).all(|(x, y)| x.1 == y.1 && a.same(x.0, y.0, DEPTH))
+    }
+
+    /// Whether this may access what the group does.
+    fn meets(&self, a: &Analysis<'_>, group: &Open) -> bool {
+        let overlaps = |access: &Access| self.access.bytes.overlap(access.bytes, self.form.step);
+        may_alias(self.form.class, group.form.class)
+            && (!self.is_beside(a, group) || group.accesses.iter().any(overlaps))
+    }
+
+    /// Whether this can be made together with the group.
+    fn fits(&self, a: &Analysis<'_>, group: &Open) -> bool {
+        let (mine, other) = (&self.form, &group.form);
+        if (mine.stores, mine.element, mine.shared) != (other.stores, other.element, other.shared)
+            || group.accesses.len() == MOST_ACCESSES
+            || !self.is_beside(a, group)
+            || group.written.iter().any(|written| written.overlap(self.access.bytes, mine.step))
+        {
+            return false;
+        }
+        // One element behind the other, and no more of them than a structure has.
+        let all = || group.accesses.iter().chain([&self.access]).map(|access| access.bytes);
+        let (from, to) =
+            all().fold((i64::MAX, i64::MIN), |(from, to), of| (from.min(of.from), to.max(of.to)));
+        to - from <= mine.step && all().all(|of| (of.from - from) % mine.element == 0)
+    }
+}
+
+impl Bytes {
+    /// Whether two ranges have some in common, in any of structures that follow each other.
+    fn overlap(self, other: Bytes, step: i64) -> bool {
+        let behind = (other.from - self.from).rem_euclid(step);
+        behind < self.to - self.from || behind + (other.to - other.from) > step
+    }
+}
+
+/// Whether pointers of two classes may lead to the same memory.
+fn may_alias(a: StorageClass, b: StorageClass) -> bool {
+    a == b || a == StorageClass::Generic || b == StorageClass::Generic
+}
+
+fn class(a: &Analysis<'_>, pointer: Id) -> StorageClass {
+    match a.func.type_of(pointer).map(|ty| a.func.module.types.get(ty)) {
+        Some(Type::Pointer { class, .. }) => *class,
+        _ => StorageClass::Generic,
+    }
+}
+
+/// An access by one step from lane to lane that is worth it, and may be made earlier or later.
+fn candidate(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> Option<Candidate> {
+    let (stores, ty) = match inst.row().memory {
+        Memory::Write { .. } => (true, a.func.type_of(inst.id(1))?),
+        _ => (false, inst.ty?),
+    };
+    let pointer = inst.id(0);
+    if a.builtins.contains_key(&pointer) || a.private.interleaved.contains_key(&pointer) {
+        return None;
+    }
+    let Shape::Strided(step) = a.shape(block, pointer)[0] else { return None };
+    if step <= 0 || a.trust(pointer) > Trust::Addresses {
+        return None;
+    }
+    let leaves = a.leaves.get(ty)?;
+    let element = size(leaves.first()?)?;
+    let regular =
+        |(at, leaf): (usize, &Leaf)| size(leaf) == Some(element) && leaf.offset == at as u64 * element;
+    let most = if element == 8 { MOST_WIDE_ELEMENTS } else { MOST_ELEMENTS };
+    let is_small = (step as u64).is_multiple_of(element) && (2..=most).contains(&(step as u64 / element));
+    let bytes = leaves.len() as u64 * element;
+    if !is_small || !leaves.iter().enumerate().all(regular) || bytes > step as u64 {
+        return None;
+    }
+    let address = address(a, pointer);
+    let bytes = Bytes { from: address.constant, to: address.constant.checked_add(bytes as i64)? };
+    let access = Access { key: if stores { pointer } else { inst.result? }, pointer, bytes };
+    let (class, shared) = (class(a, pointer), a.is_shared(block, inst));
+    let form = Form { stores, address, class, step, element: element as i64, shared };
+    Some(Candidate { form, access })
+}
+
+/// Bytes of a leaf that may be an element.
+fn size(leaf: &Leaf) -> Option<u64> {
+    let whole = !matches!(leaf.scalar, Scalar::Int(_) | Scalar::Ptr | Scalar::Bool);
+    whole.then(|| leaf.scalar.bytes())
+}
+
+/// What a pointer is made of.
+fn address(a: &Analysis<'_>, pointer: Id) -> Address {
+    let mut address = Address { root: pointer, scaled: SmallVec::new(), constant: 0 };
+    while let Some(inst) = a.definition(address.root) {
+        match inst.row().derives {
+            Derives::Chain | Derives::ElementChain => {
+                for step in a.func.chain(inst) {
+                    match step {
+                        ChainStep::Constant(bytes) => address.constant = address.constant.wrapping_add(bytes),
+                        ChainStep::Scaled { index, size } => address.scaled.push((index, size)),
+                    }
+                }
+                address.root = inst.id(0);
+            }
+            Derives::Address | Derives::AddressIfPointer => match a.func.derived_from(inst) {
+                Some(base) => address.root = base,
+                None => break,
+            },
+            Derives::Nothing => break,
+        }
+    }
+    address
+}
+
+impl Analysis<'_> {
+    /// Whether two values of one block are the same by what they are computed from.
+    fn same(&self, x: Id, y: Id, depth: u32) -> bool {
+        if x == y {
+            return true;
+        }
+        if let (Some(x), Some(y)) = (self.whole_component(x), self.whole_component(y)) {
+            return x == y;
+        }
+        let (Some(one), Some(other)) = (self.definition(x), self.definition(y)) else { return false };
+        let pure = one.row().memory == Memory::None && one.row().convergence == Convergence::None;
+        pure && depth > 0
+            && self.def.get(&x) == self.def.get(&y)
+            && one.op == other.op
+            && one.ty == other.ty
+            && one.operands.len() == other.operands.len()
+            && one.operands.iter().zip(&other.operands).all(|pair| match pair {
+                (Operand::Id(x), Operand::Id(y)) => self.same(*x, *y, depth - 1),
+                (Operand::Lit(x), Operand::Lit(y)) => x == y,
+                _ => false,
+            })
+    }
+}

@@ -1,0 +1,112 @@
+// Structures whose members are accessed one by one: together they are vectors and shuffles.
+
+typedef struct {
+    float x, y, z;
+    int id;
+    float vx, vy, vz;
+} Body;
+
+// Some members are read, others written, of seven.
+__kernel void step_bodies(__global Body *bodies, float dt, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    bodies[i].x += dt * bodies[i].vx;
+    bodies[i].z = bodies[i].y - dt * bodies[i].vz;
+    bodies[i].id = as_int(bodies[i].y) ^ bodies[i].id;
+}
+
+// Members are read again after they were written.
+__kernel void rotate_bodies(__global Body *bodies, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    float x = bodies[i].x;
+    bodies[i].x = bodies[i].y;
+    bodies[i].y = bodies[i].z;
+    bodies[i].z = x;
+    bodies[i].vx = bodies[i].x + bodies[i].z;
+    bodies[i].vy = bodies[i].y * bodies[i].vx;
+}
+
+// Two pointers that may lead to the same structures, in the same place or shifted by one.
+__kernel void exchange(__global Body *to, __global const Body *from, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    to[i].x = from[i].vy;
+    to[i].y = from[i].x;
+    to[i].vz = from[i].y + from[i].x;
+    to[i].vy = from[i].vz;
+}
+
+// Only some work-items take part, in a branch that others leave alone.
+__kernel void some_bodies(__global Body *bodies, __global const int *chosen, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i < n && chosen[i] > 0) {
+        float length = sqrt(bodies[i].vx * bodies[i].vx + bodies[i].vy * bodies[i].vy);
+        bodies[i].vx = length;
+        bodies[i].vy = length / 2;
+        bodies[i].id += chosen[i];
+    }
+}
+
+typedef struct {
+    uchar r, g, b;
+} Pixel;
+
+__kernel void grey(__global Pixel *pixels, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    uint light = (77 * pixels[i].r + 150 * pixels[i].g + 29 * pixels[i].b) >> 8;
+    pixels[i].r = light;
+    pixels[i].g = light / 2;
+    pixels[i].b = 255 - light;
+}
+
+typedef struct {
+    double re, im, weight;
+} Sample;
+
+// The same member is written twice, and one is not touched.
+__kernel void square(__global Sample *samples, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    double re = samples[i].re, im = samples[i].im;
+    samples[i].re = im;
+    if (n > 3)
+        samples[i].weight = 1;
+    samples[i].re = re * re - im * im;
+    samples[i].im = 2 * re * im;
+}
+
+typedef struct {
+    short low, high, third, fourth, fifth;
+} Shorts;
+
+// Local memory, with a barrier between what is written and what is read.
+__kernel void shuffle_local(__global Shorts *out, __global const Shorts *in, __local Shorts *part, uint n)
+{
+    size_t i = get_global_id(0), l = get_local_id(0);
+    Shorts s = {0, 0, 0, 0, 0};
+    if (i < n)
+        s = in[i];
+    part[l].low = s.fifth;
+    part[l].high = s.low;
+    part[l].third = s.high;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (i < n) {
+        size_t other = get_local_size(0) - 1 - l;
+        out[i].low = part[l].third;
+        out[i].high = part[l].low;
+        out[i].fifth = part[other].high;
+    }
+}

@@ -1,0 +1,190 @@
+//! Members of structures, a structure a work-item: accesses that are made together leave what each by itself would.
+//!
+//! All numbers are small integers or halves of them, so that no product is rounded.
+
+use std::fmt::Debug;
+
+use ze_tests::ulp::assert_same;
+use ze_tests::{Buffer, Local, Module, Random, platform};
+
+/// Numbers of work-items, and group sizes: whole sub-groups, partial ones, groups in several rows of lanes.
+const SIZES: [(usize, u32); 6] = [(1, 1), (7, 4), (64, 64), (100, 32), (257, 17), (1000, 128)];
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+struct Body {
+    at: [f32; 3],
+    id: i32,
+    speed: [f32; 3],
+}
+
+fn small(random: &mut Random) -> f32 {
+    random.below(64) as f32 - 32.0
+}
+
+fn bodies(n: usize) -> Vec<Body> {
+    let mut random = Random::new(n as u64);
+    let body = |_| Body {
+        at: std::array::from_fn(|_| small(&mut random)),
+        id: random.next_u32() as i32,
+        speed: std::array::from_fn(|_| small(&mut random)),
+    };
+    (0..n).map(body).collect()
+}
+
+/// Runs a kernel over structures between two that it must not touch, and compares with what a function makes of each.
+fn changes<T: Copy + Debug + PartialEq>(
+    kernel: &str,
+    (n, size): (usize, u32),
+    input: &[T],
+    run: impl Fn(&Buffer<T>),
+    change: impl Fn(usize, &mut T),
+) {
+    let buffer = platform().buffer(input);
+    run(&buffer);
+    let mut want = input.to_vec();
+    want.iter_mut().take(n).enumerate().for_each(|(i, of)| change(i, of));
+    assert_same(&format!("{kernel}: {n} items in groups of {size}"), &buffer, &want);
+}
+
+#[test]
+fn members_are_read_and_written_together() {
+    let module = Module::named("members");
+    for (n, size) in SIZES {
+        // One structure more than there are work-items.
+        let input = bodies(n + 1);
+        let run = |buffer: &Buffer<Body>| {
+            module.kernel("step_bodies").run_1d(n, size, &[buffer, &0.5f32, &(n as u32)]);
+        };
+        changes("step_bodies", (n, size), &input, run, |_, body| {
+            body.at[0] += 0.5 * body.speed[0];
+            body.at[2] = body.at[1] - 0.5 * body.speed[2];
+            body.id ^= body.at[1].to_bits() as i32;
+        });
+    }
+}
+
+#[test]
+fn a_member_that_was_written_is_read_as_it_is_now() {
+    let module = Module::named("members");
+    for (n, size) in SIZES {
+        let input = bodies(n + 1);
+        let run = |buffer: &Buffer<Body>| {
+            module.kernel("rotate_bodies").run_1d(n, size, &[buffer, &(n as u32)]);
+        };
+        changes("rotate_bodies", (n, size), &input, run, |_, body| {
+            body.at.rotate_left(1);
+            body.speed[0] = body.at[0] + body.at[2];
+            body.speed[1] = body.at[1] * body.speed[0];
+        });
+    }
+}
+
+fn exchanged(to: &mut Body, from: Body) {
+    to.at[0] = from.speed[1];
+    to.at[1] = from.at[0];
+    to.speed[2] = from.at[1] + from.at[0];
+    to.speed[1] = from.speed[2];
+}
+
+#[test]
+fn two_pointers_may_lead_to_the_same_structures() {
+    let module = Module::named("members");
+    for (n, size) in SIZES {
+        let (input, other) = (bodies(n + 1), bodies(n + 2));
+        let kernel = module.kernel("exchange");
+        let from = platform().buffer(&other);
+        let apart = |buffer: &Buffer<Body>| kernel.run_1d(n, size, &[buffer, &from, &(n as u32)]);
+        changes("exchange, apart", (n, size), &input, apart, |i, body| exchanged(body, other[i]));
+        let same = |buffer: &Buffer<Body>| kernel.run_1d(n, size, &[buffer, buffer, &(n as u32)]);
+        changes("exchange, the same", (n, size), &input, same, |_, body| {
+            // What is read has been written before.
+            body.at[0] = body.speed[1];
+            body.at[1] = body.at[0];
+            body.speed[2] = body.at[1] + body.at[0];
+            body.speed[1] = body.speed[2];
+        });
+    }
+}
+
+#[test]
+fn structures_of_other_lanes_stay_as_they_are() {
+    let module = Module::named("members");
+    for (n, size) in SIZES {
+        let mut random = Random::new(n as u64);
+        let mut input = bodies(n + 1);
+        // Lengths of 5: their roots are exact.
+        input.iter_mut().for_each(|body| body.speed[..2].copy_from_slice(&[3.0, -4.0]));
+        let chosen: Vec<i32> = (0..n).map(|_| random.below(5) as i32 - 2).collect();
+        let list = platform().buffer(&chosen);
+        let run = |buffer: &Buffer<Body>| {
+            module.kernel("some_bodies").run_1d(n, size, &[buffer, &list, &(n as u32)]);
+        };
+        changes("some_bodies", (n, size), &input, run, |i, body| {
+            if chosen[i] > 0 {
+                body.speed[..2].copy_from_slice(&[5.0, 2.5]);
+                body.id = body.id.wrapping_add(chosen[i]);
+            }
+        });
+    }
+}
+
+#[test]
+fn pixels_of_three_bytes() {
+    let module = Module::named("members");
+    for (n, size) in SIZES {
+        let mut random = Random::new(n as u64);
+        let input: Vec<[u8; 3]> = (0..=n).map(|_| std::array::from_fn(|_| random.next_u32() as u8)).collect();
+        let run = |buffer: &Buffer<[u8; 3]>| {
+            module.kernel("grey").run_1d(n, size, &[buffer, &(n as u32)]);
+        };
+        changes("grey", (n, size), &input, run, |_, pixel| {
+            let [r, g, b] = pixel.map(u32::from);
+            let light = ((77 * r + 150 * g + 29 * b) >> 8) as u8;
+            *pixel = [light, light / 2, 255 - light];
+        });
+    }
+}
+
+#[test]
+fn the_last_of_two_stores_to_a_member_stays() {
+    let module = Module::named("members");
+    for (n, size) in SIZES {
+        let mut random = Random::new(n as u64);
+        let input: Vec<[f64; 3]> =
+            (0..=n).map(|_| std::array::from_fn(|_| f64::from(small(&mut random)))).collect();
+        let run = |buffer: &Buffer<[f64; 3]>| {
+            module.kernel("square").run_1d(n, size, &[buffer, &(n as u32)]);
+        };
+        changes("square", (n, size), &input, run, |_, [re, im, weight]| {
+            (*re, *im) = (*re * *re - *im * *im, 2.0 * *re * *im);
+            if n > 3 {
+                *weight = 1.0;
+            }
+        });
+    }
+}
+
+#[test]
+fn members_in_local_memory_wait_for_the_barrier() {
+    let module = Module::named("members");
+    for (n, size) in SIZES {
+        // Work-items of the last group have a place to read from, but none to write to.
+        let all = n.next_multiple_of(size as usize);
+        let mut random = Random::new(n as u64);
+        let input: Vec<[i16; 5]> =
+            (0..n).map(|_| std::array::from_fn(|_| random.next_u32() as i16)).collect();
+        let output = vec![[7i16; 5]; n + 1];
+        let from = platform().buffer(&input);
+        let part = Local(10 * size as usize);
+        let run = |buffer: &Buffer<[i16; 5]>| {
+            module.kernel("shuffle_local").run_1d(all, size, &[buffer, &from, &part, &(n as u32)]);
+        };
+        let of = |i: usize| input.get(i).copied().unwrap_or_default();
+        changes("shuffle_local", (n, size), &output, run, |i, out| {
+            let (group, local) = (i - i % size as usize, i % size as usize);
+            let other = of(group + size as usize - 1 - local);
+            (out[0], out[1], out[4]) = (of(i)[1], of(i)[4], other[0]);
+        });
+    }
+}
