@@ -110,3 +110,35 @@ __kernel void shuffle_local(__global Shorts *out, __global const Shorts *in, __l
         out[i].fifth = part[other].high;
     }
 }
+
+// Members of structures that are only arithmetic: three and six floats, with indices of 32 and of 64 bits.
+__kernel void flat_triples(__global float *out, __global const float *in, int n)
+{
+    int i = get_global_id(0);
+    if (i >= n)
+        return;
+    float x = in[3 * i], y = in[3 * i + 1], z = in[3 * i + 2];
+    out[3 * i] = y - z;
+    out[3 * i + 1] = z - x;
+    out[3 * i + 2] = x - y;
+}
+
+__kernel void flat_sixes(__global float *values, ulong n)
+{
+    ulong i = get_global_id(0);
+    if (i >= n)
+        return;
+    values[6 * i + 4] = values[6 * i + 1] + values[6 * i + 5];
+    values[6 * i + 2] = values[6 * i + 4] - values[6 * i + 3];
+}
+
+// A byte that wraps around within its object is no member.
+__kernel void wrapping_bytes(__global int *out, __global const int *in, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    char at = (char)(2 * i), next = (char)(at + 1);
+    out[2 * i] = in[128 + at];
+    out[2 * i + 1] = in[128 + next];
+}

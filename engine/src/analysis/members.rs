@@ -11,7 +11,7 @@ use super::leaves::{Leaf, Scalar};
 use super::shapes::{Shape, Trust};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use spirv::StorageClass;
+use spirv::{Op, StorageClass};
 use spirv_env::opcodes::{Convergence, Derives, Memory};
 use spirv_env::{Id, Inst, Operand, Type};
 
@@ -62,6 +62,12 @@ pub struct Members {
 struct Address {
     root: Id,
     scaled: SmallVec<[(Id, u64); 2]>,
+    constant: i64,
+}
+
+/// An index without what is added to it: `4 * i` of `4 * i + 1`.
+struct Index {
+    id: Id,
     constant: i64,
 }
 
@@ -308,7 +314,12 @@ fn address(a: &Analysis<'_>, pointer: Id) -> Address {
                 for step in a.func.chain(inst) {
                     match step {
                         ChainStep::Constant(bytes) => address.constant = address.constant.wrapping_add(bytes),
-                        ChainStep::Scaled { index, size } => address.scaled.push((index, size)),
+                        ChainStep::Scaled { index, size } => {
+                            let Index { id, constant } = index_of(a, index);
+                            let bytes = constant.wrapping_mul(size as i64);
+                            address.constant = address.constant.wrapping_add(bytes);
+                            address.scaled.push((id, size));
+                        }
                     }
                 }
                 address.root = inst.id(0);
@@ -321,6 +332,55 @@ fn address(a: &Analysis<'_>, pointer: Id) -> Address {
         }
     }
     address
+}
+
+/// What an index is beside constants. Sign extension is looked through, as if the addition were made behind it: where an index of
+/// 32 bits wraps around, the two accesses are 4 GiB apart, which no object is that either index is made for.
+fn index_of(a: &Analysis<'_>, index: Id) -> Index {
+    let mut of = Index { id: index, constant: 0 };
+    while let Some(inst) = a.definition(of.id) {
+        let constant = |at: usize| a.func.constant_int(inst.id(at));
+        let width = a.index_width(of.id).unwrap_or(0);
+        let (id, constant) = match inst.op {
+            Op::CopyObject => (inst.id(0), 0),
+            Op::SConvert if a.index_width(inst.id(0)).is_some_and(|from| from <= width) => (inst.id(0), 0),
+            // Narrower ones wrap around within objects.
+            _ if width < 32 => break,
+            Op::IAdd => match (constant(0), constant(1)) {
+                (_, Some(constant)) => (inst.id(0), constant),
+                (Some(constant), None) => (inst.id(1), constant),
+                (None, None) => break,
+            },
+            Op::ISub => match constant(1) {
+                Some(constant) => (inst.id(0), constant.wrapping_neg()),
+                None => break,
+            },
+            // Compilers write an addition so where no bit is carried.
+            Op::BitwiseOr => match constant(1) {
+                Some(constant) if (0..1 << zeros_below(a, inst.id(0))).contains(&constant) => {
+                    (inst.id(0), constant)
+                }
+                _ => break,
+            },
+            _ => break,
+        };
+        of = Index { id, constant: of.constant.wrapping_add(constant) };
+    }
+    of
+}
+
+/// Low bits of a value that are 0, as far as its definition says.
+fn zeros_below(a: &Analysis<'_>, id: Id) -> u32 {
+    const MOST: u32 = 16;
+    let Some(inst) = a.definition(id) else { return 0 };
+    let constant = || a.func.constant_int(inst.id(1));
+    match (inst.op, inst.operands.len()) {
+        (Op::ShiftLeftLogical, 2) => {
+            constant().and_then(|bits| u32::try_from(bits).ok()).unwrap_or(0).min(MOST)
+        }
+        (Op::IMul, 2) => constant().map_or(0, i64::trailing_zeros).min(MOST),
+        _ => 0,
+    }
 }
 
 impl Analysis<'_> {
@@ -346,3 +406,6 @@ impl Analysis<'_> {
             })
     }
 }
+
+#[cfg(test)]
+mod tests;

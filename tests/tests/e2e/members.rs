@@ -188,3 +188,44 @@ fn members_in_local_memory_wait_for_the_barrier() {
         });
     }
 }
+
+#[test]
+fn members_by_arithmetic_alone() {
+    let module = Module::named("members");
+    for (n, size) in SIZES {
+        let mut random = Random::new(n as u64);
+        let input: Vec<[f32; 3]> = (0..n).map(|_| std::array::from_fn(|_| small(&mut random))).collect();
+        let from = platform().buffer(&input);
+        let run = |buffer: &Buffer<[f32; 3]>| {
+            module.kernel("flat_triples").run_1d(n, size, &[buffer, &from, &(n as i32)]);
+        };
+        changes("flat_triples", (n, size), &vec![[7.0; 3]; n + 1], run, |i, out| {
+            let [x, y, z] = input[i];
+            *out = [y - z, z - x, x - y];
+        });
+        let input: Vec<[f32; 6]> = (0..=n).map(|_| std::array::from_fn(|_| small(&mut random))).collect();
+        let run = |buffer: &Buffer<[f32; 6]>| {
+            module.kernel("flat_sixes").run_1d(n, size, &[buffer, &(n as u64)]);
+        };
+        changes("flat_sixes", (n, size), &input, run, |_, of| {
+            of[4] = of[1] + of[5];
+            of[2] = of[4] - of[3];
+        });
+    }
+}
+
+#[test]
+fn an_index_of_a_byte_wraps_around() {
+    let module = Module::named("members");
+    for (n, size) in SIZES {
+        let input: Vec<i32> = (0..256).collect();
+        let from = platform().buffer(&input);
+        let run = |buffer: &Buffer<[i32; 2]>| {
+            module.kernel("wrapping_bytes").run_1d(n, size, &[buffer, &from, &(n as u32)]);
+        };
+        changes("wrapping_bytes", (n, size), &vec![[-1; 2]; n + 1], run, |i, out| {
+            let at = (2 * i) as i8;
+            *out = [at, at.wrapping_add(1)].map(|at| 128 + i32::from(at));
+        });
+    }
+}

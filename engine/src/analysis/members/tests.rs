@@ -1,0 +1,86 @@
+use super::super::func::ENTRY;
+use super::super::testing::{VARIANT, of_blocks};
+use super::{Members, index_of};
+
+/// The global id `%x`, and pointers `%pN` to the elements N of structures of four.
+fn members(body: &str) -> Vec<(Vec<usize>, usize)> {
+    let mut text = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
+        %x4 = OpIMul %ulong %x %ulong_4\n"
+        .to_owned();
+    for element in 0..8 {
+        text += &format!("%i{element} = OpIAdd %ulong %x4 %ulong_{element}\n");
+        text += &format!("%p{element} = OpPtrAccessChain %to_uint %pointer %i{element}\n");
+    }
+    of_blocks(&(text + body), VARIANT, |a| {
+        let found = Members::of(a, ENTRY);
+        let mut groups: Vec<_> =
+            found.groups.iter().map(|group| (group.elements.to_vec(), group.pointers.len())).collect();
+        groups.sort_unstable();
+        groups
+    })
+}
+
+#[test]
+fn loads_of_the_same_structures_are_a_group() {
+    let body = "%a = OpLoad %uint %p1\n%b = OpLoad %uint %p3\n%c = OpLoad %uint %p1";
+    assert_eq!(members(body), [(vec![0, 2], 3)]);
+    // Of one member alone there is nothing to share, and five do not fit into four.
+    assert_eq!(members("%a = OpLoad %uint %p1\n%c = OpLoad %uint %p1"), []);
+    let body = "%a = OpLoad %uint %p0\n%b = OpLoad %uint %p2\n%c = OpLoad %uint %p5\n%d = OpLoad %uint %p6";
+    assert_eq!(members(body), [(vec![0, 1], 2), (vec![0, 2], 2)]);
+}
+
+#[test]
+fn what_is_read_is_as_new_as_it_must_be() {
+    // Another member may be written between the loads, the same one may not.
+    let other = "%a = OpLoad %uint %p1\nOpStore %p3 %uint_7\n%b = OpLoad %uint %p2";
+    assert_eq!(members(other), [(vec![0, 1], 2)]);
+    let same = "%a = OpLoad %uint %p1\nOpStore %p2 %uint_7\n%b = OpLoad %uint %p2";
+    assert_eq!(members(same), []);
+    let neighbour = "%a = OpLoad %uint %p1\nOpStore %p6 %uint_7\n%b = OpLoad %uint %p2";
+    assert_eq!(members(neighbour), [], "it is this member of the next lane's structure");
+    let elsewhere = "%q = OpPtrAccessChain %to_uint %pointer %any_uint\n\
+        %a = OpLoad %uint %p1\nOpStore %q %uint_7\n%b = OpLoad %uint %p2";
+    assert_eq!(members(elsewhere), []);
+    let private = "%a = OpLoad %uint %p1\nOpStore %object %uint_7\n%b = OpLoad %uint %p2";
+    assert_eq!(members(private), [(vec![0, 1], 2)]);
+    let barrier = "%a = OpLoad %uint %p1\nOpMemoryBarrier %uint_1 %uint_8\n%b = OpLoad %uint %p2";
+    assert_eq!(members(barrier), []);
+    let volatile = "%a = OpLoad %uint %p1\n%v = OpLoad %uint %p3 Volatile\n%b = OpLoad %uint %p2";
+    assert_eq!(members(volatile), []);
+}
+
+#[test]
+fn what_is_written_is_there_when_it_is_read() {
+    assert_eq!(members("OpStore %p0 %uint_7\nOpStore %p2 %uint_8"), [(vec![0, 2], 2)]);
+    let other = "OpStore %p0 %uint_7\n%a = OpLoad %uint %p1\nOpStore %p2 %uint_8";
+    assert_eq!(members(other), [(vec![0, 2], 2)]);
+    let same = "OpStore %p0 %uint_7\n%a = OpLoad %uint %p0\nOpStore %p2 %uint_8";
+    assert_eq!(members(same), []);
+    let twice = "OpStore %p0 %uint_7\nOpStore %p2 %uint_8\nOpStore %p0 %uint_9";
+    assert_eq!(members(twice), [(vec![0, 2], 2)]);
+}
+
+#[test]
+fn an_index_is_known_without_its_constants() {
+    let body = "%low = OpUConvert %uint %x4\n%doubled = OpShiftLeftLogical %uint %low %uint_1\n\
+        %odd = OpBitwiseOr %uint %doubled %uint_1\n%less = OpISub %uint %odd %uint_4\n%wide = OpSConvert %ulong %less\n\
+        %carry = OpBitwiseOr %uint %doubled %uint_2\n%cut = OpSConvert %uint %x4\n%byte = OpUConvert %uchar %low\n\
+        %byte1 = OpIAdd %uchar %byte %uchar_1\n%end = OpIAdd %ulong %wide %ulong_8";
+    let text = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
+        %x4 = OpIMul %ulong %x %ulong_4\n";
+    of_blocks(&format!("{text}{body}"), VARIANT, |a| {
+        let insts = &a.func.blocks[ENTRY].insts;
+        // The place of an index among the instructions, and the place and constant of what it is made of.
+        let at = |place: usize| insts[insts.len() - 10 + place].result.expect("a result");
+        let found = |place: usize| {
+            let of = index_of(a, at(place));
+            ((0..10).find(|place| at(*place) == of.id), of.constant)
+        };
+        assert_eq!(found(2), (Some(1), 1), "or without a carry");
+        assert_eq!(found(9), (Some(1), 1 - 4 + 8), "through sign extension");
+        assert_eq!(found(5), (Some(5), 0), "or with a carry");
+        assert_eq!(found(6), (Some(6), 0), "a conversion that cuts");
+        assert_eq!(found(8), (Some(8), 0), "bytes wrap around");
+    });
+}
