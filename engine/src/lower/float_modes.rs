@@ -169,7 +169,7 @@ impl Lowerer<'_, '_> {
 }
 
 /// Zero of its sign in the place of a denormal.
-fn flush(b: &Builder, x: Value) -> Value {
+pub(super) fn flush(b: &Builder, x: Value) -> Value {
     let (scalar, lanes) = (b.scalar_of(x), b.lanes(x));
     let least = match scalar {
         Scalar::F16 => 0x0400,

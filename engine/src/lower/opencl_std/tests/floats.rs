@@ -1,7 +1,9 @@
 //! Functions of f32 and f16 against the C library's f64, within the bounds of OpenCL SPIR-V Env 3.0 §6.6.1.
 
 use super::super::table;
-use super::{SPARSE, asked_for, call, compile, form, forms, report, worst};
+use super::{
+    SPARSE, asked_for, call, compile, flushing, flushing_forms, form, forms, is_flushed, report, worst,
+};
 use crate::analysis::leaves::Scalar;
 use crate::jit::symbols;
 use half::f16;
@@ -54,6 +56,25 @@ fn ulp_f32(got: f32, want: f64) -> f64 {
 
 fn ulp_f16(got: f16, want: f64) -> f64 {
     ulp(got.into(), want, 11, -14, 65504.0)
+}
+
+/// A number of a format whose least normal one is 2^`least`, where denormals are zeros.
+fn flushed(x: f64, least: i32) -> f64 {
+    if x.abs() < f64::powi(2.0, least) { 0f64.copysign(x) } else { x }
+}
+
+/// The error of a function of which denormals are flushed: its results are none, and are zeros where they would be or
+/// nearly.
+fn ulp_flushed(got: f64, want: f64, digits: i32, least: i32, most: f64) -> f64 {
+    let tiny = |x: f64| x.abs() < f64::powi(2.0, least);
+    if got != 0.0 && tiny(got) {
+        return f64::INFINITY;
+    }
+    let units = f64::powi(2.0, least + 1 - digits);
+    if got == 0.0 && want.abs() <= f64::powi(2.0, least) + 16.0 * units {
+        return 0.0;
+    }
+    ulp(got, want, digits, least, most)
 }
 
 fn rsqrt(x: f64) -> f64 {
@@ -196,6 +217,45 @@ fn unary_functions_are_within_their_bounds() {
                     report(&mut failures, &what("f16"), found, *half);
                 }
             }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn functions_are_within_their_bounds_where_denormals_are_flushed() {
+    let (singles, halves) = (sweep_f32(), sweep_f16());
+    let mut failures = Vec::new();
+    for (op, reference, single, half) in UNARY.iter().filter(|(op, ..)| is_flushed(*op)) {
+        let of = |x: f64, least: i32| reference(flushed(x, least));
+        let wanted: Vec<(f32, f64)> = singles.iter().map(|x| (*x, of((*x).into(), -126))).collect();
+        let wanted_half: Vec<(f16, f64)> = halves.iter().map(|x| (*x, of((*x).into(), -14))).collect();
+        for (target, lanes) in flushing_forms() {
+            let what = |ty| form(*op, &target, lanes, ty).flushing();
+            let code = compile(&target, lanes, &[Scalar::F32], flushing(call(*op)));
+            let got: Vec<f32> = code.map(&singles, &[0u8; 0], &[0u8; 0]);
+            let found = worst(&wanted, &got, |(_, want), got| {
+                ulp_flushed(got.into(), want, 24, -126, f32::MAX.into())
+            });
+            report(&mut failures, &what("f32"), found, *single);
+            let code = compile(&target, lanes, &[Scalar::F16], flushing(call(*op)));
+            let got: Vec<f16> = code.map(&halves, &[0u8; 0], &[0u8; 0]);
+            let found =
+                worst(&wanted_half, &got, |(_, want), got| ulp_flushed(got.into(), want, 11, -14, 65504.0));
+            report(&mut failures, &what("f16"), found, *half);
+        }
+    }
+    let (a, b) = pairs();
+    let pairs: Vec<(f32, f32)> = a.iter().copied().zip(b.iter().copied()).collect();
+    for (op, reference, single, _) in BINARY.iter().filter(|(op, ..)| is_flushed(*op)) {
+        for (target, lanes) in flushing_forms() {
+            let code = compile(&target, lanes, &[Scalar::F32; 2], flushing(call(*op)));
+            let got: Vec<f32> = code.map(&a, &b, &[0u8; 0]);
+            let found = worst(&pairs, &got, |(x, y), got| {
+                let want = reference(flushed(x.into(), -126), flushed(y.into(), -126));
+                ulp_flushed(got.into(), want, 24, -126, f32::MAX.into())
+            });
+            report(&mut failures, &form(*op, &target, lanes, "f32").flushing(), found, *single);
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));

@@ -4,6 +4,7 @@ mod doubles;
 mod floats;
 
 use super::super::builder::{Builder, Inline, Value};
+use super::super::float_modes;
 use super::element::Element;
 use super::table;
 use crate::analysis::leaves::Scalar;
@@ -12,6 +13,7 @@ use crate::jit::pipeline::{self, Tier};
 use crate::jit::target::{Isa, Target};
 use crate::jit::{Context, IrModule, symbols};
 use spirv::OpenclStd100Op as StdOp;
+use spirv_env::opcodes::opencl_std;
 
 /// Bytes of the longest operand: 32 lanes of f64.
 const MOST_BYTES: usize = 256;
@@ -91,17 +93,48 @@ pub fn forms() -> Vec<(Target, Vec<u32>)> {
     forms
 }
 
+/// The forms in which functions are tested with denormals flushed.
+pub fn flushing_forms() -> Vec<(Target, u32)> {
+    let with_libmvec = forms().into_iter().filter(|(target, _)| target.libmvec);
+    let widest = with_libmvec.map(|(target, lanes)| (target, lanes.last().copied().unwrap_or(1)));
+    widest.collect()
+}
+
 /// Which function of which type in which form.
 pub struct Form {
     op: StdOp,
     ty: &'static str,
     bits: u32,
-    libmvec: bool,
+    kind: &'static str,
     lanes: u32,
 }
 
 pub fn form(op: StdOp, target: &Target, lanes: u32, ty: &'static str) -> Form {
-    Form { op, ty, bits: target.simd_bits(), libmvec: target.libmvec, lanes }
+    let kind = if target.libmvec { "libmvec" } else { "plain" };
+    Form { op, ty, bits: target.simd_bits(), kind, lanes }
+}
+
+impl Form {
+    /// The same where denormals count as zeros.
+    pub fn flushing(self) -> Form {
+        Form { kind: "flush", ..self }
+    }
+}
+
+/// A function as a kernel has it that flushes denormals.
+pub fn flushing(
+    f: impl Fn(&Element<'_>, &[Value]) -> Vec<Value>,
+) -> impl Fn(&Element<'_>, &[Value]) -> Vec<Value> {
+    move |m, x| {
+        let flushed = |x: &Value| if m.b.scalar_of(*x).is_float() { float_modes::flush(m.b, *x) } else { *x };
+        let x: Vec<Value> = x.iter().map(flushed).collect();
+        f(m, &x).iter().map(flushed).collect()
+    }
+}
+
+/// Whether a kernel's mode is of a function: others move bits, or have no denormals to give.
+pub fn is_flushed(op: StdOp) -> bool {
+    opencl_std::of_number(op as u64).is_some_and(|function| function.family == opencl_std::Family::Float)
 }
 
 /// Whether errors are printed, for `ci/accuracy` and people.
@@ -185,13 +218,13 @@ pub fn worst<X: Copy + std::fmt::Debug, R: Copy>(
 
 /// Reports an error of a form of a function; `failures` collects those beyond the bound.
 pub fn report(failures: &mut Vec<String>, what: &Form, (error, at): (f64, String), bound: f64) {
-    let Form { op, ty, bits, libmvec, lanes } = what;
-    let library = if *libmvec { "yes" } else { "no" };
+    let Form { op, ty, bits, kind, lanes } = what;
     if prints() {
-        println!("ulp\t{op:?}\t{ty}\t{bits}\t{library}\t{error:.3}\t{bound}\t{lanes} lanes, at {at}");
+        // The test's name stands on the line of the first one.
+        println!("\nulp\t{op:?}\t{ty}\t{bits}\t{kind}\t{error:.3}\t{bound}\t{lanes} lanes, at {at}");
     }
     if error > bound {
-        let place = format!("{bits} bits, {lanes} lanes, libmvec: {library}");
+        let place = format!("{bits} bits, {lanes} lanes, {kind}");
         failures.push(format!("{op:?} {ty}, {place}: {error:.3} at {at}, bound {bound}"));
     }
 }
