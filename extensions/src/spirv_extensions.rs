@@ -123,9 +123,10 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtension] = &[
     ),
     done("SPV_INTEL_arbitrary_precision_integers", "Integers of 1 to 128 bits in ordinary instructions."),
     done("SPV_INTEL_arithmetic_fence", "The optimizer does not look through a fence."),
-    refused(
+    on(
         "SPV_INTEL_bfloat16_arithmetic",
-        "bfloat16 is converted, not computed with: no device of this driver reports arithmetic on it.",
+        BFLOAT16,
+        "Arithmetic, comparisons and functions on bfloat16: in f32, and rounded to nearest even.",
     ),
     on("SPV_INTEL_bfloat16_conversion", BFLOAT16, "Conversions between f32 and bfloat16."),
     // The guide spells it without the `f`.
@@ -187,26 +188,29 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtension] = &[
         "SPV_INTEL_inline_assembly",
         "Empty assembly, which pins values; instructions of a GPU are refused with their text.",
     ),
-    refused(
+    done(
         "SPV_INTEL_int4",
-        "Integers of 4 bits are for matrix units; SPV_INTEL_arbitrary_precision_integers brings them for arithmetic.",
+        "Integers of 4 bits: conversions and vectors of them; matrices of them are refused.",
     ),
     refused("SPV_INTEL_io_pipes", PIPES),
     done(
         "SPV_INTEL_joint_matrix",
-        "Packed layout, bfloat16 and TF32, coordinates of elements, access in bounds; prefetches are hints.",
+        "Packed layout, bfloat16 and TF32, coordinates of elements, access in bounds; prefetches are hints. OpCooperativeMatrixApplyFunctionINTEL, an experiment that names no function to apply, is refused.",
     ),
     done("SPV_INTEL_kernel_attributes", "Sizes of work-groups are kept; what is for FPGAs is a hint."),
     done("SPV_INTEL_long_composites", "Types and constants of more than 65,535 words."),
     done("SPV_INTEL_long_constant_composite", "Its name before it was published."),
     hint("SPV_INTEL_loop_fuse", FPGA),
-    refused("SPV_INTEL_masked_gather_scatter", "Vectors of pointers are not implemented."),
+    done(
+        "SPV_INTEL_masked_gather_scatter",
+        "Vectors of pointers, and accesses through those that a mask chooses.",
+    ),
     hint("SPV_INTEL_maximum_registers", "Registers are the code generator's to divide."),
     on("SPV_INTEL_media_block_io", Need::Images, "Sub-groups read and write blocks of images."),
     hint("SPV_INTEL_memory_access_aliasing", "Aliasing is found by analysis."),
     hint("SPV_INTEL_optnone", "Functions are optimised all the same."),
     done("SPV_INTEL_optimization_hints", "What SPV_KHR_expect_assume was before."),
-    refused("SPV_INTEL_predicated_io", "Compilers emit it only when told to."),
+    done("SPV_INTEL_predicated_io", "Loads and stores under a condition."),
     refused("SPV_INTEL_rounded_divide_sqrt", "Compilers emit it only when told to."),
     hint("SPV_INTEL_runtime_aligned", FPGA),
     refused("SPV_INTEL_shader_integer_functions2", GRAPHICS),
@@ -230,9 +234,9 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtension] = &[
     done("SPV_INTEL_ternary_bitwise_function", "Any function of three bits."),
     refused("SPV_INTEL_token_type", "No instruction that kernels have makes or takes a token."),
     hint("SPV_INTEL_unstructured_loop_controls", "Loops are found by analysis."),
-    refused(
+    done(
         "SPV_INTEL_usm_storage_classes",
-        "Storage classes for device and host memory are an FPGA's; here both are global memory.",
+        "Pointers to device and to host memory are pointers to global memory.",
     ),
     done(
         "SPV_INTEL_variable_length_array",
@@ -244,9 +248,10 @@ pub const SPIRV_EXTENSIONS: &[SpirvExtension] = &[
     ),
     refused("SPV_KHR_16bit_storage", GRAPHICS),
     refused("SPV_KHR_abort", "Its instruction is newer than the grammar that this driver reads."),
-    refused(
+    on(
         "SPV_KHR_bfloat16",
-        "bfloat16 is converted, not computed with: no device of this driver has the type.",
+        BFLOAT16,
+        "bfloat16 as a type: conversions through f32, dot products, and components of matrices.",
     ),
     done("SPV_KHR_bit_instructions", "Bit fields and reversed bits."),
     done(

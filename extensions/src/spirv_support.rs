@@ -87,6 +87,8 @@ const fn own(capability: CapabilityId, declared_by: &'static [&'static str]) -> 
 }
 
 const SUBGROUPS: Need = Need::Ze("ZE_extension_subgroups");
+const BFLOAT16: Need = Need::Ze("ZE_extension_bfloat16_conversions");
+const BFLOAT16_TYPE: &[&str] = &["SPV_KHR_bfloat16"];
 const FLOAT_ADD: &[&str] = &["SPV_EXT_shader_atomic_float_add"];
 const FLOAT16_ADD: &[&str] = &["SPV_EXT_shader_atomic_float16_add", "SPV_EXT_shader_atomic_float_add"];
 const FLOAT_MIN_MAX: &[&str] = &["SPV_EXT_shader_atomic_float_min_max"];
@@ -159,9 +161,17 @@ pub const CAPABILITIES: &[CapabilitySupport] = {
         by(C::AtomicFloat64MinMaxEXT, FpAtomics(64, FpAtomicFlags::MIN_MAX), FLOAT_MIN_MAX),
         by(
             C::BFloat16ConversionINTEL,
-            Need::Ze("ZE_extension_bfloat16_conversions"),
+            BFLOAT16,
             &["SPV_INTEL_bfloat16_conversion", "SPV_INTEL_bloat16_conversion"],
         ),
+        by(C::BFloat16TypeKHR, BFLOAT16, BFLOAT16_TYPE),
+        by(C::BFloat16DotProductKHR, BFLOAT16, BFLOAT16_TYPE),
+        by(C::BFloat16CooperativeMatrixKHR, BFLOAT16, BFLOAT16_TYPE),
+        own(CapabilityId::BFLOAT16_ARITHMETIC_INTEL, &["SPV_INTEL_bfloat16_arithmetic"]),
+        by(C::MaskedGatherScatterINTEL, Nothing, &["SPV_INTEL_masked_gather_scatter"]),
+        own(CapabilityId::PREDICATED_IO_INTEL, &["SPV_INTEL_predicated_io"]),
+        by(C::USMStorageClassesALTERA, Nothing, &["SPV_INTEL_usm_storage_classes"]),
+        by(C::Int4TypeINTEL, Nothing, &["SPV_INTEL_int4"]),
         by(C::ExpectAssumeKHR, Nothing, &["SPV_KHR_expect_assume", "SPV_INTEL_optimization_hints"]),
         by(C::FPFastMathModeINTEL, Nothing, &["SPV_INTEL_fp_fast_math_mode"]),
         by(C::MemoryAccessAliasingINTEL, Nothing, &["SPV_INTEL_memory_access_aliasing"]),
@@ -253,7 +263,6 @@ const REFUSED: &[(CapabilityId, &str)] = {
         (of(C::BlockingPipesALTERA), "SPV_INTEL_blocking_pipes"),
         (of(C::IOPipesALTERA), "SPV_INTEL_io_pipes"),
         (of(C::TaskSequenceALTERA), "SPV_INTEL_task_sequence"),
-        (of(C::USMStorageClassesALTERA), "SPV_INTEL_usm_storage_classes"),
         (of(C::ArbitraryPrecisionFixedPointALTERA), "SPV_INTEL_arbitrary_precision_fixed_point"),
         (of(C::ArbitraryPrecisionFloatingPointALTERA), "SPV_INTEL_arbitrary_precision_floating_point"),
         (of(C::SubgroupAvcMotionEstimationINTEL), "SPV_INTEL_device_side_avc_motion_estimation"),
@@ -261,14 +270,11 @@ const REFUSED: &[(CapabilityId, &str)] = {
         (of(C::SubgroupAvcMotionEstimationChromaINTEL), "SPV_INTEL_device_side_avc_motion_estimation"),
         (of(C::FunctionVariantsINTEL), "SPV_INTEL_function_variants"),
         (of(C::SpecConditionalINTEL), "SPV_INTEL_function_variants"),
-        (of(C::Int4TypeINTEL), "SPV_INTEL_int4"),
         (of(C::Float8EXT), "SPV_EXT_float8"),
         (of(C::IntegerFunctions2INTEL), "SPV_INTEL_shader_integer_functions2"),
         (CapabilityId::TOKEN_TYPE_INTEL, "SPV_INTEL_token_type"),
         (CapabilityId::HW_THREAD_QUERY_INTEL, "SPV_INTEL_hw_thread_queries"),
-        (CapabilityId::BFLOAT16_ARITHMETIC_INTEL, "SPV_INTEL_bfloat16_arithmetic"),
         (CapabilityId::SIGMOID_INTEL, "SPV_INTEL_sigmoid"),
-        (CapabilityId::PREDICATED_IO_INTEL, "SPV_INTEL_predicated_io"),
         (CapabilityId::FLOAT4_E2M1_INTEL, "SPV_INTEL_float4"),
         (CapabilityId::FLOAT_CONVERSIONS_INTEL, "SPV_INTEL_fp_conversions"),
         (CapabilityId::INT16_ATOMICS_INTEL, "SPV_INTEL_16bit_atomics"),
@@ -339,6 +345,9 @@ pub fn implied(capability: Capability) -> &'static [Capability] {
         C::DotProductInput4x8Bit => &[C::Int8],
         C::Subgroup2DBlockTransformINTEL | C::Subgroup2DBlockTransposeINTEL => &[C::Subgroup2DBlockIOINTEL],
         C::KernelAttributesINTEL => &[C::Kernel],
+        C::BFloat16DotProductKHR => &[C::BFloat16TypeKHR],
+        C::BFloat16CooperativeMatrixKHR => &[C::BFloat16TypeKHR, C::CooperativeMatrixKHR],
+        C::USMStorageClassesALTERA | C::MaskedGatherScatterINTEL => &[C::Kernel],
         C::UntypedVariableLengthArrayINTEL => &[C::VariableLengthArrayINTEL, C::UntypedPointersKHR],
         _ => &[],
     }

@@ -84,7 +84,7 @@ fn make_table() -> Table {
             name: own.name,
             has_type: own.has_result,
             has_result: own.has_result,
-            capabilities: &[spirv::Capability::CooperativeMatrixKHR],
+            capabilities: own.capabilities,
             operands: own.operands.iter().copied().collect(),
         };
         table.sparse.push((own.op as u32, format));

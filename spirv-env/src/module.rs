@@ -98,6 +98,8 @@ pub struct Types {
     pub(crate) matrices: crate::matrices::Matrices,
     /// Untyped pointers, which are pointers to bytes, by their storage class.
     pub(crate) untyped: FxHashMap<StorageClass, TypeId>,
+    /// bfloat16, which is an integer of 16 bits, equal to no other.
+    pub(crate) bfloat: Option<TypeId>,
 }
 
 impl Types {
@@ -178,6 +180,11 @@ impl Types {
     /// Whether it is an untyped pointer (`SPV_KHR_untyped_pointers`).
     pub fn is_untyped(&self, id: TypeId) -> bool {
         self.untyped.values().any(|&untyped| untyped == id)
+    }
+
+    /// Whether it is bfloat16 (`SPV_KHR_bfloat16`).
+    pub fn is_bfloat(&self, id: TypeId) -> bool {
+        self.bfloat == Some(id)
     }
 
     pub fn get(&self, id: TypeId) -> &Type {

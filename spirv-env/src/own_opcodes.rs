@@ -1,10 +1,10 @@
-//! Opcodes that compilers emit and only their own headers have (`SPV_INTEL_joint_matrix`).
+//! Opcodes that compilers emit and only their own headers have (`SPV_INTEL_joint_matrix`, `SPV_INTEL_predicated_io`).
 //!
 //! SPIR-V's grammar has no name for them, so each is told apart as one of the grammar's that no device of this driver
 //! has, whose own number is refused.
 
 use crate::grammar::{Reading, Repeat};
-use spirv::Op;
+use spirv::{Capability, Op};
 
 /// An instruction of a compiler's own.
 pub(crate) struct OwnOpcode {
@@ -13,6 +13,8 @@ pub(crate) struct OwnOpcode {
     pub op: Op,
     pub name: &'static str,
     pub has_result: bool,
+    /// What brings it, where the grammar has a name for that.
+    pub capabilities: &'static [Capability],
     pub operands: &'static [(Reading, Repeat)],
 }
 
@@ -23,6 +25,10 @@ pub const LOAD_OFFSET: Op = Op::CooperativeMatrixLoadNV;
 pub const STORE_OFFSET: Op = Op::CooperativeMatrixStoreNV;
 pub const GET_ELEMENT_COORD: Op = Op::CooperativeMatrixLengthNV;
 pub const PREFETCH: Op = Op::CooperativeMatrixTransposeNV;
+pub const PREDICATED_LOAD: Op = Op::CooperativeVectorLoadNV;
+pub const PREDICATED_STORE: Op = Op::CooperativeVectorStoreNV;
+
+const MATRICES: &[Capability] = &[Capability::CooperativeMatrixKHR];
 
 const ID: (Reading, Repeat) = (Reading::Id, Repeat::One);
 const STRIDE: (Reading, Repeat) = (Reading::Id, Repeat::Optional);
@@ -34,6 +40,7 @@ pub(crate) const OWN: &[OwnOpcode] = &[
         op: LOAD_CHECKED,
         name: "CooperativeMatrixLoadCheckedINTEL",
         has_result: true,
+        capabilities: MATRICES,
         operands: &[ID, ID, ID, ID, ID, ID, STRIDE, ACCESS],
     },
     OwnOpcode {
@@ -41,6 +48,7 @@ pub(crate) const OWN: &[OwnOpcode] = &[
         op: STORE_CHECKED,
         name: "CooperativeMatrixStoreCheckedINTEL",
         has_result: false,
+        capabilities: MATRICES,
         operands: &[ID, ID, ID, ID, ID, ID, ID, STRIDE, ACCESS],
     },
     OwnOpcode {
@@ -48,6 +56,7 @@ pub(crate) const OWN: &[OwnOpcode] = &[
         op: CONSTRUCT_CHECKED,
         name: "CooperativeMatrixConstructCheckedINTEL",
         has_result: true,
+        capabilities: MATRICES,
         operands: &[ID, ID, ID, ID, ID],
     },
     OwnOpcode {
@@ -55,6 +64,7 @@ pub(crate) const OWN: &[OwnOpcode] = &[
         op: LOAD_OFFSET,
         name: "CooperativeMatrixLoadOffsetINTEL",
         has_result: true,
+        capabilities: MATRICES,
         operands: &[ID, ID, ID, ID, STRIDE, ACCESS],
     },
     OwnOpcode {
@@ -62,6 +72,7 @@ pub(crate) const OWN: &[OwnOpcode] = &[
         op: STORE_OFFSET,
         name: "CooperativeMatrixStoreOffsetINTEL",
         has_result: false,
+        capabilities: MATRICES,
         operands: &[ID, ID, ID, ID, ID, STRIDE, ACCESS],
     },
     OwnOpcode {
@@ -69,6 +80,7 @@ pub(crate) const OWN: &[OwnOpcode] = &[
         op: GET_ELEMENT_COORD,
         name: "CooperativeMatrixGetElementCoordINTEL",
         has_result: true,
+        capabilities: MATRICES,
         operands: &[ID, ID],
     },
     OwnOpcode {
@@ -76,7 +88,24 @@ pub(crate) const OWN: &[OwnOpcode] = &[
         op: PREFETCH,
         name: "CooperativeMatrixPrefetchINTEL",
         has_result: false,
+        capabilities: MATRICES,
         operands: &[ID, ID, ID, ID, ID, (Reading::Literal, Repeat::One), ID, STRIDE],
+    },
+    OwnOpcode {
+        number: 6258,
+        op: PREDICATED_LOAD,
+        name: "PredicatedLoadINTEL",
+        has_result: true,
+        capabilities: &[],
+        operands: &[ID, ID, ID, ACCESS],
+    },
+    OwnOpcode {
+        number: 6259,
+        op: PREDICATED_STORE,
+        name: "PredicatedStoreINTEL",
+        has_result: false,
+        capabilities: &[],
+        operands: &[ID, ID, ID, ACCESS],
     },
 ];
 

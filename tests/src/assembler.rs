@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::str::FromStr;
 
 /// Instructions that the grammar does not have.
-const OWN: [(&str, u32); 7] = [
+const OWN: [(&str, u32); 9] = [
     ("OpCooperativeMatrixLoadCheckedINTEL", 6193),
     ("OpCooperativeMatrixStoreCheckedINTEL", 6194),
     ("OpCooperativeMatrixConstructCheckedINTEL", 6195),
@@ -14,6 +14,8 @@ const OWN: [(&str, u32); 7] = [
     ("OpCooperativeMatrixStoreOffsetINTEL", 6240),
     ("OpCooperativeMatrixGetElementCoordINTEL", 6440),
     ("OpCooperativeMatrixPrefetchINTEL", 6449),
+    ("OpPredicatedLoadINTEL", 6258),
+    ("OpPredicatedStoreINTEL", 6259),
 ];
 
 /// The words of a module of SPIR-V 1.4.

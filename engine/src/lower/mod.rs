@@ -292,7 +292,8 @@ impl<'a, 'm> Lowerer<'a, 'm> {
             | Family::Terminator
             | Family::Phi
             | Family::VariableArray
-            | Family::Untyped => Err(self.no_lowering(inst)),
+            | Family::Untyped
+            | Family::Replaced => Err(self.no_lowering(inst)),
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::Case;
 use super::{RuleText, rule};
 #[cfg(any(test, feature = "catalogue"))]
-use crate::test_support::{KERNEL, kernel, untyped_pointers};
+use crate::test_support::{KERNEL, declaring, kernel, untyped_pointers};
 
 #[rustfmt::skip]
 pub(super) const RULES: &[RuleText] = &[
@@ -53,6 +53,10 @@ pub(super) const RULES: &[RuleText] = &[
     rule!("types.untyped-pointer", "Accesses through untyped pointers say what they access.",
         untyped_pointers(&kernel("%p = OpTypeUntypedPointerKHR Function", "%v = OpUntypedVariableKHR %p Function %uint")),
         untyped_pointers(&kernel("%p = OpTypeUntypedPointerKHR Function", "%v = OpUntypedVariableKHR %p Function"))),
+    rule!("types.masked-access", "Accesses under a mask have as many pointers, conditions and values; the mask's components say which are made.",
+        masked("%r = OpMaskedGatherINTEL %uint2 %ptrs 4 %mask %fill"), masked("%r = OpMaskedGatherINTEL %uint2 %ptrs 3 %mask %fill")),
+    rule!("types.bfloat16", "bfloat16 is moved and converted; dot products and arithmetic need their capabilities.",
+        bfloat16("%r = OpFConvert %bf %f1"), bfloat16("%r = OpFAdd %bf %one %one")),
     rule!("types.operands", "Operands and results have the types that the instruction takes and gives.",
         kernel("", "%r = OpIAdd %uint %u1 %u1"), kernel("", "%r = OpIAdd %uint %u1 %f1")),
 
@@ -170,4 +174,19 @@ fn addressed(function: &str) -> String {
     );
     pointers(&declarations, "%call = OpFunctionPointerCallINTEL %void %address")
         + "%f = OpFunction %void None %fn\n%l = OpLabel\nOpReturn\nOpFunctionEnd\n"
+}
+
+#[cfg(any(test, feature = "catalogue"))]
+fn masked(body: &str) -> String {
+    let types = "%p = OpTypePointer CrossWorkgroup %uint\n%v = OpTypeVector %p 2\n%bool2 = OpTypeVector %bool 2\n\
+        %ptrs = OpConstantNull %v\n%mask = OpConstantNull %bool2\n%fill = OpConstantNull %uint2";
+    let extension = "OpExtension \"SPV_INTEL_masked_gather_scatter\"\n%std = ";
+    declaring("MaskedGatherScatterINTEL", &kernel(types, body).replacen("%std = ", extension, 1))
+}
+
+#[cfg(any(test, feature = "catalogue"))]
+fn bfloat16(body: &str) -> String {
+    let types = "%bf = OpTypeFloat 16 0\n%one = OpConstant %bf 0x3F80";
+    let extension = "OpExtension \"SPV_KHR_bfloat16\"\n%std = ";
+    declaring("BFloat16TypeKHR", &kernel(types, body).replacen("%std = ", extension, 1))
 }

@@ -1,5 +1,6 @@
 //! Constants with specialization applied, and module-scope variables.
 
+use super::types::memory_of_class;
 use super::{Loader, OPCODE};
 use crate::binary::RawInst;
 use crate::defs::Def;
@@ -229,6 +230,7 @@ impl Loader<'_> {
         if chain {
             return self.untyped_constant_chain(op, id, ty, &operands);
         }
+        self.constant_of_bfloat(op, ty, &operands)?;
         let defs = &self.out.defs;
         match fold::fold(self.module, &|id| defs.type_of(id), op, ty, &operands)
             .map_err(|reason| Fault::new(CONSTANTS, reason))?
@@ -287,6 +289,7 @@ impl Loader<'_> {
         let id = self.id(cursor.word()?)?;
         let class = cursor.word()?;
         let class = StorageClass::from_u32(class)
+            .map(memory_of_class)
             .ok_or_else(|| Fault::new(VARIABLES, format!("storage class {class} is unknown")))?;
         match *self.module.types.get(ty) {
             Type::Pointer { class: StorageClass::Generic, .. } if class == StorageClass::Generic => {

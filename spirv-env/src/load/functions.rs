@@ -134,6 +134,8 @@ impl Loader<'_> {
             return Err(fault);
         }
         self.resolve_untyped(&mut open.function, &mut open.source);
+        self.resolve_masked(&mut open.function, &mut open.source);
+        self.resolve_bfloat(&mut open.function, &mut open.source);
         self.module.functions.push(open.function);
         self.out.sources.push(open.source);
         Ok(())
@@ -171,6 +173,7 @@ impl Loader<'_> {
         if inst.op == Op::ExtInst && self.is_non_semantic(cursor)? {
             return result.map_or(Ok(()), |id| self.out.defs.define(id, Def::Inert));
         }
+        let mut op = inst.op;
         let operands = match inst.op {
             Op::CompositeConstruct => match (self.all_ids(cursor)?, ty) {
                 // One value for all elements of a matrix.
@@ -182,6 +185,11 @@ impl Loader<'_> {
             },
             Op::ExtInst => self.ext_inst(cursor)?,
             Op::CooperativeMatrixLengthKHR => self.matrix_length(cursor)?,
+            // Device and host memory are global memory.
+            Op::PtrCastToCrossWorkgroupALTERA | Op::CrossWorkgroupCastToPtrALTERA => {
+                op = Op::Bitcast;
+                self.all_ids(cursor)?
+            }
             _ => {
                 let width = if inst.op == Op::Switch { self.selector_width(cursor)? } else { 32 };
                 let defs = &self.out.defs;
@@ -201,7 +209,7 @@ impl Loader<'_> {
         {
             self.references.calls.push((*callee, inst.offset));
         }
-        let lowered = Inst { op: inst.op, ty, result, operands, line: self.line };
+        let lowered = Inst { op, ty, result, operands, line: self.line };
         let Some(open) = self.open.as_mut() else { return Ok(()) };
         let Some((block, offsets)) = open.block.as_mut() else { return Ok(()) };
         block.insts.push(lowered);

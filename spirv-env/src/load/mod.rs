@@ -5,8 +5,10 @@
 
 mod annotations;
 mod assembly;
+mod bfloat;
 mod constants;
 mod functions;
+mod masked;
 mod types;
 mod universal;
 mod untyped;
@@ -16,7 +18,7 @@ use crate::defs::{Def, Defs, ID_RANGE};
 use crate::diagnostics::{Diagnostic, Diagnostics, Fault, InstructionRef, RuleId};
 use crate::environment::{Environment, ModuleInput};
 use crate::grammar::{Cursor, format, op_name};
-use crate::module::{Decorated, ExtSet, Id, Line, Module, TypeId};
+use crate::module::{Decorated, ExtSet, Id, Line, Module, Operand, TypeId};
 use crate::opcodes::{self, Family, Opcode, Section};
 use crate::rules::{self, Declarations};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -109,6 +111,8 @@ pub(crate) struct Loader<'m> {
     assemblies: assembly::Assemblies,
     references: universal::References,
     untyped: untyped::Untyped,
+    /// What is wrong with instructions that others take the place of, with the function and the place.
+    replaced_faults: Vec<(Id, u32, Fault)>,
     open: Option<functions::OpenFunction>,
     /// The rest of a function of which something essential was rejected.
     skipping: bool,
@@ -170,6 +174,7 @@ pub(crate) fn load(
         assemblies: assembly::Assemblies::default(),
         references: universal::References::default(),
         untyped: untyped::Untyped::default(),
+        replaced_faults: Vec::new(),
         open: None,
         skipping: false,
         expression_depths: FxHashMap::default(),
@@ -216,7 +221,7 @@ pub(crate) fn load(
             let diagnostic = loader.diagnostic(Some(inst), fault);
             diagnostics.judge(Diagnostic { input: input_index, ..diagnostic });
         }
-        for (function, at, fault) in std::mem::take(&mut loader.untyped.faults) {
+        for (function, at, fault) in std::mem::take(&mut loader.replaced_faults) {
             diagnostics.spoil();
             if !fault.is_consequence() {
                 let mut diagnostic = loader.diagnostic(binary.instruction_at(at), fault);
@@ -244,6 +249,14 @@ fn instruction_ref(inst: RawInst<'_>) -> InstructionRef {
         offset: inst.offset,
         result: at.and_then(|at| inst.operands.get(at)).map(|&word| Id(word)),
         text: None,
+    }
+}
+
+/// The operand at a place, as an id; `rule` is the one that says that it is.
+fn operand_id(operands: &[Operand], at: usize, rule: RuleId) -> Result<Id, Fault> {
+    match operands.get(at) {
+        Some(Operand::Id(id)) => Ok(*id),
+        _ => Err(Fault::new(rule, format!("operand {at} is not an id"))),
     }
 }
 

@@ -82,7 +82,13 @@ impl Loader<'_> {
                 cursor.word()?;
                 Type::Int { width }
             }
-            Op::TypeFloat => Type::Float { width: width(cursor, &[16, 32, 64])? },
+            Op::TypeFloat => {
+                let width = width(cursor, &[16, 32, 64])?;
+                if let Some(encoding) = cursor.rest().first() {
+                    return self.encoded_float(id, width, *encoding);
+                }
+                Type::Float { width }
+            }
             Op::TypeVector => self.vector(cursor)?,
             Op::TypeArray => self.array(cursor)?,
             Op::TypeStruct => return self.structure(id, cursor),
@@ -245,7 +251,7 @@ impl Loader<'_> {
     }
 
     /// Notes what is known of a type that may be new.
-    fn measure(&mut self, id: TypeId, depth: u32, leaves: u64) -> Result<(), Fault> {
+    pub(super) fn measure(&mut self, id: TypeId, depth: u32, leaves: u64) -> Result<(), Fault> {
         // Whoever walks over a type's scalars relies on its size to bound them.
         if leaves > self.module.types.layout(id).size.max(EMPTY_MEMBERS) {
             return Err(Fault::new(SIZE, format!("a type of {leaves} members, most of them empty")));
@@ -277,6 +283,12 @@ impl Loader<'_> {
             Type::Int { width: 8 | 16 | 32 | 64 } | Type::Float { .. }
         ) {
             return Err(Fault::new(MATRIX, "a matrix's components are numbers of 8, 16, 32 or 64 bits"));
+        }
+        if self.module.types.is_bfloat(component)
+            && !self.module.capabilities.contains(&Capability::BFloat16CooperativeMatrixKHR)
+        {
+            let message = "a matrix of bfloat16 needs capability BFloat16CooperativeMatrixKHR";
+            self.judged.push(Fault::new(MATRIX, message));
         }
         let sides = 1..=Matrix::MOST_ROWS;
         if !sides.contains(&rows) || !sides.contains(&columns) {
@@ -311,8 +323,11 @@ impl Loader<'_> {
     fn vector(&self, cursor: &mut Cursor<'_>) -> Result<Type, Fault> {
         let elem = self.ty(cursor)?;
         let len = cursor.word()?;
-        if !matches!(self.module.types.get(elem), Type::Bool | Type::Int { .. } | Type::Float { .. }) {
-            return Err(Fault::new(TYPES, "a vector's components are scalars"));
+        match self.module.types.get(elem) {
+            Type::Bool | Type::Int { .. } | Type::Float { .. } => {}
+            Type::Pointer { .. }
+                if self.module.capabilities.contains(&Capability::MaskedGatherScatterINTEL) => {}
+            _ => return Err(Fault::new(TYPES, "a vector's components are scalars")),
         }
         if ![2, 3, 4, 8, 16].contains(&len) {
             return Err(Fault::new(
@@ -376,9 +391,18 @@ fn width(cursor: &mut Cursor<'_>, supported: &[u32]) -> Result<u32, Fault> {
     }
 }
 
+/// The class that another one's memory is of: device and host memory are global memory (`SPV_INTEL_usm_storage_classes`).
+pub(super) fn memory_of_class(class: StorageClass) -> StorageClass {
+    match class {
+        StorageClass::DeviceOnlyALTERA | StorageClass::HostOnlyALTERA => StorageClass::CrossWorkgroup,
+        class => class,
+    }
+}
+
 pub(super) fn storage_class(cursor: &mut Cursor<'_>) -> Result<StorageClass, Fault> {
     let number = cursor.word()?;
     StorageClass::from_u32(number)
+        .map(memory_of_class)
         .ok_or_else(|| Fault::new(TYPES, format!("storage class {number} is unknown")))
 }
 

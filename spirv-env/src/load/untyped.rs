@@ -33,8 +33,6 @@ pub(super) struct Untyped {
     globals: FxHashMap<Id, (TypeId, Op)>,
     /// The constants that are their addresses as pointers of that type.
     addresses: FxHashMap<Id, Id>,
-    /// What is wrong, with the function and the instruction's place.
-    pub faults: Vec<(Id, u32, Fault)>,
 }
 
 /// Operands that are pointers, each with the type that is accessed; with none where it may be anything.
@@ -82,10 +80,7 @@ fn indices(op: Op) -> usize {
 }
 
 fn operand_id(operands: &[Operand], at: usize) -> Result<Id, Fault> {
-    match operands.get(at) {
-        Some(Operand::Id(id)) => Ok(*id),
-        _ => Err(Fault::new(UNTYPED, format!("operand {at} is not an id"))),
-    }
+    super::operand_id(operands, at, UNTYPED)
 }
 
 /// Types, variables and constants.
@@ -113,7 +108,8 @@ impl Loader<'_> {
         self.module.types.is_untyped(ty)
     }
 
-    fn fresh(&mut self, def: Def) -> Result<Id, Fault> {
+    /// A new id.
+    pub(super) fn fresh(&mut self, def: Def) -> Result<Id, Fault> {
         let id = Id(self.next_id);
         self.next_id = self.next_id.checked_add(1).ok_or_else(|| Fault::new(UNTYPED, "too many ids"))?;
         self.out.defs.define(id, def)?;
@@ -266,7 +262,7 @@ impl Loader<'_> {
                     if let Some(result) = result {
                         self.out.defs.replace(result, Def::Poison);
                     }
-                    self.untyped.faults.push((function.id, offset, fault));
+                    self.replaced_faults.push((function.id, offset, fault));
                 }
             }
             (block.insts, *offsets) = std::mem::take(&mut to.insts).into_iter().unzip();

@@ -1,5 +1,6 @@
 //! Conversions between types of numbers, pointers and bits (SPIR-V 1.2 §3.32.11).
 
+use super::memory::replaced;
 use super::{Derives, Family, Opcode, Signature, Uniformity};
 use spirv::Op;
 
@@ -35,6 +36,9 @@ pub(super) const ROWS: &[Opcode] = {
         Opcode::new(Op::GenericCastToPtr, Family::Memory, S::GenericToPointer, Uniformity::Strided)
             .derives(Derives::Address)
             .in_constants(),
+        // Device and host memory are global memory.
+        replaced(Op::PtrCastToCrossWorkgroupALTERA, Uniformity::Strided),
+        replaced(Op::CrossWorkgroupCastToPtrALTERA, Uniformity::Strided),
         // A pointer into the objects of one sub-group is null to another.
         Opcode::new(
             Op::GenericCastToPtrExplicit,

@@ -63,6 +63,14 @@ impl MatrixFlags {
         self.0 & other.0 == other.0
     }
 
+    pub fn with(self, other: MatrixFlags) -> MatrixFlags {
+        MatrixFlags(self.0 | other.0)
+    }
+
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
     pub fn is_known(self) -> bool {
         self.0 <= 0x1FF
     }

@@ -1,6 +1,7 @@
 //! Objects, pointers, loads, stores and copies (SPIR-V 1.2 §3.32.8).
 
 use super::{Derives, Family, Memory, Opcode, Section, Signature, Uniformity};
+use crate::own_opcodes as own;
 use spirv::Op;
 
 const fn effect(op: Op, signature: Signature, memory: Memory) -> Opcode {
@@ -13,6 +14,10 @@ const fn chain(op: Op, signature: Signature, derives: Derives) -> Opcode {
 
 const fn untyped(op: Op, uniformity: Uniformity) -> Opcode {
     Opcode::new(op, Family::Untyped, Signature::Untyped, uniformity)
+}
+
+pub(super) const fn replaced(op: Op, uniformity: Uniformity) -> Opcode {
+    Opcode::new(op, Family::Replaced, Signature::Replaced, uniformity)
 }
 
 pub(super) const ROWS: &[Opcode] = {
@@ -48,6 +53,11 @@ pub(super) const ROWS: &[Opcode] = {
         untyped(Op::UntypedVariableLengthArrayINTEL, Uniformity::Varying),
         untyped(Op::UntypedGroupAsyncCopyKHR, Uniformity::Uniform),
         untyped(Op::UntypedPrefetchKHR, Uniformity::Nothing),
+        // Branches take their place before anyone looks at them.
+        replaced(Op::MaskedGatherINTEL, Uniformity::Varying),
+        replaced(Op::MaskedScatterINTEL, Uniformity::Nothing),
+        replaced(own::PREDICATED_LOAD, Uniformity::Varying),
+        replaced(own::PREDICATED_STORE, Uniformity::Nothing),
         effect(Op::LifetimeStart, S::Lifetime, Memory::Lifetime),
         effect(Op::LifetimeStop, S::Lifetime, Memory::Lifetime),
         Opcode::new(Op::GenericPtrMemSemantics, Family::Memory, S::GenericSemantics, Uniformity::Elementwise)

@@ -68,6 +68,8 @@ pub enum Family {
     VariableArray,
     /// Instructions on untyped pointers, which the intake makes typed.
     Untyped,
+    /// Accesses under a mask or a predicate, and casts that are none here: the loader puts others in their place.
+    Replaced,
     /// Reads the time.
     Clock,
     Image,
@@ -78,7 +80,7 @@ pub enum Family {
 impl Family {
     /// Whether the engine has a lowering for it, or needs none.
     pub fn is_lowered(self) -> bool {
-        !matches!(self, Family::VariableArray | Family::Untyped)
+        !matches!(self, Family::VariableArray | Family::Untyped | Family::Replaced)
     }
 }
 

@@ -86,6 +86,8 @@ pub enum Signature {
     RestoreMemory,
     /// Of untyped pointers: nobody checks it, since typed ones have taken its place.
     Untyped,
+    /// Of what is replaced: nobody checks it either.
+    Replaced,
 
     // Atomics.
     AtomicLoad,

@@ -127,6 +127,7 @@ impl<'a> SourceLists<'a> {
 /// A type's name in OpenCL C, for modules that do not carry the source's.
 fn type_name(module: &Module, ty: TypeId) -> String {
     match module.types.get(ty) {
+        _ if module.types.is_bfloat(ty) => "bfloat16".into(),
         Type::Bool => "bool".into(),
         Type::Int { width: 8 } => "char".into(),
         Type::Int { width: 16 } => "short".into(),

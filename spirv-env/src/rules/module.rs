@@ -170,7 +170,11 @@ pub(crate) fn instruction_capability(module: &Module, op: Op) -> Result<(), Faul
     // On matrices of sub-groups, too (`SPV_KHR_cooperative_matrix`).
     let of_matrices =
         op == Op::MatrixTimesScalar && module.capabilities.contains(&Capability::CooperativeMatrixKHR);
+    // What the loader makes of conversions to and from that type.
+    let of_bfloat = matches!(op, Op::ConvertFToBF16INTEL | Op::ConvertBF16ToFINTEL)
+        && module.capabilities.contains(&Capability::BFloat16TypeKHR);
     if of_matrices
+        || of_bfloat
         || needed.is_empty()
         || needed.iter().any(|capability| module.capabilities.contains(capability))
     {

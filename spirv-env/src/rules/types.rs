@@ -5,7 +5,7 @@ use crate::diagnostics::RuleId;
 use crate::module::Inst;
 use crate::opcodes::{self, Family, Signature};
 use crate::validate::{Ctx, Scalar};
-use spirv::{Capability, Op, StorageClass};
+use spirv::{Capability, FPEncoding, Op, StorageClass};
 use ze_extensions::ModuleFlags;
 use ze_extensions::limits::INTEGER_BITS;
 
@@ -87,7 +87,8 @@ fn int_width(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
         Some(64) => needs(context, 64, &[Capability::Int64]),
         Some(32) | None => Ok(()),
         Some(&width @ 1..=INTEGER_BITS) => {
-            needs(context, width, &[Capability::ArbitraryPrecisionIntegersALTERA])
+            let any = [Capability::ArbitraryPrecisionIntegersALTERA, Capability::Int4TypeINTEL];
+            needs(context, width, &any[..if width == 4 { 2 } else { 1 }])
         }
         // What no capability brings is not a type.
         Some(_) => Ok(()),
@@ -95,8 +96,13 @@ fn int_width(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
 }
 
 fn float_width(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
-    if words.len() > 2 {
-        return Err("only IEEE 754 encodings are supported".into());
+    if let Some(&encoding) = words.get(2) {
+        return match (FPEncoding::from_u32(encoding), words.get(1)) {
+            (Some(FPEncoding::BFloat16KHR), Some(&width)) => {
+                needs(context, width, &[Capability::BFloat16TypeKHR])
+            }
+            _ => Err("only IEEE 754 encodings and bfloat16 are supported".into()),
+        };
     }
     match words.get(1) {
         Some(16) => needs(context, 16, &[Capability::Float16, Capability::Float16Buffer]),
@@ -129,6 +135,11 @@ fn storage_class(context: &Declarations<'_>, words: &[u32]) -> Result<(), String
         Some(C::CodeSectionINTEL)
             if context.module.capabilities.contains(&Capability::FunctionPointersINTEL)
                 && !matches!(context.op, Op::Variable | Op::UntypedVariableKHR) =>
+        {
+            Ok(())
+        }
+        Some(C::DeviceOnlyALTERA | C::HostOnlyALTERA)
+            if context.module.capabilities.contains(&Capability::USMStorageClassesALTERA) =>
         {
             Ok(())
         }
@@ -226,7 +237,8 @@ fn dot_product_input(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::test_support::{
-        KERNEL, assert_accepted, assert_rejected, kernel, rejected_on, untyped_pointers,
+        KERNEL, assert_accepted, assert_rejected, build_text, declaring, kernel, rejected_on,
+        untyped_pointers,
     };
     use ze_extensions::DeviceProfile;
 
@@ -256,6 +268,30 @@ mod tests {
         for width in [0, 129, 4096, u32::MAX] {
             assert_rejected(&arbitrary(&format!("%t = OpTypeInt {width} 0"), ""), "types.well-formed");
         }
+    }
+
+    #[test]
+    fn integers_of_four_bits_have_a_capability_of_their_own() {
+        let four = |capability: &str, declaration: &str| {
+            let extension = "OpExtension \"SPV_INTEL_int4\"\n%std = ";
+            declaring(capability, &kernel(declaration, "").replacen("%std = ", extension, 1))
+        };
+        assert_accepted(&four("Int4TypeINTEL", "%t = OpTypeInt 4 0\n%v = OpTypeVector %t 8"));
+        assert_rejected(&four("Int4TypeINTEL", "%t = OpTypeInt 5 0"), "env.int-width");
+        assert_rejected(&four("Int64", "%t = OpTypeInt 4 0"), "env.int-width");
+    }
+
+    #[test]
+    fn device_and_host_memory_are_global_memory() {
+        let declarations = "%pd = OpTypePointer DeviceOnlyINTEL %uint\n%ph = OpTypePointer HostOnlyINTEL %uint\n\
+            %pg = OpTypePointer CrossWorkgroup %uint\n%nd = OpConstantNull %pd";
+        let body = "%g = OpPtrCastToCrossWorkgroupINTEL %pg %nd\n%h = OpCrossWorkgroupCastToPtrINTEL %ph %g\nOpStore %h %u1";
+        let extension = "OpExtension \"SPV_INTEL_usm_storage_classes\"\n%std = ";
+        let text = kernel(declarations, body).replacen("%std = ", extension, 1);
+        let module = build_text(&declaring("USMStorageClassesINTEL", &text)).unwrap();
+        let ops: Vec<Op> = module.functions[0].blocks[0].insts.iter().map(|inst| inst.op).collect();
+        assert_eq!(ops, [Op::Bitcast, Op::Bitcast, Op::Store, Op::Return]);
+        assert_rejected(&text, "env.storage-class");
     }
 
     #[test]

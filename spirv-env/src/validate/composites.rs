@@ -41,12 +41,12 @@ pub(super) fn construct(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     let ty = ctx.result(inst)?;
     let count = inst.operands.len();
     match ctx.get(ty) {
-        Type::Vector { len, .. } => {
-            let (scalar, _) = ctx.result_lanes(inst)?;
+        Type::Vector { elem, len } => {
             let mut lanes = 0;
             for at in 0..count {
-                let (found, width) = ctx.operand_lanes(inst, at)?;
-                require(found == scalar, || format!("operand {at} is {found:?}"))?;
+                let found = ctx.ty(inst, at)?;
+                let (part, width) = vector(ctx, found).unwrap_or((found, 1));
+                require(part == *elem, || format!("operand {at} is {}", ctx.show(found)))?;
                 lanes += width;
             }
             require(lanes == *len && count > 1, || format!("{lanes} components for {len}"))

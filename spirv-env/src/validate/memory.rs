@@ -2,6 +2,7 @@
 
 use super::ctx::{Ctx, Scalar, require};
 use crate::defs::Def;
+use crate::grammar::op_name;
 use crate::module::{Id, Inst, Type, TypeId};
 use crate::opcodes::Memory;
 use spirv::{MemoryAccess, Scope, StorageClass};
@@ -212,9 +213,9 @@ pub(super) fn block_prefetch(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.constant(inst, 1).map(|_| ())
 }
 
-/// The loader has put typed pointers in its place.
-pub(super) fn untyped(_: &Ctx<'_>, _: &Inst) -> Result<(), String> {
-    Err("an instruction on untyped pointers that is still there".into())
+/// The loader has put others in its place.
+pub(super) fn replaced(_: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    Err(format!("{} is still there", op_name(inst.op)))
 }
 
 fn private(ctx: &Ctx<'_>, ty: TypeId) -> Result<(), String> {

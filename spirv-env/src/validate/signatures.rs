@@ -28,7 +28,7 @@ pub(super) fn check(signature: Signature) -> Check {
         S::VariableLengthArray => memory::variable_length_array,
         S::SaveMemory => memory::save_memory,
         S::RestoreMemory => memory::restore_memory,
-        S::Untyped => memory::untyped,
+        S::Untyped | S::Replaced => memory::replaced,
         S::FloatBinary => arithmetic::float_binary,
         S::VectorTimesScalar => arithmetic::vector_times_scalar,
         S::FloatDot => arithmetic::dot,

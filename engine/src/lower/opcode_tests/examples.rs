@@ -261,7 +261,7 @@ pub fn examples(row: &Opcode) -> Vec<Example> {
             vec![Example::effect(text.into()).for_everyone()]
         }
         S::Call => vec![one("uint", "%callee %i")],
-        S::VariableLengthArray | S::SaveMemory | S::RestoreMemory | S::Untyped => Vec::new(),
+        S::VariableLengthArray | S::SaveMemory | S::RestoreMemory | S::Untyped | S::Replaced => Vec::new(),
         S::PointerCall => vec![one("uint", "%callee_pointer %i"), one("uint", "%nobody %i")],
         S::SampledImage => all(&[("si2", "%img %smp")]),
         S::Sample => all(&[

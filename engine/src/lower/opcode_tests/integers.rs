@@ -508,3 +508,32 @@ OpBranch %end
         }
     }
 }
+
+/// `SPV_INTEL_int4`: packed in an integer, and as numbers.
+#[test]
+fn integers_of_four_bits_are_packed_and_converted() {
+    let types = "%i4 = OpTypeInt 4 0\n%v8 = OpTypeVector %i4 8\n%h8 = OpTypeVector %half 8\n%w8 = OpTypeVector %uint 8\n";
+    let input: Vec<u32> = (0..2 * 64u32).map(|at| at.wrapping_mul(0x9E37_79B9)).collect();
+    for (at, uniform) in [("%gx", false), ("%ul1", true)] {
+        for (width, subgroups) in SUBGROUPS {
+            let mut results = Results::default();
+            results.push(
+                "%v = OpBitcast %v8 %x\n%h = OpConvertSToF %h8 %v\n%back = OpConvertFToS %v8 %h\n%same = OpBitcast %uint %back\n\
+                 %wide = OpSConvert %w8 %v\n%low = OpCompositeExtract %uint %wide 0\n%high = OpCompositeExtract %uint %wide 7",
+            );
+            ["%same", "%low", "%high"].map(|value| results.keep(value));
+            let before = format!("%px = OpInBoundsPtrAccessChain %pg_uint %in {at}\n%x = OpLoad %uint %px\n");
+            let text = results
+                .text(width, &before)
+                .replacen("OpCapability Kernel\n", "OpCapability Kernel\nOpCapability Int4TypeINTEL\n", 1)
+                .replacen("%std = ", "OpExtension \"SPV_INTEL_int4\"\n%std = ", 1)
+                .replacen("%fn = OpTypeFunction", &format!("{types}%fn = OpTypeFunction"), 1);
+            let output = run(&text, width * subgroups, &input, &input, results.words);
+            for (item, words) in output.chunks(results.words).enumerate() {
+                let x = input[if uniform { 1 } else { item }];
+                let signed = |shift: u32| ((x << shift) as i32 >> 28) as u32;
+                assert_eq!(words, [x, signed(28), signed(0)], "{width} {item}");
+            }
+        }
+    }
+}

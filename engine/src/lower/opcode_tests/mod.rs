@@ -1,6 +1,7 @@
 //! What the rows of `spirv_env::opcodes` promise: every opcode is lowered, and computes what an independent reference does.
 
 mod arithmetic;
+mod bfloat;
 mod blocks;
 mod examples;
 #[cfg(target_arch = "x86_64")]
@@ -10,6 +11,7 @@ mod groups;
 mod integers;
 mod lane_masks;
 mod lowering;
+mod masked;
 mod matrices;
 mod shuffles;
 mod std_examples;
