@@ -32,7 +32,7 @@ fn narrow(x: f32) -> u16 {
     if x.is_nan() {
         return (bits >> 16) as u16 | 0x40;
     }
-    (bits + 0x7FFF + (bits >> 16 & 1) >> 16) as u16
+    ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16) as u16
 }
 
 /// A pair of numbers of a word: the work-item's, or the second one's for all.

@@ -521,7 +521,7 @@ fn integers_of_four_bits_are_packed_and_converted() {
                 "%v = OpBitcast %v8 %x\n%h = OpConvertSToF %h8 %v\n%back = OpConvertFToS %v8 %h\n%same = OpBitcast %uint %back\n\
                  %wide = OpSConvert %w8 %v\n%low = OpCompositeExtract %uint %wide 0\n%high = OpCompositeExtract %uint %wide 7",
             );
-            ["%same", "%low", "%high"].map(|value| results.keep(value));
+            ["%same", "%low", "%high"].into_iter().for_each(|value| results.keep(value));
             let before = format!("%px = OpInBoundsPtrAccessChain %pg_uint %in {at}\n%x = OpLoad %uint %px\n");
             let text = results
                 .text(width, &before)
