@@ -156,6 +156,11 @@ impl Kernel {
         &self.program
     }
 
+    /// Bytes of values that a work-item holds at once, at most (`spirv_env::live_values`).
+    pub fn most_live_bytes(&self) -> u64 {
+        spirv_env::live_values::most_live_bytes(&self.program.module, self.reflection())
+    }
+
     /// Work-items of a sub-group: what the kernel requires, else the CPU's natural width.
     pub fn subgroup_size(&self) -> u32 {
         let kernel = self.reflection();

@@ -15,6 +15,7 @@ pub mod grammar;
 mod indirect;
 mod link;
 mod listing;
+pub mod live_values;
 mod load;
 mod matrices;
 pub mod module;

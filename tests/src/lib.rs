@@ -15,6 +15,7 @@ pub mod platform;
 pub mod program;
 pub mod queue;
 pub mod random;
+pub mod returns;
 pub mod scale;
 pub mod ulp;
 

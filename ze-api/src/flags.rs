@@ -15,12 +15,21 @@ pub struct Flags {
     apart: u32,
     /// Flags that this driver has no meaning for, with what they ask for.
     unsupported: &'static [(u32, &'static str)],
+    /// A value that is no sum of flags and taken for none of them.
+    besides: Option<u32>,
 }
+
+/// The value of each of the headers' enumerations that makes it 32 bits wide. It is no flag, but the conformance tests create
+/// command lists with it and expect them, which Intel's driver gives them.
+const WIDEST: u32 = 0x7fff_ffff;
 
 impl Flags {
     /// Errors: [`Error::InvalidEnumeration`] for bits that are no flags and flags that exclude each other,
     /// [`Error::UnsupportedFeature`] for what this driver cannot do.
     pub fn check(&self, value: u32) -> Result<()> {
+        if self.besides == Some(value) {
+            return Ok(());
+        }
         let excluded = self.apart != 0 && value & self.apart == self.apart;
         if value & !self.known != 0 || excluded {
             return Err(Error::InvalidEnumeration { what: self.what, value: value.into() });
@@ -39,18 +48,22 @@ pub trait Descriptor {
 }
 
 macro_rules! flags {
-    (@row $what:expr, [$($flag:ident),*] $(apart [$($apart:ident),*])? $(unsupported [$($not:ident: $why:literal),*])?) => {
+    (
+        @row $what:expr, [$($flag:ident),*] $(apart [$($apart:ident),*])? $(unsupported [$($not:ident: $why:literal),*])?
+        $(besides $value:ident)?
+    ) => {
         Flags {
             what: $what,
             known: 0 $(| $flag)*,
             apart: 0 $($(| $apart)*)?,
             unsupported: &[$($(($not, $why)),*)?],
+            besides: [$(Some($value),)? None][0],
         }
     };
     (
         descriptors { $($desc:ident {
             $($field:ident: $type:ident [$($flag:ident),* $(,)?]
-                $(apart [$($apart:ident),*])? $(unsupported [$($not:ident: $why:literal),*])?;)+
+                $(apart [$($apart:ident),*])? $(unsupported [$($not:ident: $why:literal),*])? $(besides $value:ident)?;)+
         })* }
         arguments { $($name:ident: $argument:ident [$($bit:ident),* $(,)?];)* }
     ) => {
@@ -59,7 +72,7 @@ macro_rules! flags {
                 fn check_flags(&self) -> Result<()> {
                     $(
                         const { &flags!(@row concat!(stringify!($desc), "::", stringify!($field)),
-                            [$($flag),*] $(apart [$($apart),*])? $(unsupported [$($not: $why),*])?) }
+                            [$($flag),*] $(apart [$($apart),*])? $(unsupported [$($not: $why),*])? $(besides $value)?) }
                             .check(self.$field)?;
                     )+
                     Ok(())
@@ -72,7 +85,7 @@ macro_rules! flags {
         #[cfg(test)]
         const TABLE: &[(Flags, &str, &str)] = &[
             $($((flags!(@row concat!(stringify!($desc), "::", stringify!($field)),
-                [$($flag),*] $(apart [$($apart),*])? $(unsupported [$($not: $why),*])?),
+                [$($flag),*] $(apart [$($apart),*])? $(unsupported [$($not: $why),*])? $(besides $value)?),
                 stringify!($type), stringify!($desc)),)+)*
             $(($name, stringify!($argument), ""),)*
         ];
@@ -99,7 +112,7 @@ flags! {
                 ZE_COMMAND_LIST_FLAG_IN_ORDER,
                 ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE,
                 ZE_COMMAND_LIST_FLAG_COPY_OFFLOAD_HINT,
-            ];
+            ] besides WIDEST;
         }
         ze_event_pool_desc_t {
             flags: ze_event_pool_flags_t [
@@ -316,6 +329,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_value_besides_the_flags_is_taken_and_no_other() {
+        let desc = |flags| ze_command_list_desc_t { flags, ..Default::default() };
+        assert!(desc(WIDEST).check_flags().is_ok());
+        assert!(desc(WIDEST - 1).check_flags().is_err());
     }
 
     #[test]

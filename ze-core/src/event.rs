@@ -100,9 +100,8 @@ impl EventPool {
 
     /// `zeEventPoolGetIpcHandle`.
     pub fn ipc_handle(&self) -> Result<ze_ipc_event_pool_handle_t> {
-        let shared = self.shared.as_ref().ok_or_else(|| {
-            Error::InvalidArgument("the event pool was created without ZE_EVENT_POOL_FLAG_IPC".into())
-        })?;
+        let unshared = "the event pool was created without ZE_EVENT_POOL_FLAG_IPC";
+        let shared = self.shared.as_ref().ok_or(Error::InvalidSynchronizationObject(unshared))?;
         let mut handle = ze_ipc_event_pool_handle_t::default();
         let contents = shared.contents(shared_events::POOL, self.context.driver().shared())?;
         // SAFETY: an array of bytes.
@@ -282,10 +281,8 @@ impl Event {
 
     /// `zeEventCounterBasedGetIpcHandle`.
     pub fn ipc_handle(&self) -> Result<ze_ipc_event_counter_based_handle_t> {
-        let shared = self.shared.as_ref().ok_or_else(|| {
-            let reason = "the event was created without ZE_EVENT_COUNTER_BASED_FLAG_IPC";
-            Error::InvalidArgument(reason.into())
-        })?;
+        let unshared = "the event was created without ZE_EVENT_COUNTER_BASED_FLAG_IPC";
+        let shared = self.shared.as_ref().ok_or(Error::InvalidSynchronizationObject(unshared))?;
         let contents = shared.events.contents(shared_events::COUNTER, shared.context.driver().shared())?;
         let mut handle = ze_ipc_event_counter_based_handle_t::default();
         // SAFETY: an array of bytes.

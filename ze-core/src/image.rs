@@ -15,7 +15,7 @@ mod layout;
 mod request;
 
 pub use copies::{ImageCopy, MemoryPitches};
-pub use layout::{ImageKind, LARGEST_PITCH, PITCH_ALIGNMENT, pitch_of};
+pub use layout::{ImageKind, LARGEST_PITCH, PITCH_ALIGNMENT, aligned_pitch, pitch_of};
 pub use request::{ImageFormat, Request};
 
 use crate::allocations::Range;
@@ -299,6 +299,8 @@ fn place(request: &Request) -> Result<Planes> {
         let row_pitch = match pitches.row {
             // What is one row has no pitch to speak of.
             0 if kind == ImageKind::Buffer || kind == ImageKind::OneD => row_bytes,
+            // What `zeMemGetPitchFor2dImage` says.
+            0 if request.memory.is_some() => aligned_pitch(row_bytes).ok_or_else(too_large)?,
             0 => pitch_of(row_bytes).ok_or_else(too_large)?,
             given => check_row_pitch(given, row_bytes, texels)?,
         };
@@ -424,7 +426,8 @@ pub fn pitch_for_2d_image(device: &Device, width: usize, height: usize, texel: u
         let reason = format!("an image of {width} by {height} texels: the device has at most {most}");
         return Err(Error::UnsupportedSize(reason));
     }
-    pitch_of(width * texel as usize).ok_or_else(|| Error::UnsupportedSize("a row of too many bytes".into()))
+    aligned_pitch(width * texel as usize)
+        .ok_or_else(|| Error::UnsupportedSize("a row of too many bytes".into()))
 }
 
 /// `zeImageGetProperties`: how images like the descriptor's are sampled, 0 where there are none.

@@ -21,8 +21,8 @@ structures! {
         ZE_STRUCTURE_TYPE_COMMAND_LIST_APPEND_PARAM_COOPERATIVE_DESC;
 }
 
-/// Bytes of a thread's vector registers: 32 of 64 bytes. What the work-items of a sub-group have in variables beyond that
-/// is spilled.
+/// Bytes of a thread's vector registers: 32 of 64 bytes. What the work-items of a sub-group have in variables and hold as values
+/// beyond that is spilled.
 const VECTOR_REGISTER_BYTES: u64 = 32 * 64;
 
 /// What is set on a kernel; a launch takes a copy.
@@ -165,7 +165,8 @@ impl Kernel {
         out.localMemSize = size(reflection.static_local_size);
         out.privateMemSize = size(reflection.private_size);
         let registers = VECTOR_REGISTER_BYTES / u64::from(lanes.max(1));
-        out.spillMemSize = size(reflection.private_size.saturating_sub(registers));
+        let wanted = reflection.private_size.saturating_add(self.kernel.most_live_bytes());
+        out.spillMemSize = size(wanted.saturating_sub(registers));
         let id = ze_engine::jit::hash::digest(&[reflection.name.as_bytes()]);
         out.uuid.kid.copy_from_slice(&id[..16]);
         out.uuid.mid.copy_from_slice(&self.module.key()[..16]);

@@ -346,7 +346,20 @@ unsafe fn input(
             }
         }
     }
-    Ok(Input { spirv: fallible::copy("a module", spirv)?, constants: values, flags })
+    Ok(Input { spirv: fallible::copy("a module", spirv)?, constants: values, flags: as_compiled(flags) })
+}
+
+/// Build options as a native binary records them: levels as Intel's compiler calls them, which the conformance tests look for.
+fn as_compiled(flags: String) -> String {
+    const LEVEL: &str = "-ze-opt-level=";
+    if !flags.contains(LEVEL) {
+        return flags;
+    }
+    let option = |option: &str| match option.strip_prefix(LEVEL) {
+        Some(level @ ("0" | "1" | "2")) => format!("{LEVEL}O{level}"),
+        _ => option.to_owned(),
+    };
+    flags.split_ascii_whitespace().map(option).collect::<Vec<_>>().join(" ")
 }
 
 /// The modules that `ZE_experimental_module_program` links into one, all of one format.

@@ -107,10 +107,17 @@ impl MutableCommand {
             return Err(Error::InvalidArgument(reason.into()));
         }
         match change {
-            // SAFETY: whoever made the value promised that it lives.
-            Change::Argument(index, ArgumentValue { size, value, .. }) => unsafe {
-                kernel::set_argument_of(&mut self.setup, index, size, value)?;
-            },
+            Change::Argument(index, ArgumentValue { size, value, .. }) => {
+                // SAFETY: whoever made the value promised that it lives.
+                let set = unsafe { kernel::set_argument_of(&mut self.setup, index, size, value) };
+                // ZE_RESULT_ERROR_INVALID_ARGUMENT: an argument that the kernel does not have, or that is not like this
+                set.map_err(|error| match error {
+                    Error::InvalidKernelArgumentIndex(reason) | Error::InvalidKernelArgumentSize(reason) => {
+                        Error::InvalidArgument(reason)
+                    }
+                    other => other,
+                })?;
+            }
             Change::GroupCount(count) => self.group_count = count,
             Change::GroupSize(size) => self.setup.set_group_size(size)?,
             Change::GlobalOffset(offset) => self.setup.set_global_offset(offset.map(u64::from)),

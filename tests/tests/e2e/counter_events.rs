@@ -306,8 +306,8 @@ fn another_process_waits_for_what_this_one_appends_and_the_other_way_round() {
 #[test]
 fn only_events_that_are_made_for_it_are_shared() {
     let pool = EventPool::host_visible(1);
-    expect(ipc_handle(&Event::counter_based(0)), ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    expect(ipc_handle(&pool.event(0)), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    expect(ipc_handle(&Event::counter_based(0)), ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT);
+    expect(ipc_handle(&pool.event(0)), ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT);
     let event = Event::counter_based(ZE_EVENT_COUNTER_BASED_FLAG_IPC);
     let mut handle = ipc_handle(&event).unwrap();
     let open = |handle| {

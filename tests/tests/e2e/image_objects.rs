@@ -272,6 +272,15 @@ fn extents_are_not_zero_and_within_the_devices_limits() {
 }
 
 #[test]
+fn short_rows_have_no_gaps_where_a_cache_line_has_several() {
+    let pitch = |width| {
+        let image = Image::new(&image_desc(ZE_IMAGE_TYPE_2D, rgba8(), [width, 8, 1])).unwrap();
+        image.memory_properties().unwrap().rowPitch
+    };
+    assert_eq!([1, 5, 8, 9, 16, 17].map(pitch), [4, 32, 32, 64, 64, 128]);
+}
+
+#[test]
 fn an_image_is_in_the_programs_memory() {
     let memory = platform().allocate(MemoryKind::Device, 64 * 100, 0).unwrap();
     let desc = image_desc(ZE_IMAGE_TYPE_2D, rgba8(), [10, 100, 1]);

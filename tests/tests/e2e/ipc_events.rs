@@ -136,7 +136,10 @@ fn a_pool_is_opened_twice_and_closed_in_either_order() {
 #[test]
 fn pools_without_the_flag_and_handles_of_others_are_refused() {
     let plain = EventPool::host_visible(1);
-    assert_eq!(get(&plain).err().map(|error| error.code), Some(ZE_RESULT_ERROR_INVALID_ARGUMENT));
+    assert_eq!(
+        get(&plain).err().map(|error| error.code),
+        Some(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT)
+    );
     let pool = EventPool::new(1, FLAGS).unwrap();
     let handle = get(&pool).unwrap();
     // A handle of a pool is none of memory, nor the other way round.

@@ -437,6 +437,25 @@ fn an_empty_region_takes_no_time() {
 }
 
 #[test]
+fn the_widest_value_of_the_enumeration_stands_for_flags() {
+    let (platform, mut list) = (platform(), null_mut());
+    let of = |flags| ze_command_list_desc_t {
+        stype: ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC,
+        flags,
+        ..Default::default()
+    };
+    let (context, device) = (platform.context, platform.device);
+    // SAFETY: live handles.
+    unsafe {
+        let code = platform.api.zeCommandListCreate(context, device, &of(0x7fff_fffe), &mut list);
+        assert_eq!(code, ZE_RESULT_ERROR_INVALID_ENUMERATION);
+        let code = platform.api.zeCommandListCreate(context, device, &of(0x7fff_ffff), &mut list);
+        platform.check("zeCommandListCreate", code).unwrap();
+        assert_eq!(platform.api.zeCommandListDestroy(list), ZE_RESULT_SUCCESS);
+    }
+}
+
+#[test]
 fn what_only_immediate_lists_have_is_refused_of_others() {
     let list = CommandList::regular(false).unwrap();
     assert_eq!(list.synchronize(0).unwrap_err().code, ZE_RESULT_ERROR_INVALID_ARGUMENT);

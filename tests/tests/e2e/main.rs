@@ -54,6 +54,7 @@ mod processes;
 mod profiles;
 mod properties;
 mod queries;
+mod returns;
 mod subgroups;
 mod sysman;
 mod uniform_objects;

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::ptr;
 
 use ze_headers::*;
-use ze_tests::{Module, platform};
+use ze_tests::{Module, platform, spirv};
 
 #[test]
 fn a_module_lists_its_kernels() {
@@ -48,6 +48,16 @@ fn private_memory_that_registers_cannot_hold_is_spilled() {
     assert!(large.privateMemSize >= 4096 && large.spillMemSize >= 3000, "{}", large.spillMemSize);
     assert!(large.spillMemSize < large.privateMemSize);
     assert_eq!(of("saxpy", "saxpy").spillMemSize, 0);
+}
+
+#[test]
+fn values_that_registers_cannot_hold_are_spilled() {
+    let pattern = ze_tests::scale::PATTERNS.iter().find(|pattern| pattern.name == "live vectors").unwrap();
+    let kernel = |vectors| Module::new(&(pattern.module)(vectors)).unwrap().kernel("main");
+    let spilled = |vectors| kernel(vectors).properties().unwrap().spillMemSize;
+    // Each is 64 bytes, and with an item's share of the registers hardly two fit.
+    assert!((64 * 90..=64 * 100).contains(&spilled(100)), "{}", spilled(100));
+    assert_eq!(spilled(1), 0);
 }
 
 #[test]
@@ -368,6 +378,18 @@ fn native_binary(module: &Module) -> Vec<u8> {
         let code = platform().api.zeModuleGetNativeBinary(module.handle, &mut size, binary.as_mut_ptr());
         platform().check("zeModuleGetNativeBinary", code).unwrap();
         binary
+    }
+}
+
+#[test]
+fn a_native_binary_records_the_options_that_it_was_built_with() {
+    for (given, recorded) in [
+        ("-ze-opt-level=0", "-ze-opt-level=O0"),
+        ("-ze-opt-disable -ze-opt-level=2", "-ze-opt-disable -ze-opt-level=O2"),
+    ] {
+        let binary = native_binary(&Module::with_flags(&spirv("saxpy"), given).unwrap());
+        let found = binary.windows(recorded.len()).any(|bytes| bytes == recorded.as_bytes());
+        assert!(found, "{given}");
     }
 }
 

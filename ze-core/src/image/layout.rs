@@ -4,7 +4,8 @@ use crate::copy::Region;
 use crate::error::{Error, Result};
 use ze_headers::*;
 
-/// Rows of images begin at multiples of this many bytes, a cache line: what `zeMemGetPitchFor2dImage` computes with.
+/// Rows of images begin at multiples of this many bytes, a cache line, unless a line has several rows: what
+/// `zeMemGetPitchFor2dImage` computes with.
 pub const PITCH_ALIGNMENT: usize = 64;
 
 /// Bytes from a row to the next are at most these: descriptors have 32 bits for them.
@@ -124,9 +125,15 @@ impl Layout {
     }
 }
 
-/// Bytes from a row of so many bytes to the next, where the driver chooses.
-pub fn pitch_of(row_bytes: usize) -> Option<usize> {
+/// Bytes from a row of so many bytes to the next in memory of the program's, which wants one alignment for all.
+pub fn aligned_pitch(row_bytes: usize) -> Option<usize> {
     row_bytes.checked_next_multiple_of(PITCH_ALIGNMENT)
+}
+
+/// Bytes from a row of so many bytes to the next, where the driver chooses. No row is in more cache lines than it has to be,
+/// and rows that divide a line have no gaps: whoever imports a buffer as an image of such rows expects them so.
+pub fn pitch_of(row_bytes: usize) -> Option<usize> {
+    if row_bytes < PITCH_ALIGNMENT { Some(row_bytes.next_power_of_two()) } else { aligned_pitch(row_bytes) }
 }
 
 #[cfg(test)]
@@ -153,9 +160,11 @@ mod tests {
     }
 
     #[test]
-    fn pitches_are_whole_cache_lines() {
-        assert_eq!([1, 64, 65].map(pitch_of), [Some(64), Some(64), Some(128)]);
-        assert_eq!(pitch_of(usize::MAX), None);
+    fn rows_are_in_as_few_cache_lines_as_can_be() {
+        assert_eq!([1, 3, 20, 32, 33].map(pitch_of), [1, 4, 32, 32, 64].map(Some));
+        assert_eq!([64, 65].map(pitch_of), [Some(64), Some(128)]);
+        assert_eq!([1, 64, 65].map(aligned_pitch), [Some(64), Some(64), Some(128)]);
+        assert_eq!((pitch_of(usize::MAX), aligned_pitch(usize::MAX)), (None, None));
     }
 
     #[test]
