@@ -1,18 +1,19 @@
 //! Functions of Intel's driver that are none of the specification's: programs look them up by name
-//! (`zeDriverGetExtensionFunctionAddress`). SYCL's adapter and MPI libraries do that for those here.
+//! (`zeDriverGetExtensionFunctionAddress`). SYCL's adapters, MPI libraries, LLVM's offloading, oneDNN and OpenVINO do that for those here.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 
 use ze_core::context::Context;
 use ze_core::device::Device;
 use ze_core::driver::Driver;
 use ze_core::error::{Error, Result};
 use ze_core::handle;
+use ze_core::kernel::Kernel;
 use ze_headers::*;
 
 use crate::args::{address, input, output};
 use crate::entry::entry;
-use crate::flags;
+use crate::{event, flags};
 
 /// The address of a function, by its name.
 pub fn function(name: &str) -> Option<*mut c_void> {
@@ -115,5 +116,86 @@ functions! {
             *out = context.open_ipc_handle(&device, handle)?;
         }
         Ok(())
+    }
+
+    /// `zeIntelGetDriverVersionString`: major, minor and build with points between them. The size is that of the text, without a
+    /// zero behind it; there is one where the program has more room.
+    fn zeIntelGetDriverVersionString(
+        hDriver: ze_driver_handle_t,
+        pDriverVersion: *mut c_char,
+        pVersionSize: *mut usize
+    ) {
+        let driver = handle::get::<Driver>(hDriver)?;
+        let version = driver.version_text();
+        // SAFETY: the caller passes null or valid pointers, and room for as many characters as it says.
+        unsafe {
+            let size = output(pVersionSize, "pVersionSize")?;
+            let room = *size;
+            if room != 0 {
+                address(pDriverVersion, "pDriverVersion")?;
+                let out = pDriverVersion.cast::<u8>();
+                out.copy_from_nonoverlapping(version.as_ptr(), version.len().min(room));
+                if room > version.len() {
+                    out.add(version.len()).write(0);
+                }
+            }
+            *size = version.len();
+        }
+        Ok(())
+    }
+
+    /// `zexKernelGetArgumentSize`: bytes that `zeKernelSetArgumentValue` expects.
+    fn zexKernelGetArgumentSize(hKernel: ze_kernel_handle_t, argIndex: u32, pArgSize: *mut u32) {
+        let kernel = handle::get::<Kernel>(hKernel)?;
+        // SAFETY: the caller passes null or a valid pointer.
+        let out = unsafe { output(pArgSize, "pArgSize") }?;
+        *out = kernel.argument_size(argIndex)?;
+        Ok(())
+    }
+
+    /// `zexCounterBasedEventCreate2`: the older name of `zeEventCounterBasedCreate`. Its descriptor has the same members and flags.
+    fn zexCounterBasedEventCreate2(
+        hContext: ze_context_handle_t,
+        hDevice: ze_device_handle_t,
+        desc: *const ze_event_counter_based_desc_t,
+        phEvent: *mut ze_event_handle_t
+    ) {
+        // SAFETY: the contract is the same, here and below.
+        unsafe { event::zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent) }
+    }
+
+    /// `zexCounterBasedEventGetIpcHandle`: the older name of `zeEventCounterBasedGetIpcHandle`.
+    fn zexCounterBasedEventGetIpcHandle(
+        hEvent: ze_event_handle_t,
+        phIpc: *mut ze_ipc_event_counter_based_handle_t
+    ) {
+        // SAFETY: see above.
+        unsafe { event::zeEventCounterBasedGetIpcHandle(hEvent, phIpc) }
+    }
+
+    /// `zexCounterBasedEventOpenIpcHandle`: the older name of `zeEventCounterBasedOpenIpcHandle`.
+    fn zexCounterBasedEventOpenIpcHandle(
+        hContext: ze_context_handle_t,
+        hIpc: ze_ipc_event_counter_based_handle_t,
+        phEvent: *mut ze_event_handle_t
+    ) {
+        // SAFETY: see above.
+        unsafe { event::zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent) }
+    }
+
+    /// `zexCounterBasedEventCloseIpcHandle`: the older name of `zeEventCounterBasedCloseIpcHandle`.
+    fn zexCounterBasedEventCloseIpcHandle(hEvent: ze_event_handle_t) {
+        // SAFETY: see above.
+        unsafe { event::zeEventCounterBasedCloseIpcHandle(hEvent) }
+    }
+
+    /// `zexEventGetDeviceAddress`: the older name of `zeEventCounterBasedGetDeviceAddress`.
+    fn zexEventGetDeviceAddress(
+        hEvent: ze_event_handle_t,
+        completionValue: *mut u64,
+        deviceAddress: *mut u64
+    ) {
+        // SAFETY: see above.
+        unsafe { event::zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress) }
     }
 }

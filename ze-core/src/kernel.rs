@@ -93,6 +93,15 @@ impl Kernel {
         self.kernel.reflection()
     }
 
+    /// Bytes that `zeKernelSetArgumentValue` expects of an argument.
+    pub fn argument_size(&self, index: u32) -> Result<u32> {
+        let args = &self.reflection().args;
+        let arg = args.get(index as usize).ok_or_else(|| {
+            Error::InvalidKernelArgumentIndex(format!("argument {index} of a kernel with {}", args.len()))
+        })?;
+        Ok(u32::try_from(arg.size).unwrap_or(u32::MAX))
+    }
+
     /// `zeKernelSetArgumentValue`.
     ///
     /// # Safety

@@ -1,10 +1,10 @@
 //! Functions that programs look up by name, queue groups, and the fabric.
 
-use std::ffi::{CString, c_void};
+use std::ffi::{CString, c_char, c_void};
 use std::{mem, ptr};
 
 use ze_headers::*;
-use ze_tests::{CommandList, Module, platform};
+use ze_tests::{CommandList, ListOptions, Module, platform};
 
 fn function(name: &str) -> *mut c_void {
     let (name, mut function) = (CString::new(name).unwrap(), ptr::null_mut());
@@ -41,6 +41,108 @@ fn host_memory_is_imported_found_and_released() {
         assert_eq!(import(ptr::null_mut(), start, 10), ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
         assert_eq!(release(driver, start), ZE_RESULT_SUCCESS);
         assert_eq!(release(driver, start), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    }
+}
+
+#[test]
+fn the_drivers_version_is_a_text_without_an_end() {
+    type Version = unsafe extern "C" fn(ze_driver_handle_t, *mut c_char, *mut usize) -> ze_result_t;
+    // SAFETY: the function has this type, and there is as much room as is said.
+    unsafe {
+        let version: Version = mem::transmute(function("zeIntelGetDriverVersionString"));
+        let (driver, mut size) = (platform().driver, 0);
+        assert_eq!(version(driver, ptr::null_mut(), &mut size), ZE_RESULT_SUCCESS);
+        let read = |room: usize| {
+            let (mut text, mut size) = (vec![b'?'; size + 2], room);
+            assert_eq!(version(driver, text.as_mut_ptr().cast(), &mut size), ZE_RESULT_SUCCESS);
+            String::from_utf8(text).unwrap()
+        };
+        let mut properties = ze_driver_properties_t::default();
+        platform().api.zeDriverGetProperties(driver, &mut properties);
+        let number = properties.driverVersion;
+        let want = format!("{}.{}.{}", number >> 24, number >> 16 & 0xff, number & 0xffff);
+        assert_eq!(size, want.len());
+        assert_eq!(read(size), format!("{want}??"));
+        assert_eq!(read(size + 1), format!("{want}\0?"));
+        assert_eq!(read(1), format!("1{}", "?".repeat(size + 1)));
+        assert_eq!(version(driver, ptr::null_mut(), &mut size), ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+    }
+}
+
+#[test]
+fn a_kernel_tells_the_sizes_of_its_arguments() {
+    type Size = unsafe extern "C" fn(ze_kernel_handle_t, u32, *mut u32) -> ze_result_t;
+    let kernel = Module::named("vector_add").kernel("vector_add");
+    // SAFETY: the function has this type, and the kernel lives.
+    unsafe {
+        let size: Size = mem::transmute(function("zexKernelGetArgumentSize"));
+        let sizes = [0, 1, 2, 3].map(|index| {
+            let mut bytes = 0;
+            assert_eq!(size(kernel.handle, index, &mut bytes), ZE_RESULT_SUCCESS);
+            bytes
+        });
+        assert_eq!(sizes, [8, 8, 8, 4]);
+        assert_eq!(size(kernel.handle, 4, &mut 0), ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX);
+    }
+}
+
+#[test]
+fn counter_based_events_have_functions_of_older_names() {
+    type Create = unsafe extern "C" fn(
+        ze_context_handle_t,
+        ze_device_handle_t,
+        *const ze_event_counter_based_desc_t,
+        *mut ze_event_handle_t,
+    ) -> ze_result_t;
+    type Address = unsafe extern "C" fn(ze_event_handle_t, *mut u64, *mut u64) -> ze_result_t;
+    type Handle =
+        unsafe extern "C" fn(ze_event_handle_t, *mut ze_ipc_event_counter_based_handle_t) -> ze_result_t;
+    type Open = unsafe extern "C" fn(
+        ze_context_handle_t,
+        ze_ipc_event_counter_based_handle_t,
+        *mut ze_event_handle_t,
+    ) -> ze_result_t;
+    type Close = unsafe extern "C" fn(ze_event_handle_t) -> ze_result_t;
+    let platform = platform();
+    let list = CommandList::immediate(ListOptions::in_order()).unwrap();
+    let create = |flags| {
+        // Its structure is of another type, which no function of the API is asked with.
+        let stype = ze_structure_type_t(0x0003_001b);
+        let desc = ze_event_counter_based_desc_t { stype, flags, ..Default::default() };
+        let mut event = ptr::null_mut();
+        // SAFETY: the function has this type, and handles live.
+        unsafe {
+            let create: Create = mem::transmute(function("zexCounterBasedEventCreate2"));
+            let code = create(platform.context, platform.device, &desc, &mut event);
+            platform.check("zexCounterBasedEventCreate2", code).unwrap();
+            let code = platform.api.zeCommandListAppendSignalEvent(list.handle, event);
+            platform.check("zeCommandListAppendSignalEvent", code).unwrap();
+            assert_eq!(platform.api.zeEventHostSynchronize(event, u64::MAX), ZE_RESULT_SUCCESS);
+        }
+        event
+    };
+    let host = ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE | ZE_EVENT_COUNTER_BASED_FLAG_HOST_VISIBLE;
+    let (plain, shared) = (create(host), create(host | ZE_EVENT_COUNTER_BASED_FLAG_IPC));
+    // SAFETY: the functions have these types, and handles live.
+    unsafe {
+        let address: Address = mem::transmute(function("zexEventGetDeviceAddress"));
+        let (mut value, mut place) = (0, 0);
+        assert_eq!(address(plain, &mut value, &mut place), ZE_RESULT_SUCCESS);
+        assert!(*(place as *const u64) >= value, "the event has happened");
+
+        let handle: Handle = mem::transmute(function("zexCounterBasedEventGetIpcHandle"));
+        let open: Open = mem::transmute(function("zexCounterBasedEventOpenIpcHandle"));
+        let close: Close = mem::transmute(function("zexCounterBasedEventCloseIpcHandle"));
+        let (mut ipc, mut opened) = (ze_ipc_event_counter_based_handle_t::default(), ptr::null_mut());
+        assert_eq!(handle(plain, &mut ipc), ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT);
+        assert_eq!(handle(shared, &mut ipc), ZE_RESULT_SUCCESS);
+        assert_eq!(open(platform.context, ipc, &mut opened), ZE_RESULT_SUCCESS);
+        assert_eq!(platform.api.zeEventQueryStatus(opened), ZE_RESULT_SUCCESS);
+        assert_eq!(close(opened), ZE_RESULT_SUCCESS);
+        assert_eq!(close(plain), ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT);
+        for event in [plain, shared] {
+            assert_eq!(platform.api.zeEventDestroy(event), ZE_RESULT_SUCCESS);
+        }
     }
 }
 
