@@ -85,7 +85,7 @@ pub(crate) struct Encode {
 /// How a format's fields are numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
-pub(crate) enum Kind {
+pub(crate) enum FieldKind {
     Uint = 0,
     Sint = 1,
     Unorm = 2,
@@ -102,44 +102,46 @@ pub(crate) enum Kind {
     Rgba8 = 10,
 }
 
-impl Kind {
-    pub const ALL: [Kind; 11] = [
-        Kind::Uint,
-        Kind::Sint,
-        Kind::Unorm,
-        Kind::Snorm,
-        Kind::Float,
-        Kind::Half,
-        Kind::SmallFloat,
-        Kind::Srgb,
-        Kind::WideUnorm,
-        Kind::WideSnorm,
-        Kind::Rgba8,
+impl FieldKind {
+    pub const ALL: [FieldKind; 11] = [
+        FieldKind::Uint,
+        FieldKind::Sint,
+        FieldKind::Unorm,
+        FieldKind::Snorm,
+        FieldKind::Float,
+        FieldKind::Half,
+        FieldKind::SmallFloat,
+        FieldKind::Srgb,
+        FieldKind::WideUnorm,
+        FieldKind::WideSnorm,
+        FieldKind::Rgba8,
     ];
 
-    fn of(format: Format, swizzle: Swizzle) -> Kind {
+    fn of(format: Format, swizzle: Swizzle) -> FieldKind {
         let in_place = swizzle == super::format::IDENTITY;
         let bits = format.layout().fields[0].bits;
         match format.channel_type() {
-            ChannelType::Uint => Kind::Uint,
-            ChannelType::Sint => Kind::Sint,
-            ChannelType::Unorm if format.is_srgb() => Kind::Srgb,
-            ChannelType::Unorm if bits == 32 => Kind::WideUnorm,
-            ChannelType::Snorm if bits == 32 => Kind::WideSnorm,
-            ChannelType::Unorm if in_place && bits == 8 && format.layout().fields.len() == 4 => Kind::Rgba8,
-            ChannelType::Unorm => Kind::Unorm,
-            ChannelType::Snorm => Kind::Snorm,
+            ChannelType::Uint => FieldKind::Uint,
+            ChannelType::Sint => FieldKind::Sint,
+            ChannelType::Unorm if format.is_srgb() => FieldKind::Srgb,
+            ChannelType::Unorm if bits == 32 => FieldKind::WideUnorm,
+            ChannelType::Snorm if bits == 32 => FieldKind::WideSnorm,
+            ChannelType::Unorm if in_place && bits == 8 && format.layout().fields.len() == 4 => {
+                FieldKind::Rgba8
+            }
+            ChannelType::Unorm => FieldKind::Unorm,
+            ChannelType::Snorm => FieldKind::Snorm,
             ChannelType::Float => match bits {
-                32 => Kind::Float,
-                16 => Kind::Half,
-                _ => Kind::SmallFloat,
+                32 => FieldKind::Float,
+                16 => FieldKind::Half,
+                _ => FieldKind::SmallFloat,
             },
         }
     }
 }
 
 /// The word that code tells formats apart by: kind, and bytes of a texel.
-pub(crate) const fn class(kind: Kind, bytes: u32) -> u32 {
+pub(crate) const fn class(kind: FieldKind, bytes: u32) -> u32 {
     (kind as u32) << 8 | bytes
 }
 
@@ -219,7 +221,7 @@ impl ImageDescriptor {
         }
         let mut levels = [MipLevel::default(); MAX_LEVELS];
         levels[..given.len()].copy_from_slice(given);
-        let kind = Kind::of(format, swizzle);
+        let kind = FieldKind::of(format, swizzle);
         let fields = format.layout().fields;
         let mut encode = [Encode::default(); 4];
         for (at, field) in fields.iter().enumerate() {
@@ -326,11 +328,11 @@ fn ones(bits: u32) -> u32 {
 }
 
 /// The greatest value of a normalized field, of `bits` bits if it has a sign.
-fn greatest(kind: Kind, bits: u32) -> u32 {
-    if matches!(kind, Kind::Snorm | Kind::WideSnorm) { ones(bits) >> 1 } else { ones(bits) }
+fn greatest(kind: FieldKind, bits: u32) -> u32 {
+    if matches!(kind, FieldKind::Snorm | FieldKind::WideSnorm) { ones(bits) >> 1 } else { ones(bits) }
 }
 
-fn decode_of(format: Format, kind: Kind, source: Source) -> Decode {
+fn decode_of(format: Format, kind: FieldKind, source: Source) -> Decode {
     let fields = format.layout().fields;
     let component = source.component();
     let Some(field) = component.and_then(|at| fields.get(at)) else {
@@ -348,13 +350,13 @@ fn decode_of(format: Format, kind: Kind, source: Source) -> Decode {
     };
     let one_over = 1.0 / f64::from(greatest(kind, field.bits));
     let scale = one_over as f32;
-    let signed = matches!(kind, Kind::Sint | Kind::Snorm | Kind::WideSnorm);
+    let signed = matches!(kind, FieldKind::Sint | FieldKind::Snorm | FieldKind::WideSnorm);
     Decode {
         word: field.word(),
         shift: field.shift(),
         mask: ones(field.bits),
         sign: if signed { 1 << (field.bits - 1) } else { 0 },
-        up: if kind == Kind::SmallFloat { HALF_BITS - field.bits } else { 0 },
+        up: if kind == FieldKind::SmallFloat { HALF_BITS - field.bits } else { 0 },
         constant: 0,
         scale,
         scale_low: (one_over - f64::from(scale)) as f32,
@@ -372,8 +374,8 @@ const HALF_LEAST_EXPONENT: i32 = -14;
 const F32_MANTISSA_BITS: u32 = 23;
 const F32_BIAS: i32 = 127;
 
-fn encode_of(field: Field, kind: Kind, is_alpha: bool) -> Encode {
-    let signed = matches!(kind, Kind::Sint | Kind::Snorm | Kind::WideSnorm);
+fn encode_of(field: Field, kind: FieldKind, is_alpha: bool) -> Encode {
+    let signed = matches!(kind, FieldKind::Sint | FieldKind::Snorm | FieldKind::WideSnorm);
     let most = if signed { ones(field.bits) >> 1 } else { ones(field.bits) };
     let mut encode = Encode {
         word: field.word(),
@@ -386,7 +388,7 @@ fn encode_of(field: Field, kind: Kind, is_alpha: bool) -> Encode {
         linear: u32::from(is_alpha),
         ..Encode::default()
     };
-    if kind == Kind::SmallFloat {
+    if kind == FieldKind::SmallFloat {
         let mantissa = field.bits - HALF_EXPONENT_BITS;
         let dropped = F32_MANTISSA_BITS - mantissa;
         encode.down = HALF_BITS - field.bits;
@@ -411,8 +413,8 @@ mod tests {
     #[test]
     fn quotients_of_normalized_fields_are_exact() {
         for format in formats() {
-            let kind = Kind::of(format, IDENTITY);
-            if !matches!(kind, Kind::Unorm | Kind::Snorm | Kind::Rgba8) {
+            let kind = FieldKind::of(format, IDENTITY);
+            if !matches!(kind, FieldKind::Unorm | FieldKind::Snorm | FieldKind::Rgba8) {
                 continue;
             }
             for source in IDENTITY.into_iter().take(format.layout().fields.len()) {
@@ -454,9 +456,9 @@ mod tests {
     #[test]
     fn every_format_has_a_kind_that_code_knows() {
         for format in formats() {
-            let kind = Kind::of(format, IDENTITY);
-            assert!(Kind::ALL.contains(&kind));
-            assert_eq!(kind == Kind::Srgb, format.is_srgb());
+            let kind = FieldKind::of(format, IDENTITY);
+            assert!(FieldKind::ALL.contains(&kind));
+            assert_eq!(kind == FieldKind::Srgb, format.is_srgb());
         }
         assert_eq!(empty().levels()[0].width, 0);
     }

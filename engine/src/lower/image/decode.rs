@@ -6,7 +6,7 @@
 use super::super::builder::{Opcode, RealPred, Value};
 use super::emit::Emitter;
 use crate::analysis::leaves::Scalar;
-use crate::image::descriptor::{Decode, Kind, field};
+use crate::image::descriptor::{Decode, FieldKind, field};
 use std::mem::offset_of;
 
 /// The 32-bit words of texels; only as many as a texel has.
@@ -79,27 +79,27 @@ impl<'e, 'b> Component<'e, 'b> {
         em.float_of(b.or(em.bits_of(em.half_to_float(field)), self.constant_bits()))
     }
 
-    fn value(&self, words: &Words, kind: Kind) -> Value {
+    fn value(&self, words: &Words, kind: FieldKind) -> Value {
         let (em, b) = (self.em, self.em.b);
         let not_below_one = |x: Value| {
             let least = em.float(-1.0);
             b.select(b.fcmp(RealPred::LLVMRealOLT, x, least), least, x)
         };
         match kind {
-            Kind::Uint | Kind::Sint => {
+            FieldKind::Uint | FieldKind::Sint => {
                 let constant = self.word(offset_of!(Decode, constant));
-                let field = if kind == Kind::Uint { self.field(words) } else { self.signed(words) };
+                let field = if kind == FieldKind::Uint { self.field(words) } else { self.signed(words) };
                 b.or(field, constant)
             }
             // Fields of up to 16 bits have no sign as 32-bit integers, whose conversion is one instruction.
-            Kind::Unorm | Kind::Rgba8 => self.quotient(em.converted(self.field(words))),
-            Kind::Snorm => not_below_one(self.quotient(em.converted(self.signed(words)))),
-            Kind::WideUnorm => self.quotient(b.cast(Opcode::LLVMUIToFP, self.field(words), Scalar::F32)),
-            Kind::WideSnorm => not_below_one(self.quotient(em.converted(self.signed(words)))),
-            Kind::Float => em.float_of(b.or(self.field(words), self.constant_bits())),
-            Kind::Half => self.half(words, false),
-            Kind::SmallFloat => self.half(words, true),
-            Kind::Srgb => {
+            FieldKind::Unorm | FieldKind::Rgba8 => self.quotient(em.converted(self.field(words))),
+            FieldKind::Snorm => not_below_one(self.quotient(em.converted(self.signed(words)))),
+            FieldKind::WideUnorm => self.quotient(b.cast(Opcode::LLVMUIToFP, self.field(words), Scalar::F32)),
+            FieldKind::WideSnorm => not_below_one(self.quotient(em.converted(self.signed(words)))),
+            FieldKind::Float => em.float_of(b.or(self.field(words), self.constant_bits())),
+            FieldKind::Half => self.half(words, false),
+            FieldKind::SmallFloat => self.half(words, true),
+            FieldKind::Srgb => {
                 let field = self.field(words);
                 let linear = self.quotient(em.converted(field));
                 let curved = super::srgb::decode(em, field);
@@ -133,7 +133,7 @@ fn part_of_255(em: &Emitter<'_>, byte: Value) -> Value {
 pub(super) struct Undivided<'e, 'b> {
     pub em: &'e Emitter<'b>,
     pub descriptor: Value,
-    pub kind: Kind,
+    pub kind: FieldKind,
     /// Colours of other components than the texels' are among them, so that components without a field, whose constant
     /// is else added at the end, have theirs from the beginning.
     pub mixed: bool,
@@ -145,7 +145,7 @@ impl Undivided<'_, '_> {
     }
 
     pub fn of(&self, words: &Words, components: usize) -> Vec<Value> {
-        if self.kind == Kind::Rgba8 {
+        if self.kind == FieldKind::Rgba8 {
             return bytes(self.em, words[0], components);
         }
         let of = |at: usize| {
@@ -162,7 +162,7 @@ impl Undivided<'_, '_> {
 
     /// What texels of a colour would have.
     pub fn of_color(&self, color: &[Value]) -> Vec<Value> {
-        if self.kind == Kind::Rgba8 {
+        if self.kind == FieldKind::Rgba8 {
             return color.iter().map(|value| self.em.fmul(*value, self.em.float(255.0))).collect();
         }
         let of = |(at, value): (usize, &Value)| {
@@ -173,7 +173,7 @@ impl Undivided<'_, '_> {
 
     /// Divides them, or a weighted sum of them.
     pub fn divided(&self, fields: &[Value]) -> Vec<Value> {
-        if self.kind == Kind::Rgba8 {
+        if self.kind == FieldKind::Rgba8 {
             return fields.iter().map(|field| part_of_255(self.em, *field)).collect();
         }
         let of = |(at, field): (usize, &Value)| match self.mixed {
@@ -190,14 +190,14 @@ pub(super) fn decode(
     em: &Emitter<'_>,
     descriptor: Value,
     words: &Words,
-    kind: Kind,
+    kind: FieldKind,
     components: usize,
     plain: bool,
 ) -> Vec<Value> {
-    if plain && kind == Kind::Rgba8 {
+    if plain && kind == FieldKind::Rgba8 {
         return bytes(em, words[0], components).into_iter().map(|byte| part_of_255(em, byte)).collect();
     }
-    if plain && kind == Kind::Half && words.len() == 2 {
+    if plain && kind == FieldKind::Half && words.len() == 2 {
         let half = |at: usize| match at % 2 {
             0 => words[at / 2],
             _ => em.b.lshr(words[at / 2], em.int(16)),
@@ -205,7 +205,7 @@ pub(super) fn decode(
         return (0..components).map(|at| em.half_to_float(half(at))).collect();
     }
     if plain && words.len() == 4 {
-        let of = |word: &Value| if kind == Kind::Float { em.float_of(*word) } else { *word };
+        let of = |word: &Value| if kind == FieldKind::Float { em.float_of(*word) } else { *word };
         return words[..components].iter().map(of).collect();
     }
     let of = |at: usize| Component::of(em, descriptor, at).value(words, kind);

@@ -5,7 +5,7 @@
 use super::super::builder::{RealPred, Value};
 use super::emit::Emitter;
 use crate::analysis::leaves::Scalar;
-use crate::image::descriptor::{Encode, Kind, field};
+use crate::image::descriptor::{Encode, FieldKind, field};
 use std::mem::offset_of;
 
 const HALF_INFINITY: u32 = 0x7c00;
@@ -27,10 +27,10 @@ impl Component<'_, '_> {
     }
 
     /// A normalized field before it is rounded. What is no number is 0.
-    fn normalized(&self, x: Value, kind: Kind) -> Value {
+    fn normalized(&self, x: Value, kind: FieldKind) -> Value {
         let em = self.em;
         let most = self.float(offset_of!(Encode, scale));
-        if matches!(kind, Kind::Snorm | Kind::WideSnorm) {
+        if matches!(kind, FieldKind::Snorm | FieldKind::WideSnorm) {
             let least = self.float(offset_of!(Encode, least_float));
             let number = em.b.select(em.b.fcmp(RealPred::LLVMRealORD, x, x), x, em.float(0.0));
             return em.clamp(em.fmul(number, most), least, most);
@@ -64,24 +64,24 @@ impl Component<'_, '_> {
     }
 
     /// The field of a component, in its place in its word.
-    fn field(&self, x: Value, kind: Kind) -> Value {
+    fn field(&self, x: Value, kind: FieldKind) -> Value {
         let (em, b) = (self.em, self.em.b);
         let bits = match kind {
-            Kind::Uint => em.umin(x, self.word(offset_of!(Encode, most))),
-            Kind::Sint => {
+            FieldKind::Uint => em.umin(x, self.word(offset_of!(Encode, most))),
+            FieldKind::Sint => {
                 let raised = em.smax(x, self.word(offset_of!(Encode, least)));
                 em.smin(raised, self.word(offset_of!(Encode, most)))
             }
-            Kind::Unorm | Kind::Snorm | Kind::Rgba8 => self.rounded(self.normalized(x, kind)),
-            Kind::WideUnorm | Kind::WideSnorm => {
-                let name = if kind == Kind::WideUnorm { "llvm.fptoui.sat" } else { "llvm.fptosi.sat" };
+            FieldKind::Unorm | FieldKind::Snorm | FieldKind::Rgba8 => self.rounded(self.normalized(x, kind)),
+            FieldKind::WideUnorm | FieldKind::WideSnorm => {
+                let name = if kind == FieldKind::WideUnorm { "llvm.fptoui.sat" } else { "llvm.fptosi.sat" };
                 let types = [(Scalar::I32, em.lanes), (Scalar::F32, em.lanes)];
                 b.intrinsic_on(name, &types, &[em.rint(self.normalized(x, kind))])
             }
-            Kind::Float => em.bits_of(x),
-            Kind::Half => em.float_to_half(x),
-            Kind::SmallFloat => self.small_float(x),
-            Kind::Srgb => {
+            FieldKind::Float => em.bits_of(x),
+            FieldKind::Half => em.float_to_half(x),
+            FieldKind::SmallFloat => self.small_float(x),
+            FieldKind::Srgb => {
                 let linear = self.rounded(self.normalized(x, kind));
                 let is_linear = em.equal(self.word(offset_of!(Encode, linear)), em.int(1));
                 b.select(is_linear, linear, super::srgb::encode(em, x))
@@ -114,15 +114,15 @@ pub(super) fn encode(
     em: &Emitter<'_>,
     descriptor: Value,
     color: &[Value],
-    kind: Kind,
+    kind: FieldKind,
     count: usize,
     plain: bool,
 ) -> Vec<Value> {
     let b = em.b;
-    if plain && kind == Kind::Rgba8 && color.len() == 4 {
+    if plain && kind == FieldKind::Rgba8 && color.len() == 4 {
         return vec![bytes(em, color)];
     }
-    if plain && kind == Kind::Half && color.len() == 4 {
+    if plain && kind == FieldKind::Half && color.len() == 4 {
         let two = |pair: &[Value]| {
             let high = b.shl(em.float_to_half(pair[1]), em.int(16));
             b.or(em.float_to_half(pair[0]), high)
@@ -130,7 +130,7 @@ pub(super) fn encode(
         return color.chunks_exact(2).map(two).collect();
     }
     if plain && count == 4 && color.len() == 4 {
-        return color.iter().map(|x| if kind == Kind::Float { em.bits_of(*x) } else { *x }).collect();
+        return color.iter().map(|x| if kind == FieldKind::Float { em.bits_of(*x) } else { *x }).collect();
     }
     let mut words = vec![b.zero(Scalar::I32, em.lanes); count];
     for (at, x) in color.iter().enumerate() {
@@ -153,6 +153,6 @@ pub(super) fn encode(
 }
 
 /// Whether conversion of a kind takes integers.
-pub(super) fn takes_integers(kind: Kind) -> bool {
-    matches!(kind, Kind::Uint | Kind::Sint)
+pub(super) fn takes_integers(kind: FieldKind) -> bool {
+    matches!(kind, FieldKind::Uint | FieldKind::Sint)
 }

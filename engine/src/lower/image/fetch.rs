@@ -8,10 +8,10 @@ use super::super::builder::{Function, Inline, IntPred, Value};
 use super::address::Sampling;
 use super::decode::{Words, decode};
 use super::emit::Emitter;
-use super::surface::{Shape, Surface};
+use super::surface::{ImageForm, Surface};
 use crate::analysis::leaves::Scalar;
 use crate::image::Border;
-use crate::image::descriptor::{Kind, class, field};
+use crate::image::descriptor::{FieldKind, class, field};
 
 /// The type of a texel's components, and of what is computed with them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,22 +25,26 @@ impl Texel {
         if self == Texel::Float { Scalar::F32 } else { Scalar::I32 }
     }
 
-    pub fn kinds(self) -> impl Iterator<Item = Kind> {
-        Kind::ALL.into_iter().filter(move |kind| super::encode::takes_integers(*kind) == (self == Texel::Int))
+    pub fn kinds(self) -> impl Iterator<Item = FieldKind> {
+        FieldKind::ALL
+            .into_iter()
+            .filter(move |kind| super::encode::takes_integers(*kind) == (self == Texel::Int))
     }
 
     /// The formats whose code stands in every place that reads or writes images: kind, and bytes of a texel.
-    pub fn common(self) -> &'static [(Kind, u32)] {
+    pub fn common(self) -> &'static [(FieldKind, u32)] {
         match self {
             Texel::Float => &[
-                (Kind::Rgba8, 4),
-                (Kind::Unorm, 4),
-                (Kind::Float, 16),
-                (Kind::Float, 4),
-                (Kind::Unorm, 1),
-                (Kind::Half, 8),
+                (FieldKind::Rgba8, 4),
+                (FieldKind::Unorm, 4),
+                (FieldKind::Float, 16),
+                (FieldKind::Float, 4),
+                (FieldKind::Unorm, 1),
+                (FieldKind::Half, 8),
             ],
-            Texel::Int => &[(Kind::Uint, 4), (Kind::Uint, 16), (Kind::Uint, 1), (Kind::Sint, 4)],
+            Texel::Int => {
+                &[(FieldKind::Uint, 4), (FieldKind::Uint, 16), (FieldKind::Uint, 1), (FieldKind::Sint, 4)]
+            }
         }
     }
 
@@ -213,7 +217,7 @@ pub(super) fn border(em: &Emitter<'_>, surface: &Surface, border: Value, texel: 
         Texel::Float => em.all(em.with_lanes(1).converted(value)),
     };
     // A depth image's only component is no alpha.
-    (0..surface.shape.components()).map(|at| of(if at == 3 { alpha } else { white })).collect()
+    (0..surface.form.components()).map(|at| of(if at == 3 { alpha } else { white })).collect()
 }
 
 /// Replaces the colour of lanes that are outside.
@@ -242,10 +246,10 @@ pub(super) fn any(
     sampling: &Sampling,
     texel: Texel,
 ) -> Vec<Value> {
-    let function = function(em, surface.shape, texel, &lanes_of(em, indices));
+    let function = function(em, surface.form, texel, &lanes_of(em, indices));
     let mut operands = vec![surface.descriptor, level, sampling.border];
     operands.extend(indices);
-    em.b.call_with_results(function, &operands, surface.shape.components())
+    em.b.call_with_results(function, &operands, surface.form.components())
 }
 
 /// Colours of the texels at these indices, which need not be inside. `first` and `mask` as for [`Row::of`].
@@ -278,21 +282,21 @@ fn shared(
     texel: Texel,
     mask: Option<Value>,
 ) -> Vec<Value> {
-    let (b, shape) = (em.b, surface.shape);
-    let name = format!("ze_cpu_fetch_rows_{}_{}_{}", shape.name(), texel.name(), em.lanes);
+    let (b, form) = (em.b, surface.form);
+    let name = format!("ze_cpu_fetch_rows_{}_{}_{}", form.name(), texel.name(), em.lanes);
     let mut params = vec![(Scalar::Ptr, 1), (Scalar::I32, 1), (Scalar::I32, 1), (Scalar::Bool, em.lanes)];
-    params.extend((0..shape.coordinates()).map(|_| (Scalar::I32, em.lanes)));
-    let results = vec![(texel.scalar(), em.lanes); shape.components()];
+    params.extend((0..form.coordinates()).map(|_| (Scalar::I32, em.lanes)));
+    let results = vec![(texel.scalar(), em.lanes); form.components()];
     let function = b.shared_function(&name, &params, &results, Inline::Never, |function| {
         let param = |at: u32| b.param(function, at);
-        let surface = Surface::level(em, param(0), shape, Some(param(1)));
+        let surface = Surface::level(em, param(0), form, Some(param(1)));
         let sampling = Sampling { border: param(2), ..Sampling::none(em) };
-        let indices: Vec<Value> = (0..shape.coordinates() as u32).map(|at| param(4 + at)).collect();
+        let indices: Vec<Value> = (0..form.coordinates() as u32).map(|at| param(4 + at)).collect();
         in_place(em, &surface, param(1), &indices, None, &sampling, texel, Some(param(3)))
     });
     let mut operands = vec![surface.descriptor, level, sampling.border, mask.unwrap_or_else(|| em.yes())];
     operands.extend(indices.iter().map(|index| em.all(*index)));
-    b.call_with_results(function, &operands, shape.components())
+    b.call_with_results(function, &operands, form.components())
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -319,7 +323,7 @@ fn in_place(
         Some(at) => {
             let (kind, bytes) = common[at];
             let words = row_words(em, row.address(em, surface, bytes), bytes);
-            decode(em, surface.descriptor, &words, kind, surface.shape.components(), true)
+            decode(em, surface.descriptor, &words, kind, surface.form.components(), true)
         }
     })
 }
@@ -340,17 +344,17 @@ pub(super) fn name_of(em: &Emitter<'_>, lanes: &[u32]) -> String {
 }
 
 /// The program's function that fetches texels of all formats: of a descriptor, a level, a border and indices.
-fn function(em: &Emitter<'_>, shape: Shape, texel: Texel, lanes: &[u32]) -> Function {
+fn function(em: &Emitter<'_>, form: ImageForm, texel: Texel, lanes: &[u32]) -> Function {
     let b = em.b;
-    let name = format!("ze_cpu_fetch_{}_{}_{}{}", shape.name(), texel.name(), em.lanes, name_of(em, lanes));
+    let name = format!("ze_cpu_fetch_{}_{}_{}{}", form.name(), texel.name(), em.lanes, name_of(em, lanes));
     let mut params = vec![(Scalar::Ptr, 1), (Scalar::I32, 1), (Scalar::I32, 1)];
     params.extend(lanes.iter().map(|lanes| (Scalar::I32, *lanes)));
-    let results = vec![(texel.scalar(), em.lanes); shape.components()];
+    let results = vec![(texel.scalar(), em.lanes); form.components()];
     b.shared_function(&name, &params, &results, Inline::Cold, |function| {
         let param = |at: u32| b.param(function, at);
-        let surface = Surface::level(em, param(0), shape, Some(param(1)));
+        let surface = Surface::level(em, param(0), form, Some(param(1)));
         let sampling = Sampling { border: param(2), ..Sampling::none(em) };
-        let indices: Vec<Value> = (0..shape.coordinates() as u32).map(|at| param(3 + at)).collect();
+        let indices: Vec<Value> = (0..form.coordinates() as u32).map(|at| param(3 + at)).collect();
         let (indices, inside) = bounded(em, &surface, &indices);
         let color = any_format(em, &surface, &indices, texel);
         with_border(em, &surface, &sampling, texel, inside, color)
@@ -371,9 +375,9 @@ fn any_format(em: &Emitter<'_>, surface: &Surface, indices: &[Value], texel: Tex
         words
     });
     let kind = b.and(b.lshr(surface.class, b.i32(8)), b.i32(KIND_MASK));
-    let kinds: Vec<Kind> = texel.kinds().collect();
+    let kinds: Vec<FieldKind> = texel.kinds().collect();
     let numbers: Vec<u64> = kinds.iter().map(|kind| *kind as u64).collect();
-    let components = surface.shape.components();
+    let components = surface.form.components();
     em.select_case(kind, &numbers, |case| match case {
         Some(at) => decode(em, surface.descriptor, &words, kinds[at], components, false),
         // Texels of another type than the instruction's have no value.

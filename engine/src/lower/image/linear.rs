@@ -11,7 +11,7 @@ use super::emit::Emitter;
 use super::fetch::{self, Texel};
 use super::surface::Surface;
 use crate::analysis::leaves::Scalar;
-use crate::image::descriptor::{Kind, class};
+use crate::image::descriptor::{FieldKind, class};
 
 /// `low` × (1 − `weight`) + `high` × `weight`, exact where both are the same and at both ends.
 pub(super) fn mix(em: &Emitter<'_>, low: Value, high: Value, weight: Value) -> Value {
@@ -58,11 +58,11 @@ pub(super) fn linear(
     at: &[Value],
     sampling: &Sampling,
 ) -> Vec<Value> {
-    let dimensions = surface.shape.dimensions;
+    let dimensions = surface.form.dimensions;
     let pair = |axis: usize| address::pair(em, at[axis], surface.sizes[axis], sampling);
     let corners = Corners {
         pairs: (0..dimensions).map(pair).collect(),
-        layer: surface.shape.arrayed.then(|| address::layer(em, at[dimensions], surface.sizes[dimensions])),
+        layer: surface.form.arrayed.then(|| address::layer(em, at[dimensions], surface.sizes[dimensions])),
     };
     let common = Texel::Float.common();
     let classes: Vec<u64> = common.iter().map(|(kind, bytes)| u64::from(class(*kind, *bytes))).collect();
@@ -83,7 +83,7 @@ fn common_format(
     surface: &Surface,
     corners: &Corners,
     sampling: &Sampling,
-    (kind, bytes): (Kind, u32),
+    (kind, bytes): (FieldKind, u32),
 ) -> Vec<Value> {
     let b = em.b;
     let bounded: Vec<(Vec<Value>, Value)> =
@@ -102,12 +102,12 @@ fn common_format(
             all.into_iter().map(|word| vec![word]).collect()
         }
     };
-    let components = surface.shape.components();
+    let components = surface.form.components();
     // Only clamping leads outside.
     let stays = b.or(sampling.to_edge, b.or(sampling.repeat, sampling.mirrored));
     let stays = b.constant_int(stays).is_some_and(|stays| stays != 0);
     // The same arithmetic for all samplers, also those whose addressing is known here.
-    let undivided = matches!(kind, Kind::Unorm | Kind::Rgba8).then_some(Undivided {
+    let undivided = matches!(kind, FieldKind::Unorm | FieldKind::Rgba8).then_some(Undivided {
         em,
         descriptor: surface.descriptor,
         kind,

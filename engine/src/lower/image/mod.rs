@@ -32,9 +32,9 @@ use super::Lowerer;
 use super::builder::{IntPred, Opcode, Value};
 use super::values::{Mask, Reg, Val};
 use crate::analysis::leaves::{Leaf, Scalar};
-use crate::analysis::shapes::Shape as LaneShape;
+use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
-use crate::image::descriptor::{Kind, field};
+use crate::image::descriptor::{FieldKind, field};
 use crate::image::slots::SLOT_BYTES;
 use crate::jit::symbols;
 use address::Sampling;
@@ -45,7 +45,7 @@ use smallvec::smallvec;
 use spirv::{ImageOperands, Op};
 use spirv_env::{Id, ImageType, Inst, Type};
 use std::rc::Rc;
-use surface::{Shape, Surface};
+use surface::{ImageForm, Surface};
 
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
     match inst.op {
@@ -84,7 +84,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
 struct Image {
     /// The address of the descriptor.
     descriptor: Reg,
-    shape: Shape,
+    form: ImageForm,
 }
 
 fn image_type(this: &Lowerer<'_, '_>, id: Id) -> Result<ImageType, EngineError> {
@@ -96,9 +96,9 @@ fn image_type(this: &Lowerer<'_, '_>, id: Id) -> Result<ImageType, EngineError> 
 
 /// The image, and the sampler of a sampled one.
 fn image(this: &mut Lowerer<'_, '_>, id: Id) -> Result<(Image, Option<Reg>), EngineError> {
-    let shape = Shape::of(&image_type(this, id)?);
+    let form = ImageForm::of(&image_type(this, id)?);
     let val = this.value(id)?;
-    let image = Image { descriptor: val[0], shape };
+    let image = Image { descriptor: val[0], form };
     Ok((image, val.get(1).copied()))
 }
 
@@ -151,9 +151,9 @@ fn texel_of(scalar: Scalar) -> Texel {
 }
 
 /// The components of a coordinate that count, and the scalar of the first lane where the first one goes up by one.
-fn coordinates(this: &mut Lowerer<'_, '_>, id: Id, shape: Shape) -> Result<(Vec<Reg>, bool), EngineError> {
-    let regs: Vec<Reg> = this.value(id)?.into_iter().take(shape.coordinates()).collect();
-    let steps_by_one = this.a.shape(this.current_block(), id).first() == Some(&LaneShape::Strided(1));
+fn coordinates(this: &mut Lowerer<'_, '_>, id: Id, form: ImageForm) -> Result<(Vec<Reg>, bool), EngineError> {
+    let regs: Vec<Reg> = this.value(id)?.into_iter().take(form.coordinates()).collect();
+    let steps_by_one = this.a.shape(this.current_block(), id).first() == Some(&Shape::Strided(1));
     Ok((regs, steps_by_one))
 }
 
@@ -201,7 +201,7 @@ fn components(this: &Lowerer<'_, '_>, inst: &Inst) -> Result<Rc<[Leaf]>, EngineE
 /// `OpImageRead` and `OpImageFetch`: a texel by its index.
 fn read(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
     let (image, _) = image(this, inst.id(0))?;
-    let (at, by_one) = coordinates(this, inst.id(1), image.shape)?;
+    let (at, by_one) = coordinates(this, inst.id(1), image.form)?;
     let lod = match operand(inst, 2, ImageOperands::LOD) {
         Some(place) if this.a.func.constant_bits(inst.id(place)) != Some(0) => {
             Some(this.leaf(inst.id(place))?)
@@ -216,11 +216,11 @@ fn read(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
     let (at, first) = placed(this, &em, &at, by_one);
     let mut keys = vec![key(this, &em, image.descriptor)];
     keys.extend(lod.map(|lod| value(this, &em, lod)));
-    let like = vec![texel.scalar(); image.shape.components()];
+    let like = vec![texel.scalar(); image.form.components()];
     let values = em.waterfall(&keys, mask, &like, |keys, mask| {
         let descriptor = em.b.reinterpret(keys[0], Scalar::Ptr);
         let level = keys.get(1).map(|level| bounded_level(&em, descriptor, *level));
-        let surface = Surface::level(&em, descriptor, image.shape, level);
+        let surface = Surface::level(&em, descriptor, image.form, level);
         let sampling = Sampling::none(&em);
         // Floats name the texel that they are in.
         let indices: Vec<Value> = at
@@ -253,7 +253,7 @@ fn bounded_level(em: &Emitter<'_>, descriptor: Value, level: Value) -> Value {
 fn sampled(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
     let (image, sampler) = image(this, inst.id(0))?;
     let sampler = sampler.ok_or_else(|| this.unsupported("a sample of an image without a sampler".into()))?;
-    let (at, by_one) = coordinates(this, inst.id(1), image.shape)?;
+    let (at, by_one) = coordinates(this, inst.id(1), image.form)?;
     let leaves = components(this, inst)?;
     let texel = texel_of(leaves[0].scalar);
     let lod = match operand(inst, 2, ImageOperands::LOD) {
@@ -265,7 +265,7 @@ fn sampled(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> 
     let mut gradients: Vec<Reg> = Vec::new();
     if let Some(place) = operand(inst, 2, ImageOperands::GRAD) {
         for part in [place, place + 1] {
-            gradients.extend(this.value(inst.id(part))?.into_iter().take(image.shape.dimensions));
+            gradients.extend(this.value(inst.id(part))?.into_iter().take(image.form.dimensions));
         }
     }
     let em = emitter(this, &[&[image.descriptor, sampler], &at, &lod, &gradients]);
@@ -274,15 +274,14 @@ fn sampled(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> 
     let lod = lod.first().map(|lod| float(this, &em, *lod));
     let gradients: Vec<Value> = gradients.iter().map(|part| float(this, &em, *part)).collect();
     let keys = [key(this, &em, image.descriptor), key(this, &em, sampler)];
-    let like = vec![texel.scalar(); image.shape.components()];
+    let like = vec![texel.scalar(); image.form.components()];
     let values = em.waterfall(&keys, mask, &like, |keys, mask| {
         let descriptor = em.b.reinterpret(keys[0], Scalar::Ptr);
         let lod = lod.or_else(|| {
-            (!gradients.is_empty())
-                .then(|| sample::lod_of_gradients(&em, descriptor, image.shape, &gradients))
+            (!gradients.is_empty()).then(|| sample::lod_of_gradients(&em, descriptor, image.form, &gradients))
         });
-        let (sampler, shape) = (keys[1], image.shape);
-        sample::sample(&em, &Sample { descriptor, sampler, shape, texel, at: &at, first, lod, mask })
+        let (sampler, form) = (keys[1], image.form);
+        sample::sample(&em, &Sample { descriptor, sampler, form, texel, at: &at, first, lod, mask })
     });
     Ok(results(this, &em, values, &leaves))
 }
@@ -300,7 +299,7 @@ fn float(this: &Lowerer<'_, '_>, em: &Emitter<'_>, reg: Reg) -> Value {
 /// `OpImageWrite`.
 fn write(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<(), EngineError> {
     let (image, _) = image(this, inst.id(0))?;
-    let (at, by_one) = coordinates(this, inst.id(1), image.shape)?;
+    let (at, by_one) = coordinates(this, inst.id(1), image.form)?;
     let color = this.value(inst.id(2))?;
     let em = emitter(this, &[&[image.descriptor], &at, &color]);
     let on = match this.mask() {
@@ -313,7 +312,7 @@ fn write(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<(), EngineError> {
     let descriptor = key(this, &em, image.descriptor);
     let shared = this.b.lanes(descriptor) == 1;
     em.waterfall(&[descriptor], on.unwrap_or_else(|| em.yes()), &[], |keys, mine| {
-        let surface = Surface::level(&em, em.b.reinterpret(keys[0], Scalar::Ptr), image.shape, None);
+        let surface = Surface::level(&em, em.b.reinterpret(keys[0], Scalar::Ptr), image.form, None);
         let mine = if shared { on } else { Some(mine) };
         let color = widened(&em, &surface, &color);
         store::store(&em, &surface, em.b.i32(0), &at, first, &color, texel, mine);
@@ -329,14 +328,14 @@ fn widened(em: &Emitter<'_>, surface: &Surface, color: &[Value]) -> Vec<Value> {
         Scalar::F16 => b.cast(Opcode::LLVMFPExt, part, Scalar::F32),
         scalar if scalar.bits() < 32 => {
             let kind = b.and(b.lshr(surface.class, b.i32(8)), b.i32(fetch::KIND_MASK));
-            let signed = em.equal(kind, b.i32(Kind::Sint as u32));
+            let signed = em.equal(kind, b.i32(FieldKind::Sint as u32));
             b.select(signed, b.sext_or_trunc(part, Scalar::I32), b.zext_or_trunc(part, Scalar::I32))
         }
         _ => part,
     };
-    let given = color.iter().take(surface.shape.components()).map(|part| of(*part));
+    let given = color.iter().take(surface.form.components()).map(|part| of(*part));
     let missing = b.zero(texel_of(b.scalar_of(color[0])).scalar(), em.lanes);
-    given.chain(std::iter::repeat(missing)).take(surface.shape.components()).collect()
+    given.chain(std::iter::repeat(missing)).take(surface.form.components()).collect()
 }
 
 /// `OpImageQuerySize` and `OpImageQuerySizeLod`.
@@ -351,10 +350,10 @@ fn sizes(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
     let em = emitter(this, &[&[image.descriptor], &lod]);
     let mut keys = vec![key(this, &em, image.descriptor)];
     keys.extend(lod.iter().map(|lod| value(this, &em, *lod)));
-    let like = vec![to; image.shape.coordinates()];
+    let like = vec![to; image.form.coordinates()];
     let values = em.waterfall(&keys, mask(this, &em), &like, |keys, _| {
         let descriptor = em.b.reinterpret(keys[0], Scalar::Ptr);
-        query::size(&em, descriptor, image.shape, keys.get(1).copied(), to)
+        query::size(&em, descriptor, image.form, keys.get(1).copied(), to)
     });
     Ok(results(this, &em, values.into_iter().map(|value| em.all(value)).collect(), &leaves))
 }
@@ -375,11 +374,11 @@ fn block<'b>(
     this: &'b Lowerer<'_, '_>,
     descriptor: Reg,
     at: &[Reg],
-    shape: Shape,
+    form: ImageForm,
     element: Scalar,
 ) -> (Emitter<'b>, Surface, block::Block) {
     let em = Emitter::new(&this.b, this.w, this.target);
-    let surface = Surface::level(&em, this.same(descriptor), shape, None);
+    let surface = Surface::level(&em, this.same(descriptor), form, None);
     let block = block::Block { element, x: this.same(at[0]), y: this.same(at[1]) };
     (em, surface, block)
 }
@@ -442,7 +441,7 @@ fn block_read(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineErro
     for (component, leaf) in leaves.iter().enumerate() {
         let (column, row) = places(this, inst, 2, component as u32)?;
         let of_block = in_block(this, inst, (column, row))?;
-        let (em, surface, block) = block(this, image.descriptor, &at, image.shape, leaf.scalar);
+        let (em, surface, block) = block(this, image.descriptor, &at, image.form, leaf.scalar);
         let lane_by_lane = || block::read(&em, &surface, &block, column, row);
         let value = if is_media || em.lanes == 1 {
             lane_by_lane()
@@ -467,7 +466,7 @@ fn block_write(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<(), EngineErro
         let of_block = in_block(this, inst, (column, row))?;
         let value = this.vector(*reg);
         let element = this.b.scalar_of(value);
-        let (em, surface, block) = block(this, image.descriptor, &at, image.shape, element);
+        let (em, surface, block) = block(this, image.descriptor, &at, image.form, element);
         let mask = this.mask_vector();
         let mask = of_block.map_or(mask, |inside| em.b.and(mask, inside));
         let lane_by_lane = || {

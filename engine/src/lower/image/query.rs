@@ -2,7 +2,7 @@
 
 use super::super::builder::Value;
 use super::emit::Emitter;
-use super::surface::{Shape, Surface};
+use super::surface::{ImageForm, Surface};
 use crate::analysis::leaves::Scalar;
 use crate::image::descriptor::field;
 use spirv::Op;
@@ -11,7 +11,7 @@ use spirv::Op;
 pub(super) fn size(
     em: &Emitter<'_>,
     descriptor: Value,
-    shape: Shape,
+    form: ImageForm,
     level: Option<Value>,
     to: Scalar,
 ) -> Vec<Value> {
@@ -20,7 +20,7 @@ pub(super) fn size(
         let last = b.sub(em.word(descriptor, field::LEVEL_COUNT), b.i32(1));
         em.umin(b.zext_or_trunc(level, Scalar::I32), last)
     });
-    let surface = Surface::level(em, descriptor, shape, level);
+    let surface = Surface::level(em, descriptor, form, level);
     surface.sizes.iter().map(|size| b.zext_or_trunc(*size, to)).collect()
 }
 

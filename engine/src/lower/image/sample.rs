@@ -8,7 +8,7 @@ use super::address::{self, Sampling};
 use super::emit::Emitter;
 use super::fetch::{Texel, fetch};
 use super::linear::{linear, mix};
-use super::surface::{Shape, Surface};
+use super::surface::{ImageForm, Surface};
 use crate::analysis::leaves::Scalar;
 use crate::image::descriptor::field;
 
@@ -17,7 +17,7 @@ pub(super) struct Sample<'a> {
     pub descriptor: Value,
     /// The packed sampler.
     pub sampler: Value,
-    pub shape: Shape,
+    pub form: ImageForm,
     pub texel: Texel,
     /// Components of the coordinate, floats or integers.
     pub at: &'a [Value],
@@ -31,18 +31,18 @@ pub(super) struct Sample<'a> {
 /// The colours of a sample.
 pub(super) fn sample(em: &Emitter<'_>, sample: &Sample<'_>) -> Vec<Value> {
     let b = em.b;
-    let Sample { descriptor, sampler, shape, texel, at, first, lod, mask } = *sample;
+    let Sample { descriptor, sampler, form, texel, at, first, lod, mask } = *sample;
     let sampling = Sampling::of(em, sampler);
     let exact = !b.scalar_of(at[0]).is_float();
     let nearest = exact || b.constant_int(sampling.linear) == Some(0);
     if lod.is_none() && nearest && b.constant_int(sampler).is_some() {
-        let surface = Surface::level(em, descriptor, shape, None);
+        let surface = Surface::level(em, descriptor, form, None);
         let indices = indices(em, &surface, at, &sampling);
         // Where the whole row is inside, clamping changes nothing.
         let first = first.filter(|_| exact);
         return fetch(em, &surface, None, &indices, first, &sampling, texel, Some(mask));
     }
-    let of = Of { shape, texel, exact, literal: b.constant_int(sampler) };
+    let of = Of { form, texel, exact, literal: b.constant_int(sampler) };
     let mut operands = vec![descriptor, sampler];
     let function = match lod {
         Some(lod) => {
@@ -56,12 +56,12 @@ pub(super) fn sample(em: &Emitter<'_>, sample: &Sample<'_>) -> Vec<Value> {
     };
     operands.push(mask);
     operands.extend(at.iter().map(|at| em.all(*at)));
-    b.call_with_results(function, &operands, shape.components())
+    b.call_with_results(function, &operands, form.components())
 }
 
 /// The nearest texel in each direction.
 fn indices(em: &Emitter<'_>, surface: &Surface, at: &[Value], sampling: &Sampling) -> Vec<Value> {
-    let dimensions = surface.shape.dimensions;
+    let dimensions = surface.form.dimensions;
     let of = |(number, (at, size)): (usize, (&Value, &Value))| match em.b.scalar_of(*at).is_float() {
         _ if number >= dimensions => address::layer(em, *at, *size),
         true => address::nearest(&em.with_lanes(em.b.lanes(*at)), *at, *size, sampling),
@@ -73,7 +73,7 @@ fn indices(em: &Emitter<'_>, surface: &Surface, at: &[Value], sampling: &Samplin
 /// What one function samples.
 #[derive(Clone, Copy)]
 struct Of {
-    shape: Shape,
+    form: ImageForm,
     texel: Texel,
     /// Coordinates are integers.
     exact: bool,
@@ -84,7 +84,7 @@ impl Of {
     fn name(self, what: &str, lanes: u32) -> String {
         let coordinates = if self.exact { "i" } else { "f" };
         let sampler = self.literal.map_or("any".to_owned(), |bits| bits.to_string());
-        format!("ze_cpu_{what}_{}_{}_{coordinates}_{sampler}_{lanes}", self.shape.name(), self.texel.name())
+        format!("ze_cpu_{what}_{}_{}_{coordinates}_{sampler}_{lanes}", self.form.name(), self.texel.name())
     }
 
     /// Declares a function of a descriptor, a sampler, a level or level of detail, a mask and coordinates.
@@ -98,8 +98,8 @@ impl Of {
         let b = em.b;
         let mut params = vec![(Scalar::Ptr, 1), (Scalar::I64, 1), level, (Scalar::Bool, em.lanes)];
         let coordinate = if self.exact { Scalar::I32 } else { Scalar::F32 };
-        params.extend((0..self.shape.coordinates()).map(|_| (coordinate, em.lanes)));
-        let results = vec![(self.texel.scalar(), em.lanes); self.shape.components()];
+        params.extend((0..self.form.coordinates()).map(|_| (coordinate, em.lanes)));
+        let results = vec![(self.texel.scalar(), em.lanes); self.form.components()];
         b.shared_function(&self.name(what, em.lanes), &params, &results, Inline::Never, |function| {
             let param = |at: u32| b.param(function, at);
             body(Operands {
@@ -107,7 +107,7 @@ impl Of {
                 sampler: self.literal.map_or_else(|| param(1), |bits| b.i64(bits)),
                 level: param(2),
                 mask: param(3),
-                at: (0..self.shape.coordinates() as u32).map(|at| param(4 + at)).collect(),
+                at: (0..self.form.coordinates() as u32).map(|at| param(4 + at)).collect(),
             })
         })
     }
@@ -115,7 +115,7 @@ impl Of {
     /// The function that samples one level, which the image has.
     fn at_level(self, em: &Emitter<'_>) -> Function {
         self.function(em, "sample", (Scalar::I32, 1), |of| {
-            let surface = Surface::level(em, of.descriptor, self.shape, Some(of.level));
+            let surface = Surface::level(em, of.descriptor, self.form, Some(of.level));
             let sampling = Sampling::of(em, of.sampler);
             let nearest = || {
                 let indices = indices(em, &surface, &of.at, &sampling);
@@ -141,7 +141,7 @@ impl Of {
             let is_between =
                 if self.texel == Texel::Int { b.int(Scalar::Bool, 1, 0) } else { sampling.mip_linear };
             let whole = em.choose(is_between, || em.floor(lod), rounded);
-            let like = vec![self.texel.scalar(); self.shape.components()];
+            let like = vec![self.texel.scalar(); self.form.components()];
             let color = |level: Value| {
                 let level = em.umin(level, em.all(last));
                 em.waterfall(&[level], of.mask, &like, |keys, mask| {
@@ -183,13 +183,13 @@ struct Operands {
 pub(super) fn lod_of_gradients(
     em: &Emitter<'_>,
     descriptor: Value,
-    shape: Shape,
+    form: ImageForm,
     gradients: &[Value],
 ) -> Value {
     let b = em.b;
-    let surface = Surface::level(em, descriptor, shape, None);
+    let surface = Surface::level(em, descriptor, form, None);
     let mut most = em.float(0.0);
-    for direction in gradients.chunks(shape.dimensions) {
+    for direction in gradients.chunks(form.dimensions) {
         let mut length = em.float(0.0);
         for (part, size) in direction.iter().zip(&surface.sizes) {
             let texels = em.fmul(em.all(*part), em.all(em.with_lanes(1).converted(*size)));

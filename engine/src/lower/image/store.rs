@@ -5,9 +5,9 @@ use super::super::builder::{Function, Inline, Value};
 use super::emit::Emitter;
 use super::encode::encode;
 use super::fetch::{self, KIND_MASK, Row, TEXEL_BYTES, Texel};
-use super::surface::{Shape, Surface};
+use super::surface::{ImageForm, Surface};
 use crate::analysis::leaves::Scalar;
-use crate::image::descriptor::{Kind, class, field};
+use crate::image::descriptor::{FieldKind, class, field};
 
 /// Writes a colour to the texel of each lane that is on; all are, without a mask.
 #[allow(clippy::too_many_arguments)]
@@ -38,12 +38,12 @@ fn shared(
     texel: Texel,
     mask: Option<Value>,
 ) {
-    let (b, shape) = (em.b, surface.shape);
-    let name = format!("ze_cpu_store_rows_{}_{}_{}", shape.name(), texel.name(), em.lanes);
-    let params = params(em, shape, texel, &vec![em.lanes; shape.coordinates()]);
+    let (b, form) = (em.b, surface.form);
+    let name = format!("ze_cpu_store_rows_{}_{}_{}", form.name(), texel.name(), em.lanes);
+    let params = params(em, form, texel, &vec![em.lanes; form.coordinates()]);
     let function = b.shared_function(&name, &params, &[], Inline::Never, |function| {
-        let of = Operands::of(em, shape, function);
-        let surface = Surface::level(em, of.descriptor, shape, Some(of.level));
+        let of = Operands::of(em, form, function);
+        let surface = Surface::level(em, of.descriptor, form, Some(of.level));
         in_place(em, &surface, of.level, &of.indices, None, &of.color, texel, Some(of.mask));
         Vec::new()
     });
@@ -64,7 +64,7 @@ fn in_place(
 ) {
     let b = em.b;
     let slow = || {
-        let function = function(em, surface.shape, texel, &fetch::lanes_of(em, indices));
+        let function = function(em, surface.form, texel, &fetch::lanes_of(em, indices));
         call(em, function, surface, level, indices, color, mask);
         Vec::new()
     };
@@ -123,10 +123,10 @@ fn interleave(em: &Emitter<'_>, words: &[Value]) -> Value {
 }
 
 /// The parameters of functions that store: a descriptor, a level, a mask, indices and components of colours.
-fn params(em: &Emitter<'_>, shape: Shape, texel: Texel, lanes: &[u32]) -> Vec<(Scalar, u32)> {
+fn params(em: &Emitter<'_>, form: ImageForm, texel: Texel, lanes: &[u32]) -> Vec<(Scalar, u32)> {
     let mut params = vec![(Scalar::Ptr, 1), (Scalar::I32, 1), (Scalar::Bool, em.lanes)];
     params.extend(lanes.iter().map(|lanes| (Scalar::I32, *lanes)));
-    params.extend((0..shape.components()).map(|_| (texel.scalar(), em.lanes)));
+    params.extend((0..form.components()).map(|_| (texel.scalar(), em.lanes)));
     params
 }
 
@@ -140,15 +140,15 @@ struct Operands {
 
 impl Operands {
     /// What a function that stores is called with.
-    fn of(em: &Emitter<'_>, shape: Shape, function: Function) -> Operands {
+    fn of(em: &Emitter<'_>, form: ImageForm, function: Function) -> Operands {
         let param = |at: usize| em.b.param(function, at as u32);
-        let first_color = 3 + shape.coordinates();
+        let first_color = 3 + form.coordinates();
         Operands {
             descriptor: param(0),
             level: param(1),
             mask: param(2),
             indices: (3..first_color).map(param).collect(),
-            color: (first_color..first_color + shape.components()).map(param).collect(),
+            color: (first_color..first_color + form.components()).map(param).collect(),
         }
     }
 }
@@ -169,12 +169,12 @@ fn call(
 }
 
 /// The program's function that stores texels of all formats.
-fn function(em: &Emitter<'_>, shape: Shape, texel: Texel, lanes: &[u32]) -> Function {
+fn function(em: &Emitter<'_>, form: ImageForm, texel: Texel, lanes: &[u32]) -> Function {
     let uniform = fetch::name_of(em, lanes);
-    let name = format!("ze_cpu_store_{}_{}_{}{uniform}", shape.name(), texel.name(), em.lanes);
-    em.b.shared_function(&name, &params(em, shape, texel, lanes), &[], Inline::Cold, |function| {
-        let of = Operands::of(em, shape, function);
-        let surface = Surface::level(em, of.descriptor, shape, Some(of.level));
+    let name = format!("ze_cpu_store_{}_{}_{}{uniform}", form.name(), texel.name(), em.lanes);
+    em.b.shared_function(&name, &params(em, form, texel, lanes), &[], Inline::Cold, |function| {
+        let of = Operands::of(em, form, function);
+        let surface = Surface::level(em, of.descriptor, form, Some(of.level));
         let (indices, inside) = fetch::bounded(em, &surface, &of.indices);
         any_format(em, &surface, &indices, &of.color, texel, em.b.and(of.mask, inside));
         Vec::new()
@@ -192,7 +192,7 @@ fn any_format(
 ) {
     let b = em.b;
     let kind = b.and(b.lshr(surface.class, b.i32(8)), b.i32(KIND_MASK));
-    let kinds: Vec<Kind> = texel.kinds().collect();
+    let kinds: Vec<FieldKind> = texel.kinds().collect();
     let numbers: Vec<u64> = kinds.iter().map(|kind| *kind as u64).collect();
     let mut encoded = em.select_case(kind, &numbers, |case| match case {
         Some(at) => {

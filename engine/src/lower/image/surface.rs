@@ -11,7 +11,7 @@ use std::mem::offset_of;
 
 /// What code knows of an image before it runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Shape {
+pub(super) struct ImageForm {
     /// Coordinates that name a texel within a layer: 1 to 3.
     pub dimensions: usize,
     pub arrayed: bool,
@@ -19,14 +19,14 @@ pub(super) struct Shape {
     pub depth: bool,
 }
 
-impl Shape {
-    pub fn of(image: &ImageType) -> Shape {
+impl ImageForm {
+    pub fn of(image: &ImageType) -> ImageForm {
         let dimensions = match image.dim {
             Dim::Dim2D => 2,
             Dim::Dim3D => 3,
             _ => 1,
         };
-        Shape { dimensions, arrayed: image.arrayed, depth: image.depth }
+        ImageForm { dimensions, arrayed: image.arrayed, depth: image.depth }
     }
 
     /// Components of a coordinate.
@@ -54,14 +54,14 @@ pub(super) struct Surface {
     slice_pitch: Value,
     /// Texels in each direction, and layers behind them.
     pub sizes: Vec<Value>,
-    pub shape: Shape,
+    pub form: ImageForm,
     /// The word that tells the format.
     pub class: Value,
 }
 
 impl Surface {
     /// The level of a number, which the image has.
-    pub fn level(em: &Emitter<'_>, descriptor: Value, shape: Shape, level: Option<Value>) -> Surface {
+    pub fn level(em: &Emitter<'_>, descriptor: Value, form: ImageForm, level: Option<Value>) -> Surface {
         let b = em.b;
         let at = match level {
             None => b.offset_const(descriptor, field::LEVELS),
@@ -73,8 +73,8 @@ impl Surface {
         let extents =
             [offset_of!(MipLevel, width), offset_of!(MipLevel, height), offset_of!(MipLevel, depth)];
         let mut sizes: Vec<Value> =
-            extents[..shape.dimensions].iter().map(|of| em.word(at, *of as u64)).collect();
-        if shape.arrayed {
+            extents[..form.dimensions].iter().map(|of| em.word(at, *of as u64)).collect();
+        if form.arrayed {
             sizes.push(em.word(descriptor, field::LAYERS));
         }
         let pitch = em.word(at, offset_of!(MipLevel, row_pitch) as u64);
@@ -84,7 +84,7 @@ impl Surface {
             row_pitch: b.zext_or_trunc(pitch, Scalar::I64),
             slice_pitch: em.field(Scalar::I64, at, offset_of!(MipLevel, slice_pitch) as u64),
             sizes,
-            shape,
+            form,
             class: em.word(descriptor, field::CLASS),
         }
     }
@@ -94,7 +94,7 @@ impl Surface {
         let b = em.b;
         let mut address = self.base;
         for (at, index) in rest.iter().enumerate().rev() {
-            let is_row = at == 0 && self.shape.dimensions > 1;
+            let is_row = at == 0 && self.form.dimensions > 1;
             let pitch = if is_row { self.row_pitch } else { self.slice_pitch };
             let lanes = b.lanes(*index);
             let offset = b.mul(b.zext_or_trunc(*index, Scalar::I64), b.splat(pitch, lanes));
@@ -108,7 +108,7 @@ impl Surface {
         let b = em.b;
         let mut offset = b.mul(em.all(indices[0]), em.int(bytes));
         for (at, index) in indices.iter().enumerate().skip(1) {
-            let is_row = at == 1 && self.shape.dimensions > 1;
+            let is_row = at == 1 && self.form.dimensions > 1;
             let pitch = if is_row { self.row_pitch } else { self.slice_pitch };
             let pitch = em.all(b.zext_or_trunc(pitch, Scalar::I32));
             offset = b.add(offset, b.mul(em.all(*index), pitch));
