@@ -38,6 +38,14 @@ impl Default for Tiering {
     }
 }
 
+/// Text that ends with a zero, as C takes it.
+const fn c_text(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(text) => text,
+        Err(_) => panic!("a zero ends it, and only that"),
+    }
+}
+
 impl Tier {
     /// The passes of both tiers, after which products and sums are fused.
     fn first_passes(size: &Size) -> &'static CStr {
@@ -47,30 +55,31 @@ impl Tier {
         }
     }
 
-    /// The others. Lowering emits vector code, so neither tier has a vectoriser. What is worth inlining is inlined when the
-    /// kernel is lowered, so there is no interprocedural pass.
+    /// The others, which begin where those ended: variables are registers and the graph is simple. Lowering emits vector code,
+    /// so neither tier has a vectoriser. What is worth inlining is inlined when the kernel is lowered, so there is no
+    /// interprocedural pass.
     fn passes(self, size: &Size) -> Option<&'static CStr> {
-        Some(match self {
-            Tier::Fast => return None,
-            Tier::Optimising if !size.can_compare_stores() => {
-                c"function(\
-                  sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,\
-                  loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,\
-                  loop(indvars,loop-deletion),loop-unroll-full,\
-                  sroa,gvn,sccp,bdce,instcombine<no-verify-fixpoint>,dse,loop-mssa(licm),adce,\
-                  loop-unroll<O2>,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
-                  simplifycfg<sink-common-insts;hoist-common-insts>)"
-            }
-            Tier::Optimising => {
-                c"function(\
-                  sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,\
-                  loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,\
-                  loop(indvars,loop-idiom,loop-deletion),loop-unroll-full,\
-                  sroa,gvn,sccp,bdce,instcombine<no-verify-fixpoint>,dse,loop-mssa(licm),adce,\
-                  loop-unroll<O2>,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
-                  simplifycfg<sink-common-insts;hoist-common-insts>)"
-            }
-        })
+        macro_rules! passes {
+            ($loops:literal) => {
+                concat!(
+                    "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,",
+                    "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,",
+                    "loop(indvars,",
+                    $loops,
+                    "loop-deletion),loop-unroll-full,",
+                    "sroa,gvn,sccp,bdce,instcombine<no-verify-fixpoint>,dse,loop-mssa(licm),adce,",
+                    "loop-unroll<O2>,early-cse<memssa>,instcombine<no-verify-fixpoint>,",
+                    "simplifycfg<sink-common-insts;hoist-common-insts>)\0"
+                )
+            };
+        }
+        const ALL: &CStr = c_text(passes!("loop-idiom,"));
+        const WITHOUT_COMPARED_STORES: &CStr = c_text(passes!(""));
+        match self {
+            Tier::Fast => None,
+            Tier::Optimising if size.can_compare_stores() => Some(ALL),
+            Tier::Optimising => Some(WITHOUT_COMPARED_STORES),
+        }
     }
 
     pub(super) fn codegen_level(self) -> LLVMCodeGenOptLevel {
@@ -192,10 +201,13 @@ fn emit(
     tier: Tier,
     kind: LLVMCodeGenFileType,
 ) -> Result<Vec<u8>, JitError> {
-    let tier = Size::of(module, target).code_tier(tier);
+    let size = Size::of(module, target);
+    let tier = size.code_tier(tier);
     if tier == Tier::Fast {
         constants::tabulate(module);
-        blocks::split_blocks(module);
+        if size.is_slow_to_select() {
+            blocks::split_blocks(module);
+        }
     }
     let bytes = target.with_machine(tier, |machine| {
         let mut message = std::ptr::null_mut();

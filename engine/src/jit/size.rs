@@ -122,8 +122,14 @@ impl Size {
 
     /// The tier that code is generated in when passes have made it this large.
     pub fn code_tier(&self, wanted: Tier) -> Tier {
-        let fits = self.block <= OPTIMISED_BLOCK && self.touches <= OPTIMISED_ACCESSES;
-        if fits { self.tier(wanted) } else { Tier::Fast }
+        if self.is_slow_to_select() { Tier::Fast } else { self.tier(wanted) }
+    }
+
+    /// Whether a block is so large that selection of its instructions, or their scheduling, would take too long.
+    pub fn is_slow_to_select(&self) -> bool {
+        self.block > OPTIMISED_BLOCK
+            || self.touches > OPTIMISED_ACCESSES
+            || self.constants > OPTIMISED_CONSTANTS
     }
 
     /// The tier that this much code gets.
