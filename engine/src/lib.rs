@@ -17,6 +17,7 @@ mod globals;
 pub mod image;
 pub mod jit;
 pub mod lower;
+pub mod pages;
 mod pointers;
 pub mod print;
 pub mod program;

@@ -7,9 +7,9 @@
 //! chooses, are allocated in a way that can fail, or looked for beforehand ([`has_room`]). A thread that compiles gives its
 //! compilation up where even the reserve is gone ([`set_last_resort`]).
 
+use crate::pages::Pages;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -19,7 +19,7 @@ const RESERVE_BYTES: usize = 16 << 20;
 const SMALL_BYTES: usize = 256 << 10;
 
 /// The reserve; null while it is used up, or was never made.
-static RESERVE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+static RESERVE: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 /// A `fn() -> bool`, or null.
 static KEEPER: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
@@ -51,20 +51,6 @@ pub fn give_back() -> bool {
     keeper()
 }
 
-fn map(bytes: usize) -> Option<*mut c_void> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new private mapping, which touches nothing that exists.
-    let memory = unsafe { libc::mmap(null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
-    (memory != libc::MAP_FAILED).then_some(memory)
-}
-
-/// # Safety
-/// `map` gave the memory, and nobody uses it.
-unsafe fn unmap(memory: *mut c_void, bytes: usize) {
-    // SAFETY: the caller's promise.
-    unsafe { libc::munmap(memory, bytes) };
-}
-
 /// Whether the reserve is there for the next failure. Makes it again where the system has memory by now.
 #[inline]
 pub fn is_whole() -> bool {
@@ -73,26 +59,18 @@ pub fn is_whole() -> bool {
 
 #[cold]
 fn renew() -> bool {
-    let Some(memory) = map(RESERVE_BYTES).or_else(|| if give_back() { map(RESERVE_BYTES) } else { None })
-    else {
-        return false;
-    };
-    if RESERVE.compare_exchange(null_mut(), memory, Ordering::AcqRel, Ordering::Relaxed).is_err() {
-        // SAFETY: mapped above; another thread was faster.
-        unsafe { unmap(memory, RESERVE_BYTES) };
+    let Ok(pages) = Pages::sparse(RESERVE_BYTES) else { return false };
+    let base = pages.base().as_ptr();
+    if RESERVE.compare_exchange(null_mut(), base, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+        // `RESERVE` has them now.
+        std::mem::forget(pages);
     }
     true
 }
 
 /// Whether the system has this many bytes now, beside the reserve.
 pub fn has_room(bytes: usize) -> bool {
-    let try_map = || {
-        let memory = map(bytes)?;
-        // SAFETY: mapped above.
-        unsafe { unmap(memory, bytes) };
-        Some(())
-    };
-    is_whole() && (bytes == 0 || try_map().is_some() || give_back() && try_map().is_some())
+    is_whole() && (bytes == 0 || Pages::sparse(bytes).is_ok())
 }
 
 /// Tries again to allocate what the system did not give.
@@ -108,7 +86,7 @@ fn again(bytes: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
         let reserve = RESERVE.swap(null_mut(), Ordering::AcqRel);
         if !reserve.is_null() {
             // SAFETY: the exchange made it this thread's.
-            unsafe { unmap(reserve, RESERVE_BYTES) };
+            unsafe { libc::munmap(reserve.cast(), RESERVE_BYTES) };
         }
         let memory = allocate();
         if !memory.is_null() {

@@ -6,6 +6,9 @@
 //! brings its own `operator new` and `operator delete` gets back what is its own; when those fail, what the driver keeps is given
 //! back; and when that is not enough, the thread stays here and its compilation reports that memory ran out.
 //! The reserve (`ze_engine::reserve`) is left alone: the report needs it.
+//!
+//! LLVM's lists come from `malloc`, whose failure it takes as final. So the calls of that family are bound to functions, too, which
+//! give back what is kept and try again.
 
 use std::ffi::c_void;
 use ze_engine::{jit::isolate, reserve};
@@ -29,6 +32,38 @@ unsafe extern "C" {
 unsafe extern "C-unwind" {
     #[link_name = "_ZSt17__throw_bad_allocv"]
     fn throw_bad_alloc() -> !;
+}
+
+// The functions that the linker's `--wrap` has put others in the place of.
+unsafe extern "C" {
+    #[link_name = "__real_malloc"]
+    fn real_malloc(bytes: usize) -> *mut c_void;
+    #[link_name = "__real_calloc"]
+    fn real_calloc(count: usize, bytes: usize) -> *mut c_void;
+    #[link_name = "__real_realloc"]
+    fn real_realloc(memory: *mut c_void, bytes: usize) -> *mut c_void;
+}
+
+/// What `allocate` returns, after what is kept was given back where that is null. Null for no bytes is an answer.
+#[inline]
+fn allocate_or_null(bytes: usize, allocate: impl Fn() -> *mut c_void) -> *mut c_void {
+    let memory = allocate();
+    if memory.is_null() && bytes != 0 && reserve::give_back() { allocate() } else { memory }
+}
+
+extern "C" fn malloc(bytes: usize) -> *mut c_void {
+    // SAFETY: as C calls it, here and below.
+    allocate_or_null(bytes, || unsafe { real_malloc(bytes) })
+}
+
+extern "C" fn calloc(count: usize, bytes: usize) -> *mut c_void {
+    // SAFETY: see `malloc`.
+    allocate_or_null(count.saturating_mul(bytes), || unsafe { real_calloc(count, bytes) })
+}
+
+extern "C" fn realloc(memory: *mut c_void, bytes: usize) -> *mut c_void {
+    // SAFETY: see `malloc`; what failed has left the old memory as it was.
+    allocate_or_null(bytes, || unsafe { real_realloc(memory, bytes) })
 }
 
 /// What `allocate` returns, once it is not null.
@@ -89,4 +124,46 @@ wrap! {
     "_Znwm" new
     "_Znam" new_array
     "_ZnwmSt11align_val_t" new_aligned
+    "malloc" malloc
+    "calloc" calloc
+    "realloc" realloc
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+
+    fn give_back() -> bool {
+        ASKED.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    /// Whether what is kept was asked for. Another test may put the driver's keeper in the place of this one.
+    fn asks(allocate: impl Fn()) -> bool {
+        (0..100).any(|_| {
+            reserve::set_keeper(give_back);
+            let before = ASKED.load(Ordering::Relaxed);
+            allocate();
+            ASKED.load(Ordering::Relaxed) > before
+        })
+    }
+
+    #[test]
+    fn what_is_kept_is_given_back_before_malloc_fails() {
+        // More than there are addresses, and not known to whoever compiles this.
+        let bytes = std::hint::black_box(1usize << 60);
+        // SAFETY: nothing is allocated.
+        assert!(asks(|| unsafe { assert!(libc::malloc(bytes).is_null()) }));
+        // SAFETY: as above.
+        assert!(asks(|| unsafe { assert!(libc::calloc(bytes, 2).is_null()) }));
+        // SAFETY: what could not grow is there as it was.
+        assert!(asks(|| unsafe {
+            let memory = libc::malloc(std::hint::black_box(8));
+            assert!(!memory.is_null() && libc::realloc(memory, bytes).is_null());
+            libc::free(memory);
+        }));
+    }
 }

@@ -14,6 +14,7 @@ use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use ze_engine::pages;
 use ze_headers::HandleHeader;
 
 /// What a slot holds.
@@ -163,7 +164,7 @@ const CAPACITIES: [usize; 3] = [1 << 24, 1 << 18, 1 << 14];
 const QUARANTINE: usize = 1024;
 
 struct Table {
-    slots: &'static [Slot],
+    memory: pages::Table,
     free: Mutex<FreeSlots>,
 }
 
@@ -177,56 +178,40 @@ struct FreeSlots {
 
 fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
-    TABLE.get_or_init(|| {
-        let from = usize::from(address_space_is_limited());
-        let slots = CAPACITIES[from..].iter().copied().find_map(reserve).unwrap_or_default();
-        Table { slots, free: Mutex::default() }
+    TABLE.get_or_init(|| Table {
+        memory: pages::Table::new(&CAPACITIES.map(|capacity| capacity * size_of::<Slot>())),
+        free: Mutex::default(),
     })
 }
 
-/// Whether the process may use only so many addresses (`ulimit -v`), which the program then needs for itself.
-fn address_space_is_limited() -> bool {
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: the call writes the structure.
-    let status = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) };
-    status == 0 && limit.rlim_cur != libc::RLIM_INFINITY
-}
-
-fn reserve(count: usize) -> Option<&'static [Slot]> {
-    // SAFETY: a new private anonymous mapping touches no other memory.
-    let memory = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            count * size_of::<Slot>(),
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    if memory == libc::MAP_FAILED {
-        return None;
+impl Table {
+    /// A slot, if it is one that was handed out, or could be without more memory.
+    #[inline]
+    fn slot(&self, index: usize) -> Option<&'static Slot> {
+        let is_there = index < self.memory.usable() / size_of::<Slot>();
+        // SAFETY: the table's memory can be read that far, for ever; page alignment is enough for slots, and zero bytes are a
+        // valid free one.
+        is_there.then(|| unsafe { &*(self.memory.start() as *const Slot).add(index) })
     }
-    // SAFETY: the mapping holds `count` slots, page alignment is enough for them, zero bytes are a valid free
-    // slot, and it is never unmapped.
-    Some(unsafe { std::slice::from_raw_parts(memory.cast(), count) })
 }
 
 /// Creates the handle of an object. The handle keeps the object alive until [`release`].
 pub fn publish<T: Object>(object: Arc<T>) -> Result<T::Handle> {
     check_memory()?;
     let table = table();
-    let index = {
+    let slot = {
         let mut free = table.free.lock();
-        if free.recycled.len() > QUARANTINE || free.used == table.slots.len() {
-            free.recycled.pop_front()
-        } else {
+        let is_new =
+            free.recycled.len() <= QUARANTINE && table.memory.grow_to((free.used + 1) * size_of::<Slot>());
+        if is_new {
             free.used += 1;
             Some(free.used - 1)
+        } else {
+            free.recycled.pop_front()
         }
     }
+    .and_then(|index| table.slot(index))
     .ok_or_else(|| Error::OutOfHostMemory("the table of handles is full".into()))?;
-    let slot = &table.slots[index];
     // SAFETY: the slot is free and this thread took it. Only the loader reads the header, through a handle that
     // is not handed out yet.
     unsafe { (&raw const slot.header).cast_mut().write(HandleHeader::new()) };
@@ -250,14 +235,14 @@ fn find<T: Object>(handle: T::Handle) -> Result<(usize, &'static Slot)> {
     if address == 0 {
         return Err(Error::NullHandle(T::KIND.name()));
     }
-    let slots = table().slots;
-    let offset = address.wrapping_sub(slots.as_ptr() as usize);
+    let table = table();
+    let offset = address.wrapping_sub(table.memory.start());
     let invalid = |found| Error::InvalidHandle { handle: address, expected: T::KIND.name(), found };
     if !offset.is_multiple_of(size_of::<Slot>()) {
         return Err(invalid("this driver did not create it"));
     }
     let index = offset / size_of::<Slot>();
-    let slot = slots.get(index).ok_or_else(|| invalid("this driver did not create it"))?;
+    let slot = table.slot(index).ok_or_else(|| invalid("this driver did not create it"))?;
     let tag = slot.tag.load(Ordering::Acquire);
     if tag != T::KIND as u32 {
         return Err(invalid(HandleKind::name_of(tag)));

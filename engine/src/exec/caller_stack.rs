@@ -5,11 +5,11 @@
 //! To find out costs a thread-local read and two comparisons: the bounds of a thread's stack do not change.
 
 use super::switch::call_on;
+use crate::pages::Pages;
 use std::any::Any;
 use std::cell::Cell;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::ptr::NonNull;
 
 /// Least room of a stack of ours; only what is touched takes memory.
 const STACK_BYTES: usize = 8 << 20;
@@ -102,7 +102,7 @@ fn on_own_stack<F: FnOnce() -> R, R>(bytes: usize, work: F) -> io::Result<R> {
     // SAFETY: the stack is nobody else's, and the function returns and does not unwind.
     unsafe { call_on(stack.bounds().high as *mut u8, run::<F, R>, (&raw mut call).cast()) };
     CURRENT.set(before);
-    if stack.bytes <= KEEP_BYTES {
+    if stack.pages.len() <= KEEP_BYTES {
         let _ = IDLE.try_with(|idle| idle.set(Some(stack)));
     }
     match call.result {
@@ -128,8 +128,7 @@ unsafe extern "C" fn run<F: FnOnce() -> R, R>(call: *mut u8) {
 
 /// A stack above a guard page.
 struct Stack {
-    base: NonNull<u8>,
-    bytes: usize,
+    pages: Pages,
 }
 
 impl Stack {
@@ -137,37 +136,19 @@ impl Stack {
     fn new(bytes: usize) -> io::Result<Stack> {
         let bytes = bytes.checked_next_multiple_of(GUARD).and_then(|bytes| bytes.checked_add(GUARD));
         let bytes = bytes.ok_or(io::ErrorKind::OutOfMemory)?;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new private mapping, which touches nothing that exists.
-        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0) };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
-        let stack = Stack { base, bytes };
-        // SAFETY: the lowest page of our mapping.
-        if unsafe { libc::mprotect(base.as_ptr().cast(), GUARD, libc::PROT_NONE) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(stack)
+        let pages = Pages::for_stacks(bytes)?;
+        pages.protect(0..GUARD, libc::PROT_NONE)?;
+        Ok(Stack { pages })
     }
 
     fn bounds(&self) -> Bounds {
-        let start = self.base.as_ptr() as usize;
-        Bounds { low: start + GUARD, high: start + self.bytes }
+        let start = self.pages.base().as_ptr() as usize;
+        Bounds { low: start + GUARD, high: start + self.pages.len() }
     }
 }
 
 /// Bytes below a stack that fault; a multiple of every page size.
 const GUARD: usize = 64 << 10;
-
-impl Drop for Stack {
-    fn drop(&mut self) {
-        // SAFETY: ours, and nobody is on it.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
-    }
-}
 
 #[cfg(test)]
 mod tests {

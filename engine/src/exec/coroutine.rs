@@ -10,9 +10,9 @@
 
 use super::switch::{StackPointer, prepare, switch_stack, switch_to_next};
 use crate::abi::{BundleEntry, LaunchInfo, Worker};
+use crate::pages::{Pages, page_size};
 use std::ffi::c_void;
 use std::io;
-use std::ptr::NonNull;
 
 /// Stack beyond what the kernel's own code takes: for the math library. Only what is touched takes
 /// memory.
@@ -289,15 +289,10 @@ pub(super) unsafe extern "C" fn no_barrier(_: *mut Worker) {}
 
 unsafe extern "C" fn no_entry(_: *const LaunchInfo, _: *mut Worker, _: u64, _: u32) {}
 
-fn page_size() -> usize {
-    // SAFETY: reads a system constant.
-    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
-}
-
 /// Stacks in one mapping, each above a guard page: a kernel that overflows its stack faults instead of
 /// writing over its neighbour's.
 pub(crate) struct Region {
-    base: NonNull<u8>,
+    pages: Pages,
     stacks: usize,
     stride: usize,
 }
@@ -311,36 +306,17 @@ impl Region {
         // cache, which doubles the time of a switch from 16 stacks on.
         let stride = stride + if (stride / guard).is_multiple_of(2) { guard } else { 0 };
         let bytes = stride.checked_mul(stacks).ok_or(io::ErrorKind::OutOfMemory)?;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new private mapping, which touches nothing that exists.
-        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0) };
-        let base = NonNull::new(base.cast::<u8>()).filter(|base| base.as_ptr().cast() != libc::MAP_FAILED);
-        let region = Region { base: base.ok_or_else(io::Error::last_os_error)?, stacks, stride };
+        let pages = Pages::for_stacks(bytes)?;
         for at in 0..stacks {
-            // SAFETY: a page at the bottom of a stack in our mapping.
-            let status = unsafe {
-                let bottom = region.base.add(at * stride).as_ptr().cast();
-                libc::mprotect(bottom, guard, libc::PROT_NONE)
-            };
-            if status != 0 {
-                return Err(io::Error::last_os_error());
-            }
+            pages.protect(at * stride..at * stride + guard, libc::PROT_NONE)?;
         }
-        Ok(region)
+        Ok(Region { pages, stacks, stride })
     }
 
     /// The upper end of a stack, `colour` bytes below the end of its room.
     pub fn top(&self, at: usize, colour: usize) -> *mut u8 {
         assert!(at < self.stacks && colour < page_size());
         // SAFETY: inside the mapping: every stack has a page for the colours.
-        unsafe { self.base.add((at + 1) * self.stride - colour).as_ptr() }
-    }
-}
-
-impl Drop for Region {
-    fn drop(&mut self) {
-        // SAFETY: ours; the coroutines on it are suspended for ever and own nothing.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.stride * self.stacks) };
+        unsafe { self.pages.base().add((at + 1) * self.stride - colour).as_ptr() }
     }
 }

@@ -6,6 +6,7 @@
 
 use super::descriptor::{ImageDescriptor, empty};
 use crate::fork::{Mutex, OnceLock};
+use crate::pages;
 use std::collections::VecDeque;
 use std::mem::size_of;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,8 +22,7 @@ const CAPACITIES: [usize; 3] = [1 << 20, 1 << 16, 1 << 12];
 const QUARANTINE: usize = 256;
 
 struct Table {
-    start: usize,
-    capacity: usize,
+    memory: pages::Table,
     free: Mutex<FreeSlots>,
 }
 
@@ -39,26 +39,10 @@ static USED_BYTES: AtomicU64 = AtomicU64::new(0);
 
 fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
-    TABLE.get_or_init(|| {
-        let found = CAPACITIES.into_iter().find_map(|capacity| Some((reserve(capacity)?, capacity)));
-        let (start, capacity) = found.unwrap_or_default();
-        Table { start, capacity, free: Mutex::default() }
+    TABLE.get_or_init(|| Table {
+        memory: pages::Table::new(&CAPACITIES.map(|capacity| capacity * SLOT_BYTES)),
+        free: Mutex::default(),
     })
-}
-
-fn reserve(count: usize) -> Option<usize> {
-    // SAFETY: a new private anonymous mapping touches no other memory.
-    let memory = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            count * SLOT_BYTES,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    (memory != libc::MAP_FAILED).then_some(memory as usize)
 }
 
 /// What handles can be: addresses from `start` on, below `start` plus what `used_bytes` says at the time, multiples of
@@ -71,7 +55,7 @@ pub struct Handles {
 
 /// See [`Handles`].
 pub fn handles() -> Handles {
-    Handles { start: table().start as u64, used_bytes: &USED_BYTES }
+    Handles { start: table().memory.start() as u64, used_bytes: &USED_BYTES }
 }
 
 /// A slot with an image. When it is dropped, the image is one without texels.
@@ -86,7 +70,8 @@ impl Slot {
         // Room for all of them, so that dropping one cannot fail.
         let others = free.used + 1 - free.recycled.len();
         free.recycled.try_reserve(others).ok()?;
-        if free.recycled.len() > QUARANTINE || free.used == table.capacity {
+        let is_new = free.recycled.len() <= QUARANTINE && table.memory.grow_to((free.used + 1) * SLOT_BYTES);
+        if !is_new {
             let slot = Slot(free.recycled.pop_front()?);
             slot.write(descriptor);
             return Some(slot);
@@ -100,7 +85,7 @@ impl Slot {
 
     /// The address of the descriptor: what compiled code takes for the image.
     pub fn address(&self) -> u64 {
-        (table().start + self.0 * SLOT_BYTES) as u64
+        (table().memory.start() + self.0 * SLOT_BYTES) as u64
     }
 
     fn write(&self, descriptor: &ImageDescriptor) {

@@ -7,47 +7,34 @@
 
 use super::JitError;
 use super::elf::{Definition, Relocatable, Relocation, Section, Symbol};
+use crate::pages::{Pages, page_size};
 use rustc_hash::FxHashMap;
-use std::ptr::NonNull;
 
 /// Finds the address of a symbol that the object code does not define.
 pub type Resolver<'a> = dyn Fn(&str) -> Option<usize> + 'a;
 
-/// Code in memory, until it is dropped.
+/// Code in memory, until it is dropped. It does not change after loading.
 #[derive(Debug)]
 pub struct LoadedCode {
-    base: NonNull<u8>,
-    bytes: usize,
+    pages: Pages,
     symbols: Vec<(String, usize)>,
 }
-
-// SAFETY: the memory does not change after loading.
-unsafe impl Send for LoadedCode {}
-// SAFETY: as above.
-unsafe impl Sync for LoadedCode {}
 
 impl LoadedCode {
     /// The address of a symbol that the object code defines.
     pub fn address(&self, name: &str) -> Option<*const u8> {
         let (_, offset) = self.symbols.iter().find(|(symbol, _)| symbol == name)?;
         // SAFETY: offsets of symbols were checked to be inside the mapping.
-        Some(unsafe { self.base.add(*offset) }.as_ptr().cast_const())
+        Some(unsafe { self.pages.base().add(*offset) }.as_ptr().cast_const())
     }
 
     /// Bytes that the code takes.
     pub fn len(&self) -> usize {
-        self.bytes
+        self.pages.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.bytes == 0
-    }
-}
-
-impl Drop for LoadedCode {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is ours; whoever calls into it holds an owner of `self`.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+        self.pages.is_empty()
     }
 }
 
@@ -64,13 +51,12 @@ struct Layout {
     end: usize,
 }
 
-fn unsupported(what: String) -> JitError {
-    JitError::Object(what)
+fn no_memory(error: std::io::Error) -> JitError {
+    JitError::Memory(error.kind())
 }
 
-fn page_size() -> usize {
-    // SAFETY: reads a system constant.
-    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+fn unsupported(what: String) -> JitError {
+    JitError::Object(what)
 }
 
 /// Loads object code. `resolve` is asked for every symbol that the code refers to and does not define.
@@ -80,23 +66,24 @@ pub fn load(object: &[u8], resolve: &Resolver) -> Result<LoadedCode, JitError> {
         return Err(unsupported(format!("made for ELF machine {}", object.machine)));
     }
     let layout = lay_out(&object)?;
-    let mut code = map(layout.end)?;
+    let pages = Pages::new(layout.end).map_err(no_memory)?;
     // SAFETY: the mapping is writable, of this size, and nobody else knows it.
-    let memory = unsafe { std::slice::from_raw_parts_mut(code.base.as_ptr(), layout.end) };
+    let memory = unsafe { std::slice::from_raw_parts_mut(pages.base().as_ptr(), layout.end) };
     for (section, offset) in object.sections.iter().zip(&layout.sections) {
         if let Some(offset) = *offset {
             memory[offset..offset + section.data.len()].copy_from_slice(section.data);
         }
     }
     link(&object, &layout, memory, resolve)?;
+    let mut symbols = Vec::new();
     for symbol in &object.symbols {
         if let (false, Some(offset)) = (symbol.name.is_empty(), symbol_offset(symbol, &layout)) {
-            code.symbols.push((symbol.name.to_owned(), offset));
+            symbols.push((symbol.name.to_owned(), offset));
         }
     }
-    protect(&code, 0, layout.code_end, libc::PROT_READ | libc::PROT_EXEC)?;
-    protect(&code, layout.code_end, layout.end, libc::PROT_READ)?;
-    Ok(code)
+    pages.protect(0..layout.code_end, libc::PROT_READ | libc::PROT_EXEC).map_err(no_memory)?;
+    pages.protect(layout.code_end..layout.end, libc::PROT_READ).map_err(no_memory)?;
+    Ok(LoadedCode { pages, symbols })
 }
 
 fn lay_out(object: &Relocatable) -> Result<Layout, JitError> {
@@ -204,35 +191,6 @@ fn link(
             .ok_or_else(|| unsupported(format!("relocation {} of '{}'", relocation.kind, symbol.name)))?;
     }
     Ok(())
-}
-
-fn map(bytes: usize) -> Result<LoadedCode, JitError> {
-    // SAFETY: a new private mapping, which touches nothing that exists.
-    let base = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            bytes,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        )
-    };
-    match NonNull::new(base.cast::<u8>()) {
-        Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => {
-            Ok(LoadedCode { base, bytes, symbols: Vec::new() })
-        }
-        _ => Err(JitError::Memory(std::io::Error::last_os_error().kind())),
-    }
-}
-
-fn protect(code: &LoadedCode, from: usize, to: usize, protection: libc::c_int) -> Result<(), JitError> {
-    if from == to {
-        return Ok(());
-    }
-    // SAFETY: the range is inside our mapping, and both ends are page boundaries.
-    let status = unsafe { libc::mprotect(code.base.as_ptr().add(from).cast(), to - from, protection) };
-    if status == 0 { Ok(()) } else { Err(JitError::Memory(std::io::Error::last_os_error().kind())) }
 }
 
 /// Relocations of the x86-64 psABI, §4.4.

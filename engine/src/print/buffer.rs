@@ -4,7 +4,7 @@ use super::render::Renderer;
 use super::{ArgumentType, output::Output};
 use crate::exec::KernelMode;
 use crate::globals::Globals;
-use std::ptr::NonNull;
+use crate::pages::Pages;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,18 +14,14 @@ const CHUNK: usize = 64 << 10;
 /// Memory for the records of a launch. A record is a header (its words, the number of its arguments in the upper half),
 /// a word for each argument's type, the address of the format, and a word for each component.
 pub struct Buffer {
-    words: NonNull<AtomicU64>,
+    /// Records are reserved by an atomic addition, and read when their header has been written.
+    pages: Pages,
     /// In words.
     capacity: usize,
     used: AtomicU64,
     /// Where strings are.
     globals: Arc<Globals>,
 }
-
-// SAFETY: records are reserved by an atomic addition, and read when their header has been written.
-unsafe impl Send for Buffer {}
-// SAFETY: as above.
-unsafe impl Sync for Buffer {}
 
 /// What the lanes of a sub-group print at once, as compiled code lays it out.
 #[derive(Clone, Copy, Debug)]
@@ -65,18 +61,8 @@ impl Buffer {
     /// A buffer of this many bytes; `None` without memory. Only what is used of it takes any.
     pub fn new(bytes: u32, globals: Arc<Globals>) -> Option<Buffer> {
         let capacity = bytes as usize / size_of::<u64>();
-        let (read_write, private) =
-            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a new mapping, which nobody else knows.
-        let start =
-            unsafe { libc::mmap(std::ptr::null_mut(), Buffer::mapped(capacity), read_write, private, -1, 0) };
-        let words = NonNull::new(start.cast()).filter(|_| start != libc::MAP_FAILED)?;
-        Some(Buffer { words, capacity, used: AtomicU64::new(0), globals })
-    }
-
-    /// Bytes of the mapping.
-    fn mapped(capacity: usize) -> usize {
-        (capacity * size_of::<u64>()).max(1)
+        let pages = Pages::new((capacity * size_of::<u64>()).max(1)).ok()?;
+        Some(Buffer { pages, capacity, used: AtomicU64::new(0), globals })
     }
 
     pub(super) fn globals(&self) -> &Globals {
@@ -86,7 +72,7 @@ impl Buffer {
     fn word(&self, at: usize) -> &AtomicU64 {
         assert!(at < self.capacity, "inside of the buffer");
         // SAFETY: inside of the mapping, which is zeroed memory.
-        unsafe { self.words.add(at).as_ref() }
+        unsafe { self.pages.base().cast::<AtomicU64>().add(at).as_ref() }
     }
 
     /// Takes room for up to `count` records of `size` words, one behind the other. Returns where, and how many.
@@ -162,12 +148,5 @@ impl Buffer {
 
     fn word_or_end(&self, at: usize) -> u64 {
         if at < self.capacity { self.word(at).load(Ordering::Acquire) } else { 0 }
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        // SAFETY: the mapping that `new` made.
-        unsafe { libc::munmap(self.words.as_ptr().cast(), Buffer::mapped(self.capacity)) };
     }
 }
