@@ -137,12 +137,12 @@ fn read_modify_write(
             let used = used.then_some(scalar);
             let f: ForLane<'_> = &|this, values| access(this, step, sharing, values[0], &values[1..]);
             match sharing {
-                Sharing::WorkGroup if this.w > 1 => {
+                Sharing::WorkGroup if this.w > 1 && this.target.prefers_turns() => {
                     let (base, offset) = local_offset(this, inst.id(0), address)?;
                     all[0] = offset;
                     in_turns(this, base, &all, used, f)
                 }
-                _ => each_lane(this, &all, used, sharing == Sharing::WorkItem, f),
+                _ => each_lane(this, &all, used, sharing != Sharing::Threads, f),
             }
         }
     };
@@ -355,9 +355,8 @@ fn local_offset(this: &mut Lowerer<'_, '_>, pointer: Id, address: Reg) -> Result
 
 /// Runs `f` for each lane that is on, whose first operand is an address: so many bytes behind `base`.
 ///
-/// Loops with one address each, as an offset from a register that all share. Straight code would have the addresses in two or
-/// three registers in turn, which AMD's processors take for one place in memory that is read and written again
-/// and again: each access then waits for the one before.
+/// Loops with one address each, as an offset from a register that all share, for CPUs that want that (`Target::prefers_turns`): straight
+/// code would have the addresses in two or three registers in turn.
 fn in_turns(
     this: &Lowerer<'_, '_>,
     base: Value,
