@@ -1,13 +1,20 @@
 //! Which allocation an address belongs to.
 //!
-//! Every SYCL operation asks this for its pointers, so reads take no lock: a lock-free skip list ordered by
-//! base address, whose nodes are reclaimed by epochs. A thread that looks holds back the reclamation, for ever if it
-//! does so while the process forks and is none of the child's: every look is a section.
+//! Every SYCL operation asks this for its pointers, with a million allocations perhaps, so a look takes no lock and follows a few
+//! pointers: a table of pages as processors have it, a radix tree of six levels of nine bits. A range stands in the entry of each page that
+//! it is in, or once in that of a larger stretch that it fills, as a huge page does. A page that several ranges are in has a list
+//! of them. Changes are made one at a time.
+//!
+//! What a look may still be reading is given back by epochs (Fraser, *Practical lock-freedom*, 2004). A thread that looks holds
+//! that back, for ever if it does so while the process forks and is none of the child's: every look is a section.
 
-use crate::fork;
-use crossbeam_skiplist::SkipMap;
-use std::ops::Bound;
+use crate::fork::{self, Mutex};
+use crossbeam_epoch::{self as epoch, Guard};
+use std::collections::HashSet;
+use std::marker::PhantomData;
+use std::mem::align_of;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Something with a range of addresses.
 pub trait Range {
@@ -16,46 +23,315 @@ pub trait Range {
     fn size(&self) -> usize;
 }
 
+/// An address is 12 bits within its page, and nine that choose an entry of each level.
+const PAGE_BITS: u32 = 12;
+const LEVEL_BITS: u32 = 9;
+const ENTRIES: usize = 1 << LEVEL_BITS;
+/// So many that all bits of an address are looked at: imported ranges are wherever the program says.
+const TOP: u32 = 5;
+
+/// The low bits of an entry that is not 0 say what its pointer leads to.
+const TAG: usize = 3;
+/// The next level.
+const TABLE: usize = 1;
+/// A range, as `Arc::into_raw` gives it.
+const ONE: usize = 2;
+/// A [`Shared`].
+const MANY: usize = 3;
+
+struct Table([AtomicUsize; ENTRIES]);
+
+impl Table {
+    const fn new() -> Self {
+        Self([const { AtomicUsize::new(0) }; ENTRIES])
+    }
+}
+
+/// The ranges of a page that is not one's own, in their order.
+struct Shared<T>(Vec<*const T>);
+
+/// Bits of an address below an entry's own, of a level that is 0 for pages.
+fn shift(level: u32) -> u32 {
+    PAGE_BITS + LEVEL_BITS * level
+}
+
+fn index(address: usize, level: u32) -> usize {
+    (address >> shift(level)) % ENTRIES
+}
+
+/// The last address that the entry covers which covers this one.
+fn last_of_entry(address: usize, level: u32) -> usize {
+    address | ((1 << shift(level)) - 1)
+}
+
 /// Disjoint ranges, found by any address inside.
 pub struct RangeMap<T> {
-    by_base: SkipMap<usize, Arc<T>>,
+    top: Table,
+    /// Held by who changes anything.
+    changing: Mutex<()>,
+    ranges: PhantomData<Arc<T>>,
+}
+
+// SAFETY: it owns its ranges, and gives references to them away.
+unsafe impl<T: Send + Sync> Send for RangeMap<T> {}
+// SAFETY: as above; what is reachable for readers is changed by atomic stores, and freed when none can have it any more.
+unsafe impl<T: Send + Sync> Sync for RangeMap<T> {}
+
+/// What becomes of the entries of a range.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Add,
+    Remove,
+}
+
+/// A range that comes or goes.
+struct Edit<'a, T> {
+    range: *const T,
+    change: Change,
+    /// What readers may still look at is given back behind it.
+    guard: &'a Guard,
 }
 
 impl<T: Range + Send + Sync + 'static> RangeMap<T> {
     pub fn new() -> Self {
-        Self { by_base: SkipMap::new() }
+        const { assert!(align_of::<T>() > TAG, "pointers to ranges have room for a tag") };
+        Self { top: Table::new(), changing: Mutex::new(()), ranges: PhantomData }
     }
 
     /// Adds a range that overlaps none of those in the map.
     pub fn insert(&self, range: Arc<T>) {
-        let _section = fork::section();
-        self.by_base.insert(range.base(), range);
+        let _changing = self.changing.lock();
+        let guard = epoch::pin();
+        let (base, last) = bounds(&*range);
+        // The map's reference, whatever the number of entries.
+        let edit = Edit { range: Arc::into_raw(range), change: Change::Add, guard: &guard };
+        edit.apply(&self.top, TOP, base, last);
     }
 
     /// The range that the address is in.
     pub fn find(&self, address: usize) -> Option<Arc<T>> {
         let _section = fork::section();
-        let entry = self.by_base.upper_bound(Bound::Included(&address))?;
-        let range = entry.value();
-        (address - range.base() < range.size()).then(|| Arc::clone(range))
+        let _guard = epoch::pin();
+        let range = self.look_up(address)?;
+        // SAFETY: what was reachable after the guard began lives as long as the guard, and is from `Arc::into_raw`.
+        unsafe {
+            Arc::increment_strong_count(range);
+            Some(Arc::from_raw(range))
+        }
     }
 
     /// Takes out the range that begins at the address.
     pub fn remove(&self, base: usize) -> Option<Arc<T>> {
-        let _section = fork::section();
-        self.by_base.remove(&base).map(|entry| Arc::clone(entry.value()))
+        let _changing = self.changing.lock();
+        let guard = epoch::pin();
+        // SAFETY: it is in the map, so the map's reference keeps it.
+        let range = self.look_up(base).filter(|&range| unsafe { (*range).base() == base })?;
+        // SAFETY: as above; the reference that is given back is one of its own.
+        let result = unsafe {
+            Arc::increment_strong_count(range);
+            Arc::from_raw(range)
+        };
+        let (base, last) = bounds(&*result);
+        Edit { range, change: Change::Remove, guard: &guard }.apply(&self.top, TOP, base, last);
+        let address = range as usize;
+        // SAFETY: the map's reference, which no entry stands for any more; readers that still see it are in the guard's epoch.
+        unsafe { guard.defer_unchecked(move || drop(Arc::from_raw(address as *const T))) };
+        Some(result)
     }
 
-    /// Every range, in no particular moment of concurrent changes.
+    /// Every range, at one moment, in the order of addresses.
     pub fn iter(&self) -> impl Iterator<Item = Arc<T>> + '_ {
-        let _section = fork::section();
-        self.by_base.iter().map(|entry| Arc::clone(entry.value())).collect::<Vec<_>>().into_iter()
+        let _changing = self.changing.lock();
+        let mut ranges = Vec::new();
+        Self::collect(&self.top, TOP, 0, &mut ranges);
+        let own = |range: *const T| {
+            // SAFETY: it is in the map, which does not change meanwhile.
+            unsafe {
+                Arc::increment_strong_count(range);
+                Arc::from_raw(range)
+            }
+        };
+        ranges.into_iter().map(own).collect::<Vec<_>>().into_iter()
     }
+
+    /// The range that the address is in. Who calls this is in an epoch, or changes the map.
+    fn look_up(&self, address: usize) -> Option<*const T> {
+        let mut table = &self.top;
+        for level in (0..=TOP).rev() {
+            let entry = table.0[index(address, level)].load(Ordering::Acquire);
+            let pointer = entry & !TAG;
+            // SAFETY: what can be reached lives.
+            let is_in = |range: &*const T| unsafe { contains(*range, address) };
+            match entry & TAG {
+                // SAFETY: see above.
+                TABLE => table = unsafe { &*(pointer as *const Table) },
+                ONE => return Some(pointer as *const T).filter(is_in),
+                // SAFETY: see above.
+                MANY => return unsafe { &*(pointer as *const Shared<T>) }.0.iter().copied().find(is_in),
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// The ranges below a table, each once, where nobody changes the map.
+    fn collect(table: &Table, level: u32, begin: usize, ranges: &mut Vec<*const T>) {
+        for (at, entry) in table.0.iter().enumerate() {
+            let entry = entry.load(Ordering::Relaxed);
+            // The top level has more entries than there are addresses.
+            let Some(begin) =
+                at.checked_shl(shift(level)).filter(|own| own >> shift(level) == at).map(|own| begin | own)
+            else {
+                return;
+            };
+            let pointer = entry & !TAG;
+            // SAFETY: what is in the map lives.
+            let is_first = |range: &*const T| unsafe {
+                (begin..=last_of_entry(begin, level)).contains(&(**range).base())
+            };
+            match entry & TAG {
+                TABLE => {
+                    // SAFETY: see above.
+                    let below = unsafe { &*(pointer as *const Table) };
+                    Self::collect(below, level - 1, begin, ranges);
+                }
+                ONE => ranges.extend(Some(pointer as *const T).filter(is_first)),
+                MANY => {
+                    // SAFETY: see above.
+                    let shared = unsafe { &*(pointer as *const Shared<T>) };
+                    ranges.extend(shared.0.iter().copied().filter(is_first));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl<T: Range> Edit<'_, T> {
+    /// Changes the entries of a table, and of those below it, that cover the addresses from `first` to `last`.
+    fn apply(&self, table: &Table, level: u32, first: usize, last: usize) {
+        let mut begin = first;
+        loop {
+            let end = last_of_entry(begin, level);
+            let slot = &table.0[index(begin, level)];
+            let is_whole = begin & ((1 << shift(level)) - 1) == 0 && end <= last;
+            if level == 0 {
+                self.apply_to_page(slot);
+            } else if is_whole {
+                // Ranges are disjoint, so there is nothing else below the entry.
+                let entry = self.range as usize | ONE;
+                debug_assert_eq!(
+                    slot.load(Ordering::Relaxed),
+                    if self.change == Change::Add { 0 } else { entry }
+                );
+                slot.store(if self.change == Change::Add { entry } else { 0 }, Ordering::Release);
+            } else {
+                let below = table_below(slot);
+                self.apply(below, level - 1, begin, end.min(last));
+                if below.0.iter().all(|entry| entry.load(Ordering::Relaxed) == 0) {
+                    slot.store(0, Ordering::Release);
+                    let address = std::ptr::from_ref(below) as usize;
+                    // SAFETY: from `Box::into_raw`, and nothing leads to it any more, but for readers in the guard's epoch.
+                    unsafe { self.guard.defer_unchecked(move || drop(Box::from_raw(address as *mut Table))) };
+                }
+            }
+            if end >= last {
+                return;
+            }
+            begin = end + 1;
+        }
+    }
+
+    fn apply_to_page(&self, slot: &AtomicUsize) {
+        let entry = slot.load(Ordering::Relaxed);
+        let changed = match (entry & TAG, self.change) {
+            (0, Change::Add) => self.range as usize | ONE,
+            (ONE, Change::Remove) => 0,
+            (tag, change) => {
+                let mut ranges = match tag {
+                    // SAFETY: only who changes the map gives it back.
+                    MANY => unsafe { &*((entry & !TAG) as *const Shared<T>) }.0.clone(),
+                    _ => vec![(entry & !TAG) as *const T],
+                };
+                match change {
+                    Change::Add => {
+                        ranges.push(self.range);
+                        // SAFETY: ranges in the map live, and the new one does.
+                        ranges.sort_unstable_by_key(|&range| unsafe { (*range).base() });
+                    }
+                    Change::Remove => ranges.retain(|&own| own != self.range),
+                }
+                match ranges.as_slice() {
+                    [one] => *one as usize | ONE,
+                    _ => Box::into_raw(Box::new(Shared(ranges))) as usize | MANY,
+                }
+            }
+        };
+        slot.store(changed, Ordering::Release);
+        if entry & TAG == MANY {
+            let address = entry & !TAG;
+            // SAFETY: from `Box::into_raw`, and nothing leads to it any more, but for readers in the guard's epoch.
+            unsafe { self.guard.defer_unchecked(move || drop(Box::from_raw(address as *mut Shared<T>))) };
+        }
+    }
+}
+
+/// The table that an entry leads to, which is made if there is none.
+fn table_below(slot: &AtomicUsize) -> &Table {
+    let mut entry = slot.load(Ordering::Relaxed);
+    if entry == 0 {
+        entry = Box::into_raw(Box::new(Table::new())) as usize | TABLE;
+        slot.store(entry, Ordering::Release);
+    }
+    debug_assert_eq!(entry & TAG, TABLE, "ranges do not overlap");
+    // SAFETY: a table, which only who changes the map gives back.
+    unsafe { &*((entry & !TAG) as *const Table) }
+}
+
+/// # Safety
+/// The range lives.
+unsafe fn contains<T: Range>(range: *const T, address: usize) -> bool {
+    // SAFETY: the caller's promise.
+    let range = unsafe { &*range };
+    address.checked_sub(range.base()).is_some_and(|offset| offset < range.size())
+}
+
+/// The first and the last address.
+fn bounds<T: Range>(range: &T) -> (usize, usize) {
+    (range.base(), range.base() + (range.size() - 1))
 }
 
 impl<T: Range + Send + Sync + 'static> Default for RangeMap<T> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+impl<T> Drop for RangeMap<T> {
+    fn drop(&mut self) {
+        // Ranges are in several entries, so the references are collected first.
+        fn free<T>(table: &Table, ranges: &mut HashSet<*const T>) {
+            for entry in &table.0 {
+                let entry = entry.load(Ordering::Relaxed);
+                let address = entry & !TAG;
+                // SAFETY: what each tag stands for, which nobody has any more.
+                unsafe {
+                    match entry & TAG {
+                        TABLE => {
+                            let below = Box::from_raw(address as *mut Table);
+                            free(&below, ranges);
+                        }
+                        ONE => ranges.extend([address as *const T]),
+                        MANY => ranges.extend(Box::from_raw(address as *mut Shared<T>).0),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        let mut ranges = HashSet::<*const T>::new();
+        free(&self.top, &mut ranges);
+        // SAFETY: the map's references, each once.
+        ranges.into_iter().for_each(|range| drop(unsafe { Arc::from_raw(range) }));
     }
 }
 
@@ -92,6 +368,84 @@ mod tests {
         assert!(map.remove(0x2001).is_none());
         assert!(map.remove(0x2000).is_some() && map.find(0x2000).is_none());
         assert_eq!(map.iter().count(), 2);
+    }
+
+    fn block(base: usize, size: usize) -> Arc<Block> {
+        Arc::new(Block { base, size })
+    }
+
+    #[test]
+    fn a_page_may_have_several_ranges() {
+        let map = RangeMap::new();
+        for base in [0x5100, 0x5ff8, 0x5010, 0x4000] {
+            map.insert(block(base, 0x10));
+        }
+        let found = |address| map.find(address).map(|block| block.base);
+        assert_eq!(
+            [0x5100, 0x510f, 0x5110, 0x6007, 0x501f, 0x400f].map(found),
+            [Some(0x5100), Some(0x5100), None, Some(0x5ff8), Some(0x5010), Some(0x4000)]
+        );
+        assert_eq!(map.iter().count(), 4);
+        assert!(map.remove(0x5100).is_some() && map.remove(0x5ff8).is_some());
+        assert_eq!([0x5100, 0x6000, 0x5010].map(found), [None, None, Some(0x5010)]);
+    }
+
+    #[test]
+    fn a_range_may_be_most_of_all_addresses() {
+        let map = RangeMap::new();
+        map.insert(block(0x1234, usize::MAX - 0x1234));
+        map.insert(block(0, 0x1234));
+        map.insert(block(usize::MAX, 1));
+        let found = |address| map.find(address).map(|block| block.base);
+        let places = [0, 0x1233, 0x1234, 0x1fff, 1 << 47, 1 << 63, usize::MAX - 1, usize::MAX];
+        let expected = [0, 0, 0x1234, 0x1234, 0x1234, 0x1234, 0x1234, usize::MAX];
+        assert_eq!(places.map(found), expected.map(Some));
+        assert_eq!(map.iter().map(|block| block.base).collect::<Vec<_>>(), [0, 0x1234, usize::MAX]);
+        assert!(map.remove(0x1234).is_some() && found(1 << 40).is_none() && found(0x1fff).is_none());
+    }
+
+    #[test]
+    fn ranges_are_found_as_in_an_ordered_map() {
+        let (map, mut expected) = (RangeMap::new(), std::collections::BTreeMap::<usize, usize>::new());
+        let mut random = 1u64;
+        let mut below = |end: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) as usize % end
+        };
+        let begin = (0x7f5 << 32) - (3 << 20);
+        for _ in 0..4000 {
+            // Sizes of some bytes, pages, and more than a table of pages has; on both sides of a border of larger tables.
+            let unit = [1, 0x1000, 0x20_0000][below(3)];
+            let (base, size) = (begin + below((8 << 20) / unit) * unit, (1 + below(3)) * unit);
+            let before =
+                expected.range(..base + size).next_back().filter(|(own, length)| *own + *length > base);
+            match before.map(|(own, _)| *own) {
+                None => {
+                    map.insert(block(base, size));
+                    expected.insert(base, size);
+                }
+                Some(own) => {
+                    assert_eq!(map.find(own.max(base)).map(|block| block.base), Some(own));
+                    assert_eq!(map.remove(own).map(|block| block.size), expected.remove(&own));
+                }
+            }
+            let address = begin + below(8 << 20);
+            let own = expected.range(..=address).next_back().filter(|(own, size)| address - **own < **size);
+            assert_eq!(
+                map.find(address).map(|block| (block.base, block.size)),
+                own.map(|(own, size)| (*own, *size))
+            );
+        }
+        assert!(map.iter().map(|block| (block.base, block.size)).eq(expected));
+    }
+
+    #[test]
+    fn ranges_are_given_back() {
+        let (map, kept) = (RangeMap::new(), block(0x1ff8, 0x40_0000));
+        map.insert(Arc::clone(&kept));
+        map.insert(block(0x1000, 8));
+        drop(map);
+        assert_eq!(Arc::strong_count(&kept), 1, "the map had one reference, whatever the number of entries");
     }
 
     #[test]
