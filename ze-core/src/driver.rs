@@ -296,15 +296,15 @@ impl Driver {
         &self.system_attributes
     }
 
-    /// `zeDriverGetProperties`.
-    ///
-    /// # Safety
     /// The version that `driverVersion` has, as Intel's driver writes it.
     pub fn version_text(&self) -> String {
         let [major, minor] = [24, 16].map(|at| DRIVER_VERSION >> at & 0xff);
         format!("{major}.{minor}.{}", DRIVER_VERSION & 0xffff)
     }
 
+    /// `zeDriverGetProperties`.
+    ///
+    /// # Safety
     /// The structure's `pNext` is a valid chain.
     pub unsafe fn properties(&self, properties: &mut ze_driver_properties_t) {
         properties.uuid.id = UUID;

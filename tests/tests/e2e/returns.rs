@@ -189,9 +189,11 @@ macro_rules! cases {
 const LAST_BIT: u32 = 1 << 31;
 
 macro_rules! flagged {
-    ($type:ident { $($field:ident: $value:expr),* }) => {
-        $type { $($field: $value,)* ..Default::default() }
-    };
+    ($type:ident { $($field:ident: $value:expr),* }) => {{
+        #[allow(clippy::needless_update, reason = "some structures have no other fields")]
+        let flagged = $type { $($field: $value,)* ..Default::default() };
+        flagged
+    }};
 }
 
 fn event_pool(w: &World, count: u32, flags: u32, devices: u32) -> ze_result_t {
