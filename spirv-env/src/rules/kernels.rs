@@ -358,6 +358,9 @@ mod tests {
             &with_parameter("%e = OpTypeEvent\n%s = OpTypeStruct %e", "%s"),
             "env.kernel-struct-members",
         );
+        let inside = "%e = OpTypeEvent\n%i = OpTypeStruct %e\n%n = OpConstant %uint 2\n%a = OpTypeArray %i %n\n%s = OpTypeStruct %a";
+        assert_rejected(&with_parameter(inside, "%s"), "env.kernel-struct-members");
+        assert_accepted(&with_parameter(&inside.replace("OpTypeEvent", "OpTypeInt 64 0"), "%s").replace("%e = OpTypeInt 64 0\n", "").replace("Struct %e", "Struct %ulong"));
     }
 
     #[test]

@@ -250,6 +250,35 @@ mod tests {
     }
 
     #[test]
+    fn sums_and_extremes_of_floats_need_the_capability_of_their_width() {
+        let types = [("half", 16), ("float", 32), ("double", 64)];
+        for (op, name, narrow, wide) in [
+            ("OpAtomicFAddEXT", "Add", "SPV_EXT_shader_atomic_float16_add", "SPV_EXT_shader_atomic_float_add"),
+            ("OpAtomicFMaxEXT", "MinMax", "SPV_EXT_shader_atomic_float_min_max", ""),
+        ] {
+            for (ty, width) in types {
+                let extensions: String = [narrow, wide]
+                    .iter()
+                    .filter(|name| !name.is_empty())
+                    .map(|name| format!("OpExtension \"{name}\"\n"))
+                    .collect();
+                let with = |width: u32| {
+                    atomic("CrossWorkgroup", ty, &format!("%r = {op} TYPE %nil %u1 %u0 %zero"))
+                        .replace(
+                            "OpCapability Kernel",
+                            &format!("OpCapability Kernel\nOpCapability AtomicFloat{width}{name}EXT"),
+                        )
+                        .replace("%std = ", &format!("{extensions}%std = "))
+                };
+                assert_accepted(&with(width));
+                for (_, other) in types.iter().filter(|(_, other)| *other != width) {
+                    assert_rejected(&with(*other), "env.float-atomic");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn floats_of_full_size_move_like_integers_and_halves_as_the_device_says() {
         let load = |ty: &str| atomic("CrossWorkgroup", ty, "%r = OpAtomicLoad TYPE %nil %u1 %u0");
         let mut profile = DeviceProfile::host();
