@@ -34,13 +34,16 @@ unsafe extern "C-unwind" {
     fn throw_bad_alloc() -> !;
 }
 
-// The functions that the linker's `--wrap` has put others in the place of.
+// The functions that the linker's `--wrap` has put others in the place of; in unit tests it has not.
 unsafe extern "C" {
-    #[link_name = "__real_malloc"]
+    #[cfg_attr(not(test), link_name = "__real_malloc")]
+    #[cfg_attr(test, link_name = "malloc")]
     fn real_malloc(bytes: usize) -> *mut c_void;
-    #[link_name = "__real_calloc"]
+    #[cfg_attr(not(test), link_name = "__real_calloc")]
+    #[cfg_attr(test, link_name = "calloc")]
     fn real_calloc(count: usize, bytes: usize) -> *mut c_void;
-    #[link_name = "__real_realloc"]
+    #[cfg_attr(not(test), link_name = "__real_realloc")]
+    #[cfg_attr(test, link_name = "realloc")]
     fn real_realloc(memory: *mut c_void, bytes: usize) -> *mut c_void;
 }
 
@@ -155,15 +158,13 @@ mod tests {
     fn what_is_kept_is_given_back_before_malloc_fails() {
         // More than there are addresses, and not known to whoever compiles this.
         let bytes = std::hint::black_box(1usize << 60);
-        // SAFETY: nothing is allocated.
-        assert!(asks(|| unsafe { assert!(libc::malloc(bytes).is_null()) }));
-        // SAFETY: as above.
-        assert!(asks(|| unsafe { assert!(libc::calloc(bytes, 2).is_null()) }));
-        // SAFETY: what could not grow is there as it was.
-        assert!(asks(|| unsafe {
-            let memory = libc::malloc(std::hint::black_box(8));
-            assert!(!memory.is_null() && libc::realloc(memory, bytes).is_null());
-            libc::free(memory);
+        assert!(asks(|| assert!(malloc(bytes).is_null())));
+        assert!(asks(|| assert!(calloc(bytes, 2).is_null())));
+        assert!(asks(|| {
+            let memory = malloc(std::hint::black_box(8));
+            assert!(!memory.is_null() && realloc(memory, bytes).is_null());
+            // SAFETY: what could not grow is there as it was.
+            unsafe { libc::free(memory) };
         }));
     }
 }

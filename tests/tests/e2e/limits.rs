@@ -42,6 +42,12 @@ fn a_process_lives_on_wherever_in_the_compiler_its_memory_ends() {
     }
 }
 
+/// What the program has freed before is kept, unless a compilation needs it.
+#[test]
+fn memory_that_is_kept_is_given_to_the_compiler() {
+    assert_eq!(kernel_within("data", 1500 * MIB, &["atomics", "12000"]), "done");
+}
+
 #[test]
 fn threads_with_the_least_stack_can_call_everything() {
     for kib in [16, 20, 32, 64, 128, 256, 1024, 8192] {
