@@ -245,7 +245,10 @@ fn functions_are_within_their_bounds_where_denormals_are_flushed() {
             report(&mut failures, &what("f16"), found, *half);
         }
     }
+    // The reference has no signalling NaNs, of which a power of zero is a NaN.
+    let quiet = |of: Vec<f32>| of.into_iter().map(|x| if x.is_nan() { f32::NAN } else { x }).collect();
     let (a, b) = pairs();
+    let (a, b): (Vec<f32>, Vec<f32>) = (quiet(a), quiet(b));
     let pairs: Vec<(f32, f32)> = a.iter().copied().zip(b.iter().copied()).collect();
     for (op, reference, single, _) in BINARY.iter().filter(|(op, ..)| is_flushed(*op)) {
         for (target, lanes) in flushing_forms() {
