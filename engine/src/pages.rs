@@ -170,7 +170,10 @@ mod tests {
             Pages::sparse(1 << 60).map_err(|error| error.kind()).err(),
             Some(io::ErrorKind::OutOfMemory)
         );
-        assert!(pages.protect(0..page_size(), libc::PROT_READ).is_err(), "a page is more than it has");
+        assert!(pages.protect(1..5000, libc::PROT_READ).is_err(), "no page begins there");
+        pages.protect(0..page_size(), libc::PROT_NONE).expect("a page of its own");
+        // SAFETY: inside of the mapping, behind the first page.
+        assert_eq!(unsafe { pages.base().add(page_size()).read() }, 0);
     }
 
     #[test]

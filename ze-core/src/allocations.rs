@@ -69,6 +69,8 @@ pub struct RangeMap<T> {
     top: Table,
     /// Held by who changes anything.
     changing: Mutex<()>,
+    /// Counts when a replacement begins and when it ends: who finds nothing meanwhile looks again.
+    replacements: AtomicUsize,
     ranges: PhantomData<Arc<T>>,
 }
 
@@ -95,21 +97,54 @@ struct Edit<'a, T> {
 impl<T: Range + Send + Sync + 'static> RangeMap<T> {
     pub fn new() -> Self {
         const { assert!(align_of::<T>() > TAG, "pointers to ranges have room for a tag") };
-        Self { top: Table::new(), changing: Mutex::new(()), ranges: PhantomData }
+        Self {
+            top: Table::new(),
+            changing: Mutex::new(()),
+            replacements: AtomicUsize::new(0),
+            ranges: PhantomData,
+        }
     }
 
     /// Adds a range that overlaps none of those in the map.
     pub fn insert(&self, range: Arc<T>) {
         let _changing = self.changing.lock();
-        let guard = epoch::pin();
+        self.add(range, &epoch::pin());
+    }
+
+    /// Adds a range, by who changes the map.
+    fn add(&self, range: Arc<T>, guard: &Guard) {
         let (base, last) = bounds(&*range);
         // The map's reference, whatever the number of entries.
-        let edit = Edit { range: Arc::into_raw(range), change: Change::Add, guard: &guard };
+        let edit = Edit { range: Arc::into_raw(range), change: Change::Add, guard };
         edit.apply(&self.top, TOP, base, last);
+    }
+
+    /// Takes out the range that begins at the address, and adds others that are parts of it. Who looks for an address in one of those
+    /// finds the old range or the part.
+    pub fn replace(&self, base: usize, parts: Vec<Arc<T>>) -> Option<Arc<T>> {
+        let _changing = self.changing.lock();
+        let guard = epoch::pin();
+        self.replacements.fetch_add(1, Ordering::AcqRel);
+        let old = self.take(base, &guard);
+        parts.into_iter().for_each(|part| self.add(part, &guard));
+        self.replacements.fetch_add(1, Ordering::AcqRel);
+        old
     }
 
     /// The range that the address is in.
     pub fn find(&self, address: usize) -> Option<Arc<T>> {
+        let before = self.replacements.load(Ordering::Acquire);
+        let found = self.find_now(address);
+        if found.is_some()
+            || (before.is_multiple_of(2) && self.replacements.load(Ordering::Acquire) == before)
+        {
+            return found;
+        }
+        let _changing = self.changing.lock();
+        self.find_now(address)
+    }
+
+    fn find_now(&self, address: usize) -> Option<Arc<T>> {
         let _section = fork::section();
         let _guard = epoch::pin();
         let range = self.look_up(address)?;
@@ -123,7 +158,11 @@ impl<T: Range + Send + Sync + 'static> RangeMap<T> {
     /// Takes out the range that begins at the address.
     pub fn remove(&self, base: usize) -> Option<Arc<T>> {
         let _changing = self.changing.lock();
-        let guard = epoch::pin();
+        self.take(base, &epoch::pin())
+    }
+
+    /// Takes out a range, by who changes the map.
+    fn take(&self, base: usize, guard: &Guard) -> Option<Arc<T>> {
         // SAFETY: it is in the map, so the map's reference keeps it.
         let range = self.look_up(base).filter(|&range| unsafe { (*range).base() == base })?;
         // SAFETY: as above; the reference that is given back is one of its own.
@@ -132,7 +171,7 @@ impl<T: Range + Send + Sync + 'static> RangeMap<T> {
             Arc::from_raw(range)
         };
         let (base, last) = bounds(&*result);
-        Edit { range, change: Change::Remove, guard: &guard }.apply(&self.top, TOP, base, last);
+        Edit { range, change: Change::Remove, guard }.apply(&self.top, TOP, base, last);
         let address = range as usize;
         // SAFETY: the map's reference, which no entry stands for any more; readers that still see it are in the guard's epoch.
         unsafe { guard.defer_unchecked(move || drop(Arc::from_raw(address as *const T))) };
@@ -437,6 +476,24 @@ mod tests {
             );
         }
         assert!(map.iter().map(|block| (block.base, block.size)).eq(expected));
+    }
+
+    #[test]
+    fn a_range_is_replaced_by_its_parts() {
+        let map = RangeMap::new();
+        // More than an entry above the pages has, so that it stands there once.
+        map.insert(Arc::new(Block { base: 1 << 30, size: 64 << 20 }));
+        let found = |address: usize| map.find(address).map(|range| (range.base, range.size));
+        let part = |base: usize, size: usize| Arc::new(Block { base, size });
+        let parts = vec![part(1 << 30, 4096), part((1 << 30) + (8 << 20) + 8192, 4 << 20)];
+        let old = map.replace(1 << 30, parts).expect("it was there");
+        assert_eq!((old.base, old.size), (1 << 30, 64 << 20));
+        assert_eq!(found((1 << 30) + 5), Some((1 << 30, 4096)));
+        assert_eq!(found((1 << 30) + 4096), None);
+        assert_eq!(found((1 << 30) + (10 << 20)), Some(((1 << 30) + (8 << 20) + 8192, 4 << 20)));
+        assert_eq!(found((1 << 30) + (40 << 20)), None);
+        assert!(map.replace(1 << 30, Vec::new()).is_some() && found(1 << 30).is_none());
+        assert!(map.replace(12345, Vec::new()).is_none());
     }
 
     #[test]

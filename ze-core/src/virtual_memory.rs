@@ -190,7 +190,7 @@ impl Context {
             )));
         };
         COUNT.fetch_sub(1, Ordering::Release);
-        reservation.mapped.keys().for_each(|&start| self.forget(start));
+        reservation.mapped.keys().for_each(|&start| self.divide(start, &[]));
         // SAFETY: the addresses are the reservation's, which the program gives up.
         unsafe { memfd::unmap(at, size) };
         Ok(())
@@ -240,25 +240,21 @@ impl Context {
             // SAFETY: the addresses are the reservation's, and nothing is mapped there.
             unsafe { memory.shared().memory().map_at(at, offset, size, access.protection()) }?;
             reservation.set_access(at, at + size, access);
-            self.know(at, &mapped);
+            let allocation = Allocation::mapped_in_reservation(memory, (at, size), offset);
+            allocation.into_iter().for_each(|memory| self.driver().allocations().insert(Arc::new(memory)));
             reservation.mapped.insert(at, mapped);
             Ok(())
         })
     }
 
-    /// Makes a mapping an allocation, in the place of one that begins at the same address.
-    fn know(&self, at: usize, mapped: &Mapped) {
-        let Mapped { len, ref memory, offset } = *mapped;
-        let allocation = Allocation::mapped_in_reservation(memory, (at, len), offset);
-        let old = self.find_allocation(at as *const c_void).filter(|old| old.base() == at);
-        allocation.into_iter().for_each(|memory| self.driver().allocations().insert(Arc::new(memory)));
+    /// A mapping is no allocation any more, but its parts are that stay. At every moment, an address of what stays is in an allocation.
+    /// The table lets go of the old one some time later, of its memory now.
+    fn divide(&self, at: usize, parts: &[(usize, Mapped)]) {
+        let allocations = parts.iter().filter_map(|(start, Mapped { len, memory, offset })| {
+            Allocation::mapped_in_reservation(memory, (*start, *len), *offset).map(Arc::new)
+        });
+        let old = self.driver().allocations().replace(at, allocations.collect());
         old.into_iter().for_each(|old| old.release());
-    }
-
-    /// A mapping is no allocation any more. The table lets go of it some time later, of the memory now.
-    fn forget(&self, at: usize) {
-        let allocation = self.driver().allocations().remove(at);
-        allocation.into_iter().for_each(|allocation| allocation.release());
     }
 
     /// `zeVirtualMemUnmap`: whatever is mapped there, also parts of mappings, and nothing.
@@ -273,21 +269,17 @@ impl Context {
             let touched: Vec<_> =
                 reservation.mapped_in(at, end).map(|(start, mapped)| (start, mapped.clone())).collect();
             for (start, mapped) in touched {
-                // The back first: at every moment, an address of what stays is in the allocation that is found for it.
+                let mut parts = Vec::new();
                 if start + mapped.len > end {
                     let (len, offset) = (start + mapped.len - end, mapped.offset + (end - start));
-                    let back = Mapped { len, offset, memory: Arc::clone(&mapped.memory) };
-                    self.know(end, &back);
-                    reservation.mapped.insert(end, back);
+                    parts.push((end, Mapped { len, offset, memory: Arc::clone(&mapped.memory) }));
                 }
                 if start < at {
-                    let front = Mapped { len: at - start, ..mapped };
-                    self.know(start, &front);
-                    reservation.mapped.insert(start, front);
-                } else {
-                    self.forget(start);
-                    reservation.mapped.remove(&start);
+                    parts.push((start, Mapped { len: at - start, ..mapped }));
                 }
+                self.divide(start, &parts);
+                reservation.mapped.remove(&start);
+                reservation.mapped.extend(parts);
             }
             Ok(())
         })

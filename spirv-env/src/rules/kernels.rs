@@ -360,7 +360,11 @@ mod tests {
         );
         let inside = "%e = OpTypeEvent\n%i = OpTypeStruct %e\n%n = OpConstant %uint 2\n%a = OpTypeArray %i %n\n%s = OpTypeStruct %a";
         assert_rejected(&with_parameter(inside, "%s"), "env.kernel-struct-members");
-        assert_accepted(&with_parameter(&inside.replace("OpTypeEvent", "OpTypeInt 64 0"), "%s").replace("%e = OpTypeInt 64 0\n", "").replace("Struct %e", "Struct %ulong"));
+        assert_accepted(
+            &with_parameter(&inside.replace("OpTypeEvent", "OpTypeInt 64 0"), "%s")
+                .replace("%e = OpTypeInt 64 0\n", "")
+                .replace("Struct %e", "Struct %ulong"),
+        );
     }
 
     #[test]

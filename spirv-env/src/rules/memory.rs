@@ -253,7 +253,12 @@ mod tests {
     fn sums_and_extremes_of_floats_need_the_capability_of_their_width() {
         let types = [("half", 16), ("float", 32), ("double", 64)];
         for (op, name, narrow, wide) in [
-            ("OpAtomicFAddEXT", "Add", "SPV_EXT_shader_atomic_float16_add", "SPV_EXT_shader_atomic_float_add"),
+            (
+                "OpAtomicFAddEXT",
+                "Add",
+                "SPV_EXT_shader_atomic_float16_add",
+                "SPV_EXT_shader_atomic_float_add",
+            ),
             ("OpAtomicFMaxEXT", "MinMax", "SPV_EXT_shader_atomic_float_min_max", ""),
         ] {
             for (ty, width) in types {

@@ -888,6 +888,21 @@ const NEVER: &[(Option<&str>, ze_result_t, &str)] = &[
         ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
         "an event may be used in every state that it can be in",
     ),
+    (
+        Some("zeCommandListAppendMemoryFill"),
+        ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
+        "memory is filled wherever it begins, with patterns wherever they are",
+    ),
+    (
+        Some("zeCommandListAppendMemoryFillWithParameters"),
+        ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
+        "memory is filled wherever it begins, with patterns wherever they are",
+    ),
+    (
+        Some("zePhysicalMemCreate"),
+        ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
+        "a size that is not of whole pages is an unsupported size",
+    ),
     (Some("zeDeviceGetGlobalTimestamps"), ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "every platform has clocks"),
     (
         Some("zeEventCounterBasedCreate"),
