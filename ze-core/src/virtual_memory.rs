@@ -6,7 +6,6 @@
 //!
 //! Addresses are the process's, and so is the table of reservations.
 
-use crate::allocations::Range;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::fork::Mutex;
