@@ -258,7 +258,12 @@ class OpenCl(Peer):
         code, il = C.c_int(), open(launch.path, "rb").read()
         program = C.c_void_p(self.cl.clCreateProgramWithIL(self.context, il, C.c_size_t(len(il)), C.byref(code)))
         check("clCreateProgramWithIL", code.value)
-        check("clBuildProgram", self.cl.clBuildProgram(program, 1, C.byref(self.device), b"", None, None))
+        code.value = self.cl.clBuildProgram(program, 1, C.byref(self.device), b"", None, None)
+        if code.value:
+            log = C.create_string_buffer(4096)
+            build_log = 0x1183
+            self.cl.clGetProgramBuildInfo(program, self.device, build_log, C.c_size_t(len(log)), log, None)
+            raise RuntimeError(f"clBuildProgram: {code.value} {' '.join(log.value.decode(errors='replace').split())[:300]}")
         kernel = C.c_void_p(self.cl.clCreateKernel(program, launch.name.encode(), C.byref(code)))
         check("clCreateKernel", code.value)
         return kernel
