@@ -2,14 +2,15 @@
 //!
 //! Graphs are arbitrary: nested, unstructured, irreducible, with loops left in several ways. Values are in
 //! pruned SSA form, so that phis, uses across blocks and uses after loops all occur. Programs call functions, made in
-//! the same way, that call further ones: inlined and not, both have to compute the same.
+//! the same way, that call further ones: inlined and not, both have to compute the same. Where all work-items of a group come,
+//! they exchange values through local memory and barriers, and by operations of sub-groups and of the work-group.
 
 use crate::analysis::inlining::Inlining;
 use crate::{Dispatch, Engine, EngineConfig};
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, InsertPoint, Instruction, Operand};
 use spirv::{AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel};
-use spirv::{FunctionControl, MemoryModel, StorageClass};
+use spirv::{FunctionControl, GroupOperation, MemoryModel, Scope, StorageClass};
 use std::sync::Arc;
 
 /// Variables of a program: some start uniform, some differ between work-items.
@@ -46,6 +47,70 @@ enum Op {
     Call(usize),
     /// Calls, through a pointer, the first of these functions where the operand is odd, else the second.
     CallEither(usize, usize),
+    /// All work-items of the group are there.
+    Together(Together),
+}
+
+/// What work-items do together with a value of each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Together {
+    /// The value of the work-item this much further, through local memory.
+    Exchange(u32),
+    /// The sum in the work-group, which is the same for all.
+    SumOfGroup,
+    Sum,
+    Most,
+    SumUpTo,
+    SumBefore,
+    /// That of this lane.
+    Broadcast(u32),
+    /// Whether any is odd.
+    AnyOdd,
+    /// That of the lane whose number differs in these bits.
+    Across(u32),
+}
+
+impl Together {
+    fn random(random: &mut Random, subgroups: bool) -> Together {
+        let amount = random.below(4) as u32;
+        match random.below(if subgroups { 10 } else { 2 }) {
+            0 => Together::Exchange(amount + 1),
+            1 => Together::SumOfGroup,
+            2 => Together::Sum,
+            3 => Together::Most,
+            4 => Together::SumUpTo,
+            5 => Together::SumBefore,
+            6 => Together::Broadcast(amount),
+            7 => Together::AnyOdd,
+            _ => Together::Across(amount),
+        }
+    }
+
+    /// The results of a work-group's work-items, whose sub-groups are of `width` each and one of the rest.
+    fn of(self, values: &[i32], width: usize) -> Vec<i32> {
+        let sum = |values: &[i32]| values.iter().fold(0i32, |sum, value| sum.wrapping_add(*value));
+        match self {
+            Together::Exchange(by) => {
+                (0..values.len()).map(|at| values[(at + by as usize) % values.len()]).collect()
+            }
+            Together::SumOfGroup => vec![sum(values); values.len()],
+            _ => values.chunks(width).flat_map(|lanes| self.of_subgroup(lanes, &sum)).collect(),
+        }
+    }
+
+    fn of_subgroup(self, lanes: &[i32], sum: &dyn Fn(&[i32]) -> i32) -> Vec<i32> {
+        let each = |of: &dyn Fn(usize) -> i32| (0..lanes.len()).map(of).collect();
+        match self {
+            Together::Sum => each(&|_| sum(lanes)),
+            Together::Most => each(&|_| lanes.iter().copied().max().unwrap_or(0)),
+            Together::SumUpTo => each(&|at| sum(&lanes[..=at])),
+            Together::SumBefore => each(&|at| sum(&lanes[..at])),
+            Together::Broadcast(lane) => each(&|_| lanes[lane as usize]),
+            Together::AnyOdd => each(&|_| i32::from(lanes.iter().any(|value| value & 1 != 0))),
+            Together::Across(bits) => each(&|at| lanes[at ^ bits as usize]),
+            Together::Exchange(_) | Together::SumOfGroup => unreachable!("they are the work-group's"),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +175,8 @@ fn change(private: i32, argument: i32) -> i32 {
 /// The last variable is uniform in a row, and nothing else of it.
 const ROW: usize = VARS - 1;
 
-fn whole_program(random: &mut Random, calm: bool) -> Program {
+/// With `subgroups`, what calm programs do together is also of sub-groups, whose sizes have to be known.
+fn whole_program(random: &mut Random, calm: bool, subgroups: bool) -> Program {
     let count = random.below(4);
     let callees = |caller: Option<usize>| -> Vec<usize> {
         let pure = caller.is_some_and(|caller| !takes_pointer(caller));
@@ -118,7 +184,7 @@ fn whole_program(random: &mut Random, calm: bool) -> Program {
     };
     let mut functions = Vec::new();
     for number in 0..count {
-        let mut nodes = program(random, false, &callees(Some(number)));
+        let mut nodes = program(random, false, subgroups, &callees(Some(number)));
         // Work-items return early, from anywhere.
         for node in &mut nodes {
             if matches!(node.exit, Exit::Jump(_)) && random.below(3) == 0 {
@@ -127,11 +193,11 @@ fn whole_program(random: &mut Random, calm: bool) -> Program {
         }
         functions.push(nodes);
     }
-    Program { main: program(random, calm, &callees(None)), functions }
+    Program { main: program(random, calm, subgroups, &callees(None)), functions }
 }
 
 /// With `calm`, only hammocks diverge: branches within loops and out of them depend on what all work-items agree on.
-fn program(random: &mut Random, calm: bool, callees: &[usize]) -> Vec<Node> {
+fn program(random: &mut Random, calm: bool, subgroups: bool, callees: &[usize]) -> Vec<Node> {
     let count = 3 + random.below(12);
     let mut nodes = Vec::new();
     for _ in 0..count {
@@ -195,7 +261,7 @@ fn program(random: &mut Random, calm: bool, callees: &[usize]) -> Vec<Node> {
         node.exit = exit;
     }
     if calm {
-        calm_down(&mut nodes, random);
+        calm_down(&mut nodes, random, subgroups);
     }
     nodes.push(Node { steps: Vec::new(), exit: Exit::End });
     for to in backs {
@@ -204,8 +270,9 @@ fn program(random: &mut Random, calm: bool, callees: &[usize]) -> Vec<Node> {
     nodes
 }
 
-/// Variables 1 and 2 keep what all work-items agree on, and branches go by them, but for hammocks.
-fn calm_down(nodes: &mut [Node], random: &mut Random) {
+/// Variables 1 and 2 keep what all work-items agree on, and branches go by them, but for hammocks. Outside of those, work-items
+/// do something together now and then.
+fn calm_down(nodes: &mut [Node], random: &mut Random, subgroups: bool) {
     let last = nodes.len();
     for node in nodes.iter_mut() {
         for step in &mut node.steps {
@@ -221,16 +288,29 @@ fn calm_down(nodes: &mut [Node], random: &mut Random) {
             _ => {}
         }
     }
-    let mut at = 0;
+    let (mut at, mut inner) = (0, vec![false; last]);
     while at + 2 < last {
         if random.below(3) == 0 {
             let (var, mask) = ([0, ROW][random.below(2)], [1, 3][random.below(2)]);
             nodes[at].exit = Exit::If { var, mask, limit: 1, then: at + 1, els: at + 2 };
             nodes[at + 1].exit = Exit::Jump(at + 2);
             nodes[at + 1].steps.retain(|step| matches!(step.to, 0 | ROW));
+            inner[at + 1] = true;
             at += 1;
         }
         at += 1;
+    }
+    for (node, _) in nodes.iter_mut().zip(inner).filter(|(_, inner)| !inner) {
+        while random.below(3) == 0 {
+            let of = Together::random(random, subgroups);
+            // What all agree on may go where branches look.
+            let to = match of {
+                Together::SumOfGroup => random.below(VARS),
+                _ => [0, ROW][random.below(2)],
+            };
+            let step = Step { to, op: Op::Together(of), from: random.below(VARS), with: Source::Const(0) };
+            node.steps.insert(random.below(node.steps.len() + 1), step);
+        }
     }
 }
 
@@ -245,7 +325,7 @@ fn apply(op: Op, a: i32, b: i32) -> i32 {
         Op::Mul => a.wrapping_mul(b),
         Op::Xor => a ^ b,
         Op::And => a & b,
-        Op::Call(_) | Op::CallEither(..) => unreachable!("calls are interpreted"),
+        Op::Call(_) | Op::CallEither(..) | Op::Together(_) => unreachable!("they are interpreted"),
     }
 }
 
@@ -262,53 +342,93 @@ fn result(vars: &[i32; VARS]) -> i32 {
     vars.iter().fold(0, |hash: i32, var| hash.wrapping_mul(31).wrapping_add(*var))
 }
 
-fn interpret(program: &Program, input: i32, group: i32, row: i32) -> i32 {
-    let mut private = 0;
-    let hash = run(program, &program.main, start(input, group, row), FUEL, &mut private);
-    hash.wrapping_add(private)
+/// The results of a work-group's work-items, each with what its variables are at first.
+fn interpret(program: &Program, starts: &[[i32; VARS]], width: usize) -> Vec<i32> {
+    let mut items: Vec<(Run, i32)> = starts.iter().map(|start| (Run::new(*start, FUEL), 0)).collect();
+    loop {
+        let stops: Vec<Option<&Step>> =
+            items.iter_mut().map(|(run, private)| run.go_on(program, &program.main, private)).collect();
+        let Some(step) = stops[0] else {
+            assert!(stops.iter().all(Option::is_none), "work-items left together");
+            break;
+        };
+        let same = |stop: &Option<&Step>| stop.is_some_and(|other| std::ptr::eq(step, other));
+        assert!(stops.iter().all(same), "work-items came together");
+        let Op::Together(op) = step.op else { unreachable!("only such a step stops a run") };
+        let values: Vec<i32> = items.iter().map(|(run, _)| run.vars[step.from]).collect();
+        for ((run, _), value) in items.iter_mut().zip(op.of(&values, width)) {
+            run.vars[step.to] = value;
+        }
+    }
+    items.iter().map(|(run, private)| result(&run.vars).wrapping_add(*private)).collect()
 }
 
-fn run(program: &Program, nodes: &[Node], start: [i32; VARS], mut fuel: i32, private: &mut i32) -> i32 {
-    let (mut vars, mut at) = (start, 0);
-    loop {
-        for step in &nodes[at].steps {
-            let with = match step.with {
-                Source::Var(var) => vars[var],
-                Source::Const(value) => value,
-            };
-            let op = match step.op {
-                Op::CallEither(odd, even) => Op::Call(if vars[step.from] & 1 != 0 { odd } else { even }),
-                op => op,
-            };
-            vars[step.to] = match op {
-                Op::Call(function) => {
-                    let arguments = arguments(vars[step.from], with);
-                    if takes_pointer(function) {
-                        *private = change(*private, arguments[0]);
+/// Where a work-item is in a graph of nodes.
+struct Run {
+    vars: [i32; VARS],
+    at: usize,
+    /// The next step of the node.
+    step: usize,
+    fuel: i32,
+}
+
+impl Run {
+    fn new(vars: [i32; VARS], fuel: i32) -> Run {
+        Run { vars, at: 0, step: 0, fuel }
+    }
+
+    /// Runs up to the end or to a step that work-items take together, which is for whoever runs them all.
+    fn go_on<'p>(&mut self, program: &'p Program, nodes: &'p [Node], private: &mut i32) -> Option<&'p Step> {
+        loop {
+            while let Some(step) = nodes[self.at].steps.get(self.step) {
+                self.step += 1;
+                if let Op::Together(_) = step.op {
+                    return Some(step);
+                }
+                self.vars[step.to] = self.compute(program, step, private);
+            }
+            let vars = &self.vars;
+            let to = match &nodes[self.at].exit {
+                Exit::Jump(to) => *to,
+                Exit::If { var, mask, limit, then, els } => {
+                    if vars[*var] & mask < *limit {
+                        *then
+                    } else {
+                        *els
                     }
-                    run(program, &program.functions[function], arguments, FUEL_OF_CALLS, private)
                 }
-                op => apply(op, vars[step.from], with),
+                Exit::Switch { var, cases, default } => {
+                    cases.get((vars[*var] & 3) as usize).copied().unwrap_or(*default)
+                }
+                Exit::Back(to) => {
+                    self.fuel -= 1;
+                    if self.fuel > 0 { *to } else { end_of(nodes) }
+                }
+                Exit::End => return None,
             };
+            (self.at, self.step) = (to, 0);
         }
-        at = match &nodes[at].exit {
-            Exit::Jump(to) => *to,
-            Exit::If { var, mask, limit, then, els } => {
-                if vars[*var] & mask < *limit {
-                    *then
-                } else {
-                    *els
-                }
-            }
-            Exit::Switch { var, cases, default } => {
-                cases.get((vars[*var] & 3) as usize).copied().unwrap_or(*default)
-            }
-            Exit::Back(to) => {
-                fuel -= 1;
-                if fuel > 0 { *to } else { end_of(nodes) }
-            }
-            Exit::End => return result(&vars),
+    }
+
+    fn compute(&self, program: &Program, step: &Step, private: &mut i32) -> i32 {
+        let from = self.vars[step.from];
+        let with = match step.with {
+            Source::Var(var) => self.vars[var],
+            Source::Const(value) => value,
         };
+        let function = match step.op {
+            Op::Call(function) => function,
+            Op::CallEither(odd, even) => [even, odd][usize::from(from & 1 != 0)],
+            op => return apply(op, from, with),
+        };
+        let arguments = arguments(from, with);
+        if takes_pointer(function) {
+            *private = change(*private, arguments[0]);
+        }
+        let mut callee = Run::new(arguments, FUEL_OF_CALLS);
+        let stop = callee.go_on(program, &program.functions[function], private);
+        assert!(stop.is_none(), "functions are called by some work-items only");
+        result(&callee.vars)
     }
 }
 
@@ -349,8 +469,8 @@ fn successors(nodes: &[Node], at: usize) -> Vec<usize> {
 /// Variables and, as the last one, the fuel.
 const ALL: usize = VARS + 1;
 
-/// Assembles the program as a kernel `(global int *in, global int *out)`.
-fn assemble(program: &Program, width: Option<u32>) -> Vec<u8> {
+/// Assembles the program as a kernel `(global int *in, global int *out)` for work-groups of a size.
+fn assemble(program: &Program, width: Option<u32>, group_size: u32) -> Vec<u8> {
     let mut b = Builder::new();
     b.set_version(1, 2);
     for capability in [
@@ -360,10 +480,13 @@ fn assemble(program: &Program, width: Option<u32>) -> Vec<u8> {
         Capability::SubgroupDispatch,
         Capability::Linkage,
         Capability::FunctionPointersINTEL,
+        Capability::Groups,
+        Capability::SubgroupShuffleINTEL,
     ] {
         b.capability(capability);
     }
     b.extension("SPV_INTEL_function_pointers");
+    b.extension("SPV_INTEL_subgroups");
     b.memory_model(AddressingModel::Physical64, MemoryModel::OpenCL);
     let (void, int, long) = (b.type_void(), b.type_int(32, 0), b.type_int(64, 0));
     let vector = b.type_vector(long, 3);
@@ -384,6 +507,17 @@ fn assemble(program: &Program, width: Option<u32>) -> Vec<u8> {
         b.decorate(id, Decoration::BuiltIn, [Operand::BuiltIn(BuiltIn::GlobalLinearId)]);
         id
     };
+    let local_index = {
+        let ty = b.type_pointer(None, StorageClass::Input, long);
+        let id = b.variable(ty, None, StorageClass::Input, None);
+        b.decorate(id, Decoration::BuiltIn, [Operand::BuiltIn(BuiltIn::LocalInvocationIndex)]);
+        id
+    };
+    let size = b.constant_bit32(int, group_size);
+    let array = b.type_array(int, size);
+    let local_array = b.type_pointer(None, StorageClass::Workgroup, array);
+    let local_int = b.type_pointer(None, StorageClass::Workgroup, int);
+    let local = b.variable(local_array, None, StorageClass::Workgroup, None);
     let pointer = b.type_pointer(None, StorageClass::Function, int);
     let boolean = b.type_bool();
     let types = [vec![int; VARS], [vec![int; VARS], vec![pointer]].concat()];
@@ -401,7 +535,8 @@ fn assemble(program: &Program, width: Option<u32>) -> Vec<u8> {
         id
     };
     let pointers = functions.iter().enumerate().map(address).collect();
-    let mut assembler = Assembler { int, boolean, functions, pointers, pointer_types, b };
+    let group = Group { local, local_int, size, index: 0 };
+    let mut assembler = Assembler { int, boolean, functions, pointers, pointer_types, group, b };
 
     for (number, nodes) in program.functions.iter().enumerate() {
         let mut types = vec![int; VARS];
@@ -448,6 +583,8 @@ fn assemble(program: &Program, width: Option<u32>) -> Vec<u8> {
     let third = b.i_mul(int, None, group, seven).expect("in a block");
     let row = b.composite_extract(long, None, place, [1]).expect("in a block");
     let row = b.u_convert(int, None, row).expect("in a block");
+    let index = b.load(long, None, local_index, None, []).expect("in a block");
+    assembler.group.index = b.u_convert(int, None, index).expect("in a block");
     let starts = [first, assembler.constant(5), third, row, assembler.constant(FUEL)];
     assembler.nodes(&program.main, starts, Some(private), |b, hash| {
         let private = b.load(int, None, private, None, []).expect("in a block");
@@ -458,7 +595,8 @@ fn assemble(program: &Program, width: Option<u32>) -> Vec<u8> {
     });
     let mut b = assembler.b;
     b.end_function().expect("in a function");
-    b.entry_point(ExecutionModel::Kernel, kernel, "random", vec![global_id, group_id, linear]);
+    let interface = vec![global_id, group_id, linear, local_index];
+    b.entry_point(ExecutionModel::Kernel, kernel, "random", interface);
     if let Some(width) = width {
         b.execution_mode(kernel, ExecutionMode::SubgroupSize, [width]);
     }
@@ -475,11 +613,71 @@ struct Assembler {
     pointers: Vec<u32>,
     /// Types of those of functions that take no pointer to a private variable, and of those that do.
     pointer_types: [u32; 2],
+    group: Group,
+}
+
+/// What a work-group has together.
+#[derive(Clone, Copy)]
+struct Group {
+    /// An array with an element for each work-item, and the type of a pointer to one.
+    local: u32,
+    local_int: u32,
+    /// The number of work-items.
+    size: u32,
+    /// The work-item's place.
+    index: u32,
 }
 
 impl Assembler {
     fn constant(&mut self, value: i32) -> u32 {
         self.b.constant_bit32(self.int, value as u32)
+    }
+
+    /// What all work-items of a group do with a value of each.
+    fn together(&mut self, op: Together, id: u32, x: u32) {
+        const WORKGROUP_MEMORY: i32 = 0x108;
+        let [of_group, of_subgroup] =
+            [Scope::Workgroup, Scope::Subgroup].map(|scope| self.constant(scope as i32));
+        let (semantics, zero, one) = (self.constant(WORKGROUP_MEMORY), self.constant(0), self.constant(1));
+        let (int, boolean, group) = (self.int, self.boolean, self.group);
+        let amount = match op {
+            Together::Exchange(amount) | Together::Broadcast(amount) | Together::Across(amount) => {
+                self.constant(amount as i32)
+            }
+            _ => zero,
+        };
+        let (b, id) = (&mut self.b, Some(id));
+        use GroupOperation::{ExclusiveScan, InclusiveScan, Reduce};
+        let made = match op {
+            Together::Exchange(_) => {
+                let mut element = |b: &mut Builder, index: u32| {
+                    b.in_bounds_access_chain(group.local_int, None, group.local, [index]).expect("in a block")
+                };
+                let mine = element(b, group.index);
+                b.store(mine, x, None, []).expect("in a block");
+                b.control_barrier(of_group, of_group, semantics).expect("in a block");
+                let further = b.i_add(int, None, group.index, amount).expect("in a block");
+                let other = b.u_mod(int, None, further, group.size).expect("in a block");
+                let other = element(b, other);
+                let loaded = b.load(int, id, other, None, []);
+                b.control_barrier(of_group, of_group, semantics).expect("in a block");
+                loaded
+            }
+            Together::SumOfGroup => b.group_i_add(int, id, of_group, Reduce, x),
+            Together::Sum => b.group_i_add(int, id, of_subgroup, Reduce, x),
+            Together::Most => b.group_s_max(int, id, of_subgroup, Reduce, x),
+            Together::SumUpTo => b.group_i_add(int, id, of_subgroup, InclusiveScan, x),
+            Together::SumBefore => b.group_i_add(int, id, of_subgroup, ExclusiveScan, x),
+            Together::Broadcast(_) => b.group_broadcast(int, id, of_subgroup, x, amount),
+            Together::AnyOdd => {
+                let bit = b.bitwise_and(int, None, x, one).expect("in a block");
+                let is_odd = b.i_not_equal(boolean, None, bit, zero).expect("in a block");
+                let any = b.group_any(boolean, None, of_subgroup, is_odd).expect("in a block");
+                b.select(int, id, any, one, zero)
+            }
+            Together::Across(_) => b.subgroup_shuffle_xor_intel(int, id, x, amount),
+        };
+        made.expect("in a block");
     }
 
     /// Assembles a graph of nodes behind the open block, which ends with a branch to the first. Variables have these
@@ -581,6 +779,11 @@ impl Assembler {
                     Source::Const(value) => self.constant(value),
                 };
                 let id = Some(ids[*value]);
+                if let Op::Together(op) = step.op {
+                    self.together(op, ids[*value], x);
+                    now[step.to] = *value;
+                    continue;
+                }
                 let eleven = self.constant(11);
                 let b = &mut self.b;
                 match step.op {
@@ -609,6 +812,7 @@ impl Assembler {
                             Instruction::new(spirv::Op::FunctionPointerCallINTEL, Some(int), id, operands);
                         b.insert_into_block(InsertPoint::End, call).map(|()| ids[*value])
                     }
+                    Op::Together(_) => unreachable!("made above"),
                 }
                 .expect("in a block");
                 now[step.to] = *value;
@@ -661,8 +865,9 @@ fn check(
     group_size: [u32; 3],
     group_count: [u32; 3],
 ) {
-    let source = whole_program(&mut Random(seed), calm);
-    let bytes = assemble(&source, width);
+    let per_group: u32 = group_size.iter().product();
+    let source = whole_program(&mut Random(seed), calm, width.is_some());
+    let bytes = assemble(&source, width, per_group);
     let profile = ze_extensions::DeviceProfile::host();
     let environment = spirv_env::Environment::new(&profile);
     let module = spirv_env::build(&[spirv_env::ModuleInput::new(&bytes)], &environment)
@@ -670,7 +875,6 @@ fn check(
     let key = crate::jit::hash::digest(&[&bytes]);
     let program = engine.load(Arc::new(module), key).expect("a module without variables");
     let kernel = program.kernel("random").expect("the kernel");
-    let per_group: u32 = group_size.iter().product();
     let items = (per_group * group_count.iter().product::<u32>()) as usize;
     let mut random = Random(seed ^ 0xABCD_EF01);
     let input: Vec<i32> = (0..items).map(|_| random.below(64) as i32 - 8).collect();
@@ -682,18 +886,34 @@ fn check(
         .launch(&Dispatch { group_count, group_size, global_offset: [0; 3], args: &args })
         .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     let global = [0, 1, 2].map(|dim| group_size[dim] * group_count[dim]);
-    for (at, (input, output)) in input.iter().zip(&output).enumerate() {
-        let x = at as u32 % global[0];
-        let group = (x / group_size[0]) as i32;
-        let row = (at as u32 / global[0] % global[1]) as i32;
-        let expected = interpret(&source, *input, group, row);
-        assert_eq!(
-            *output,
-            expected,
-            "seed {seed}, {:?}, width {width:?}, groups of {group_size:?}, work-item {at}, input {input}\n{source:#?}",
-            engine.config().inlining
-        );
+    for number in 0..group_count.iter().product() {
+        let group = coordinates(number, group_count);
+        // Places of the group's work-items in the buffers, in the order of their local index.
+        let places: Vec<(u32, u32)> = (0..per_group)
+            .map(|index| {
+                let local = coordinates(index, group_size);
+                let [x, y, z] = [0, 1, 2].map(|dim| group[dim] * group_size[dim] + local[dim]);
+                ((z * global[1] + y) * global[0] + x, y)
+            })
+            .collect();
+        let start_of = |(at, row): &(u32, u32)| start(input[*at as usize], group[0] as i32, *row as i32);
+        let starts: Vec<[i32; VARS]> = places.iter().map(start_of).collect();
+        let width_of_all = width.unwrap_or(per_group) as usize;
+        for ((at, _), expected) in places.iter().zip(interpret(&source, &starts, width_of_all)) {
+            assert_eq!(
+                output[*at as usize],
+                expected,
+                "seed {seed}, {:?}, width {width:?}, groups of {group_size:?}, work-item {at}, input {}\n{source:#?}",
+                engine.config().inlining,
+                input[*at as usize]
+            );
+        }
     }
+}
+
+/// The coordinates of what has this number, counted along the first dimension.
+fn coordinates(number: u32, size: [u32; 3]) -> [u32; 3] {
+    [number % size[0], number / size[0] % size[1], number / size[0] / size[1]]
 }
 
 /// Compares programs with the interpreter: as many, from the first on, as the environment says.
