@@ -261,7 +261,8 @@ fn program(random: &mut Random, calm: bool, subgroups: bool, callees: &[usize]) 
         node.exit = exit;
     }
     if calm {
-        calm_down(&mut nodes, random, subgroups);
+        let inner = calm_down(&mut nodes, random, subgroups);
+        backs.iter_mut().filter(|to| inner.get(**to) == Some(&true)).for_each(|to| *to += 1);
     }
     nodes.push(Node { steps: Vec::new(), exit: Exit::End });
     for to in backs {
@@ -271,8 +272,9 @@ fn program(random: &mut Random, calm: bool, subgroups: bool, callees: &[usize]) 
 }
 
 /// Variables 1 and 2 keep what all work-items agree on, and branches go by them, but for hammocks. Outside of those, work-items
-/// do something together now and then.
-fn calm_down(nodes: &mut [Node], random: &mut Random, subgroups: bool) {
+/// do something together now and then. Which nodes are inside: nothing else leads there, since who meets whom in a loop that some
+/// enter inside of a hammock and others behind it is nowhere defined.
+fn calm_down(nodes: &mut [Node], random: &mut Random, subgroups: bool) -> Vec<bool> {
     let last = nodes.len();
     for node in nodes.iter_mut() {
         for step in &mut node.steps {
@@ -300,7 +302,20 @@ fn calm_down(nodes: &mut [Node], random: &mut Random, subgroups: bool) {
         }
         at += 1;
     }
-    for (node, _) in nodes.iter_mut().zip(inner).filter(|(_, inner)| !inner) {
+    for (at, node) in nodes.iter_mut().enumerate() {
+        let behind = |to: &mut usize| {
+            if *to != at + 1 && inner.get(*to) == Some(&true) {
+                *to += 1;
+            }
+        };
+        match &mut node.exit {
+            Exit::Jump(to) => behind(to),
+            Exit::If { then, els, .. } => [then, els].into_iter().for_each(behind),
+            Exit::Switch { cases, default, .. } => cases.iter_mut().chain([default]).for_each(behind),
+            Exit::Back(_) | Exit::End => {}
+        }
+    }
+    for (node, _) in nodes.iter_mut().zip(&inner).filter(|(_, inner)| !**inner) {
         while random.below(3) == 0 {
             let of = Together::random(random, subgroups);
             // What all agree on may go where branches look.
@@ -312,6 +327,7 @@ fn calm_down(nodes: &mut [Node], random: &mut Random, subgroups: bool) {
             node.steps.insert(random.below(node.steps.len() + 1), step);
         }
     }
+    inner
 }
 
 fn end_of(nodes: &[Node]) -> usize {
@@ -650,7 +666,7 @@ impl Assembler {
         use GroupOperation::{ExclusiveScan, InclusiveScan, Reduce};
         let made = match op {
             Together::Exchange(_) => {
-                let mut element = |b: &mut Builder, index: u32| {
+                let element = |b: &mut Builder, index: u32| {
                     b.in_bounds_access_chain(group.local_int, None, group.local, [index]).expect("in a block")
                 };
                 let mine = element(b, group.index);
