@@ -120,8 +120,14 @@ impl Members {
         if a.variant.width == 1 {
             return found;
         }
+        let insts = &a.func.blocks[block].insts;
+        // A store is known by its pointer, so what is stored through again stays out.
+        let mut stores: FxHashMap<Id, u32> = FxHashMap::default();
+        for inst in insts.iter().filter(|inst| matches!(inst.row().memory, Memory::Write { .. })) {
+            *stores.entry(inst.id(0)).or_default() += 1;
+        }
         let mut open: Vec<Open> = Vec::new();
-        for inst in &a.func.blocks[block].insts {
+        for inst in insts {
             let row = inst.row();
             let memory = match inst.opencl_std(a.func.module) {
                 Some(function) if function.is_pure() => Memory::None,
@@ -144,19 +150,21 @@ impl Members {
                         });
                     }
                 },
-                Memory::Write { .. } => match candidate(a, block, inst) {
-                    Some(candidate) => {
-                        found.close(&mut open, |group| candidate.meets(a, group));
-                        for group in open.iter_mut().filter(|group| !group.form.stores) {
-                            group.written.push(candidate.access.bytes);
+                Memory::Write { .. } => {
+                    match candidate(a, block, inst).filter(|_| stores[&inst.id(0)] == 1) {
+                        Some(candidate) => {
+                            found.close(&mut open, |group| candidate.meets(a, group));
+                            for group in open.iter_mut().filter(|group| !group.form.stores) {
+                                group.written.push(candidate.access.bytes);
+                            }
+                            found.add(a, &mut open, candidate);
                         }
-                        found.add(a, &mut open, candidate);
+                        None => {
+                            let class = class(a, inst.id(0));
+                            found.close(&mut open, |group| may_alias(class, group.form.class));
+                        }
                     }
-                    None => {
-                        let class = class(a, inst.id(0));
-                        found.close(&mut open, |group| may_alias(class, group.form.class));
-                    }
-                },
+                }
                 _ => found.close(&mut open, |_| true),
             }
         }
