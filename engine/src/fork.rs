@@ -15,80 +15,59 @@
 //! - *Generations* tell processes apart. Threads of a [`PerProcess`] value are started anew in a child, and a [`Slow`] value
 //!   that a thread of the parent was making is made again.
 //!
-//! Sections count in several places, so that threads do not share a cache line, and nested ones count once.
+//! Nested sections count once. What a section can reach lives as long as the section: who takes something out of a structure that is read
+//! without a lock [retires](retire) it.
 
 mod locks;
 mod once;
+mod sections;
 
 pub use locks::{Mutex, MutexGuard, ReadGuard, RwLock, WriteGuard};
 pub use once::{OnceLock, PerProcess, Slow};
+pub use sections::retire;
 
 use crate::futex::{Counter, Deadline};
-use std::cell::Cell;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Places where sections count.
-const STRIPES: usize = 32;
 /// How long `fork` waits. A compilation takes a second at most for anything that is accepted; a child of a process
 /// whose threads do not come to rest is refused what it cannot have, and its parent is not kept for ever.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Between two looks of `fork` at what it waits for.
 const LOOK: Duration = Duration::from_micros(20);
 
-#[repr(align(128))]
-struct Stripe(AtomicU32);
-
 /// What `fork` closes.
 struct Gate {
     closed: AtomicBool,
     /// Advanced when it is opened.
     opened: Counter,
-    inside: [Stripe; STRIPES],
 }
 
 impl Gate {
     const fn new() -> Gate {
-        let inside = [const { Stripe(AtomicU32::new(0)) }; STRIPES];
-        Gate { closed: AtomicBool::new(false), opened: Counter::new(0), inside }
+        Gate { closed: AtomicBool::new(false), opened: Counter::new(0) }
     }
 
     #[inline]
-    fn enter(&self, stripe: usize) {
-        // Both orders are sequentially consistent: either `fork` sees the count, or this thread the closed gate.
-        self.inside[stripe].0.fetch_add(1, Ordering::SeqCst);
-        if self.closed.load(Ordering::SeqCst) {
-            self.enter_later(stripe);
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+
+    /// Until it is open.
+    fn wait(&self) {
+        let seen = self.opened.get();
+        if self.is_closed() {
+            self.opened.wait(Deadline::Never, |now| now != seen);
         }
     }
 
-    #[cold]
-    fn enter_later(&self, stripe: usize) {
-        while self.closed.load(Ordering::SeqCst) {
-            self.leave(stripe);
-            let seen = self.opened.get();
-            if self.closed.load(Ordering::SeqCst) {
-                self.opened.wait(Deadline::Never, |now| now != seen);
-            }
-            self.inside[stripe].0.fetch_add(1, Ordering::SeqCst);
-        }
-    }
-
-    #[inline]
-    fn leave(&self, stripe: usize) {
-        self.inside[stripe].0.fetch_sub(1, Ordering::SeqCst);
-    }
-
-    fn inside(&self) -> u32 {
-        self.inside.iter().map(|stripe| stripe.0.load(Ordering::SeqCst)).sum()
-    }
-
-    /// Closes, and waits until nobody is inside. False: somebody still is.
-    fn close(&self) -> bool {
+    /// Closes, which `tell` tells everybody, and waits until nobody is inside. False: somebody still is.
+    fn close(&self, tell: impl FnOnce(), is_empty: impl Fn() -> bool) -> bool {
         self.closed.store(true, Ordering::SeqCst);
+        tell();
         let end = Instant::now() + PATIENCE;
-        while self.inside() != 0 {
+        while !is_empty() {
             if Instant::now() > end {
                 return false;
             }
@@ -101,18 +80,11 @@ impl Gate {
         self.closed.store(false, Ordering::SeqCst);
         self.opened.advance();
     }
-
-    /// In a child: nobody is inside, but for the calling thread where it says so.
-    fn open_in_child(&self, own: Option<usize>) {
-        for (at, stripe) in self.inside.iter().enumerate() {
-            stripe.0.store(u32::from(own == Some(at)), Ordering::SeqCst);
-        }
-        self.open();
-    }
 }
 
-static SECTIONS: Gate = Gate::new();
 static COMPILATIONS: Gate = Gate::new();
+/// Compilations that are going on.
+static COMPILING: AtomicU32 = AtomicU32::new(0);
 /// Some thread forks.
 static FORKING: AtomicBool = AtomicBool::new(false);
 static GENERATION: AtomicU32 = AtomicU32::new(0);
@@ -121,45 +93,6 @@ static AT_REST: AtomicBool = AtomicBool::new(true);
 /// Something had not in a parent of this process.
 static RESTLESS: AtomicBool = AtomicBool::new(false);
 
-thread_local! {
-    /// Sections of this thread that are open.
-    static DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// Where this thread's sections count; none yet.
-    static STRIPE: Cell<usize> = const { Cell::new(STRIPES) };
-}
-
-#[inline]
-fn stripe() -> usize {
-    let stripe = STRIPE.get();
-    if stripe < STRIPES { stripe } else { choose_stripe() }
-}
-
-#[cold]
-fn choose_stripe() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    let stripe = NEXT.fetch_add(1, Ordering::Relaxed) % STRIPES;
-    STRIPE.set(stripe);
-    stripe
-}
-
-#[inline]
-fn enter_section() {
-    let depth = DEPTH.get();
-    if depth == 0 {
-        SECTIONS.enter(stripe());
-    }
-    DEPTH.set(depth + 1);
-}
-
-#[inline]
-fn leave_section() {
-    let depth = DEPTH.get() - 1;
-    DEPTH.set(depth);
-    if depth == 0 {
-        SECTIONS.leave(stripe());
-    }
-}
-
 /// A stretch of a thread in which the process does not fork.
 #[must_use]
 pub struct Section(PhantomData<*const ()>);
@@ -167,31 +100,37 @@ pub struct Section(PhantomData<*const ()>);
 /// Begins a section. It must be short: see the module's text.
 #[inline]
 pub fn section() -> Section {
-    enter_section();
+    sections::enter();
     Section(PhantomData)
 }
 
 impl Drop for Section {
     #[inline]
     fn drop(&mut self) {
-        leave_section();
+        sections::leave();
     }
 }
 
 /// A stretch of a thread inside LLVM. It may contain sections, and is not inside of one.
 #[must_use]
-pub struct Compilation(usize);
+pub struct Compilation(());
 
 /// Begins a compilation.
 pub fn compilation() -> Compilation {
-    let stripe = stripe();
-    COMPILATIONS.enter(stripe);
-    Compilation(stripe)
+    loop {
+        // Both orders are sequentially consistent: either `fork` sees the count, or this thread the closed gate.
+        COMPILING.fetch_add(1, Ordering::SeqCst);
+        if !COMPILATIONS.is_closed() {
+            return Compilation(());
+        }
+        COMPILING.fetch_sub(1, Ordering::SeqCst);
+        COMPILATIONS.wait();
+    }
 }
 
 impl Drop for Compilation {
     fn drop(&mut self) {
-        COMPILATIONS.leave(self.0);
+        COMPILING.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -217,6 +156,25 @@ pub fn watch() {
     if unsafe { libc::pthread_atfork(Some(prepare), Some(in_parent), Some(in_child)) } != 0 {
         tracing::warn!("no memory to watch for forks: children cannot use the driver of their parent");
     }
+    // With other threads the kernel takes 10 ms for it, which nobody needs to wait for: sections are right before it, too.
+    if is_single_threaded() {
+        sections::register();
+    } else {
+        let thread =
+            std::thread::Builder::new().name("ze_cpu barriers".into()).stack_size(libc::PTHREAD_STACK_MIN);
+        drop(thread.spawn(sections::register));
+    }
+}
+
+/// Whether the process has had one thread only.
+fn is_single_threaded() -> bool {
+    unsafe extern "C" {
+        /// The C library's.
+        #[link_name = "__libc_single_threaded"]
+        static IS_SINGLE_THREADED: libc::c_char;
+    }
+    // SAFETY: threads are begun by the C library, which writes it before the first one runs.
+    unsafe { (&raw const IS_SINGLE_THREADED).read_volatile() != 0 }
 }
 
 extern "C" fn prepare() {
@@ -226,18 +184,18 @@ extern "C" fn prepare() {
     }
     // A signal handler may fork in the middle of a section. What others do cannot be waited for then: they may wait for
     // this thread. The child's own thread goes on with the section.
-    if DEPTH.get() != 0 {
-        AT_REST.store(COMPILATIONS.inside() == 0, Ordering::Relaxed);
+    if sections::is_inside() {
+        AT_REST.store(COMPILING.load(Ordering::SeqCst) == 0, Ordering::Relaxed);
         return;
     }
     // In this order: compilations have sections.
-    let at_rest = COMPILATIONS.close();
-    let at_rest = SECTIONS.close() && at_rest;
+    let at_rest = COMPILATIONS.close(|| (), || COMPILING.load(Ordering::SeqCst) == 0);
+    let at_rest = sections::close() && at_rest;
     AT_REST.store(at_rest, Ordering::Relaxed);
 }
 
 extern "C" fn in_parent() {
-    SECTIONS.open();
+    sections::open();
     COMPILATIONS.open();
     FORKING.store(false, Ordering::Release);
 }
@@ -245,9 +203,10 @@ extern "C" fn in_parent() {
 extern "C" fn in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
     RESTLESS.fetch_or(!AT_REST.load(Ordering::Relaxed), Ordering::Relaxed);
-    let own = (DEPTH.get() != 0).then(stripe);
-    SECTIONS.open_in_child(own);
-    COMPILATIONS.open_in_child(None);
+    sections::open_in_child();
+    // Nobody compiles in a child but who forks, from a signal handler, in the middle of that.
+    COMPILING.store(0, Ordering::SeqCst);
+    COMPILATIONS.open();
     FORKING.store(false, Ordering::Release);
 }
 

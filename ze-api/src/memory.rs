@@ -2,7 +2,6 @@
 
 use std::ffi::c_void;
 use std::os::fd::RawFd;
-use std::ptr::null_mut;
 use std::sync::Arc;
 
 use ze_core::context::Context;
@@ -199,10 +198,7 @@ pub unsafe fn zeMemGetAllocProperties(
         unsafe { context.allocation_properties(ptr, output(pMemAllocProperties, "pMemAllocProperties")?) }?;
     // SAFETY: the caller passes null or a valid pointer.
     if let Some(out) = unsafe { phDevice.as_mut() } {
-        *out = match device {
-            Some(device) => device.handle()?,
-            None => null_mut(),
-        };
+        *out = device;
     }
     Ok(())
 }

@@ -55,7 +55,8 @@ fn main() {
                 BEGIN + 2 * PAGE * ((random >> 33) as usize % live) + (random >> 20) as usize % PAGE
             });
             let start = Instant::now();
-            let found = addresses.iter().filter(|&&address| map.find(address).is_some()).count();
+            let found =
+                addresses.iter().filter(|&&address| map.with(address, |range| range.size).is_some()).count();
             times.push(start.elapsed().as_nanos() as f64 / TOGETHER as f64);
             assert_eq!(found, TOGETHER, "each address is in one of them");
         }

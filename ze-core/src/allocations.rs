@@ -5,11 +5,10 @@
 //! it is in, or once in that of a larger stretch that it fills, as a huge page does. A page that several ranges are in has a list
 //! of them. Changes are made one at a time.
 //!
-//! What a look may still be reading is given back by epochs (Fraser, *Practical lock-freedom*, 2004). A thread that looks holds
-//! that back, for ever if it does so while the process forks and is none of the child's: every look is a section.
+//! A look is a section, and what it may still be reading is given back when no such section is left ([`fork::retire`]). It writes to
+//! nothing that other threads read, not even a count of references, unless the caller keeps what it finds.
 
 use crate::fork::{self, Mutex};
-use crossbeam_epoch::{self as epoch, Guard};
 use std::collections::HashSet;
 use std::marker::PhantomData;
 use std::mem::align_of;
@@ -87,11 +86,9 @@ enum Change {
 }
 
 /// A range that comes or goes.
-struct Edit<'a, T> {
+struct Edit<T> {
     range: *const T,
     change: Change,
-    /// What readers may still look at is given back behind it.
-    guard: &'a Guard,
 }
 
 impl<T: Range + Send + Sync + 'static> RangeMap<T> {
@@ -108,14 +105,14 @@ impl<T: Range + Send + Sync + 'static> RangeMap<T> {
     /// Adds a range that overlaps none of those in the map.
     pub fn insert(&self, range: Arc<T>) {
         let _changing = self.changing.lock();
-        self.add(range, &epoch::pin());
+        self.add(range);
     }
 
     /// Adds a range, by who changes the map.
-    fn add(&self, range: Arc<T>, guard: &Guard) {
+    fn add(&self, range: Arc<T>) {
         let (base, last) = bounds(&*range);
         // The map's reference, whatever the number of entries.
-        let edit = Edit { range: Arc::into_raw(range), change: Change::Add, guard };
+        let edit = Edit { range: Arc::into_raw(range), change: Change::Add };
         edit.apply(&self.top, TOP, base, last);
     }
 
@@ -123,46 +120,50 @@ impl<T: Range + Send + Sync + 'static> RangeMap<T> {
     /// finds the old range or the part.
     pub fn replace(&self, base: usize, parts: Vec<Arc<T>>) -> Option<Arc<T>> {
         let _changing = self.changing.lock();
-        let guard = epoch::pin();
         self.replacements.fetch_add(1, Ordering::AcqRel);
-        let old = self.take(base, &guard);
-        parts.into_iter().for_each(|part| self.add(part, &guard));
+        let old = self.take(base);
+        parts.into_iter().for_each(|part| self.add(part));
         self.replacements.fetch_add(1, Ordering::AcqRel);
         old
     }
 
     /// The range that the address is in.
     pub fn find(&self, address: usize) -> Option<Arc<T>> {
-        let before = self.replacements.load(Ordering::Acquire);
-        let found = self.find_now(address);
-        if found.is_some()
-            || (before.is_multiple_of(2) && self.replacements.load(Ordering::Acquire) == before)
-        {
-            return found;
-        }
-        let _changing = self.changing.lock();
-        self.find_now(address)
+        // SAFETY: from `Arc::into_raw`, and the map's reference lives as long as the section.
+        self.look(address, |range| unsafe {
+            Arc::increment_strong_count(range);
+            Arc::from_raw(range)
+        })
     }
 
-    fn find_now(&self, address: usize) -> Option<Arc<T>> {
+    /// What `read` says of the range that the address is in. It must be short: see [`fork`].
+    pub fn with<R>(&self, address: usize, read: impl FnOnce(&T) -> R) -> Option<R> {
+        // SAFETY: the map's reference lives as long as the section.
+        self.look(address, |range| read(unsafe { &*range }))
+    }
+
+    #[inline]
+    fn look<R>(&self, address: usize, read: impl FnOnce(*const T) -> R) -> Option<R> {
         let _section = fork::section();
-        let _guard = epoch::pin();
-        let range = self.look_up(address)?;
-        // SAFETY: what was reachable after the guard began lives as long as the guard, and is from `Arc::into_raw`.
-        unsafe {
-            Arc::increment_strong_count(range);
-            Some(Arc::from_raw(range))
+        let before = self.replacements.load(Ordering::Acquire);
+        if let Some(range) = self.look_up(address) {
+            return Some(read(range));
         }
+        if before.is_multiple_of(2) && self.replacements.load(Ordering::Acquire) == before {
+            return None;
+        }
+        let _changing = self.changing.lock();
+        self.look_up(address).map(read)
     }
 
     /// Takes out the range that begins at the address.
     pub fn remove(&self, base: usize) -> Option<Arc<T>> {
         let _changing = self.changing.lock();
-        self.take(base, &epoch::pin())
+        self.take(base)
     }
 
     /// Takes out a range, by who changes the map.
-    fn take(&self, base: usize, guard: &Guard) -> Option<Arc<T>> {
+    fn take(&self, base: usize) -> Option<Arc<T>> {
         // SAFETY: it is in the map, so the map's reference keeps it.
         let range = self.look_up(base).filter(|&range| unsafe { (*range).base() == base })?;
         // SAFETY: as above; the reference that is given back is one of its own.
@@ -171,10 +172,9 @@ impl<T: Range + Send + Sync + 'static> RangeMap<T> {
             Arc::from_raw(range)
         };
         let (base, last) = bounds(&*result);
-        Edit { range, change: Change::Remove, guard }.apply(&self.top, TOP, base, last);
-        let address = range as usize;
-        // SAFETY: the map's reference, which no entry stands for any more; readers that still see it are in the guard's epoch.
-        unsafe { guard.defer_unchecked(move || drop(Arc::from_raw(address as *const T))) };
+        Edit { range, change: Change::Remove }.apply(&self.top, TOP, base, last);
+        // SAFETY: the map's reference, which no entry stands for any more; the range is `Send` and `Sync`.
+        unsafe { fork::retire(range as usize, |range| drop(Arc::from_raw(range as *const T))) };
         Some(result)
     }
 
@@ -193,7 +193,7 @@ impl<T: Range + Send + Sync + 'static> RangeMap<T> {
         ranges.into_iter().map(own).collect::<Vec<_>>().into_iter()
     }
 
-    /// The range that the address is in. Who calls this is in an epoch, or changes the map.
+    /// The range that the address is in. Who calls this is in a section, or changes the map.
     fn look_up(&self, address: usize) -> Option<*const T> {
         let mut table = &self.top;
         for level in (0..=TOP).rev() {
@@ -246,7 +246,7 @@ impl<T: Range + Send + Sync + 'static> RangeMap<T> {
     }
 }
 
-impl<T: Range> Edit<'_, T> {
+impl<T: Range> Edit<T> {
     /// Changes the entries of a table, and of those below it, that cover the addresses from `first` to `last`.
     fn apply(&self, table: &Table, level: u32, first: usize, last: usize) {
         let mut begin = first;
@@ -270,8 +270,8 @@ impl<T: Range> Edit<'_, T> {
                 if below.0.iter().all(|entry| entry.load(Ordering::Relaxed) == 0) {
                     slot.store(0, Ordering::Release);
                     let address = std::ptr::from_ref(below) as usize;
-                    // SAFETY: from `Box::into_raw`, and nothing leads to it any more, but for readers in the guard's epoch.
-                    unsafe { self.guard.defer_unchecked(move || drop(Box::from_raw(address as *mut Table))) };
+                    // SAFETY: from `Box::into_raw`, and nothing leads to it any more.
+                    unsafe { fork::retire(address, |table| drop(Box::from_raw(table as *mut Table))) };
                 }
             }
             if end >= last {
@@ -308,9 +308,8 @@ impl<T: Range> Edit<'_, T> {
         };
         slot.store(changed, Ordering::Release);
         if entry & TAG == MANY {
-            let address = entry & !TAG;
-            // SAFETY: from `Box::into_raw`, and nothing leads to it any more, but for readers in the guard's epoch.
-            unsafe { self.guard.defer_unchecked(move || drop(Box::from_raw(address as *mut Shared<T>))) };
+            // SAFETY: from `Box::into_raw`, and nothing leads to it any more.
+            unsafe { fork::retire(entry & !TAG, |shared| drop(Box::from_raw(shared as *mut Shared<T>))) };
         }
     }
 }

@@ -68,11 +68,11 @@ impl Context {
     /// is checked.
     pub fn check_range(&self, address: *const c_void, size: usize) -> Result<()> {
         // ZE_RESULT_ERROR_INVALID_ARGUMENT: ptr is not recognized by the implementation
-        let memory = self
-            .find_allocation(address)
+        let last = self
+            .with_allocation(address, |memory| memory.base() + memory.size())
             .ok_or_else(|| Error::InvalidArgument(Error::AddressNotFound(address as usize).to_string()))?;
         let end = (address as usize).checked_add(size);
-        if end.is_none_or(|end| end > memory.base() + memory.size()) {
+        if end.is_none_or(|end| end > last) {
             return Err(Error::InvalidSize(format!("{size} bytes at {address:p} reach past the allocation")));
         }
         Ok(())

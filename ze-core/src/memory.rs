@@ -16,7 +16,7 @@ use crate::slab::{self, Block};
 use crate::stream::{Position, Stream};
 use std::ffi::c_void;
 use std::os::fd::RawFd;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -426,6 +426,15 @@ impl Context {
         self.driver().allocations().find(address as usize)
     }
 
+    /// As [`find_allocation`](Self::find_allocation) for a short look, which takes no reference.
+    pub fn with_allocation<R>(
+        &self,
+        address: *const c_void,
+        read: impl FnOnce(&Allocation) -> R,
+    ) -> Option<R> {
+        self.driver().allocations().with(address as usize, read)
+    }
+
     /// Takes the allocation that begins at the address out of the table. Programs, the conformance tests among them, free
     /// memory by another context than they allocated it with, and Intel's driver asks for none.
     fn take_out(&self, base: *const c_void, owner: Owner) -> Option<Arc<Allocation>> {
@@ -486,7 +495,7 @@ impl Context {
         Ok(())
     }
 
-    /// `zeMemGetAllocProperties`: fills the structure, and returns the device that the memory belongs to. Memory
+    /// `zeMemGetAllocProperties`: fills the structure, and returns the device that the memory belongs to, or null. Memory
     /// that this driver did not allocate is of unknown type.
     ///
     /// # Safety
@@ -495,12 +504,13 @@ impl Context {
         &self,
         address: *const c_void,
         properties: &mut ze_memory_allocation_properties_t,
-    ) -> Result<Option<Arc<Device>>> {
-        let memory = self.find_allocation(address);
-        let (kind, id, page_size) = match &memory {
-            Some(memory) => (memory.kind.code(), memory.id, PAGE_SIZE as u64),
-            None => (ZE_MEMORY_TYPE_UNKNOWN, 0, 0),
-        };
+    ) -> Result<ze_device_handle_t> {
+        let known = self.with_allocation(address, |memory| {
+            let device = memory.device.as_ref().map_or(Ok(ptr::null_mut()), Device::handle);
+            (memory.kind.code(), memory.id, PAGE_SIZE as u64, device)
+        });
+        let unknown = (ZE_MEMORY_TYPE_UNKNOWN, 0, 0, Ok(ptr::null_mut()));
+        let (kind, id, page_size, device) = known.unwrap_or(unknown);
         properties.type_ = kind;
         properties.id = id;
         properties.pageSize = page_size;
@@ -515,13 +525,15 @@ impl Context {
             }
             if let Some(out) = link.get::<ze_external_memory_export_fd_t>() {
                 exported = external_memory::check_type(out.flags)
-                    .and_then(|()| memory.as_ref().ok_or(Error::AddressNotFound(address as usize)))
+                    .and_then(|()| {
+                        self.find_allocation(address).ok_or(Error::AddressNotFound(address as usize))
+                    })
                     .and_then(|memory| memory.export(self.driver()))
                     .map(|fd| out.fd = fd);
             }
         });
         exported?;
-        Ok(memory.and_then(|memory| memory.device.clone()))
+        device
     }
 
     /// `zeMemSetAtomicAccessAttributeExp`.
@@ -531,25 +543,21 @@ impl Context {
         size: usize,
         flags: ze_memory_atomic_attr_exp_flags_t,
     ) {
-        match self.find_allocation(address) {
-            Some(memory) => memory.atomic_access.store(flags, Ordering::Relaxed),
-            None => self.driver().system_attributes().set(address as usize, size, flags),
-        }
+        self.with_allocation(address, |memory| memory.atomic_access.store(flags, Ordering::Relaxed))
+            .unwrap_or_else(|| self.driver().system_attributes().set(address as usize, size, flags));
     }
 
     /// `zeMemGetAtomicAccessAttributeExp`: 0 where none was set.
     pub fn atomic_access(&self, address: *const c_void) -> ze_memory_atomic_attr_exp_flags_t {
-        match self.find_allocation(address) {
-            Some(memory) => memory.atomic_access.load(Ordering::Relaxed),
-            None => self.driver().system_attributes().get(address as usize),
-        }
+        self.with_allocation(address, |memory| memory.atomic_access.load(Ordering::Relaxed))
+            .unwrap_or_else(|| self.driver().system_attributes().get(address as usize))
     }
 
     /// `zeMemGetAddressRange`: base and size of the allocation that the address is in.
     pub fn address_range(&self, address: *const c_void) -> Result<(*mut c_void, usize)> {
         // ZE_RESULT_ERROR_ADDRESS_NOT_FOUND
-        let memory = self.find_allocation(address).ok_or(Error::AddressNotFound(address as usize))?;
-        Ok((memory.base.as_ptr().cast(), memory.size))
+        self.with_allocation(address, |memory| (memory.base.as_ptr().cast(), memory.size))
+            .ok_or(Error::AddressNotFound(address as usize))
     }
 }
 

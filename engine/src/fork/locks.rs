@@ -1,7 +1,7 @@
 //! Locks that are free in a forked child: each is held inside of a section.
 #![allow(clippy::disallowed_types, reason = "these are what stands for them")]
 
-use super::{Section, enter_section, leave_section, section};
+use super::{Section, section, sections};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
@@ -43,11 +43,11 @@ impl<T> MutexGuard<'_, T> {
         struct Again;
         impl Drop for Again {
             fn drop(&mut self) {
-                enter_section();
+                sections::enter();
             }
         }
         parking_lot::MutexGuard::unlocked(&mut guard.guard, || {
-            leave_section();
+            sections::leave();
             let _again = Again;
             work()
         })

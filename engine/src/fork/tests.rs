@@ -175,3 +175,92 @@ fn a_child_that_is_forked_inside_of_a_section_goes_on_with_it() {
         *lock.lock() == 2
     }));
 }
+
+#[test]
+fn what_is_retired_is_given_back_when_no_section_can_use_it() {
+    static GIVEN_BACK: AtomicUsize = AtomicUsize::new(0);
+    /// Retires and has looked what can be given back.
+    fn retire_many() {
+        for address in 0..1000 {
+            // SAFETY: a counter may be advanced at any time.
+            unsafe { retire(address, |_| _ = GIVEN_BACK.fetch_add(1, Ordering::Relaxed)) };
+        }
+    }
+    watch();
+    let (inside, end) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let _section = section();
+            inside.store(true, Ordering::SeqCst);
+            while !end.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+        });
+        while !inside.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        retire_many();
+        assert_eq!(GIVEN_BACK.load(Ordering::Relaxed), 0, "a section is open that may use it");
+        end.store(true, Ordering::SeqCst);
+    });
+    // Sections of other tests hold it back for a moment.
+    let late = Instant::now() + Duration::from_secs(20);
+    while GIVEN_BACK.load(Ordering::Relaxed) < 1000 && Instant::now() < late {
+        retire_many();
+    }
+    assert!(GIVEN_BACK.load(Ordering::Relaxed) >= 1000);
+}
+
+#[test]
+fn what_sections_read_stays_whole_while_others_retire_it() {
+    use std::sync::atomic::AtomicPtr;
+    watch();
+    let current = AtomicPtr::new(Box::into_raw(Box::new([7u64; 32])));
+    let read = || {
+        let _section = section();
+        // SAFETY: what can be reached in a section lives as long as that.
+        let seen = unsafe { *current.load(Ordering::Acquire) };
+        assert!(seen.iter().all(|&word| word == seen[0] && (word == 7 || word < 20_000)));
+    };
+    beside(read, || {
+        for round in 0..20_000 {
+            let old = current.swap(Box::into_raw(Box::new([round; 32])), Ordering::AcqRel);
+            let give_back = |old| {
+                let old = old as *mut [u64; 32];
+                // SAFETY: from `Box::into_raw`, and nobody reads it any more.
+                unsafe {
+                    *old = std::array::from_fn(|at| u64::MAX - at as u64);
+                    drop(Box::from_raw(old));
+                }
+            };
+            // SAFETY: only this thread takes it out, and nothing leads to it any more.
+            unsafe { retire(old as usize, give_back) };
+        }
+    });
+}
+
+#[test]
+fn sections_of_threads_that_end_leave_their_places_to_others() {
+    struct AtEnd;
+    impl Drop for AtEnd {
+        fn drop(&mut self) {
+            // Perhaps behind the end of what the thread gives its place back with.
+            drop(section());
+        }
+    }
+    thread_local!(static AT_END: AtEnd = const { AtEnd });
+    let count = || sections::places_taken();
+    for _ in 0..50 {
+        let threads: Vec<_> = (0..20)
+            .map(|_| {
+                std::thread::spawn(|| {
+                    AT_END.with(|_| ());
+                    drop(section());
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    }
+    // Other tests have some, too.
+    assert!(count() < 500, "{} of the 1,000 threads' places are taken", count());
+}
