@@ -153,7 +153,11 @@ impl Members {
                 Memory::Write { .. } => {
                     match candidate(a, block, inst).filter(|_| stores[&inst.id(0)] == 1) {
                         Some(candidate) => {
-                            found.close(&mut open, |group| candidate.meets(a, group));
+                            found.close(&mut open, |group| {
+                                // What is written beside what was loaded before may keep only later loads out.
+                                let stays = !group.form.stores && candidate.is_beside(a, group);
+                                !stays && candidate.meets(a, group)
+                            });
                             for group in open.iter_mut().filter(|group| !group.form.stores) {
                                 group.written.push(candidate.access.bytes);
                             }

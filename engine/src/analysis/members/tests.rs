@@ -37,6 +37,10 @@ fn what_is_read_is_as_new_as_it_must_be() {
     assert_eq!(members(other), [(vec![0, 1], 2)]);
     let same = "%a = OpLoad %uint %p1\nOpStore %p2 %uint_7\n%b = OpLoad %uint %p2";
     assert_eq!(members(same), []);
+    let loaded = "%a = OpLoad %uint %p1\nOpStore %p1 %uint_7\n%b = OpLoad %uint %p2";
+    assert_eq!(members(loaded), [(vec![0, 1], 2)], "what was loaded before may be written");
+    let again = format!("{loaded}\n%c = OpLoad %uint %p1");
+    assert_eq!(members(&again), [(vec![0, 1], 2)], "but is not what is loaded behind that");
     let neighbour = "%a = OpLoad %uint %p1\nOpStore %p6 %uint_7\n%b = OpLoad %uint %p2";
     assert_eq!(members(neighbour), [], "it is this member of the next lane's structure");
     let elsewhere = "%q = OpPtrAccessChain %to_uint %pointer %any_uint\n\
