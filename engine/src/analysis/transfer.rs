@@ -279,14 +279,15 @@ impl Analysis<'_> {
         Shape::strided(total)
     }
 
-    pub(super) fn index_width(&self, id: Id) -> Option<u32> {
+    pub fn index_width(&self, id: Id) -> Option<u32> {
         match self.func.module.types.get(self.func.type_of(id)?) {
             Type::Int { width } => Some(*width),
             _ => None,
         }
     }
 
-    fn saturates(&self, inst: &Inst) -> bool {
+    /// Whether a conversion keeps to the range of its result.
+    pub fn saturates(&self, inst: &Inst) -> bool {
         inst.result.is_some_and(|id| self.func.decoration(id, Decoration::SaturatedConversion).is_some())
     }
 

@@ -118,15 +118,7 @@ fn chain(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {
             .filter(|(reg, _)| reg.is_uniform())
             .chain(scaled.iter().filter(|(reg, _)| !reg.is_uniform()));
         for (reg, size) in order {
-            let index = pick(*reg);
-            let index = b.sext_or_trunc(index, Scalar::I64);
-            address = match Scalar::machine_int(u32::try_from(size * 8).unwrap_or(0)) {
-                Some(element) => b.gep(address, index, element),
-                None => {
-                    let size = b.int(Scalar::I64, b.lanes(index), *size);
-                    b.offset(address, b.mul(index, size))
-                }
-            };
+            address = b.element(address, b.sext_or_trunc(pick(*reg), Scalar::I64), *size);
         }
         address
     };
@@ -143,6 +135,58 @@ fn chain(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {
         Some(scalar) => Reg::strided(scalar, vector),
         None => Reg::varying(vector),
     })
+}
+
+/// An address to which lanes add nothing but an index of 32 bits, times a size.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Narrow {
+    /// The address at index 0, which all lanes share.
+    pub base: Value,
+    pub index: Reg,
+    pub is_signed: bool,
+    pub size: u64,
+}
+
+/// What a pointer is made of, if it is of that kind.
+pub(super) fn narrow(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<Narrow>, EngineError> {
+    let block = this.current_block();
+    let a = this.a;
+    let Some(inst) = a.definition(pointer).filter(|inst| {
+        matches!(inst.row().derives, Derives::Chain | Derives::ElementChain)
+            && a.func.derived_from(inst).is_some()
+    }) else {
+        return Ok(None);
+    };
+    let Some(mut base) = Some(this.leaf(inst.id(0))?).filter(Reg::is_uniform).and_then(|reg| reg.scalar())
+    else {
+        return Ok(None);
+    };
+    let mut varying = None;
+    for step in a.func.chain(inst) {
+        match step {
+            ChainStep::Constant(bytes) => base = this.b.offset(base, this.b.i64(bytes as u64)),
+            ChainStep::Scaled { index, size } => {
+                let reg = this.leaf(index)?;
+                match reg.scalar().filter(|_| reg.is_uniform()) {
+                    Some(index) => {
+                        base = this.b.element(base, this.b.sext_or_trunc(index, Scalar::I64), size);
+                    }
+                    None if varying.is_none() => varying = Some((index, size)),
+                    None => return Ok(None),
+                }
+            }
+        }
+    }
+    let Some((index, size)) = varying else { return Ok(None) };
+    let (id, is_signed) = match a.definition(index) {
+        Some(widened) if widened.op == Op::SConvert && !a.saturates(widened) => (widened.id(0), true),
+        Some(widened) if widened.op == Op::UConvert && !a.saturates(widened) => (widened.id(0), false),
+        _ => (index, true),
+    };
+    if a.index_width(id) != Some(32) || a.is_temporal(block, id) {
+        return Ok(None);
+    }
+    Ok(Some(Narrow { base, index: this.leaf(id)?, is_signed, size }))
 }
 
 /// A pointer that this block makes from one that all lanes share: that one, and the bytes from there as 32-bit integers. Both

@@ -3,11 +3,13 @@
 //!
 //! Two looks decide between them (`Look`). Where an index of 32 bits may wrap around within the sub-group, and nowhere else is
 //! in doubt, the last lane tells. What the analysis knows no step of, and takes for regular all the same
-//! (`analysis::hope`), has all addresses compared: that is a few vector instructions, and a gather is dozens.
+//! (`analysis::hope`), has all addresses compared: that is a few vector instructions, and a gather is dozens. They are fewer where
+//! the indices have 32 bits: those are compared then, and addresses are made of them only for a gather.
 
 use super::Lowerer;
 use super::access::{Access, Place, in_memory, lane_addresses, load_leaves, run_stride, store_leaves};
 use super::builder::{IntPred, Value};
+use super::memory::Narrow;
 use super::values::{Mask, Reg, Val};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Trust;
@@ -30,6 +32,8 @@ pub struct Hope {
     pub addresses: Value,
     /// The address of lane 0, and the bytes from lane to lane; without them those of the object that is accessed.
     first: Option<(Value, i64)>,
+    /// What the addresses are made of, where a look at all lanes may look at that.
+    narrow: Option<Narrow>,
     look: Look,
 }
 
@@ -47,6 +51,7 @@ pub(super) fn place(
     this: &Lowerer<'_, '_>,
     addresses: Value,
     first: Option<(Value, i64)>,
+    narrow: Option<Narrow>,
     look: Look,
 ) -> Place {
     let left = &this.storage.speculations;
@@ -54,7 +59,7 @@ pub(super) fn place(
         None => Place::Varying(addresses),
         Some(rest) => {
             left.set(rest);
-            Place::Hoped(Hope { addresses, first, look })
+            Place::Hoped(Hope { addresses, first, narrow, look })
         }
     }
 }
@@ -77,6 +82,11 @@ fn useful_step(hope: Hope, leaves: &[Leaf], bytes: u64, access: Access) -> Optio
 /// Whether the lanes that are on have addresses this far apart, and the first of the addresses.
 fn is_row(this: &Lowerer<'_, '_>, hope: Hope, step: i64) -> (Value, Value) {
     let b = &this.b;
+    if let Some(narrow) = hope.narrow
+        && let Some(by) = whole_quotient(step, narrow.size)
+    {
+        return is_narrow_row(this, narrow, by);
+    }
     // Lanes that are off may have anything for an address, and code must not depend on that.
     let addresses = b.freeze(hope.addresses);
     let number = |value: Value| b.reinterpret(value, Scalar::I64);
@@ -92,15 +102,48 @@ fn is_row(this: &Lowerer<'_, '_>, hope: Hope, step: i64) -> (Value, Value) {
         }
         Look::AllLanes => {
             let expected = lane_addresses(this, base, step);
-            let elsewhere = b.icmp(IntPred::LLVMIntNE, number(addresses), number(expected));
-            let elsewhere = match this.mask() {
-                Mask::All => elsewhere,
-                Mask::Lanes(mask) => b.and(elsewhere, mask),
-            };
-            b.not(b.any(elsewhere))
+            none_on(this, b.icmp(IntPred::LLVMIntNE, number(addresses), number(expected)))
         }
     };
     (row, base)
+}
+
+/// As [`is_row`] by the indices of the lanes, which grow by `by` from lane to lane.
+fn is_narrow_row(this: &Lowerer<'_, '_>, narrow: Narrow, by: u32) -> (Value, Value) {
+    let (b, w) = (&this.b, this.w);
+    let indices = b.freeze(this.vector(narrow.index));
+    let first = b.extract(indices, b.i32(0));
+    let steps = b.int_vector(Scalar::I32, (0..w).map(|lane| u64::from(lane * by)));
+    let expected = b.add(b.splat(first, w), steps);
+    let row = none_on(this, b.icmp(IntPred::LLVMIntNE, indices, expected));
+    // The indices are a row, and do not wrap around within it.
+    let span = (w - 1) * by;
+    let wide = |index: Value| match narrow.is_signed {
+        true => b.sext_or_trunc(index, Scalar::I64),
+        false => b.zext_or_trunc(index, Scalar::I64),
+    };
+    let stays = match narrow.is_signed {
+        true => b.icmp(IntPred::LLVMIntSLE, first, b.i32(i32::MAX as u32 - span)),
+        false => b.icmp(IntPred::LLVMIntULE, first, b.i32(u32::MAX - span)),
+    };
+    (b.and(row, stays), b.element(narrow.base, wide(first), narrow.size))
+}
+
+/// Whether a mask is on in no lane that is.
+fn none_on(this: &Lowerer<'_, '_>, mask: Value) -> Value {
+    let b = &this.b;
+    let mask = match this.mask() {
+        Mask::All => mask,
+        Mask::Lanes(on) => b.and(mask, on),
+    };
+    b.not(b.any(mask))
+}
+
+/// How often a size is in a step, if it is that without a rest, and so often that a vector's indices can be told.
+fn whole_quotient(step: i64, size: u64) -> Option<u32> {
+    const MOST: u32 = 1 << 16;
+    let by = u32::try_from(step).ok()?.checked_div(u32::try_from(size).ok()?)?;
+    (u64::from(by) * size == step as u64 && (1..=MOST).contains(&by)).then_some(by)
 }
 
 pub(super) fn load(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], bytes: u64, access: Access) -> Val {

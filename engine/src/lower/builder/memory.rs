@@ -35,6 +35,14 @@ impl Builder {
         Value(llvm!(LLVMBuildGEP2(self.raw, ty, base.0, &mut index, 1, NAME)))
     }
 
+    /// The address of element `index`, of 64 bits, of an array of elements of so many bytes.
+    pub fn element(&self, base: Value, index: Value, bytes: u64) -> Value {
+        match Scalar::machine_int(u32::try_from(bytes * 8).unwrap_or(0)) {
+            Some(element) => self.gep(base, index, element),
+            None => self.offset(base, self.mul(index, self.int(Scalar::I64, self.lanes(index), bytes))),
+        }
+    }
+
     pub fn offset_const(&self, base: Value, offset: u64) -> Value {
         if offset == 0 { base } else { self.offset(base, self.i64(offset)) }
     }

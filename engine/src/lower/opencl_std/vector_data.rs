@@ -118,7 +118,9 @@ fn place(this: &mut Lowerer<'_, '_>, pointer: Id, offset: Id, size: u64) -> Resu
     let addresses = this.apply_once(&[base, index], |this, v| this.b.offset(v[0], bytes(this, v[1])));
     let addresses = this.vector(addresses);
     Ok(match (first, look) {
-        (Some(first), Some(look)) if first.1 != 0 => speculation::place(this, addresses, Some(first), look),
+        (Some(first), Some(look)) if first.1 != 0 => {
+            speculation::place(this, addresses, Some(first), None, look)
+        }
         _ => Place::Varying(addresses),
     })
 }
