@@ -4,9 +4,10 @@ use std::fs;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use ze_headers::*;
-use ze_tests::{CommandList, EventPool, ListOptions, MemoryKind, Module, Queue, platform};
+use ze_tests::{CommandList, EventPool, Fence, ListOptions, MemoryKind, Module, Queue, platform};
 
 use crate::ipc::{Other, digits};
 
@@ -137,4 +138,102 @@ fn ten_thousand_exchanges_of_memory_and_events_leak_nothing() {
         platform().api.zeMemOpenIpcHandle(context, device, ze_ipc_mem_handle_t::default(), 0, &mut none)
     };
     assert_eq!(code, ZE_RESULT_ERROR_INVALID_ARGUMENT);
+}
+
+/// A program's objects from their making to their end: a kernel, three kinds of memory, events, and lists of a kind that the round
+/// chooses. What is computed is checked.
+fn live_and_work(module: &Module, round: usize) {
+    const ITEMS: usize = 1024;
+    let (a, b) = ((round % 997) as f32, (round % 89) as f32);
+    let first: Vec<f32> = (0..ITEMS).map(|item| a + item as f32).collect();
+    let first = platform().buffer_in(MemoryKind::Shared, &first);
+    let second = platform().buffer_in(MemoryKind::Device, &[0f32; ITEMS]);
+    let sum = platform().buffer_in(MemoryKind::Host, &[0f32; ITEMS]);
+    let kernel = module.kernel("vector_add");
+    kernel.set_group_size([64, 1, 1]).unwrap();
+    kernel.set_arguments(&[&first, &second, &sum, &(ITEMS as u32)]).unwrap();
+    let groups = [(ITEMS / 64) as u32, 1, 1];
+    let pool = EventPool::host_visible(3);
+    let [gate, filled, done] = [0, 1, 2].map(|index| pool.event(index));
+    let (pattern, bytes) = (b.to_ne_bytes(), size_of_val(&[0f32; ITEMS]));
+    let to = second.pointer().cast();
+    if round % 4 == 3 {
+        let (queue, list) =
+            (Queue::new(ListOptions::asynchronous()).unwrap(), CommandList::regular(false).unwrap());
+        let fence = Fence::new(&queue, false).unwrap();
+        // SAFETY: the memory outlives the commands.
+        unsafe { list.fill(to, &pattern, bytes, Some(&filled), &[&gate]).unwrap() };
+        list.launch(&kernel, groups, Some(&done), &[&filled]).unwrap();
+        list.close().unwrap();
+        queue.execute(&[&list], Some(&fence)).unwrap();
+        gate.signal().unwrap();
+        fence.wait(FOREVER).unwrap();
+        assert!(done.is_signalled());
+        queue.synchronize(FOREVER).unwrap();
+    } else {
+        let synchronous = round % 4 == 2;
+        let options = if synchronous { ListOptions::synchronous() } else { ListOptions::asynchronous() };
+        let (list, other) = (
+            CommandList::immediate(options).unwrap(),
+            CommandList::immediate(ListOptions::in_order()).unwrap(),
+        );
+        if synchronous {
+            gate.signal().unwrap();
+        }
+        // SAFETY: the memory outlives the commands.
+        unsafe { other.fill(to, &pattern, bytes, Some(&filled), &[]).unwrap() };
+        list.launch(&kernel, groups, Some(&done), &[&gate, &filled]).unwrap();
+        if !synchronous {
+            gate.signal().unwrap();
+        }
+        if round % 8 < 4 {
+            done.wait(FOREVER).unwrap()
+        } else {
+            list.synchronize(FOREVER).unwrap()
+        }
+        other.synchronize(FOREVER).unwrap();
+        list.synchronize(FOREVER).unwrap();
+    }
+    assert!(sum.iter().enumerate().all(|(item, &sum)| sum == a + item as f32 + b), "round {round}");
+}
+
+/// KiB of memory, threads, and files of this process.
+fn held() -> [usize; 3] {
+    let status = fs::read_to_string("/proc/self/status").expect("of this process");
+    let number = |name| {
+        let line =
+            status.lines().find_map(|line: &str| line.strip_prefix(name)).expect("every process has it");
+        line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
+    };
+    [number("VmRSS:"), number("Threads:"), resources("self").0]
+}
+
+/// Seconds that may be more: `ZE_TEST_SECONDS=300`.
+#[test]
+#[ignore = "it takes long"]
+fn sixteen_threads_make_use_and_destroy_and_nothing_grows() {
+    const THREADS: usize = 16;
+    let seconds = std::env::var("ZE_TEST_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(4);
+    let module = Module::named("vector_add");
+    let work = |time| {
+        let end = Instant::now() + time;
+        thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let module = &module;
+                scope.spawn(move || {
+                    (thread..)
+                        .take_while(|_| Instant::now() < end)
+                        .for_each(|round| live_and_work(module, round));
+                });
+            }
+        });
+    };
+    // What is kept for reuse is there after a while.
+    work(Duration::from_secs(seconds / 4));
+    let before = held();
+    work(Duration::from_secs(seconds));
+    let after = held();
+    let growth = [32 << 10, 4, 4];
+    let grown = before.iter().zip(after).zip(growth).any(|((before, after), growth)| after > before + growth);
+    assert!(!grown, "{before:?} to {after:?}: KiB, threads, files");
 }
