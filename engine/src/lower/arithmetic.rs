@@ -1,6 +1,7 @@
 //! Integer and floating-point arithmetic, comparisons, logic and bits.
 
 use super::builder::{Builder, IntPred, Opcode, RealPred, Value};
+use super::division::{Divisor, divide};
 use super::values::Val;
 use super::{Lowerer, float_modes, rounding};
 use crate::analysis::leaves::Scalar;
@@ -117,11 +118,12 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
         Op::Not | Op::LogicalNot => this.map(&ids, count, |this, _, v| this.b.not(v[0])),
         Op::LogicalEqual => this.map(&ids, count, |this, _, v| this.b.not(this.b.xor(v[0], v[1]))),
         Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod => {
-            let op = inst.op;
             let constant = this.a.func.constant_int(ids[1]);
-            let safe = constant.is_some_and(|divisor| divisor != 0 && divisor != -1);
-            let constant = constant.is_some();
-            this.map(&ids, count, |this, _, v| divide(this, op, v[0], v[1], safe, constant))
+            let divisors = this.value(ids[1])?;
+            this.map(&ids, count, |this, leaf, v| {
+                let divisor = Divisor::new(constant, divisors[leaf.min(divisors.len() - 1)]);
+                divide(this, inst.op, v[0], v[1], divisor)
+            })
         }
         Op::FMod => this.map(&ids, count, |this, _, v| {
             // The remainder with the sign of the divisor.
@@ -290,58 +292,6 @@ fn field_mask(this: &Lowerer<'_, '_>, base: Value, offset: Value, size: Value) -
     let none = b.icmp(IntPred::LLVMIntEQ, size, b.zero(scalar, lanes));
     let field = b.lshr(ones, within(b, b.sub(width, size)));
     (b.select(none, b.zero(scalar, lanes), b.shl(field, offset)), offset)
-}
-
-/// Integer division that never traps: a divisor of zero counts as one, and so does -1 under the least number.
-fn divide(this: &Lowerer<'_, '_>, op: Op, n: Value, d: Value, safe: bool, constant: bool) -> Value {
-    let b = &this.b;
-    let (scalar, lanes) = (b.scalar_of(n), b.lanes(n));
-    let signed = matches!(op, Op::SDiv | Op::SRem | Op::SMod);
-    let (zero, one) = (b.zero(scalar, lanes), b.int(scalar, lanes, 1));
-    // Lanes that are off may hold poison, by which LLVM must not divide.
-    let (n, d) = if safe { (n, d) } else { (b.freeze(n), b.freeze(d)) };
-    let d = if safe {
-        d
-    } else {
-        let mut bad = b.icmp(IntPred::LLVMIntEQ, d, zero);
-        if signed {
-            let least = b.wide_int(scalar, lanes, 1 << (scalar.bits() - 1));
-            let minus = b.wide_int(scalar, lanes, u128::MAX);
-            let overflow = b.and(b.icmp(IntPred::LLVMIntEQ, n, least), b.icmp(IntPred::LLVMIntEQ, d, minus));
-            bad = b.or(bad, overflow);
-        }
-        b.select(bad, one, d)
-    };
-    // There is no vector division of integers. A floating-point quotient, cut off, is exact where the dividend has
-    // fewer bits than the significand: rounding never reaches the next integer.
-    let wide = match scalar.bits() {
-        0..=23 => Some(Scalar::F32),
-        24..=52 => Some(Scalar::F64),
-        _ => None,
-    };
-    let quotient = match wide {
-        // The only divisor is 1, or -1 with the same effect on one bit.
-        _ if scalar == Scalar::Bool => n,
-        Some(float) if lanes > 1 && !constant => {
-            let (up, down) = if signed {
-                (Opcode::LLVMSIToFP, Opcode::LLVMFPToSI)
-            } else {
-                (Opcode::LLVMUIToFP, Opcode::LLVMFPToUI)
-            };
-            b.cast(down, b.fdiv(b.cast(up, n, float), b.cast(up, d, float)), scalar)
-        }
-        _ => b.bin(if signed { Opcode::LLVMSDiv } else { Opcode::LLVMUDiv }, n, d),
-    };
-    if matches!(op, Op::UDiv | Op::SDiv) {
-        return quotient;
-    }
-    let rem = b.sub(n, b.mul(quotient, d));
-    if op != Op::SMod {
-        return rem;
-    }
-    let wrong =
-        b.and(b.icmp(IntPred::LLVMIntNE, rem, zero), b.icmp(IntPred::LLVMIntSLT, b.xor(rem, d), zero));
-    b.select(wrong, b.add(rem, d), rem)
 }
 
 fn classify(this: &Lowerer<'_, '_>, op: Op, value: Value) -> Value {

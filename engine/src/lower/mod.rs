@@ -32,6 +32,7 @@ mod control_tests;
 pub mod conversion;
 mod copy;
 mod dispatch;
+mod division;
 mod dot;
 mod entry;
 mod float_modes;

@@ -130,7 +130,7 @@ fn is_narrow_row(this: &Lowerer<'_, '_>, narrow: Narrow, by: u32) -> (Value, Val
 }
 
 /// Whether a mask is on in no lane that is.
-fn none_on(this: &Lowerer<'_, '_>, mask: Value) -> Value {
+pub(super) fn none_on(this: &Lowerer<'_, '_>, mask: Value) -> Value {
     let b = &this.b;
     let mask = match this.mask() {
         Mask::All => mask,

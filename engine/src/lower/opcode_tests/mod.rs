@@ -3,6 +3,7 @@
 mod arithmetic;
 mod bfloat;
 mod blocks;
+mod division;
 mod examples;
 #[cfg(target_arch = "x86_64")]
 mod float_modes;

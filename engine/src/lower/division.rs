@@ -1,0 +1,183 @@
+//! Division of integers, which no vector unit has: by floating-point numbers, and exact all the same.
+//!
+//! A quotient of numbers with fewer bits than a significand is exact when it is cut off, for rounding never reaches the next integer.
+//! Where all lanes divide by one number, which is what indices of several dimensions are made with, its reciprocal is computed once, and
+//! `(n + 1/2) * (1/d)` takes the place of the division: it is at least `1/2d` away from all integers, and the error of
+//! two roundings is far less than that for the widths below. 64 bits are divided so where the numbers turn out to be small enough.
+
+use super::Lowerer;
+use super::builder::{Builder, IntPred, Opcode, Value};
+use super::speculation::none_on;
+use super::values::Reg;
+use crate::analysis::leaves::Scalar;
+use spirv::Op;
+
+/// Bits of dividends that a reciprocal of double precision is good for.
+const BITS_BY_RECIPROCAL: u32 = 44;
+/// Bits of a significand of double precision.
+const BITS_BY_QUOTIENT: u32 = 52;
+/// The bits of 2^52, whose significand's last bit is worth 1.
+const TWO_TO_52: u64 = 0x4330_0000_0000_0000;
+
+/// What a division divides by.
+#[derive(Clone, Copy)]
+pub(super) struct Divisor {
+    /// The number, if the module says it.
+    pub constant: Option<i64>,
+    /// All lanes have the same.
+    pub is_uniform: bool,
+}
+
+impl Divisor {
+    pub(super) fn new(constant: Option<i64>, reg: Reg) -> Self {
+        Self { constant, is_uniform: reg.is_uniform() }
+    }
+
+    /// Neither 0 nor what the least number overflows by.
+    fn is_safe(self) -> bool {
+        self.constant.is_some_and(|divisor| divisor != 0 && divisor != -1)
+    }
+}
+
+/// A quotient or remainder, by no trap: a divisor of zero counts as one, and so does -1 under the least number.
+pub(super) fn divide(this: &Lowerer<'_, '_>, op: Op, n: Value, d: Value, divisor: Divisor) -> Value {
+    let b = &this.b;
+    let (scalar, lanes) = (b.scalar_of(n), b.lanes(n));
+    let signed = matches!(op, Op::SDiv | Op::SRem | Op::SMod);
+    let zero = b.zero(scalar, lanes);
+    // Lanes that are off may hold poison, by which LLVM must not divide.
+    let (n, d) = if divisor.is_safe() { (n, d) } else { (b.freeze(n), b.freeze(d)) };
+    let one = b.int(scalar, lanes, 1);
+    let nonzero = match divisor.is_safe() {
+        true => d,
+        false => b.select(b.icmp(IntPred::LLVMIntEQ, d, zero), one, d),
+    };
+    let minus_one = b.wide_int(scalar, lanes, u128::MAX);
+    let d = match signed && !divisor.is_safe() {
+        true => {
+            let least = b.wide_int(scalar, lanes, 1 << (scalar.bits() - 1));
+            let overflow =
+                b.and(b.icmp(IntPred::LLVMIntEQ, n, least), b.icmp(IntPred::LLVMIntEQ, nonzero, minus_one));
+            b.select(overflow, one, nonzero)
+        }
+        false => nonzero,
+    };
+    let quotient = match by_uniform(this, signed, n, nonzero, divisor) {
+        // The least number by -1 is none that a conversion can make.
+        Some(quotient) if signed => {
+            b.select(b.icmp(IntPred::LLVMIntEQ, nonzero, minus_one), b.sub(zero, n), quotient)
+        }
+        Some(quotient) => quotient,
+        None => quotient(this, signed, n, d, nonzero, divisor),
+    };
+    if matches!(op, Op::UDiv | Op::SDiv) {
+        return quotient;
+    }
+    let rem = b.sub(n, b.mul(quotient, d));
+    if op != Op::SMod {
+        return rem;
+    }
+    let wrong =
+        b.and(b.icmp(IntPred::LLVMIntNE, rem, zero), b.icmp(IntPred::LLVMIntSLT, b.xor(rem, d), zero));
+    b.select(wrong, b.add(rem, d), rem)
+}
+
+/// A quotient of at most 32 bits by what all lanes divide by.
+fn by_uniform(this: &Lowerer<'_, '_>, signed: bool, n: Value, d: Value, divisor: Divisor) -> Option<Value> {
+    let b = &this.b;
+    // LLVM multiplies by a constant's inverse.
+    if b.lanes(n) == 1 || !divisor.is_uniform || divisor.constant.is_some() {
+        return None;
+    }
+    match b.scalar_of(n).bits() {
+        2..=16 => Some(by_reciprocal(b, signed, n, d, Scalar::F32)),
+        17..=32 => Some(by_reciprocal(b, signed, n, d, Scalar::F64)),
+        _ => None,
+    }
+}
+
+/// A quotient by what is neither 0 nor -1 under the least number; before the latter was looked at it is the same in all lanes if the divisor
+/// is.
+fn quotient(
+    this: &Lowerer<'_, '_>,
+    signed: bool,
+    n: Value,
+    d: Value,
+    nonzero: Value,
+    divisor: Divisor,
+) -> Value {
+    let b = &this.b;
+    let (scalar, lanes) = (b.scalar_of(n), b.lanes(n));
+    let plain = || b.bin(if signed { Opcode::LLVMSDiv } else { Opcode::LLVMUDiv }, n, d);
+    match scalar.bits() {
+        // The only divisor is 1, or -1 with the same effect on one bit.
+        1 => n,
+        _ if lanes == 1 => plain(),
+        bits if divisor.constant.is_some() && bits <= 32 => plain(),
+        _ if divisor.constant.is_some_and(|divisor| divisor.unsigned_abs().is_power_of_two()) => plain(),
+        0..=23 => by_quotient(b, signed, n, d, Scalar::F32),
+        24..=52 => by_quotient(b, signed, n, d, Scalar::F64),
+        64 => {
+            let (bits, of) = match divisor.is_uniform {
+                true => (BITS_BY_RECIPROCAL, n),
+                false => (BITS_BY_QUOTIENT, b.or(n, d)),
+            };
+            let of = b.freeze(of);
+            let rest = b.lshr(of, b.int(scalar, lanes, bits.into()));
+            let mut small = none_on(this, b.icmp(IntPred::LLVMIntNE, rest, b.zero(scalar, lanes)));
+            if divisor.is_uniform && signed {
+                let d = b.extract(nonzero, b.i32(0));
+                small = b.and(small, b.icmp(IntPred::LLVMIntSGT, d, b.zero(scalar, 1)));
+            }
+            b.branch_of_many(small, || vec![small_quotient(b, n, nonzero, divisor)], || vec![plain()])[0]
+        }
+        _ => plain(),
+    }
+}
+
+fn by_quotient(b: &Builder, signed: bool, n: Value, d: Value, float: Scalar) -> Value {
+    let (up, down) = casts(signed);
+    b.cast(down, b.fdiv(b.cast(up, n, float), b.cast(up, d, float)), b.scalar_of(n))
+}
+
+fn casts(signed: bool) -> (Opcode, Opcode) {
+    match signed {
+        true => (Opcode::LLVMSIToFP, Opcode::LLVMFPToSI),
+        false => (Opcode::LLVMUIToFP, Opcode::LLVMFPToUI),
+    }
+}
+
+/// The reciprocal of what all lanes divide by.
+fn reciprocal(b: &Builder, up: Opcode, d: Value, float: Scalar) -> Value {
+    let scalar = b.cast(up, b.extract(d, b.i32(0)), float);
+    b.splat(b.fdiv(b.float(float, 1, 1.0), scalar), b.lanes(d))
+}
+
+/// Of at most 32 bits by double precision, and of 16 by single precision.
+fn by_reciprocal(b: &Builder, signed: bool, n: Value, d: Value, float: Scalar) -> Value {
+    let (scalar, lanes) = (b.scalar_of(n), b.lanes(n));
+    let (up, down) = casts(signed);
+    let (number, mut half) = (b.cast(up, n, float), b.float(float, lanes, 0.5));
+    if signed {
+        half = b.intrinsic("llvm.copysign", &[half, number]);
+    }
+    b.cast(down, b.fmul(b.fadd(number, half), reciprocal(b, up, d, float)), scalar)
+}
+
+/// Of 64 bits that are not negative, and of which the upper ones are 0.
+fn small_quotient(b: &Builder, n: Value, d: Value, divisor: Divisor) -> Value {
+    let lanes = b.lanes(n);
+    let magic = b.int(Scalar::I64, lanes, TWO_TO_52);
+    let two_to_52 = b.reinterpret(magic, Scalar::F64);
+    // An integer is the significand of a number of this exponent; so few processors convert 64 bits that this is quicker.
+    let up = |n: Value| b.fsub(b.reinterpret(b.or(n, magic), Scalar::F64), two_to_52);
+    let quotient = match divisor.is_uniform {
+        true => {
+            let reciprocal = reciprocal(b, Opcode::LLVMUIToFP, d, Scalar::F64);
+            b.fmul(b.fadd(up(n), b.float(Scalar::F64, lanes, 0.5)), reciprocal)
+        }
+        false => b.fdiv(up(n), up(d)),
+    };
+    let whole = b.intrinsic("llvm.floor", &[quotient]);
+    b.xor(b.reinterpret(b.fadd(whole, two_to_52), Scalar::I64), magic)
+}

@@ -1,0 +1,152 @@
+//! Division by one number for all lanes, and by one for each, at the edges of what floating-point numbers are good for.
+
+use super::{Random, SUBGROUPS, kernel, run};
+
+const OPS: [&str; 5] = ["OpUDiv", "OpUMod", "OpSDiv", "OpSRem", "OpSMod"];
+
+/// What an instruction makes of numbers of so many bits, if it is defined.
+fn expected(op: &str, n: u64, d: u64, bits: u32) -> Option<u64> {
+    let cut = |value: i128| value as u64 & u64::MAX >> (64 - bits);
+    let signed = |value: u64| i128::from((value << (64 - bits)) as i64 >> (64 - bits));
+    let (n, d) = match op {
+        "OpUDiv" | "OpUMod" => (i128::from(n), i128::from(d)),
+        _ => (signed(n), signed(d)),
+    };
+    let least = -1i128 << (bits - 1);
+    if d == 0 || (n == least && d == -1) {
+        return None;
+    }
+    Some(cut(match op {
+        "OpUDiv" | "OpSDiv" => n / d,
+        "OpUMod" | "OpSRem" => n % d,
+        _ if n % d != 0 && (n % d < 0) != (d < 0) => n % d + d,
+        _ => n % d,
+    }))
+}
+
+/// A work-item divides its number by all divisors, or by those behind its own place.
+fn text(width: u32, bits: u32, divisors: usize, is_uniform: bool) -> String {
+    let first = if is_uniform { "%ul0" } else { "%gx" };
+    let convert = if bits == 64 { "OpCopyObject" } else { "OpUConvert" };
+    let results: String = OPS
+        .iter()
+        .enumerate()
+        .map(|(at, op)| {
+            format!(
+                "%r{at} = {op} %t %n %d\n%w{at} = {convert} %ulong %r{at}\n%at{at} = OpIAdd %ulong %five_k %ul{at}\n\
+                 %p{at} = OpInBoundsPtrAccessChain %pg_ulong %to %at{at}\nOpStore %p{at} %w{at} Aligned 4\n"
+            )
+        })
+        .collect();
+    let body = format!(
+        "%numbers = OpBitcast %pg_ulong %in
+%others = OpBitcast %pg_ulong %index
+%to = OpBitcast %pg_ulong %out
+%n_place = OpInBoundsPtrAccessChain %pg_ulong %numbers %gx
+%n_wide = OpLoad %ulong %n_place Aligned 4
+%n = {convert} %t %n_wide
+%mine = OpIMul %ulong %gx %count
+OpBranch %head
+%head = OpLabel
+%k = OpPhi %ulong %ul0 %entry %k1 %again
+%more = OpULessThan %bool %k %count
+OpBranchConditional %more %again %done
+%again = OpLabel
+%from = OpIAdd %ulong {first} %k
+%turn = OpUMod %ulong %from %count
+%d_place = OpInBoundsPtrAccessChain %pg_ulong %others %turn
+%d_wide = OpLoad %ulong %d_place Aligned 4
+%d = {convert} %t %d_wide
+%own = OpIAdd %ulong %mine %k
+%five_k = OpIMul %ulong %own %ul5
+{results}%k1 = OpIAdd %ulong %k %ul1
+OpBranch %head
+%done = OpLabel
+"
+    );
+    let ty = match bits {
+        8 => "%uchar",
+        16 => "%ushort",
+        32 => "%uint",
+        _ => "%ulong",
+    };
+    kernel((width > 1).then_some(width), "", &body)
+        .replace(
+            "%fn = OpTypeFunction",
+            &format!("%count = OpConstant %ulong {divisors}\n%fn = OpTypeFunction"),
+        )
+        .replace("%t %", &format!("{ty} %"))
+}
+
+fn words(numbers: &[u64]) -> Vec<u32> {
+    numbers.iter().flat_map(|number| [*number as u32, (*number >> 32) as u32]).collect()
+}
+
+#[test]
+fn quotients_are_exact_at_every_edge() {
+    let mut random = Random(0xD1_71DE);
+    for bits in [8, 16, 32, 64] {
+        let all = u64::MAX >> (64 - bits);
+        let mut draw = || {
+            let number = u64::from(random.next()) << 32 | u64::from(random.next());
+            number >> (random.next() % 64) & all
+        };
+        let mut divisors: Vec<u64> = vec![1, 2, 3, 5, 7, 10, 100, all, all >> 1, (all >> 1) + 1, all - 1, 0];
+        divisors.extend((0..12).map(|_| draw()));
+        if bits == 64 {
+            divisors.extend([43, 44, 45, 51, 52, 53].map(|bit| (1u64 << bit) - 1));
+        }
+        for (width, subgroups) in SUBGROUPS {
+            for (is_uniform, small) in [(true, false), (false, false), (false, true)] {
+                // Divisors of which each is small enough for a quotient of double precision.
+                let divisors: Vec<u64> =
+                    divisors.iter().copied().filter(|divisor| !small || divisor >> 51 == 0).collect();
+                let items = (2 * width * subgroups) as usize;
+                // Multiples of divisors and their neighbours; in their order, so that there are sub-groups of small ones.
+                let mut numbers: Vec<u64> = (0..items)
+                    .map(|item| {
+                        let divisor = divisors[item % divisors.len()].max(1);
+                        let number = draw();
+                        let multiple = number / divisor * divisor;
+                        match item % 4 {
+                            0 => multiple,
+                            1 => multiple.wrapping_sub(1) & all,
+                            2 => multiple.wrapping_add(1) & all,
+                            _ if item % 8 == 3 => {
+                                1u64.checked_shl(bits - 1).unwrap_or(0) - (item as u64 / 8 & 1)
+                            }
+                            _ => number,
+                        }
+                    })
+                    .collect();
+                numbers.sort_unstable();
+                let text = text(width, bits, divisors.len(), is_uniform);
+                let output = run(
+                    &text,
+                    width * subgroups,
+                    &words(&numbers),
+                    &words(&[divisors.clone(), vec![1; items]].concat()),
+                    2 * OPS.len() * divisors.len(),
+                );
+                let results: Vec<u64> = output
+                    .chunks_exact(2)
+                    .map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32)
+                    .collect();
+                for (item, &n) in numbers.iter().enumerate() {
+                    for turn in 0..divisors.len() {
+                        let own = if is_uniform { turn } else { (item + turn) % divisors.len() };
+                        let d = divisors[own];
+                        for (at, op) in OPS.iter().enumerate() {
+                            let Some(expected) = expected(op, n, d, bits) else { continue };
+                            let found = results[(item * divisors.len() + turn) * OPS.len() + at];
+                            assert_eq!(
+                                found, expected,
+                                "{op} of {bits} bits: {n:#x} by {d:#x}, sub-groups of {width}, item {item}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
