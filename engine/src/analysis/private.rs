@@ -85,6 +85,7 @@ impl Private {
             return private;
         }
         let uses = Uses::new(func);
+        let mut unwritten: FxHashSet<Id> = FxHashSet::default();
         for (root, ty, argument) in roots {
             let facts = Facts::of(func, leaves, &uses, root, ty);
             let placement = match (argument, facts.written, facts.regular) {
@@ -97,13 +98,17 @@ impl Private {
                 private.leaf_bytes.extend(facts.leaf_bytes.map(|bytes| (root, bytes)));
             }
             private.placement.insert(root, placement);
+            if !facts.written {
+                unwritten.insert(root);
+            }
         }
-        private.separate_copies(func);
+        private.separate_copies(func, &unwritten);
         private
     }
 
-    /// Gives up interleaving two variables that are copied to each other and have leaves of different sizes.
-    fn separate_copies(&mut self, func: &Func<'_>) {
+    /// Gives up interleaving two variables that are copied to each other and have leaves of different sizes: only the one that nothing
+    /// writes, if there is one. Such are the bytes that compilers initialise arrays with, of which lanes need no copies.
+    fn separate_copies(&mut self, func: &Func<'_>, unwritten: &FxHashSet<Id>) {
         let mut separated: FxHashSet<Id> = FxHashSet::default();
         for inst in func.blocks.values().flat_map(|block| &block.insts) {
             if !matches!(inst.row().memory, Memory::Copy { .. }) {
@@ -115,7 +120,10 @@ impl Private {
                 && !separated.contains(&to)
                 && !separated.contains(&from)
             {
-                separated.extend([to, from]);
+                separated.insert(from);
+                if !unwritten.contains(&from) {
+                    separated.insert(to);
+                }
             }
         }
         self.interleaved.retain(|_, of| !separated.contains(of));

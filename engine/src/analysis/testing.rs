@@ -45,7 +45,7 @@ const NUMBERS: [u64; 26] =
 /// A kernel of these instructions. There are types and constants of all widths, the built-ins under their names,
 /// and arguments of which nothing is known, under the name of their type: `%any_uint`, also `%any_bool`.
 /// A result `%saturated` is decorated as that, and `%object` is a private variable of a `uint`;
-/// `%callee` is a function from `uint` to `uint`.
+/// `%callee` is a function from `uint` to `uint`. `%words` is a private array of four `uint`, `%zeros` one of 16 `uchar` that are initialised.
 pub fn module(body: &str) -> Module {
     let mut text = String::new();
     for capability in ["Addresses", "Kernel", "Int8", "Int16", "Int64", "SubgroupDispatch"] {
@@ -77,6 +77,9 @@ pub fn module(body: &str) -> Module {
         text += &format!("%array_{length} = OpTypeArray %uint %length_{length}\n");
     }
     text += "%to_uint = OpTypePointer CrossWorkgroup %uint\n%private_uint = OpTypePointer Function %uint\n";
+    text += "%words_type = OpTypeArray %uint %ulong_4\n%private_words = OpTypePointer Function %words_type\n\
+        %bytes_type = OpTypeArray %uchar %ulong_16\n%private_bytes = OpTypePointer Function %bytes_type\n\
+        %private_uchar = OpTypePointer Function %uchar\n%no_bytes = OpConstantNull %bytes_type\n";
     text += "%kernel = OpTypeFunction %void %uchar %ushort %uint %ulong %float %to_uint\n";
     text += "%of_uint = OpTypeFunction %uint %uint\n%main = OpFunction %void None %kernel\n";
     for ty in ["uchar", "ushort", "uint", "ulong", "float"] {
@@ -85,6 +88,9 @@ pub fn module(body: &str) -> Module {
     text += "%pointer = OpFunctionParameter %to_uint\n%entry = OpLabel\n";
     if body.contains("%object") {
         text += "%object = OpVariable %private_uint Function\n";
+    }
+    if body.contains("%zeros") {
+        text += "%words = OpVariable %private_words Function\n%zeros = OpVariable %private_bytes Function %no_bytes\n";
     }
     text += "%any_bool = OpIEqual %bool %any_uint %uint_0\n";
     text += body;

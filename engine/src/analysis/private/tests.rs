@@ -1,7 +1,7 @@
 //! What divides an index, by every operation that it may be made with, and where the objects of lanes lie.
 
-use super::super::testing::{VARIANT, of_last};
-use super::{Uses, index_unit, private_stride};
+use super::super::testing::{VARIANT, of_blocks, of_last};
+use super::{Placement, Uses, index_unit, private_stride};
 
 /// The number whose lowest set bit divides the last value.
 fn unit(body: &str) -> u64 {
@@ -68,4 +68,25 @@ fn objects_of_lanes_lie_at_powers_of_two_or_multiples_of_16_bytes() {
     for (size, stride) in strides {
         assert_eq!(private_stride(size), stride, "{size} bytes");
     }
+}
+
+#[test]
+fn words_that_are_set_from_constant_bytes_are_interleaved_all_the_same() {
+    let placements = |between: &str| {
+        let body = format!(
+            "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
+             %own_uint = OpUConvert %uint %x\n%own_uchar = OpUConvert %uchar %x\n\
+             %to = OpBitcast %private_uchar %words\n%from = OpBitcast %private_uchar %zeros\n{between}\
+             OpCopyMemorySized %to %from %ulong_16\n%at = OpPtrAccessChain %private_words %words %any_uint\n\
+             %own = OpInBoundsPtrAccessChain %private_uint %words %uint_0 %any_uint\nOpStore %own %own_uint"
+        );
+        of_blocks(&body, VARIANT, |a| {
+            let mut placements: Vec<_> = a.private.placement.values().copied().collect();
+            placements.sort_unstable_by_key(|placement| *placement as u32);
+            placements
+        })
+    };
+    // The bytes are the same for all lanes.
+    assert_eq!(placements(""), [Placement::Interleaved, Placement::Uniform]);
+    assert_eq!(placements("OpStore %from %own_uchar\n"), [Placement::PerLane, Placement::PerLane]);
 }
