@@ -318,6 +318,21 @@ fn addresses_that_may_follow_each_other_are_looked_at() {
     let data = "OpLoad %uint %theirs\n%wide = OpUConvert %ulong %wanted";
     let text = ir(&body(data).replace("%from %wanted", "%from %wide").replace("%to %wanted", "%to %wide"));
     assert_eq!(compares(&text), [0, 0], "a place that memory says: {text}");
+    // Indices of 32 bits are looked at as such, but in another block than that which makes the address.
+    let narrow = format!(
+        "{VALUES}%wanted = OpUMod %uint %gx32 %u4\n%wide = OpUConvert %ulong %wanted\n\
+         %there = OpInBoundsPtrAccessChain %pg_uint %in %wide\n"
+    );
+    let narrow_compares = |text: &str| text.matches("icmp ne <16 x i32>").count();
+    let read = "%value = OpLoad %uint %there\nOpStore %mine %value\n";
+    let text = ir(&format!("{narrow}{read}"));
+    assert_eq!((compares(&text), narrow_compares(&text)), ([0, 0], 1), "{text}");
+    let elsewhere = format!(
+        "{narrow}OpBranchConditional %varying %inside %behind\n%inside = OpLabel\n{read}OpBranch %behind\n\
+         %behind = OpLabel\n"
+    );
+    let text = ir(&elsewhere);
+    assert_eq!((compares(&text), narrow_compares(&text)), ([1, 0], 0), "{text}");
 }
 
 #[test]

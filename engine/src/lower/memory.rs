@@ -147,11 +147,12 @@ pub(super) struct Narrow {
     pub size: u64,
 }
 
-/// What a pointer is made of, if it is of that kind.
+/// What a pointer is made of, if it is of that kind and this block makes it: what other blocks use need not be known here.
 pub(super) fn narrow(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<Narrow>, EngineError> {
     let block = this.current_block();
     let a = this.a;
-    let Some(inst) = a.definition(pointer).filter(|inst| {
+    let made_here = |id: Id| a.definition(id).filter(|_| a.def.get(&id) == Some(&block));
+    let Some(inst) = made_here(pointer).filter(|inst| {
         matches!(inst.row().derives, Derives::Chain | Derives::ElementChain)
             && a.func.derived_from(inst).is_some()
     }) else {
@@ -178,7 +179,7 @@ pub(super) fn narrow(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<N
         }
     }
     let Some((index, size)) = varying else { return Ok(None) };
-    let (id, is_signed) = match a.definition(index) {
+    let (id, is_signed) = match made_here(index) {
         Some(widened) if widened.op == Op::SConvert && !a.saturates(widened) => (widened.id(0), true),
         Some(widened) if widened.op == Op::UConvert && !a.saturates(widened) => (widened.id(0), false),
         _ => (index, true),
