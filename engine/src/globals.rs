@@ -18,6 +18,8 @@ const ALIGN: usize = 128;
 pub struct Globals {
     /// Of the variables that no other module gave storage to.
     memory: Memory,
+    /// Bytes of it that variables are in.
+    size: usize,
     places: FxHashMap<Id, Place>,
     by_name: FxHashMap<String, Id>,
     /// Variables whose initial value is not known before what it refers to is linked.
@@ -144,7 +146,8 @@ impl Globals {
         let start = memory.start.as_ptr() as usize;
         places.extend(own.iter().map(|&(id, offset, size)| (id, Place { address: start + offset, size })));
         let parts = parts.iter().map(|part| Arc::clone(part.globals)).collect();
-        let mut globals = Globals { memory, places, by_name, open: FxHashSet::default(), _parts: parts };
+        let mut globals =
+            Globals { memory, size: end, places, by_name, open: FxHashSet::default(), _parts: parts };
         for variable in module.globals.iter().filter(stored) {
             let has_value = shared.get(&variable.id).is_some_and(|(_, to_initialise)| !to_initialise);
             if !has_value && !globals.initialise(module, &unresolved, pointers, variable)? {
@@ -179,7 +182,7 @@ impl Globals {
 
     /// Start and size in bytes of the memory of all variables that are not another module's.
     pub fn memory(&self) -> (*mut u8, usize) {
-        (self.memory.start.as_ptr(), self.memory.layout.size())
+        (self.memory.start.as_ptr(), self.size)
     }
 
     /// Writes a variable's initial value; false if it refers to an import that is not resolved.

@@ -53,7 +53,6 @@ const REASONS: &[(&str, &str)] = &[
     ("zeDeviceGetRuntimeRequirements", "native binaries of the driver are not looked at by a runtime"),
     ("zeDeviceValidateRuntimeRequirements", "native binaries of the driver are not looked at by a runtime"),
     ("zeKernelGetBinaryExp", "machine code is compiled when a launch needs it, in several variants"),
-    ("zeKernelGetAllocationPropertiesExp", "kernels have no allocations of their own"),
     ("zetMetricProgrammable", "no counter of the device can be programmed"),
     ("zetMetricCreateFromProgrammable", "no counter of the device can be programmed"),
     ("zetMetricDestroyExp", "no counter of the device can be programmed"),

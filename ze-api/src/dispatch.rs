@@ -74,10 +74,10 @@ pub use crate::image_copy::{
     zeCommandListAppendImageCopyToMemory, zeCommandListAppendImageCopyToMemoryExt,
 };
 pub use crate::kernel::{
-    zeKernelCreate, zeKernelDestroy, zeKernelGetIndirectAccess, zeKernelGetName, zeKernelGetProperties,
-    zeKernelGetSourceAttributes, zeKernelSchedulingHintExp, zeKernelSetArgumentValue, zeKernelSetCacheConfig,
-    zeKernelSetGlobalOffsetExp, zeKernelSetGroupSize, zeKernelSetIndirectAccess, zeKernelSuggestGroupSize,
-    zeKernelSuggestMaxCooperativeGroupCount,
+    zeKernelCreate, zeKernelDestroy, zeKernelGetAllocationPropertiesExp, zeKernelGetIndirectAccess,
+    zeKernelGetName, zeKernelGetProperties, zeKernelGetSourceAttributes, zeKernelSchedulingHintExp,
+    zeKernelSetArgumentValue, zeKernelSetCacheConfig, zeKernelSetGlobalOffsetExp, zeKernelSetGroupSize,
+    zeKernelSetIndirectAccess, zeKernelSuggestGroupSize, zeKernelSuggestMaxCooperativeGroupCount,
 };
 pub use crate::launch::{
     zeCommandListAppendLaunchCooperativeKernel, zeCommandListAppendLaunchKernel,

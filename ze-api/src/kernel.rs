@@ -8,7 +8,7 @@ use ze_core::kernel::Kernel;
 use ze_core::module::Module;
 use ze_headers::*;
 
-use crate::args::{bytes, descriptor, output, text};
+use crate::args::{bytes, descriptor, list, output, text};
 use crate::flags;
 
 /// `zeKernelCreate`.
@@ -142,6 +142,26 @@ pub unsafe fn zeKernelGetName(
     let kernel = handle::get::<Kernel>(hKernel)?;
     // SAFETY: the caller passes null or valid pointers.
     unsafe { bytes(pSize, pName.cast(), &terminated(kernel.name())) }
+}
+
+/// `zeKernelGetAllocationPropertiesExp`.
+pub unsafe fn zeKernelGetAllocationPropertiesExp(
+    hKernel: ze_kernel_handle_t,
+    pCount: *mut u32,
+    pAllocationProperties: *mut ze_kernel_allocation_exp_properties_t,
+) -> Result<()> {
+    let allocations = handle::get::<Kernel>(hKernel)?.allocations();
+    // SAFETY: the caller passes null or valid pointers.
+    unsafe {
+        list(pCount, pAllocationProperties, allocations.len(), |index, out| {
+            let allocation = &allocations[index];
+            out.base = allocation.base as u64;
+            out.size = allocation.size;
+            out.type_ = allocation.kind;
+            out.argIndex = allocation.argument.unwrap_or(u32::MAX);
+            Ok(())
+        })
+    }
 }
 
 /// `zeKernelGetProperties`.

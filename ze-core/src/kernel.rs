@@ -1,5 +1,6 @@
 //! Kernels: arguments, group sizes and what else is set before a launch.
 
+use crate::allocations::Range as _;
 use crate::error::{Error, Result};
 use crate::fork::Mutex;
 use crate::handle::{self, Object, object};
@@ -24,6 +25,16 @@ structures! {
 /// Bytes of a thread's vector registers: 32 of 64 bytes. What the work-items of a sub-group have in variables and hold as values
 /// beyond that is spilled.
 const VECTOR_REGISTER_BYTES: u64 = 32 * 64;
+
+/// Memory that a kernel uses.
+pub struct KernelAllocation {
+    pub base: usize,
+    /// Bytes.
+    pub size: usize,
+    pub kind: ze_memory_type_t,
+    /// Of the argument that leads to it; none of the module's variables.
+    pub argument: Option<u32>,
+}
 
 /// What is set on a kernel; a launch takes a copy.
 struct State {
@@ -154,6 +165,31 @@ impl Kernel {
     /// `zeKernelGetIndirectAccess`.
     pub fn indirect_access(&self) -> ze_kernel_indirect_access_flags_t {
         self.state.lock().indirect_access
+    }
+
+    /// `zeKernelGetAllocationPropertiesExp`: allocations that arguments which are set point into, and the memory of the module's
+    /// variables. What a launch takes for local and private memory is no allocation.
+    pub fn allocations(&self) -> Vec<KernelAllocation> {
+        let state = self.state.lock();
+        let allocations = self.module.context().driver().allocations();
+        let of_argument = |(index, arg): (usize, &KernelArg)| {
+            let is_pointer = matches!(arg.kind, ArgKind::GlobalPointer | ArgKind::ConstantPointer);
+            let value =
+                state.setup.argument(index).first_chunk().filter(|_| is_pointer && !state.unset[index])?;
+            allocations.with(usize::from_ne_bytes(*value), |memory| KernelAllocation {
+                base: memory.base(),
+                size: memory.size(),
+                kind: memory.kind().code(),
+                argument: u32::try_from(index).ok(),
+            })
+        };
+        let mut found: Vec<_> = self.reflection().args.iter().enumerate().filter_map(of_argument).collect();
+        let (variables, size) = self.module.variables();
+        if size != 0 {
+            let kind = ZE_MEMORY_TYPE_DEVICE;
+            found.push(KernelAllocation { base: variables as usize, size, kind, argument: None });
+        }
+        found
     }
 
     /// `zeKernelGetProperties`.

@@ -63,8 +63,7 @@ struct Linked {
 
 /// A module.
 pub struct Module {
-    /// Kept alive by the module.
-    _context: Arc<Context>,
+    context: Arc<Context>,
     device: Arc<Device>,
     unit: Arc<LinkUnit>,
     /// Names of its own kernels, which linking does not add to.
@@ -112,7 +111,7 @@ impl Module {
         let program = program.map_err(|_| out_of_memory("a stack", BUILD_STACK))??;
         let kernel_names = program.kernel_names().filter_map(|name| CString::new(name).ok()).collect();
         Ok(Arc::new(Self {
-            _context: Arc::clone(context),
+            context: Arc::clone(context),
             device: Arc::clone(device),
             unit: Arc::new(LinkUnit { inputs, program }),
             kernel_names,
@@ -135,6 +134,10 @@ impl Module {
     /// The hash of everything that the module was made from.
     pub fn key(&self) -> &Digest {
         self.unit.program.key()
+    }
+
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
     }
 
     pub fn device(&self) -> &Arc<Device> {
@@ -185,6 +188,11 @@ impl Module {
         };
         let found = self.unit.program.global(name).or_else(imported);
         found.ok_or_else(|| Error::InvalidGlobalName(name.into()))
+    }
+
+    /// Start and size in bytes of the memory that holds the module's variables.
+    pub fn variables(&self) -> (*mut u8, usize) {
+        self.unit.program.global_memory()
     }
 
     /// `zeModuleGetFunctionPointer`: what a pointer to the function holds, in kernels of this module and of those that it is

@@ -3,7 +3,6 @@
 //! else a gather or scatter.
 
 use super::builder::{IntPred, Opcode, Value};
-use super::memory::Narrow;
 use super::speculation::{Hope, Look};
 use super::values::{Mask, Reg, Val};
 use super::{Lowerer, memory, narrow, spaced, speculation};
@@ -65,22 +64,17 @@ pub fn place(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Place, EngineErr
         (Shape::Strided(step), Some(base)) => match speculation::needs_look(this.a.trust(pointer)) {
             None => Place::Strided { base, step },
             Some(look) => {
-                let narrow = narrow_for(this, pointer, look)?;
+                let narrow = memory::narrow(this, pointer)?;
                 speculation::place(this, this.vector(reg), Some((base, step)), narrow, look)
             }
         },
         (_, Some(scalar)) if reg.is_uniform() => Place::Uniform(scalar),
         _ if this.a.may_be_row(this.current_block(), pointer) => {
-            let look = Look::AllLanes;
-            let narrow = narrow_for(this, pointer, look)?;
-            speculation::place(this, this.vector(reg), None, narrow, look)
+            let narrow = memory::narrow(this, pointer)?;
+            speculation::place(this, this.vector(reg), None, narrow, Look::AllLanes)
         }
         _ => Place::Varying(this.vector(reg)),
     })
-}
-
-fn narrow_for(this: &mut Lowerer<'_, '_>, pointer: Id, look: Look) -> Result<Option<Narrow>, EngineError> {
-    if look == Look::AllLanes { memory::narrow(this, pointer) } else { Ok(None) }
 }
 
 /// Loads a value of type `ty` through a pointer.

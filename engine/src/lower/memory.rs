@@ -11,6 +11,7 @@ use crate::analysis::func::ChainStep;
 use crate::analysis::leaves::Scalar;
 use crate::analysis::private::Placement;
 use crate::analysis::private::private_stride;
+use crate::analysis::shapes::{Shape, Trust};
 use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
 use spirv::{MemorySemantics, Op, StorageClass};
@@ -143,6 +144,8 @@ pub(super) struct Narrow {
     /// The address at index 0, which all lanes share.
     pub base: Value,
     pub index: Reg,
+    /// How the index grows from lane to lane, modulo 2^32, where that is proven.
+    pub step: Option<i64>,
     pub is_signed: bool,
     pub size: u64,
 }
@@ -187,7 +190,11 @@ pub(super) fn narrow(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<N
     if a.index_width(id) != Some(32) || a.is_temporal(block, id) {
         return Ok(None);
     }
-    Ok(Some(Narrow { base, index: this.leaf(id)?, is_signed, size }))
+    let step = match a.shape(block, id)[0] {
+        Shape::Strided(step) if a.trust(id) == Trust::Proven => Some(step),
+        _ => None,
+    };
+    Ok(Some(Narrow { base, index: this.leaf(id)?, step, is_signed, size }))
 }
 
 /// A pointer that this block makes from one that all lanes share: that one, and the bytes from there as 32-bit integers. Both

@@ -4,7 +4,8 @@
 //! Two looks decide between them (`Look`). Where an index of 32 bits may wrap around within the sub-group, and nowhere else is
 //! in doubt, the last lane tells. What the analysis knows no step of, and takes for regular all the same
 //! (`analysis::hope`), has all addresses compared: that is a few vector instructions, and a gather is dozens. They are fewer where
-//! the indices have 32 bits: those are compared then, and addresses are made of them only for a gather.
+//! the indices have 32 bits: those are looked at then, which for the last lane is one comparison of the first one's, and
+//! addresses are made of them only for a gather.
 
 use super::Lowerer;
 use super::access::{Access, Place, in_memory, lane_addresses, load_leaves, run_stride, store_leaves};
@@ -32,7 +33,7 @@ pub struct Hope {
     pub addresses: Value,
     /// The address of lane 0, and the bytes from lane to lane; without them those of the object that is accessed.
     first: Option<(Value, i64)>,
-    /// What the addresses are made of, where a look at all lanes may look at that.
+    /// What the addresses are made of, where the look may be at that.
     narrow: Option<Narrow>,
     look: Look,
 }
@@ -84,6 +85,7 @@ fn is_row(this: &Lowerer<'_, '_>, hope: Hope, step: i64) -> (Value, Value) {
     let b = &this.b;
     if let Some(narrow) = hope.narrow
         && let Some(by) = whole_quotient(step, narrow.size)
+        && (hope.look == Look::AllLanes || narrow.step == Some(by.into()))
     {
         return is_narrow_row(this, narrow, by);
     }
@@ -111,12 +113,12 @@ fn is_row(this: &Lowerer<'_, '_>, hope: Hope, step: i64) -> (Value, Value) {
 /// As [`is_row`] by the indices of the lanes, which grow by `by` from lane to lane.
 fn is_narrow_row(this: &Lowerer<'_, '_>, narrow: Narrow, by: u32) -> (Value, Value) {
     let (b, w) = (&this.b, this.w);
-    let indices = b.freeze(this.vector(narrow.index));
-    let first = b.extract(indices, b.i32(0));
-    let steps = b.int_vector(Scalar::I32, (0..w).map(|lane| u64::from(lane * by)));
-    let expected = b.add(b.splat(first, w), steps);
-    let row = none_on(this, b.icmp(IntPred::LLVMIntNE, indices, expected));
-    // The indices are a row, and do not wrap around within it.
+    let known = narrow.index.scalar().filter(|_| narrow.step == Some(by.into()));
+    let first = match known {
+        Some(first) => b.freeze(first),
+        None => b.extract(b.freeze(this.vector(narrow.index)), b.i32(0)),
+    };
+    // Where the indices are a row, they do not wrap around within it.
     let span = (w - 1) * by;
     let wide = |index: Value| match narrow.is_signed {
         true => b.sext_or_trunc(index, Scalar::I64),
@@ -126,7 +128,16 @@ fn is_narrow_row(this: &Lowerer<'_, '_>, narrow: Narrow, by: u32) -> (Value, Val
         true => b.icmp(IntPred::LLVMIntSLE, first, b.i32(i32::MAX as u32 - span)),
         false => b.icmp(IntPred::LLVMIntULE, first, b.i32(u32::MAX - span)),
     };
-    (b.and(row, stays), b.element(narrow.base, wide(first), narrow.size))
+    let row = match known {
+        Some(_) => stays,
+        None => {
+            let steps = b.int_vector(Scalar::I32, (0..w).map(|lane| u64::from(lane * by)));
+            let expected = b.add(b.splat(first, w), steps);
+            let indices = b.freeze(this.vector(narrow.index));
+            b.and(none_on(this, b.icmp(IntPred::LLVMIntNE, indices, expected)), stays)
+        }
+    };
+    (row, b.element(narrow.base, wide(first), narrow.size))
 }
 
 /// Whether a mask is on in no lane that is.

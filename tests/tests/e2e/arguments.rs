@@ -6,7 +6,7 @@ use std::ptr;
 use ze_headers::*;
 use ze_tests::program::{ByValue, NullBuffer};
 use ze_tests::ulp::assert_same;
-use ze_tests::{Local, Module, platform};
+use ze_tests::{Kernel, Local, MemoryKind, Module, platform};
 
 #[test]
 fn scalars_of_every_width() {
@@ -210,4 +210,50 @@ fn an_integer_that_is_narrower_than_its_parameter_is_widened_with_zeros() {
         let expected: Vec<f32> = (0..ITEMS).map(|at| if at < items as usize { 2.0 } else { 0.0 }).collect();
         assert_same("narrow", &y, &expected);
     }
+}
+
+/// Base, size, type and argument index of the memory that a kernel uses.
+fn allocations(kernel: &Kernel) -> Vec<(u64, usize, ze_memory_type_t, u32)> {
+    let query = |count: &mut u32, out: *mut ze_kernel_allocation_exp_properties_t| {
+        // SAFETY: a live kernel and places for the answer.
+        let code = unsafe { platform().api.zeKernelGetAllocationPropertiesExp(kernel.handle, count, out) };
+        platform().check("zeKernelGetAllocationPropertiesExp", code).unwrap();
+    };
+    let mut count = 0;
+    query(&mut count, ptr::null_mut());
+    let empty = ze_kernel_allocation_exp_properties_t {
+        stype: ZE_STRUCTURE_TYPE_KERNEL_ALLOCATION_PROPERTIES,
+        ..Default::default()
+    };
+    let mut found = vec![empty; count as usize + 1];
+    count += 1;
+    query(&mut count, found.as_mut_ptr());
+    found.truncate(count as usize);
+    found.iter().map(|of| (of.base, of.size, of.type_, of.argIndex)).collect()
+}
+
+#[test]
+fn a_kernel_tells_the_memory_that_it_uses() {
+    let module = Module::named("vector_add");
+    let kernel = module.kernel("vector_add");
+    assert_eq!(allocations(&kernel), [], "nothing is set");
+    let (a, b) = (platform().filled(0f32, 64), platform().buffer_in(MemoryKind::Host, &[0f32; 32]));
+    let own = vec![0f32; 8];
+    kernel.set_bytes(1, &(a.pointer() as usize + 100).to_ne_bytes()).unwrap();
+    kernel.set_bytes(0, &(b.pointer() as usize).to_ne_bytes()).unwrap();
+    kernel.set_bytes(2, &(own.as_ptr() as usize).to_ne_bytes()).unwrap();
+    kernel.set_bytes(3, &7u32.to_ne_bytes()).unwrap();
+    let found = allocations(&kernel);
+    let of = |pointer: *mut f32| pointer as u64;
+    let kinds = [(of(b.pointer()), ZE_MEMORY_TYPE_HOST, 0), (of(a.pointer()), ZE_MEMORY_TYPE_SHARED, 1)];
+    assert_eq!(found.iter().map(|of| (of.0, of.2, of.3)).collect::<Vec<_>>(), kinds);
+    assert!(found[0].1 >= b.bytes() && found[1].1 >= a.bytes());
+    // Variables of the module are nobody's argument.
+    let module = Module::named("linked_library");
+    let name = module.kernel_names().unwrap().remove(0);
+    let found = allocations(&module.kernel(&name));
+    assert!(
+        matches!(found[..], [(base, size, ZE_MEMORY_TYPE_DEVICE, u32::MAX)] if base != 0 && size >= 4),
+        "{found:?}"
+    );
 }
