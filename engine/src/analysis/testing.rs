@@ -77,9 +77,11 @@ pub fn module(body: &str) -> Module {
         text += &format!("%array_{length} = OpTypeArray %uint %length_{length}\n");
     }
     text += "%to_uint = OpTypePointer CrossWorkgroup %uint\n%private_uint = OpTypePointer Function %uint\n";
-    text += "%words_type = OpTypeArray %uint %ulong_4\n%private_words = OpTypePointer Function %words_type\n\
-        %bytes_type = OpTypeArray %uchar %ulong_16\n%private_bytes = OpTypePointer Function %bytes_type\n\
-        %private_uchar = OpTypePointer Function %uchar\n%no_bytes = OpConstantNull %bytes_type\n";
+    if body.contains("%zeros") {
+        text += "%words_type = OpTypeArray %uint %ulong_4\n%private_words = OpTypePointer Function %words_type\n\
+            %bytes_type = OpTypeArray %uchar %ulong_16\n%private_bytes = OpTypePointer Function %bytes_type\n\
+            %private_uchar = OpTypePointer Function %uchar\n%no_bytes = OpConstantNull %bytes_type\n";
+    }
     text += "%kernel = OpTypeFunction %void %uchar %ushort %uint %ulong %float %to_uint\n";
     text += "%of_uint = OpTypeFunction %uint %uint\n%main = OpFunction %void None %kernel\n";
     for ty in ["uchar", "ushort", "uint", "ulong", "float"] {
