@@ -54,6 +54,14 @@ impl Pages {
         Ok(Pages { base: map(bytes, READ_WRITE, libc::MAP_NORESERVE | libc::MAP_STACK)?, bytes })
     }
 
+    /// As [`sparse`](Self::sparse), in pages as large as the processor has them where the system does that.
+    pub fn huge(bytes: usize) -> io::Result<Pages> {
+        let pages = Self::sparse(bytes)?;
+        // SAFETY: the mapping is ours; where the advice is not taken, the pages are small ones.
+        unsafe { libc::madvise(pages.base.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
+        Ok(pages)
+    }
+
     pub fn base(&self) -> NonNull<u8> {
         self.base
     }

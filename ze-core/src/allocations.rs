@@ -3,7 +3,8 @@
 //! Every SYCL operation asks this for its pointers, with a million allocations perhaps, so a look takes no lock and follows a few
 //! pointers: a table of pages as processors have it, a radix tree of six levels of nine bits. A range stands in the entry of each page that
 //! it is in, or once in that of a larger stretch that it fills, as a huge page does. A page that several ranges are in has a list
-//! of them. Changes are made one at a time.
+//! of them. Changes are made one at a time. Tables stay when they are empty: addresses are used again, and two megabytes of
+//! them take 4 KiB. Many of them are in huge pages themselves, for what a look waits for is the processor's own tables.
 //!
 //! A look is a section, and what it may still be reading is given back when no such section is left ([`fork::retire`]). It writes to
 //! nothing that other threads read, not even a count of references, unless the caller keeps what it finds.
@@ -12,8 +13,10 @@ use crate::fork::{self, Mutex};
 use std::collections::HashSet;
 use std::marker::PhantomData;
 use std::mem::align_of;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use ze_engine::pages::Pages;
 
 /// Something with a range of addresses.
 pub trait Range {
@@ -38,11 +41,61 @@ const ONE: usize = 2;
 /// A [`Shared`].
 const MANY: usize = 3;
 
+#[repr(align(4096))]
 struct Table([AtomicUsize; ENTRIES]);
 
 impl Table {
     const fn new() -> Self {
         Self([const { AtomicUsize::new(0) }; ENTRIES])
+    }
+}
+
+/// Bytes that tables are taken from at first, and then.
+const FIRST_TABLES: usize = 128 << 10;
+const MORE_TABLES: usize = 4 << 20;
+
+/// Where tables come from.
+#[derive(Default)]
+struct Tables {
+    /// What they are in, for as long as the map is.
+    memory: Vec<Pages>,
+    /// Those of the latest that are taken.
+    taken: usize,
+    /// Those that had to be had one by one.
+    single: Vec<NonNull<Table>>,
+}
+
+// SAFETY: it owns its tables, of which entries are atomic.
+unsafe impl Send for Tables {}
+
+impl Tables {
+    /// An empty table.
+    fn take(&mut self) -> NonNull<Table> {
+        if self.memory.last().is_none_or(|latest| (self.taken + 1) * size_of::<Table>() > latest.len()) {
+            let more = match self.memory.is_empty() {
+                true => Pages::sparse(FIRST_TABLES),
+                false => Pages::huge(MORE_TABLES),
+            };
+            let Ok(more) = more else {
+                let table = NonNull::from(Box::leak(Box::new(Table::new())));
+                self.single.push(table);
+                return table;
+            };
+            self.memory.push(more);
+            self.taken = 0;
+        }
+        let latest = self.memory.last().expect("there is one with room");
+        // SAFETY: inside of it, and zeros are an empty table.
+        let table = unsafe { latest.base().cast::<Table>().add(self.taken) };
+        self.taken += 1;
+        table
+    }
+}
+
+impl Drop for Tables {
+    fn drop(&mut self) {
+        // SAFETY: from boxes, and nobody has them any more.
+        self.single.drain(..).for_each(|table| drop(unsafe { Box::from_raw(table.as_ptr()) }));
     }
 }
 
@@ -67,7 +120,7 @@ fn last_of_entry(address: usize, level: u32) -> usize {
 pub struct RangeMap<T> {
     top: Table,
     /// Held by who changes anything.
-    changing: Mutex<()>,
+    changing: Mutex<Tables>,
     /// Counts when a replacement begins and when it ends: who finds nothing meanwhile looks again.
     replacements: AtomicUsize,
     ranges: PhantomData<Arc<T>>,
@@ -86,9 +139,10 @@ enum Change {
 }
 
 /// A range that comes or goes.
-struct Edit<T> {
+struct Edit<'t, T> {
     range: *const T,
     change: Change,
+    tables: &'t mut Tables,
 }
 
 impl<T: Range + Send + Sync + 'static> RangeMap<T> {
@@ -96,7 +150,7 @@ impl<T: Range + Send + Sync + 'static> RangeMap<T> {
         const { assert!(align_of::<T>() > TAG, "pointers to ranges have room for a tag") };
         Self {
             top: Table::new(),
-            changing: Mutex::new(()),
+            changing: Mutex::default(),
             replacements: AtomicUsize::new(0),
             ranges: PhantomData,
         }
@@ -104,25 +158,24 @@ impl<T: Range + Send + Sync + 'static> RangeMap<T> {
 
     /// Adds a range that overlaps none of those in the map.
     pub fn insert(&self, range: Arc<T>) {
-        let _changing = self.changing.lock();
-        self.add(range);
+        self.add(range, &mut self.changing.lock());
     }
 
     /// Adds a range, by who changes the map.
-    fn add(&self, range: Arc<T>) {
+    fn add(&self, range: Arc<T>, tables: &mut Tables) {
         let (base, last) = bounds(&*range);
         // The map's reference, whatever the number of entries.
-        let edit = Edit { range: Arc::into_raw(range), change: Change::Add };
+        let mut edit = Edit { range: Arc::into_raw(range), change: Change::Add, tables };
         edit.apply(&self.top, TOP, base, last);
     }
 
     /// Takes out the range that begins at the address, and adds others that are parts of it. Who looks for an address in one of those
     /// finds the old range or the part.
     pub fn replace(&self, base: usize, parts: Vec<Arc<T>>) -> Option<Arc<T>> {
-        let _changing = self.changing.lock();
+        let mut tables = self.changing.lock();
         self.replacements.fetch_add(1, Ordering::AcqRel);
-        let old = self.take(base);
-        parts.into_iter().for_each(|part| self.add(part));
+        let old = self.take(base, &mut tables);
+        parts.into_iter().for_each(|part| self.add(part, &mut tables));
         self.replacements.fetch_add(1, Ordering::AcqRel);
         old
     }
@@ -158,12 +211,11 @@ impl<T: Range + Send + Sync + 'static> RangeMap<T> {
 
     /// Takes out the range that begins at the address.
     pub fn remove(&self, base: usize) -> Option<Arc<T>> {
-        let _changing = self.changing.lock();
-        self.take(base)
+        self.take(base, &mut self.changing.lock())
     }
 
     /// Takes out a range, by who changes the map.
-    fn take(&self, base: usize) -> Option<Arc<T>> {
+    fn take(&self, base: usize, tables: &mut Tables) -> Option<Arc<T>> {
         // SAFETY: it is in the map, so the map's reference keeps it.
         let range = self.look_up(base).filter(|&range| unsafe { (*range).base() == base })?;
         // SAFETY: as above; the reference that is given back is one of its own.
@@ -172,7 +224,7 @@ impl<T: Range + Send + Sync + 'static> RangeMap<T> {
             Arc::from_raw(range)
         };
         let (base, last) = bounds(&*result);
-        Edit { range, change: Change::Remove }.apply(&self.top, TOP, base, last);
+        Edit { range, change: Change::Remove, tables }.apply(&self.top, TOP, base, last);
         // SAFETY: the map's reference, which no entry stands for any more; the range is `Send` and `Sync`.
         unsafe { fork::retire(range as usize, |range| drop(Arc::from_raw(range as *const T))) };
         Some(result)
@@ -246,9 +298,9 @@ impl<T: Range + Send + Sync + 'static> RangeMap<T> {
     }
 }
 
-impl<T: Range> Edit<T> {
+impl<T: Range> Edit<'_, T> {
     /// Changes the entries of a table, and of those below it, that cover the addresses from `first` to `last`.
-    fn apply(&self, table: &Table, level: u32, first: usize, last: usize) {
+    fn apply(&mut self, table: &Table, level: u32, first: usize, last: usize) {
         let mut begin = first;
         loop {
             let end = last_of_entry(begin, level);
@@ -256,7 +308,7 @@ impl<T: Range> Edit<T> {
             let is_whole = begin & ((1 << shift(level)) - 1) == 0 && end <= last;
             if level == 0 {
                 self.apply_to_page(slot);
-            } else if is_whole {
+            } else if is_whole && slot.load(Ordering::Relaxed) & TAG != TABLE {
                 // Ranges are disjoint, so there is nothing else below the entry.
                 let entry = self.range as usize | ONE;
                 debug_assert_eq!(
@@ -265,20 +317,26 @@ impl<T: Range> Edit<T> {
                 );
                 slot.store(if self.change == Change::Add { entry } else { 0 }, Ordering::Release);
             } else {
-                let below = table_below(slot);
+                let below = self.table_below(slot);
                 self.apply(below, level - 1, begin, end.min(last));
-                if below.0.iter().all(|entry| entry.load(Ordering::Relaxed) == 0) {
-                    slot.store(0, Ordering::Release);
-                    let address = std::ptr::from_ref(below) as usize;
-                    // SAFETY: from `Box::into_raw`, and nothing leads to it any more.
-                    unsafe { fork::retire(address, |table| drop(Box::from_raw(table as *mut Table))) };
-                }
             }
             if end >= last {
                 return;
             }
             begin = end + 1;
         }
+    }
+
+    /// The table that an entry leads to, which is made if there is none.
+    fn table_below<'a>(&mut self, slot: &AtomicUsize) -> &'a Table {
+        let mut entry = slot.load(Ordering::Relaxed);
+        if entry == 0 {
+            entry = self.tables.take().as_ptr() as usize | TABLE;
+            slot.store(entry, Ordering::Release);
+        }
+        debug_assert_eq!(entry & TAG, TABLE, "ranges do not overlap");
+        // SAFETY: tables stay as long as the map.
+        unsafe { &*((entry & !TAG) as *const Table) }
     }
 
     fn apply_to_page(&self, slot: &AtomicUsize) {
@@ -314,18 +372,6 @@ impl<T: Range> Edit<T> {
     }
 }
 
-/// The table that an entry leads to, which is made if there is none.
-fn table_below(slot: &AtomicUsize) -> &Table {
-    let mut entry = slot.load(Ordering::Relaxed);
-    if entry == 0 {
-        entry = Box::into_raw(Box::new(Table::new())) as usize | TABLE;
-        slot.store(entry, Ordering::Release);
-    }
-    debug_assert_eq!(entry & TAG, TABLE, "ranges do not overlap");
-    // SAFETY: a table, which only who changes the map gives back.
-    unsafe { &*((entry & !TAG) as *const Table) }
-}
-
 /// # Safety
 /// The range lives.
 unsafe fn contains<T: Range>(range: *const T, address: usize) -> bool {
@@ -355,10 +401,7 @@ impl<T> Drop for RangeMap<T> {
                 // SAFETY: what each tag stands for, which nobody has any more.
                 unsafe {
                     match entry & TAG {
-                        TABLE => {
-                            let below = Box::from_raw(address as *mut Table);
-                            free(&below, ranges);
-                        }
+                        TABLE => free(&*(address as *const Table), ranges),
                         ONE => ranges.extend([address as *const T]),
                         MANY => ranges.extend(Box::from_raw(address as *mut Shared<T>).0),
                         _ => {}
@@ -391,6 +434,30 @@ mod tests {
         }
         fn size(&self) -> usize {
             self.size
+        }
+    }
+
+    #[test]
+    fn a_large_range_takes_the_place_of_small_ones_that_are_gone() {
+        const BASE: usize = 1 << 40;
+        const SIZE: usize = 6 << 20;
+        let map = RangeMap::new();
+        for round in 0..3 {
+            for page in 0..200 {
+                map.insert(Arc::new(Block { base: BASE + 0x1000 * page, size: 0x1000 }));
+            }
+            assert_eq!(map.find(BASE + 0x5123).map(|block| block.base), Some(BASE + 0x5000));
+            (0..200).for_each(|page| assert!(map.remove(BASE + 0x1000 * page).is_some()));
+            // From the middle of a stretch without tables to that of another one.
+            let base = BASE - (1 << 20) * round;
+            map.insert(Arc::new(Block { base, size: SIZE }));
+            let found = |address| map.with(address, |block| (block.base, block.size));
+            for address in (base..base + SIZE).step_by(0x800) {
+                assert_eq!(found(address), Some((base, SIZE)));
+            }
+            assert_eq!((found(base - 1), found(base + SIZE), map.iter().count()), (None, None, 1));
+            assert!(map.remove(base).is_some());
+            assert!((base..base + SIZE).step_by(0x800).all(|address| found(address).is_none()));
         }
     }
 
