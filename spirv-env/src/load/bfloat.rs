@@ -5,6 +5,7 @@
 //! accurate as that on f32, and a conversion to or from another format goes through f32.
 
 use super::functions::FunctionSource;
+use super::rewriting::Rewriting;
 use super::{Loader, operand_id};
 use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
@@ -13,7 +14,7 @@ use crate::matrices::Matrix;
 use crate::module::{Constant, ConstantValue, ExtSet, Function, Id, Inst, Operand, Type, TypeId};
 use crate::opcodes::opencl_std::{self, Family as Functions, Signature as Extended};
 use crate::opcodes::{self, Family, MatrixFlags, Signature};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 use spirv::{Capability, Decoration, FPEncoding, FPRoundingMode, Op, OpenclStd100Op};
 use ze_extensions::CapabilityId;
 
@@ -36,25 +37,6 @@ enum Treatment {
     Product,
     /// OpenCL's `nan`, whose bits are integer arithmetic.
     NotANumber,
-}
-
-/// The instructions of a block on their way.
-struct Rewriting {
-    insts: Vec<Inst>,
-    offsets: Vec<u32>,
-    line: Option<u32>,
-    offset: u32,
-}
-
-impl Rewriting {
-    fn push(&mut self, op: Op, ty: Option<TypeId>, result: Option<Id>, operands: SmallVec<[Operand; 4]>) {
-        self.keep(Inst { op, ty, result, operands, line: self.line });
-    }
-
-    fn keep(&mut self, inst: Inst) {
-        self.insts.push(inst);
-        self.offsets.push(self.offset);
-    }
 }
 
 /// Types and constants.
@@ -132,30 +114,15 @@ impl Loader<'_> {
         if self.module.types.bfloat.is_none() {
             return;
         }
+        let mut to = Rewriting::default();
         for (block, offsets) in function.blocks.iter_mut().zip(&mut source.blocks) {
-            let (insts, places) = (std::mem::take(&mut block.insts), std::mem::take(offsets));
-            let mut to = Rewriting {
-                insts: Vec::with_capacity(insts.len()),
-                offsets: Vec::with_capacity(insts.len()),
-                line: None,
-                offset: source.offset,
-            };
-            for (inst, offset) in insts.into_iter().zip(places) {
-                (to.line, to.offset) = (inst.line, offset);
-                let result = inst.result;
-                if let Err(fault) = self.resolve_number(inst, &mut to) {
-                    // Whatever uses it is not to blame.
-                    if let Some(result) = result {
-                        self.out.defs.replace(result, Def::Poison);
-                    }
-                    self.replaced_faults.push((function.id, offset, fault));
-                }
-            }
-            (block.insts, *offsets) = (to.insts, to.offsets);
+            let whole = (std::mem::take(&mut block.insts), std::mem::take(offsets));
+            self.replace_each(function.id, whole, &mut to, Self::resolve_number);
+            (block.insts, *offsets) = to.take();
         }
     }
 
-    fn resolve_number(&mut self, mut inst: Inst, to: &mut Rewriting) -> Result<(), Fault> {
+    fn resolve_number(&mut self, mut inst: Inst, to: &mut Rewriting<()>) -> Result<(), Fault> {
         let result = inst.ty.is_some_and(|ty| self.is_of_bfloat(ty));
         if !result && !inst.ids().any(|id| self.is_bfloat_value(id)) {
             to.keep(inst);
@@ -256,7 +223,7 @@ impl Loader<'_> {
         inst.ids().filter_map(|id| self.out.defs.type_of(id)).chain(inst.ty).any(single)
     }
 
-    fn compute_in_single(&mut self, mut inst: Inst, to: &mut Rewriting) -> Result<(), Fault> {
+    fn compute_in_single(&mut self, mut inst: Inst, to: &mut Rewriting<()>) -> Result<(), Fault> {
         let narrows = inst.ty.filter(|ty| self.is_of_bfloat(*ty));
         if narrows.is_some() {
             self.rounds_to_even(&inst)?;
@@ -314,7 +281,7 @@ impl Loader<'_> {
     }
 
     /// The operand is the payload, in integers of as many bits.
-    fn not_a_number(&mut self, inst: &Inst, to: &mut Rewriting) -> Result<(), Fault> {
+    fn not_a_number(&mut self, inst: &Inst, to: &mut Rewriting<()>) -> Result<(), Fault> {
         const PAYLOAD: usize = 2;
         let payload = operand_id(&inst.operands, PAYLOAD, BFLOAT)?;
         let ty = self.out.defs.type_of(payload);

@@ -7,7 +7,7 @@ use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
 use crate::grammar::{Cursor, OPERANDS, format, heads, op_name, operands};
 use crate::matrices::{self, Matrix};
-use crate::module::{Block, ExtSet, Function, Id, Inst, Operand, Type, TypeId};
+use crate::module::{Block, Function, Id, Inst, Operand, Type, TypeId};
 use crate::opcodes::{Family, Opcode, opencl_std};
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
@@ -281,15 +281,6 @@ impl Loader<'_> {
             Some(Type::Int { width }) => Ok(*width),
             Some(_) => Err(Fault::new(OPERANDS, "the selector of OpSwitch is an integer")),
             None => Err(self.out.defs.wrong(selector, def, "a selector")),
-        }
-    }
-
-    fn is_non_semantic(&self, cursor: &Cursor<'_>) -> Result<bool, Fault> {
-        let word = cursor.rest().first().ok_or_else(|| Fault::new(OPERANDS, "an operand is missing"))?;
-        let set = self.id(*word)?;
-        match self.module.ext_sets.get(&set) {
-            Some(set) => Ok(*set == ExtSet::NonSemantic),
-            None => Err(self.out.defs.wrong(set, self.out.defs.get(set), "an extended instruction set")),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! loading sees instructions on single pointers and branches only.
 
 use super::functions::FunctionSource;
+use super::rewriting::{Operands, Rewriting};
 use super::{Loader, operand_id};
 use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
@@ -12,45 +13,41 @@ use crate::grammar::op_name;
 use crate::module::{Block, ConstantValue, Function, Id, Inst, Operand, Type, TypeId};
 use crate::own_opcodes::{PREDICATED_LOAD, PREDICATED_STORE};
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 use spirv::{Capability, MemoryAccess, Op};
 use ze_extensions::CapabilityId;
 
 const MASKED: RuleId = RuleId { id: "types.masked-access", source: "SPV_INTEL_masked_gather_scatter" };
 
-type Operands = SmallVec<[Operand; 4]>;
-
-/// A function on its way.
+/// A function whose blocks are split.
 struct Splitting {
     done: Vec<(Block, Vec<u32>)>,
-    block: Block,
-    offsets: Vec<u32>,
+    /// Of the block on its way.
+    label: Id,
     /// The block that ends what a block of the module begins, of those that were split.
     tails: FxHashMap<Id, Id>,
     /// Phis of the new joins.
     joins: FxHashSet<Id>,
-    line: Option<u32>,
-    offset: u32,
 }
 
-impl Splitting {
-    fn push(&mut self, op: Op, ty: Option<TypeId>, result: Option<Id>, operands: Operands) {
-        self.keep(Inst { op, ty, result, operands, line: self.line });
-    }
-
-    fn keep(&mut self, inst: Inst) {
-        self.block.insts.push(inst);
-        self.offsets.push(self.offset);
-    }
-
-    fn begin(&mut self, label: Id) {
-        let block = std::mem::replace(&mut self.block, Block { label, insts: Vec::new() });
-        self.done.push((block, std::mem::take(&mut self.offsets)));
+impl Rewriting<Splitting> {
+    /// Ends the block, and begins another one.
+    fn begin(&mut self, next: Id) {
+        let (insts, offsets) = self.take();
+        let label = std::mem::replace(&mut self.function.label, next);
+        self.function.done.push((Block { label, insts }, offsets));
     }
 }
 
-/// What an access does with one pointer.
-enum Access {
+/// An access through one pointer.
+struct Access<'a> {
+    pointer: Id,
+    does: Does,
+    /// Its memory operands.
+    operands: &'a [Operand],
+}
+
+enum Does {
     /// Reads a value of a type; the other one is the result where nothing is read.
     Load {
         ty: TypeId,
@@ -83,36 +80,22 @@ impl Loader<'_> {
         if function.blocks.is_empty() || !(masked || has_any()) {
             return;
         }
-        let mut to = Splitting {
+        let mut to = Rewriting::new(Splitting {
             done: Vec::new(),
-            block: Block { label: function.id, insts: Vec::new() },
-            offsets: Vec::new(),
+            label: function.id,
             tails: FxHashMap::default(),
             joins: FxHashSet::default(),
-            line: None,
-            offset: source.offset,
-        };
+        });
         let blocks = std::mem::take(&mut function.blocks).into_iter().zip(source.blocks.drain(..));
-        for (block, offsets) in blocks {
-            let label = block.label;
-            to.block = Block { label, insts: Vec::with_capacity(block.insts.len()) };
-            for (inst, offset) in block.insts.into_iter().zip(offsets) {
-                (to.line, to.offset) = (inst.line, offset);
-                let result = inst.result;
-                if let Err(fault) = self.resolve_access(inst, &mut to) {
-                    // Whatever uses it is not to blame.
-                    if let Some(result) = result {
-                        self.out.defs.replace(result, Def::Poison);
-                    }
-                    self.replaced_faults.push((function.id, offset, fault));
-                }
-            }
-            if to.block.label != label {
-                to.tails.insert(label, to.block.label);
+        for (Block { label, insts }, offsets) in blocks {
+            to.function.label = label;
+            self.replace_each(function.id, (insts, offsets), &mut to, Self::resolve_access);
+            if to.function.label != label {
+                to.function.tails.insert(label, to.function.label);
             }
             to.begin(function.id);
         }
-        let Splitting { mut done, tails, joins, .. } = to;
+        let Splitting { mut done, tails, joins, .. } = to.function;
         let phis = done.iter_mut().flat_map(|(block, _)| &mut block.insts).filter(|inst| inst.op == Op::Phi);
         for phi in phis.filter(|phi| phi.result.is_none_or(|id| !joins.contains(&id))) {
             for pair in phi.operands.chunks_mut(2) {
@@ -124,7 +107,7 @@ impl Loader<'_> {
         (function.blocks, source.blocks) = done.into_iter().unzip();
     }
 
-    fn resolve_access(&mut self, inst: Inst, to: &mut Splitting) -> Result<(), Fault> {
+    fn resolve_access(&mut self, inst: Inst, to: &mut Rewriting<Splitting>) -> Result<(), Fault> {
         match inst.op {
             Op::MaskedGatherINTEL => self.gather(&inst, to),
             Op::MaskedScatterINTEL => self.scatter(&inst, to),
@@ -182,7 +165,7 @@ impl Loader<'_> {
     }
 
     /// The components of a vector; of anything else, itself as often.
-    fn components(&mut self, id: Id, len: u32, to: &mut Splitting) -> Result<Vec<Id>, Fault> {
+    fn components(&mut self, id: Id, len: u32, to: &mut Rewriting<Splitting>) -> Result<Vec<Id>, Fault> {
         let ty = self.out.defs.type_of(id);
         let ty = ty.ok_or_else(|| self.out.defs.wrong(id, self.out.defs.get(id), "a value"))?;
         let Type::Vector { elem, len: found } = *self.module.types.get(ty) else {
@@ -201,7 +184,7 @@ impl Loader<'_> {
     }
 
     /// Makes an instruction's result of what is computed for each component.
-    fn construct(inst: &Inst, parts: &[Id], to: &mut Splitting) {
+    fn construct(inst: &Inst, parts: &[Id], to: &mut Rewriting<Splitting>) {
         to.push(
             Op::CompositeConstruct,
             inst.ty,
@@ -210,7 +193,7 @@ impl Loader<'_> {
         );
     }
 
-    fn each_pointer(&mut self, inst: &Inst, to: &mut Splitting) -> Result<(), Fault> {
+    fn each_pointer(&mut self, inst: &Inst, to: &mut Rewriting<Splitting>) -> Result<(), Fault> {
         let (Some(ty), Some(_)) = (inst.ty, inst.result) else { return Ok(()) };
         let Type::Vector { elem, len } = *self.module.types.get(ty) else {
             let name = op_name(inst.op);
@@ -234,7 +217,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    fn gather(&mut self, inst: &Inst, to: &mut Splitting) -> Result<(), Fault> {
+    fn gather(&mut self, inst: &Inst, to: &mut Rewriting<Splitting>) -> Result<(), Fault> {
         let ty = inst.ty.ok_or_else(|| Fault::new(MASKED, "a gather without a result"))?;
         let Type::Vector { elem, len } = *self.module.types.get(ty) else {
             return Err(Fault::new(MASKED, "the result of a gather is not a vector"));
@@ -250,14 +233,15 @@ impl Loader<'_> {
         let mut parts = Vec::with_capacity(len as usize);
         for ((pointer, condition), other) in pointers.into_iter().zip(mask).zip(fill) {
             let part = self.fresh(Def::Value(elem))?;
-            self.access(condition, pointer, &Access::Load { ty: elem, other }, Some(part), &align, to)?;
+            let access = Access { pointer, does: Does::Load { ty: elem, other }, operands: &align };
+            self.access(condition, &access, Some(part), to)?;
             parts.push(part);
         }
         Self::construct(inst, &parts, to);
         Ok(())
     }
 
-    fn scatter(&mut self, inst: &Inst, to: &mut Splitting) -> Result<(), Fault> {
+    fn scatter(&mut self, inst: &Inst, to: &mut Rewriting<Splitting>) -> Result<(), Fault> {
         let object = operand_id(&inst.operands, 0, MASKED)?;
         let ty = self.out.defs.type_of(object).map(|ty| self.module.types.get(ty));
         let Some(&Type::Vector { len, .. }) = ty else {
@@ -269,12 +253,13 @@ impl Loader<'_> {
         let objects = self.components(object, len, to)?;
         // In order: of components for one place the last one stays.
         for ((pointer, condition), object) in pointers.into_iter().zip(mask).zip(objects) {
-            self.access(condition, pointer, &Access::Store { object }, None, &align, to)?;
+            let access = Access { pointer, does: Does::Store { object }, operands: &align };
+            self.access(condition, &access, None, to)?;
         }
         Ok(())
     }
 
-    fn predicated(&mut self, inst: &Inst, to: &mut Splitting) -> Result<(), Fault> {
+    fn predicated(&mut self, inst: &Inst, to: &mut Rewriting<Splitting>) -> Result<(), Fault> {
         const SOURCE: RuleId = RuleId { id: MASKED.id, source: "SPV_INTEL_predicated_io" };
         let name = op_name(inst.op);
         if !self.module.own_capabilities.contains(&CapabilityId::PREDICATED_IO_INTEL) {
@@ -284,21 +269,22 @@ impl Loader<'_> {
         let is_load = inst.op == PREDICATED_LOAD;
         let predicate = id(if is_load { 1 } else { 2 })?;
         let condition = self.condition(predicate, self.constant_bits(predicate));
-        let access = match inst.ty {
+        let does = match inst.ty {
             Some(ty) if is_load => {
                 let other = id(2)?;
                 if self.out.defs.type_of(other) != Some(ty) {
                     return Err(Fault::new(SOURCE, format!("the default of {name} is not of its type")));
                 }
-                Access::Load { ty, other }
+                Does::Load { ty, other }
             }
-            _ => Access::Store { object: id(1)? },
+            _ => Does::Store { object: id(1)? },
         };
-        self.access(condition, id(0)?, &access, inst.result, &inst.operands[3..], to)
+        let access = Access { pointer: id(0)?, does, operands: &inst.operands[3..] };
+        self.access(condition, &access, inst.result, to)
     }
 
     /// The pointers of a vector of as many.
-    fn pointers_to(&mut self, id: Id, len: u32, to: &mut Splitting) -> Result<Vec<Id>, Fault> {
+    fn pointers_to(&mut self, id: Id, len: u32, to: &mut Rewriting<Splitting>) -> Result<Vec<Id>, Fault> {
         if self.pointers_of(id).is_none() {
             return Err(Fault::new(MASKED, "the addresses are not a vector of pointers"));
         }
@@ -306,7 +292,7 @@ impl Loader<'_> {
     }
 
     /// Of each component of a mask, whether it is set.
-    fn mask(&mut self, id: Id, len: u32, to: &mut Splitting) -> Result<Vec<Condition>, Fault> {
+    fn mask(&mut self, id: Id, len: u32, to: &mut Rewriting<Splitting>) -> Result<Vec<Condition>, Fault> {
         match self.out.defs.type_of(id).map(|ty| self.module.types.get(ty)) {
             Some(Type::Vector { elem, .. }) if *self.module.types.get(*elem) == Type::Bool => {}
             _ => return Err(Fault::new(MASKED, "a mask is not a vector of Booleans")),
@@ -345,39 +331,35 @@ impl Loader<'_> {
     fn access(
         &mut self,
         condition: Condition,
-        pointer: Id,
-        access: &Access,
+        access: &Access<'_>,
         result: Option<Id>,
-        operands: &[Operand],
-        to: &mut Splitting,
+        to: &mut Rewriting<Splitting>,
     ) -> Result<(), Fault> {
-        let joined = match condition {
-            Condition::Always => return self.perform(pointer, access, result, operands, to),
+        let condition = match condition {
+            Condition::Always => return self.perform(access, result, to),
             Condition::Never => {
-                if let Access::Load { ty, other } = *access {
+                if let Does::Load { ty, other } = access.does {
                     to.push(Op::CopyObject, Some(ty), result, smallvec![Operand::Id(other)]);
                 }
                 return Ok(());
             }
-            Condition::If(condition) => {
-                let (head, then, join) = (to.block.label, self.fresh(Def::Label)?, self.fresh(Def::Label)?);
-                let targets = [condition, then, join].map(Operand::Id);
-                to.push(Op::BranchConditional, None, None, targets.into_iter().collect());
-                to.begin(then);
-                let loaded = match *access {
-                    Access::Load { ty, .. } => Some(self.fresh(Def::Value(ty))?),
-                    Access::Store { .. } => None,
-                };
-                self.perform(pointer, access, loaded, operands, to)?;
-                to.push(Op::Branch, None, None, smallvec![Operand::Id(join)]);
-                to.begin(join);
-                loaded.map(|loaded| (loaded, then, head))
-            }
+            Condition::If(condition) => condition,
         };
-        if let (Some((loaded, then, head)), &Access::Load { ty, other }) = (joined, access) {
-            let pairs = [loaded, then, other, head].map(Operand::Id);
-            to.push(Op::Phi, Some(ty), result, pairs.into_iter().collect());
-            to.joins.extend(result);
+        let (head, then, join) = (to.function.label, self.fresh(Def::Label)?, self.fresh(Def::Label)?);
+        let targets = [condition, then, join].map(Operand::Id);
+        to.push(Op::BranchConditional, None, None, targets.into_iter().collect());
+        to.begin(then);
+        let loaded = match access.does {
+            Does::Load { ty, .. } => Some(self.fresh(Def::Value(ty))?),
+            Does::Store { .. } => None,
+        };
+        self.perform(access, loaded, to)?;
+        to.push(Op::Branch, None, None, smallvec![Operand::Id(join)]);
+        to.begin(join);
+        if let (Some(loaded), Does::Load { ty, other }) = (loaded, &access.does) {
+            let pairs = [loaded, then, *other, head].map(Operand::Id);
+            to.push(Op::Phi, Some(*ty), result, pairs.into_iter().collect());
+            to.function.joins.extend(result);
         }
         Ok(())
     }
@@ -385,37 +367,35 @@ impl Loader<'_> {
     /// The access itself. Compilers whose pointers have no types guess what those lead to.
     fn perform(
         &mut self,
-        pointer: Id,
-        access: &Access,
+        access: &Access<'_>,
         result: Option<Id>,
-        operands: &[Operand],
-        to: &mut Splitting,
+        to: &mut Rewriting<Splitting>,
     ) -> Result<(), Fault> {
-        let accessed = match *access {
-            Access::Load { ty, .. } => ty,
-            Access::Store { object } => {
+        let accessed = match access.does {
+            Does::Load { ty, .. } => ty,
+            Does::Store { object } => {
                 let ty = self.out.defs.type_of(object);
                 ty.ok_or_else(|| self.out.defs.wrong(object, self.out.defs.get(object), "a value"))?
             }
         };
-        let ty = self.out.defs.type_of(pointer).map(|ty| self.module.types.get(ty));
+        let ty = self.out.defs.type_of(access.pointer).map(|ty| self.module.types.get(ty));
         let pointer = match ty {
             Some(&Type::Pointer { class, pointee }) if pointee != accessed => {
                 let wanted = self.intern(Type::Pointer { class, pointee: accessed }, false)?;
                 let cast = self.fresh(Def::Value(wanted))?;
-                to.push(Op::Bitcast, Some(wanted), Some(cast), smallvec![Operand::Id(pointer)]);
+                to.push(Op::Bitcast, Some(wanted), Some(cast), smallvec![Operand::Id(access.pointer)]);
                 cast
             }
-            _ => pointer,
+            _ => access.pointer,
         };
-        let mut all: Operands = smallvec![Operand::Id(pointer)];
-        if let Access::Store { object } = *access {
-            all.push(Operand::Id(object));
+        let mut operands: Operands = smallvec![Operand::Id(pointer)];
+        if let Does::Store { object } = access.does {
+            operands.push(Operand::Id(object));
         }
-        all.extend_from_slice(operands);
-        match *access {
-            Access::Load { ty, .. } => to.push(Op::Load, Some(ty), result, all),
-            Access::Store { .. } => to.push(Op::Store, None, None, all),
+        operands.extend_from_slice(access.operands);
+        match access.does {
+            Does::Load { ty, .. } => to.push(Op::Load, Some(ty), result, operands),
+            Does::Store { .. } => to.push(Op::Store, None, None, operands),
         }
         Ok(())
     }

@@ -7,33 +7,32 @@ mod annotations;
 mod assembly;
 mod bfloat;
 mod constants;
+mod debug_info;
 mod functions;
 mod masked;
+mod preamble;
+mod rewriting;
 mod types;
 mod universal;
 mod untyped;
+mod variables;
 
 use crate::binary::{Binary, RawInst};
 use crate::defs::{Def, Defs, ID_RANGE};
 use crate::diagnostics::{Diagnostic, Diagnostics, Fault, InstructionRef, RuleId};
 use crate::environment::{Environment, ModuleInput};
 use crate::grammar::{Cursor, format, op_name};
-use crate::module::{Decorated, ExtSet, Id, Line, Module, Operand, TypeId};
+use crate::module::{Decorated, Id, Module, Operand, TypeId};
 use crate::opcodes::{self, Family, Opcode, Section};
 use crate::rules::{self, Declarations};
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{Capability, ExecutionMode, LinkageType, Op};
+use spirv::{ExecutionMode, LinkageType, Op};
 use std::sync::Arc;
-use ze_extensions::{CapabilityId, spirv_support};
-
-use functions::lead_with_variables;
 
 pub(crate) use functions::FunctionSource;
 pub(crate) use types::TypeMeasures;
 
 const LAYOUT: RuleId = RuleId { id: "module.layout", source: "SPIR-V 1.2 §2.4" };
-const EXT_SET: RuleId =
-    RuleId { id: "env.extended-instructions", source: "L0 SPIR-V Guide, Extended Instruction Sets" };
 pub(crate) const OPCODE: RuleId = RuleId { id: "module.opcode", source: "SPIR-V 1.2 §3.32" };
 
 /// An opcode that has no row, or does not belong where it stands.
@@ -400,129 +399,6 @@ impl Loader<'_> {
         self.out.defs.id(raw)
     }
 
-    fn capability(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
-        let number = cursor.word()?;
-        cursor.end()?;
-        let Some(capability) = Capability::from_u32(number) else {
-            // Compilers have some of their own; of others the environment's rule has said that they are unknown.
-            let own = CapabilityId(number);
-            spirv_support::capability(own).ok_or_else(Fault::consequence)?;
-            if !self.module.own_capabilities.contains(&own) {
-                self.module.own_capabilities.push(own);
-            }
-            for &capability in spirv_support::implied_by_own(own) {
-                if !self.module.capabilities.contains(&capability) {
-                    self.module.capabilities.push(capability);
-                }
-            }
-            return Ok(());
-        };
-        for &capability in std::iter::once(&capability).chain(spirv_support::implied(capability)) {
-            if !self.module.capabilities.contains(&capability) {
-                self.module.capabilities.push(capability);
-            }
-        }
-        Ok(())
-    }
-
-    fn ext_inst_import(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
-        let id = self.id(cursor.word()?)?;
-        let name = cursor.string()?;
-        let set = match name.as_str() {
-            "OpenCL.std" => ExtSet::OpenClStd,
-            "OpenCL.DebugInfo.100" | "SPIRV.debug" => ExtSet::NonSemantic,
-            name if name.starts_with("NonSemantic.") => ExtSet::NonSemantic,
-            _ => {
-                let message =
-                    format!("extended instruction set \"{name}\" is not supported, only OpenCL.std is");
-                return Err(Fault::new(EXT_SET, message));
-            }
-        };
-        self.module.ext_sets.insert(id, set);
-        self.out.defs.define(id, Def::ExtSet)
-    }
-
-    fn op_memory_model(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
-        cursor.word()?;
-        cursor.word()?;
-        if std::mem::replace(&mut self.memory_model, true) {
-            return Err(Fault::new(LAYOUT, "a module has one memory model"));
-        }
-        cursor.end()
-    }
-
-    fn entry_point(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
-        cursor.word()?;
-        let function = self.id(cursor.word()?)?;
-        let name = cursor.string()?;
-        // The interface lists variables that the function reaches anyway.
-        for &word in cursor.rest() {
-            let variable = self.id(word)?;
-            self.references.interface.push((variable, self.at));
-        }
-        if !self.entry_names.insert(name.clone()) {
-            return Err(Fault::new(LAYOUT, format!("two entry points are named \"{name}\"")));
-        }
-        self.out.entry_points.push(EntryPoint { function, name, offset: self.at });
-        Ok(())
-    }
-
-    fn execution_mode(&mut self, op: Op, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
-        let function = self.id(cursor.word()?)?;
-        let number = cursor.word()?;
-        let mode = ExecutionMode::from_u32(number)
-            .ok_or_else(|| Fault::new(LAYOUT, format!("execution mode {number} is unknown")))?;
-        let mut literals = cursor.rest().to_vec();
-        if op == Op::ExecutionModeId {
-            for word in &mut literals {
-                *word = self.id(*word)?.0;
-            }
-        }
-        self.references.modes.push((function, self.at));
-        self.universal_mode(function, mode);
-        self.out.modes.entry(function).or_default().push((mode, literals));
-        Ok(())
-    }
-
-    fn op_line(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
-        let file = self.id(cursor.word()?)?;
-        let (line, column) = (cursor.word()?, cursor.word()?);
-        cursor.end()?;
-        let Def::Text(text) = self.out.defs.get(file) else {
-            return Err(self.out.defs.wrong(file, self.out.defs.get(file), "a string"));
-        };
-        let (lines, texts) = (&mut self.module.lines, &self.out.texts);
-        let at = self.files.entry((file, line, column)).or_insert_with(|| {
-            lines.push(Line { file: Arc::clone(&texts[text as usize]), line, column });
-            (lines.len() - 1) as u32
-        });
-        self.line = Some(*at);
-        Ok(())
-    }
-
-    /// Debug information may refer to what comes later (`SPV_KHR_relaxed_extended_instruction`).
-    fn is_forward_debug_info(&self, inst: &RawInst<'_>) -> bool {
-        const SET: usize = 2;
-        let set = || self.id(*inst.operands.get(SET)?).ok().and_then(|set| self.module.ext_sets.get(&set));
-        inst.op == Op::ExtInstWithForwardRefsKHR && set() == Some(&ExtSet::NonSemantic)
-    }
-
-    /// Debug information outside of functions.
-    fn inert_ext_inst(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
-        cursor.word()?;
-        let result = self.id(cursor.word()?)?;
-        let set = self.id(cursor.word()?)?;
-        match self.module.ext_sets.get(&set) {
-            Some(ExtSet::NonSemantic) => self.out.defs.define(result, Def::Inert),
-            Some(ExtSet::OpenClStd) => {
-                Err(Fault::new(LAYOUT, "an OpenCL.std instruction outside of a function"))
-            }
-            Some(ExtSet::Driver) | None => {
-                Err(self.out.defs.wrong(set, self.out.defs.get(set), "an extended instruction set"))
-            }
-        }
-    }
-
     /// What is known at the end of the module. `report` takes the place of the instruction to blame. In one that is
     /// not `sound`, ids may be missing that are there.
     fn end(&mut self, sound: bool, report: &mut dyn FnMut(Option<u32>, Fault)) {
@@ -554,7 +430,7 @@ impl Loader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::test_support::{KERNEL, assert_accepted, assert_rejected, build_text, kernel};
+    use crate::test_support::{KERNEL, assert_rejected, build_text, kernel};
 
     #[test]
     fn modules_have_a_layout() {
@@ -596,36 +472,6 @@ mod tests {
                 kernel("", "").replace(anchor, "").replace("%void = ", &format!("{anchor}\n%void = "));
             assert_rejected(&ordered.replace(anchor, &format!("{anchor}\n{line}")), "module.layout");
         }
-    }
-
-    #[test]
-    fn entry_points_are_functions_with_distinct_names() {
-        let twice = "OpEntryPoint Kernel %main \"main\"\nOpEntryPoint Kernel %main \"main\"";
-        assert_rejected(&KERNEL.replace("OpEntryPoint Kernel %main \"main\"", twice), "module.layout");
-        assert_rejected(
-            &KERNEL.replace("OpEntryPoint Kernel %main", "OpEntryPoint Kernel %void"),
-            "kernels.entry-point",
-        );
-        let second = "OpEntryPoint Kernel %main \"main\"\nOpEntryPoint Kernel %main \"other\"";
-        assert_accepted(&KERNEL.replace("OpEntryPoint Kernel %main \"main\"", second));
-    }
-
-    #[test]
-    fn only_opencl_std_is_imported() {
-        let import = |name: &str| {
-            KERNEL.replace("OpMemoryModel", &format!("%x = OpExtInstImport \"{name}\"\nOpMemoryModel"))
-        };
-        assert_accepted(&import("OpenCL.std"));
-        assert_accepted(&import("NonSemantic.Shader.DebugInfo.100"));
-        assert_rejected(&import("GLSL.std.450"), "env.extended-instructions");
-    }
-
-    #[test]
-    fn debug_information_has_no_effect() {
-        let text = kernel("%d = OpExtInst %void %debug 0 %u1", "%e = OpExtInst %void %debug 1 %d")
-            .replace("%std = ", "%debug = OpExtInstImport \"OpenCL.DebugInfo.100\"\n%std = ");
-        let module = build_text(&text).unwrap();
-        assert_eq!(module.functions[0].blocks[0].insts.len(), 1);
     }
 
     /// The rules that a module breaks, in order.
