@@ -121,16 +121,22 @@ fn has_the_version(context: &Declarations<'_>, words: &[u32]) -> Result<(), Stri
 
 #[cfg(test)]
 mod tests {
+    use crate::diagnostics::Diagnostic;
     use crate::test_support::{KERNEL, assemble};
     use crate::{Environment, ModuleInput, build};
     use ze_extensions::DeviceProfile;
 
-    /// The rule that a module of a version 1.x breaks first.
-    fn rule(text: &str, minor: u8) -> &'static str {
+    /// What is wrong with a module of a version 1.x.
+    fn faults(text: &str, minor: u8) -> Vec<Diagnostic> {
         let mut bytes = assemble(text);
         bytes[4..8].copy_from_slice(&(0x0001_0000 | u32::from(minor) << 8).to_ne_bytes());
         let built = build(&[ModuleInput::new(&bytes)], &Environment::new(&DeviceProfile::host()));
-        built.map_or_else(|error| error.diagnostics[0].rule, |_| "accepted")
+        built.map_or_else(|error| error.diagnostics, |_| Vec::new())
+    }
+
+    /// The rule that it breaks first.
+    fn rule(text: &str, minor: u8) -> &'static str {
+        faults(text, minor).first().map_or("accepted", |fault| fault.rule)
     }
 
     fn with(annotation: &str) -> String {
@@ -162,6 +168,16 @@ mod tests {
             assert_eq!(rule(&text, since - 1), "env.enumerant-version", "{text}");
             assert_eq!(rule(&text, since), "accepted", "{text}");
         }
+    }
+
+    #[test]
+    fn a_decoration_is_too_new_beside_its_capability() {
+        let text = declaring("UniformDecoration", &with("OpDecorateId %main UniformId %main"));
+        let told = |minor: u8| {
+            let faults = faults(&text, minor);
+            faults.iter().any(|fault| fault.message.contains("decoration UniformId needs SPIR-V 1.4"))
+        };
+        assert!(told(3) && !told(4));
     }
 
     #[test]
