@@ -145,7 +145,7 @@ impl Moving {
                     let shift = b.int(result, self.w, u64::from(8 * self.block.bytes * below));
                     whole = if below == 0 { part } else { b.or(whole, b.bin(Opcode::LLVMShl, part, shift)) };
                 }
-                if self.w == 1 { Reg::uniform(whole) } else { Reg::varying(whole) }
+                this.lanes(whole)
             })
             .collect()
     }

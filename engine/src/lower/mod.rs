@@ -12,7 +12,7 @@
 //! | `dispatch` | calls through pointers |
 //! | `work_item` | work-item built-ins |
 //! | `arithmetic`, `dot`, `reinterpretation`, `conversion`, `composite`, `memory`, `atomics`, `barrier`, `groups`, `image`, `opencl_std`, `hints` | instruction families |
-//! | `access`, `speculation`, `spaced`, `members`, `narrow`, `copy`, `private` | what `memory` is made of |
+//! | `access`, `speculation`, `spaced`, `members`, `structures`, `narrow`, `copy`, `private` | what `memory` is made of |
 //! | `float_modes`, `rounding` | what execution modes and decorations ask of floating-point arithmetic |
 
 pub mod access;
@@ -54,6 +54,7 @@ mod reinterpretation;
 mod rounding;
 mod spaced;
 mod speculation;
+mod structures;
 pub mod values;
 pub mod work_item;
 

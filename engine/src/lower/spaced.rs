@@ -1,12 +1,11 @@
 //! Accesses of elements with small gaps between them: a member of an array of structures, every other element.
 //!
-//! A few vector loads and shuffles, or masked stores, take a fraction of the time of a gather or scatter. Nothing is
-//! accessed before the first element and behind the last one, and nothing in a gap is written. What is read in gaps lies
-//! between two elements that the kernel reads, less than a page apart, so it is there to be read.
+//! A few vector loads and shuffles, or masked stores, take a fraction of the time of a gather or scatter.
 
 use super::Lowerer;
 use super::access::Access;
 use super::builder::Value;
+use super::structures::Structures;
 use super::values::Mask;
 use crate::analysis::leaves::Scalar;
 use crate::jit::target::Target;
@@ -34,11 +33,9 @@ pub(super) fn is_worth_it(target: &Target, step: i64, memory: Scalar) -> bool {
     gap(step, memory).is_some() && has_masks(target, memory)
 }
 
-/// Where vectors begin that cover all elements, in elements. The last one ends with the last element.
-fn starts(this: &Lowerer<'_, '_>, gap: usize) -> Vec<usize> {
-    let w = this.w as usize;
-    let all = (w - 1) * gap + 1;
-    (0..all.div_ceil(w)).map(|at| (at * w).min(all - w)).collect()
+/// One element a structure.
+fn structures(this: &Lowerer<'_, '_>, gap: usize, memory: Scalar) -> Structures<'static> {
+    Structures { memory, lanes: this.w, step: gap, elements: &[0] }
 }
 
 /// Loads one element for each lane that is on; `None` where lane by lane is as good.
@@ -51,37 +48,14 @@ pub(super) fn load(
     access: Access,
 ) -> Option<Value> {
     let gap = gap(step, memory).filter(|_| !access.volatile && this.w > 1)?;
-    let (b, w, starts) = (&this.b, this.w as usize, starts(this, gap));
-    let masked = matches!(this.mask(), Mask::Lanes(_));
-    if masked && !has_masks(this.target, memory) {
-        return None;
-    }
-    // The vector that each lane's element comes from: the first that has it.
-    let source = |lane: usize| starts.iter().position(|start| (*start..start + w).contains(&(lane * gap)));
-    let sources: Vec<usize> = (0..w).map(|lane| source(lane).expect("all are covered")).collect();
-    let mut joined: Option<Value> = None;
-    for (at, start) in starts.iter().enumerate() {
-        let address = b.offset_const(base, *start as u64 * memory.bytes());
-        let vector = match this.mask() {
-            Mask::All => b.load(memory, this.w, address, align),
-            Mask::Lanes(mask) => {
-                b.masked_load(memory, this.w, address, align, spread(this, mask, *start, gap))
-            }
-        };
-        // Lanes before come from vectors before.
-        let place = |lane: usize, own: i32| match sources[lane].cmp(&at) {
-            std::cmp::Ordering::Less => lane as i32,
-            std::cmp::Ordering::Equal => own + (lane * gap - start) as i32,
-            std::cmp::Ordering::Greater => -1,
-        };
-        joined = Some(match joined {
-            None => b.shuffle(vector, vector, &(0..w).map(|lane| place(lane, 0)).collect::<Vec<_>>()),
-            Some(before) => {
-                b.shuffle(before, vector, &(0..w).map(|lane| place(lane, w as i32)).collect::<Vec<_>>())
-            }
-        });
-    }
-    joined
+    let mask = match this.mask() {
+        Mask::All => None,
+        Mask::Lanes(_) if !has_masks(this.target, memory) => return None,
+        Mask::Lanes(mask) => Some(mask),
+    };
+    let structures = structures(this, gap, memory);
+    let vectors = structures.load(&this.b, base, align, mask);
+    Some(structures.take(&this.b, &vectors, 0))
 }
 
 /// Stores one element for each lane that is on; whether it did, where lane by lane is not as good.
@@ -93,31 +67,12 @@ pub(super) fn store(
     align: u64,
     access: Access,
 ) -> bool {
-    let (b, w) = (&this.b, this.w as usize);
-    let memory = b.scalar_of(value);
+    let memory = this.b.scalar_of(value);
     let possible = !access.volatile && this.w > 1 && has_masks(this.target, memory);
     let Some(gap) = gap(step, memory).filter(|_| possible) else { return false };
-    let on = this.mask_vector();
-    for start in (0..(w - 1) * gap + 1).step_by(w) {
-        let lanes: Vec<i32> = (start..start + w).map(|at| lane_at(at, gap, w)).collect();
-        let vector = b.shuffle(value, value, &lanes);
-        let mask = spread(this, on, start, gap);
-        b.masked_store(vector, b.offset_const(base, start as u64 * memory.bytes()), align, mask);
+    let (structures, on) = (structures(this, gap, memory), this.mask_vector());
+    for part in structures.arrange(&this.b, &[(0, value)]) {
+        structures.store_masked(&this.b, base, align, part, on);
     }
     true
-}
-
-/// The lane whose element is this far behind the first, or -1.
-fn lane_at(element: usize, gap: usize, w: usize) -> i32 {
-    if element.is_multiple_of(gap) && element / gap < w { (element / gap) as i32 } else { -1 }
-}
-
-/// The mask of a vector that begins at an element: on where a lane's element is, and the lane is on.
-fn spread(this: &Lowerer<'_, '_>, mask: Value, start: usize, gap: usize) -> Value {
-    let w = this.w as usize;
-    let lanes = (start..start + w).map(|at| match lane_at(at, gap, w) {
-        -1 => w as i32,
-        lane => lane,
-    });
-    this.b.shuffle(mask, this.b.zero(Scalar::Bool, this.w), &lanes.collect::<Vec<_>>())
 }

@@ -451,7 +451,7 @@ fn block_read(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineErro
         };
         let value =
             of_block.map_or(value, |inside| em.b.select(inside, value, em.b.zero(leaf.scalar, em.lanes)));
-        val.push(if this.w == 1 { Reg::uniform(value) } else { Reg::varying(value) });
+        val.push(this.lanes(value));
     }
     Ok(val)
 }

@@ -2,7 +2,7 @@
 
 use super::super::Lowerer;
 use super::super::builder::Value;
-use super::super::values::{Reg, Val};
+use super::super::values::Val;
 use crate::abi::LaunchInfo;
 use crate::analysis::func::Func;
 use crate::analysis::leaves::{Leaf, LeafTable, Scalar};
@@ -24,7 +24,7 @@ pub fn printf(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineErro
     let bits = if this.w == 1 { lanes } else { b.lshr(lanes, b.lane_numbers(Scalar::I64)) };
     let one = b.zext_or_trunc(b.and(bits, b.int(Scalar::I64, this.w, 1)), Scalar::I32);
     let results = b.sub(b.zero(Scalar::I32, this.w), one);
-    Ok(smallvec![if this.w == 1 { Reg::uniform(results) } else { Reg::varying(results) }])
+    Ok(smallvec![this.lanes(results)])
 }
 
 pub fn assert_fail(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
