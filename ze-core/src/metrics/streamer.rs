@@ -37,7 +37,8 @@ struct State {
     dropped: bool,
 }
 
-struct Shared {
+/// What the streamer, its thread and its markers have.
+struct Sampling {
     activation: Arc<Activation>,
     /// In reports.
     room: usize,
@@ -51,7 +52,7 @@ struct Shared {
 
 /// A streamer.
 pub struct Streamer {
-    shared: Arc<Shared>,
+    sampling: Arc<Sampling>,
     _user: User,
 }
 
@@ -59,7 +60,7 @@ object!(Streamer, MetricStreamer, zet_metric_streamer_handle_t);
 
 /// The command that marks a streamer's reports.
 pub struct Marker {
-    shared: Arc<Shared>,
+    sampling: Arc<Sampling>,
     value: u32,
 }
 
@@ -88,7 +89,7 @@ impl Streamer {
         let bytes = room * group.layout().report_size();
         reports.try_reserve_exact(bytes).map_err(|_| fallible::out_of_memory("metric reports", bytes))?;
         let state = State { latest: activation.read(), reports, unannounced: 0, dropped: false };
-        let shared = Arc::new(Shared {
+        let sampling = Arc::new(Sampling {
             activation,
             room,
             notify,
@@ -97,29 +98,29 @@ impl Streamer {
             closed: AtomicBool::new(false),
             wake: Counter::default(),
         });
-        let own = Arc::clone(&shared);
+        let own = Arc::clone(&sampling);
         let builder = thread::Builder::new().name("ze_cpu metrics".into()).stack_size(STACK);
         let started = builder.spawn(move || own.sample(Duration::from_nanos(period.into())));
         started
             .map_err(|error| Error::OutOfHostMemory(format!("no thread for a metric streamer: {error}")))?;
         (desc.samplingPeriod, desc.notifyEveryNReports) = (period, notify);
-        Ok(Arc::new(Self { shared, _user: metrics.user() }))
+        Ok(Arc::new(Self { sampling, _user: metrics.user() }))
     }
 
     /// The command of `zetCommandListAppendMetricStreamerMarker`. It outlives the streamer, and then does nothing.
     pub fn marker(&self, value: u32) -> Marker {
-        Marker { shared: Arc::clone(&self.shared), value }
+        Marker { sampling: Arc::clone(&self.sampling), value }
     }
 
     /// Bytes that so many reports take, as far as the streamer keeps so many.
     pub fn size(&self, reports: u32) -> usize {
-        (reports as usize).min(self.shared.room) * self.shared.activation.layout().report_size()
+        (reports as usize).min(self.sampling.room) * self.sampling.activation.layout().report_size()
     }
 
     /// Takes the oldest reports: at most so many, and no more than fit so many bytes.
     pub fn read(&self, reports: u32, bytes: usize) -> Read {
-        let size = self.shared.activation.layout().report_size();
-        let mut state = self.shared.state.lock();
+        let size = self.sampling.activation.layout().report_size();
+        let mut state = self.sampling.state.lock();
         let there = state.reports.len() / size;
         let taken = there.min(reports as usize).min(bytes / size) * size;
         Read { reports: state.reports.drain(..taken).collect(), dropped: std::mem::take(&mut state.dropped) }
@@ -133,20 +134,20 @@ impl Marker {
 
     /// Makes a report now, with a value that tells it from others.
     pub(crate) fn execute(&self) {
-        self.shared.report(self.value);
+        self.sampling.report(self.value);
     }
 }
 
 impl Drop for Streamer {
     /// `zetMetricStreamerClose`: no report is made, and nothing signalled, behind it.
     fn drop(&mut self) {
-        let _state = self.shared.state.lock();
-        self.shared.closed.store(true, Ordering::Relaxed);
-        self.shared.wake.advance();
+        let _state = self.sampling.state.lock();
+        self.sampling.closed.store(true, Ordering::Relaxed);
+        self.sampling.wake.advance();
     }
 }
 
-impl Shared {
+impl Sampling {
     fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
     }

@@ -1,0 +1,35 @@
+//! Frees that wait for the commands that may use the memory.
+
+use super::Allocation;
+use crate::fork::Mutex;
+use crate::stream::{Position, Stream};
+use std::sync::Arc;
+
+/// Memory that is freed once these places are reached.
+struct Deferred {
+    memory: Arc<Allocation>,
+    after: Vec<(Arc<Stream>, Position)>,
+}
+
+/// Frees that wait for commands (`ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE`).
+#[derive(Default)]
+pub struct DeferredFrees(Mutex<Vec<Deferred>>);
+
+impl DeferredFrees {
+    pub(super) fn add(&self, memory: Arc<Allocation>, after: Vec<(Arc<Stream>, Position)>) {
+        self.0.lock().push(Deferred { memory, after });
+        self.collect();
+    }
+
+    /// Frees what nothing uses any more.
+    pub fn collect(&self) {
+        let mut deferred = self.0.lock();
+        deferred.retain(|free| {
+            let used = free.after.iter().any(|(stream, position)| !stream.is_reached(*position));
+            if !used {
+                free.memory.release();
+            }
+            used
+        });
+    }
+}
