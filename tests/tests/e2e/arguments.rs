@@ -238,7 +238,7 @@ fn a_kernel_tells_the_memory_that_it_uses() {
     let kernel = module.kernel("vector_add");
     assert_eq!(allocations(&kernel), [], "nothing is set");
     let (a, b) = (platform().filled(0f32, 64), platform().buffer_in(MemoryKind::Host, &[0f32; 32]));
-    let own = vec![0f32; 8];
+    let own = [0f32; 8];
     kernel.set_bytes(1, &(a.pointer() as usize + 100).to_ne_bytes()).unwrap();
     kernel.set_bytes(0, &(b.pointer() as usize).to_ne_bytes()).unwrap();
     kernel.set_bytes(2, &(own.as_ptr() as usize).to_ne_bytes()).unwrap();
