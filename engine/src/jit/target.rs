@@ -76,6 +76,13 @@ impl Target {
         Target::new(cpu, features)
     }
 
+    /// Another CPU, for which code can be made and looked at.
+    #[cfg(test)]
+    pub fn named(cpu: &str, features: &str) -> Result<Target, JitError> {
+        initialise();
+        Target::new(cpu, features)
+    }
+
     fn new(cpu: &str, features: &str) -> Result<Target, JitError> {
         // SAFETY: a fresh message that we own.
         let triple = unsafe { take_message(LLVMGetDefaultTargetTriple()) };

@@ -45,6 +45,7 @@ macro_rules! llvm {
 }
 
 mod arithmetic;
+mod assembly;
 mod atomics;
 mod calls;
 mod casts;

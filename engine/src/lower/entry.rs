@@ -189,6 +189,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
                 private: self.layout.clone(),
                 speculations: super::speculation::MOST.into(),
                 print_words: None,
+                factors: None,
             },
             calls: Linkage::new(self.calls.clone(), context),
             float_modes: FloatModes::of(self.a.func.module, self.a.func.kernel),

@@ -4,6 +4,7 @@ use super::opcode_tests::{build, kernel};
 use crate::abi::{Coarsening, LaneMapping, Variant};
 use crate::analysis::inlining::Inlining;
 use crate::jit::Context;
+use crate::jit::pipeline::{self, Tier};
 use crate::jit::target::{Isa, Target};
 
 /// The IR of a kernel for full sub-groups of 16, before LLVM's passes. It has a built-in variable `%gsize` as well.
@@ -383,5 +384,43 @@ fn a_lane_that_is_picked_at_run_time_comes_by_the_instruction_that_the_cpu_has()
         };
         assert_eq!(picks(Isa::Avx512), expected, "{width} lanes");
         assert_eq!(picks(Isa::Avx2), [0; 4], "{width} lanes");
+    }
+}
+
+/// Four products of bytes are one instruction, or two of halves are, and with the sums they are added to for processors with VNNI.
+#[test]
+fn products_of_bytes_are_added_by_the_instructions_for_it() {
+    let body = |op: &str| {
+        format!(
+            "%gx32 = OpUConvert %uint %gx\n%own = OpIMul %uint %gx32 %gx32\n%dot = {op} %uint %own %gx32 0\n\
+             %mine = OpInBoundsPtrAccessChain %pg_uint %out %gx\nOpStore %mine %dot\n"
+        )
+    };
+    let wide = "+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl,+avx512vnni,+avx2,+fma,+f16c";
+    let targets = [
+        (Target::limited(Isa::Sse), "llvm.x86.sse2.pmadd.wd", 8),
+        (Target::limited(Isa::Avx2), "llvm.x86.avx2.pmadd.wd", 4),
+        (Target::limited(Isa::Avx512), "llvm.x86.avx512.pmaddw.d.512", 2),
+        (Target::named("alderlake", "+avx2,+fma,+f16c,+avxvnni"), "llvm.x86.avx512.vpdpbusd.256", 2),
+        (Target::named("cascadelake", wide), "llvm.x86.avx512.vpdpbusd.512", 1),
+    ];
+    for (target, name, count) in targets {
+        let target = target.expect("a target machine");
+        // One that has a sign and one that has none is what the instruction takes.
+        for (op, more) in [("OpSUDot", 1), ("OpSDot", 2), ("OpUDot", 2)] {
+            let module = build(&kernel(None, "", &body(op)));
+            let context = Context::new();
+            let of = module.kernel("main").expect("the kernel");
+            let (ir, ..) =
+                super::lower(&module, of, VARIANT, Inlining::default(), &target, &context).expect("IR");
+            ir.verify().expect("valid IR");
+            let text = ir.text();
+            let calls = calls(&text, name);
+            let expected = if name.contains("vpdpbusd") { count * more } else { count };
+            assert_eq!(calls, expected, "{op} with {name}:\n{text}");
+            // Which the CPU that it is for has.
+            let code = pipeline::object_code(ir, &target, Tier::Optimising).expect("code");
+            assert!(!code.bytes.is_empty());
+        }
     }
 }

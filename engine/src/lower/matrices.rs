@@ -1,22 +1,17 @@
 //! Matrices of sub-groups (`SPV_KHR_cooperative_matrix`): each element of a value is a vector with an element of the matrix
 //! in each lane, a row of it where it has as many columns as there are lanes (`spirv_env::Matrix`).
 //!
-//! `SPV_INTEL_subgroup_matrix_multiply_accumulate` has them in vectors of work-items, and says which element is where.
-//!
-//! A product is a sum of outer products: for each step of its depth a row of B times an element of A in all lanes, added to
-//! a row of the accumulator. Numbers of 16 bits are multiplied and added as f32 and rounded once at the end.
+//! Products of them are `products`.
 
 use super::Lowerer;
 use super::builder::{Builder, IntPred, Opcode, Value};
-use super::conversion;
-use super::opencl_std::element::Element;
+use super::products;
 use super::values::{Mask, Reg, Val};
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 use spirv::{CooperativeMatrixUse, Op};
-use spirv_env::opcodes::{DotFlags, MatrixFlags};
 use spirv_env::{Id, Inst, Matrix, Type, TypeId, own_opcodes};
 
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
@@ -33,8 +28,8 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
         }
         own_opcodes::CONSTRUCT_CHECKED => construct(this, inst).map(Some),
         own_opcodes::GET_ELEMENT_COORD => coordinate(this, inst).map(Some),
-        Op::CooperativeMatrixMulAddKHR => multiply_add(this, inst).map(Some),
-        Op::SubgroupMatrixMultiplyAccumulateINTEL => multiply_accumulate(this, inst).map(Some),
+        Op::CooperativeMatrixMulAddKHR => products::multiply_add(this, inst).map(Some),
+        Op::SubgroupMatrixMultiplyAccumulateINTEL => products::multiply_accumulate(this, inst).map(Some),
         Op::Subgroup2DBlockLoadINTEL
         | Op::Subgroup2DBlockLoadTransformINTEL
         | Op::Subgroup2DBlockLoadTransposeINTEL
@@ -44,7 +39,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
 }
 
 /// The matrix that a type is, of sub-groups of the size that code is made for.
-fn matrix(this: &Lowerer<'_, '_>, ty: Option<TypeId>) -> Result<Matrix, EngineError> {
+pub(super) fn matrix(this: &Lowerer<'_, '_>, ty: Option<TypeId>) -> Result<Matrix, EngineError> {
     let matrix = ty.and_then(|ty| this.a.func.module.types.matrix(ty)).copied();
     match matrix {
         Some(matrix) if matrix.lanes == this.w => Ok(matrix),
@@ -274,7 +269,8 @@ fn load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
     Ok(found.map(|value| this_lanes(this, b.reinterpret(value, memory.scalar))).collect())
 }
 
-fn this_lanes(this: &Lowerer<'_, '_>, value: Value) -> Reg {
+/// What lanes hold, as a value of this width.
+pub(super) fn this_lanes(this: &Lowerer<'_, '_>, value: Value) -> Reg {
     if this.w == 1 { Reg::uniform(value) } else { Reg::varying(value) }
 }
 
@@ -404,310 +400,4 @@ fn coordinate(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineErro
     let row = b.bin(Opcode::LLVMUDiv, at, number(matrix.columns));
     let column = b.sub(at, b.mul(row, number(matrix.columns)));
     Ok([row, column].into_iter().map(|value| this_lanes(this, value)).collect())
-}
-
-/// How a component's bits are read and written where its type does not say it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Reading {
-    Plain,
-    Signed,
-    BFloat16,
-    Tf32,
-}
-
-/// A number as products compute with it.
-pub(super) fn widened(b: &Builder, value: Value, reading: Reading, to: Scalar) -> Value {
-    /// What TF32 has of an f32's bits.
-    const TF32: u64 = 0xFFFF_E000;
-    let from = b.scalar_of(value);
-    match reading {
-        Reading::BFloat16 => {
-            let float = conversion::from_bfloat16(b, b.reinterpret(value, Scalar::I16));
-            conversion::float_to_float(b, float, to, spirv::FPRoundingMode::RTE)
-        }
-        Reading::Tf32 => {
-            let bits = b.reinterpret(value, Scalar::I32);
-            b.reinterpret(b.and(bits, b.int(Scalar::I32, b.lanes(bits), TF32)), Scalar::F32)
-        }
-        _ if from.is_float() => b.cast_float(value, to),
-        Reading::Signed => b.sext_or_trunc(value, to),
-        Reading::Plain => b.zext_or_trunc(value, to),
-    }
-}
-
-/// A result in its own type.
-pub(super) fn narrowed(b: &Builder, value: Value, reading: Reading, to: Scalar) -> Value {
-    match reading {
-        Reading::BFloat16 => {
-            let float = conversion::float_to_float(b, value, Scalar::F32, spirv::FPRoundingMode::RTE);
-            b.reinterpret(conversion::to_bfloat16(b, float), to)
-        }
-        _ if to.is_float() => b.cast_float(value, to),
-        _ => value,
-    }
-}
-
-/// A matrix whose elements a product takes, from vectors that hold them.
-pub(super) struct Source<'s> {
-    pub vectors: Vec<Value>,
-    /// The vector and the lane of a row's column.
-    pub holder: &'s dyn Fn(u32, u32) -> (u32, u32),
-    picked: FxHashMap<Vec<(u32, u32)>, Value>,
-}
-
-impl<'s> Source<'s> {
-    pub fn new(vectors: Vec<Value>, holder: &'s dyn Fn(u32, u32) -> (u32, u32)) -> Self {
-        Source { vectors, holder, picked: FxHashMap::default() }
-    }
-
-    /// An element for each lane, by row and column.
-    fn pick(&mut self, b: &Builder, places: impl Iterator<Item = (u32, u32)>) -> Value {
-        let from: Vec<(u32, u32)> = places.map(|(row, column)| (self.holder)(row, column)).collect();
-        if let Some(&value) = self.picked.get(&from) {
-            return value;
-        }
-        let lanes = from.len() as i32;
-        let mut vectors: Vec<u32> = from.iter().map(|(vector, _)| *vector).collect();
-        vectors.dedup();
-        vectors.sort_unstable();
-        vectors.dedup();
-        let of = |vector: u32| self.vectors[vector as usize];
-        let mut value = of(vectors[0]);
-        let in_place = from.iter().enumerate().all(|(at, (_, lane))| at as u32 == *lane);
-        if from.len() > 1 && !(vectors.len() == 1 && in_place) {
-            let poison = b.poison(b.scalar_of(value), lanes as u32);
-            let first = |(vector, lane): &(u32, u32)| if *vector == vectors[0] { *lane as i32 } else { -1 };
-            value = b.shuffle(value, poison, &from.iter().map(first).collect::<Vec<_>>());
-            for next in &vectors[1..] {
-                let indices: Vec<i32> = from
-                    .iter()
-                    .enumerate()
-                    .map(|(at, (vector, lane))| if vector == next { lanes + *lane as i32 } else { at as i32 })
-                    .collect();
-                value = b.shuffle(value, of(*next), &indices);
-            }
-        }
-        self.picked.insert(from, value);
-        value
-    }
-}
-
-/// Adds the product of two matrices to what `sums` hold, each of whose lanes is at a row and a column.
-pub(super) fn add_product(
-    this: &Lowerer<'_, '_>,
-    depth: u32,
-    (left, right): (&mut Source<'_>, &mut Source<'_>),
-    places: &[Vec<(u32, u32)>],
-    sums: &mut [Value],
-) {
-    let b = &*this.b;
-    for k in 0..depth {
-        for (sum, places) in sums.iter_mut().zip(places) {
-            let x = left.pick(b, places.iter().map(|(row, _)| (*row, k)));
-            let y = right.pick(b, places.iter().map(|(_, column)| (k, *column)));
-            *sum = match b.scalar_of(*sum).is_float() {
-                true => Element::of(b, this.target, x).mad(x, y, *sum),
-                false => b.add(b.mul(x, y), *sum),
-            };
-        }
-    }
-}
-
-/// What a product of these types is computed in.
-pub(super) fn computed_in(scalars: &[Scalar], bfloat16: bool, result: Scalar) -> Scalar {
-    match () {
-        () if scalars.contains(&Scalar::F64) => Scalar::F64,
-        () if bfloat16 || result.is_float() => Scalar::F32,
-        () => result,
-    }
-}
-
-fn multiply_add(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
-    let flags = inst.matrix_flags();
-    let result = matrix(this, inst.ty)?;
-    let mut matrices = [result; 3];
-    for (at, of) in matrices.iter_mut().enumerate() {
-        *of = matrix(this, this.a.func.type_of(inst.id(at)))?;
-    }
-    let [left, right, added] = matrices;
-    let mut scalars = [Scalar::I32; 4];
-    for (scalar, of) in scalars.iter_mut().zip([left, right, added, result]) {
-        *scalar = this.leaves(of.component)?[0].scalar;
-    }
-    let has = |flag| flags.contains(flag);
-    let of_input = |signed| match () {
-        () if has(MatrixFlags::INPUTS_BFLOAT16) => Reading::BFloat16,
-        () if has(MatrixFlags::INPUTS_TF32) => Reading::Tf32,
-        () if has(signed) => Reading::Signed,
-        () => Reading::Plain,
-    };
-    let of_sum = |bfloat16, signed| match () {
-        () if has(bfloat16) => Reading::BFloat16,
-        () if has(signed) => Reading::Signed,
-        () => Reading::Plain,
-    };
-    let readings = [
-        of_input(MatrixFlags::A_SIGNED),
-        of_input(MatrixFlags::B_SIGNED),
-        of_sum(MatrixFlags::C_BFLOAT16, MatrixFlags::C_SIGNED),
-        of_sum(MatrixFlags::RESULT_BFLOAT16, MatrixFlags::RESULT_SIGNED),
-    ];
-    let computed = computed_in(&scalars, readings.contains(&Reading::BFloat16), scalars[3]);
-    let b = this.b.clone();
-    let mut operands = Vec::new();
-    for (at, reading) in readings[..3].iter().enumerate() {
-        let val = this.value(inst.id(at))?;
-        let vectors = val.into_iter().map(|reg| widened(&b, this.vector(reg), *reading, computed));
-        operands.push(vectors.collect::<Vec<Value>>());
-    }
-    let [x, y, added] = <[Vec<Value>; 3]>::try_from(operands).expect("there are three operands");
-    let places: Vec<Vec<(u32, u32)>> = (0..result.length())
-        .map(|element| (0..this.w).map(|lane| result.place(element, lane).unwrap_or_default()).collect())
-        .collect();
-    let (of_left, of_right) =
-        (|row, column| left.holder(row, column), |row, column| right.holder(row, column));
-    let mut sources = (Source::new(x, &of_left), Source::new(y, &of_right));
-    let saturates = has(MatrixFlags::SATURATING) && !computed.is_float();
-    let mut sums = match saturates {
-        true => vec![b.zero(computed, this.w); added.len()],
-        false => added.clone(),
-    };
-    add_product(this, left.columns, (&mut sources.0, &mut sources.1), &places, &mut sums);
-    if saturates {
-        let signed = has(MatrixFlags::C_SIGNED) || has(MatrixFlags::RESULT_SIGNED);
-        let add = if signed { "llvm.sadd.sat" } else { "llvm.uadd.sat" };
-        sums = sums.iter().zip(&added).map(|(sum, added)| b.intrinsic(add, &[*sum, *added])).collect();
-    }
-    let results = sums.into_iter().map(|sum| narrowed(&b, sum, readings[3], scalars[3]));
-    Ok(results.map(|sum| this_lanes(this, sum)).collect())
-}
-
-/// What the components of a vector hold.
-#[derive(Clone, Copy)]
-struct Packing {
-    /// Bits of an element.
-    bits: u32,
-    float: bool,
-    reading: Reading,
-}
-
-impl Packing {
-    fn of(flags: DotFlags, component: Scalar, left: bool) -> Packing {
-        let either = |of_left: u64, of_right: u64| flags.any(if left { of_left } else { of_right });
-        let integer = match either(DotFlags::A_SIGNED, DotFlags::B_SIGNED) {
-            true => Reading::Signed,
-            false => Reading::Plain,
-        };
-        let of = |bits, float, reading| Packing { bits, float, reading };
-        match () {
-            () if either(DotFlags::A_INT4, DotFlags::B_INT4) => of(4, false, integer),
-            () if either(DotFlags::A_INT8, DotFlags::B_INT8) => of(8, false, integer),
-            () if either(DotFlags::A_HALF, DotFlags::B_HALF) => of(16, true, Reading::Plain),
-            () if either(DotFlags::A_BFLOAT16, DotFlags::B_BFLOAT16) => of(16, true, Reading::BFloat16),
-            () if either(DotFlags::A_TF32, DotFlags::B_TF32) => of(32, true, Reading::Tf32),
-            () => of(component.bits(), component.is_float(), integer),
-        }
-    }
-
-    /// The number that a component is.
-    fn number(&self, b: &Builder, component: Value) -> Value {
-        if !self.float || b.scalar_of(component).is_float() {
-            return component;
-        }
-        let bits = b.zext_or_trunc(component, Scalar::int(self.bits).expect("floats have integer widths"));
-        match (self.bits, self.reading) {
-            (16, Reading::Plain) => b.reinterpret(bits, Scalar::F16),
-            (32, Reading::Plain) => b.reinterpret(bits, Scalar::F32),
-            _ => bits,
-        }
-    }
-
-    /// The elements of all components, one after the other, as products compute with them, and how many a component has.
-    fn unpacked(&self, b: &Builder, components: &[Value], to: Scalar) -> (Vec<Value>, u32) {
-        let mut elements = Vec::new();
-        let mut each = 1;
-        for &component in components {
-            let (from, lanes) = (b.scalar_of(component), b.lanes(component));
-            if from.bits() <= self.bits {
-                elements.push(widened(b, self.number(b, component), self.reading, to));
-                continue;
-            }
-            each = from.bits() / self.bits;
-            let word =
-                b.reinterpret(component, Scalar::int(from.bits()).expect("floats have integer widths"));
-            let int = b.scalar_of(word);
-            for at in 0..each {
-                let amount = |bits: u32| b.int(int, lanes, u64::from(bits));
-                if self.float {
-                    let bits = b.lshr(word, amount(at * self.bits));
-                    let bits =
-                        b.zext_or_trunc(bits, Scalar::int(self.bits).expect("floats have integer widths"));
-                    let float = if self.bits == 16 { b.reinterpret(bits, Scalar::F16) } else { bits };
-                    elements.push(widened(b, float, self.reading, to));
-                } else {
-                    let high = b.shl(word, amount(from.bits() - (at + 1) * self.bits));
-                    let shift = amount(from.bits() - self.bits);
-                    let signed = self.reading == Reading::Signed;
-                    let element = if signed { b.ashr(high, shift) } else { b.lshr(high, shift) };
-                    elements.push(widened(b, element, self.reading, to));
-                }
-            }
-        }
-        (elements, each)
-    }
-}
-
-fn multiply_accumulate(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
-    let flags = inst.dot_flags();
-    let depth = this.a.func.constant_bits(inst.id(0)).and_then(|depth| u32::try_from(depth).ok());
-    let depth = depth.ok_or_else(|| this.unsupported("a product of a depth that is no constant".into()))?;
-    let leaves = this.leaves(inst.ty.expect("a product has a type"))?;
-    let (rows, result) = (leaves.len() as u32, leaves[0].scalar);
-    let b = this.b.clone();
-    let mut operands: Vec<Vec<Value>> = Vec::new();
-    for at in 1..4 {
-        let val = this.value(inst.id(at))?;
-        operands.push(val.into_iter().map(|reg| this.vector(reg)).collect());
-    }
-    let scalars: Vec<Scalar> = operands.iter().map(|values| b.scalar_of(values[0])).chain([result]).collect();
-    let packings = [true, false].map(|left| Packing::of(flags, scalars[usize::from(!left)], left));
-    let bfloat16 = |flag| if flags.any(flag) { Reading::BFloat16 } else { Reading::Plain };
-    let computed = computed_in(&scalars, packings[0].float, result);
-    let (mut left, of_left) = packings[0].unpacked(&b, &operands[0], computed);
-    let (mut right, _) = packings[1].unpacked(&b, &operands[1], computed);
-    // Lanes hold columns of A: one each, several in a component, or one of every so many rows.
-    let lanes = this.w;
-    let (columns, interleaved) = (depth.div_ceil(lanes), (lanes / depth).max(1));
-    let holder = move |row: u32, k: u32| match columns {
-        1 => (row / interleaved * of_left, row % interleaved * depth + k),
-        _ => (row * of_left + k % columns, k / columns),
-    };
-    // What a program leaves out, which no device has, is zeros.
-    let last = (0..rows).flat_map(|row| (0..depth).map(move |k| holder(row, k).0)).max().unwrap_or(0);
-    let zero = b.zero(computed, lanes);
-    left.resize(left.len().max(last as usize + 1), zero);
-    right.resize(right.len().max(depth as usize), zero);
-    let places: Vec<Vec<(u32, u32)>> =
-        (0..rows).map(|row| (0..lanes).map(|lane| (row, lane)).collect()).collect();
-    let added = bfloat16(DotFlags::C_BFLOAT16);
-    let mut sums: Vec<Value> = operands[2].iter().map(|value| widened(&b, *value, added, computed)).collect();
-    let of_right = |k, column| (k, column);
-    let mut sources = (Source::new(left, &holder), Source::new(right, &of_right));
-    add_product(this, depth, (&mut sources.0, &mut sources.1), &places, &mut sums);
-    let reading = bfloat16(DotFlags::RESULT_BFLOAT16);
-    let results = sums.into_iter().map(|sum| narrowed(&b, sum, reading, result));
-    Ok(results.map(|sum| this_lanes(this, sum)).collect())
-}
-
-impl Builder {
-    /// A float of another width, rounded to nearest.
-    fn cast_float(&self, value: Value, to: Scalar) -> Value {
-        match self.scalar_of(value).bits().cmp(&to.bits()) {
-            std::cmp::Ordering::Equal => value,
-            std::cmp::Ordering::Less => self.cast(Opcode::LLVMFPExt, value, to),
-            std::cmp::Ordering::Greater => {
-                conversion::float_to_float(self, value, to, spirv::FPRoundingMode::RTE)
-            }
-        }
-    }
 }

@@ -48,8 +48,10 @@ mod narrow;
 #[cfg(test)]
 mod opcode_tests;
 pub mod opencl_std;
+mod outer_products;
 mod prefetch;
 mod private;
+mod products;
 mod reinterpretation;
 mod rounding;
 mod spaced;
@@ -203,6 +205,8 @@ struct Storage {
     speculations: std::cell::Cell<u32>,
     /// Memory for what one instruction prints.
     print_words: Option<builder::Value>,
+    /// Memory that the factors of products of matrices go through.
+    factors: Option<outer_products::Factors>,
 }
 
 impl<'a, 'm> Lowerer<'a, 'm> {

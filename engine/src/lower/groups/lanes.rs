@@ -227,7 +227,7 @@ fn permute_in_memory(this: &Lowerer<'_, '_>, vector: Value, indices: Value) -> V
 }
 
 /// A vector in parts of `lanes` lanes.
-fn parts(b: &Builder, vector: Value, lanes: u32) -> Vec<Value> {
+pub fn parts(b: &Builder, vector: Value, lanes: u32) -> Vec<Value> {
     let all = b.lanes(vector);
     let poison = b.poison(b.scalar_of(vector), all);
     (0..all)
@@ -248,7 +248,7 @@ fn join(b: &Builder, [low, high]: [Value; 2]) -> Value {
 }
 
 /// One vector of parts whose number is a power of two.
-fn concat(b: &Builder, mut parts: Vec<Value>) -> Value {
+pub fn concat(b: &Builder, mut parts: Vec<Value>) -> Value {
     while parts.len() > 1 {
         parts = parts.chunks_exact(2).map(|pair| join(b, [pair[0], pair[1]])).collect();
     }

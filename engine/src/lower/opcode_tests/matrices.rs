@@ -124,7 +124,12 @@ fn build(text: &str) -> Module {
 
 /// Runs a kernel in one sub-group.
 pub(super) fn run(isa: Isa, width: u32, text: &str, memory: [&mut [u8]; 3]) {
-    let engine = Engine::new(EngineConfig { threads: 1, isa: Some(isa), ..EngineConfig::default() });
+    run_on(Some(isa), width, text, memory);
+}
+
+/// With all instructions of this CPU, unless only some shall be used.
+fn run_on(isa: Option<Isa>, width: u32, text: &str, memory: [&mut [u8]; 3]) {
+    let engine = Engine::new(EngineConfig { threads: 1, isa, ..EngineConfig::default() });
     let key =
         crate::jit::hash::digest(&[text.as_bytes(), &width.to_le_bytes(), format!("{isa:?}").as_bytes()]);
     let program = engine.load(Arc::new(build(text)), key).expect("loads");
@@ -153,13 +158,24 @@ struct Product {
 }
 
 fn check_product(isa: Isa, width: u32, product: Product) {
+    let unsigned = product.input == Number::Byte;
+    let small = |random: &mut Random, _| (random.next() % 9) as f64 - if unsigned { 0.0 } else { 4.0 };
+    check_products(Some(isa), width, product, 1, &small);
+}
+
+/// A product that is added to the third matrix so many times in a row. `number` makes numbers of the matrix with this number.
+fn check_products(
+    isa: Option<Isa>,
+    width: u32,
+    product: Product,
+    times: usize,
+    number: &dyn Fn(&mut Random, u32) -> f64,
+) {
     let Product { shape: (rows, columns, depth), input, sum, flags, layouts } = product;
     let mut random = Random(rows as u64 * 7919 + columns as u64 * 31 + depth as u64 + 1);
-    let unsigned = input == Number::Byte;
-    let mut small = || (random.next() % 9) as f64 - if unsigned { 0.0 } else { 4.0 };
-    let a: Vec<f64> = (0..rows * depth).map(|_| small()).collect();
-    let b: Vec<f64> = (0..depth * columns).map(|_| small()).collect();
-    let c: Vec<f64> = (0..rows * columns).map(|_| small()).collect();
+    let mut numbers =
+        |count: usize, of: u32| -> Vec<f64> { (0..count).map(|_| number(&mut random, of)).collect() };
+    let (a, b, c) = (numbers(rows * depth, 0), numbers(depth * columns, 1), numbers(rows * columns, 2));
     let mut left = store(layouts[0], false, input, (rows, depth), &|row, k| a[row * depth + k]);
     let mut right = store(layouts[1], true, input, (depth, columns), &|k, column| b[k * columns + column]);
     let mut out = store(layouts[2], false, sum, (rows, columns), &|row, column| c[row * columns + column]);
@@ -175,13 +191,21 @@ fn check_product(isa: Isa, width: u32, product: Product) {
         input = input.spirv(),
         sum = sum.spirv(),
     );
+    let instruction = |at: usize| {
+        let name = |at: usize| match at {
+            0 => "c".to_owned(),
+            at if at == times => "d".to_owned(),
+            at => format!("c{at}"),
+        };
+        format!("%{} = OpCooperativeMatrixMulAddKHR %C %a %b %{} {flags}\n", name(at + 1), name(at))
+    };
+    let products: String = (0..times).map(instruction).collect();
     let body = format!(
         "%pa = OpBitcast %pg_uchar %in\n%pb = OpBitcast %pg_{} %index\n%pc = OpBitcast %pg_{} %out\n\
          %a = OpCooperativeMatrixLoadKHR %A %pa %n{} %sa\n\
          %b = OpCooperativeMatrixLoadKHR %B %pb %n{} %sb\n\
          %c = OpCooperativeMatrixLoadKHR %C %pc %n{} %sc\n\
-         %d = OpCooperativeMatrixMulAddKHR %C %a %b %c {flags}\n\
-         OpCooperativeMatrixStoreKHR %pc %d %n{} %sc\n",
+         {products}OpCooperativeMatrixStoreKHR %pc %d %n{} %sc\n",
         input.spirv(),
         sum.spirv(),
         layouts[0],
@@ -190,12 +214,12 @@ fn check_product(isa: Isa, width: u32, product: Product) {
         layouts[2],
     );
     let text = with(width, &declarations, "", &body);
-    run(isa, width, &text, [&mut left.bytes, &mut right.bytes, &mut out.bytes]);
+    run_on(isa, width, &text, [&mut left.bytes, &mut right.bytes, &mut out.bytes]);
     let mut expected = before;
     for row in 0..rows {
         for column in 0..columns {
             let products = (0..depth).map(|k| a[row * depth + k] * b[k * columns + column]);
-            let value = c[row * columns + column] + products.sum::<f64>();
+            let value = c[row * columns + column] + times as f64 * products.sum::<f64>();
             let at = place(layouts[2], false, sum, expected.stride, (row, column));
             let found = read(&out, sum, at);
             assert_eq!(
@@ -255,6 +279,49 @@ fn products_of_matrices_are_the_same_on_every_instruction_set() {
         for (input, sum, flags) in KINDS {
             let product = Product { shape: (8, 16, 16), input, sum, flags, layouts: [0, 2, 0] };
             check_product(isa, 16, product);
+        }
+    }
+}
+
+/// Instructions that add products of several bytes or halves at once differ in which have signs, and in how much they hold.
+#[test]
+fn products_of_integers_are_exact_with_all_signs_on_every_instruction_set() {
+    let cases = [Some(Isa::Sse), Some(Isa::Avx2), Some(best_isa()), None];
+    for (isa, width) in cases.into_iter().flat_map(|isa| [8, 16, 32].map(|width| (isa, width))) {
+        for (input, signs) in
+            [Number::Byte, Number::Short].into_iter().flat_map(|of| [0, 1, 2, 3].map(|at| (of, at)))
+        {
+            let bits = 8 * input.bytes() as u32;
+            let number = |random: &mut Random, of: u32| {
+                let all = 1i64 << bits;
+                let number = match random.next() % 4 {
+                    0 => all / 2,
+                    1 => all - 1,
+                    _ => i64::from(random.next()) % all,
+                };
+                let signed = of < 2 && signs >> of & 1 != 0;
+                (number - if signed && number >= all / 2 { all } else { 0 }) as f64
+            };
+            for (shape, layout) in [((8, 16, 32), 2), ((3, 16, 7), 0)] {
+                let product =
+                    Product { shape, input, sum: Number::Int, flags: signs, layouts: [0, layout, 0] };
+                check_products(isa, width, product, 1, &number);
+            }
+        }
+    }
+}
+
+/// So many that each is a loop.
+#[test]
+fn many_products_in_a_row_are_what_one_after_the_other_is() {
+    let small = |random: &mut Random, _| (random.next() % 3) as f64;
+    for (isa, width) in [(Some(Isa::Avx2), 8), (None, 8), (None, 16), (None, 32)] {
+        for shape in [(8, 16, 32), (16, 32, 24), (1, 64, 16)] {
+            // Sums of bfloat16 are rounded by each product.
+            for (input, sum, flags) in KINDS.into_iter().filter(|(_, sum, _)| *sum != Number::BFloat16) {
+                let product = Product { shape, input, sum, flags, layouts: [0; 3] };
+                check_products(isa, width, product, 5, &small);
+            }
         }
     }
 }
