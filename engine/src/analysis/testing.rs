@@ -51,7 +51,7 @@ pub fn module(body: &str) -> Module {
     for capability in ["Addresses", "Kernel", "Int8", "Int16", "Int64", "SubgroupDispatch"] {
         text += &format!("OpCapability {capability}\n");
     }
-    text += "OpMemoryModel Physical64 OpenCL\nOpEntryPoint Kernel %main \"main\"";
+    text += "%std = OpExtInstImport \"OpenCL.std\"\nOpMemoryModel Physical64 OpenCL\nOpEntryPoint Kernel %main \"main\"";
     BUILTINS.iter().for_each(|(name, _)| text += &format!(" %{name}"));
     text += "\n";
     BUILTINS.iter().for_each(|(name, _)| text += &format!("OpDecorate %{name} BuiltIn {name}\n"));
@@ -71,7 +71,7 @@ pub fn module(body: &str) -> Module {
         text += &format!("%input_{ty} = OpTypePointer Input %{ty}\n");
     }
     BUILTINS.iter().for_each(|(name, ty)| text += &format!("%{name} = OpVariable %input_{ty} Input\n"));
-    text += "%uint_minus_1 = OpConstant %uint 4294967295\n";
+    text += "%uint_minus_1 = OpConstant %uint 4294967295\n%ulong_low_half = OpConstant %ulong 4294967295\n";
     for length in [VALUE_SCALARS, VALUE_SCALARS + 1] {
         text += &format!("%length_{length} = OpConstant %uint {length}\n");
         text += &format!("%array_{length} = OpTypeArray %uint %length_{length}\n");

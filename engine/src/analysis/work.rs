@@ -17,6 +17,8 @@ use ze_extensions::limits::{KERNEL_WORK, LOOP_BLOCKS};
 
 /// LLVM instructions for each scalar of an instruction that lanes execute one after the other.
 const LANE_BY_LANE: u64 = 70;
+/// Operands of the least atomic: a pointer, a scope and semantics.
+const LEAST_OPERANDS: u64 = 3;
 /// How much more an operation of a whole work-group is: it meets at barriers.
 const BY_WORK_GROUP: u64 = 4;
 /// What an integer counts that has no register, in scalars: lanes are taken apart, and divisions call a function for each.
@@ -212,6 +214,8 @@ fn of_function(
             (Family::Collective | Family::Reduction, _) if inst.waits_for_work_group(module) => {
                 (BY_WORK_GROUP * LANE_BY_LANE).saturating_mul(result)
             }
+            // Each vector that it takes is taken apart, too.
+            (Family::Atomic, _) => LANE_BY_LANE.saturating_mul(operands) / LEAST_OPERANDS,
             _ if is_lane_by_lane(row) => LANE_BY_LANE.saturating_mul(result),
             _ if is_taken_apart(inst.op)
                 && (is_wide(inst.ty) || is_wide(types.get(&inst.id(0)).copied())) =>
@@ -264,10 +268,10 @@ fn of_matrix(module: &Module, inst: &Inst, ty: impl Fn(Id) -> Option<TypeId>, re
     }
 }
 
-/// Atomics, operations of groups, and divisions of integers.
+/// Operations of groups, and divisions of integers.
 fn is_lane_by_lane(row: &Opcode) -> bool {
-    use Family::{Atomic, Barrier, Collective, Reduction, Shuffle, Vote};
-    row.cost == Cost::High || matches!(row.family, Atomic | Barrier | Collective | Reduction | Shuffle | Vote)
+    use Family::{Barrier, Collective, Reduction, Shuffle, Vote};
+    row.cost == Cost::High || matches!(row.family, Barrier | Collective | Reduction | Shuffle | Vote)
 }
 
 #[cfg(test)]
@@ -294,6 +298,14 @@ mod tests {
             ("%r = OpUDiv %uint %any_uint %uint_1", LANE_BY_LANE),
             ("%r = OpSMod %uint %any_uint %uint_1", LANE_BY_LANE),
             ("%r = OpAtomicIIncrement %uint %pointer %uint_1 %uint_0", LANE_BY_LANE),
+            (
+                "%r = OpAtomicCompareExchange %uint %pointer %uint_1 %uint_0 %uint_0 %any_uint %uint_1",
+                2 * LANE_BY_LANE,
+            ),
+            // Products take one instruction, unless no register has their integers.
+            ("%r = OpIMul %uint %any_uint %uint_3", 2),
+            ("%r = OpExtInst %float %std fabs %any_float", LANE_BY_LANE / 4),
+            ("%r = OpExtInst %float %std tgamma %any_float", LANE_BY_LANE),
             ("%r = OpLoad %uint %pointer", ACCESS),
             ("OpStore %pointer %any_uint", ACCESS),
         ] {
