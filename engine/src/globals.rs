@@ -148,12 +148,16 @@ impl Globals {
         let parts = parts.iter().map(|part| Arc::clone(part.globals)).collect();
         let mut globals =
             Globals { memory, size: end, places, by_name, open: FxHashSet::default(), _parts: parts };
+        let types = module.globals.iter().map(|variable| (variable.id, variable.ty)).collect();
+        let evaluator = Evaluator { module, types, globals: &globals, unresolved: &unresolved, pointers };
+        let mut open = FxHashSet::default();
         for variable in module.globals.iter().filter(stored) {
             let has_value = shared.get(&variable.id).is_some_and(|(_, to_initialise)| !to_initialise);
-            if !has_value && !globals.initialise(module, &unresolved, pointers, variable)? {
-                globals.open.insert(variable.id);
+            if !has_value && !evaluator.initialise(variable)? {
+                open.insert(variable.id);
             }
         }
+        globals.open = open;
         Ok(globals)
     }
 
@@ -183,28 +187,6 @@ impl Globals {
     /// Start and size in bytes of the memory of all variables that are not another module's.
     pub fn memory(&self) -> (*mut u8, usize) {
         (self.memory.start.as_ptr(), self.size)
-    }
-
-    /// Writes a variable's initial value; false if it refers to an import that is not resolved.
-    fn initialise(
-        &self,
-        module: &Module,
-        unresolved: &FxHashSet<Id>,
-        pointers: &FunctionPointers,
-        variable: &GlobalVariable,
-    ) -> Result<bool, EngineError> {
-        let (Some(initializer), Some(place)) = (variable.initializer, self.places.get(&variable.id)) else {
-            return Ok(true);
-        };
-        let (ty, _) = pointee(module, variable)?;
-        // SAFETY: the place is inside an allocation. No kernel uses it: one of a module with open imports cannot exist.
-        let bytes = unsafe { std::slice::from_raw_parts_mut(place.address as *mut u8, place.size) };
-        let evaluator = Evaluator { module, globals: self, unresolved, pointers };
-        match evaluator.write(initializer, ty, bytes, 0) {
-            Ok(()) => Ok(true),
-            Err(Refusal::Unresolved) => Ok(false),
-            Err(Refusal::Reason(reason)) => Err(failed(variable, reason)),
-        }
     }
 }
 
@@ -243,12 +225,28 @@ impl From<&str> for Refusal {
 /// Turns constants into bytes, now that addresses are known.
 struct Evaluator<'a> {
     module: &'a Module,
+    /// Of all variables.
+    types: FxHashMap<Id, TypeId>,
     globals: &'a Globals,
     unresolved: &'a FxHashSet<Id>,
     pointers: &'a FunctionPointers,
 }
 
 impl Evaluator<'_> {
+    /// Writes a variable's initial value; false if it refers to an import that is not resolved.
+    fn initialise(&self, variable: &GlobalVariable) -> Result<bool, EngineError> {
+        let place = self.globals.places.get(&variable.id);
+        let (Some(initializer), Some(place)) = (variable.initializer, place) else { return Ok(true) };
+        let (ty, _) = pointee(self.module, variable)?;
+        // SAFETY: the place is inside an allocation. No kernel uses it: one of a module with open imports cannot exist.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(place.address as *mut u8, place.size) };
+        match self.write(initializer, ty, bytes, 0) {
+            Ok(()) => Ok(true),
+            Err(Refusal::Unresolved) => Ok(false),
+            Err(Refusal::Reason(reason)) => Err(failed(variable, reason)),
+        }
+    }
+
     /// Writes the value of `id`, of type `ty`, to the zeroed `bytes`.
     fn write(&self, id: Id, ty: TypeId, bytes: &mut [u8], depth: u32) -> Result<(), Refusal> {
         if depth > 2 * NESTING {
@@ -399,7 +397,7 @@ impl Evaluator<'_> {
 
     fn type_of(&self, id: Id) -> Option<TypeId> {
         let constant = self.module.constants.get(&id).map(|constant| constant.ty);
-        constant.or_else(|| self.module.globals.iter().find(|global| global.id == id).map(|global| global.ty))
+        constant.or_else(|| self.types.get(&id).copied())
     }
 
     /// A scalar as a 64-bit number with the sign of its own width.

@@ -17,7 +17,7 @@ use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::{Decoration, Op};
-use spirv_env::{ConstantValue, Id, Inst, Kernel, Module, Operand, Type, TypeId};
+use spirv_env::{ConstantValue, GlobalVariable, Id, Inst, Kernel, Module, Operand, Type, TypeId};
 use std::rc::Rc;
 use ze_extensions::limits::KERNEL_INSTRUCTIONS;
 
@@ -156,8 +156,8 @@ pub struct Func<'m> {
     /// What a result of an inlined function is called in the module: decorations are kept under that id.
     origins: FxHashMap<Id, Id>,
     next_id: u32,
-    /// Types of module-scope variables.
-    globals: FxHashMap<Id, TypeId>,
+    /// Module-scope variables, of which there may be as many as instructions.
+    globals: FxHashMap<Id, &'m GlobalVariable>,
     insts: u64,
     pub(super) plan: Rc<Plan>,
     /// Objects of by-value parameters of the functions called, until they are resolved.
@@ -192,7 +192,7 @@ impl<'m> Func<'m> {
             insts: 0,
             plan: Rc::clone(plan),
             copies: Vec::new(),
-            globals: module.globals.iter().map(|global| (global.id, global.ty)).collect(),
+            globals: module.globals.iter().map(|global| (global.id, global)).collect(),
         };
         let source = module
             .function(function)
@@ -276,7 +276,12 @@ impl<'m> Func<'m> {
             .get(&id)
             .copied()
             .or_else(|| self.module.constants.get(&id).map(|constant| constant.ty))
-            .or_else(|| self.globals.get(&id).copied())
+            .or_else(|| self.global(id).map(|global| global.ty))
+    }
+
+    /// The module-scope variable with this id.
+    pub fn global(&self, id: Id) -> Option<&'m GlobalVariable> {
+        self.globals.get(&id).copied()
     }
 
     /// The literals of a decoration on a value, if it has one of that kind.

@@ -242,7 +242,7 @@ impl Lowerer<'_, '_> {
         if let Some(constant) = self.a.func.module.constants.get(&id) {
             return self.constant(constant);
         }
-        if let Some(global) = self.a.func.module.globals.iter().find(|global| global.id == id) {
+        if let Some(global) = self.a.func.global(id) {
             let address = match global.class {
                 StorageClass::Workgroup => {
                     let place = self.storage.local_offsets.get(&id).copied();
