@@ -104,14 +104,13 @@ impl Analysis<'_> {
         !self.variant.large_ids && (either(sum.id(0), sum.id(1)) || either(sum.id(1), sum.id(0)))
     }
 
-    /// The component of a built-in that a value of 32 bits or more is, or has the low bits of.
+    /// The component of a built-in that a value is, or has the low bits of, which are no greater.
     fn id_component(&self, id: Id) -> Option<(BuiltIn, u32)> {
         let mut id = id;
         loop {
             let inst = self.definition(id)?;
             match inst.op {
-                Op::UConvert if self.index_width(id)? >= u32::BITS => id = inst.id(0),
-                Op::CopyObject => id = inst.id(0),
+                Op::UConvert | Op::CopyObject => id = inst.id(0),
                 _ => return self.whole_component(id),
             }
         }
