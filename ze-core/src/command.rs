@@ -140,3 +140,17 @@ impl Command {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    unsafe extern "C" fn wait_for_the_program(_: *mut std::ffi::c_void) {}
+
+    #[test]
+    fn what_calls_back_into_the_program_may_wait_for_it() {
+        let surely_ends = |operation| Command::new(operation, Waits::new(), None).surely_ends();
+        assert!(surely_ends(Operation::Barrier));
+        assert!(!surely_ends(Operation::HostFunction { function: wait_for_the_program, data: 0 }));
+    }
+}

@@ -521,6 +521,28 @@ mod tests {
     }
 
     #[test]
+    fn timestamps_count_what_the_flags_ask_for() {
+        let context = Context::new(Driver::for_tests());
+        let of_pool = |flags| {
+            let desc = ze_event_pool_desc_t { flags, count: 1, ..Default::default() };
+            let pool = EventPool::new(Arc::clone(&context), null_mut(), &desc, false);
+            event(&pool.expect("a valid descriptor"), 0).expect("in the pool").timescale()
+        };
+        let counter_based = |flags| {
+            let stype = ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_DESC;
+            let desc = ze_event_counter_based_desc_t { stype, flags, ..Default::default() };
+            // SAFETY: there is no chain.
+            unsafe { Event::new_counter_based(&context, &desc) }.expect("valid flags").timescale()
+        };
+        assert_eq!(of_pool(ZE_EVENT_POOL_FLAG_HOST_VISIBLE), Timescale::Device);
+        assert_eq!(of_pool(ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP), Timescale::Device);
+        assert_eq!(of_pool(ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP), Timescale::Host);
+        assert_eq!(counter_based(ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE), Timescale::Device);
+        assert_eq!(counter_based(ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP), Timescale::Device);
+        assert_eq!(counter_based(ZE_EVENT_COUNTER_BASED_FLAG_HOST_TIMESTAMP), Timescale::Host);
+    }
+
+    #[test]
     fn an_index_outside_of_the_pool_is_refused() {
         assert!(matches!(event(&pool(false), 2), Err(Error::InvalidArgument(_))));
     }

@@ -222,3 +222,49 @@ impl<'m> Func<'m> {
         self.module.function(function).map(|function| function.result)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::inlining::{Inlining, Plan};
+    use super::super::testing::{VARIANT, module};
+    use super::*;
+
+    /// How the parameter of `%callee` varies, and whether some calls of it are for a part of the lanes only. Calls through pointers do
+    /// not lead to it.
+    fn parameter(body: &str) -> (Shape, bool) {
+        let ids = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
+                   %i = OpUConvert %uint %x\n";
+        let module = module(&format!("{ids}{body}"));
+        let kernel = module.kernel("main").expect("the module has it");
+        let plan = Rc::new(Plan::new(&module, kernel, Inlining::Never).expect("it is small"));
+        let prepared = |func| crate::lower::prepared(func);
+        let callees = plan
+            .functions()
+            .iter()
+            .map(|id| prepared(Func::of(&module, kernel, *id, &plan).expect("it is small")));
+        let func = prepared(Func::build(&module, kernel, &plan).expect("it is small"));
+        let analysed = AnalysedKernel::new(func, callees.collect(), VARIANT);
+        let [callee] = analysed.callees.as_slice() else { panic!("one function stays one") };
+        assert!(!callee.indirect && !callee.behind_pointer && !callee.recursive);
+        let (parameter, _) = callee.analysis.func.params[0];
+        (callee.analysis.shape(super::super::func::ENTRY, parameter)[0], callee.masked)
+    }
+
+    #[test]
+    fn a_function_is_made_for_what_its_calls_pass() {
+        const UNIFORM: &str = "%a = OpFunctionCall %uint %callee %any_uint";
+        const STRIDED: &str = "%b = OpFunctionCall %uint %callee %i";
+        const VARYING: &str = "%square = OpIMul %uint %i %i\n%c = OpFunctionCall %uint %callee %square";
+        assert_eq!(parameter(UNIFORM), (Shape::Uniform, false));
+        assert_eq!(parameter(STRIDED), (Shape::Strided(1), false));
+        assert_eq!(parameter(VARYING), (Shape::Varying, false));
+        assert_eq!(parameter(&format!("{UNIFORM}\n{VARYING}")), (Shape::Varying, false));
+    }
+
+    #[test]
+    fn a_call_that_some_lanes_make_has_a_mask() {
+        let branch = "%own = OpULessThan %bool %i %any_uint\nOpBranchConditional %own %inside %exit\n%inside = OpLabel\n\
+                      %a = OpFunctionCall %uint %callee %any_uint\nOpBranch %exit\n%exit = OpLabel";
+        assert_eq!(parameter(branch), (Shape::Uniform, true));
+    }
+}

@@ -535,6 +535,28 @@ mod tests {
     }
 
     #[test]
+    fn addresses_keep_their_stride_as_integers_and_as_other_pointers() {
+        let pointer = "%p = OpPtrAccessChain %to_uint %pointer %x\n";
+        assert_eq!(shape(&format!("{pointer}OpConvertPtrToU %ulong %p")), Shape::Strided(4));
+        assert_eq!(shape("OpConvertUToPtr %to_uint %x"), Shape::Strided(1));
+        // Other bits are no number of the same step.
+        assert_eq!(shape("OpBitcast %float %i"), Shape::Varying);
+    }
+
+    #[test]
+    fn the_low_half_keeps_a_stride_with_the_zeros_below_it() {
+        let scaled = "%y8 = OpShiftLeftLogical %ulong %x %ulong_3\n";
+        assert_eq!(shape(&format!("{scaled}OpBitwiseAnd %ulong %y8 %ulong_low_half")), Shape::Strided(8));
+        assert_eq!(shape(&format!("{scaled}OpBitwiseAnd %ulong %y8 %ulong_255")), Shape::Varying);
+    }
+
+    #[test]
+    fn a_shift_by_more_bits_than_there_are_proves_nothing() {
+        let up = "%h = OpUConvert %ushort %x\n%up = OpShiftLeftLogical %ushort %h %ushort_24\n";
+        assert_eq!(shape(&format!("{up}OpShiftRightLogical %ushort %up %ushort_8")), Shape::Varying);
+    }
+
+    #[test]
     fn zero_extension_without_a_proof_is_trusted_where_the_last_lane_is() {
         let looked_at = |step| (Shape::Strided(step), Trust::LastLane);
         assert_eq!(trusted("OpUConvert %ulong %sum"), looked_at(1));

@@ -104,3 +104,14 @@ impl AddAssign for Census {
         self.scatters += other.scatters;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Census;
+
+    #[test]
+    fn accesses_of_all_forms_are_counted_together() {
+        let census = Census { uniform: 1, rows: 2, shuffled: 4, looked_at: 8, gathers: 16, scatters: 32 };
+        assert_eq!(census.all(), 63);
+    }
+}

@@ -32,13 +32,17 @@ fn ir_of(mode: &str, body: &str, isa: Isa, variant: Variant) -> String {
         .replace("\"main\" %gid", "\"main\" %gid %gsize")
         .replace("OpDecorate %gid", &format!("{mode}\nOpDecorate %gsize BuiltIn GlobalSize\nOpDecorate %gid"))
         .replace(id, &format!("{id}\n%gsize = OpVariable %pi_ulong3 Input"));
-    let module = build(&text);
+    ir_of_module(&text, isa, variant)
+}
+
+fn ir_of_module(text: &str, isa: Isa, variant: Variant) -> String {
+    let module = build(text);
     let target = Target::limited(isa).expect("a target machine");
     let kernel = module.kernel("main").expect("the kernel");
     let context = Context::new();
     let (ir, ..) = super::lower(&module, kernel, variant, Inlining::default(), &target, &context)
-        .unwrap_or_else(|error| panic!("{error}\n{body}"));
-    ir.verify().unwrap_or_else(|error| panic!("{error}\n{body}"));
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    ir.verify().unwrap_or_else(|error| panic!("{error}\n{text}"));
     ir.text()
 }
 
@@ -349,6 +353,23 @@ fn a_short_run_of_equal_elements_in_each_lane_is_one_access() {
     let apart = copy_of("OpIMul %ulong %gx4 %ul2", "uint2");
     let found = accesses(&ir(&format!("{}{apart}", as_pointers("uint2"))), "<32 x i32>");
     assert_eq!(found, Accesses { gathers: 2, scatters: 2, ..Accesses::default() });
+}
+
+#[test]
+fn a_row_of_a_matrix_is_one_access_also_where_not_every_sub_group_comes() {
+    let matrix = "%inf = OpBitcast %pg_float %in\n%outf = OpBitcast %pg_float %out\n\
+                  %m = OpCooperativeMatrixLoadKHR %matrix %inf %u0 %u16\n";
+    let store = "OpCooperativeMatrixStoreKHR %outf %m %u0 %u16\n";
+    let accesses = |body: &str| {
+        let text = kernel(Some(16), "", body).replace(
+            "%fn = OpTypeFunction",
+            "%matrix = OpTypeCooperativeMatrixKHR %float %u3 %u4 %u16 %u2\n%fn = OpTypeFunction",
+        );
+        let ir = ir_of_module(&text, Isa::Avx512, VARIANT);
+        ["masked.store", "masked.scatter", "masked.gather"].map(|function| calls(&ir, function))
+    };
+    assert_eq!(accesses(&format!("{matrix}{store}")), [0, 0, 0]);
+    assert_eq!(accesses(&under_a_mask(&format!("{matrix}{store}"))), [4, 0, 0]);
 }
 
 #[test]

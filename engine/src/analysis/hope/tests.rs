@@ -31,6 +31,12 @@ fn what_depends_on_memory_is_not_taken_for_a_row() {
     assert!(!may_be_row("%own = OpULessThan %bool %data %uint_8\n%index = OpSelect %uint %own %uint_8 %i"));
 }
 
+/// Their distances are rounded.
+#[test]
+fn what_comes_of_floating_point_numbers_is_not_taken_for_a_row() {
+    assert!(!may_be_row("%f = OpConvertUToF %float %i\n%index = OpConvertFToU %uint %f"));
+}
+
 #[test]
 fn work_items_that_are_no_rows_themselves_address_none() {
     let any = Variant { mapping: LaneMapping::Any, ..VARIANT };
