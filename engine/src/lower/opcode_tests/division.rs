@@ -113,7 +113,7 @@ fn quotients_are_exact_at_every_edge() {
                             1 => multiple.wrapping_sub(1) & all,
                             2 => multiple.wrapping_add(1) & all,
                             _ if item % 8 == 3 => {
-                                1u64.checked_shl(bits - 1).unwrap_or(0) - (item as u64 / 8 & 1)
+                                1u64.checked_shl(bits - 1).unwrap_or(0) - ((item as u64 / 8) & 1)
                             }
                             _ => number,
                         }
