@@ -256,7 +256,8 @@ impl<'p> Product<'p> {
         let b = this.b.clone();
         let constant = self.left.vectors.iter().all(|value| b.is_constant(*value));
         let fits = Factors::bytes(&b, &self.left.vectors) <= Factors::BYTES;
-        let in_memory = this.w > 1 && this.target.simd_bits() >= 256 && fits && !constant;
+        let in_all_lanes = self.left.offset(&b, &self.left_places(0, 0), self.places[0].len()).is_some();
+        let in_memory = this.w > 1 && this.target.simd_bits() >= 256 && fits && in_all_lanes && !constant;
         let factors = in_memory.then(|| Factors::of(this));
         if let Some(factors) = factors {
             factors.store(&b, &self.left.vectors, 0);

@@ -286,8 +286,8 @@ fn products_of_matrices_are_the_same_on_every_instruction_set() {
 /// Instructions that add products of several bytes or halves at once differ in which have signs, and in how much they hold.
 #[test]
 fn products_of_integers_are_exact_with_all_signs_on_every_instruction_set() {
-    let cases = [Some(Isa::Sse), Some(Isa::Avx2), Some(best_isa()), None];
-    for (isa, width) in cases.into_iter().flat_map(|isa| [8, 16, 32].map(|width| (isa, width))) {
+    let limited = [Isa::Sse, Isa::Avx2, best_isa()].map(|isa| (Some(isa), 16));
+    for (isa, width) in limited.into_iter().chain([8, 16, 32].map(|width| (None, width))) {
         for (input, signs) in
             [Number::Byte, Number::Short].into_iter().flat_map(|of| [0, 1, 2, 3].map(|at| (of, at)))
         {
@@ -315,8 +315,8 @@ fn products_of_integers_are_exact_with_all_signs_on_every_instruction_set() {
 #[test]
 fn many_products_in_a_row_are_what_one_after_the_other_is() {
     let small = |random: &mut Random, _| (random.next() % 3) as f64;
-    for (isa, width) in [(Some(Isa::Avx2), 8), (None, 8), (None, 16), (None, 32)] {
-        for shape in [(8, 16, 32), (16, 32, 24), (1, 64, 16)] {
+    for (isa, width) in [(Some(Isa::Avx2), 8), (None, 16), (None, 32)] {
+        for shape in [(8, 16, 32), (1, 64, 16)] {
             // Sums of bfloat16 are rounded by each product.
             for (input, sum, flags) in KINDS.into_iter().filter(|(_, sum, _)| *sum != Number::BFloat16) {
                 let product = Product { shape, input, sum, flags, layouts: [0; 3] };
