@@ -4,18 +4,21 @@
 //! pointers: a table of pages as processors have it, a radix tree of six levels of nine bits. A range stands in the entry of each page that
 //! it is in, or once in that of a larger stretch that it fills, as a huge page does. A page that several ranges are in has a list
 //! of them. Changes are made one at a time. Tables stay when they are empty: addresses are used again, and two megabytes of
-//! them take 4 KiB. Many of them are in huge pages themselves, for what a look waits for is the processor's own tables.
+//! them take 8 KiB. Many of them are in huge pages themselves, for what a look waits for are the caches: with a million allocations, each line of
+//! memory that one look needs after another costs 100 to 200 ns. So where a page has one range, the table of pages tells its
+//! base and size as well.
 //!
 //! A look is a section, and what it may still be reading is given back when no such section is left ([`fork::retire`]). It writes to
 //! nothing that other threads read, not even a count of references, unless the caller keeps what it finds.
 
 use crate::fork::{self, Mutex};
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::collections::HashSet;
 use std::marker::PhantomData;
 use std::mem::align_of;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use ze_engine::pages::Pages;
 
 /// Something with a range of addresses.
@@ -50,6 +53,44 @@ impl Table {
     }
 }
 
+/// The last level: a table of pages, and behind it what is known of each page's range, if that is one.
+#[repr(C, align(4096))]
+struct Leaf {
+    entries: Table,
+    told: [AtomicU64; ENTRIES],
+}
+
+impl Leaf {
+    /// What a table of pages is the beginning of.
+    ///
+    /// # Safety
+    /// The table is of level 0.
+    unsafe fn of(table: &Table) -> &Leaf {
+        // SAFETY: the caller's promise: such tables are made as the beginning of leaves, which stay as long as they do.
+        unsafe { &*(std::ptr::from_ref(table) as usize as *const Leaf) }
+    }
+}
+
+/// Base and size of a range as a page of it tells them: 12 bits of the base within its page, 20 of pages from there to this one, and 32
+/// of bytes. 0 where they are not enough.
+fn tell(page: usize, base: usize, size: usize) -> u64 {
+    const PAGES: u32 = 20;
+    let back = (page >> PAGE_BITS) - (base >> PAGE_BITS);
+    match u32::try_from(size) {
+        Ok(size) if back >> PAGES == 0 => {
+            u64::from(size) << 32 | (back << PAGE_BITS | base & ((1 << PAGE_BITS) - 1)) as u64
+        }
+        _ => 0,
+    }
+}
+
+/// What [`tell`] told of the page that the address is in.
+fn told(address: usize, told: u64) -> (usize, usize) {
+    let (low, back) = (told as usize & ((1 << PAGE_BITS) - 1), told as u32 as usize >> PAGE_BITS);
+    let page = (address >> PAGE_BITS).wrapping_sub(back);
+    (page << PAGE_BITS | low, (told >> 32) as usize)
+}
+
 /// Bytes that tables are taken from at first, and then.
 const FIRST_TABLES: usize = 128 << 10;
 const MORE_TABLES: usize = 4 << 20;
@@ -59,43 +100,46 @@ const MORE_TABLES: usize = 4 << 20;
 struct Tables {
     /// What they are in, for as long as the map is.
     memory: Vec<Pages>,
-    /// Those of the latest that are taken.
+    /// Bytes of the latest that are taken.
     taken: usize,
     /// Those that had to be had one by one.
-    single: Vec<NonNull<Table>>,
+    single: Vec<(NonNull<u8>, Layout)>,
 }
 
 // SAFETY: it owns its tables, of which entries are atomic.
 unsafe impl Send for Tables {}
 
 impl Tables {
-    /// An empty table.
-    fn take(&mut self) -> NonNull<Table> {
-        if self.memory.last().is_none_or(|latest| (self.taken + 1) * size_of::<Table>() > latest.len()) {
+    /// An empty table for this level.
+    fn take(&mut self, level: u32) -> NonNull<Table> {
+        let layout = if level == 0 { Layout::new::<Leaf>() } else { Layout::new::<Table>() };
+        if self.memory.last().is_none_or(|latest| self.taken + layout.size() > latest.len()) {
             let more = match self.memory.is_empty() {
                 true => Pages::sparse(FIRST_TABLES),
                 false => Pages::huge(MORE_TABLES),
             };
             let Ok(more) = more else {
-                let table = NonNull::from(Box::leak(Box::new(Table::new())));
-                self.single.push(table);
-                return table;
+                // SAFETY: the layout is not empty.
+                let table = NonNull::new(unsafe { alloc_zeroed(layout) });
+                let table = table.unwrap_or_else(|| handle_alloc_error(layout));
+                self.single.push((table, layout));
+                return table.cast();
             };
             self.memory.push(more);
             self.taken = 0;
         }
         let latest = self.memory.last().expect("there is one with room");
         // SAFETY: inside of it, and zeros are an empty table.
-        let table = unsafe { latest.base().cast::<Table>().add(self.taken) };
-        self.taken += 1;
-        table
+        let table = unsafe { latest.base().add(self.taken) };
+        self.taken += layout.size();
+        table.cast()
     }
 }
 
 impl Drop for Tables {
     fn drop(&mut self) {
-        // SAFETY: from boxes, and nobody has them any more.
-        self.single.drain(..).for_each(|table| drop(unsafe { Box::from_raw(table.as_ptr()) }));
+        // SAFETY: allocated with this layout, and nobody has them any more.
+        self.single.drain(..).for_each(|(table, layout)| unsafe { dealloc(table.as_ptr(), layout) });
     }
 }
 
@@ -193,6 +237,37 @@ impl<T: Range + Send + Sync + 'static> RangeMap<T> {
     pub fn with<R>(&self, address: usize, read: impl FnOnce(&T) -> R) -> Option<R> {
         // SAFETY: the map's reference lives as long as the section.
         self.look(address, |range| read(unsafe { &*range }))
+    }
+
+    /// Base and size of the range that the address is in.
+    pub fn bounds(&self, address: usize) -> Option<(usize, usize)> {
+        self.look_at_page(address).or_else(|| self.with(address, |range| (range.base(), range.size())))
+    }
+
+    /// As [`bounds`](Self::bounds), if the page tells them.
+    fn look_at_page(&self, address: usize) -> Option<(usize, usize)> {
+        let _section = fork::section();
+        let mut table = &self.top;
+        for level in (1..=TOP).rev() {
+            let entry = table.0[index(address, level)].load(Ordering::Acquire);
+            if entry & TAG != TABLE {
+                return None;
+            }
+            // SAFETY: tables stay as long as the map.
+            table = unsafe { &*((entry & !TAG) as *const Table) };
+        }
+        // SAFETY: of level 0.
+        let leaf = unsafe { Leaf::of(table) };
+        let at = index(address, 0);
+        let entry = leaf.entries.0[at].load(Ordering::Acquire);
+        let value = leaf.told[at].load(Ordering::Relaxed);
+        // Both are of one range if the entry is the same behind it: who tells something else has changed the entry before, and
+        // a range is not made anew at the place of one that this section may see.
+        fence(Ordering::Acquire);
+        let is_of_one = entry & TAG == ONE && leaf.entries.0[at].load(Ordering::Relaxed) == entry;
+        let (base, size) = told(address, value);
+        let is_in = address.checked_sub(base).is_some_and(|offset| offset < size);
+        (is_of_one && is_in).then_some((base, size))
     }
 
     #[inline]
@@ -307,7 +382,8 @@ impl<T: Range> Edit<'_, T> {
             let slot = &table.0[index(begin, level)];
             let is_whole = begin & ((1 << shift(level)) - 1) == 0 && end <= last;
             if level == 0 {
-                self.apply_to_page(slot);
+                // SAFETY: of level 0.
+                self.apply_to_page(slot, unsafe { &Leaf::of(table).told[index(begin, 0)] }, begin);
             } else if is_whole && slot.load(Ordering::Relaxed) & TAG != TABLE {
                 // Ranges are disjoint, so there is nothing else below the entry.
                 let entry = self.range as usize | ONE;
@@ -317,7 +393,7 @@ impl<T: Range> Edit<'_, T> {
                 );
                 slot.store(if self.change == Change::Add { entry } else { 0 }, Ordering::Release);
             } else {
-                let below = self.table_below(slot);
+                let below = self.table_below(slot, level - 1);
                 self.apply(below, level - 1, begin, end.min(last));
             }
             if end >= last {
@@ -328,10 +404,10 @@ impl<T: Range> Edit<'_, T> {
     }
 
     /// The table that an entry leads to, which is made if there is none.
-    fn table_below<'a>(&mut self, slot: &AtomicUsize) -> &'a Table {
+    fn table_below<'a>(&mut self, slot: &AtomicUsize, level: u32) -> &'a Table {
         let mut entry = slot.load(Ordering::Relaxed);
         if entry == 0 {
-            entry = self.tables.take().as_ptr() as usize | TABLE;
+            entry = self.tables.take(level).as_ptr() as usize | TABLE;
             slot.store(entry, Ordering::Release);
         }
         debug_assert_eq!(entry & TAG, TABLE, "ranges do not overlap");
@@ -339,7 +415,7 @@ impl<T: Range> Edit<'_, T> {
         unsafe { &*((entry & !TAG) as *const Table) }
     }
 
-    fn apply_to_page(&self, slot: &AtomicUsize) {
+    fn apply_to_page(&self, slot: &AtomicUsize, told: &AtomicU64, address: usize) {
         let entry = slot.load(Ordering::Relaxed);
         let changed = match (entry & TAG, self.change) {
             (0, Change::Add) => self.range as usize | ONE,
@@ -364,6 +440,17 @@ impl<T: Range> Edit<'_, T> {
                 }
             }
         };
+        let value = match changed & TAG {
+            ONE => {
+                // SAFETY: it is in the map, or comes into it.
+                let range = unsafe { &*((changed & !TAG) as *const T) };
+                tell(address, range.base(), range.size())
+            }
+            _ => 0,
+        };
+        // Who sees what is told now also sees that the entry is no longer what it was before.
+        fence(Ordering::Release);
+        told.store(value, Ordering::Relaxed);
         slot.store(changed, Ordering::Release);
         if entry & TAG == MANY {
             // SAFETY: from `Box::into_raw`, and nothing leads to it any more.
@@ -435,6 +522,73 @@ mod tests {
         fn size(&self) -> usize {
             self.size
         }
+    }
+
+    #[test]
+    fn pages_tell_what_their_range_is() {
+        const GIB: usize = 1 << 30;
+        // Within a page, over pages, from the middle of one, several in one, too large to be told, and far from its first page.
+        let ranges = [
+            (0x10_0100, 0x40),
+            (0x20_0000, 0x1000),
+            (0x20_1ff0, 0x3011),
+            (0x30_0000, 0x200),
+            (0x30_0200, 0xe00),
+            (GIB, 4 * GIB),
+            (8 * GIB + 0x123, 5 * GIB),
+        ];
+        let map = RangeMap::new();
+        for (base, size) in ranges {
+            map.insert(Arc::new(Block { base, size }));
+        }
+        for (base, size) in ranges {
+            for address in [base, base + 1, base + size / 2, base + size - 1] {
+                assert_eq!(map.bounds(address), Some((base, size)));
+                let is_told = size < GIB && base >> PAGE_BITS != 0x300;
+                assert_eq!(map.look_at_page(address).is_some(), is_told, "{address:#x}");
+            }
+        }
+        for address in [0x10_00ff, 0x10_0140, 0x1f_ffff, 0x20_1000, 0x20_5001, GIB - 1, 13 * GIB + 0x123] {
+            assert_eq!(map.bounds(address), None, "{address:#x}");
+        }
+        // The last of a page's ranges is told again.
+        assert!(map.remove(0x30_0000).is_some());
+        assert_eq!(map.look_at_page(0x30_0200), Some((0x30_0200, 0xe00)));
+        assert!(map.remove(0x30_0200).is_some() && map.bounds(0x30_0200).is_none());
+    }
+
+    #[test]
+    fn bounds_are_those_of_one_range_while_others_come_and_go() {
+        const BASE: usize = 1 << 34;
+        const PLACES: usize = 16;
+        const VARIANTS: usize = 8;
+        // Where a range begins is told by its size as well.
+        let range = |place: usize, variant: usize| Block {
+            base: BASE + place * 0x4000 + variant * 0x40,
+            size: 0x1000 + (place * VARIANTS + variant) * 0x40,
+        };
+        let (map, over) = (RangeMap::new(), AtomicBool::new(false));
+        thread::scope(|scope| {
+            for seed in 0..2 {
+                let (map, over) = (&map, &over);
+                scope.spawn(move || {
+                    let mut at = seed;
+                    while !over.load(Ordering::Relaxed) {
+                        at = (at + 0x1235) % (PLACES * 0x4000);
+                        if let Some((base, size)) = map.bounds(BASE + at) {
+                            let number = (size - 0x1000) / 0x40;
+                            assert_eq!(base, range(number / VARIANTS, number % VARIANTS).base);
+                        }
+                    }
+                });
+            }
+            for round in 0..4_000 {
+                let ranges = || (0..PLACES).map(|place| range(place, (round + place) % VARIANTS));
+                ranges().for_each(|range| map.insert(Arc::new(range)));
+                ranges().for_each(|range| assert!(map.remove(range.base).is_some()));
+            }
+            over.store(true, Ordering::Relaxed);
+        });
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Contexts: what memory, modules, queues and events belong to.
 
-use crate::allocations::Range;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
@@ -68,11 +67,12 @@ impl Context {
     /// is checked.
     pub fn check_range(&self, address: *const c_void, size: usize) -> Result<()> {
         // ZE_RESULT_ERROR_INVALID_ARGUMENT: ptr is not recognized by the implementation
-        let last = self
-            .with_allocation(address, |memory| memory.base() + memory.size())
-            .ok_or_else(|| Error::InvalidArgument(Error::AddressNotFound(address as usize).to_string()))?;
+        let (base, bytes) =
+            self.driver().allocations().bounds(address as usize).ok_or_else(|| {
+                Error::InvalidArgument(Error::AddressNotFound(address as usize).to_string())
+            })?;
         let end = (address as usize).checked_add(size);
-        if end.is_none_or(|end| end > last) {
+        if end.is_none_or(|end| end > base + bytes) {
             return Err(Error::InvalidSize(format!("{size} bytes at {address:p} reach past the allocation")));
         }
         Ok(())

@@ -257,8 +257,8 @@ impl Context {
     /// `zeMemGetAddressRange`: base and size of the allocation that the address is in.
     pub fn address_range(&self, address: *const c_void) -> Result<(*mut c_void, usize)> {
         // ZE_RESULT_ERROR_ADDRESS_NOT_FOUND
-        self.with_allocation(address, |memory| (memory.base.as_ptr().cast(), memory.size))
-            .ok_or(Error::AddressNotFound(address as usize))
+        let found = self.driver().allocations().bounds(address as usize);
+        found.map(|(base, size)| (base as *mut c_void, size)).ok_or(Error::AddressNotFound(address as usize))
     }
 }
 
