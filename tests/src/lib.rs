@@ -12,6 +12,7 @@ pub mod mpfr;
 pub mod mutation;
 pub mod parameters;
 pub mod platform;
+pub mod process;
 pub mod program;
 pub mod queue;
 pub mod random;

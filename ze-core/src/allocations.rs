@@ -247,19 +247,10 @@ impl<T: Range + Send + Sync + 'static> RangeMap<T> {
     /// As [`bounds`](Self::bounds), if the page tells them.
     fn look_at_page(&self, address: usize) -> Option<(usize, usize)> {
         let _section = fork::section();
-        let mut table = &self.top;
-        for level in (1..=TOP).rev() {
-            let entry = table.0[index(address, level)].load(Ordering::Acquire);
-            if entry & TAG != TABLE {
-                return None;
-            }
-            // SAFETY: tables stay as long as the map.
-            table = unsafe { &*((entry & !TAG) as *const Table) };
-        }
+        let (entry, table, 0) = self.entry(address) else { return None };
         // SAFETY: of level 0.
         let leaf = unsafe { Leaf::of(table) };
         let at = index(address, 0);
-        let entry = leaf.entries.0[at].load(Ordering::Acquire);
         let value = leaf.told[at].load(Ordering::Relaxed);
         // Both are of one range if the entry is the same behind it: who tells something else has changed the entry before, and
         // a range is not made anew at the place of one that this section may see.
@@ -322,22 +313,30 @@ impl<T: Range + Send + Sync + 'static> RangeMap<T> {
 
     /// The range that the address is in. Who calls this is in a section, or changes the map.
     fn look_up(&self, address: usize) -> Option<*const T> {
-        let mut table = &self.top;
-        for level in (0..=TOP).rev() {
-            let entry = table.0[index(address, level)].load(Ordering::Acquire);
-            let pointer = entry & !TAG;
-            // SAFETY: what can be reached lives.
-            let is_in = |range: &*const T| unsafe { contains(*range, address) };
-            match entry & TAG {
-                // SAFETY: see above.
-                TABLE => table = unsafe { &*(pointer as *const Table) },
-                ONE => return Some(pointer as *const T).filter(is_in),
-                // SAFETY: see above.
-                MANY => return unsafe { &*(pointer as *const Shared<T>) }.0.iter().copied().find(is_in),
-                _ => return None,
-            }
+        let entry = self.entry(address).0;
+        let pointer = entry & !TAG;
+        // SAFETY: what can be reached lives.
+        let is_in = |range: &*const T| unsafe { contains(*range, address) };
+        match entry & TAG {
+            ONE => Some(pointer as *const T).filter(is_in),
+            // SAFETY: see above.
+            MANY => unsafe { &*(pointer as *const Shared<T>) }.0.iter().copied().find(is_in),
+            _ => None,
         }
-        None
+    }
+
+    /// The entry for an address that leads to no further table, the table that it is in, and that one's level.
+    fn entry(&self, address: usize) -> (usize, &Table, u32) {
+        let (mut table, mut level) = (&self.top, TOP);
+        loop {
+            let entry = table.0[index(address, level)].load(Ordering::Acquire);
+            if entry & TAG != TABLE {
+                return (entry, table, level);
+            }
+            // SAFETY: tables stay as long as the map.
+            table = unsafe { &*((entry & !TAG) as *const Table) };
+            level -= 1;
+        }
     }
 
     /// The ranges below a table, each once, where nobody changes the map.

@@ -28,7 +28,7 @@ struct Place {
 
 struct Places {
     places: [Place; PLACES],
-    /// More of them, from `Box::into_raw`: never given back.
+    /// More of them, which are never given back.
     next: AtomicPtr<Places>,
 }
 
@@ -39,9 +39,10 @@ impl Places {
         Self { places, next: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    fn next(&self) -> Option<&'static Places> {
+    /// All there are.
+    fn all() -> impl Iterator<Item = &'static Places> {
         // SAFETY: null, or made by `take` and never given back.
-        unsafe { self.next.load(Ordering::Acquire).as_ref() }
+        std::iter::successors(Some(&FIRST), |those| unsafe { those.next.load(Ordering::Acquire).as_ref() })
     }
 }
 
@@ -95,7 +96,7 @@ impl Drop for Lease {
 }
 
 fn all_places() -> impl Iterator<Item = &'static Place> {
-    std::iter::successors(Some(&FIRST), |those| those.next()).flat_map(|those| &those.places)
+    Places::all().flat_map(|those| &those.places)
 }
 
 /// A place for the calling thread.
@@ -103,7 +104,7 @@ fn all_places() -> impl Iterator<Item = &'static Place> {
 fn take() -> &'static Place {
     loop {
         let mut last = &FIRST;
-        for places in std::iter::successors(Some(&FIRST), |those| those.next()) {
+        for places in Places::all() {
             let is_free = |place: &&Place| {
                 !place.is_taken.load(Ordering::Relaxed) && !place.is_taken.swap(true, Ordering::Acquire)
             };

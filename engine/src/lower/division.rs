@@ -47,29 +47,11 @@ pub(super) fn divide(this: &Lowerer<'_, '_>, op: Op, n: Value, d: Value, divisor
     let zero = b.zero(scalar, lanes);
     // Lanes that are off may hold poison, by which LLVM must not divide.
     let (n, d) = if divisor.is_safe() { (n, d) } else { (b.freeze(n), b.freeze(d)) };
-    let one = b.int(scalar, lanes, 1);
-    let nonzero = match divisor.is_safe() {
+    let d = match divisor.is_safe() {
         true => d,
-        false => b.select(b.icmp(IntPred::LLVMIntEQ, d, zero), one, d),
+        false => b.select(b.icmp(IntPred::LLVMIntEQ, d, zero), b.int(scalar, lanes, 1), d),
     };
-    let minus_one = b.wide_int(scalar, lanes, u128::MAX);
-    let d = match signed && !divisor.is_safe() {
-        true => {
-            let least = b.wide_int(scalar, lanes, 1 << (scalar.bits() - 1));
-            let overflow =
-                b.and(b.icmp(IntPred::LLVMIntEQ, n, least), b.icmp(IntPred::LLVMIntEQ, nonzero, minus_one));
-            b.select(overflow, one, nonzero)
-        }
-        false => nonzero,
-    };
-    let quotient = match by_uniform(this, signed, n, nonzero, divisor) {
-        // The least number by -1 is none that a conversion can make.
-        Some(quotient) if signed => {
-            b.select(b.icmp(IntPred::LLVMIntEQ, nonzero, minus_one), b.sub(zero, n), quotient)
-        }
-        Some(quotient) => quotient,
-        None => quotient(this, signed, n, d, nonzero, divisor),
-    };
+    let quotient = quotient(this, signed, n, d, divisor);
     if matches!(op, Op::UDiv | Op::SDiv) {
         return quotient;
     }
@@ -82,41 +64,42 @@ pub(super) fn divide(this: &Lowerer<'_, '_>, op: Op, n: Value, d: Value, divisor
     b.select(wrong, b.add(rem, d), rem)
 }
 
-/// A quotient of at most 32 bits by what all lanes divide by.
-fn by_uniform(this: &Lowerer<'_, '_>, signed: bool, n: Value, d: Value, divisor: Divisor) -> Option<Value> {
-    let b = &this.b;
-    // LLVM multiplies by a constant's inverse.
-    if b.lanes(n) == 1 || !divisor.is_uniform || divisor.constant.is_some() {
-        return None;
-    }
-    match b.scalar_of(n).bits() {
-        2..=16 => Some(by_reciprocal(b, signed, n, d, Scalar::F32)),
-        17..=32 => Some(by_reciprocal(b, signed, n, d, Scalar::F64)),
-        _ => None,
-    }
-}
-
-/// A quotient by what is neither 0 nor -1 under the least number; before the latter was looked at it is the same in all lanes if the divisor
-/// is.
-fn quotient(
-    this: &Lowerer<'_, '_>,
-    signed: bool,
-    n: Value,
-    d: Value,
-    nonzero: Value,
-    divisor: Divisor,
-) -> Value {
+/// A quotient by what is not 0.
+fn quotient(this: &Lowerer<'_, '_>, signed: bool, n: Value, d: Value, divisor: Divisor) -> Value {
     let b = &this.b;
     let (scalar, lanes) = (b.scalar_of(n), b.lanes(n));
-    let plain = || b.bin(if signed { Opcode::LLVMSDiv } else { Opcode::LLVMUDiv }, n, d);
+    let minus_one = b.wide_int(scalar, lanes, u128::MAX);
+    // Of no use for the reciprocal, which is that of all lanes.
+    let without_overflow = || match signed && !divisor.is_safe() {
+        true => {
+            let least = b.wide_int(scalar, lanes, 1 << (scalar.bits() - 1));
+            let overflow =
+                b.and(b.icmp(IntPred::LLVMIntEQ, n, least), b.icmp(IntPred::LLVMIntEQ, d, minus_one));
+            b.select(overflow, b.int(scalar, lanes, 1), d)
+        }
+        false => d,
+    };
+    let plain = || b.bin(if signed { Opcode::LLVMSDiv } else { Opcode::LLVMUDiv }, n, without_overflow());
+    let by_reciprocal = |float| {
+        let quotient = by_reciprocal(b, signed, n, d, float);
+        if !signed {
+            return quotient;
+        }
+        // The least number by -1 is none that a conversion can make.
+        let negated = b.sub(b.zero(scalar, lanes), n);
+        b.select(b.icmp(IntPred::LLVMIntEQ, d, minus_one), negated, quotient)
+    };
     match scalar.bits() {
         // The only divisor is 1, or -1 with the same effect on one bit.
         1 => n,
         _ if lanes == 1 => plain(),
+        // LLVM multiplies by a constant's inverse.
         bits if divisor.constant.is_some() && bits <= 32 => plain(),
         _ if divisor.constant.is_some_and(|divisor| divisor.unsigned_abs().is_power_of_two()) => plain(),
-        0..=23 => by_quotient(b, signed, n, d, Scalar::F32),
-        24..=52 => by_quotient(b, signed, n, d, Scalar::F64),
+        0..=16 if divisor.is_uniform => by_reciprocal(Scalar::F32),
+        17..=32 if divisor.is_uniform => by_reciprocal(Scalar::F64),
+        0..=23 => by_quotient(b, signed, n, without_overflow(), Scalar::F32),
+        24..=52 => by_quotient(b, signed, n, without_overflow(), Scalar::F64),
         64 => {
             let (bits, of) = match divisor.is_uniform {
                 true => (BITS_BY_RECIPROCAL, n),
@@ -126,10 +109,10 @@ fn quotient(
             let rest = b.lshr(of, b.int(scalar, lanes, bits.into()));
             let mut small = none_on(this, b.icmp(IntPred::LLVMIntNE, rest, b.zero(scalar, lanes)));
             if divisor.is_uniform && signed {
-                let d = b.extract(nonzero, b.i32(0));
+                let d = b.extract(d, b.i32(0));
                 small = b.and(small, b.icmp(IntPred::LLVMIntSGT, d, b.zero(scalar, 1)));
             }
-            b.branch_of_many(small, || vec![small_quotient(b, n, nonzero, divisor)], || vec![plain()])[0]
+            b.branch_of_many(small, || vec![small_quotient(b, n, d, divisor)], || vec![plain()])[0]
         }
         _ => plain(),
     }

@@ -138,6 +138,23 @@ fn chain(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {
     })
 }
 
+/// The instruction that makes a value, if that is one of this block: what it uses is known here then.
+fn made_here<'a>(this: &Lowerer<'a, '_>, id: Id) -> Option<&'a Inst> {
+    this.a.definition(id).filter(|_| this.a.def.get(&id) == Some(&this.current_block()))
+}
+
+/// What this block makes a pointer of: one that all lanes share, and the chain that adds to it.
+fn chain_from_uniform<'a>(
+    this: &mut Lowerer<'a, '_>,
+    pointer: Id,
+) -> Result<Option<(Value, &'a Inst)>, EngineError> {
+    let is_chain = |inst: &&Inst| matches!(inst.row().derives, Derives::Chain | Derives::ElementChain);
+    let Some(inst) = made_here(this, pointer).filter(is_chain) else { return Ok(None) };
+    let base = this.leaf(inst.id(0))?;
+    let base = base.scalar().filter(|_| base.is_uniform());
+    Ok(base.map(|base| (base, inst)))
+}
+
 /// An address to which lanes add nothing but an index of 32 bits, times a size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Narrow {
@@ -152,21 +169,10 @@ pub(super) struct Narrow {
 
 /// What a pointer is made of, if it is of that kind and this block makes it: what other blocks use need not be known here.
 pub(super) fn narrow(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<Narrow>, EngineError> {
-    let block = this.current_block();
-    let a = this.a;
-    let made_here = |id: Id| a.definition(id).filter(|_| a.def.get(&id) == Some(&block));
-    let Some(inst) = made_here(pointer).filter(|inst| {
-        matches!(inst.row().derives, Derives::Chain | Derives::ElementChain)
-            && a.func.derived_from(inst).is_some()
-    }) else {
-        return Ok(None);
-    };
-    let Some(mut base) = Some(this.leaf(inst.id(0))?).filter(Reg::is_uniform).and_then(|reg| reg.scalar())
-    else {
-        return Ok(None);
-    };
+    let (a, block) = (this.a, this.current_block());
+    let Some((mut base, inst)) = chain_from_uniform(this, pointer)? else { return Ok(None) };
     let mut varying = None;
-    for step in a.func.chain(inst) {
+    for step in this.a.func.chain(inst) {
         match step {
             ChainStep::Constant(bytes) => base = this.b.offset(base, this.b.i64(bytes as u64)),
             ChainStep::Scaled { index, size } => {
@@ -182,7 +188,7 @@ pub(super) fn narrow(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<N
         }
     }
     let Some((index, size)) = varying else { return Ok(None) };
-    let (id, is_signed) = match made_here(index) {
+    let (id, is_signed) = match made_here(this, index) {
         Some(widened) if widened.op == Op::SConvert && !a.saturates(widened) => (widened.id(0), true),
         Some(widened) if widened.op == Op::UConvert && !a.saturates(widened) => (widened.id(0), false),
         _ => (index, true),
@@ -200,16 +206,9 @@ pub(super) fn narrow(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<N
 /// A pointer that this block makes from one that all lanes share: that one, and the bytes from there as 32-bit integers. Both
 /// are good for objects of less than 2 GiB.
 pub(super) fn split(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<(Value, Reg)>, EngineError> {
-    let a = this.a;
-    let is_here = a.def.get(&pointer) == Some(&this.current_block());
-    let Some(inst) = a.definition(pointer).filter(|_| is_here) else { return Ok(None) };
-    if !matches!(inst.row().derives, Derives::Chain | Derives::ElementChain) {
-        return Ok(None);
-    }
-    let base = this.leaf(inst.id(0))?;
-    let Some(base) = base.scalar().filter(|_| base.is_uniform()) else { return Ok(None) };
+    let Some((base, inst)) = chain_from_uniform(this, pointer)? else { return Ok(None) };
     let mut offset = Reg::uniform(this.b.i32(0));
-    for step in a.func.chain(inst) {
+    for step in this.a.func.chain(inst) {
         let part = match step {
             ChainStep::Constant(bytes) => Reg::uniform(this.b.i32(bytes as u32)),
             ChainStep::Scaled { index, size } => {

@@ -11,6 +11,7 @@ use super::level_zero::LevelZero;
 use super::{Effort, Result, cases, measure};
 use crate::loader::Api;
 use crate::platform::Platform;
+use crate::process::status;
 
 /// What a child can be asked for.
 const STARTUP: &str = "startup";
@@ -18,9 +19,7 @@ const SPEED: &str = "speed";
 
 /// Resident memory of this process, in KiB.
 fn resident() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
-    line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
+    status("VmRSS")
 }
 
 /// In the child: measures and prints numbers.

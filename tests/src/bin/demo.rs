@@ -4,13 +4,14 @@
 //! `--init` only initialises, and prints the CPU time of that and how many threads it left behind. `--quiet` computes
 //! and prints one line.
 
+use std::env;
 use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use std::{env, fs};
 
 use ze_headers::ZE_RECORD_REPLAY_GRAPH_EXT_NAME;
 use ze_tests::loader::{ALT_DRIVERS_VARIABLE, LOADER_VARIABLE, loader_name};
+use ze_tests::process::status;
 use ze_tests::{Api, Module, Platform, Random, platform};
 
 const SIZE: usize = 256;
@@ -86,11 +87,6 @@ fn check_extensions(platform: &Platform) -> Result<(), Box<dyn Error>> {
 }
 
 fn initialise() -> Result<(), Box<dyn Error>> {
-    let threads = || -> Result<String, Box<dyn Error>> {
-        let status = fs::read_to_string("/proc/self/status")?;
-        let line = status.lines().find_map(|line| line.strip_prefix("Threads:")).unwrap_or_default();
-        Ok(line.trim().to_owned())
-    };
     let start = cpu_time();
     let api = Api::open_loader()?;
     // SAFETY: a call without pointers.
@@ -99,7 +95,7 @@ fn initialise() -> Result<(), Box<dyn Error>> {
     if code != ze_headers::ZE_RESULT_SUCCESS {
         return Err(format!("zeInit returned {}", ze_tests::platform::result_name(code)).into());
     }
-    println!("{} us, {} thread(s)", elapsed.as_micros(), threads()?);
+    println!("{} us, {} thread(s)", elapsed.as_micros(), status("Threads"));
     Ok(())
 }
 

@@ -7,10 +7,11 @@
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use std::{env, fs, ptr, thread};
+use std::{env, ptr, thread};
 
 use ze_headers::*;
 use ze_tests::platform::Result;
+use ze_tests::process::status;
 use ze_tests::random::Random;
 use ze_tests::{CommandList, EventPool, Kernel, ListOptions, MemoryKind, Module, platform};
 
@@ -129,11 +130,7 @@ fn signals() -> Result<()> {
 
 /// KiB of memory and threads of this process.
 fn held() -> [f64; 2] {
-    let status = fs::read_to_string("/proc/self/status").expect("of this process");
-    ["VmRSS:", "Threads:"].map(|name| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("every process has it");
-        line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
-    })
+    ["VmRSS", "Threads"].map(|name| status(name) as f64)
 }
 
 fn lists(kernel: &Kernel) -> Result<()> {

@@ -8,6 +8,7 @@ use std::ptr::null_mut;
 
 use ze_headers::*;
 use ze_tests::loader::{Api, driver_path};
+use ze_tests::process::status;
 use ze_tests::scale::PATTERNS;
 use ze_tests::spirv;
 
@@ -140,9 +141,7 @@ extern "C" fn report(given: *mut c_void) -> *mut c_void {
 
 /// Bytes of a line of `/proc/self/status`.
 fn used(line: &str) -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").expect("the system has it");
-    let value = status.lines().find_map(|text| text.strip_prefix(line)).expect("it has the line");
-    value.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
+    status(line) << 10
 }
 
 fn main() {
@@ -169,8 +168,8 @@ fn main() {
         }
     }
     let (resource, line) = match arguments[1].as_str() {
-        "address-space" => (libc::RLIMIT_AS, "VmSize:"),
-        _ => (libc::RLIMIT_DATA, "VmData:"),
+        "address-space" => (libc::RLIMIT_AS, "VmSize"),
+        _ => (libc::RLIMIT_DATA, "VmData"),
     };
     let limit = used(line) + bytes;
     // SAFETY: a valid structure.

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ze_headers::*;
+use ze_tests::process::status;
 use ze_tests::{CommandList, EventPool, Fence, ListOptions, MemoryKind, Module, Queue, platform};
 
 use crate::ipc::{Other, digits};
@@ -199,13 +200,7 @@ fn live_and_work(module: &Module, round: usize) {
 
 /// KiB of memory, threads, and files of this process.
 fn held() -> [usize; 3] {
-    let status = fs::read_to_string("/proc/self/status").expect("of this process");
-    let number = |name| {
-        let line =
-            status.lines().find_map(|line: &str| line.strip_prefix(name)).expect("every process has it");
-        line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
-    };
-    [number("VmRSS:"), number("Threads:"), resources("self").0]
+    [status("VmRSS") as usize, status("Threads") as usize, resources("self").0]
 }
 
 /// Seconds that may be more: `ZE_TEST_SECONDS=300`.
