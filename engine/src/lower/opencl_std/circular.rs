@@ -1,9 +1,9 @@
-//! Functions of angles in half turns (`sinpi` and its kin) and the inverse ones.
+//! Functions of angles in half turns: `sinpi` and its kin.
 
 use super::super::builder::{RealPred, Value};
 use super::element::Element;
 use crate::analysis::leaves::Scalar;
-use std::f64::consts::{FRAC_1_PI, PI};
+use std::f64::consts::PI;
 
 /// `PI` as f32 and what is missing from it, and the same for f64.
 const PI_F32: f64 = PI as f32 as f64;
@@ -81,29 +81,4 @@ pub fn tanpi(m: &Element<'_>, x: &[Value]) -> Value {
     let exact = m.is_zero(q.rest);
     let value = m.select(exact, m.select(q.odd, pole, zero), value);
     m.select(m.is_inf(x[0]), m.nan(), value)
-}
-
-/// An inverse function divided by pi. f32 goes through f64, because the library's error and that of the
-/// product together exceed the bound.
-fn over_pi(m: &Element<'_>, name: &str, x: &[Value]) -> Value {
-    if m.rounded_to == Scalar::F16 {
-        return m.mul(m.libm(name, x), m.c(FRAC_1_PI));
-    }
-    m.in_f64(x, |m, x| m.mul(m.libm(name, x), m.c(FRAC_1_PI)))
-}
-
-pub fn acospi(m: &Element<'_>, x: &[Value]) -> Value {
-    over_pi(m, "acos", x)
-}
-
-pub fn asinpi(m: &Element<'_>, x: &[Value]) -> Value {
-    over_pi(m, "asin", x)
-}
-
-pub fn atanpi(m: &Element<'_>, x: &[Value]) -> Value {
-    over_pi(m, "atan", x)
-}
-
-pub fn atan2pi(m: &Element<'_>, x: &[Value]) -> Value {
-    over_pi(m, "atan2", x)
 }

@@ -175,6 +175,12 @@ impl<'a> Element<'a> {
         self.target.simd_bits() >= 256
     }
 
+    /// Whether functions that are written for f32 lanes with fused products and sums serve values of this form. Where they do not,
+    /// the C library does.
+    pub fn is_in_place(&self) -> bool {
+        self.ty == Scalar::F32 && self.lanes > 1 && self.has_fma()
+    }
+
     /// The polynomial with these coefficients, lowest power first.
     pub fn polynomial(&self, x: Value, coefficients: &[f64]) -> Value {
         let (last, rest) = coefficients.split_last().expect("a polynomial has coefficients");

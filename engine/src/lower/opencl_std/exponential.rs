@@ -89,7 +89,16 @@ fn exponential(m: &Element<'_>, x: Value, of: &Exponential) -> Value {
     if of.low != 0.0 {
         r = m.mad(minus_n, m.c(of.low), r);
     }
-    let power = m.mad(m.polynomial(r, &of.polynomial), r, m.c(1.0));
+    scaled(m, m.mad(m.polynomial(r, &of.polynomial), r, m.c(1.0)), n)
+}
+
+/// `2^n * 2^r` of an integer and a rest up to a half.
+pub fn two_to(m: &Element<'_>, n: Value, r: Value) -> Value {
+    scaled(m, m.mad(m.polynomial(r, &EXP2.polynomial), r, m.c(1.0)), n)
+}
+
+/// `power * 2^n`, rounded once where that is fast.
+fn scaled(m: &Element<'_>, power: Value, n: Value) -> Value {
     if m.has_avx512() {
         return m.avx512(&SCALE, &[power, n]);
     }
@@ -97,6 +106,50 @@ fn exponential(m: &Element<'_>, x: Value, of: &Exponential) -> Value {
     let half = m.rint(m.mul(n, m.c(0.5)));
     let scaled = m.mul(power, m.power_of_two(half));
     m.mul(scaled, m.power_of_two(m.sub(n, half)))
+}
+
+/// How much of what an exponential grows to is given.
+#[derive(Clone, Copy)]
+pub enum Growth {
+    Whole,
+    Quarter,
+}
+
+/// `(exp(r) - 1 - r) / r^2` for `r` up to half the logarithm of 2, relative error of the whole below 2^-30.
+const EXPM1: [f64; 6] = [
+    0.5,
+    0.166_666_671_633_720_4,
+    0.041_666_507_720_947_266,
+    0.008_333_177_305_757_523,
+    0.001_393_086_509_779_095_6,
+    0.000_199_723_000_720_001_76,
+];
+
+/// Below it, `exp(x) - 1` is `x`.
+pub const TINY: f64 = 1e-30;
+
+pub fn expm1(m: &Element<'_>, x: &[Value]) -> Value {
+    let quarter = exp_minus_1(m, m.limited(x[0], -20.0, 88.75), Growth::Quarter);
+    // A quarter of a subnormal number has not all of its bits.
+    let is_tiny = m.lt(m.abs(x[0]), m.c(TINY));
+    m.copysign(m.select(is_tiny, x[0], m.mul(quarter, m.c(4.0))), x[0])
+}
+
+/// `exp(x) - 1` for an `x` that is no less than -80 and whose result is finite, [in place](Element::is_in_place).
+pub fn exp_minus_1(m: &Element<'_>, x: Value, growth: Growth) -> Value {
+    // Adding 1.5 * 2^23 leaves the nearest integer in the low bits.
+    let shift = m.c(1.5 * f64::powi(2.0, m.digits() as i32));
+    let shifted = m.fma(x, m.c(LOG2_E), shift);
+    let minus_n = m.sub(shift, shifted);
+    let r = m.fma(minus_n, m.c(LN_2 - LN_2_HIGH), m.fma(minus_n, m.c(LN_2_HIGH), x));
+    let power = m.fma(m.polynomial(r, &EXPM1), m.mul(r, r), r);
+    let (less, part) = match growth {
+        Growth::Whole => (0, 1.0),
+        Growth::Quarter => (2, 0.25),
+    };
+    let exponent = m.b.shl(m.bits(shifted), m.i(i64::from(m.digits())));
+    let scale = m.float(m.b.add(exponent, m.i((m.bias() - less) << m.digits())));
+    m.fma(power, scale, m.sub(scale, m.c(part)))
 }
 
 /// `log(x) = e * log(2) + log(m)` with `x = 2^e * m` and `m` in 0.75..1.5.
@@ -151,7 +204,7 @@ fn logarithm(m: &Element<'_>, x: Value, of: &Logarithm) -> Value {
     if m.ty != Scalar::F32 || m.lanes == 1 {
         return m.libm(of.libm, &[x]);
     }
-    let (mantissa, exponent) = if m.has_avx512() { split_avx512(m, x) } else { split(m, x) };
+    let (mantissa, exponent) = mantissa_and_exponent(m, x);
     // log(m) = f + rest; f is exact.
     let f = m.sub(mantissa, m.c(1.0));
     let square = m.mul(f, f);
@@ -183,6 +236,39 @@ fn logarithm(m: &Element<'_>, x: Value, of: &Logarithm) -> Value {
     let result = m.select(m.lt(x, m.inf()), result, x);
     let result = m.select(m.lt(x, m.c(0.0)), m.nan(), result);
     m.select(m.is_zero(x), m.c(f64::NEG_INFINITY), result)
+}
+
+pub fn log1p(m: &Element<'_>, x: &[Value]) -> Value {
+    // Zeros keep their sign.
+    m.copysign(log_of_1_plus(m, x[0], None), x[0])
+}
+
+/// `log(1 + x)` and so many times `log(2)`, [in place](Element::is_in_place).
+pub fn log_of_1_plus(m: &Element<'_>, x: Value, doublings: Option<Value>) -> Value {
+    let sum = m.add(x, m.c(1.0));
+    // What rounding the sum lost.
+    let above = m.gt(x, m.c(1.0));
+    let (more, less) = (m.select(above, x, m.c(1.0)), m.select(above, m.c(1.0), x));
+    let lost = m.sub(less, m.sub(sum, more));
+    let (mantissa, exponent) = mantissa_and_exponent(m, sum);
+    // Where the exponent is larger, nothing was lost that counts.
+    let shift = m.power_of_two(m.neg(m.limited(exponent, -64.0, 64.0)));
+    let f = m.fma(lost, shift, m.sub(mantissa, m.c(1.0)));
+    let exponent = doublings.map_or(exponent, |doublings| m.add(exponent, doublings));
+    let inner = m.fma(m.polynomial(f, &LOG_POLYNOMIAL), f, m.c(-0.5));
+    let rest = m.fma(m.mul(f, f), inner, m.mul(exponent, m.c(LN_2 - LN_2_HIGH)));
+    let result = m.fma(exponent, m.c(LN_2_HIGH), m.add(f, rest));
+    let result = m.select(m.lt(x, m.inf()), result, x);
+    if m.has_avx512() {
+        return result;
+    }
+    let result = m.select(m.lt(sum, m.c(0.0)), m.nan(), result);
+    m.select(m.is_zero(sum), m.c(f64::NEG_INFINITY), result)
+}
+
+/// [`split_avx512`], or what does for finite numbers what that does.
+pub fn mantissa_and_exponent(m: &Element<'_>, x: Value) -> (Value, Value) {
+    if m.has_avx512() { split_avx512(m, x) } else { split(m, x) }
 }
 
 /// The mantissa in 0.75..1.5 and the exponent. The exponent of zero and infinity is infinite and their mantissa 1;

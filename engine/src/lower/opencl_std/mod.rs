@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `element` | what functions of single elements are written with; calls of the C library |
 //! | `table` | which function an instruction is |
-//! | `exponential`, `power`, `circular`, `gamma`, `parts`, `remainder`, `common` | functions of single floats |
+//! | `exponential`, `power`, `trigonometric`, `inverse`, `circular`, `hyperbolic`, `error_function`, `gamma`, `parts`, `remainder`, `common` | functions of single floats |
 //! | `integer` | functions of single integers |
 //! | `geometric` | functions of whole vectors |
 //! | `vector_data` | vector loads and stores |
@@ -13,10 +13,13 @@
 mod circular;
 mod common;
 pub mod element;
+mod error_function;
 mod exponential;
 mod gamma;
 mod geometric;
+mod hyperbolic;
 mod integer;
+mod inverse;
 mod parts;
 mod power;
 pub mod print;

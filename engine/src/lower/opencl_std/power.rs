@@ -2,17 +2,74 @@
 
 use super::super::builder::{IntPred, Opcode, Value};
 use super::element::{Avx512, Class, Element, Response};
-use super::exponential::{exp2, log2};
+use super::exponential::{exp2, log2, mantissa_and_exponent, two_to};
 use crate::analysis::leaves::Scalar;
 
+/// `log2(1 + f) / f` for `f` in -0.25..0.5, relative error below 2^-33.
+const LOG2: [f64; 12] = [
+    1.442_695_040_994_546,
+    -0.721_347_516_856_152_6,
+    0.480_898_282_226_840_83,
+    -0.360_674_359_353_666_97,
+    0.288_546_023_435_599_65,
+    -0.240_428_212_376_503_88,
+    0.205_820_395_379_899_32,
+    -0.180_314_634_668_325_67,
+    0.164_657_127_612_268_83,
+    -0.152_870_291_253_053_9,
+    0.115_503_099_691_201_9,
+    -0.044_954_122_187_175_64,
+];
+
+/// `2^(y * log2(x))` of f32 lanes with `x` not negative, [in place](Element::is_in_place); `y` is f64. 1 where `x` is, whatever `y` is.
+///
+/// The logarithm is f64, for the product magnifies its error by up to 150. What is left of the product behind its integer is
+/// small enough for f32.
+fn power_of_magnitude(m: &Element<'_>, x: Value, y: Value) -> Value {
+    let wide = Element { ty: Scalar::F64, rounded_to: Scalar::F64, ..*m };
+    let widened = |x: Value| m.b.cast(Opcode::LLVMFPExt, x, Scalar::F64);
+    let (mantissa, exponent) = mantissa_and_exponent(m, x);
+    let f = widened(m.sub(mantissa, m.c(1.0)));
+    let mut exponent = widened(exponent);
+    if !m.has_avx512() {
+        exponent = wide.select(m.eq(x, m.inf()), wide.inf(), exponent);
+        exponent = wide.select(m.is_zero(x), wide.c(f64::NEG_INFINITY), exponent);
+    }
+    let logarithm = wide.fma(f, wide.polynomial(f, &LOG2), exponent);
+    // Beyond, the result is 0 or infinite.
+    let product = wide.limited(wide.mul(y, logarithm), -151.0, 129.0);
+    // Adding 1.5 * 2^52 leaves the nearest integer in the low bits.
+    let shift = wide.c(1.5 * f64::powi(2.0, 52));
+    let n = wide.sub(wide.add(product, shift), shift);
+    let narrowed = |x: Value| m.b.cast(Opcode::LLVMFPTrunc, x, Scalar::F32);
+    let power = two_to(m, narrowed(n), narrowed(wide.sub(product, n)));
+    let power = if m.has_avx512() { power } else { m.select(m.is_nan(x), x, power) };
+    m.select(m.eq(x, m.c(1.0)), m.c(1.0), power)
+}
+
 pub fn pow(m: &Element<'_>, x: &[Value]) -> Value {
-    m.libm("pow", x)
+    let (base, y) = (x[0], x[1]);
+    if !m.is_in_place() {
+        return m.libm("pow", x);
+    }
+    let power = power_of_magnitude(m, m.abs(base), m.b.cast(Opcode::LLVMFPExt, y, Scalar::F64));
+    let half = m.mul(y, m.c(0.5));
+    let is_whole = m.eq(m.floor(y), y);
+    let is_odd = m.b.and(is_whole, m.ne(m.floor(half), half));
+    let power = m.select(is_odd, m.copysign(power, base), power);
+    let finite_and_negative = m.b.and(m.lt(base, m.c(0.0)), m.gt(base, m.c(f64::NEG_INFINITY)));
+    let power = m.select(m.b.and(finite_and_negative, m.b.not(is_whole)), m.nan(), power);
+    m.select(m.is_zero(y), m.c(1.0), power)
 }
 
 /// `pow` for a base that is not negative, with the edge cases of OpenCL SPIR-V Env 3.0 §6.7.1.
 pub fn powr(m: &Element<'_>, x: &[Value]) -> Value {
     let (base, y) = (x[0], x[1]);
-    let power = m.libm("pow", &[m.abs(base), y]);
+    let power = if m.is_in_place() {
+        power_of_magnitude(m, m.abs(base), m.b.cast(Opcode::LLVMFPExt, y, Scalar::F64))
+    } else {
+        m.libm("pow", &[m.abs(base), y])
+    };
     let or = |a, b| m.b.or(a, b);
     let edge = or(m.is_zero(base), m.eq(base, m.inf()));
     let undefined = or(m.lt(base, m.c(0.0)), m.unordered(base, y));
@@ -30,18 +87,33 @@ pub fn fast_powr(m: &Element<'_>, x: &[Value]) -> Value {
 /// `x` to an integer power. f32 computes in f64, which holds every 32-bit exponent.
 pub fn pown(m: &Element<'_>, x: &[Value]) -> Value {
     let n = m.b.cast(Opcode::LLVMSIToFP, x[1], Scalar::F64);
-    if m.ty == Scalar::F64 {
+    if m.is_in_place() {
+        let power = power_of_magnitude(m, m.abs(x[0]), n);
+        let power = m.select(is_odd(m, x[1]), m.copysign(power, x[0]), power);
+        let none = m.b.icmp(IntPred::LLVMIntEQ, x[1], m.i(0));
+        m.select(none, m.c(1.0), power)
+    } else if m.ty == Scalar::F64 {
         m.libm("pow", &[x[0], n])
     } else {
         m.in_f64(&[x[0], n], |m, x| m.libm("pow", x))
     }
 }
 
+/// Whether a 32-bit integer is odd.
+fn is_odd(m: &Element<'_>, n: Value) -> Value {
+    let odd = m.b.and(n, m.b.int(Scalar::I32, m.lanes, 1));
+    m.b.icmp(IntPred::LLVMIntNE, odd, m.b.zero(Scalar::I32, m.lanes))
+}
+
 pub fn rootn(m: &Element<'_>, x: &[Value]) -> Value {
     let (base, n) = (x[0], x[1]);
     let lanes = m.lanes;
     let count = m.b.cast(Opcode::LLVMSIToFP, n, Scalar::F64);
-    let root = m.in_f64(&[m.abs(base), count], |wide, x| {
+    let in_place = || {
+        let y = m.b.bin_exact(Opcode::LLVMFDiv, m.b.float(Scalar::F64, lanes, 1.0), count);
+        power_of_magnitude(m, m.abs(base), y)
+    };
+    let by_library = || m.in_f64(&[m.abs(base), count], |wide, x| {
         let (base, n) = (x[0], x[1]);
         let y = wide.div(wide.c(1.0), n);
         let root = wide.libm("pow", &[base, y]);
@@ -54,8 +126,8 @@ pub fn rootn(m: &Element<'_>, x: &[Value]) -> Value {
         let sound = wide.lt(wide.abs(correction), wide.c(1.0));
         wide.fma(root, wide.select(sound, correction, wide.c(0.0)), root)
     });
-    let odd = m.b.and(n, m.b.int(Scalar::I32, lanes, 1));
-    let odd = m.b.icmp(IntPred::LLVMIntNE, odd, m.b.zero(Scalar::I32, lanes));
+    let root = if m.is_in_place() { in_place() } else { by_library() };
+    let odd = is_odd(m, n);
     let none = m.b.icmp(IntPred::LLVMIntEQ, n, m.b.zero(Scalar::I32, lanes));
     let signed = m.select(odd, m.copysign(root, base), root);
     let undefined = m.b.or(none, m.b.and(m.b.not(odd), m.lt(base, m.c(0.0))));
@@ -65,7 +137,7 @@ pub fn rootn(m: &Element<'_>, x: &[Value]) -> Value {
 /// The library's forms for lanes miss the bound of 2 units in the last place: in f32 everywhere, and in f64 for some
 /// subnormal numbers, where a step of Newton's method mends it.
 pub fn cbrt(m: &Element<'_>, x: &[Value]) -> Value {
-    if m.ty == Scalar::F32 && m.lanes > 1 && m.has_fma() {
+    if m.is_in_place() {
         return cbrt_in_place(m, x[0]);
     }
     if m.rounded_to == Scalar::F32 && m.lanes > 1 {
@@ -109,6 +181,24 @@ fn cbrt_in_place(m: &Element<'_>, x: Value) -> Value {
     m.select(is_special, m.add(x, x), m.copysign(root, x))
 }
 
+/// f32 lanes [in place](Element::is_in_place), scaled so that squares neither overflow nor vanish.
+pub fn hypot(m: &Element<'_>, x: &[Value]) -> Value {
+    let (a, b) = (m.abs(x[0]), m.abs(x[1]));
+    let longer = m.gt(a, b);
+    let (long, short) = (m.select(longer, a, b), m.select(longer, b, a));
+    let chosen = |[large, small]: [f64; 2]| {
+        let scale = m.select(m.lt(long, m.c(f64::powi(2.0, -60))), m.c(small), m.c(1.0));
+        m.select(m.gt(long, m.c(f64::powi(2.0, 60))), m.c(large), scale)
+    };
+    let up = 100;
+    let scale = chosen([f64::powi(2.0, -up), f64::powi(2.0, up)]);
+    let back = chosen([f64::powi(2.0, up), f64::powi(2.0, -up)]);
+    let (a, b) = (m.mul(long, scale), m.mul(short, scale));
+    let length = m.mul(m.sqrt(m.fma(a, a, m.mul(b, b))), back);
+    // Also beside what is no number.
+    m.select(m.b.or(m.is_inf(x[0]), m.is_inf(x[1])), m.inf(), length)
+}
+
 pub fn sqrt(m: &Element<'_>, x: &[Value]) -> Value {
     m.sqrt(x[0])
 }
@@ -118,8 +208,7 @@ pub fn rsqrt(m: &Element<'_>, x: &[Value]) -> Value {
     let x = x[0];
     if !m.has_avx512() {
         let by_division = || m.div(m.c(1.0), m.sqrt(x));
-        let fast = m.ty == Scalar::F32 && m.lanes > 1 && m.has_fma();
-        return if fast {
+        return if m.is_in_place() {
             m.b.branch(has_special(m, x), by_division, || rsqrt_avx(m, x))
         } else {
             by_division()

@@ -2,21 +2,25 @@
 
 use super::super::builder::Value;
 use super::element::{self, Element};
-use super::{circular, common, exponential, gamma, parts, power, remainder, trigonometric};
+use super::{
+    circular, common, error_function, exponential, gamma, hyperbolic, inverse, parts, power, remainder, trigonometric,
+};
 use spirv::OpenclStd100Op as StdOp;
 
 /// A function of floats. Halves are computed as f32.
 #[derive(Clone, Copy)]
 pub enum Function {
-    /// A function of the C library, by its name for f64.
-    Library(&'static str),
+    /// A function of the C library, by its name for f64; f32 lanes have their own form where they are computed
+    /// [in place](Element::is_in_place): a call of libmvec spills every live vector register.
+    Library(&'static str, element::Function),
     Own(element::Function),
 }
 
 impl Function {
     pub fn call(self, m: &Element<'_>, x: &[Value]) -> Value {
         match self {
-            Function::Library(name) => m.libm(name, x),
+            Function::Library(_, own) if m.is_in_place() => own(m, x),
+            Function::Library(name, _) => m.libm(name, x),
             Function::Own(function) => function(m, x),
         }
     }
@@ -28,29 +32,29 @@ pub type PairFunction = fn(&Element<'_>, &[Value]) -> [Value; 2];
 pub fn function(op: StdOp) -> Option<Function> {
     use Function::{Library, Own};
     Some(match op {
-        StdOp::acos => Library("acos"),
-        StdOp::acosh => Library("acosh"),
-        StdOp::acospi => Own(circular::acospi),
-        StdOp::asin => Library("asin"),
-        StdOp::asinh => Library("asinh"),
-        StdOp::asinpi => Own(circular::asinpi),
-        StdOp::atan => Library("atan"),
-        StdOp::atan2 => Library("atan2"),
-        StdOp::atanh => Library("atanh"),
-        StdOp::atanpi => Own(circular::atanpi),
-        StdOp::atan2pi => Own(circular::atan2pi),
+        StdOp::acos => Library("acos", inverse::acos),
+        StdOp::acosh => Library("acosh", hyperbolic::acosh),
+        StdOp::acospi => Own(inverse::acospi),
+        StdOp::asin => Library("asin", inverse::asin),
+        StdOp::asinh => Library("asinh", hyperbolic::asinh),
+        StdOp::asinpi => Own(inverse::asinpi),
+        StdOp::atan => Library("atan", inverse::atan),
+        StdOp::atan2 => Library("atan2", inverse::atan2),
+        StdOp::atanh => Library("atanh", hyperbolic::atanh),
+        StdOp::atanpi => Own(inverse::atanpi),
+        StdOp::atan2pi => Own(inverse::atan2pi),
         StdOp::cbrt => Own(power::cbrt),
         StdOp::ceil => Own(parts::ceil),
         StdOp::copysign => Own(parts::copysign),
         StdOp::cos => Own(trigonometric::cos),
-        StdOp::cosh => Library("cosh"),
+        StdOp::cosh => Library("cosh", hyperbolic::cosh),
         StdOp::cospi => Own(circular::cospi),
-        StdOp::erfc => Library("erfc"),
-        StdOp::erf => Library("erf"),
+        StdOp::erfc => Library("erfc", error_function::erfc),
+        StdOp::erf => Library("erf", error_function::erf),
         StdOp::exp | StdOp::half_exp | StdOp::native_exp => Own(exponential::exp),
         StdOp::exp2 | StdOp::half_exp2 | StdOp::native_exp2 => Own(exponential::exp2),
         StdOp::exp10 | StdOp::half_exp10 | StdOp::native_exp10 => Own(exponential::exp10),
-        StdOp::expm1 => Library("expm1"),
+        StdOp::expm1 => Library("expm1", exponential::expm1),
         StdOp::fabs => Own(parts::abs),
         StdOp::fdim => Own(parts::fdim),
         StdOp::floor => Own(parts::floor),
@@ -58,14 +62,14 @@ pub fn function(op: StdOp) -> Option<Function> {
         StdOp::fmax => Own(parts::fmax),
         StdOp::fmin => Own(parts::fmin),
         StdOp::fmod => Own(remainder::fmod),
-        StdOp::hypot => Library("hypot"),
+        StdOp::hypot => Library("hypot", power::hypot),
         StdOp::ilogb => Own(parts::ilogb),
         StdOp::ldexp => Own(parts::ldexp),
         StdOp::lgamma => Own(gamma::lgamma),
         StdOp::log | StdOp::half_log | StdOp::native_log => Own(exponential::log),
         StdOp::log2 | StdOp::half_log2 | StdOp::native_log2 => Own(exponential::log2),
         StdOp::log10 | StdOp::half_log10 | StdOp::native_log10 => Own(exponential::log10),
-        StdOp::log1p => Library("log1p"),
+        StdOp::log1p => Library("log1p", exponential::log1p),
         StdOp::logb => Own(parts::logb),
         StdOp::mad => Own(parts::mad),
         StdOp::maxmag => Own(parts::maxmag),
@@ -79,11 +83,11 @@ pub fn function(op: StdOp) -> Option<Function> {
         StdOp::round => Own(parts::round),
         StdOp::rsqrt | StdOp::half_rsqrt | StdOp::native_rsqrt => Own(power::rsqrt),
         StdOp::sin => Own(trigonometric::sin),
-        StdOp::sinh => Library("sinh"),
+        StdOp::sinh => Library("sinh", hyperbolic::sinh),
         StdOp::sinpi => Own(circular::sinpi),
         StdOp::sqrt | StdOp::half_sqrt | StdOp::native_sqrt => Own(power::sqrt),
         StdOp::tan => Own(trigonometric::tan),
-        StdOp::tanh => Library("tanh"),
+        StdOp::tanh => Library("tanh", hyperbolic::tanh),
         StdOp::tanpi => Own(circular::tanpi),
         StdOp::tgamma => Own(gamma::tgamma),
         StdOp::trunc => Own(parts::trunc),
@@ -112,7 +116,7 @@ pub fn is_long(op: StdOp) -> bool {
         cbrt, cos, fmod, lgamma, lgamma_r, pow, pown, powr, remainder, remquo, rootn, sin, sincos, tan,
         tgamma,
     };
-    matches!(function(op), Some(Function::Library(_)))
+    matches!(function(op), Some(Function::Library(..)))
         || matches!(
             op,
             cbrt | cos

@@ -5,7 +5,6 @@
 
 use super::super::builder::{IntPred, RealPred, Value};
 use super::element::Element;
-use crate::analysis::leaves::Scalar;
 use std::f64::consts::FRAC_2_PI;
 
 /// Up to here, what rounding loses in the reduction is below a part in 2^24 of the least angle that is left, over all
@@ -83,7 +82,7 @@ fn function(
     x: Value,
     near: impl FnOnce(&Element<'_>, &Quadrant, Value) -> Value,
 ) -> Value {
-    if m.ty != Scalar::F32 || m.lanes == 1 || !m.has_fma() {
+    if !m.is_in_place() {
         return m.libm(libm, &[x]);
     }
     // Lanes that are off may have anything, and the branch must not depend on what is undefined.

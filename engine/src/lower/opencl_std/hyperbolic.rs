@@ -1,0 +1,60 @@
+//! Hyperbolic functions and their inverses, for f32 lanes in place: from `exp(x) - 1` and `log(1 + x)`, which are exact to their last
+//! place near zero.
+
+use super::super::builder::Value;
+use super::element::Element;
+use super::exponential::{Growth, TINY, exp_minus_1, log_of_1_plus};
+
+/// From here on, the square of a number more or less is nothing beside it.
+const LARGE: f64 = 1e9;
+
+pub fn sinh(m: &Element<'_>, x: &[Value]) -> Value {
+    let magnitude = m.abs(x[0]);
+    // A quarter of e^x - 1, which is finite wherever the result is.
+    let quarter = exp_minus_1(m, m.limited(magnitude, 0.0, 89.42), Growth::Quarter);
+    let half = m.add(quarter, quarter);
+    let sum = m.add(half, m.div(quarter, m.add(half, m.c(0.5))));
+    // A quarter of a subnormal number has not all of its bits.
+    m.copysign(m.select(m.lt(magnitude, m.c(TINY)), magnitude, sum), x[0])
+}
+
+pub fn cosh(m: &Element<'_>, x: &[Value]) -> Value {
+    let quarter = exp_minus_1(m, m.limited(m.abs(x[0]), 0.0, 89.42), Growth::Quarter);
+    let half = m.fma(quarter, m.c(2.0), m.c(0.5));
+    m.add(half, m.div(m.c(0.25), half))
+}
+
+pub fn tanh(m: &Element<'_>, x: &[Value]) -> Value {
+    let magnitude = m.abs(x[0]);
+    // From 9.02 on, the result is 1.
+    let double = m.limited(m.add(magnitude, magnitude), 0.0, 20.0);
+    let grown = exp_minus_1(m, double, Growth::Whole);
+    m.copysign(m.div(grown, m.add(grown, m.c(2.0))), x[0])
+}
+
+pub fn asinh(m: &Element<'_>, x: &[Value]) -> Value {
+    let magnitude = m.abs(x[0]);
+    let square = m.mul(magnitude, magnitude);
+    let root = m.sqrt(m.add(square, m.c(1.0)));
+    let more = m.add(magnitude, m.div(square, m.add(root, m.c(1.0))));
+    m.copysign(log_of_1_plus_or_twice(m, more, magnitude), x[0])
+}
+
+pub fn acosh(m: &Element<'_>, x: &[Value]) -> Value {
+    let above = m.sub(x[0], m.c(1.0));
+    let more = m.add(above, m.sqrt(m.mul(above, m.add(above, m.c(2.0)))));
+    let result = log_of_1_plus_or_twice(m, more, x[0]);
+    m.select(m.lt(x[0], m.c(1.0)), m.nan(), result)
+}
+
+/// `log(1 + more)`, or `log(2 * x)` where `x` is [`LARGE`] and the square that makes `more` may have overflowed.
+fn log_of_1_plus_or_twice(m: &Element<'_>, more: Value, x: Value) -> Value {
+    let large = m.gt(x, m.c(LARGE));
+    log_of_1_plus(m, m.select(large, x, more), Some(m.select(large, m.c(1.0), m.c(0.0))))
+}
+
+pub fn atanh(m: &Element<'_>, x: &[Value]) -> Value {
+    let magnitude = m.abs(x[0]);
+    let ratio = m.div(m.add(magnitude, magnitude), m.sub(m.c(1.0), magnitude));
+    m.copysign(m.mul(log_of_1_plus(m, ratio, None), m.c(0.5)), x[0])
+}

@@ -1,0 +1,174 @@
+//! Inverse functions of angles, in radians and in half turns.
+//!
+//! f32 lanes are computed in place, from polynomials on an eighth of a turn. Other forms call the C library.
+
+use super::super::builder::Value;
+use super::element::Element;
+use crate::analysis::leaves::Scalar;
+use std::f64::consts::{FRAC_1_PI, FRAC_PI_2};
+
+/// `(atan(t) - t) / t^3` in `t^2` for `t` in 0..1, relative error of the whole below 2^-26.
+const ATAN: [f64; 9] = [
+    -0.333_333_313_465_118_4,
+    0.199_997_514_486_312_87,
+    -0.142_790_704_965_591_43,
+    0.110_385_827_720_165_25,
+    -0.086_774_773_895_740_51,
+    0.062_962_602_549_791_34,
+    -0.036_433_029_919_862_75,
+    0.013_860_541_395_843_03,
+    -0.002_476_515_946_909_785,
+];
+
+/// `(asin(s) - s) / s^3` in `s^2` for `s` in 0..0.5, relative error of the whole below 2^-25.
+const ASIN: [f64; 5] = [
+    0.166_666_731_238_365_17,
+    0.074_987_620_115_280_15,
+    0.045_020_174_235_105_515,
+    0.026_433_536_782_860_756,
+    0.038_328_044_116_497_04,
+];
+
+/// What angles are counted in.
+#[derive(Clone, Copy)]
+enum Unit {
+    Radians,
+    HalfTurns,
+}
+
+/// A constant as an f32 and what is missing from it.
+fn in_two_parts(value: f64) -> [f64; 2] {
+    let first = f64::from(value as f32);
+    [first, value - first]
+}
+
+impl Unit {
+    fn quarter_turn(self) -> [f64; 2] {
+        match self {
+            Unit::Radians => in_two_parts(FRAC_PI_2),
+            Unit::HalfTurns => [0.5, 0.0],
+        }
+    }
+
+    /// The angle of so many radians, given as a sum of which the second is much smaller.
+    fn angle(self, m: &Element<'_>, first: Value, second: Value) -> Value {
+        match self {
+            Unit::Radians => m.add(first, second),
+            Unit::HalfTurns => {
+                let [high, low] = in_two_parts(FRAC_1_PI);
+                let rest = m.fma(first, m.c(low), m.mul(second, m.c(high)));
+                m.fma(first, m.c(high), rest)
+            }
+        }
+    }
+
+    /// An angle, or what is left of it to some quarter turns: `quarters[0]` of them, or `quarters[1]` where the condition
+    /// does not hold.
+    fn from_quarters(self, m: &Element<'_>, angle: Value, condition: Value, quarters: [f64; 2]) -> Value {
+        let part = |at: usize| {
+            let [yes, no] = quarters.map(|quarters| m.c(quarters * self.quarter_turn()[at]));
+            m.select(condition, yes, no)
+        };
+        m.add(part(0), m.add(part(1), angle))
+    }
+}
+
+/// `-x` where a condition holds.
+fn negated_where(m: &Element<'_>, condition: Value, x: Value) -> Value {
+    m.select(condition, m.neg(x), x)
+}
+
+/// `t + t^3 * p(t^2)` as the unit's angle.
+fn odd(m: &Element<'_>, unit: Unit, t: Value, square: Value, polynomial: &[f64]) -> Value {
+    let cubed = m.mul(t, square);
+    unit.angle(m, t, m.mul(cubed, m.polynomial(square, polynomial)))
+}
+
+fn arctangent(m: &Element<'_>, unit: Unit, x: Value) -> Value {
+    let magnitude = m.abs(x);
+    let steep = m.gt(magnitude, m.c(1.0));
+    let t = m.div(m.select(steep, m.c(-1.0), magnitude), m.select(steep, magnitude, m.c(1.0)));
+    let angle = odd(m, unit, t, m.mul(t, t), &ATAN);
+    m.copysign(unit.from_quarters(m, angle, steep, [1.0, 0.0]), x)
+}
+
+fn arctangent2(m: &Element<'_>, unit: Unit, y: Value, x: Value) -> Value {
+    let (rise, run) = (m.abs(y), m.abs(x));
+    let steep = m.gt(rise, run);
+    let (above, below) = (m.select(steep, run, rise), m.select(steep, rise, run));
+    // Two zeros are no step, and two infinities are a diagonal.
+    let diagonal = m.select(m.is_zero(below), below, m.c(1.0));
+    let t = m.select(m.eq(above, below), diagonal, m.div(above, below));
+    let angle = odd(m, unit, t, m.mul(t, t), &ATAN);
+    let backward = m.b.icmp(super::super::builder::IntPred::LLVMIntSLT, m.bits(x), m.i(0));
+    let angle = negated_where(m, m.b.xor(steep, backward), angle);
+    let flat = m.b.and(m.b.not(steep), backward);
+    let quarter = unit.from_quarters(m, angle, steep, [1.0, 0.0]);
+    let half = unit.from_quarters(m, angle, flat, [2.0, 0.0]);
+    m.copysign(m.select(flat, half, quarter), y)
+}
+
+/// The arc of a sine's magnitude, or half of what is missing from it to a quarter turn; and whether it is the first.
+fn arc(m: &Element<'_>, unit: Unit, magnitude: Value) -> (Value, Value) {
+    let near = m.le(magnitude, m.c(0.5));
+    let half = m.fma(magnitude, m.c(-0.5), m.c(0.5));
+    let square = m.select(near, m.mul(magnitude, magnitude), half);
+    let s = m.select(near, magnitude, m.sqrt(half));
+    (odd(m, unit, s, square, &ASIN), near)
+}
+
+fn arcsine(m: &Element<'_>, unit: Unit, x: Value) -> Value {
+    let (arc, near) = arc(m, unit, m.abs(x));
+    let rest = m.select(near, arc, m.mul(arc, m.c(-2.0)));
+    m.copysign(unit.from_quarters(m, rest, near, [0.0, 1.0]), x)
+}
+
+fn arccosine(m: &Element<'_>, unit: Unit, x: Value) -> Value {
+    let (arc, near) = arc(m, unit, m.abs(x));
+    let negative = m.lt(x, m.c(0.0));
+    let rest = m.select(near, arc, m.add(arc, arc));
+    let rest = negated_where(m, m.b.xor(near, negative), rest);
+    let far = unit.from_quarters(m, rest, negative, [2.0, 0.0]);
+    m.select(near, unit.from_quarters(m, rest, near, [1.0, 1.0]), far)
+}
+
+pub fn acos(m: &Element<'_>, x: &[Value]) -> Value {
+    arccosine(m, Unit::Radians, x[0])
+}
+
+pub fn asin(m: &Element<'_>, x: &[Value]) -> Value {
+    arcsine(m, Unit::Radians, x[0])
+}
+
+pub fn atan(m: &Element<'_>, x: &[Value]) -> Value {
+    arctangent(m, Unit::Radians, x[0])
+}
+
+pub fn atan2(m: &Element<'_>, x: &[Value]) -> Value {
+    arctangent2(m, Unit::Radians, x[0], x[1])
+}
+
+/// An inverse function divided by pi. f32 goes through f64, because the library's error and that of the
+/// product together exceed the bound.
+fn over_pi(m: &Element<'_>, name: &str, x: &[Value]) -> Value {
+    if m.rounded_to == Scalar::F16 {
+        return m.mul(m.libm(name, x), m.c(FRAC_1_PI));
+    }
+    m.in_f64(x, |m, x| m.mul(m.libm(name, x), m.c(FRAC_1_PI)))
+}
+
+pub fn acospi(m: &Element<'_>, x: &[Value]) -> Value {
+    if m.is_in_place() { arccosine(m, Unit::HalfTurns, x[0]) } else { over_pi(m, "acos", x) }
+}
+
+pub fn asinpi(m: &Element<'_>, x: &[Value]) -> Value {
+    if m.is_in_place() { arcsine(m, Unit::HalfTurns, x[0]) } else { over_pi(m, "asin", x) }
+}
+
+pub fn atanpi(m: &Element<'_>, x: &[Value]) -> Value {
+    if m.is_in_place() { arctangent(m, Unit::HalfTurns, x[0]) } else { over_pi(m, "atan", x) }
+}
+
+pub fn atan2pi(m: &Element<'_>, x: &[Value]) -> Value {
+    if m.is_in_place() { arctangent2(m, Unit::HalfTurns, x[0], x[1]) } else { over_pi(m, "atan2", x) }
+}
