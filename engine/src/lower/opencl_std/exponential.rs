@@ -1,7 +1,7 @@
 //! Exponentials and logarithms.
 //!
-//! f32 lanes are computed in place: libmvec's `exp10`, `log` and `log10` miss OpenCL's bounds, and a call spills
-//! every live vector register. Other forms call the C library.
+//! f32 lanes are computed in place, and exponentials of f64 lanes: libmvec's `exp10`, `log` and `log10` of f32 miss OpenCL's bounds, and
+//! a call spills every live vector register. Other forms call the C library.
 
 use super::super::builder::{Opcode, Value};
 use super::element::{Avx512, Element};
@@ -15,11 +15,17 @@ pub const SCALE: Avx512 = Avx512 { name: "mask.scalef", immediate: None, merges:
 struct Exponential {
     libm: &'static str,
     log2_base: f64,
+    f32: Form,
+    f64: Form,
+}
+
+/// What an exponential is computed from in one type.
+struct Form {
     /// The logarithm of 2 to the base in two parts; `n * high` is exact.
     high: f64,
     low: f64,
-    /// `(base^r - 1) / r` for the `r` that are left, relative error under 2^-28 of the whole.
-    polynomial: [f64; 6],
+    /// `(base^r - 1) / r` for the `r` that are left. The relative error of the whole is under 2^-28 in f32 and 2^-56 in f64.
+    polynomial: &'static [f64],
     /// Beyond these, the result is 0 or infinite.
     least: f64,
     most: f64,
@@ -28,42 +34,108 @@ struct Exponential {
 /// `ln(2)` and `log10(2)` cut to 15 bits.
 const LN_2_HIGH: f64 = 0.693_145_751_953_125;
 const LOG10_2_HIGH: f64 = 0.301_025_390_625;
+/// `ln(2)` and `log10(2)` to 41 bits, and what is missing.
+const LN_2_WIDE: [f64; 2] = [0.693_147_180_560_117_7, -1.723_944_452_561_483_5e-13];
+const LOG10_2_WIDE: [f64; 2] = [0.301_029_995_664_066_5, -8.532_344_317_057_107e-14];
 
 const EXP: Exponential = Exponential {
     libm: "exp",
     log2_base: LOG2_E,
-    high: LN_2_HIGH,
-    low: LN_2 - LN_2_HIGH,
-    polynomial: [1.0, 0.499_999_94, 0.166_664_302, 0.041_668_005_3, 0.008_374_230_94, 0.001_384_356_52],
-    least: -105.0,
-    most: 89.0,
+    f32: Form {
+        high: LN_2_HIGH,
+        low: LN_2 - LN_2_HIGH,
+        polynomial: &[1.0, 0.499_999_94, 0.166_664_302, 0.041_668_005_3, 0.008_374_230_94, 0.001_384_356_52],
+        least: -105.0,
+        most: 89.0,
+    },
+    f64: Form {
+        high: LN_2_WIDE[0],
+        low: LN_2_WIDE[1],
+        polynomial: &[
+            1.0,
+            0.500_000_000_000_000_6,
+            0.166_666_666_666_666_07,
+            0.041_666_666_666_573_86,
+            0.008_333_333_333_377_17,
+            0.001_388_888_893_227_887_5,
+            0.000_198_412_697_469_786_6,
+            2.480_150_457_529_864e-5,
+            2.755_738_178_935_990_4e-6,
+            2.762_627_438_936_584e-7,
+            2.506_211_201_451_714_4e-8,
+        ],
+        least: -746.0,
+        most: 710.0,
+    },
 };
 
 const EXP2: Exponential = Exponential {
     libm: "exp2",
     log2_base: 1.0,
-    high: 1.0,
-    low: 0.0,
-    polynomial: [
-        0.693_147_182,
-        0.240_226_477,
-        0.055_503_319_9,
-        0.009_618_438_78,
-        0.001_339_900_31,
-        0.000_153_532_572,
-    ],
-    least: -151.0,
-    most: 129.0,
+    f32: Form {
+        high: 1.0,
+        low: 0.0,
+        polynomial: &[
+            0.693_147_182,
+            0.240_226_477,
+            0.055_503_319_9,
+            0.009_618_438_78,
+            0.001_339_900_31,
+            0.000_153_532_572,
+        ],
+        least: -151.0,
+        most: 129.0,
+    },
+    f64: Form {
+        high: 1.0,
+        low: 0.0,
+        polynomial: &[
+            0.693_147_180_559_945_3,
+            0.240_226_506_959_100_97,
+            0.055_504_108_664_823_22,
+            0.009_618_129_107_607_341,
+            0.001_333_355_814_608_935_7,
+            0.000_154_035_304_411_556,
+            1.525_273_410_409_409_8e-5,
+            1.321_544_287_543_069_7e-6,
+            1.017_796_060_993_712_7e-7,
+            7.072_537_477_364_993e-9,
+            4.468_856_329_289_779_6e-10,
+        ],
+        least: -1076.0,
+        most: 1025.0,
+    },
 };
 
 const EXP10: Exponential = Exponential {
     libm: "exp10",
     log2_base: LOG2_10,
-    high: LOG10_2_HIGH,
-    low: LOG10_2 - LOG10_2_HIGH,
-    polynomial: [2.302_585_12, 2.650_948_76, 2.034_649_61, 1.171_292_9, 0.542_031_586, 0.206_319_958],
-    least: -46.0,
-    most: 39.0,
+    f32: Form {
+        high: LOG10_2_HIGH,
+        low: LOG10_2 - LOG10_2_HIGH,
+        polynomial: &[2.302_585_12, 2.650_948_76, 2.034_649_61, 1.171_292_9, 0.542_031_586, 0.206_319_958],
+        least: -46.0,
+        most: 39.0,
+    },
+    f64: Form {
+        high: LOG10_2_WIDE[0],
+        low: LOG10_2_WIDE[1],
+        polynomial: &[
+            2.302_585_092_994_046,
+            2.650_949_055_239_202,
+            2.034_678_592_293_277_5,
+            1.171_255_148_909_686_7,
+            0.539_382_929_245_678_8,
+            0.206_995_849_339_804_67,
+            0.068_089_359_988_486_77,
+            0.019_597_629_450_837_616,
+            0.005_014_150_207_506_574,
+            0.001_157_385_170_711_010_4,
+            0.000_238_395_764_416_200_5,
+        ],
+        least: -324.0,
+        most: 309.0,
+    },
 };
 
 pub fn exp(m: &Element<'_>, x: &[Value]) -> Value {
@@ -79,22 +151,24 @@ pub fn exp10(m: &Element<'_>, x: &[Value]) -> Value {
 }
 
 fn exponential(m: &Element<'_>, x: Value, of: &Exponential) -> Value {
-    if m.ty != Scalar::F32 || m.lanes == 1 {
-        return m.libm(of.libm, &[x]);
-    }
-    let x = m.limited(x, of.least, of.most);
+    let form = match m.ty {
+        Scalar::F32 if m.lanes > 1 => &of.f32,
+        Scalar::F64 if m.lanes > 1 && m.has_fma() => &of.f64,
+        _ => return m.libm(of.libm, &[x]),
+    };
+    let x = m.limited(x, form.least, form.most);
     let n = m.rint(if of.log2_base == 1.0 { x } else { m.mul(x, m.c(of.log2_base)) });
     let minus_n = m.neg(n);
-    let mut r = m.mad(minus_n, m.c(of.high), x);
-    if of.low != 0.0 {
-        r = m.mad(minus_n, m.c(of.low), r);
+    let mut r = m.mad(minus_n, m.c(form.high), x);
+    if form.low != 0.0 {
+        r = m.mad(minus_n, m.c(form.low), r);
     }
-    scaled(m, m.mad(m.polynomial(r, &of.polynomial), r, m.c(1.0)), n)
+    scaled(m, m.mad(m.polynomial(r, form.polynomial), r, m.c(1.0)), n)
 }
 
 /// `2^n * 2^r` of an integer and a rest up to a half.
 pub fn two_to(m: &Element<'_>, n: Value, r: Value) -> Value {
-    scaled(m, m.mad(m.polynomial(r, &EXP2.polynomial), r, m.c(1.0)), n)
+    scaled(m, m.mad(m.polynomial(r, EXP2.f32.polynomial), r, m.c(1.0)), n)
 }
 
 /// `power * 2^n`, rounded once where that is fast.

@@ -113,19 +113,21 @@ pub fn rootn(m: &Element<'_>, x: &[Value]) -> Value {
         let y = m.b.bin_exact(Opcode::LLVMFDiv, m.b.float(Scalar::F64, lanes, 1.0), count);
         power_of_magnitude(m, m.abs(base), y)
     };
-    let by_library = || m.in_f64(&[m.abs(base), count], |wide, x| {
-        let (base, n) = (x[0], x[1]);
-        let y = wide.div(wide.c(1.0), n);
-        let root = wide.libm("pow", &[base, y]);
-        if m.ty != Scalar::F64 {
-            return root;
-        }
-        // 1/n is not exact, and the power magnifies its error by the logarithm: a first-order correction.
-        let missing = wide.div(wide.fma(wide.neg(y), n, wide.c(1.0)), n);
-        let correction = wide.mul(missing, wide.libm("log", &[base]));
-        let sound = wide.lt(wide.abs(correction), wide.c(1.0));
-        wide.fma(root, wide.select(sound, correction, wide.c(0.0)), root)
-    });
+    let by_library = || {
+        m.in_f64(&[m.abs(base), count], |wide, x| {
+            let (base, n) = (x[0], x[1]);
+            let y = wide.div(wide.c(1.0), n);
+            let root = wide.libm("pow", &[base, y]);
+            if m.ty != Scalar::F64 {
+                return root;
+            }
+            // 1/n is not exact, and the power magnifies its error by the logarithm: a first-order correction.
+            let missing = wide.div(wide.fma(wide.neg(y), n, wide.c(1.0)), n);
+            let correction = wide.mul(missing, wide.libm("log", &[base]));
+            let sound = wide.lt(wide.abs(correction), wide.c(1.0));
+            wide.fma(root, wide.select(sound, correction, wide.c(0.0)), root)
+        })
+    };
     let root = if m.is_in_place() { in_place() } else { by_library() };
     let odd = is_odd(m, n);
     let none = m.b.icmp(IntPred::LLVMIntEQ, n, m.b.zero(Scalar::I32, lanes));
@@ -137,7 +139,8 @@ pub fn rootn(m: &Element<'_>, x: &[Value]) -> Value {
 /// The library's forms for lanes miss the bound of 2 units in the last place: in f32 everywhere, and in f64 for some
 /// subnormal numbers, where a step of Newton's method mends it.
 pub fn cbrt(m: &Element<'_>, x: &[Value]) -> Value {
-    if m.is_in_place() {
+    // The cube root of AVX-512 has an integer's conversion to f64.
+    if m.is_in_place() || m.ty == Scalar::F64 && m.has_avx512() {
         return cbrt_in_place(m, x[0]);
     }
     if m.rounded_to == Scalar::F32 && m.lanes > 1 {
@@ -154,17 +157,23 @@ pub fn cbrt(m: &Element<'_>, x: &[Value]) -> Value {
 }
 
 /// To 1.02 units in the last place. A third of the bits of a number are, but for a constant, those of `x^(-1/3)` to 3 percent; two steps of third
-/// order make that exact, and one of the root itself sets its last place right.
+/// order make that exact to 2^-44, and one of the root itself sets its last places right.
 fn cbrt_in_place(m: &Element<'_>, x: Value) -> Value {
     /// Four thirds of the exponent's bias, and a fraction by which the error is least at both ends.
     const BITS_OF_ONE: i64 = 0x54a2_fa8c;
     let (b, magnitude) = (m.b, m.abs(x));
+    let (least, bits_of_one, thirds) = match m.ty {
+        Scalar::F64 => {
+            (f64::MIN_POSITIVE, (BITS_OF_ONE << 29) + ((896 * 4 / 3) << 52) + (1 << 52) * 2 / 3, 18)
+        }
+        _ => (f64::from(f32::MIN_POSITIVE), BITS_OF_ONE, 8),
+    };
     // Subnormal numbers are scaled by the third power of a power of two.
-    let is_small = m.lt(magnitude, m.c(f64::from(f32::MIN_POSITIVE)));
-    let a = m.select(is_small, m.mul(magnitude, m.c(f64::from(1u32 << 24))), magnitude);
+    let is_small = m.lt(magnitude, m.c(least));
+    let a = m.select(is_small, m.mul(magnitude, m.c(f64::powi(2.0, 3 * thirds))), magnitude);
     let third = m.mul(b.cast(Opcode::LLVMSIToFP, m.bits(a), m.ty), m.c(1.0 / 3.0));
     let third = b.cast(Opcode::LLVMFPToSI, third, m.int_ty());
-    let mut y = m.float(b.sub(m.i(BITS_OF_ONE), third));
+    let mut y = m.float(b.sub(m.i(bits_of_one), third));
     for _ in 0..2 {
         let error = m.fma(m.neg(a), m.mul(m.mul(y, y), y), m.c(1.0));
         let factor = m.fma(error, m.c(2.0 / 9.0), m.c(1.0 / 3.0));
@@ -174,7 +183,7 @@ fn cbrt_in_place(m: &Element<'_>, x: Value) -> Value {
     let root = m.mul(a, square);
     let missing = m.fma(m.neg(m.mul(root, root)), root, a);
     let root = m.fma(m.mul(missing, m.c(1.0 / 3.0)), square, root);
-    let root = m.select(is_small, m.mul(root, m.c(1.0 / 256.0)), root);
+    let root = m.select(is_small, m.mul(root, m.c(f64::powi(2.0, -thirds))), root);
     // Zeros, infinities and what is no number are their own root.
     let steps = m.sub(x, x);
     let is_special = b.or(m.is_zero(x), m.is_nan(steps));

@@ -3,7 +3,8 @@
 use super::super::builder::Value;
 use super::element::{self, Element};
 use super::{
-    circular, common, error_function, exponential, gamma, hyperbolic, inverse, parts, power, remainder, trigonometric,
+    circular, common, error_function, exponential, gamma, hyperbolic, inverse, parts, power, remainder,
+    trigonometric,
 };
 use spirv::OpenclStd100Op as StdOp;
 
