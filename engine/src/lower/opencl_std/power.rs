@@ -47,8 +47,23 @@ fn power_of_magnitude(m: &Element<'_>, x: Value, y: Value) -> Value {
     m.select(m.eq(x, m.c(1.0)), m.c(1.0), power)
 }
 
+/// `x` to the power that a constant is, where that is a product of few factors. `constant` makes the exponent's constant of a
+/// number: equal constants are the same value.
+fn by_products(m: &Element<'_>, x: Value, y: Value, constant: impl Fn(u32) -> Value) -> Option<Value> {
+    let square = || m.mul(x, x);
+    match (1..=4).find(|n| constant(*n) == y)? {
+        1 => Some(x),
+        2 => Some(square()),
+        3 => Some(m.mul(square(), x)),
+        _ => Some(m.mul(square(), square())),
+    }
+}
+
 pub fn pow(m: &Element<'_>, x: &[Value]) -> Value {
     let (base, y) = (x[0], x[1]);
+    if let Some(product) = by_products(m, base, y, |n| m.c(n.into())) {
+        return product;
+    }
     if !m.is_in_place() {
         return m.libm("pow", x);
     }
@@ -86,6 +101,10 @@ pub fn fast_powr(m: &Element<'_>, x: &[Value]) -> Value {
 
 /// `x` to an integer power. f32 computes in f64, which holds every 32-bit exponent.
 pub fn pown(m: &Element<'_>, x: &[Value]) -> Value {
+    let whole = |n: u32| m.b.int(Scalar::I32, m.lanes, n.into());
+    if let Some(product) = by_products(m, x[0], x[1], whole) {
+        return product;
+    }
     let n = m.b.cast(Opcode::LLVMSIToFP, x[1], Scalar::F64);
     if m.is_in_place() {
         let power = power_of_magnitude(m, m.abs(x[0]), n);

@@ -1,5 +1,6 @@
 //! Functions of f32 and f16 against the C library's f64, within the bounds of OpenCL SPIR-V Env 3.0 §6.6.1.
 
+use super::super::element::Element;
 use super::super::table;
 use super::{
     SPARSE, asked_for, call, compile, flushing, flushing_forms, form, forms, is_flushed, report, worst,
@@ -398,6 +399,36 @@ fn binary_functions_are_within_their_bounds() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn powers_by_small_constants_are_products() {
+    type Product = fn(f32) -> f32;
+    let products: [(u32, Product); 4] =
+        [(1, |x| x), (2, |x| x * x), (3, |x| x * x * x), (4, |x| (x * x) * (x * x))];
+    let inputs = sweep_f32();
+    let power = |op, m: &Element<'_>, x, y| match table::function(op) {
+        Some(function) => vec![function.call(m, &[x, y])],
+        None => panic!("not in the table"),
+    };
+    for (target, lanes) in forms().into_iter().filter_map(|(target, lanes)| Some((target, *lanes.last()?))) {
+        for (n, product) in products {
+            let floats =
+                compile(&target, lanes, &[Scalar::F32], |m, x| power(StdOp::pow, m, x[0], m.c(n.into())));
+            let integers = compile(&target, lanes, &[Scalar::F32], |m, x| {
+                power(StdOp::pown, m, x[0], m.b.int(Scalar::I32, m.lanes, n.into()))
+            });
+            for code in [floats, integers] {
+                let got: Vec<f32> = code.map(&inputs, &[0u8; 0], &[0u8; 0]);
+                let differ = |(x, got): (&f32, &f32)| {
+                    let want = product(*x);
+                    got.to_bits() != want.to_bits() && !(got.is_nan() && want.is_nan())
+                };
+                let wrong = inputs.iter().zip(&got).find(|pair| differ(*pair));
+                assert!(wrong.is_none(), "power {n}: {wrong:?}");
+            }
+        }
+    }
 }
 
 fn pown(x: f64, n: i32) -> f64 {
