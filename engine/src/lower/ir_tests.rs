@@ -373,6 +373,18 @@ fn a_row_of_a_matrix_is_one_access_also_where_not_every_sub_group_comes() {
 }
 
 #[test]
+fn a_power_by_a_small_constant_is_products() {
+    let text = ir(&format!(
+        "{VALUES}%x = OpConvertUToF %float %own
+         %cube = OpExtInst %float %std pown %x %u3
+         %bits = OpBitcast %uint %cube
+         OpStore %mine %bits\n"
+    ));
+    let products = text.lines().filter(|line| line.contains(" fmul ")).count();
+    assert_eq!((products, calls(&text, "@llvm.fma"), calls(&text, "pow")), (2, 0, 0), "{text}");
+}
+
+#[test]
 fn products_and_sums_are_contracted_where_the_kernel_allows_it() {
     let body = format!(
         "{VALUES}%f = OpConvertUToF %float %own\n%m = OpFMul %float %f %f\n%s = OpFAdd %float %m %f\n\
