@@ -14,8 +14,12 @@ use toml::{Table, Value};
 pub enum ProfileError {
     #[error("the device profile is not valid TOML: {0}")]
     Syntax(#[from] toml::de::Error),
-    #[error("the device profile has a key or value that no device has: {0}")]
-    Content(toml::de::Error),
+    #[error("device profile{}: {reason}", .at.as_ref().map_or(String::new(), |(key, line)| format!(" key `{key}`, line {line}")))]
+    Content {
+        /// The key and its line, from 1.
+        at: Option<(String, usize)>,
+        reason: String,
+    },
     #[error("the host's profile cannot be written as TOML: {0}")]
     Host(#[from] toml::ser::Error),
     #[error("device profile key `{key}`{}: {reason}", .line.map_or(String::new(), |line| format!(", line {line}")))]
@@ -35,9 +39,13 @@ impl DeviceProfile {
 
     /// Reads a profile file over another profile than the host's.
     pub fn from_toml_over(text: &str, base: &Self) -> Result<Self, ProfileError> {
-        let mut merged = Table::try_from(base)?;
-        overlay(&mut merged, text.parse::<Table>()?);
-        let profile: Self = merged.try_into().map_err(ProfileError::Content)?;
+        let (own, over) = (Table::try_from(base)?, text.parse::<Table>()?);
+        let profile = merged(&own, over.clone()).map_err(|error| {
+            let wrong = first_wrong_key(&own, &over, text);
+            let (at, error) = wrong.map_or((None, error), |(at, error)| (Some(at), error));
+            // What it says behind that is another description of where.
+            ProfileError::Content { at, reason: error.message().trim_end().to_owned() }
+        })?;
         for check in CHECKS {
             check(&profile).map_err(|error| match error {
                 ProfileError::Value { key, reason, .. } => {
@@ -53,6 +61,45 @@ impl DeviceProfile {
     pub fn to_toml(&self) -> Result<String, ProfileError> {
         Ok(toml::to_string_pretty(self)?)
     }
+}
+
+/// The base with what the file says in place of its own.
+fn merged(base: &Table, over: Table) -> Result<DeviceProfile, toml::de::Error> {
+    let mut all = base.clone();
+    overlay(&mut all, over);
+    all.try_into()
+}
+
+/// The first key of a file that the base does not take, with its line, and what is wrong with it. Errors about a whole table
+/// do not say where they come from, so each key is tried alone.
+fn first_wrong_key(base: &Table, over: &Table, text: &str) -> Option<((String, usize), toml::de::Error)> {
+    let wrong = keys(over).into_iter().filter_map(|key| {
+        let error = merged(base, only(over, &key)?).err()?;
+        Some(((key.join("."), line_of(text, &key.join("."))?), error))
+    });
+    wrong.min_by_key(|((_, line), _)| *line)
+}
+
+/// The paths of all values of a table that are no tables.
+fn keys(table: &Table) -> Vec<Vec<String>> {
+    let below = |(key, value): (&String, &Value)| match value {
+        Value::Table(inner) if !inner.is_empty() => {
+            keys(inner).into_iter().map(|path| [vec![key.clone()], path].concat()).collect()
+        }
+        _ => vec![vec![key.clone()]],
+    };
+    table.iter().flat_map(below).collect()
+}
+
+/// A table with one of another's values.
+fn only(table: &Table, path: &[String]) -> Option<Table> {
+    let (first, rest) = path.split_first()?;
+    let value = match (table.get(first)?, rest) {
+        (value, []) => value.clone(),
+        (Value::Table(inner), rest) => Value::Table(only(inner, rest)?),
+        _ => return None,
+    };
+    Some(Table::from_iter([(first.clone(), value)]))
 }
 
 /// Tables merge key by key; anything else replaces what was there.
@@ -250,8 +297,12 @@ mod tests {
     #[test]
     fn unknown_keys_and_impossible_values_are_errors() {
         for (text, part) in [
-            ("nam = 'x'", "nam"),
-            ("[module]\nflags = 'FP128'", "module.flags"),
+            ("nam = 'x'", "key `nam`, line 1: unknown field `nam`, expected one of `name`"),
+            ("name = 'a'\n\n[module]\nflags = 'FP128'", "key `module.flags`, line 4: "),
+            ("name = 'a'\n[limits]\nmax_alloc_size = -1", "key `limits.max_alloc_size`, line 3: "),
+            ("vendor_id = 1\nsub_devices = 100", "key `sub_devices`, line 2: "),
+            ("[compute]\nflags = { FP16 = 1 }\n", "key `compute.flags.FP16`, line 2: "),
+            ("name = 3\nvendor_id = ''", "key `name`, line 1: "),
             ("[compute]\nsub_group_sizes = [64]", "sub_group_sizes"),
             ("[compute]\nmax_group_size = [0, 1, 1]", "max_group_size"),
             ("[topology]\nslices = 0", "topology"),

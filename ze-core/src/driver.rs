@@ -62,42 +62,47 @@ object!(Driver, Driver, ze_driver_handle_t);
 
 static DRIVER: OnceLock<Arc<Driver>> = OnceLock::new();
 
+/// `ZE_CPU_PROFILE` names no device: nothing can be initialised.
+static HAS_NO_PROFILE: AtomicBool = AtomicBool::new(false);
+
 /// Larger files are no profile.
 const MOST_PROFILE_BYTES: u64 = 1 << 20;
 
 /// Whether a program asked for a driver of this type.
 static INITIALIZED: AtomicBool = AtomicBool::new(false);
 
-/// The devices that `ZE_CPU_PROFILE` names, built in or in a file; the host's where it names none.
-fn selected_profiles() -> Vec<DeviceProfile> {
+/// The devices that `ZE_CPU_PROFILE` names, built in or in a file; the host's where it is not set. None where it names no
+/// device: a program that is tried on another device than was asked for would pass for the wrong reason.
+fn selected_profiles() -> Option<Vec<DeviceProfile>> {
     let Some(wanted) = env::PROFILE.get().filter(|wanted| !wanted.is_empty()) else {
-        return vec![DeviceProfile::host()];
+        return Some(vec![DeviceProfile::host()]);
     };
     let profiles = match ze_extensions::devices_named(&wanted) {
         Some(profiles) => profiles.map_err(|error| error.to_string()),
         None => profile_of_file(Path::new(&wanted)).map(|profile| vec![profile]),
     };
-    profiles.unwrap_or_else(|reason| {
-        let names: Vec<_> = ze_extensions::profile_names().collect();
-        let names = names.join(", ");
-        tracing::error!(
-            "{}={wanted}: {reason}; the host's profile is used (built in are {names})",
-            env::PROFILE.name
-        );
-        vec![DeviceProfile::host()]
-    })
+    profiles
+        .map_err(|reason| {
+            let (name, names) = (env::PROFILE.name, ze_extensions::profile_names().collect::<Vec<_>>());
+            let names = names.join(", ");
+            env::complain(format_args!(
+                "{name}={wanted}: {}; there is no device (built in are {names})",
+                reason.trim_end()
+            ));
+        })
+        .ok()
 }
 
 /// The machine: what the variables make of the devices that the profile names. Of its first device there are `ZE_CPU_DEVICES`.
-fn machine() -> Vec<DeviceProfile> {
-    let mut profiles = selected_profiles();
+fn machine() -> Option<Vec<DeviceProfile>> {
+    let mut profiles = selected_profiles()?;
     if let Some(parts) = env::sub_devices() {
         profiles.iter_mut().for_each(|profile| profile.sub_devices.count = parts);
     }
     let copies = env::devices().map_or(0, |devices| devices - 1);
     let first = profiles[0].clone();
     profiles.splice(0..0, (0..copies).map(|_| first.clone()));
-    profiles
+    Some(profiles)
 }
 
 fn profile_of_file(path: &Path) -> std::result::Result<DeviceProfile, String> {
@@ -166,7 +171,11 @@ impl Driver {
             ze_engine::reserve::set_keeper(mapping::give_back);
             ze_engine::reserve::is_whole();
             let [hierarchy, mask] = [HIERARCHY, AFFINITY_MASK].map(|name| std::env::var(name).ok());
-            let driver = Self::with_machine(machine(), hierarchy.as_deref(), mask.as_deref());
+            let machine = machine().unwrap_or_else(|| {
+                HAS_NO_PROFILE.store(true, Ordering::Release);
+                vec![DeviceProfile::host()]
+            });
+            let driver = Self::with_machine(machine, hierarchy.as_deref(), mask.as_deref());
             for device in &driver.devices {
                 tracing::info!("device: {}", device.profile().name);
             }
@@ -175,12 +184,19 @@ impl Driver {
     }
 
     fn initialize(wanted: bool) -> Result<&'static Arc<Self>> {
+        let driver = Self::configured()?;
         if !wanted {
             return Err(Error::Uninitialized);
         }
         INITIALIZED.store(true, Ordering::Release);
         sysman::core_is_initialized();
-        Ok(Self::instance())
+        Ok(driver)
+    }
+
+    /// The driver, if it was told what its devices are in a way that it understands.
+    pub(crate) fn configured() -> Result<&'static Arc<Self>> {
+        let driver = Self::instance();
+        if HAS_NO_PROFILE.load(Ordering::Acquire) { Err(Error::Uninitialized) } else { Ok(driver) }
     }
 
     /// `zeInit`: initialises the driver, once in a process. It stays uninitialised where the flags want no device of its

@@ -2,6 +2,7 @@
 //! it prints the table that is wanted.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 use ze_engine::jit::dump::DumpConfig;
 use ze_engine::jit::pipeline::{Tier, Tiering};
@@ -134,15 +135,25 @@ impl Variable {
         !(self.names_files && for_another_user)
     }
 
-    /// The value through a parser; a value that does not parse is reported and taken as not set.
+    /// The value through a parser; a value that does not parse is told and taken as not set.
     pub fn parse<T>(&self, parser: impl Fn(&str) -> Option<T>) -> Option<T> {
         let text = self.get()?;
         let parsed = parser(text.trim());
         if parsed.is_none() {
-            tracing::warn!("{}={text}: expected {}", self.name, self.value.replace('`', ""));
+            complain(format_args!("{}={text}: expected {}", self.name, self.value.replace('`', "")));
         }
         parsed
     }
+}
+
+/// Tells the user that a setting is wrong: what runs is then not what was asked for. It is told where nothing is logged, too.
+pub fn complain(of: std::fmt::Arguments<'_>) {
+    if LOG.get().is_some() {
+        return tracing::error!("{of}");
+    }
+    let _section = crate::fork::section();
+    // Nobody may be there to read it.
+    let _ = writeln!(std::io::stderr(), "ze_cpu: {of}");
 }
 
 /// Whether the program has more rights than whoever started it, and with them its environment: it is set-user-ID or the
@@ -158,10 +169,8 @@ pub fn threads() -> Option<usize> {
     let hardware = std::thread::available_parallelism().map_or(1, usize::from);
     let most = most_threads(hardware, most_processes());
     if count > most {
-        tracing::warn!(
-            "{}={count}: {most} threads are used, which is the most for this machine",
-            THREADS.name
-        );
+        let name = THREADS.name;
+        complain(format_args!("{name}={count}: {most} threads are used, which is the most for this machine"));
     }
     Some(count.min(most))
 }

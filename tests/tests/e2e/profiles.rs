@@ -80,9 +80,33 @@ fn a_built_in_profile_reports_the_devices_figures() {
     in_profile("arc-a770", "is_the_arc_a770");
 }
 
+/// What a program without a device ends with, whatever is logged.
+fn refused(profile: &str) -> String {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "--ignored", "--nocapture", "profiles::is_the_host"]);
+    let output = command.env("ZE_CPU_PROFILE", profile).env_remove("ZE_CPU_LOG").output().unwrap();
+    assert!(!output.status.success(), "{profile}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
 #[test]
-fn a_profile_that_is_none_is_told_and_the_host_is_used() {
-    let errors = in_profile("arc-a880", "is_the_host");
-    assert!(errors.contains("ZE_CPU_PROFILE=arc-a880: "), "{errors}");
+fn a_profile_that_is_none_is_told_and_there_is_no_device() {
+    let errors = refused("arc-a880");
+    assert!(errors.contains("ze_cpu: ZE_CPU_PROFILE=arc-a880: "), "{errors}");
     assert!(errors.contains("built in are host, host-cpu, arc-140v"), "{errors}");
+}
+
+#[test]
+fn a_file_that_no_device_is_like_is_told_with_its_line_and_key() {
+    let path = std::env::temp_dir().join(format!("ze-cpu-profile-{}.toml", std::process::id()));
+    for (text, said) in [
+        ("name = 'mine'\n\n[module]\nflag = 'FP16'\n", "key `module.flag`, line 4: "),
+        ("[compute]\nsub_group_sizes = [64]\n", "key `compute.sub_group_sizes`, line 2: "),
+        ("[module]\ndot_product = 'DPAS'\n", "key `module.dot_product`, line 2: "),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let errors = refused(path.to_str().unwrap());
+        assert!(errors.contains(said), "{errors}");
+    }
+    let _ = std::fs::remove_file(path);
 }

@@ -22,8 +22,7 @@ pub unsafe fn zesInit(flags: zes_init_flags_t) -> Result<()> {
     if flags & !ZES_INIT_FLAG_PLACEHOLDER != 0 {
         return Err(Error::InvalidEnumeration { what: "zesInit flags", value: flags.into() });
     }
-    sysman::initialize();
-    Ok(())
+    sysman::initialize()
 }
 
 /// `zesDriverGet`: the core API's driver.

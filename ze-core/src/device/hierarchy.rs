@@ -1,6 +1,7 @@
 //! Which devices a program sees: `ZE_FLAT_DEVICE_HIERARCHY` and `ZE_AFFINITY_MASK`, the variables of every Level Zero driver
 //! (specification, "Environment Variables", read as Intel's driver reads them).
 
+use crate::env::complain;
 use ze_extensions::Hierarchy;
 
 /// The variable that says how parts of devices are seen.
@@ -12,7 +13,7 @@ pub const AFFINITY_MASK: &str = "ZE_AFFINITY_MASK";
 pub fn hierarchy(value: Option<&str>, own: Hierarchy) -> Hierarchy {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return own };
     Hierarchy::parse(value).unwrap_or_else(|| {
-        tracing::warn!("{HIERARCHY}={value}: expected COMPOSITE, FLAT or COMBINED");
+        complain(format_args!("{HIERARCHY}={value}: expected COMPOSITE, FLAT or COMBINED"));
         own
     })
 }
@@ -45,7 +46,7 @@ pub fn visible_parts(parts: &[u32], hierarchy: Hierarchy, mask: Option<&str>) ->
         });
         match named {
             Some((root, named)) => visible[root].extend(named),
-            None => tracing::warn!("{AFFINITY_MASK}={mask}: '{entry}' is no device"),
+            None => complain(format_args!("{AFFINITY_MASK}={mask}: '{entry}' is no device")),
         }
     }
     for parts in &mut visible {

@@ -48,14 +48,16 @@ macro_rules! structures {
 pub(crate) use structures;
 
 /// `zesInit`.
-pub fn initialize() {
+pub fn initialize() -> Result<()> {
+    Driver::configured()?;
     INITIALIZED.store(true, Ordering::Release);
+    Ok(())
 }
 
 /// The core API was initialised, which is enough for programs that said so.
 pub fn core_is_initialized() {
     if std::env::var_os(ENABLE_VARIABLE).is_some_and(|value| value == "1") {
-        initialize();
+        INITIALIZED.store(true, Ordering::Release);
     }
 }
 
@@ -64,7 +66,7 @@ pub fn driver() -> Result<&'static Arc<Driver>> {
     if !INITIALIZED.load(Ordering::Acquire) {
         return Err(Error::SysmanUninitialized);
     }
-    Ok(Driver::instance())
+    Driver::configured()
 }
 
 /// The object behind a handle of system management.
@@ -130,7 +132,7 @@ mod tests {
     #[test]
     fn nothing_works_before_it_is_initialised() {
         assert!(matches!(get::<engine::EngineGroup>(std::ptr::null_mut()), Err(Error::SysmanUninitialized)));
-        initialize();
+        initialize().unwrap();
         assert!(matches!(get::<engine::EngineGroup>(std::ptr::null_mut()), Err(Error::NullHandle(_))));
     }
 }
