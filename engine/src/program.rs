@@ -11,8 +11,8 @@ use crate::jit::cache::{CachedCode, driver_id};
 use crate::jit::hash::{Digest, Hasher};
 use crate::jit::pipeline::{Tier, Tiering};
 use crate::jit::target::Target;
-use crate::jit::{Context, JitError, isolate, load, pipeline, symbols};
-use crate::lower;
+use crate::jit::{Context, JitError, debug_file, isolate, load, pipeline, symbols};
+use crate::lower::{self, SourceLines};
 use crate::pointers::{self, FunctionPointers};
 use crate::reserve;
 use spirv_env::Module;
@@ -110,6 +110,29 @@ impl Program {
     /// Start and size in bytes of the memory that holds all module-scope variables but those of other programs.
     pub fn global_memory(&self) -> (*mut u8, usize) {
         self.globals.memory()
+    }
+
+    /// An ELF file with DWARF that describes the code of these kernels as it is in memory now: its addresses, functions and
+    /// source lines. A kernel that has no code yet gets what a launch will most likely want.
+    ///
+    /// Takes as long as compiling that code did. What cannot be described is left out.
+    pub fn debug_info(self: &Arc<Program>, wanted: impl Fn(&str) -> bool) -> Result<Vec<u8>, EngineError> {
+        let mut described = Vec::new();
+        for (at, kernel) in self.module.kernels.iter().enumerate().filter(|(_, kernel)| wanted(&kernel.name))
+        {
+            for code in (Kernel { program: Arc::clone(self), at }).codes()? {
+                if let Some((name, object)) = (Kernel { program: Arc::clone(self), at }).described(&code)? {
+                    described.push((name, &kernel.name, object, code));
+                }
+            }
+        }
+        let pieces = described.iter().map(|(name, kernel, object, code)| debug_file::Piece {
+            name: name.clone(),
+            kernel,
+            object,
+            code: code.loaded(),
+        });
+        debug_file::write(&pieces.collect::<Vec<_>>()).map_err(|error| code_generation("", error))
     }
 
     pub(crate) fn globals(&self) -> &Arc<Globals> {
@@ -237,14 +260,49 @@ impl Kernel {
         self.code(self.variant(group_size)).map(drop)
     }
 
+    /// The code that a launch will most likely want.
+    fn likely_variant(&self) -> Variant {
+        let kernel = self.reflection();
+        match kernel.required_group_size.or(kernel.group_size_hint) {
+            Some(size) => self.variant(size),
+            None => self.variant([LIKELY_GROUP.max(self.subgroup_size()), 1, 1]),
+        }
+    }
+
+    /// All code that the kernel has in memory, or else the code that a launch will most likely want.
+    fn codes(&self) -> Result<Vec<Arc<Code>>, EngineError> {
+        let mut codes: Vec<Arc<Code>> = Vec::new();
+        for (_, slot) in self.program.compiled[self.at].code.read().iter() {
+            // Variants share code.
+            if let Some(Ok(code)) = slot.0.get()
+                && !codes.iter().any(|known| std::ptr::eq(known.loaded(), code.loaded()))
+            {
+                codes.push(Arc::clone(code));
+            }
+        }
+        if codes.is_empty() {
+            codes.push(self.code(self.likely_variant())?);
+        }
+        Ok(codes)
+    }
+
+    /// A name for code of the kernel, and an object with debug information that is this code.
+    fn described(&self, code: &Code) -> Result<Option<(String, Vec<u8>)>, EngineError> {
+        let name = format!("{}.{}", self.reflection().name, variant_name(code.variant()));
+        for (tier, suffix) in [(Tier::Optimising, ""), (Tier::Fast, "-fast")] {
+            let made = self.make_object_with(code.variant(), tier, SourceLines::Recorded)?;
+            if debug_file::is_code_of(&made.object, code.loaded()) {
+                return Ok(Some((name + suffix, made.object)));
+            }
+        }
+        tracing::debug!("{name}: compiled again, the code is another");
+        Ok(None)
+    }
+
     /// Compiles, without waiting for it, the code that a launch will most likely want, if that costs the
     /// caller next to nothing: the thread pool is running, or the code is in the cache.
     pub fn prepare_likely(self: &Arc<Kernel>) {
-        let kernel = self.reflection();
-        let variant = match kernel.required_group_size.or(kernel.group_size_hint) {
-            Some(size) => self.variant(size),
-            None => self.variant([LIKELY_GROUP.max(self.subgroup_size()), 1, 1]),
-        };
+        let variant = self.likely_variant();
         let this = Arc::clone(self);
         let prepare = move || {
             if let Err(error) = this.code(variant) {
@@ -455,19 +513,31 @@ impl Kernel {
     }
 
     fn make_object(&self, variant: Variant, tier: Tier) -> Result<CachedCode, EngineError> {
+        self.make_object_with(variant, tier, SourceLines::Unknown)
+    }
+
+    fn make_object_with(
+        &self,
+        variant: Variant,
+        tier: Tier,
+        lines: SourceLines,
+    ) -> Result<CachedCode, EngineError> {
         self.isolated(move |program, kernel, target| {
             let config = program.engine.config();
             let of_tier = if tier == Tier::Fast { "-fast" } else { "" };
             let name = format!("{}.{}{of_tier}", kernel.name, variant_name(variant));
+            let (module, inlining) = (&program.module, config.inlining);
             let (ir, info, calls) =
-                lower::lower(&program.module, kernel, variant, config.inlining, target, &Context::new())?;
+                lower::lower_with(module, kernel, variant, inlining, lines, target, &Context::new())?;
+            // Who reads dumps has seen this code.
+            let dump = config.dump.as_ref().filter(|_| lines == SourceLines::Unknown);
             let generate = || {
-                if let Some(dump) = &config.dump {
+                if let Some(dump) = dump {
                     dump.ir(&name, "lowered", || ir.text());
                 }
                 ir.verify()?;
                 pipeline::optimise(&ir, target, tier)?;
-                if let Some(dump) = &config.dump {
+                if let Some(dump) = dump {
                     dump.ir(&name, "optimised", || ir.text());
                     dump.asm(&name, || pipeline::assembly(&ir, target, tier));
                 }

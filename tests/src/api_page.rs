@@ -62,7 +62,6 @@ const REASONS: &[(&str, &str)] = &[
     ("zetMetricDecoder", "nothing that is measured is traced event by event"),
     ("zetCommandListAppendMarkerExp", "no metric group is one of markers"),
     ("zetDebug", "kernels are code of the process: its own debugger shows them"),
-    ("zetModuleGetDebugInfo", "kernels have no debug information yet"),
     ("zetKernelGetProfileInfo", "kernels are not instrumented"),
     ("zetTracerExp", "the loader's own tracing takes their place (`ZE_ENABLE_TRACING_LAYER`)"),
 ];

@@ -105,7 +105,7 @@ pub use crate::metric::{
 pub use crate::module::{
     zeModuleBuildLogDestroy, zeModuleBuildLogGetString, zeModuleCreate, zeModuleDestroy, zeModuleDynamicLink,
     zeModuleGetFunctionPointer, zeModuleGetGlobalPointer, zeModuleGetKernelNames, zeModuleGetNativeBinary,
-    zeModuleGetProperties, zeModuleInspectLinkageExt,
+    zeModuleGetProperties, zeModuleInspectLinkageExt, zetModuleGetDebugInfo,
 };
 pub use crate::mutable::{
     zeCommandListGetNextCommandIdExp, zeCommandListGetNextCommandIdWithKernelsExp, zeCommandListIsMutableExp,

@@ -119,6 +119,34 @@ pub unsafe fn zeModuleGetNativeBinary(
     unsafe { bytes(pSize, pModuleNativeBinary, &module.native_binary()) }
 }
 
+/// `zetModuleGetDebugInfo`.
+pub unsafe fn zetModuleGetDebugInfo(
+    hModule: zet_module_handle_t,
+    format: zet_module_debug_info_format_t,
+    pSize: *mut usize,
+    pDebugInfo: *mut u8,
+) -> Result<()> {
+    let module = handle::get::<Module>(hModule)?;
+    // ZE_RESULT_ERROR_INVALID_ENUMERATION: ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF < format
+    enumeration("zet_module_debug_info_format_t", format.0, ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF.0)?;
+    address(pSize, "pSize")?;
+    if pDebugInfo.is_null() {
+        // SAFETY: the caller passes a valid pointer.
+        unsafe { pSize.write(module.debug_info()?.len()) };
+        return Ok(());
+    }
+    let info = module.last_debug_info()?;
+    // A part of a file is of no use.
+    // SAFETY: the caller passes a valid pointer, and a buffer of as many bytes as it says.
+    unsafe {
+        if pSize.read() < info.len() {
+            let reason = format!("debug information has {} bytes, the buffer {}", info.len(), pSize.read());
+            return Err(Error::InvalidArgument(reason));
+        }
+        bytes(pSize, pDebugInfo, &info)
+    }
+}
+
 /// `zeModuleGetGlobalPointer`.
 pub unsafe fn zeModuleGetGlobalPointer(
     hModule: ze_module_handle_t,

@@ -70,6 +70,8 @@ pub struct Module {
     kernel_names: Vec<CString>,
     /// Set once.
     linked: RwLock<Option<Linked>>,
+    /// What was last said of its code, for who asks for the size first.
+    debug_info: RwLock<Option<Arc<[u8]>>>,
 }
 
 object!(Module, Module, ze_module_handle_t);
@@ -116,6 +118,7 @@ impl Module {
             unit: Arc::new(LinkUnit { inputs, program }),
             kernel_names,
             linked: RwLock::default(),
+            debug_info: RwLock::default(),
         }))
     }
 
@@ -129,6 +132,23 @@ impl Module {
         let bytes: usize = self.unit.inputs.iter().map(|input| input.spirv.len()).sum();
         // It grows as it is written.
         check_room("a native binary", bytes.saturating_mul(4))
+    }
+
+    /// `zetModuleGetDebugInfo`: ELF with DWARF for the code that its kernels have in memory.
+    pub fn debug_info(&self) -> Result<Arc<[u8]>> {
+        let bytes: usize = self.unit.inputs.iter().map(|input| input.spirv.len()).sum();
+        check_room("debug information", bytes.saturating_mul(BUILD_FACTOR).saturating_add(BUILD_BYTES))?;
+        let program = self.current_program()?;
+        let own = |name: &str| self.kernel_names.iter().any(|own| own.to_bytes() == name.as_bytes());
+        let made: Arc<[u8]> = program.debug_info(own).map_err(Error::from)?.into();
+        *self.debug_info.write() = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
+    /// The same as it was the last time, so that the size that the program was told is its size.
+    pub fn last_debug_info(&self) -> Result<Arc<[u8]>> {
+        let last = self.debug_info.read().clone();
+        last.map_or_else(|| self.debug_info(), Ok)
     }
 
     /// The hash of everything that the module was made from.
@@ -167,13 +187,18 @@ impl Module {
         self.linked.read().is_none() && (self.has_imports() || self.unit.program.module().calls_pointers())
     }
 
-    /// A kernel of the module.
-    pub(crate) fn kernel(&self, name: &str) -> Result<Arc<ze_engine::Kernel>> {
+    /// What its kernels are taken from.
+    fn current_program(&self) -> Result<Arc<Program>> {
         // ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED: imports are not resolved
         if self.needs_linking() {
             return Err(Error::ModuleUnlinked(self.unit.imports().join(", ")));
         }
-        let program = self.linked().map_or_else(|| Arc::clone(&self.unit.program), |linked| linked.program);
+        Ok(self.linked().map_or_else(|| Arc::clone(&self.unit.program), |linked| linked.program))
+    }
+
+    /// A kernel of the module.
+    pub(crate) fn kernel(&self, name: &str) -> Result<Arc<ze_engine::Kernel>> {
+        let program = self.current_program()?;
         let own = self.kernel_names.iter().any(|own| own.to_bytes() == name.as_bytes());
         // ZE_RESULT_ERROR_INVALID_KERNEL_NAME
         own.then(|| program.kernel(name)).flatten().ok_or_else(|| Error::InvalidKernelName(name.into()))

@@ -170,6 +170,12 @@ impl<'m> Func<'m> {
         Self::of(module, kernel, kernel.function, plan)
     }
 
+    /// The first line that it has, as an index into the module's. That may be a line of a function called: translators make
+    /// entry points that only call the kernel.
+    pub fn first_line(&self) -> Option<u32> {
+        self.blocks.values().flat_map(|block| &block.insts).find_map(|inst| inst.line)
+    }
+
     /// Flattens a function that `kernel` reaches, as [`build`](Self::build) does the kernel itself. What it returns is
     /// the operand of an `OpReturnValue` in the exit block.
     pub fn of(

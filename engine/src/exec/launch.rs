@@ -111,6 +111,11 @@ impl Code {
         &self.info
     }
 
+    /// The code itself.
+    pub(crate) fn loaded(&self) -> &LoadedCode {
+        &self.loaded
+    }
+
     /// What the code was made for. Its sub-groups run side by side as `info` says.
     pub fn variant(&self) -> Variant {
         self.variant

@@ -6,8 +6,8 @@ use super::JitError;
 use object::LittleEndian;
 use object::elf::{
     ET_REL, FileHeader64, Rela64, SHF_ALLOC, SHF_COMPRESSED, SHF_EXECINSTR, SHF_TLS, SHF_WRITE, SHN_ABS,
-    SHN_UNDEF, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_SYMTAB, SHT_X86_64_UNWIND, STT_GNU_IFUNC, STT_TLS,
-    SectionHeader64, Sym64,
+    SHN_UNDEF, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_SYMTAB, SHT_X86_64_UNWIND, STT_FUNC, STT_GNU_IFUNC,
+    STT_TLS, SectionHeader64, Sym64,
 };
 use object::read::SymbolIndex;
 use object::read::elf::{FileHeader, Rela, SectionHeader, SectionTable, Sym, SymbolTable};
@@ -30,6 +30,11 @@ impl Section<'_> {
     /// Whether it is part of the running code. Tables that only debuggers and unwinders read are not.
     pub fn is_loaded(&self) -> bool {
         self.has(SHF_ALLOC) && !self.data.is_empty() && self.name != ".eh_frame"
+    }
+
+    /// Whether it is what debuggers read.
+    pub fn is_debug_info(&self) -> bool {
+        self.name.starts_with(".debug_") && !self.has(SHF_COMPRESSED)
     }
 
     pub fn is_code(&self) -> bool {
@@ -63,12 +68,14 @@ pub struct Symbol<'a> {
     /// Empty for sections.
     pub name: &'a str,
     pub definition: Definition,
+    /// Bytes of what it stands for, if it is a function.
+    pub code_bytes: Option<u64>,
 }
 
 /// A relocation with addend.
 #[derive(Clone, Copy, Debug)]
 pub struct Relocation {
-    /// The number of the section that it changes, which is a loaded one.
+    /// The number of the section that it changes.
     pub section: usize,
     /// Offset in it.
     pub offset: u64,
@@ -85,6 +92,8 @@ pub struct Relocatable<'a> {
     pub symbols: Vec<Symbol<'a>>,
     /// Those of loaded sections.
     pub relocations: Vec<Relocation>,
+    /// Those of what debuggers read.
+    pub debug_relocations: Vec<Relocation>,
 }
 
 impl From<object::read::Error> for JitError {
@@ -120,11 +129,16 @@ impl<'a> Relocatable<'a> {
             .enumerate()
             .map(|(index, raw)| symbol(index, raw, &symbol_table, &table))
             .collect::<Result<_, JitError>>()?;
-        let mut relocations = Vec::new();
+        let (mut relocations, mut debug_relocations) = (Vec::new(), Vec::new());
         for raw in table.iter() {
             let changed = raw.sh_info(ENDIAN) as usize;
             let kind = raw.sh_type(ENDIAN);
-            if !matches!(kind, SHT_RELA | SHT_REL) || !sections.get(changed).is_some_and(Section::is_loaded) {
+            let list = match sections.get(changed) {
+                Some(section) if section.is_loaded() => &mut relocations,
+                Some(section) if section.is_debug_info() => &mut debug_relocations,
+                _ => continue,
+            };
+            if !matches!(kind, SHT_RELA | SHT_REL) {
                 continue;
             }
             let Some((entries, linked)) = raw.rela(ENDIAN, file)? else {
@@ -134,10 +148,11 @@ impl<'a> Relocatable<'a> {
                 return unexpected("relocations of another table's symbols");
             }
             for entry in entries {
-                relocations.push(relocation(entry, changed, symbols.len())?);
+                list.push(relocation(entry, changed, symbols.len())?);
             }
         }
-        Ok(Relocatable { machine: header.e_machine(ENDIAN), sections, symbols, relocations })
+        let machine = header.e_machine(ENDIAN);
+        Ok(Relocatable { machine, sections, symbols, relocations, debug_relocations })
     }
 }
 
@@ -192,7 +207,8 @@ fn symbol<'a>(
         (None, SHN_ABS) => Definition::Absolute(value),
         (None, other) => return unexpected(format!("symbol '{name}' in section {other}")),
     };
-    Ok(Symbol { name, definition })
+    let code_bytes = (raw.st_type() == STT_FUNC).then(|| raw.st_size(ENDIAN));
+    Ok(Symbol { name, definition, code_bytes })
 }
 
 fn relocation(raw: &Rela64<LittleEndian>, section: usize, symbols: usize) -> Result<Relocation, JitError> {

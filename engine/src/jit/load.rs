@@ -10,6 +10,8 @@ use super::elf::{Definition, Relocatable, Relocation, Section, Symbol};
 use crate::pages::{Pages, page_size};
 use rustc_hash::FxHashMap;
 
+pub(super) use arch::MACHINE;
+
 /// Finds the address of a symbol that the object code does not define.
 pub type Resolver<'a> = dyn Fn(&str) -> Option<usize> + 'a;
 
@@ -26,6 +28,35 @@ impl LoadedCode {
         let (_, offset) = self.symbols.iter().find(|(symbol, _)| symbol == name)?;
         // SAFETY: offsets of symbols were checked to be inside the mapping.
         Some(unsafe { self.pages.base().add(*offset) }.as_ptr().cast_const())
+    }
+
+    /// Where the sections of an object are, if this is its code: `None` for those that are none. The object may have debug
+    /// information that the one which was loaded did not have.
+    pub(super) fn places(&self, object: &Relocatable) -> Option<Vec<Option<usize>>> {
+        let layout = lay_out(object).ok().filter(|layout| layout.end == self.pages.len())?;
+        // SAFETY: the mapping has this size, can be read, and does not change.
+        let memory = unsafe { std::slice::from_raw_parts(self.pages.base().as_ptr(), layout.end) };
+        let place = |(number, section): (usize, &Section)| {
+            let Some(start) = layout.sections[number].filter(|_| section.is_code()) else {
+                return Some(None);
+            };
+            let mut code = memory[start..start + section.data.len()].to_vec();
+            for relocation in object.relocations.iter().filter(|relocation| relocation.section == number) {
+                let from = usize::try_from(relocation.offset).ok()?;
+                let to = from.checked_add(arch::width(relocation.kind) as usize)?;
+                code.get_mut(from..to)?.copy_from_slice(section.data.get(from..to)?);
+            }
+            (code == section.data).then(|| Some(memory.as_ptr() as usize + start))
+        };
+        object.sections.iter().enumerate().map(place).collect()
+    }
+
+    /// The bytes at an address of the code.
+    pub(super) fn bytes(&self, address: usize, len: usize) -> &[u8] {
+        let base = self.pages.base().as_ptr();
+        // SAFETY: the mapping has this size, can be read, and does not change.
+        let memory = unsafe { std::slice::from_raw_parts(base, self.pages.len()) };
+        address.checked_sub(base as usize).and_then(|at| memory.get(at..at.checked_add(len)?)).unwrap_or(&[])
     }
 
     /// Bytes that the code takes.

@@ -12,6 +12,7 @@ pub mod cache;
 mod constants;
 pub mod context;
 mod contraction;
+pub mod debug_file;
 pub mod dump;
 pub mod elf;
 pub mod folder;

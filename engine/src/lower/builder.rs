@@ -52,6 +52,7 @@ mod casts;
 mod constants;
 mod control;
 mod functions;
+mod lines;
 mod memory;
 mod vectors;
 
@@ -73,6 +74,8 @@ pub struct Builder {
     void: LLVMTypeRef,
     invariant_load: u32,
     empty_node: LLVMValueRef,
+    /// Where code comes from, if that is recorded.
+    lines: Option<lines::Lines>,
 }
 
 impl Drop for Builder {
@@ -114,6 +117,7 @@ impl Builder {
                     context,
                     LLVMMDNodeInContext2(context, std::ptr::null_mut(), 0),
                 ),
+                lines: None,
             }
         })
     }

@@ -127,6 +127,10 @@ pub(super) fn declare(b: &Builder, unit: &AnalysedKernel<'_>) -> Result<Function
         let all: Vec<_> = [(Scalar::Ptr, 1)].into_iter().chain(mask).chain(of(&params)).collect();
         let function = b.function_with_results(&symbol(a.func.function), &all, &of(&results), Inline::Never);
         b.param_read_only(function, 0);
+        let name = a.func.module.function(a.func.function).and_then(|function| function.name.as_deref());
+        if let Some(name) = name {
+            b.describe(function, name, a.func.first_line());
+        }
         Ok((a.func.function, Callable { function, masked: callee.masked, params, results }))
     };
     let by_id = unit.callees.iter().map(declare).collect::<Result<FxHashMap<_, _>, _>>()?;

@@ -139,6 +139,7 @@ impl Lowerer<'_, '_> {
         self.position.block = block;
         self.position.members = Rc::new(Members::of(a, block));
         self.bundle.common.block.clear();
+        self.b.at_line(None);
         self.b.at_end(enter);
         let mut all = self.flow.entry_mask;
         for at in 0..self.bundle.subgroups.len() {

@@ -107,6 +107,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
     fn emit(&self, name: &str, partial: bool, inline: Inline) -> Result<Function, EngineError> {
         let b = &self.b;
         let function = b.function(name, &BODY_PARAMS, true, inline);
+        b.describe(function, &self.a.func.kernel.name, self.a.func.first_line());
         b.param_read_only(function, 0);
         let prologue = b.block(function, "prologue");
         let param = |at| b.param(function, at);
@@ -302,6 +303,7 @@ impl EntryPoint<'_, '_> {
             false,
             Inline::Free,
         );
+        b.describe_frame(function, ENTRY_SYMBOL);
         b.param_read_only(function, 0);
         let start = b.block(function, "start");
         b.at_end(start);

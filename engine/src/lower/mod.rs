@@ -79,6 +79,16 @@ use spirv_env::{ExtSet, Id, Inst, Kernel, Module, Supplied, op_name};
 use std::rc::Rc;
 use values::{Mask, Val};
 
+/// Who made the code, for who reads its debug information.
+const PRODUCER: &str = concat!("ze_cpu ", env!("CARGO_PKG_VERSION"));
+
+/// Whether LLVM IR says which source lines it was made from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SourceLines {
+    Unknown,
+    Recorded,
+}
+
 /// Lowers one variant of a kernel to LLVM IR.
 pub fn lower(
     module: &Module,
@@ -88,11 +98,27 @@ pub fn lower(
     target: &Target,
     llvm: &Context,
 ) -> Result<(IrModule, CodeInfo, CallTree), EngineError> {
+    lower_with(module, kernel, variant, inlining, SourceLines::Unknown, target, llvm)
+}
+
+/// The same, with source lines if they are wanted. What code is made of the IR does not depend on that.
+pub fn lower_with(
+    module: &Module,
+    kernel: &Kernel,
+    variant: Variant,
+    inlining: Inlining,
+    lines: SourceLines,
+    target: &Target,
+    llvm: &Context,
+) -> Result<(IrModule, CodeInfo, CallTree), EngineError> {
     let unit = analysed(module, kernel, variant, inlining, target)?;
     tracing::trace!("{:?} of {:?}", unit.kernel.variant.coarsening, variant.coarsening);
     let ir = IrModule::new(llvm, &kernel.name, target);
     // SAFETY: `ir` and its context outlive the builder, which is gone when `entry::emit` returns.
-    let builder = unsafe { Builder::new(llvm.raw(), ir.raw(), variant.width) };
+    let mut builder = unsafe { Builder::new(llvm.raw(), ir.raw(), variant.width) };
+    if lines == SourceLines::Recorded {
+        builder.record_lines(PRODUCER, &module.lines);
+    }
     let (info, calls) = entry::emit(&unit, builder, target)?;
     Ok((ir, info, calls))
 }
@@ -245,6 +271,7 @@ impl<'a, 'm> Lowerer<'a, 'm> {
 
     /// Lowers an instruction and keeps its result.
     fn inst(&mut self, inst: &Inst) -> Result<(), EngineError> {
+        self.b.at_line(inst.line);
         let val = self.compute(inst)?;
         match (val, inst.result) {
             (Some(val), Some(result)) => self.define(result, val),

@@ -13,5 +13,6 @@ mod launch_barriers;
 mod lowering;
 mod program;
 mod scale;
+mod source_lines;
 mod support;
 mod tiers;

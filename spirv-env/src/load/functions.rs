@@ -171,6 +171,7 @@ impl Loader<'_> {
         let ty = heads.ty.map(|word| self.id(word).and_then(|id| self.out.defs.ty(id))).transpose()?;
         let result = heads.result.map(|word| self.id(word)).transpose()?;
         if inst.op == Op::ExtInst && self.is_non_semantic(cursor)? {
+            self.debug_instruction(result, cursor);
             return result.map_or(Ok(()), |id| self.out.defs.define(id, Def::Inert));
         }
         let mut op = inst.op;

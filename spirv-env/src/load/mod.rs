@@ -97,6 +97,7 @@ pub(crate) struct Loader<'m> {
     next_id: u32,
     line: Option<u32>,
     files: FxHashMap<(Id, u32, u32), u32>,
+    shader_debug: debug_info::ShaderDebug,
     groups: FxHashMap<Id, Vec<Decorated>>,
     /// Decorations that groups gave to their targets.
     expanded: usize,
@@ -163,6 +164,7 @@ pub(crate) fn load(
         at: 0,
         line: None,
         files: FxHashMap::default(),
+        shader_debug: debug_info::ShaderDebug::default(),
         groups: FxHashMap::default(),
         expanded: 0,
         entry_names: FxHashSet::default(),

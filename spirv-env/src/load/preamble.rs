@@ -51,6 +51,9 @@ impl Loader<'_> {
                 return Err(Fault::new(EXT_SET, message));
             }
         };
+        if name.starts_with("NonSemantic.Shader.DebugInfo.") {
+            self.shader_debug.sets.insert(id);
+        }
         self.module.ext_sets.insert(id, set);
         self.out.defs.define(id, Def::ExtSet)
     }

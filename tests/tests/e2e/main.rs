@@ -18,6 +18,7 @@ mod control_flow;
 mod conversions;
 mod cooperative;
 mod counter_events;
+mod debug_info;
 mod devices;
 mod endurance;
 mod events;

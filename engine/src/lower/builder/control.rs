@@ -89,6 +89,7 @@ impl Builder {
     /// Goes on at the end of a block.
     pub fn at_end(&self, label: Label) {
         llvm!(LLVMPositionBuilderAtEnd(self.raw, label.0));
+        self.locate();
     }
 
     /// The block where the next instruction goes.
