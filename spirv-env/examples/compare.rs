@@ -38,9 +38,10 @@ const EXPLAINED: &[(&str, &str, &str)] = &[
     ),
     ("accepted", "End of input reached while decoding OpDecorate", DECORATIONS),
     ("accepted", "Invalid instruction OpDecorate", DECORATIONS),
-    ("accepted", "Operand # of Decorate requires one of these capabilities: Shader", DECORATIONS),
+    ("accepted", "Operand # of Decorate requires one of these capabilities: ", DECORATIONS),
     ("accepted", "Constant decoration on target", MISPLACED),
     ("accepted", "CPacked decoration on target", MISPLACED),
+    ("accepted", "Target of NonWritable decoration is invalid", MISPLACED),
     (
         "accepted",
         "Invalid floating-point fast math mode",
@@ -59,6 +60,9 @@ const EXPLAINED: &[(&str, &str, &str)] = &[
     ("accepted", "Id is # [OpLoopMerge", LOOPS),
     ("accepted", "Block  is already a merge block", LOOPS),
     ("accepted", "Unroll and DontUnroll", LOOPS),
+    ("accepted", "Continue Target  must be an OpLabel", LOOPS),
+    ("accepted", "Merge Block and Continue Target must be different ids", LOOPS),
+    ("accepted", "Operand  cannot be a type [OpLoopMerge", LOOPS),
     (
         "accepted",
         "Invalid function control",

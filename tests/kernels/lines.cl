@@ -6,7 +6,7 @@ __attribute__((noinline)) static float area(float radius) {
 }
 
 kernel void areas(global const float *radius, global float *out) {
-  size_t i = get_global_id(0);
+  unsigned long i = get_global_id(0);
   float sum = 0.0f;
   for (int round = 0; round < 3; ++round)
     sum += area(radius[i] + round);
