@@ -272,6 +272,12 @@ fn described() {
         zet_metric_source_id_exp_t { stype: ZET_STRUCTURE_TYPE_METRIC_SOURCE_ID_EXP, ..Default::default() },
     );
     source.pNext = (&raw mut resolution).cast();
+    // As programs for API 1.6 ask.
+    let mut older = zet_metric_global_timestamps_resolution_exp_t {
+        stype: ZET_STRUCTURE_TYPE_GLOBAL_METRICS_TIMESTAMPS_EXP_PROPERTIES,
+        ..Default::default()
+    };
+    resolution.pNext = (&raw mut older).cast();
     let mut chained = zet_metric_group_properties_t {
         stype: ZET_STRUCTURE_TYPE_METRIC_GROUP_PROPERTIES,
         pNext: (&raw mut source).cast(),
@@ -292,7 +298,9 @@ fn described() {
         check(api.zetDeviceGetDebugProperties(device, &mut debug));
         check(api.zetMetricProgrammableGetExp(device, &mut programmable, null_mut()));
     }
-    assert_eq!((resolution.timerResolution, resolution.timestampValidBits), (1_000_000_000, 64));
+    for resolution in [resolution, older] {
+        assert_eq!((resolution.timerResolution, resolution.timestampValidBits), (1_000_000_000, 64));
+    }
     assert_eq!((source.sourceId, debug.flags, programmable), (chained.domain, 0, 0));
     assert!(host == moments[0] && moments[0] <= moments[1] && device_time != 0);
 }

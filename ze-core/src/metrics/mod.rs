@@ -30,7 +30,10 @@ use ze_headers::*;
 structures! {
     zet_metric_group_properties_t = ZET_STRUCTURE_TYPE_METRIC_GROUP_PROPERTIES;
     zet_metric_properties_t = ZET_STRUCTURE_TYPE_METRIC_PROPERTIES;
-    zet_metric_global_timestamps_resolution_exp_t = ZET_STRUCTURE_TYPE_METRIC_GLOBAL_TIMESTAMPS_RESOLUTION_EXP;
+    // The second is what it was announced by before API 1.7.
+    zet_metric_global_timestamps_resolution_exp_t =
+        ZET_STRUCTURE_TYPE_METRIC_GLOBAL_TIMESTAMPS_RESOLUTION_EXP
+        | ZET_STRUCTURE_TYPE_GLOBAL_METRICS_TIMESTAMPS_EXP_PROPERTIES;
     zet_metric_group_type_exp_t = ZET_STRUCTURE_TYPE_METRIC_GROUP_TYPE_EXP;
     zet_metric_source_id_exp_t = ZET_STRUCTURE_TYPE_METRIC_SOURCE_ID_EXP;
 }

@@ -35,12 +35,12 @@ static INITIALIZED: AtomicBool = AtomicBool::new(false);
 /// Implements [`Structure`](crate::pnext::Structure) for structures of system management and tools. Their type tags have values that core
 /// structures have too, and are only looked for in their own chains.
 macro_rules! structures {
-    ($($type:ty = $stype:ident;)*) => {
+    ($($type:ty = $($stype:ident)|+;)*) => {
         $(
             // SAFETY: the pairs are those of the API's headers.
             unsafe impl $crate::pnext::Structure for $type {
                 const STYPES: &'static [::ze_headers::ze_structure_type_t] =
-                    &[::ze_headers::ze_structure_type_t(::ze_headers::$stype.0)];
+                    &[$(::ze_headers::ze_structure_type_t(::ze_headers::$stype.0)),+];
             }
         )*
     };
