@@ -78,6 +78,14 @@ fn atomic_stores_side_by_side_are_one_store() {
     assert_eq!((calls(&text, "@llvm.masked.store"), calls(&text, "@llvm.masked.scatter")), (0, 1), "{text}");
 }
 
+#[test]
+fn an_atomic_that_other_threads_see_is_a_loop_over_lanes_and_not_as_many_copies() {
+    let exchange = "%place = OpInBoundsPtrAccessChain %pg_uint %out %own\n\
+                    %old = OpAtomicExchange %uint %place %u1 %u0 %gx32\nOpStore %mine %old\n";
+    let text = ir(&format!("{VALUES}{exchange}"));
+    assert_eq!(text.lines().filter(|line| line.contains(" atomicrmw ")).count(), 1, "{text}");
+}
+
 /// A branch that not all take, around a block that the numbers of `inside` go through; what it makes is used behind it.
 fn hammock(inside: &str) -> String {
     ir(&format!(
@@ -176,6 +184,10 @@ fn loads_in_long_strides_are_asked_for_ahead() {
     assert_eq!(prefetches(before, "%limit", &times("%ul2")), 2);
     // No lane at a fixed distance from the one before.
     assert_eq!(prefetches(before, "%limit", "%place = OpUMod %ulong %n %limit"), 0);
+    // A sum moves on by what both parts do, and a difference of the same by nothing.
+    let of_two = |op: &str| format!("%part = OpIMul %ulong %n %ul31\n%place = {op} %ulong %part %part");
+    assert_eq!(prefetches(before, "%ul31", &of_two("OpIAdd")), 4);
+    assert_eq!(prefetches(before, "%ul31", &of_two("OpISub")), 0);
 }
 
 #[test]
@@ -338,6 +350,24 @@ fn addresses_that_may_follow_each_other_are_looked_at() {
     );
     let text = ir(&elsewhere);
     assert_eq!((compares(&text), narrow_compares(&text)), ([1, 0], 0), "{text}");
+}
+
+#[test]
+fn vectors_at_offsets_that_may_follow_each_other_are_looked_at() {
+    let loads = |offset: &str| {
+        let text = ir(&format!(
+            "{VALUES}{offset}\n%wide = OpUConvert %ulong %offset\n%value = OpExtInst %uint4 %std vloadn %wide %in 4\n"
+        ));
+        [
+            text.matches("load <64 x i32>").count(),
+            text.matches("icmp eq i64").count(),
+            calls(&text, "masked.gather"),
+        ]
+    };
+    // An index of 32 bits may wrap around, and then the last lane's is not as far from the first one's as it should be.
+    assert_eq!(loads("%offset = OpIAdd %uint %gx32 %u5"), [1, 1, 4]);
+    assert_eq!(loads("%offset = OpCopyObject %uint %gx32"), [1, 0, 0]);
+    assert_eq!(loads("%offset = OpCopyObject %uint %own"), [0, 0, 4]);
 }
 
 #[test]
