@@ -19,30 +19,32 @@ mod std_examples;
 
 use crate::jit::target::Isa;
 use crate::{Dispatch, Engine, EngineConfig};
+use spirv::Capability;
 use spirv_env::{Environment, Module, ModuleInput};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use ze_extensions::{CAPABILITIES, DeviceProfile};
 use ze_tests::assembler::assemble;
 
-const CAPABILITIES: &str = "Addresses Kernel Linkage SubgroupDispatch Int8 Int16 Int64 Int64Atomics Float16 Float64 Vector16 Groups \
-    GenericPointer GroupNonUniform GroupNonUniformVote GroupNonUniformBallot GroupNonUniformArithmetic \
-    GroupNonUniformShuffle GroupNonUniformShuffleRelative GroupNonUniformClustered SubgroupBallotKHR SubgroupVoteKHR \
-    GroupNonUniformRotateKHR SubgroupShuffleINTEL SubgroupBufferBlockIOINTEL AtomicFloat32AddEXT \
-    AtomicFloat32MinMaxEXT BFloat16ConversionINTEL ExpectAssumeKHR GroupUniformArithmeticKHR BitInstructions \
-    SplitBarrierINTEL DotProduct DotProductInputAll DotProductInput4x8Bit DotProductInput4x8BitPacked \
-    ArithmeticFenceEXT ArbitraryPrecisionIntegersALTERA FMAKHR TernaryBitwiseFunctionINTEL \
-    TensorFloat32RoundingINTEL ShaderClockKHR SubgroupBufferPrefetchINTEL FPGARegALTERA \
-    ImageBasic BindlessImagesINTEL SubgroupImageBlockIOINTEL SubgroupImageMediaBlockIOINTEL FunctionPointersINTEL \
-    CooperativeMatrixKHR SubgroupMatrixMultiplyAccumulateINTEL Subgroup2DBlockIOINTEL \
-    Subgroup2DBlockTransformINTEL Subgroup2DBlockTransposeINTEL";
+/// Capabilities that only tests of their own declare: one changes what arithmetic without decorations may do, the other one is of a
+/// later version than that of the tests' modules.
+const APART: [Capability; 2] = [Capability::FloatControls2, Capability::UniformDecoration];
 
-const EXTENSIONS: &str = "SPV_KHR_shader_ballot SPV_KHR_subgroup_vote SPV_KHR_subgroup_rotate SPV_INTEL_subgroups \
-    SPV_EXT_shader_atomic_float_add SPV_EXT_shader_atomic_float_min_max SPV_INTEL_bfloat16_conversion \
-    SPV_KHR_expect_assume SPV_KHR_uniform_group_instructions SPV_KHR_bit_instructions SPV_INTEL_split_barrier \
-    SPV_KHR_integer_dot_product SPV_EXT_arithmetic_fence SPV_INTEL_arbitrary_precision_integers \
-    SPV_KHR_fma SPV_INTEL_ternary_bitwise_function SPV_INTEL_tensor_float32_conversion SPV_KHR_shader_clock \
-    SPV_INTEL_subgroup_buffer_prefetch SPV_INTEL_fpga_reg SPV_INTEL_bindless_images \
-    SPV_INTEL_media_block_io SPV_INTEL_function_pointers SPV_KHR_cooperative_matrix \
-    SPV_INTEL_subgroup_matrix_multiply_accumulate SPV_INTEL_2d_block_io";
+/// Declares all other capabilities that a device of this machine accepts, with their extensions.
+fn declarations() -> String {
+    let profile = DeviceProfile::host();
+    let declared = CAPABILITIES.iter().filter(|support| {
+        let known = Capability::from_u32(support.capability.0);
+        support.need.met_by(&profile) && known.is_some_and(|known| !APART.contains(&known))
+    });
+    let mut extensions: BTreeSet<&str> = BTreeSet::new();
+    let mut text = String::new();
+    for support in declared {
+        extensions.extend(support.declared_by.first().copied());
+        text += &format!("OpCapability {}\n", support.capability.name().expect("it is one of SPIR-V's"));
+    }
+    extensions.iter().fold(text, |text, name| text + &format!("OpExtension \"{name}\"\n"))
+}
 
 /// Types whose values kernels put into memory.
 const STORED: [&str; 17] = [
@@ -53,11 +55,7 @@ const STORED: [&str; 17] = [
 /// A kernel of three pointers to `uint` in global memory, `%in`, `%index` and `%out`: instructions in front of the
 /// entry block's others, and the rest.
 pub(super) fn kernel(width: Option<u32>, variables: &str, body: &str) -> String {
-    let lines = |word: &str, names: &str, quote: &str| -> String {
-        names.split_whitespace().map(|name| format!("{word} {quote}{name}{quote}\n")).collect()
-    };
-    let capabilities = lines("OpCapability", CAPABILITIES, "");
-    let extensions = lines("OpExtension", EXTENSIONS, "\"");
+    let declarations = declarations();
     let mode = width.map_or(String::new(), |width| format!("OpExecutionMode %main SubgroupSize {width}\n"));
     let pointers: String =
         STORED.iter().map(|ty| format!("%pg_{ty} = OpTypePointer CrossWorkgroup %{ty}\n")).collect();
@@ -66,7 +64,7 @@ pub(super) fn kernel(width: Option<u32>, variables: &str, body: &str) -> String 
         .map(|n| format!("%u{n} = OpConstant %uint {n}\n%ul{n} = OpConstant %ulong {n}\n"))
         .collect();
     format!(
-        "{capabilities}{extensions}%std = OpExtInstImport \"OpenCL.std\"
+        "{declarations}%std = OpExtInstImport \"OpenCL.std\"
 OpMemoryModel Physical64 OpenCL
 OpEntryPoint Kernel %main \"main\" %gid
 {mode}OpDecorate %gid BuiltIn GlobalInvocationId
@@ -137,7 +135,7 @@ OpFunctionEnd
 
 pub(super) fn build(text: &str) -> Module {
     let bytes = assemble(text);
-    let profile = ze_extensions::DeviceProfile::host();
+    let profile = DeviceProfile::host();
     let environment = Environment::new(&profile).with_engine(&super::supports);
     spirv_env::build(&[ModuleInput::new(&bytes)], &environment)
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
