@@ -379,6 +379,39 @@ impl Calls<'_, '_, '_> {
         self.b().call(body, &[self.shared.info, self.shared.worker, gx, gy, gz, x, y, z, subgroup, active]);
     }
 
+    /// Each of the work-groups `first..last`. Which one the first is takes divisions; from one to the next is counted, for beginning
+    /// a group is much of the time of a small one.
+    fn each_group(&self, first: Value, last: Value, body: impl FnOnce([Value; 3])) {
+        let b = self.b();
+        let (head, inside, done) = self.blocks();
+        // Numbers of groups in a dimension fit 32 bits, and LLVM sees that they do.
+        let narrow = |values: [Value; 3]| values.map(|value| b.zext_or_trunc(value, Scalar::I32));
+        let (start, [columns, rows, _]) = (narrow(self.group(first)), narrow(self.shared.count));
+        let before = b.here();
+        b.br(head);
+        b.at_end(head);
+        let linear = b.phi(Scalar::I64, 1);
+        let group = start.map(|_| b.phi(Scalar::I32, 1));
+        b.add_incoming(linear, first, before);
+        group.iter().zip(start).for_each(|(phi, start)| b.add_incoming(*phi, start, before));
+        b.cond_br(b.icmp(IntPred::LLVMIntULT, linear, last), inside, done);
+        b.at_end(inside);
+        body(group.map(|at| b.zext_or_trunc(at, Scalar::I64)));
+        let [x, y, z] = group;
+        let step = |at: Value, by: Value| b.add(at, b.zext_or_trunc(by, Scalar::I32));
+        let wrap = |at: Value, ends: Value| b.select(ends, b.i32(0), at);
+        let next_x = b.add(x, b.i32(1));
+        let row_ends = b.icmp(IntPred::LLVMIntEQ, next_x, columns);
+        let next_y = step(y, row_ends);
+        let plane_ends = b.icmp(IntPred::LLVMIntEQ, next_y, rows);
+        let next = [wrap(next_x, row_ends), wrap(next_y, plane_ends), step(z, plane_ends)];
+        let end = b.here();
+        b.add_incoming(linear, b.add(linear, b.i64(1)), end);
+        group.iter().zip(next).for_each(|(phi, next)| b.add_incoming(*phi, next, end));
+        b.br_back_rolled(head);
+        b.at_end(done);
+    }
+
     /// `for i in (from..to).step_by(step)`.
     fn each(&self, from: Value, to: Value, step: Value, body: impl FnOnce(Value)) {
         let b = self.b();
@@ -435,8 +468,7 @@ impl Calls<'_, '_, '_> {
         let b = self.b();
         let (zero, one, width) = (b.i64(0), b.i64(1), self.width());
         let [x_size, y_size, z_size] = self.shared.size;
-        self.each(first, last, one, |linear| {
-            let group = self.group(linear);
+        self.each_group(first, last, |group| {
             match self.entry.a.variant.mapping {
                 LaneMapping::Rows => {
                     let body = self.full.expect("rows are full");
