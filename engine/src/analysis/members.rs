@@ -35,7 +35,7 @@ pub struct Group {
     pub bytes: u64,
     /// Elements from one lane's structure to the next one's.
     pub step: usize,
-    /// The elements that are accessed, behind the first of them, ascending.
+    /// The elements that are accessed, ascending: of loads behind the first of them, of stores behind the start of a structure.
     pub elements: SmallVec<[usize; 8]>,
     /// The pointers of its accesses, in the order of the block.
     pub pointers: SmallVec<[Id; 8]>,
@@ -204,6 +204,11 @@ impl Members {
     fn keep(&mut self, open: &Open) {
         let form = &open.form;
         let Some(first) = open.accesses.iter().map(|access| access.bytes.from).min() else { return };
+        // Vectors that are stored begin where structures do, which are aligned (`bytes_into_structure`).
+        let end = open.accesses.iter().map(|access| access.bytes.to).max().unwrap_or(first);
+        let before = first.rem_euclid(form.step);
+        let fits = before % form.element == 0 && end - first <= form.step - before;
+        let first = if form.stores && fits { first - before } else { first };
         let element = |at: i64| ((at - first) / form.element) as usize;
         let mut elements: SmallVec<[usize; 8]> = (open.accesses.iter())
             .flat_map(|access| element(access.bytes.from)..element(access.bytes.to))
@@ -396,6 +401,12 @@ fn zeros_below(a: &Analysis<'_>, id: Id) -> u32 {
 }
 
 impl Analysis<'_> {
+    /// Bytes of the lane's structure that lie before what a pointer leads to, if structures, of `step` bytes, begin where its root
+    /// points.
+    pub fn bytes_into_structure(&self, pointer: Id, step: i64) -> u64 {
+        address(self, pointer).constant.checked_rem_euclid(step).unwrap_or(0).unsigned_abs()
+    }
+
     /// Whether two values of one block are the same by what they are computed from.
     fn same(&self, x: Id, y: Id, depth: u32) -> bool {
         if x == y {

@@ -24,10 +24,12 @@ pub struct Access {
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
     Uniform(Value),
-    /// The address of lane 0, and the bytes from lane to lane.
+    /// The address of lane 0, the bytes from lane to lane, and of these the ones that lie in front of an access, if steps
+    /// begin where the pointer's root does: a guess, which decides only what lines of the cache an access touches.
     Strided {
         base: Value,
         step: i64,
+        into: u64,
     },
     Varying(Value),
     /// Addresses that may follow each other.
@@ -42,7 +44,7 @@ pub enum Place {
 pub(super) fn strided_place(this: &Lowerer<'_, '_>, reg: Reg, step: i64) -> Place {
     match reg.scalar() {
         Some(scalar) if this.w == 1 => Place::Uniform(scalar),
-        Some(base) => Place::Strided { base, step },
+        Some(base) => Place::Strided { base, step, into: 0 },
         None => Place::Varying(this.vector(reg)),
     }
 }
@@ -62,7 +64,7 @@ pub fn place(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Place, EngineErr
     let shape = this.a.shape(this.current_block(), pointer)[0];
     Ok(match (shape, reg.scalar()) {
         (Shape::Strided(step), Some(base)) => match speculation::needs_look(this.a.trust(pointer)) {
-            None => Place::Strided { base, step },
+            None => Place::Strided { base, step, into: this.a.bytes_into_structure(pointer, step) },
             Some(look) => {
                 let narrow = memory::narrow(this, pointer)?;
                 speculation::place(this, this.vector(reg), Some((base, step)), narrow, look)
@@ -122,7 +124,7 @@ pub fn load_leaves(
     if let Place::Hoped(hope) = place {
         return speculation::load(this, *hope, leaves, bytes, access);
     }
-    if let Place::Strided { base, step } = place
+    if let Place::Strided { base, step, .. } = place
         && !access.volatile
         && let Some(stride) = run_stride(leaves, *step)
     {
@@ -151,7 +153,7 @@ pub fn store_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], val:
     if let Place::Hoped(hope) = place {
         return speculation::store(this, *hope, leaves, val, access);
     }
-    if let Place::Strided { base, step } = place
+    if let Place::Strided { base, step, .. } = place
         && !access.volatile
         && run_stride(leaves, *step) == Some(leaves.len())
     {
@@ -237,7 +239,7 @@ pub fn load_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, access: Acce
             let value = load(1, address);
             return Reg::uniform(from_memory(this, value, leaf.scalar));
         }
-        Place::Strided { base, step } => {
+        Place::Strided { base, step, .. } => {
             let base = b.offset_const(base, leaf.offset);
             if step == size || step == -size {
                 let low = if step > 0 { base } else { lowest(this, base, size) };
@@ -302,7 +304,7 @@ pub fn store_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, a
             };
             store(to_memory(this, value), b.offset_const(address, leaf.offset));
         }
-        Place::Strided { base, step } => {
+        Place::Strided { base, step, into } => {
             let base = b.offset_const(base, leaf.offset);
             let value = to_memory(this, this.vector(reg));
             if step == size || step == -size {
@@ -315,7 +317,7 @@ pub fn store_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, a
                         in_order(this, access, || b.masked_store(value, low, align, mask));
                     }
                 }
-            } else if !spaced::store(this, base, step, value, align, access) {
+            } else if !spaced::store(this, base, step, into + leaf.offset, value, align, access) {
                 let addresses = lane_addresses(this, base, step);
                 in_order(this, access, || b.scatter(value, addresses, align, this.mask_vector()));
             }

@@ -311,6 +311,10 @@ fn elements_with_small_gaps_are_a_few_accesses() {
     );
     let text = ir(&body("OpCopyObject %ulong %gx2"));
     assert!(text.contains(", i64 60"), "the last vector ends with the last element: {text}");
+    // Vectors of the second one of two elements end with it, and begin with the first one where they are stored.
+    let text = ir(&body("OpIAdd %ulong %gx2 %ul1"));
+    assert_eq!(calls(&text, "<16 x i1> <i1 false, i1 true, i1 false, i1 true,"), 2, "{text}");
+    assert!(text.contains(", i64 -4"), "{text}");
     // Without masked stores of its own, a CPU does not profit.
     let text = ir_of("", &body("OpCopyObject %ulong %gx2"), Isa::Sse, VARIANT);
     let expected = Accesses { loads: 2, scatters: 1, ..Accesses::default() };

@@ -3,7 +3,7 @@
 
 use super::access::{self, Place};
 use super::builder::Value;
-use super::structures::{Part, Structures};
+use super::structures::{Structures, all_on};
 use super::values::{Mask, Reg, Val};
 use super::{Lowerer, spaced};
 use crate::analysis::leaves::Scalar;
@@ -95,7 +95,10 @@ pub(super) fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, val: &Val) -> Resul
     let mut values = this.subgroup_mut().members.stored.remove(&member.group).unwrap_or_default();
     values.sort_unstable_by_key(|(element, _)| *element);
     match access::place(this, inst.id(0))? {
-        Place::Strided { base, .. } => store_all(this, group, first(this, group, member, base), &values),
+        Place::Strided { base, .. } => {
+            let first = first(this, group, member, base);
+            structures(this, group).store_lanes(this, first, group.bytes, &values);
+        }
         _ => {
             let pointers = this.leaf(inst.id(0))?;
             let addresses = first(this, group, member, this.vector(pointers));
@@ -106,34 +109,4 @@ pub(super) fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, val: &Val) -> Resul
         }
     }
     Ok(true)
-}
-
-fn store_all(this: &Lowerer<'_, '_>, group: &Group, first: Value, values: &[(usize, Value)]) {
-    let (b, structures) = (&*this.b, structures(this, group));
-    let parts = structures.arrange(b, values);
-    let masked = |mask: Value, part: Part| structures.store_masked(b, first, group.bytes, part, mask);
-    let store_whole = || {
-        let on = b.int(Scalar::Bool, this.w, 1);
-        parts.iter().for_each(|part| match part.is_whole {
-            true => structures.store(b, first, group.bytes, *part),
-            false => masked(on, *part),
-        });
-        Vec::new()
-    };
-    match this.mask() {
-        Mask::All => {
-            store_whole();
-        }
-        Mask::Lanes(mask) => {
-            b.branch_of_many(all_on(this, mask), store_whole, || {
-                parts.iter().for_each(|part| masked(mask, *part));
-                Vec::new()
-            });
-        }
-    }
-}
-
-/// Whether all lanes of a mask are on. Where they are, which is nearly always, there are no masks to be spread.
-fn all_on(this: &Lowerer<'_, '_>, mask: Value) -> Value {
-    this.b.not(this.b.any(this.b.not(mask)))
 }

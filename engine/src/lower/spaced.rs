@@ -33,11 +33,6 @@ pub(super) fn is_worth_it(target: &Target, step: i64, memory: Scalar) -> bool {
     gap(step, memory).is_some() && has_masks(target, memory)
 }
 
-/// One element a structure.
-fn structures(this: &Lowerer<'_, '_>, gap: usize, memory: Scalar) -> Structures<'static> {
-    Structures { memory, lanes: this.w, step: gap, elements: &[0] }
-}
-
 /// Loads one element for each lane that is on; `None` where lane by lane is as good.
 pub(super) fn load(
     this: &Lowerer<'_, '_>,
@@ -53,16 +48,17 @@ pub(super) fn load(
         Mask::Lanes(_) if !has_masks(this.target, memory) => return None,
         Mask::Lanes(mask) => Some(mask),
     };
-    let structures = structures(this, gap, memory);
+    let structures = Structures { memory, lanes: this.w, step: gap, elements: &[0] };
     let vectors = structures.load(&this.b, base, align, mask);
     Some(structures.take(&this.b, &vectors, 0))
 }
 
-/// Stores one element for each lane that is on; whether it did, where lane by lane is not as good.
+/// Stores one element for each lane that is on; whether it did, where lane by lane is not as good. `into` is the place's.
 pub(super) fn store(
     this: &Lowerer<'_, '_>,
     base: Value,
     step: i64,
+    into: u64,
     value: Value,
     align: u64,
     access: Access,
@@ -70,9 +66,12 @@ pub(super) fn store(
     let memory = this.b.scalar_of(value);
     let possible = !access.volatile && this.w > 1 && has_masks(this.target, memory);
     let Some(gap) = gap(step, memory).filter(|_| possible) else { return false };
-    let (structures, on) = (structures(this, gap, memory), this.mask_vector());
-    for part in structures.arrange(&this.b, &[(0, value)]) {
-        structures.store_masked(&this.b, base, align, part, on);
-    }
+    // Vectors begin where structures do, which are aligned: those that begin at a member in the middle would each lie in two
+    // lines of the cache.
+    let bytes = memory.bytes();
+    let element = if into.is_multiple_of(bytes) { (into / bytes) as usize % gap } else { 0 };
+    let structures = Structures { memory, lanes: this.w, step: gap, elements: &[element] };
+    let first = this.b.offset_const(base, (element as u64 * bytes).wrapping_neg());
+    structures.store_lanes(this, first, align, &[(element, value)]);
     true
 }

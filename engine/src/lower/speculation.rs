@@ -167,7 +167,7 @@ pub(super) fn load(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], bytes: u
         let val = load_leaves(this, &place, leaves, bytes, access);
         val.into_iter().map(|reg| this.vector(reg)).collect()
     };
-    let values = this.b.branch_of_many(row, || load(Place::Strided { base, step }), || load(lanes));
+    let values = this.b.branch_of_many(row, || load(Place::Strided { base, step, into: 0 }), || load(lanes));
     values.into_iter().map(Reg::varying).collect()
 }
 
@@ -182,5 +182,5 @@ pub(super) fn store(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], val: &V
         store_leaves(this, &place, leaves, val, access);
         Vec::new()
     };
-    this.b.branch_of_many(row, || store(Place::Strided { base, step }), || store(lanes));
+    this.b.branch_of_many(row, || store(Place::Strided { base, step, into: 0 }), || store(lanes));
 }

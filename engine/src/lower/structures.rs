@@ -1,11 +1,13 @@
 //! Structures that follow each other in memory, one a lane: vectors that cover all of them, and the shuffles between those and vectors
 //! of one member (interleaved accesses: Nuzman, Rosen and Zaks, PLDI 2006).
 //!
-//! Nothing is accessed before the first member of the first lane and behind the last one of the last lane. What is read between them
-//! lies between two elements that the kernel reads, less than a page apart, so it is there to be read; what lies between members that
-//! are stored is not written.
+//! Nothing is read before the first member of the first lane and behind the last one of the last lane. What is read between them
+//! lies between two elements that the kernel reads, less than a page apart, so it is there to be read. What lies before, between and
+//! behind members that are stored is not written.
 
+use super::Lowerer;
 use super::builder::{Builder, Value};
+use super::values::Mask;
 use crate::analysis::leaves::Scalar;
 
 /// One structure a lane, of equal elements.
@@ -16,22 +18,22 @@ pub(super) struct Structures<'e> {
     pub lanes: u32,
     /// Elements from one structure to the next.
     pub step: usize,
-    /// The elements that are accessed, behind the first of them, ascending.
+    /// The elements that are accessed, ascending; the first one is 0 if they are read.
     pub elements: &'e [usize],
 }
 
 /// A vector that is stored.
 #[derive(Clone, Copy)]
-pub(super) struct Part {
+struct Part {
     /// Where it begins, in elements.
-    pub start: usize,
-    pub vector: Value,
+    start: usize,
+    vector: Value,
     /// All of its elements are stored, if all lanes are on.
-    pub is_whole: bool,
+    is_whole: bool,
 }
 
 impl Structures<'_> {
-    /// Elements from the first member of the first lane to the last one of the last lane, with both.
+    /// Elements from the start of the first lane's structure to the last lane's last member, with that.
     fn all(&self) -> usize {
         (self.lanes as usize - 1) * self.step + self.elements.last().map_or(0, |last| last + 1)
     }
@@ -49,7 +51,7 @@ impl Structures<'_> {
     }
 
     /// The mask of a vector that begins at an element: on where a lane's member is, and the lane is on.
-    pub fn spread(&self, b: &Builder, mask: Value, start: usize) -> Value {
+    fn spread(&self, b: &Builder, mask: Value, start: usize) -> Value {
         let w = self.lanes as usize;
         let lane = |at: usize| self.place(at).map_or(w, |(lane, _)| lane) as i32;
         let lanes: Vec<i32> = (start..start + w).map(lane).collect();
@@ -94,7 +96,7 @@ impl Structures<'_> {
     }
 
     /// What is stored where, of the values of members in ascending order.
-    pub fn arrange(&self, b: &Builder, values: &[(usize, Value)]) -> Vec<Part> {
+    fn arrange(&self, b: &Builder, values: &[(usize, Value)]) -> Vec<Part> {
         let w = self.lanes as usize;
         let mut parts = Vec::new();
         for start in (0..self.all()).step_by(w) {
@@ -113,16 +115,41 @@ impl Structures<'_> {
         parts
     }
 
-    /// Stores a part whole.
-    pub fn store(&self, b: &Builder, first: Value, align: u64, part: Part) {
-        b.store(part.vector, self.address(b, first, part.start), align);
+    /// Stores the values of members, in ascending order, in the lanes that are on.
+    pub fn store_lanes(&self, this: &Lowerer<'_, '_>, first: Value, align: u64, values: &[(usize, Value)]) {
+        let b = &*this.b;
+        let parts = self.arrange(b, values);
+        let masked = |mask: Value, part: &Part| {
+            let mask = self.spread(b, mask, part.start);
+            b.masked_store(part.vector, self.address(b, first, part.start), align, mask);
+        };
+        let all_lanes = || {
+            let on = b.int(Scalar::Bool, self.lanes, 1);
+            for part in &parts {
+                match part.is_whole {
+                    true => b.store(part.vector, self.address(b, first, part.start), align),
+                    false => masked(on, part),
+                }
+            }
+            Vec::new()
+        };
+        match this.mask() {
+            Mask::All => {
+                all_lanes();
+            }
+            Mask::Lanes(mask) => {
+                b.branch_of_many(all_on(this, mask), all_lanes, || {
+                    parts.iter().for_each(|part| masked(mask, part));
+                    Vec::new()
+                });
+            }
+        }
     }
+}
 
-    /// Stores what a part has of members, in the lanes that are on.
-    pub fn store_masked(&self, b: &Builder, first: Value, align: u64, part: Part, mask: Value) {
-        let mask = self.spread(b, mask, part.start);
-        b.masked_store(part.vector, self.address(b, first, part.start), align, mask);
-    }
+/// Whether all lanes of a mask are on. Where they are, which is nearly always, there are no masks to be spread.
+pub(super) fn all_on(this: &Lowerer<'_, '_>, mask: Value) -> Value {
+    this.b.not(this.b.any(this.b.not(mask)))
 }
 
 /// Joins vectors to one. Of each of its places is known which vector it comes from, and from which place there. The vectors

@@ -64,7 +64,19 @@ fn what_is_written_is_there_when_it_is_read() {
     let twice = "OpStore %p0 %uint_7\nOpStore %p2 %uint_8\nOpStore %p0 %uint_9";
     assert_eq!(members(twice), [], "a store through a pointer is one of a group, or another one");
     let others = "OpStore %p0 %uint_7\nOpStore %p1 %uint_8\nOpStore %p3 %uint_8\nOpStore %p0 %uint_9";
-    assert_eq!(members(others), [(vec![0, 2], 2)]);
+    assert_eq!(members(others), [(vec![1, 3], 2)]);
+}
+
+#[test]
+fn what_is_stored_begins_where_structures_do() {
+    assert_eq!(members("OpStore %p1 %uint_7\nOpStore %p2 %uint_8"), [(vec![1, 2], 2)]);
+    assert_eq!(members("OpStore %p6 %uint_7\nOpStore %p5 %uint_8"), [(vec![1, 2], 2)]);
+    assert_eq!(members("OpStore %p3 %uint_7\nOpStore %p4 %uint_8"), [(vec![0, 1], 2)], "they are of two");
+    assert_eq!(
+        members("%a = OpLoad %uint %p1\n%b = OpLoad %uint %p2"),
+        [(vec![0, 1], 2)],
+        "nothing else is read"
+    );
 }
 
 #[test]

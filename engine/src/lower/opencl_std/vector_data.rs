@@ -100,7 +100,7 @@ fn place(this: &mut Lowerer<'_, '_>, pointer: Id, offset: Id, size: u64) -> Resu
     };
     let (address, step) = match base {
         Place::Uniform(address) => (Some(address), 0),
-        Place::Strided { base, step } => (Some(base), step),
+        Place::Strided { base, step, .. } => (Some(base), step),
         _ => (None, 0),
     };
     let step = index_step.and_then(|index_step| index_step.checked_add(step));
@@ -111,7 +111,7 @@ fn place(this: &mut Lowerer<'_, '_>, pointer: Id, offset: Id, size: u64) -> Resu
     let look = speculation::needs_look(this.a.trust(offset));
     match first {
         Some((address, 0)) if look.is_none() => return Ok(Place::Uniform(address)),
-        Some((base, step)) if look.is_none() => return Ok(Place::Strided { base, step }),
+        Some((base, step)) if look.is_none() => return Ok(Place::Strided { base, step, into: 0 }),
         _ => {}
     }
     let base: Reg = this.leaf(pointer)?;
