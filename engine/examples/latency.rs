@@ -122,6 +122,7 @@ fn arguments(value: &[u8]) -> Arguments {
         local_variables: Vec::new(),
         static_local_size: 0,
         zeroed_local: 0..0,
+        sees_groups: true,
         private_size: 0,
         modes: Vec::new(),
         attributes: String::new(),
@@ -144,7 +145,7 @@ fn best(count: u32, mut work: impl FnMut()) -> Duration {
 
 fn plan(code: &Arc<Code>, groups: u32, items: u32) -> Plan {
     let range = Range { group_count: [groups, 1, 1], group_size: [items, 1, 1], global_offset: [0; 3] };
-    Plan::new(Arc::clone(code), range, 0).expect("a range")
+    Plan::new(Arc::clone(code), range, range, 0).expect("a range")
 }
 
 fn run(scheduler: &Scheduler, plan: &Plan, arguments: &Arguments) {

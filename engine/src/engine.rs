@@ -57,6 +57,8 @@ pub struct EngineConfig {
     pub print_bytes: u32,
     /// Which calls stay calls. Results do not depend on it: other than the default is for tests.
     pub inlining: Inlining,
+    /// Small work-groups are executed together where a kernel cannot tell. Results do not depend on it: off is for tests.
+    pub joins_groups: bool,
 }
 
 impl Default for EngineConfig {
@@ -74,6 +76,7 @@ impl Default for EngineConfig {
             max_local_bytes: DEFAULT_MAX_LOCAL_BYTES,
             print_bytes: DEFAULT_PRINT_BYTES,
             inlining: Inlining::default(),
+            joins_groups: true,
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::abi::{Coarsening, CodeInfo, LaneMapping, Variant};
 use crate::engine::{DEFAULT_MAX_GROUP_SIZE, Engine};
 use crate::error::EngineError;
 use crate::exec::promotion::Promotion;
-use crate::exec::{Code, group_size};
+use crate::exec::{Code, Range, group_size};
 use crate::fork::{RwLock, Slow};
 use crate::globals::{Globals, Part};
 use crate::jit::cache::{CachedCode, driver_id};
@@ -253,6 +253,15 @@ impl Kernel {
         // Straight code has nothing to gain from several sub-groups side by side, nor has code that prints.
         let repeats = (kernel.uses_barrier || kernel.has_loops) && !kernel.prints;
         if repeats { group_size::coarsened(variant, group_size) } else { variant }
+    }
+
+    /// The work-groups that a launch is executed in: larger ones than it asks for, where the kernel cannot tell.
+    pub fn executed(&self, range: Range) -> Range {
+        let (kernel, engine) = (self.reflection(), &self.program.engine);
+        if kernel.sees_groups || kernel.required_subgroups().is_some() || !engine.config().joins_groups {
+            return range;
+        }
+        group_size::enlarged(range, engine.config().max_group_size, engine.threads() as u64)
     }
 
     /// Compiles the code for groups of this size, if that has not been done.

@@ -159,7 +159,10 @@ impl Setup {
 
     /// Whether [`launch`](Self::launch) has the code at hand.
     pub fn has_code(&self, group_count: [u32; 3]) -> bool {
-        self.latest.as_ref().and_then(|plan| fitting_code(plan, &self.range(group_count))).is_some()
+        self.latest
+            .as_ref()
+            .and_then(|plan| fitting_code(plan, &self.kernel.executed(self.range(group_count))))
+            .is_some()
     }
 
     /// Checks a launch and has its code at hand from now on, which is compiled if that has not been done: what fails
@@ -288,9 +291,9 @@ impl Launch {
     }
 }
 
-/// The code of another range, if it is that of this one too.
+/// The code of another range, if it is that of this one too. The range is as it is executed.
 fn fitting_code<'a>(other: &'a Plan, range: &Range) -> Option<&'a Arc<Code>> {
-    let fits = other.range().group_size == range.group_size
+    let fits = other.executed().group_size == range.group_size
         && other.code().variant().large_ids == range.has_large_ids();
     fits.then(|| other.code().newest())
 }
@@ -302,14 +305,15 @@ fn plan(kernel: &Kernel, range: Range, local_bytes: u64, other: Option<&Plan>) -
         let reason = format!("{:?} work-groups, the device takes {most:?}", range.group_count);
         return Err(invalid(kernel, LaunchFault::GroupCount(reason)));
     }
-    let code = match other.and_then(|other| fitting_code(other, &range)) {
+    let executed = kernel.executed(range);
+    let code = match other.and_then(|other| fitting_code(other, &executed)) {
         Some(code) => Arc::clone(code),
         None => {
-            let large_ids = range.has_large_ids();
-            kernel.code(Variant { large_ids, ..kernel.variant(range.group_size) })?
+            let large_ids = executed.has_large_ids();
+            kernel.code(Variant { large_ids, ..kernel.variant(executed.group_size) })?
         }
     };
-    Plan::new(code, range, local_bytes).map_err(|fault| invalid(kernel, fault))
+    Plan::new(code, range, executed, local_bytes).map_err(|fault| invalid(kernel, fault))
 }
 
 fn check_local_memory(kernel: &Kernel, needed: u64) -> Result<(), EngineError> {

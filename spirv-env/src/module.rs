@@ -403,6 +403,10 @@ pub struct Kernel {
     pub has_loops: bool,
     /// The kernel, or a function that it reaches, calls `printf` or a function of the driver that prints.
     pub prints: bool,
+    /// The kernel, or a function that it reaches, can tell which work-items are of one work-group: it asks for ids, sizes or numbers
+    /// of groups or sub-groups, does something in groups, has memory of groups, prints, calls through pointers, or may wait for
+    /// other work-items. Of other kernels, the work-items of a launch may be grouped in any way.
+    pub sees_groups: bool,
     /// The module-scope `Workgroup` variables that the kernel reaches, each with its place in local memory, in bytes.
     pub local_variables: Vec<(Id, u64)>,
     /// Bytes that they take together, from the start of local memory; `u64::MAX` where they are more than can be counted.

@@ -5,7 +5,7 @@ mod args;
 use crate::diagnostics::{Diagnostic, Diagnostics, Fault, RuleId};
 use crate::indirect::{self, CallShape};
 use crate::load::{EntryPoint, Loaded};
-use crate::module::{ConstantValue, Function, Id, Inst, Kernel, Module, Operand, Type};
+use crate::module::{ArgKind, ConstantValue, Function, Id, Inst, Kernel, Module, Operand, Type};
 use crate::opcodes::{Convergence, Family, Memory};
 use crate::prune::{callees, successors};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -28,6 +28,10 @@ struct Summary {
     loops: bool,
     prints: bool,
     matrices: bool,
+    /// It can tell which work-items are of one work-group.
+    groups: bool,
+    /// It has atomic or volatile accesses, with which work-items may wait for each other.
+    shares: bool,
     /// What its calls through pointers hand over, each once.
     indirect: Vec<CallShape>,
     private_size: u64,
@@ -95,6 +99,7 @@ impl Context<'_> {
         let mut kernel = Kernel {
             name: entry.name.clone(),
             function: function.id,
+            sees_groups: args.iter().any(|arg| arg.kind == ArgKind::LocalPointer),
             args,
             arg_block_size: block_size,
             arg_block_align: block_align,
@@ -114,7 +119,7 @@ impl Context<'_> {
             attributes: String::new(),
         };
         execution_modes(module, input, entry, &mut kernel)?;
-        let mut matrices = false;
+        let (mut matrices, mut shares) = (false, false);
         let mut locals: Vec<usize> = Vec::new();
         let mut seen = FxHashSet::default();
         let mut shapes: FxHashSet<&CallShape> = FxHashSet::default();
@@ -135,7 +140,9 @@ impl Context<'_> {
             kernel.uses_barrier |= summary.barrier;
             kernel.has_loops |= summary.loops;
             kernel.prints |= summary.prints;
+            kernel.sees_groups |= summary.groups;
             matrices |= summary.matrices;
+            shares |= summary.shares;
             kernel.private_size = kernel.private_size.saturating_add(summary.private_size);
             locals.extend(&summary.locals);
             work.extend(&summary.callees);
@@ -160,6 +167,9 @@ impl Context<'_> {
                 _ => {}
             }
         }
+        // What work-items print is in the order of their groups, and who waits for another work-item in a loop may count on that
+        // being in another group.
+        kernel.sees_groups |= kernel.prints || !kernel.indirect.is_empty() || (shares && kernel.has_loops);
         kernel.indirect.sort_unstable();
         locals.sort_unstable();
         locals.dedup();
@@ -204,6 +214,9 @@ fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Functio
         let row = inst.row();
         summary.prints |= inst.prints(module);
         summary.matrices |= row.family == Family::Matrix;
+        summary.groups |= row.convergence != Convergence::None;
+        summary.shares |= inst.is_volatile()
+            || matches!(row.memory, Memory::AtomicRead | Memory::AtomicWrite | Memory::AtomicUpdate);
         match row.convergence {
             Convergence::None => {}
             Convergence::Subgroup | Convergence::ImplicitSubgroup => summary.subgroups = true,
@@ -222,6 +235,8 @@ fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Functio
             if let Some(&at) = globals.get(&id) {
                 let global = &module.globals[at];
                 summary.subgroups |= global.builtin.is_some_and(is_subgroup_builtin);
+                summary.groups |= global.builtin.is_some_and(|builtin| !is_of_the_launch(builtin));
+                summary.groups |= global.class == StorageClass::Workgroup;
                 if global.class == StorageClass::Workgroup && seen.insert(id) {
                     summary.locals.push(at);
                 }
@@ -268,6 +283,15 @@ pub(crate) fn constant_scalar(module: &Module, id: Id) -> Option<u64> {
         ConstantValue::Null => Some(0),
         _ => None,
     }
+}
+
+/// Whether a built-in variable is of a work-item's place in the whole launch.
+fn is_of_the_launch(builtin: BuiltIn) -> bool {
+    use BuiltIn as B;
+    matches!(
+        builtin,
+        B::GlobalInvocationId | B::GlobalSize | B::GlobalOffset | B::GlobalLinearId | B::WorkDim
+    )
 }
 
 fn is_subgroup_builtin(builtin: BuiltIn) -> bool {
@@ -544,6 +568,45 @@ mod tests {
         };
         assert!(reflected(&decorated("SubgroupLocalInvocationId")).uses_subgroups);
         assert!(!reflected(&decorated("WorkDim")).uses_subgroups);
+    }
+
+    #[test]
+    fn what_can_tell_work_groups_apart_is_found_through_calls() {
+        let sees = |declarations: &str, body: &str| through_a_call(declarations, body).sees_groups;
+        assert!(!sees("", ""));
+        for body in [
+            "OpControlBarrier %u2 %u2 %u0",
+            "OpControlBarrier %u3 %u3 %u0",
+            "%r = OpGroupIAdd %uint %u3 Reduce %u1",
+        ] {
+            assert!(sees("", body), "{body}");
+        }
+        let local = "%pw = OpTypePointer Workgroup %uint\n%shared = OpVariable %pw Workgroup";
+        assert!(sees(local, "%r = OpLoad %uint %shared"));
+        assert!(!sees(local, ""));
+        // Who waits has a loop.
+        let global = "%pc = OpTypePointer CrossWorkgroup %uint\n%word = OpVariable %pc CrossWorkgroup %u1";
+        let around = |inside: &str| {
+            format!(
+                "OpBranch %head\n%head = OpLabel\n{inside}\nOpBranchConditional %true %head %next\n%next = OpLabel"
+            )
+        };
+        for (inside, waits) in [
+            ("%r = OpAtomicIAdd %uint %word %u1 %u0 %u1", true),
+            ("%r = OpAtomicLoad %uint %word %u1 %u0", true),
+            ("%r = OpLoad %uint %word Volatile", true),
+            ("%r = OpLoad %uint %word", false),
+        ] {
+            assert!(!sees(global, inside), "{inside}");
+            assert_eq!(sees(global, &around(inside)), waits, "{inside}");
+        }
+        let text = kernel("%p = OpTypePointer Input %uint\n%v = OpVariable %p Input", "%r = OpLoad %uint %v");
+        let of = |name: &str| {
+            let decorated = format!("OpDecorate %v BuiltIn {name}\n%void = OpTypeVoid");
+            reflected(&text.replace("%void = OpTypeVoid", &decorated)).sees_groups
+        };
+        assert!(of("SubgroupLocalInvocationId") && of("NumSubgroups") && of("SubgroupSize"));
+        assert!(!of("WorkDim"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::abi::{Coarsening, LaneMapping, Variant};
 use crate::engine::DEFAULT_MAX_GROUP_SIZE;
+use crate::exec::Range;
 
 /// Sub-group sizes that code can be made for, ascending.
 const WIDTHS: [u32; 5] = [1, 4, 8, 16, 32];
@@ -9,6 +10,8 @@ const WIDTHS: [u32; 5] = [1, 4, 8, 16, 32];
 pub const FACTORS: [u32; 3] = [8, 4, 2];
 /// From this row length on, a partial last sub-group costs less than narrower vectors do.
 const LINE_FROM: u64 = 64;
+/// Rows of a multiple of this fill vectors of every machine.
+const ROW: u32 = 16;
 /// Groups larger than this gain nothing when the application leaves the size to the driver.
 const ENOUGH_ITEMS: u32 = 256;
 /// A suggestion leaves at least this many groups a thread where it can.
@@ -73,6 +76,27 @@ pub fn coarsened(variant: Variant, [x, y, _]: [u32; 3]) -> Variant {
         (None, None) => Coarsening::Off,
     };
     Variant { coarsening, ..variant }
+}
+
+/// The same work-items in groups of up to [`ENOUGH_ITEMS`] and `max_items`, where groups have short rows and neighbours in x: for
+/// kernels that cannot tell. Groups of a few work-items leave lanes without work, and each costs as much to begin as they do.
+pub fn enlarged(range: Range, max_items: u32, threads: u64) -> Range {
+    let (size, count) = (range.group_size, range.group_count);
+    let items = size.into_iter().map(u64::from).product::<u64>();
+    if u64::from(size[0]) >= LINE_FROM || items == 0 || count.contains(&0) {
+        return range;
+    }
+    let groups = count.into_iter().map(u64::from).fold(1, u64::saturating_mul);
+    let most = (u64::from(max_items.min(ENOUGH_ITEMS)) / items).min(groups / (threads * GROUPS_A_THREAD));
+    let divisors = divisors(count[0].into(), u32::try_from(most).unwrap_or(u32::MAX));
+    let fills_vectors = |times: &&u32| (size[0] * **times).is_multiple_of(ROW);
+    let best = divisors.iter().rev().find(fills_vectors).or(divisors.last());
+    let times = best.copied().unwrap_or(1);
+    Range {
+        group_size: [size[0] * times, size[1], size[2]],
+        group_count: [count[0] / times, count[1], count[2]],
+        ..range
+    }
 }
 
 /// A group size that divides the global size in each dimension, within the limits. A zero counts as one.
@@ -143,7 +167,6 @@ fn score(size: [u32; 3], global: [u64; 3], preferences: &Preferences) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::Range;
 
     const PREFERENCES: Preferences = Preferences { max_items: 1024, width: 16, threads: 4, hint: None };
 
@@ -222,6 +245,43 @@ mod tests {
         assert_eq!(variant([5, 5, 1]), (16, LaneMapping::Any));
         assert_eq!(variant([5, 1, 1]), (8, LaneMapping::Line));
         assert_eq!(variant([1, 64, 1]), (16, LaneMapping::Any));
+    }
+
+    #[test]
+    fn small_groups_are_joined_where_rows_go_on() {
+        let joined = |group_size, group_count| {
+            let range = Range { group_count, group_size, global_offset: [7; 3] };
+            let joined = enlarged(range, 1024, 4);
+            for at in 0..3 {
+                let items = |range: Range| range.group_count[at] * range.group_size[at];
+                assert_eq!(items(joined), items(range), "{joined:?}");
+            }
+            assert_eq!(joined.global_offset, range.global_offset);
+            joined.group_size
+        };
+        assert_eq!(joined([1, 1, 1], [1 << 20, 1, 1]), [256, 1, 1]);
+        assert_eq!(joined([8, 1, 1], [8192, 1, 1]), [256, 1, 1]);
+        assert_eq!(joined([4, 4, 4], [64, 64, 1]), [16, 4, 4]);
+        assert_eq!(joined([8, 8, 1], [100, 100, 1]), [32, 8, 1]);
+        // Full vectors before large groups.
+        assert_eq!(joined([1, 1, 1], [3 * 240, 1, 1]), [16, 1, 1]);
+        assert_eq!(joined([6, 1, 1], [125, 25, 1]), [150, 1, 1]);
+        // All threads have groups.
+        assert_eq!(joined([8, 1, 1], [64, 1, 1]), [32, 1, 1]);
+        assert_eq!(joined([1, 1, 1], [15, 1, 1]), [1, 1, 1]);
+        // Nothing to join, or nothing to gain.
+        for (size, count) in [
+            ([8, 1, 1], [8191, 1, 1]),
+            ([64, 1, 1], [1 << 20, 1, 1]),
+            ([256, 1, 1], [1 << 20, 1, 1]),
+            ([16, 16, 1], [512, 512, 1]),
+            ([1, 8, 1], [1, 512, 1]),
+            ([8, 1, 1], [0, 512, 1]),
+        ] {
+            assert_eq!(joined(size, count), size, "{count:?}");
+        }
+        let small = Range { group_count: [64, 1, 1], group_size: [4, 1, 1], global_offset: [0; 3] };
+        assert_eq!(enlarged(small, 8, 1).group_size, [8, 1, 1]);
     }
 
     #[test]

@@ -126,25 +126,34 @@ impl Code {
 #[derive(Clone)]
 pub struct Plan {
     code: Arc<Code>,
+    /// The launch's.
     range: Range,
-    /// Work-groups in all dimensions together.
+    /// The same work-items in the groups that they are executed in.
+    executed: Range,
+    /// Of those, in all dimensions together.
     groups: u64,
     needs: Needs,
 }
 
 impl Plan {
-    /// `local_bytes` is what a work-group needs of local memory.
-    pub fn new(code: Arc<Code>, range: Range, local_bytes: u64) -> Result<Plan, LaunchFault> {
+    /// `executed` has the work-items of `range`, perhaps in other groups; `local_bytes` is what a work-group needs of local memory.
+    pub fn new(
+        code: Arc<Code>,
+        range: Range,
+        executed: Range,
+        local_bytes: u64,
+    ) -> Result<Plan, LaunchFault> {
         let product = |size: [u32; 3]| {
             size.into_iter().try_fold(1u64, |product, size| product.checked_mul(u64::from(size)))
         };
-        let items = product(range.group_size).and_then(|items| u32::try_from(items).ok());
+        let items = product(executed.group_size).and_then(|items| u32::try_from(items).ok());
         let items = items.filter(|items| *items > 0).ok_or_else(|| {
-            LaunchFault::GroupSize(format!("a work-group of {:?} work-items", range.group_size))
+            LaunchFault::GroupSize(format!("a work-group of {:?} work-items", executed.group_size))
         })?;
         // Where one count is zero, the others may be anything.
-        let empty = range.group_count.contains(&0);
-        let groups = if empty { Some(0) } else { product(range.group_count) };
+        let empty = executed.group_count.contains(&0);
+        let groups =
+            if empty { Some(0) } else { product(range.group_count).and(product(executed.group_count)) };
         let groups = groups.ok_or_else(|| {
             LaunchFault::GroupCount(format!("{:?} work-groups are more than 2^64", range.group_count))
         })?;
@@ -155,7 +164,7 @@ impl Plan {
                 "{groups} work-groups that wait for each other; {most} of them can be in flight at once"
             )));
         }
-        Ok(Plan { code, range, groups, needs })
+        Ok(Plan { code, range, executed, groups, needs })
     }
 
     pub fn code(&self) -> &Arc<Code> {
@@ -165,7 +174,7 @@ impl Plan {
     /// The same work-groups in better code, if there is some.
     pub fn better(&self) -> Option<Plan> {
         let better = self.code.promotion()?.better()?;
-        Plan::new(Arc::clone(better), self.range, self.needs.local_bytes).ok()
+        Plan::new(Arc::clone(better), self.range, self.executed, self.needs.local_bytes).ok()
     }
 
     /// Whether there is better code.
@@ -173,13 +182,19 @@ impl Plan {
         !Arc::ptr_eq(self.code.newest(), &self.code)
     }
 
+    /// The launch's work-groups.
     pub fn range(&self) -> &Range {
         &self.range
     }
 
-    /// Work-groups in all dimensions together.
+    /// The work-groups that are executed.
+    pub fn executed(&self) -> &Range {
+        &self.executed
+    }
+
+    /// The launch's work-groups in all dimensions together.
     pub fn groups(&self) -> u64 {
-        self.groups
+        self.range.group_count.into_iter().map(u64::from).fold(1, u64::saturating_mul)
     }
 
     /// Work-groups that may be in flight at once.
@@ -211,10 +226,10 @@ impl Plan {
         }
         let info = LaunchInfo {
             args: arguments.as_ptr(),
-            global_offset: self.range.global_offset,
-            group_count: self.range.group_count,
-            group_size: self.range.group_size,
-            work_dim: self.range.work_dim(),
+            global_offset: self.executed.global_offset,
+            group_count: self.executed.group_count,
+            group_size: self.executed.group_size,
+            work_dim: self.executed.work_dim(),
             subgroups: self.needs.subgroups,
             print: print.map_or(std::ptr::null(), std::ptr::from_ref),
         };

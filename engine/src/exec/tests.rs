@@ -131,6 +131,7 @@ fn kernel(args: Vec<KernelArg>, static_local_size: u64) -> Kernel {
         indirect: Vec::new(),
         static_local_size,
         zeroed_local: 0..0,
+        sees_groups: true,
         private_size: 0,
         modes: Vec::new(),
         attributes: String::new(),
@@ -159,7 +160,7 @@ fn launch(
     arguments: &Arguments,
     range: Range,
 ) -> Result<(), EngineError> {
-    let plan = Plan::new(Arc::clone(code), range, arguments.local_bytes()).expect("a range");
+    let plan = Plan::new(Arc::clone(code), range, range, arguments.local_bytes()).expect("a range");
     plan.run(scheduler, "test", arguments, None)
 }
 
@@ -379,7 +380,7 @@ fn an_argument_block_for_which_there_is_no_memory_is_an_error() {
 #[test]
 fn launches_that_make_no_sense_are_refused() {
     let (code, scheduler) = (compile(COUNT_GROUPS, false), Scheduler::new(2));
-    let plan = |range| Plan::new(Arc::clone(&code), range, 0).map(drop);
+    let plan = |range| Plan::new(Arc::clone(&code), range, range, 0).map(drop);
     assert!(matches!(plan(range(1, 0)), Err(LaunchFault::GroupSize(_))));
     let size = [u32::MAX; 3];
     assert!(matches!(plan(Range { group_size: size, ..range(1, 1) }), Err(LaunchFault::GroupSize(_))));

@@ -77,7 +77,8 @@ fn coordinates(number: u32, size: [u32; 3]) -> [u32; 3] {
 
 /// Compares programs with the interpreter: as many, from the first on, as the environment says.
 fn compare(inlining: Inlining, programs: u64) {
-    let engine = Engine::new(EngineConfig { threads: 1, inlining, ..EngineConfig::default() });
+    let engine =
+        Engine::new(EngineConfig { threads: 1, inlining, joins_groups: false, ..EngineConfig::default() });
     let variable = |name| std::env::var(name).ok().and_then(|value: String| value.parse().ok());
     let first: u64 = variable("ZE_CPU_TEST_SEED").unwrap_or(1);
     for number in first..first + variable("ZE_CPU_TEST_COUNT").unwrap_or(programs) {

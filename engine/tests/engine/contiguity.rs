@@ -44,7 +44,9 @@ fn launch(program: &Arc<Program>, kernel: &str, group: [u32; 3], items: u32, arg
 /// Runs a check in all modules, on all instruction sets and with all groups.
 fn everywhere(check: impl Fn(&dyn Fn(&str, u32, &[Arg]), [u32; 3], &str)) {
     for isa in ISAS {
-        let engine = Engine::new(EngineConfig { threads: 1, isa, ..EngineConfig::default() });
+        // The narrow code of small groups, and that of joined ones.
+        let joins_groups = isa.is_none();
+        let engine = Engine::new(EngineConfig { threads: 1, isa, joins_groups, ..EngineConfig::default() });
         for module in MODULES {
             let program = load(&engine, &file(module));
             for group in GROUPS {
@@ -328,7 +330,9 @@ fn a_tile_in_local_memory_by_int_indices() {
     let (width, height) = (50usize, 40usize);
     let input = noise(width * height);
     for isa in ISAS {
-        let engine = Engine::new(EngineConfig { threads: 1, isa, ..EngineConfig::default() });
+        // The narrow code of small groups, and that of joined ones.
+        let joins_groups = isa.is_none();
+        let engine = Engine::new(EngineConfig { threads: 1, isa, joins_groups, ..EngineConfig::default() });
         for module in MODULES {
             let program = load(&engine, &file(module));
             let kernel = program.kernel("tile").expect("the module has it");

@@ -8,6 +8,7 @@ mod calls;
 mod contiguity;
 mod function_pointers;
 mod images;
+mod joined_groups;
 mod large_values;
 mod launch_barriers;
 mod lowering;

@@ -159,7 +159,8 @@ fn run_on(
     words: usize,
 ) -> Vec<u32> {
     const GROUPS: u32 = 2;
-    let engine = Engine::new(EngineConfig { threads: 1, isa, ..EngineConfig::default() });
+    let engine =
+        Engine::new(EngineConfig { threads: 1, isa, joins_groups: false, ..EngineConfig::default() });
     let key = crate::jit::hash::digest(&[text.as_bytes()]);
     let program = engine.load(Arc::new(build(text)), key).expect("loads");
     let items = (GROUPS * group_size) as usize;
