@@ -6,7 +6,7 @@
 use super::super::builder::{Opcode, Value};
 use super::element::{Avx512, Element};
 use crate::analysis::leaves::Scalar;
-use std::f64::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2, LOG10_E};
+use std::f64::consts::{LN_2, LN_10, LOG2_10, LOG2_E, LOG10_2, LOG10_E};
 
 /// `x * 2^floor(n)`, rounded once.
 pub const SCALE: Avx512 = Avx512 { name: "mask.scalef", immediate: None, merges: true, rounds: true };
@@ -90,7 +90,7 @@ const EXP2: Exponential = Exponential {
         high: 1.0,
         low: 0.0,
         polynomial: &[
-            0.693_147_180_559_945_3,
+            LN_2,
             0.240_226_506_959_100_97,
             0.055_504_108_664_823_22,
             0.009_618_129_107_607_341,
@@ -121,7 +121,7 @@ const EXP10: Exponential = Exponential {
         high: LOG10_2_WIDE[0],
         low: LOG10_2_WIDE[1],
         polynomial: &[
-            2.302_585_092_994_046,
+            LN_10,
             2.650_949_055_239_202,
             2.034_678_592_293_277_5,
             1.171_255_148_909_686_7,

@@ -64,7 +64,7 @@ impl Unit {
 
     /// An angle, or what is left of it to some quarter turns: `quarters[0]` of them, or `quarters[1]` where the condition
     /// does not hold.
-    fn from_quarters(self, m: &Element<'_>, angle: Value, condition: Value, quarters: [f64; 2]) -> Value {
+    fn beyond_quarters(self, m: &Element<'_>, angle: Value, condition: Value, quarters: [f64; 2]) -> Value {
         let part = |at: usize| {
             let [yes, no] = quarters.map(|quarters| m.c(quarters * self.quarter_turn()[at]));
             m.select(condition, yes, no)
@@ -89,7 +89,7 @@ fn arctangent(m: &Element<'_>, unit: Unit, x: Value) -> Value {
     let steep = m.gt(magnitude, m.c(1.0));
     let t = m.div(m.select(steep, m.c(-1.0), magnitude), m.select(steep, magnitude, m.c(1.0)));
     let angle = odd(m, unit, t, m.mul(t, t), &ATAN);
-    m.copysign(unit.from_quarters(m, angle, steep, [1.0, 0.0]), x)
+    m.copysign(unit.beyond_quarters(m, angle, steep, [1.0, 0.0]), x)
 }
 
 fn arctangent2(m: &Element<'_>, unit: Unit, y: Value, x: Value) -> Value {
@@ -103,8 +103,8 @@ fn arctangent2(m: &Element<'_>, unit: Unit, y: Value, x: Value) -> Value {
     let backward = m.b.icmp(super::super::builder::IntPred::LLVMIntSLT, m.bits(x), m.i(0));
     let angle = negated_where(m, m.b.xor(steep, backward), angle);
     let flat = m.b.and(m.b.not(steep), backward);
-    let quarter = unit.from_quarters(m, angle, steep, [1.0, 0.0]);
-    let half = unit.from_quarters(m, angle, flat, [2.0, 0.0]);
+    let quarter = unit.beyond_quarters(m, angle, steep, [1.0, 0.0]);
+    let half = unit.beyond_quarters(m, angle, flat, [2.0, 0.0]);
     m.copysign(m.select(flat, half, quarter), y)
 }
 
@@ -120,7 +120,7 @@ fn arc(m: &Element<'_>, unit: Unit, magnitude: Value) -> (Value, Value) {
 fn arcsine(m: &Element<'_>, unit: Unit, x: Value) -> Value {
     let (arc, near) = arc(m, unit, m.abs(x));
     let rest = m.select(near, arc, m.mul(arc, m.c(-2.0)));
-    m.copysign(unit.from_quarters(m, rest, near, [0.0, 1.0]), x)
+    m.copysign(unit.beyond_quarters(m, rest, near, [0.0, 1.0]), x)
 }
 
 fn arccosine(m: &Element<'_>, unit: Unit, x: Value) -> Value {
@@ -128,8 +128,8 @@ fn arccosine(m: &Element<'_>, unit: Unit, x: Value) -> Value {
     let negative = m.lt(x, m.c(0.0));
     let rest = m.select(near, arc, m.add(arc, arc));
     let rest = negated_where(m, m.b.xor(near, negative), rest);
-    let far = unit.from_quarters(m, rest, negative, [2.0, 0.0]);
-    m.select(near, unit.from_quarters(m, rest, near, [1.0, 1.0]), far)
+    let far = unit.beyond_quarters(m, rest, negative, [2.0, 0.0]);
+    m.select(near, unit.beyond_quarters(m, rest, near, [1.0, 1.0]), far)
 }
 
 pub fn acos(m: &Element<'_>, x: &[Value]) -> Value {
