@@ -375,6 +375,18 @@ fn vectors_at_offsets_that_may_follow_each_other_are_looked_at() {
 }
 
 #[test]
+fn what_is_read_of_an_image_becomes_what_the_kernel_asks_for() {
+    let rounded = |ty: &str| {
+        let body = format!(
+            "{VALUES}%image = OpConvertHandleToImageINTEL %img2 %gx\n%place = OpCompositeConstruct %uint2 %own %own\n\
+             %value = OpImageRead %{ty} %image %place\n%there = OpBitcast %pg_{ty} %mine\nOpStore %there %value\n"
+        );
+        ir(&body).matches("fptrunc <16 x float>").count()
+    };
+    assert_eq!((rounded("half4"), rounded("float4")), (4, 0));
+}
+
+#[test]
 fn a_short_run_of_equal_elements_in_each_lane_is_one_access() {
     let of = |ty: &str, element: &str| {
         accesses(&ir(&format!("{}{}", as_pointers(ty), copy_of("OpCopyObject %ulong %gx", ty))), element)

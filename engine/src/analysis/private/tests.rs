@@ -72,12 +72,12 @@ fn objects_of_lanes_lie_at_powers_of_two_or_multiples_of_16_bytes() {
 
 #[test]
 fn words_that_are_set_from_constant_bytes_are_interleaved_all_the_same() {
-    let placements = |between: &str| {
+    let placements = |bytes: &str, between: &str| {
         let body = format!(
             "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
              %own_uint = OpUConvert %uint %x\n%own_uchar = OpUConvert %uchar %x\n\
              %to = OpBitcast %private_uchar %words\n%from = OpBitcast %private_uchar %zeros\n{between}\
-             OpCopyMemorySized %to %from %ulong_16\n%at = OpPtrAccessChain %private_words %words %any_uint\n\
+             OpCopyMemorySized %to %from {bytes}\n%at = OpPtrAccessChain %private_words %words %any_uint\n\
              %own = OpInBoundsPtrAccessChain %private_uint %words %uint_0 %any_uint\nOpStore %own %own_uint"
         );
         of_blocks(&body, VARIANT, |a| {
@@ -87,6 +87,9 @@ fn words_that_are_set_from_constant_bytes_are_interleaved_all_the_same() {
         })
     };
     // The bytes are the same for all lanes.
-    assert_eq!(placements(""), [Placement::Interleaved, Placement::Uniform]);
-    assert_eq!(placements("OpStore %from %own_uchar\n"), [Placement::PerLane, Placement::PerLane]);
+    assert_eq!(placements("%ulong_16", ""), [Placement::Interleaved, Placement::Uniform]);
+    let written = placements("%ulong_16", "OpStore %from %own_uchar\n");
+    assert_eq!(written, [Placement::PerLane, Placement::PerLane]);
+    // A part of a word is not where words of lanes beside each other have it.
+    assert!(!placements("%ulong_7", "").contains(&Placement::Interleaved));
 }
