@@ -120,8 +120,9 @@ impl Program {
         let mut described = Vec::new();
         for (at, kernel) in self.module.kernels.iter().enumerate().filter(|(_, kernel)| wanted(&kernel.name))
         {
-            for code in (Kernel { program: Arc::clone(self), at }).codes()? {
-                if let Some((name, object)) = (Kernel { program: Arc::clone(self), at }).described(&code)? {
+            let this = Kernel { program: Arc::clone(self), at };
+            for code in this.codes()? {
+                if let Some((name, object)) = this.described(&code)? {
                     described.push((name, &kernel.name, object, code));
                 }
             }

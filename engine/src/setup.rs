@@ -159,10 +159,11 @@ impl Setup {
 
     /// Whether [`launch`](Self::launch) has the code at hand.
     pub fn has_code(&self, group_count: [u32; 3]) -> bool {
-        self.latest
-            .as_ref()
-            .and_then(|plan| fitting_code(plan, &self.kernel.executed(self.range(group_count))))
-            .is_some()
+        let range = self.range(group_count);
+        let fits = |plan: &Plan| {
+            *plan.range() == range || fitting_code(plan, &self.kernel.executed(range)).is_some()
+        };
+        self.latest.as_ref().is_some_and(fits)
     }
 
     /// Checks a launch and has its code at hand from now on, which is compiled if that has not been done: what fails

@@ -88,10 +88,10 @@ pub fn enlarged(range: Range, max_items: u32, threads: u64) -> Range {
     }
     let groups = count.into_iter().map(u64::from).fold(1, u64::saturating_mul);
     let most = (u64::from(max_items.min(ENOUGH_ITEMS)) / items).min(groups / (threads * GROUPS_A_THREAD));
-    let divisors = divisors(count[0].into(), u32::try_from(most).unwrap_or(u32::MAX));
-    let fills_vectors = |times: &&u32| (size[0] * **times).is_multiple_of(ROW);
-    let best = divisors.iter().rev().find(fills_vectors).or(divisors.last());
-    let times = best.copied().unwrap_or(1);
+    // Launches come here: nothing is collected.
+    let divisors = || (1..=most as u32).rev().filter(|times| count[0].is_multiple_of(*times));
+    let fills_vectors = |times: &u32| (size[0] * times).is_multiple_of(ROW);
+    let times = divisors().find(fills_vectors).or_else(|| divisors().next()).unwrap_or(1);
     Range {
         group_size: [size[0] * times, size[1], size[2]],
         group_count: [count[0] / times, count[1], count[2]],

@@ -148,7 +148,7 @@ impl Plan {
         };
         let items = product(executed.group_size).and_then(|items| u32::try_from(items).ok());
         let items = items.filter(|items| *items > 0).ok_or_else(|| {
-            LaunchFault::GroupSize(format!("a work-group of {:?} work-items", executed.group_size))
+            LaunchFault::GroupSize(format!("a work-group of {:?} work-items", range.group_size))
         })?;
         // Where one count is zero, the others may be anything.
         let empty = executed.group_count.contains(&0);

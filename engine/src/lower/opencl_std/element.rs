@@ -260,11 +260,15 @@ impl<'a> Element<'a> {
         self.select(self.lt(x, self.c(low)), self.c(low), x)
     }
 
+    /// `1.5 * 2^digits`: added to a number, it leaves the nearest integer in the low bits of the sum.
+    pub fn shift_to_integer(&self) -> Value {
+        self.c(1.5 * f64::powi(2.0, self.digits() as i32))
+    }
+
     /// `2^n` of integer-valued floats whose result is a normal number. Gives some number for what is not one.
     pub fn power_of_two(&self, n: Value) -> Value {
-        // Adding 1.5 * 2^digits leaves the integer in the low bits.
         let digits = self.digits();
-        let shifted = self.add(n, self.c(1.5 * f64::powi(2.0, digits as i32)));
+        let shifted = self.add(n, self.shift_to_integer());
         let exponent = self.b.shl(self.bits(shifted), self.i(i64::from(digits)));
         self.float(self.b.add(exponent, self.i(self.bias() << digits)))
     }

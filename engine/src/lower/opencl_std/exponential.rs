@@ -211,8 +211,7 @@ pub fn expm1(m: &Element<'_>, x: &[Value]) -> Value {
 
 /// `exp(x) - 1` for an `x` that is no less than -80 and whose result is finite, [in place](Element::is_in_place).
 pub fn exp_minus_1(m: &Element<'_>, x: Value, growth: Growth) -> Value {
-    // Adding 1.5 * 2^23 leaves the nearest integer in the low bits.
-    let shift = m.c(1.5 * f64::powi(2.0, m.digits() as i32));
+    let shift = m.shift_to_integer();
     let shifted = m.fma(x, m.c(LOG2_E), shift);
     let minus_n = m.sub(shift, shifted);
     let r = m.fma(minus_n, m.c(LN_2 - LN_2_HIGH), m.fma(minus_n, m.c(LN_2_HIGH), x));

@@ -38,8 +38,7 @@ fn power_of_magnitude(m: &Element<'_>, x: Value, y: Value) -> Value {
     let logarithm = wide.fma(f, wide.polynomial(f, &LOG2), exponent);
     // Beyond, the result is 0 or infinite.
     let product = wide.limited(wide.mul(y, logarithm), -151.0, 129.0);
-    // Adding 1.5 * 2^52 leaves the nearest integer in the low bits.
-    let shift = wide.c(1.5 * f64::powi(2.0, 52));
+    let shift = wide.shift_to_integer();
     let n = wide.sub(wide.add(product, shift), shift);
     let narrowed = |x: Value| m.b.cast(Opcode::LLVMFPTrunc, x, Scalar::F32);
     let power = two_to(m, narrowed(n), narrowed(wide.sub(product, n)));

@@ -33,8 +33,7 @@ struct Quadrant {
 }
 
 fn reduce(m: &Element<'_>, x: Value) -> Quadrant {
-    // Adding 1.5 * 2^23 leaves the nearest integer in the low bits.
-    let shift = m.c(1.5 * f64::powi(2.0, m.digits() as i32));
+    let shift = m.shift_to_integer();
     let shifted = m.fma(x, m.c(FRAC_2_PI), shift);
     let minus_n = m.neg(m.sub(shifted, shift));
     let rest = QUARTER_TURN.iter().fold(x, |rest, part| m.fma(minus_n, m.c(*part), rest));
