@@ -1,6 +1,6 @@
-//! A counter that threads wait on: spin briefly, then sleep in the kernel.
+//! A counter that threads wait on: they spin briefly, host threads [stay awake](crate::sync::Vigil) for a while, then they sleep in the kernel.
 
-use crate::sync::{AtomicU32, Instant, Ordering, SPINS, fence, sleep_while, spin_loop, wake_sleepers};
+use crate::sync::{AtomicU32, Instant, Ordering, SPINS, Vigil, fence, sleep_while, spin_loop, wake_sleepers};
 use std::time::Duration;
 
 /// A sleep for a [`Deadline::At`] ends this much before it, for the kernel's timer slack and the wake-up together take
@@ -95,6 +95,20 @@ impl Counter {
 
     /// Waits until `done` holds for the value. False: the deadline came first.
     pub fn wait(&self, deadline: Deadline, done: impl Fn(u32) -> bool) -> bool {
+        self.wait_with(deadline, done, || None)
+    }
+
+    /// As [`wait`](Self::wait), for a thread of the program, which wants to know at once and has nothing else to do.
+    pub fn wait_awake(&self, deadline: Deadline, done: impl Fn(u32) -> bool) -> bool {
+        self.wait_with(deadline, done, Vigil::begin)
+    }
+
+    fn wait_with(
+        &self,
+        deadline: Deadline,
+        done: impl Fn(u32) -> bool,
+        vigil: impl FnOnce() -> Option<Vigil>,
+    ) -> bool {
         if done(self.get()) {
             return true;
         }
@@ -102,10 +116,25 @@ impl Counter {
         if limits.is_some_and(|(end, _)| end <= Instant::now()) {
             return false;
         }
-        for _ in 0..SPINS {
-            spin_loop();
-            if done(self.get()) {
-                return true;
+        let seen = |spins: u32| {
+            (0..spins).any(|_| {
+                spin_loop();
+                done(self.get())
+            })
+        };
+        if seen(SPINS) {
+            return true;
+        }
+        if let Some(mut vigil) = vigil() {
+            let mut now = Instant::now();
+            while vigil.goes_on(now) {
+                if seen(SPINS / 8) {
+                    return true;
+                }
+                now = Instant::now();
+                if limits.is_some_and(|(end, _)| end <= now) {
+                    return false;
+                }
             }
         }
         self.sleepers.fetch_add(1, Ordering::Relaxed);

@@ -24,6 +24,7 @@ pub mod program;
 pub mod reserve;
 pub mod setup;
 pub mod sync;
+mod vigil;
 
 pub use engine::{Engine, EngineConfig};
 pub use error::{EngineError, LaunchFault};

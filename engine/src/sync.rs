@@ -3,6 +3,7 @@
 //! The code behind signals, streams and events takes these from here and from [`fork`](crate::fork), so that the model
 //! (`model/`) can run that code on threads whose interleaving it decides.
 
+pub use crate::vigil::{Vigil, computing};
 pub use std::hint::spin_loop;
 pub use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 pub use std::thread;
@@ -13,9 +14,7 @@ use std::time::Duration;
 /// Threads that execute streams at the same time. A kernel uses all of the CPU's threads by itself; these are for streams whose
 /// commands wait for each other by way of memory.
 pub const MOST_ACTIVE: usize = 16;
-/// Rounds of spinning before a sleep: about 10 µs, less than a sleep and a wake-up cost together. To yield for a while in between was
-/// tried: on an idle machine a signal was seen within 1.6 instead of 22 µs, but beside other programs within 3.8 ms, the turn of one of
-/// them, where a wake-up still takes 23 µs.
+/// Rounds of spinning before a sleep: about 10 µs, less than a sleep and a wake-up cost together.
 pub const SPINS: u32 = 256;
 
 /// Sleeps until somebody [wakes](wake_sleepers) those of the word, `limit` is over, or for no reason at all; not if the word

@@ -17,6 +17,31 @@ pub const MOST_ACTIVE: usize = 2;
 /// Each look is a step of the exploration.
 pub const SPINS: u32 = 1;
 
+/// Nobody stays awake: that is only a longer spin.
+pub struct Vigil;
+
+impl Vigil {
+    pub fn begin() -> Option<Self> {
+        None
+    }
+
+    pub fn goes_on(&mut self, _now: Instant) -> bool {
+        false
+    }
+}
+
+#[must_use]
+pub struct Computing;
+
+/// As the driver's: something that ends.
+impl Drop for Computing {
+    fn drop(&mut self) {}
+}
+
+pub fn computing(_threads: usize) -> Computing {
+    Computing
+}
+
 thread_local! {
     /// Who sleeps on the word of an address. All threads of an execution are one thread of the system.
     static SLEEPERS: RefCell<HashMap<usize, Vec<Thread>>> = RefCell::default();

@@ -16,6 +16,7 @@ use crate::abi::LaunchInfo;
 use crate::error::EngineError;
 use crate::fork::PerProcess;
 use crate::futex::{Counter, Deadline};
+use crate::sync::computing;
 use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 use std::io;
 use std::ops::Range;
@@ -198,6 +199,7 @@ impl Scheduler {
             failure: job.failure,
             done: Counter::new(0),
         });
+        let _computing = computing(helpers as usize);
         if let Some(pool) = pool {
             shared.recruit(helpers as usize, &|work| pool.spawn(work));
         }

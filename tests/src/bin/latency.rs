@@ -85,7 +85,7 @@ fn launches(kernel: &Kernel) -> Result<()> {
 fn signals() -> Result<()> {
     let pool = EventPool::host_visible(1);
     let event = pool.event(0);
-    for waited in [0, 2, 100] {
+    for waited in [0, 2, 100, 1000] {
         let (waits, ends) = (AtomicUsize::new(0), AtomicU64::new(0));
         let start = Instant::now();
         let now = || start.elapsed().as_nanos() as u64;

@@ -438,9 +438,9 @@ impl Signal {
         }
         let reached = if self.counting {
             let wanted = self.wanted();
-            self.done.wait(deadline, |done| done >= wanted)
+            self.done.wait_awake(deadline, |done| done >= wanted)
         } else {
-            self.done.wait(deadline, |done| done & SIGNALLED != 0)
+            self.done.wait_awake(deadline, |done| done & SIGNALLED != 0)
         };
         if reached { self.times().map(drop) } else { Err(Error::NotReady) }
     }

@@ -294,7 +294,7 @@ impl Stream {
             self.help_those_before();
             self.help(position);
         }
-        if !self.completed.wait(deadline, |completed| position.is_reached(completed)) {
+        if !self.completed.wait_awake(deadline, |completed| position.is_reached(completed)) {
             return Err(Error::NotReady);
         }
         self.told(position)

@@ -7,7 +7,7 @@
 use super::{Executor, Stream};
 use crate::fork::{self, Mutex, PerProcess};
 use crate::futex::{Counter, Deadline};
-use crate::sync::{AtomicUsize, MOST_ACTIVE, Ordering, thread};
+use crate::sync::{AtomicUsize, MOST_ACTIVE, Ordering, computing, thread};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -144,8 +144,9 @@ impl Workers {
             if let Some(stream) = state.ready.pop_front() {
                 self.count_ready(&state);
                 drop(state);
+                let computing = computing(1);
                 stream.take_turn(Executor::Worker);
-                drop(stream);
+                drop((computing, stream));
                 if fork::generation() != generation {
                     // A function of the program has forked, and this is the child: its workers are others.
                     return;
