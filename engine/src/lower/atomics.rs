@@ -265,10 +265,10 @@ fn each_lane(
     let b = &this.b;
     match this.mask() {
         Mask::All if unroll || this.w == 1 => straight(this, operands, result, f),
-        Mask::Lanes(_) if unroll && this.w > 1 => {
+        Mask::Lanes(mask) if unroll && this.w > 1 => {
             let of_full = || straight(this, operands, result, f).into_iter().collect();
             let of_part = || one_by_one(this, operands, result, f).into_iter().collect();
-            b.branch_of_many(all_on(this), of_full, of_part).pop()
+            b.branch_of_many(this.all_on(mask), of_full, of_part).pop()
         }
         _ => one_by_one(this, operands, result, f),
     }
@@ -373,7 +373,7 @@ fn in_turns(
     };
     match this.mask() {
         Mask::All => counted(this, of_lane),
-        Mask::Lanes(_) => {
+        Mask::Lanes(mask) => {
             let all = || {
                 counted(this, of_lane);
                 Vec::new()
@@ -382,15 +382,10 @@ fn in_turns(
                 over_bits(this, of_lane);
                 Vec::new()
             };
-            b.branch_of_many(all_on(this), all, those_on);
+            b.branch_of_many(this.all_on(mask), all, those_on);
         }
     }
     kept.results(this)
-}
-
-/// Whether all lanes are on.
-fn all_on(this: &Lowerer<'_, '_>) -> Value {
-    this.b.icmp(IntPred::LLVMIntEQ, this.active_bits(), this.b.i64(this.all_bits()))
 }
 
 /// A loop over all lanes that stays one.

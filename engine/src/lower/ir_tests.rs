@@ -443,6 +443,16 @@ fn products_and_sums_are_contracted_where_the_kernel_allows_it() {
 }
 
 #[test]
+fn a_product_and_a_sum_are_fused_where_the_cpu_does_that() {
+    let body = format!(
+        "{VALUES}%x = OpConvertUToF %float %own\n%sum = OpExtInst %float %std mad %x %x %x\n\
+         %bits = OpBitcast %uint %sum\nOpStore %mine %bits\n"
+    );
+    let fused = |isa| calls(&ir_of("", &body, isa, VARIANT), "@llvm.fma");
+    assert_eq!([Isa::Sse, Isa::Avx2, Isa::Avx512].map(fused), [0, 1, 1]);
+}
+
+#[test]
 fn a_lane_that_is_picked_at_run_time_comes_by_the_instruction_that_the_cpu_has() {
     // Work-items of a group of any shape run under a mask: who is the first of them is not known.
     let body = format!(

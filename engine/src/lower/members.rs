@@ -3,7 +3,7 @@
 
 use super::access::{self, Place};
 use super::builder::Value;
-use super::structures::{Structures, all_on};
+use super::structures::Structures;
 use super::values::{Mask, Reg, Val};
 use super::{Lowerer, spaced};
 use crate::analysis::leaves::Scalar;
@@ -69,7 +69,7 @@ fn load_all(this: &Lowerer<'_, '_>, group: &Group, first: Value) -> Rc<[Value]> 
     let load = |mask| structures.load(b, first, group.bytes, mask);
     let vectors = match this.mask() {
         Mask::All => load(None),
-        Mask::Lanes(mask) => b.branch_of_many(all_on(this, mask), || load(None), || load(Some(mask))),
+        Mask::Lanes(mask) => b.branch_of_many(this.all_on(mask), || load(None), || load(Some(mask))),
     };
     vectors.into()
 }

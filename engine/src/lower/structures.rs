@@ -138,18 +138,13 @@ impl Structures<'_> {
                 all_lanes();
             }
             Mask::Lanes(mask) => {
-                b.branch_of_many(all_on(this, mask), all_lanes, || {
+                b.branch_of_many(this.all_on(mask), all_lanes, || {
                     parts.iter().for_each(|part| masked(mask, part));
                     Vec::new()
                 });
             }
         }
     }
-}
-
-/// Whether all lanes of a mask are on. Where they are, which is nearly always, there are no masks to be spread.
-pub(super) fn all_on(this: &Lowerer<'_, '_>, mask: Value) -> Value {
-    this.b.not(this.b.any(this.b.not(mask)))
 }
 
 /// Joins vectors to one. Of each of its places is known which vector it comes from, and from which place there. The vectors

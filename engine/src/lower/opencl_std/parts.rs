@@ -79,10 +79,7 @@ pub fn fma(m: &Element<'_>, x: &[Value]) -> Value {
 
 /// `a * b + c`, fused where that is fast.
 pub fn mad(m: &Element<'_>, x: &[Value]) -> Value {
-    if m.rounded_to != m.ty || !m.has_fma() {
-        return if m.rounded_to != m.ty { fma(m, x) } else { m.mad(x[0], x[1], x[2]) };
-    }
-    m.fma(x[0], x[1], x[2])
+    if m.rounded_to != m.ty { fma(m, x) } else { m.mad(x[0], x[1], x[2]) }
 }
 
 /// A quiet NaN with a payload.
