@@ -87,12 +87,15 @@ fn ecc(api: &Api, device: zes_device_handle_t) -> Result<Value, String> {
         api.zesDeviceEccAvailable(device, &mut available)?;
         api.zesDeviceEccConfigurable(device, &mut configurable)?;
     }
+    let (available, configurable) = (available != 0, configurable != 0);
+    if !available {
+        return Ok(object!((); ; available = available, configurable = configurable));
+    }
     let state = query!(
         api.zesDeviceGetEccState(device),
         zes_device_ecc_properties_t { stype: ZES_STRUCTURE_TYPE_DEVICE_ECC_PROPERTIES },
         |out| Value::from(names::ecc_state(out.currentState))
     );
-    let (available, configurable) = (available != 0, configurable != 0);
     Ok(object!((); ; available = available, configurable = configurable, state = value_or_error(state)))
 }
 

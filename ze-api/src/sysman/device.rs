@@ -177,15 +177,14 @@ pub unsafe fn zesDeviceEccConfigurable(
     Ok(())
 }
 
-/// `zesDeviceGetEccState`.
+/// `zesDeviceGetEccState`: unsupported where there is no error correction.
 pub unsafe fn zesDeviceGetEccState(
     hDevice: zes_device_handle_t,
     pState: *mut zes_device_ecc_properties_t,
 ) -> Result<()> {
     let device = sysman::get::<Device>(hDevice)?;
     // SAFETY: the caller passes null or a valid structure with a valid chain.
-    unsafe { device.ecc_state(output(pState, "pState")?) };
-    Ok(())
+    unsafe { device.ecc_state(output(pState, "pState")?) }
 }
 
 /// `zesDeviceSetEccState`: refused.

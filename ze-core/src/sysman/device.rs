@@ -3,6 +3,7 @@
 use crate::allocations::Range;
 use crate::device::Device;
 use crate::driver::Driver;
+use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
 use crate::pnext::Outputs;
 use crate::sysman::activity::Work;
@@ -84,15 +85,16 @@ impl Device {
         });
     }
 
-    /// `zesDeviceGetEccState`: error correction is on or not there, and nobody changes that while the system runs.
+    /// `zesDeviceGetEccState`: error correction is on, and nobody changes that while the system runs; or it is not there, and has no state
+    /// to be asked for, as with Intel's driver.
     ///
     /// # Safety
     /// The structure's `pNext` is a valid chain.
-    pub unsafe fn ecc_state(&self, out: &mut zes_device_ecc_properties_t) {
-        let state = match self.profile().ecc {
-            true => ZES_DEVICE_ECC_STATE_ENABLED,
-            false => ZES_DEVICE_ECC_STATE_UNAVAILABLE,
-        };
+    pub unsafe fn ecc_state(&self, out: &mut zes_device_ecc_properties_t) -> Result<()> {
+        if !self.profile().ecc {
+            return Err(Error::UnsupportedFeature("error correction, which this memory does not have"));
+        }
+        let state = ZES_DEVICE_ECC_STATE_ENABLED;
         out.currentState = state;
         out.pendingState = state;
         out.pendingAction = ZES_DEVICE_ACTION_NONE;
@@ -102,6 +104,7 @@ impl Device {
                 out.defaultState = state;
             }
         });
+        Ok(())
     }
 
     /// Of the parts of a root device that are seen, each with its UUID (`zesDeviceGetSubDevicePropertiesExp`).
@@ -167,8 +170,7 @@ mod tests {
 
     #[test]
     fn error_correction_is_that_of_the_profile() {
-        for (ecc, state) in [(false, ZES_DEVICE_ECC_STATE_UNAVAILABLE), (true, ZES_DEVICE_ECC_STATE_ENABLED)]
-        {
+        for ecc in [false, true] {
             let device = Device::new(DeviceProfile { ecc, ..DeviceProfile::host() });
             let mut default = zes_device_ecc_default_properties_ext_t {
                 stype: ZES_STRUCTURE_TYPE_DEVICE_ECC_DEFAULT_PROPERTIES_EXT,
@@ -180,8 +182,13 @@ mod tests {
                 ..Default::default()
             };
             // SAFETY: the chain is built above.
-            unsafe { device.ecc_state(&mut out) };
-            assert_eq!([out.currentState, out.pendingState, default.defaultState], [state; 3]);
+            let result = unsafe { device.ecc_state(&mut out) };
+            if ecc {
+                let states = [out.currentState, out.pendingState, default.defaultState];
+                assert!(result.is_ok() && states == [ZES_DEVICE_ECC_STATE_ENABLED; 3]);
+            } else {
+                assert!(matches!(result, Err(Error::UnsupportedFeature(_))));
+            }
         }
     }
 }
