@@ -34,6 +34,8 @@ pub enum Class {
 /// What `vfixupimm` puts in the place of a result.
 #[derive(Clone, Copy)]
 pub enum Response {
+    NegativeInfinity = 4,
+    Infinity = 5,
     SignedInfinity = 6,
     Zero = 8,
 }
@@ -304,6 +306,24 @@ impl<'a> Element<'a> {
         let table =
             table.iter().fold(0, |all, (class, response)| all | (*response as i64) << (4 * *class as u32));
         self.avx512(&FIX_UP, &[value, x, self.i(table)])
+    }
+
+    /// The numbers of a table at the last four bits of the indices, with AVX-512.
+    pub fn looked_up(&self, table: &[f64; 16], index: Value) -> Value {
+        const LANES: u32 = 8;
+        assert_eq!(self.ty, Scalar::F64, "a register has eight numbers");
+        let half = |numbers: &[f64]| {
+            let bits = self.b.int_vector(Scalar::I64, numbers.iter().map(|number| number.to_bits()));
+            self.float(bits)
+        };
+        let (low, high) = (half(&table[..8]), half(&table[8..]));
+        self.in_chunks(LANES, &[index], |m, index| {
+            let all: Vec<i32> = (0..LANES).map(|lane| (lane % m.lanes) as i32).collect();
+            let index = self.b.shuffle(index[0], index[0], &all);
+            let found = self.b.intrinsic_plain("llvm.x86.avx512.vpermi2var.pd.512", &[low, index, high]);
+            let own: Vec<i32> = (0..m.lanes as i32).collect();
+            self.b.shuffle(found, found, &own)
+        })
     }
 
     /// Calls `f` for pieces of at most `most` lanes and joins its results.

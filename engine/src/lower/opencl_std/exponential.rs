@@ -1,12 +1,12 @@
-//! Exponentials and logarithms.
+//! Exponentials.
 //!
-//! f32 lanes are computed in place, and exponentials of f64 lanes: libmvec's `exp10`, `log` and `log10` of f32 miss OpenCL's bounds, and
-//! a call spills every live vector register. Other forms call the C library.
+//! Lanes of f32 and f64 are computed in place: libmvec's `exp10` of f32 misses OpenCL's bound, and a call spills every live vector register.
+//! Other forms call the C library.
 
-use super::super::builder::{Opcode, Value};
+use super::super::builder::Value;
 use super::element::{Avx512, Element};
 use crate::analysis::leaves::Scalar;
-use std::f64::consts::{LN_2, LN_10, LOG2_10, LOG2_E, LOG10_2, LOG10_E};
+use std::f64::consts::{LN_2, LN_10, LOG2_10, LOG2_E, LOG10_2};
 
 /// `x * 2^floor(n)`, rounded once.
 pub const SCALE: Avx512 = Avx512 { name: "mask.scalef", immediate: None, merges: true, rounds: true };
@@ -32,11 +32,11 @@ struct Form {
 }
 
 /// `ln(2)` and `log10(2)` cut to 15 bits.
-const LN_2_HIGH: f64 = 0.693_145_751_953_125;
-const LOG10_2_HIGH: f64 = 0.301_025_390_625;
-/// `ln(2)` and `log10(2)` to 41 bits, and what is missing.
-const LN_2_WIDE: [f64; 2] = [0.693_147_180_560_117_7, -1.723_944_452_561_483_5e-13];
-const LOG10_2_WIDE: [f64; 2] = [0.301_029_995_664_066_5, -8.532_344_317_057_107e-14];
+pub const LN_2_HIGH: f64 = 0.693_145_751_953_125;
+pub const LOG10_2_HIGH: f64 = 0.301_025_390_625;
+/// `ln(2)` and `log10(2)` cut to 41 bits, and what is missing.
+pub const LN_2_WIDE: [f64; 2] = [0.693_147_180_559_663, 2.823_529_056_303_157_7e-13];
+pub const LOG10_2_WIDE: [f64; 2] = [0.301_029_995_663_839_14, 1.420_502_322_726_61e-13];
 
 const EXP: Exponential = Exponential {
     libm: "exp",
@@ -223,150 +223,4 @@ pub fn exp_minus_1(m: &Element<'_>, x: Value, growth: Growth) -> Value {
     let exponent = m.b.shl(m.bits(shifted), m.i(i64::from(m.digits())));
     let scale = m.float(m.b.add(exponent, m.i((m.bias() - less) << m.digits())));
     m.fma(power, scale, m.sub(scale, m.c(part)))
-}
-
-/// `log(x) = e * log(2) + log(m)` with `x = 2^e * m` and `m` in 0.75..1.5.
-struct Logarithm {
-    libm: &'static str,
-    /// The logarithm of 2 in two parts; `e * high` is exact. Both are positive, so that an infinite `e` works.
-    high: f64,
-    low: f64,
-    /// The logarithm of the natural base in two parts; none where that is 1.
-    scale: Option<(f64, f64)>,
-}
-
-/// `log2(e)` and `log10(e)` cut to 12 bits.
-const LOG2_E_HIGH: f64 = 1.442_382_812_5;
-const LOG10_E_HIGH: f64 = 0.434_204_101_562_5;
-
-const LOG: Logarithm = Logarithm { libm: "log", high: LN_2_HIGH, low: LN_2 - LN_2_HIGH, scale: None };
-const LOG2: Logarithm =
-    Logarithm { libm: "log2", high: 1.0, low: 0.0, scale: Some((LOG2_E_HIGH, LOG2_E - LOG2_E_HIGH)) };
-const LOG10: Logarithm = Logarithm {
-    libm: "log10",
-    high: LOG10_2_HIGH,
-    low: LOG10_2 - LOG10_2_HIGH,
-    scale: Some((LOG10_E_HIGH, LOG10_E - LOG10_E_HIGH)),
-};
-
-/// `(log(1 + f) - f + f^2 / 2) / f^3` for `f` in -0.25..0.5, relative error under 2^-26 of the whole.
-const LOG_POLYNOMIAL: [f64; 8] = [
-    0.333_334_506,
-    -0.250_000_954,
-    0.199_908_614,
-    -0.166_473_12,
-    0.144_783_959,
-    -0.131_611_943,
-    0.104_630_21,
-    -0.045_074_783_3,
-];
-
-pub fn log(m: &Element<'_>, x: &[Value]) -> Value {
-    logarithm(m, x[0], &LOG)
-}
-
-pub fn log2(m: &Element<'_>, x: &[Value]) -> Value {
-    logarithm(m, x[0], &LOG2)
-}
-
-pub fn log10(m: &Element<'_>, x: &[Value]) -> Value {
-    logarithm(m, x[0], &LOG10)
-}
-
-fn logarithm(m: &Element<'_>, x: Value, of: &Logarithm) -> Value {
-    if m.ty != Scalar::F32 || m.lanes == 1 {
-        return m.libm(of.libm, &[x]);
-    }
-    let (mantissa, exponent) = mantissa_and_exponent(m, x);
-    // log(m) = f + rest; f is exact.
-    let f = m.sub(mantissa, m.c(1.0));
-    let square = m.mul(f, f);
-    let inner = m.mad(m.polynomial(f, &LOG_POLYNOMIAL), f, m.c(-0.5));
-    let rest = m.mul(square, inner);
-    let (first, second) = match of.scale {
-        None => (f, rest),
-        Some((high, low)) => {
-            let second = m.mad(rest, m.c(high), m.mul(m.add(f, rest), m.c(low)));
-            (m.mul(f, m.c(high)), second)
-        }
-    };
-    let second = if of.low == 0.0 { second } else { m.mad(exponent, m.c(of.low), second) };
-    let result = match of.scale {
-        // The product `f * high` is not rounded on its own.
-        Some((high, _)) if m.has_fma() => {
-            let e = m.mul(exponent, m.c(of.high));
-            let sum = m.mad(f, m.c(high), e);
-            // What rounding the sum lost; nothing where it is infinite.
-            let lost = m.mad(f, m.c(high), m.sub(e, sum));
-            m.add(sum, m.add(second, m.select(m.is_nan(lost), m.c(0.0), lost)))
-        }
-        _ => m.mad(exponent, m.c(of.high), m.add(first, second)),
-    };
-    if m.has_avx512() {
-        return result;
-    }
-    // Infinity and what is not a number stay.
-    let result = m.select(m.lt(x, m.inf()), result, x);
-    let result = m.select(m.lt(x, m.c(0.0)), m.nan(), result);
-    m.select(m.is_zero(x), m.c(f64::NEG_INFINITY), result)
-}
-
-pub fn log1p(m: &Element<'_>, x: &[Value]) -> Value {
-    // Zeros keep their sign.
-    m.copysign(log_of_1_plus(m, x[0], None), x[0])
-}
-
-/// `log(1 + x)` and so many times `log(2)`, [in place](Element::is_in_place).
-pub fn log_of_1_plus(m: &Element<'_>, x: Value, doublings: Option<Value>) -> Value {
-    let sum = m.add(x, m.c(1.0));
-    // What rounding the sum lost.
-    let above = m.gt(x, m.c(1.0));
-    let (more, less) = (m.select(above, x, m.c(1.0)), m.select(above, m.c(1.0), x));
-    let lost = m.sub(less, m.sub(sum, more));
-    let (mantissa, exponent) = mantissa_and_exponent(m, sum);
-    // Where the exponent is larger, nothing was lost that counts.
-    let shift = m.power_of_two(m.neg(m.limited(exponent, -64.0, 64.0)));
-    let f = m.fma(lost, shift, m.sub(mantissa, m.c(1.0)));
-    let exponent = doublings.map_or(exponent, |doublings| m.add(exponent, doublings));
-    let inner = m.fma(m.polynomial(f, &LOG_POLYNOMIAL), f, m.c(-0.5));
-    let rest = m.fma(m.mul(f, f), inner, m.mul(exponent, m.c(LN_2 - LN_2_HIGH)));
-    let result = m.fma(exponent, m.c(LN_2_HIGH), m.add(f, rest));
-    let result = m.select(m.lt(x, m.inf()), result, x);
-    if m.has_avx512() {
-        return result;
-    }
-    let result = m.select(m.lt(sum, m.c(0.0)), m.nan(), result);
-    m.select(m.is_zero(sum), m.c(f64::NEG_INFINITY), result)
-}
-
-/// [`split_avx512`], or what does for finite numbers what that does.
-pub fn mantissa_and_exponent(m: &Element<'_>, x: Value) -> (Value, Value) {
-    if m.has_avx512() { split_avx512(m, x) } else { split(m, x) }
-}
-
-/// The mantissa in 0.75..1.5 and the exponent. The exponent of zero and infinity is infinite and their mantissa 1;
-/// a negative number has none.
-fn split_avx512(m: &Element<'_>, x: Value) -> (Value, Value) {
-    /// The interval 0.75..1.5; not a number if negative.
-    const MANTISSA: Avx512 =
-        Avx512 { name: "mask.getmant", immediate: Some(0b1011), merges: true, rounds: true };
-    const EXPONENT: Avx512 = Avx512 { name: "mask.getexp", immediate: None, merges: true, rounds: true };
-    let mantissa = m.avx512(&MANTISSA, &[x]);
-    let exponent = m.avx512(&EXPONENT, &[x]);
-    // The mantissa's own exponent is 0 or -1.
-    let own = m.avx512(&EXPONENT, &[mantissa]);
-    (mantissa, m.sub(exponent, own))
-}
-
-/// As [`split_avx512`] for positive finite numbers.
-fn split(m: &Element<'_>, x: Value) -> (Value, Value) {
-    let digits = i64::from(m.digits());
-    let tiny = m.lt(x, m.c(f64::from(f32::MIN_POSITIVE)));
-    let normal = m.select(tiny, m.mul(x, m.c(f64::powi(2.0, digits as i32))), x);
-    let three_quarters = m.bits(m.c(0.75));
-    let above = m.b.sub(m.bits(normal), three_quarters);
-    let exponent = m.b.ashr(above, m.i(digits));
-    let mantissa = m.float(m.b.add(m.b.and(above, m.i((1 << digits) - 1)), three_quarters));
-    let exponent = m.b.cast(Opcode::LLVMSIToFP, exponent, m.ty);
-    (mantissa, m.sub(exponent, m.select(tiny, m.c(digits as f64), m.c(0.0))))
 }

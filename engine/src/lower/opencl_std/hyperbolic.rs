@@ -3,7 +3,8 @@
 
 use super::super::builder::Value;
 use super::element::Element;
-use super::exponential::{Growth, TINY, exp_minus_1, log_of_1_plus};
+use super::exponential::{Growth, TINY, exp_minus_1};
+use super::logarithm::log_of_1_plus;
 
 /// From here on, the square of a number more or less is nothing beside it.
 const LARGE: f64 = 1e9;

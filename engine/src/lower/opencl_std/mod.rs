@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `element` | what functions of single elements are written with; calls of the C library |
 //! | `table` | which function an instruction is |
-//! | `exponential`, `power`, `trigonometric`, `inverse`, `circular`, `hyperbolic`, `error_function`, `gamma`, `parts`, `remainder`, `common` | functions of single floats |
+//! | `exponential`, `logarithm`, `table_logarithm`, `power`, `trigonometric`, `inverse`, `circular`, `hyperbolic`, `error_function`, `gamma`, `parts`, `remainder`, `common` | functions of single floats |
 //! | `integer` | functions of single integers |
 //! | `geometric` | functions of whole vectors |
 //! | `vector_data` | vector loads and stores |
@@ -20,11 +20,13 @@ mod geometric;
 mod hyperbolic;
 mod integer;
 mod inverse;
+mod logarithm;
 mod parts;
 mod power;
 pub mod print;
 mod remainder;
 pub mod table;
+mod table_logarithm;
 mod trigonometric;
 mod vector_data;
 

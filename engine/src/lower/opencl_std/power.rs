@@ -2,7 +2,8 @@
 
 use super::super::builder::{IntPred, Opcode, Value};
 use super::element::{Avx512, Class, Element, Response};
-use super::exponential::{exp2, log2, mantissa_and_exponent, two_to};
+use super::exponential::{exp2, two_to};
+use super::logarithm::{log2, mantissa_and_exponent};
 use crate::analysis::leaves::Scalar;
 
 /// `log2(1 + f) / f` for `f` in -0.25..0.5, relative error below 2^-33.

@@ -3,8 +3,8 @@
 use super::super::builder::Value;
 use super::element::{self, Element};
 use super::{
-    circular, common, error_function, exponential, gamma, hyperbolic, inverse, parts, power, remainder,
-    trigonometric,
+    circular, common, error_function, exponential, gamma, hyperbolic, inverse, logarithm, parts, power,
+    remainder, trigonometric,
 };
 use spirv::OpenclStd100Op as StdOp;
 
@@ -67,10 +67,10 @@ pub fn function(op: StdOp) -> Option<Function> {
         StdOp::ilogb => Own(parts::ilogb),
         StdOp::ldexp => Own(parts::ldexp),
         StdOp::lgamma => Own(gamma::lgamma),
-        StdOp::log | StdOp::half_log | StdOp::native_log => Own(exponential::log),
-        StdOp::log2 | StdOp::half_log2 | StdOp::native_log2 => Own(exponential::log2),
-        StdOp::log10 | StdOp::half_log10 | StdOp::native_log10 => Own(exponential::log10),
-        StdOp::log1p => Library("log1p", exponential::log1p),
+        StdOp::log | StdOp::half_log | StdOp::native_log => Own(logarithm::log),
+        StdOp::log2 | StdOp::half_log2 | StdOp::native_log2 => Own(logarithm::log2),
+        StdOp::log10 | StdOp::half_log10 | StdOp::native_log10 => Own(logarithm::log10),
+        StdOp::log1p => Own(logarithm::log1p),
         StdOp::logb => Own(parts::logb),
         StdOp::mad => Own(parts::mad),
         StdOp::maxmag => Own(parts::maxmag),
