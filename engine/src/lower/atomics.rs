@@ -215,7 +215,7 @@ fn access(this: &Lowerer<'_, '_>, step: Step, sharing: Sharing, address: Value, 
     if sharing == Sharing::Threads {
         return match step {
             Step::Exchange => b.atomic_rmw(Rmw::LLVMAtomicRMWBinOpXchg, address, operands[0]),
-            Step::CompareExchange => b.compare_exchange(address, operands[1], operands[0]),
+            Step::CompareExchange => compare_exchange(this, address, operands[1], operands[0]),
             Step::Combine(combine) => b.atomic_rmw(machine_operation(combine), address, operands[0]),
         };
     }
@@ -231,6 +231,18 @@ fn access(this: &Lowerer<'_, '_>, step: Step, sharing: Sharing, address: Value, 
     };
     b.store(new, address, scalar.bytes());
     old
+}
+
+/// Stores a value where the expected one is found; what was found. An exchange that fails is only a load: the lanes of a sub-group try
+/// in step, and where all want one place one of them succeeds each time.
+fn compare_exchange(this: &Lowerer<'_, '_>, address: Value, expected: Value, new: Value) -> Value {
+    let b = &this.b;
+    let scalar = b.scalar_of(expected);
+    let found = b.load(scalar, 1, address, scalar.bytes());
+    b.set_atomic(found, false);
+    let hit = b.icmp(IntPred::LLVMIntEQ, found, expected);
+    let exchange = || vec![b.compare_exchange(address, expected, new)];
+    b.branch_of_many(hit, exchange, || vec![found]).pop().expect("both ways have a value")
 }
 
 fn machine_operation(combine: Combine) -> Rmw {

@@ -86,6 +86,17 @@ fn an_atomic_that_other_threads_see_is_a_loop_over_lanes_and_not_as_many_copies(
     assert_eq!(text.lines().filter(|line| line.contains(" atomicrmw ")).count(), 1, "{text}");
 }
 
+#[test]
+fn an_exchange_that_would_fail_is_only_a_load() {
+    let exchange = "%place = OpInBoundsPtrAccessChain %pg_uint %out %own\n\
+                    %old = OpAtomicCompareExchange %uint %place %u1 %u0 %u0 %gx32 %own\nOpStore %mine %old\n";
+    let text = ir(&format!("{VALUES}{exchange}"));
+    let lines = |what: &str| text.lines().filter(|line| line.contains(what)).count();
+    assert_eq!((lines(" load atomic i32"), lines(" cmpxchg ")), (1, 1), "{text}");
+    let block = text.split("\n\n").find(|block| block.contains(" cmpxchg ")).expect("a block");
+    assert!(!block.contains(" load atomic i32"), "the exchange has a block of its own: {text}");
+}
+
 /// A branch that not all take, around a block that the numbers of `inside` go through; what it makes is used behind it.
 fn hammock(inside: &str) -> String {
     ir(&format!(
