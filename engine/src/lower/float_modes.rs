@@ -47,6 +47,8 @@ impl FloatModes {
                 (ExecutionMode::RoundingModeRTPINTEL, Some(at)) => modes.rounding[at] = FPRoundingMode::RTP,
                 (ExecutionMode::RoundingModeRTNINTEL, Some(at)) => modes.rounding[at] = FPRoundingMode::RTN,
                 (ExecutionMode::FPFastMathDefault, Some(at)) => {
+                    // LLVM's SPIR-V backend leaves the capability out.
+                    modes.flags_decide = true;
                     modes.contract[at] = literals.get(1).is_some_and(|flags| allows_contraction(*flags));
                 }
                 _ => {}

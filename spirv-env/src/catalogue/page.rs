@@ -133,6 +133,19 @@ const ACCEPTED: &[(&str, &str)] = &[
         "The LLVM translator leaves the capability out; oneMKL's products of matrices are such.",
     ),
     (
+        "Execution mode `FPFastMathDefault` without `FloatControls2` (SPV_KHR_float_controls2)",
+        "LLVM's SPIR-V backend 22 writes it for every kernel where it may use the extension, and no capability.",
+    ),
+    (
+        "`OpAny` and `OpAll` of integers, whose sign bits count (SPIR-V 1.2 §3.32.15)",
+        "LLVM's SPIR-V backend writes OpenCL C's `any` and `all` so.",
+    ),
+    (
+        "Scalars for vectors in `fclamp`, `fmin`, `fmax`, `mix`, `step`, `smoothstep`, `ldexp` and the integers' `min`, `max` and \
+         `clamp` (OpenCL extended instructions §2)",
+        "LLVM's SPIR-V backend passes OpenCL C's scalars on. They stand for each component.",
+    ),
+    (
         "Texels of up to three components and of narrow integers, with `BindlessImagesINTEL` (L0 SPIR-V Guide, Validation \
          Rules)",
         "SYCL's bindless images have pixels of the image's own channels.",

@@ -62,7 +62,7 @@ impl Loader<'_> {
     }
 
     /// The component of a scalar, vector or matrix.
-    fn component_of(&self, ty: TypeId) -> TypeId {
+    pub(super) fn component_of(&self, ty: TypeId) -> TypeId {
         match (self.module.types.matrix(ty), self.module.types.get(ty)) {
             (Some(matrix), _) => matrix.component,
             (None, Type::Vector { elem, .. }) => *elem,
@@ -197,7 +197,7 @@ impl Loader<'_> {
         }
     }
 
-    fn function_of(&self, inst: &Inst) -> Option<&'static opencl_std::Function> {
+    pub(super) fn function_of(&self, inst: &Inst) -> Option<&'static opencl_std::Function> {
         let (Some(Operand::Id(set)), Some(&Operand::Lit(number))) =
             (inst.operands.first(), inst.operands.get(1))
         else {

@@ -10,6 +10,7 @@ mod constants;
 mod debug_info;
 mod functions;
 mod masked;
+mod opencl_c;
 mod preamble;
 mod rewriting;
 mod types;

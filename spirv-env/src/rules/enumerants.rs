@@ -53,8 +53,10 @@ fn name(enumerant: &Operand) -> String {
 
 fn has_its_capability(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
     let Some(enumerant) = enumerant(context.op, words) else { return Ok(()) };
-    // The LLVM translator leaves `SubgroupDispatch` out of OpenCL C's kernels with a required sub-group size, oneMKL's among them.
-    if enumerant == Operand::ExecutionMode(ExecutionMode::SubgroupSize) {
+    // The LLVM translator leaves `SubgroupDispatch` out of OpenCL C's kernels with a required sub-group size, oneMKL's among them,
+    // and LLVM's SPIR-V backend `FloatControls2` of kernels with default modes.
+    if let Operand::ExecutionMode(ExecutionMode::SubgroupSize | ExecutionMode::FPFastMathDefault) = enumerant
+    {
         return Ok(());
     }
     let mut needed = enumerant.required_capabilities();

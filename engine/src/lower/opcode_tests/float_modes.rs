@@ -321,6 +321,8 @@ fn contraction_is_off_where_the_module_says_so() {
         ("", fast, "OpDecorate %r NoContraction\n"),
         ("", fast, "OpDecorate %product NoContraction\n"),
         ("FloatControls2", controls, none),
+        // As LLVM's SPIR-V backend has it.
+        ("", controls, none),
         ("FloatControls2", controls, "OpDecorate %r FPFastMathMode 0\n"),
     ] {
         assert!(!any(&sums_of_a_product(capabilities, extension, modes)), "{modes}");
