@@ -146,6 +146,10 @@ const ACCEPTED: &[(&str, &str)] = &[
         "LLVM's SPIR-V backend passes OpenCL C's scalars on. They stand for each component.",
     ),
     (
+        "Built-in variables of 32 bits for those of `size_t` (OpenCL SPIR-V Env 3.0, Built-in Variables)",
+        "Zig's compiler declares ids and sizes so. What is loaded is narrowed.",
+    ),
+    (
         "Texels of up to three components and of narrow integers, with `BindlessImagesINTEL` (L0 SPIR-V Guide, Validation \
          Rules)",
         "SYCL's bindless images have pixels of the image's own channels.",

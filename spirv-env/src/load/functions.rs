@@ -135,6 +135,7 @@ impl Loader<'_> {
         }
         self.resolve_untyped(&mut open.function, &mut open.source);
         self.resolve_masked(&mut open.function, &mut open.source);
+        self.resolve_narrow_builtins(&mut open.function, &mut open.source);
         self.resolve_opencl_c(&mut open.function, &mut open.source);
         self.resolve_bfloat(&mut open.function, &mut open.source);
         self.module.functions.push(open.function);

@@ -10,6 +10,7 @@ mod constants;
 mod debug_info;
 mod functions;
 mod masked;
+mod narrow_builtins;
 mod opencl_c;
 mod preamble;
 mod rewriting;
@@ -112,6 +113,7 @@ pub(crate) struct Loader<'m> {
     assemblies: assembly::Assemblies,
     references: universal::References,
     untyped: untyped::Untyped,
+    narrow_builtins: narrow_builtins::NarrowBuiltins,
     /// What is wrong with instructions that others take the place of, with the function and the place.
     replaced_faults: Vec<(Id, u32, Fault)>,
     open: Option<functions::OpenFunction>,
@@ -176,6 +178,7 @@ pub(crate) fn load(
         assemblies: assembly::Assemblies::default(),
         references: universal::References::default(),
         untyped: untyped::Untyped::default(),
+        narrow_builtins: narrow_builtins::NarrowBuiltins::default(),
         replaced_faults: Vec::new(),
         open: None,
         skipping: false,

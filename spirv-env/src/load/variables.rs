@@ -71,6 +71,12 @@ impl Loader<'_> {
             self.universal_import(id);
         }
         let builtin = self.builtin(id)?;
+        let (mut ty, mut pointee) = (ty, pointee);
+        if class == StorageClass::Input
+            && builtin.and_then(builtin_type).is_some_and(BuiltInType::is_of_sizes)
+        {
+            (ty, pointee) = self.widened_builtin(id, ty, pointee)?;
+        }
         if let Some(builtin) = builtin {
             self.check_builtin(builtin, class, pointee)?;
         }
@@ -194,6 +200,12 @@ enum BuiltInType {
     Word,
     /// Four 32-bit words.
     Mask,
+}
+
+impl BuiltInType {
+    fn is_of_sizes(self) -> bool {
+        matches!(self, BuiltInType::Sizes | BuiltInType::Size)
+    }
 }
 
 fn builtin_type(builtin: BuiltIn) -> Option<BuiltInType> {

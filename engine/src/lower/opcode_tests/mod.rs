@@ -14,6 +14,7 @@ mod lane_masks;
 mod lowering;
 mod masked;
 mod matrices;
+mod narrow_builtins;
 mod opencl_c;
 mod shuffles;
 mod std_examples;
