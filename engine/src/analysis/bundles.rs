@@ -14,8 +14,8 @@ use super::uniform_objects::Holds;
 use crate::abi::Coarsening;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
-use spirv::{BuiltIn, Op};
-use spirv_env::opcodes::{Common, Convergence, Memory, Uniformity};
+use spirv::{BuiltIn, GroupOperation, Op};
+use spirv_env::opcodes::{Common, Convergence, Family, Memory, Uniformity};
 use spirv_env::{Id, Inst};
 
 /// Whether each leaf of a value differs between the sub-groups of a bundle.
@@ -40,12 +40,24 @@ impl Analysis<'_> {
         let row = inst.row();
         match (row.convergence, row.memory) {
             (Convergence::Barrier, _) | (_, Memory::Fence) => true,
+            _ if self.is_of_work_group(inst) => true,
             // Writing the same to the same place again changes nothing.
             (_, Memory::Write { .. } | Memory::Copy { .. }) => {
                 inst.ids().all(|id| self.is_common(block, id)) && !inst.is_volatile()
             }
             _ => inst.result.is_some_and(|id| self.is_common(block, id)),
         }
+    }
+
+    /// Whether all work-items of a work-group get the same of an instruction that their sub-groups meet in.
+    fn is_of_work_group(&self, inst: &Inst) -> bool {
+        inst.waits_for_work_group(self.func.module)
+            && match inst.row().family {
+                Family::Reduction => inst.lit(1) == GroupOperation::Reduce as u64,
+                // An asynchronous copy has its wait behind it.
+                Family::Collective => inst.op != Op::GroupAsyncCopy,
+                _ => false,
+            }
     }
 
     fn differs(&self, at: BlockId, id: Id, leaves: usize) -> Differs {
@@ -93,6 +105,7 @@ impl Analysis<'_> {
         let any_operand = || inst.ids().any(|id| self.any_differs(block, id));
         let row = inst.row();
         match (row.memory, inst.op) {
+            _ if self.is_of_work_group(inst) => all(false),
             _ if row.common == Common::Own => all(true),
             (Memory::Object, _) => all(inst.result.is_none_or(|object| !self.is_common_object(object))),
             (Memory::Read { .. }, _) => {

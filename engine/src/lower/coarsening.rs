@@ -10,7 +10,7 @@
 
 use super::Lowerer;
 use super::builder::{Builder, Opcode, Value};
-use super::values::{Mask, Values};
+use super::values::{Mask, Val, Values};
 use super::work_item::WorkItems;
 use crate::abi::{Coarsening, LaunchInfo, Variant};
 use crate::analysis::Analysis;
@@ -22,8 +22,10 @@ use crate::error::EngineError;
 use crate::jit::target::Target;
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use spirv_env::opcodes::{Convergence, Cost, Family, Memory};
 use spirv_env::{Id, Inst};
+use std::collections::VecDeque;
 use std::mem::offset_of;
 
 /// The state of lowering one sub-group of a bundle.
@@ -50,6 +52,8 @@ pub(super) struct Bundle {
     pub mask_of_all: Option<Mask>,
     /// The blocks that they run in lockstep.
     pub lockstep: EntitySet<BlockId>,
+    /// What an instruction gives the members after the one being lowered, if one of them made it for all.
+    pub ahead: VecDeque<Val>,
     /// Memory for loads that are for nobody.
     nowhere: Value,
 }
@@ -63,6 +67,7 @@ impl Bundle {
             common: Values::default(),
             mask_of_all: None,
             lockstep: lockstep(a),
+            ahead: VecDeque::new(),
             nowhere: b.alloca(Scalar::I64, 1),
         }
     }
@@ -137,6 +142,9 @@ const IF_DIVERGENT: usize = 2;
 const LARGE_IF_DIVERGENT: usize = 40;
 /// The least bundle that makes up for what a barrier costs.
 const AT_A_BARRIER: usize = 4;
+/// The same where a work-group combines values: bundles also have them in registers, and a work-group that is one bundle
+/// needs no stacks.
+const AT_A_COLLECTIVE: usize = 8;
 
 /// Whether an instruction looks at memory for what another sub-group writes meanwhile.
 fn may_wait(inst: &Inst) -> bool {
@@ -147,7 +155,12 @@ fn may_wait(inst: &Inst) -> bool {
 /// the latency of that chain has room for.
 fn wanted(a: &Analysis<'_>) -> usize {
     let lockstep = lockstep(a);
-    let at_barriers = a.func.block_ids().any(|block| super::entry::meets_at_barrier(&a.func, block));
+    let insts = || a.func.blocks.values().flat_map(|block| &block.insts);
+    let meetings = insts().filter(|inst| inst.waits_for_work_group(a.func.module));
+    let at_meetings = meetings.map(|inst| match inst.row().convergence {
+        Convergence::Barrier => AT_A_BARRIER,
+        _ => AT_A_COLLECTIVE,
+    });
     let in_loop = |(id, this): (LoopId, &Loop)| {
         let inside = |block: &BlockId| lockstep.contains(*block);
         if !this.blocks.iter().all(inside) {
@@ -162,7 +175,7 @@ fn wanted(a: &Analysis<'_>) -> usize {
         }
     };
     let in_loops = a.loops.loops.iter().map(in_loop).max().unwrap_or(1);
-    if at_barriers { in_loops.max(AT_A_BARRIER) } else { in_loops }
+    in_loops.max(at_meetings.max().unwrap_or(1))
 }
 
 /// Instructions of the longest way from a value that a loop's iteration begins with to one that it hands on.
@@ -201,7 +214,6 @@ fn is_possible(a: &Analysis<'_>) -> bool {
     if a.func.kernel.prints {
         return false;
     }
-    let is_barrier = |inst: &Inst| inst.row().convergence == Convergence::Barrier;
     // Who left a loop waits for those inside, which may not wait for him: no spinning on what he writes next.
     let may_spin = |id: LoopId| {
         let blocks = &a.loops.loops[id].blocks;
@@ -211,7 +223,7 @@ fn is_possible(a: &Analysis<'_>) -> bool {
         && a.func.block_ids().all(|block| {
             let everyone = a.control.class[block].is_none();
             let insts = &a.func.blocks[block].insts;
-            insts.iter().all(|inst| !waits(inst) || (everyone && is_barrier(inst)))
+            insts.iter().all(|inst| !waits(inst) || everyone)
         })
 }
 
@@ -284,6 +296,22 @@ impl Lowerer<'_, '_> {
         }
         self.bundle.at = 0;
         Ok(())
+    }
+
+    /// What `make` makes for each member of the bundle, of an instruction that is lowered for all of them at once.
+    pub(super) fn of_each<T>(
+        &mut self,
+        mut make: impl FnMut(&mut Self) -> Result<T, EngineError>,
+    ) -> Result<SmallVec<[T; 1]>, EngineError> {
+        let (at, mask) = (self.bundle.at, self.bundle.mask_of_all.take());
+        let members = 0..self.bundle.subgroups.len();
+        let made = members.map(|member| {
+            self.bundle.at = member;
+            make(self)
+        });
+        let made = made.collect();
+        (self.bundle.at, self.bundle.mask_of_all) = (at, mask);
+        made
     }
 
     /// An address that can be read: the one given, or another if no lane of the sub-group is on, which runs in

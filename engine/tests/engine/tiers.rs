@@ -79,6 +79,35 @@ fn tiers_agree_to_the_last_bit() {
 }
 
 #[test]
+fn sub_groups_add_up_to_the_same_alone_and_in_bundles() {
+    // Sub-groups are alone in the code that comes first, where better code is still to come.
+    let [first, bundles] = [Tiering::FastFirst, Tiering::Only(Tier::Optimising)].map(engine);
+    for operation in ["Reduce", "InclusiveScan", "ExclusiveScan"] {
+        let text = format!(
+            "OpCapability Addresses\nOpCapability Kernel\nOpCapability Int64\nOpCapability Groups\n\
+             OpMemoryModel Physical64 OpenCL\nOpEntryPoint Kernel %main \"main\" %id\n\
+             OpDecorate %id BuiltIn GlobalLinearId\n\
+             %uint = OpTypeInt 32 0\n%ulong = OpTypeInt 64 0\n%void = OpTypeVoid\n%float = OpTypeFloat 32\n\
+             %group = OpConstant %uint 2\n%to_ulong = OpTypePointer Input %ulong\n\
+             %to_float = OpTypePointer CrossWorkgroup %float\n%id = OpVariable %to_ulong Input\n\
+             %f = OpTypeFunction %void %to_float %to_float\n%main = OpFunction %void None %f\n\
+             %in = OpFunctionParameter %to_float\n%out = OpFunctionParameter %to_float\n%entry = OpLabel\n\
+             %i = OpLoad %ulong %id\n%from = OpInBoundsPtrAccessChain %to_float %in %i\n\
+             %own = OpLoad %float %from\n%sum = OpGroupFAdd %float %group {operation} %own\n\
+             %to = OpInBoundsPtrAccessChain %to_float %out %i\nOpStore %to %sum\nOpReturn\nOpFunctionEnd\n"
+        );
+        let module = ze_tests::assembler::assemble(&text);
+        for (group_count, group_size) in [([2, 1, 1], [256, 1, 1]), ([3, 1, 1], [32, 8, 1])] {
+            let [first, bundles] = [&first, &bundles].map(|engine| {
+                let kernel = load(engine, &module).kernel("main").expect("the module has the kernel");
+                results(&kernel, group_count, group_size)
+            });
+            assert!(first == bundles, "{operation} {group_size:?}");
+        }
+    }
+}
+
+#[test]
 fn a_captured_launch_goes_on_in_better_code() {
     let engine = engine(Tiering::FastFirst);
     let kernel = load(&engine, &file("saxpy")).kernel("saxpy").expect("the module has the kernel");

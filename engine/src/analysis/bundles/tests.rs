@@ -128,3 +128,17 @@ fn a_load_differs_if_its_address_does_or_if_somebody_else_may_change_it() {
 fn every_sub_group_updates_memory_for_itself() {
     assert_eq!(differs("OpAtomicIIncrement %uint %pointer %uint_1 %uint_0"), [true]);
 }
+
+#[test]
+fn what_a_work_group_computes_together_is_common_but_for_scans() {
+    let group = |operation: &str| differs(&format!("OpGroupIAdd %ulong %uint_2 {operation} %x"));
+    assert_eq!(group("Reduce"), [false]);
+    assert_eq!(group("InclusiveScan"), [true]);
+    assert_eq!(group("ExclusiveScan"), [true]);
+    // A sub-group has its own.
+    assert_eq!(differs("OpGroupIAdd %ulong %uint_3 Reduce %x"), [true]);
+    let vote =
+        |scope: u32| differs(&format!("%own = OpIEqual %bool %x %y\nOpGroupAny %bool %uint_{scope} %own"));
+    assert_eq!((vote(2), vote(3)), (vec![false], vec![true]));
+    assert_eq!(differs("OpGroupBroadcast %ulong %uint_2 %x %ulong_0"), [false]);
+}

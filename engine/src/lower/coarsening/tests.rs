@@ -52,6 +52,18 @@ fn a_kernel_without_a_loop_or_barrier_is_not_coarsened() {
 }
 
 #[test]
+fn what_a_work_group_computes_together_wants_the_largest_bundle_and_a_barrier_half_of_it() {
+    assert_eq!(chosen(Isa::Avx512, "%sum = OpGroupIAdd %uint %uint_2 Reduce %own\nOpStore %pointer %sum"), 8);
+    assert_eq!(chosen(Isa::Avx512, "OpControlBarrier %uint_2 %uint_2 %uint_0"), 4);
+    // Of sub-groups there is nothing to wait for.
+    assert_eq!(chosen(Isa::Avx512, "%sum = OpGroupIAdd %uint %uint_3 Reduce %own\nOpStore %pointer %sum"), 1);
+    // Where some sub-groups may not take part, each comes by itself.
+    let some = "OpBranchConditional %some %inside %exit\n%inside = OpLabel\n\
+                %sum = OpGroupIAdd %uint %uint_2 Reduce %own\nOpBranch %exit\n%exit = OpLabel";
+    assert_eq!(chosen(Isa::Avx512, &format!("%some = OpIEqual %bool %own %any_uint\n{some}")), 1);
+}
+
+#[test]
 fn a_bundle_fits_the_registers() {
     let chain = "%m = OpIMul %uint %sum %own\n%s = OpIAdd %uint %m %own";
     // 16 lanes of 32 bits are one register of 32 with AVX-512, and two of 16 with AVX2; `%sum` and `%own` live.

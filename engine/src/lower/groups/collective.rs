@@ -2,19 +2,22 @@
 //!
 //! Each sub-group puts its part into `Worker::collective_scratch`, passes a barrier and reads what the others
 //! put there. The scratch has two halves that collectives use in turn: who writes a half again has passed the
-//! barrier of the collective between, which nobody reaches before he has read that half.
+//! barrier of the collective between, which nobody reaches before he has read that half. The members of a bundle put
+//! theirs there at once, and what all sub-groups get is made once for them. Parts are combined in the same order whether
+//! there are bundles or not: the tiers' code differs in that, and floating-point results may not.
 
 use super::combine::{Combine, narrow, widen};
-use super::{is_of_work_group, shuffle, vote};
+use super::{contributions, is_of_work_group, shuffle, vote};
 use crate::abi::Worker;
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
 use crate::lower::Lowerer;
 use crate::lower::builder::{IntPred, Opcode, Value};
 use crate::lower::values::{Mask, Reg, Val};
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 use spirv::{BuiltIn, GroupOperation, Op, StorageClass};
 use spirv_env::{Id, Inst, Type};
+use std::collections::VecDeque;
 use std::mem::offset_of;
 
 /// Bytes of one half of the scratch for each sub-group, and as many more.
@@ -46,15 +49,19 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
 }
 
 fn group_vote(this: &mut Lowerer<'_, '_>, inst: &Inst, combine: Combine) -> Result<Reg, EngineError> {
-    let of_subgroup = match combine {
-        Combine::And => vote::all_of(this, inst.id(1))?,
-        _ => vote::any_of(this, inst.id(1))?,
+    let of_subgroup = |this: &mut Lowerer<'_, '_>| match combine {
+        Combine::And => vote::all_of(this, inst.id(1)),
+        _ => vote::any_of(this, inst.id(1)),
     };
     if !is_of_work_group(this, inst) {
-        return Ok(of_subgroup);
+        return of_subgroup(this);
     }
-    let of_subgroup = this.same(of_subgroup);
-    vote(this, combine, of_subgroup)
+    let votes = this.of_each(|this| {
+        let vote = of_subgroup(this)?;
+        Ok(widen(&this.b, this.same(vote)))
+    })?;
+    let result = of_all(this, combine, &votes)?;
+    Ok(Reg::uniform(narrow(&this.b, result, Scalar::Bool)))
 }
 
 /// Waits until all sub-groups of the work-group are here.
@@ -75,41 +82,68 @@ fn call_worker(this: &Lowerer<'_, '_>, offset: usize) {
     b.call_pointer(function, &[worker]);
 }
 
-/// A reduction or scan of one scalar over the work-group. Lanes that are off hold what changes nothing.
-pub fn arithmetic(
-    this: &mut Lowerer<'_, '_>,
-    combine: Combine,
-    operation: u64,
-    lanes: Value,
-) -> Result<Reg, EngineError> {
-    let lanes_of_group = this.scalar_builtin(BuiltIn::NumSubgroups)?;
-    if operation == GroupOperation::Reduce as u64 {
-        let base = publish(this, combine.reduce(&this.b, lanes))?;
-        return Ok(Reg::uniform(gather(this, combine, base, lanes_of_group, this.b.scalar_of(lanes))));
+/// A reduction or scan of one scalar over the work-group.
+pub fn arithmetic(this: &mut Lowerer<'_, '_>, inst: &Inst, combine: Combine) -> Result<Val, EngineError> {
+    if let Some(made) = this.bundle.ahead.pop_front() {
+        return Ok(made);
     }
-    let inclusive = combine.inclusive_scan(&this.b, lanes);
-    let last = this.b.extract(inclusive, this.b.i32(this.w - 1));
-    let base = publish(this, last)?;
-    let before = gather(this, combine, base, this.items().subgroup, this.b.scalar_of(lanes));
-    let before = this.b.splat(before, this.w);
-    let within = match operation == GroupOperation::InclusiveScan as u64 {
-        true => inclusive,
-        false => {
-            let (b, scalar) = (&this.b, this.b.scalar_of(lanes));
-            let is_first = b.icmp(IntPred::LLVMIntEQ, this.items().subgroup, b.i64(0));
-            let first = b.select(is_first, combine.identity(b, scalar, 1), combine.neutral(b, scalar, 1));
-            combine.exclusive_scan(b, lanes, first)
-        }
+    let reg = this.leaf(inst.id(2))?;
+    let scalar = this.b.scalar_of(this.vector(reg));
+    let lanes = this.of_each(|this| {
+        let reg = this.leaf(inst.id(2))?;
+        Ok(contributions(this, combine, reg))
+    })?;
+    let results = match inst.lit(1) == GroupOperation::Reduce as u64 {
+        true => smallvec![reduction(this, combine, &lanes)?],
+        false => scan(this, combine, inst.lit(1) == GroupOperation::InclusiveScan as u64, &lanes)?,
     };
-    Ok(this.lanes(combine.apply(&this.b, before, within)))
+    let narrowed = |result| smallvec![this.apply(&[result], |this, v| narrow(&this.b, v[0], scalar))];
+    let mut results = results.into_iter().map(narrowed).collect::<VecDeque<Val>>();
+    let own = results.pop_front().expect("a bundle has a first member");
+    this.bundle.ahead = results;
+    Ok(own)
 }
 
-/// A vote of the work-group, given that of the sub-group.
-fn vote(this: &mut Lowerer<'_, '_>, combine: Combine, of_subgroup: Value) -> Result<Reg, EngineError> {
+/// A reduction of what the lanes of a bundle's members hold, where those that are off hold what changes nothing.
+fn reduction(this: &mut Lowerer<'_, '_>, combine: Combine, lanes: &[Value]) -> Result<Reg, EngineError> {
+    let parts = combine.reduce_each(&this.b, lanes);
+    of_all(this, combine, &parts).map(Reg::uniform)
+}
+
+/// The same for a scan.
+fn scan(
+    this: &mut Lowerer<'_, '_>,
+    combine: Combine,
+    inclusive: bool,
+    lanes: &[Value],
+) -> Result<SmallVec<[Reg; 1]>, EngineError> {
+    let (b, last) = (&this.b, this.b.i32(this.w - 1));
+    let scans: Vec<Value> = lanes.iter().map(|lanes| combine.inclusive_scan(b, *lanes)).collect();
+    let parts: Vec<Value> = scans.iter().map(|scan| b.extract(*scan, last)).collect();
+    let base = publish(this, &parts)?;
+    let mut members = lanes.iter().zip(scans);
+    this.of_each(|this| {
+        let (lanes, scan) = members.next().expect("as many as there are members");
+        let scalar = this.b.scalar_of(scan);
+        let before = gather(this, combine, base, this.items().subgroup, scalar);
+        let b = &this.b;
+        let within = if inclusive {
+            scan
+        } else {
+            let is_first = b.icmp(IntPred::LLVMIntEQ, this.items().subgroup, b.i64(0));
+            let first = b.select(is_first, combine.identity(b, scalar, 1), combine.neutral(b, scalar, 1));
+            combine.exclusive_scan(b, *lanes, first)
+        };
+        Ok(this.lanes(combine.apply(b, b.splat(before, this.w), within)))
+    })
+}
+
+/// What all sub-groups of the work-group have together, given the parts of the bundle's members.
+fn of_all(this: &mut Lowerer<'_, '_>, combine: Combine, parts: &[Value]) -> Result<Value, EngineError> {
+    let scalar = this.b.scalar_of(parts[0]);
     let count = this.scalar_builtin(BuiltIn::NumSubgroups)?;
-    let base = publish(this, widen(&this.b, of_subgroup))?;
-    let result = gather(this, combine, base, count, Scalar::I8);
-    Ok(Reg::uniform(narrow(&this.b, result, Scalar::Bool)))
+    let base = publish(this, parts)?;
+    Ok(gather(this, combine, base, count, scalar))
 }
 
 /// The value of the work-item with this local id, of one to three dimensions.
@@ -126,17 +160,21 @@ fn broadcast(this: &mut Lowerer<'_, '_>, value: Id, local_id: Id) -> Result<Val,
     let lane = this.b.zext_or_trunc(linear, Scalar::I32);
     let val = this.value(value)?;
     let base = next_half(this)?;
-    let is_owner = this.b.icmp(IntPred::LLVMIntEQ, owner, this.items().subgroup);
-    this.when(is_owner, |this| {
-        for (component, reg) in val.iter().enumerate() {
-            let scalar = match reg.is_uniform() {
-                true => this.same(*reg),
-                false => this.pick(this.vector(*reg), lane),
-            };
-            let slot = this.b.offset_const(base, component as u64 * COMPONENT);
-            this.b.store(widen(&this.b, scalar), slot, COMPONENT);
-        }
-    });
+    this.of_each(|this| {
+        let is_owner = this.b.icmp(IntPred::LLVMIntEQ, owner, this.items().subgroup);
+        let val = this.value(value)?;
+        this.when(is_owner, |this| {
+            for (component, reg) in val.iter().enumerate() {
+                let scalar = match reg.is_uniform() {
+                    true => this.same(*reg),
+                    false => this.pick(this.vector(*reg), lane),
+                };
+                let slot = this.b.offset_const(base, component as u64 * COMPONENT);
+                this.b.store(widen(&this.b, scalar), slot, COMPONENT);
+            }
+        });
+        Ok(())
+    })?;
     barrier(this);
     let load = |(component, reg): (usize, &Reg)| {
         let scalar = this.b.scalar_of(this.vector(*reg));
@@ -200,12 +238,17 @@ fn next_half(this: &mut Lowerer<'_, '_>) -> Result<Value, EngineError> {
     Ok(b.offset(scratch, b.mul(now, half)))
 }
 
-/// Puts the sub-group's part where all sub-groups read it, one scalar behind the other.
-fn publish(this: &mut Lowerer<'_, '_>, part: Value) -> Result<Value, EngineError> {
+/// Puts the parts of the bundle's members where all sub-groups read them, one scalar behind the other.
+fn publish(this: &mut Lowerer<'_, '_>, parts: &[Value]) -> Result<Value, EngineError> {
     let base = next_half(this)?;
-    let scalar = this.b.scalar_of(part);
-    let slot = this.b.gep(base, this.items().subgroup, scalar);
-    this.b.store(part, slot, scalar.bytes());
+    let mut parts = parts.iter();
+    this.of_each(|this| {
+        let part = *parts.next().expect("a part for each member");
+        let scalar = this.b.scalar_of(part);
+        let slot = this.b.gep(base, this.items().subgroup, scalar);
+        this.b.store(part, slot, scalar.bytes());
+        Ok(())
+    })?;
     barrier(this);
     Ok(base)
 }

@@ -123,6 +123,38 @@ impl Combine {
         value
     }
 
+    /// [`Self::reduce`] for each of a power of two of vectors, with the same results: vectors become halves of one until all
+    /// are in one, so that it takes few instructions more than for a single one.
+    pub fn reduce_each(self, b: &Builder, values: &[Value]) -> Vec<Value> {
+        let mut vectors = values.to_vec();
+        // Lanes that are left of each of the values, which lie one behind the other in the vectors.
+        let mut left = b.lanes(vectors[0]) as i32;
+        while left > 1 {
+            let lanes = b.lanes(vectors[0]) as i32;
+            let pairs: Vec<Value> = vectors
+                .chunks(2)
+                .map(|pair| {
+                    let second = pair.get(1).copied();
+                    let other = second.unwrap_or_else(|| b.poison(b.scalar_of(pair[0]), lanes as u32));
+                    let all = if second.is_some() { 2 * lanes } else { lanes };
+                    let half = |first: i32| {
+                        let indices: Vec<i32> =
+                            (0..all).filter(|at| at % left / (left / 2) == first).collect();
+                        match indices.as_slice() {
+                            [only] => b.extract(pair[0], b.i32(*only as u32)),
+                            _ => b.shuffle(pair[0], other, &indices),
+                        }
+                    };
+                    self.apply(b, half(0), half(1))
+                })
+                .collect();
+            vectors = pairs;
+            left /= 2;
+        }
+        let lanes = |vector: &Value| (0..b.lanes(*vector)).map(|lane| (*vector, lane)).collect::<Vec<_>>();
+        vectors.iter().flat_map(lanes).map(|(vector, lane)| b.extract(vector, b.i32(lane))).collect()
+    }
+
     /// All lanes of each run of `cluster` lanes together, in each of them. `cluster` is a power of two.
     pub fn cluster(self, b: &Builder, value: Value, cluster: u32) -> Value {
         let mut value = value;

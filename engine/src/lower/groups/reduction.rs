@@ -14,15 +14,13 @@ use spirv_env::Inst;
 /// Reductions and scans. Operands: scope, group operation, value, and the size of clusters.
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
     let combine = combine::of(inst.op).ok_or_else(|| this.no_lowering(inst))?;
-    let operation = inst.lit(1);
+    if is_of_work_group(this, inst) {
+        return collective::arithmetic(this, inst, combine);
+    }
     let reg = this.leaf(inst.id(2))?;
     let scalar = this.b.scalar_of(this.vector(reg));
     let lanes = contributions(this, combine, reg);
-    let result = if is_of_work_group(this, inst) {
-        collective::arithmetic(this, combine, operation, lanes)?
-    } else {
-        within_subgroup(this, inst, combine, lanes)?
-    };
+    let result = within_subgroup(this, inst, combine, lanes)?;
     Ok(smallvec![this.apply(&[result], |this, values| narrow(&this.b, values[0], scalar))])
 }
 
