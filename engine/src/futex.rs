@@ -4,10 +4,10 @@ use crate::sync::{AtomicU32, Instant, Ordering, SPINS, Vigil, fence, sleep_while
 use std::time::Duration;
 
 /// A sleep for a [`Deadline::At`] ends this much before it, for the kernel's timer slack and the wake-up together take
-/// about as long; the rest is spun.
-const EARLY: Duration = Duration::from_micros(100);
+/// up to about as long on a virtual machine; the rest is spun.
+const EARLY: Duration = Duration::from_micros(300);
 /// Of the time that is waited, at most this part is spun.
-const SPUN_PART: u32 = 32;
+const SPUN_PART: u32 = 16;
 
 /// How long to wait.
 #[derive(Clone, Copy, Debug)]
