@@ -53,6 +53,14 @@ impl Census {
         let awake = self.awake.load(Ordering::Relaxed);
         awake <= self.processors / 2 && awake + self.computing.load(Ordering::Relaxed) <= self.processors
     }
+
+    fn vigil(&'static self, now: Instant) -> Option<Vigil> {
+        if self.nanoseconds(now) < self.rest.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.awake.fetch_add(1, Ordering::Relaxed);
+        Some(Vigil { census: self, end: now + LONGEST, last: now })
+    }
 }
 
 /// Threads of the driver compute until this is dropped.
@@ -100,16 +108,6 @@ impl Vigil {
             return false;
         }
         self.census.has_room()
-    }
-}
-
-impl Census {
-    fn vigil(&'static self, now: Instant) -> Option<Vigil> {
-        if self.nanoseconds(now) < self.rest.load(Ordering::Relaxed) {
-            return None;
-        }
-        self.awake.fetch_add(1, Ordering::Relaxed);
-        Some(Vigil { census: self, end: now + LONGEST, last: now })
     }
 }
 

@@ -40,7 +40,7 @@ impl Analysis<'_> {
         let row = inst.row();
         match (row.convergence, row.memory) {
             (Convergence::Barrier, _) | (_, Memory::Fence) => true,
-            _ if self.is_of_work_group(inst) => true,
+            _ if self.is_the_same_for_work_group(inst) => true,
             // Writing the same to the same place again changes nothing.
             (_, Memory::Write { .. } | Memory::Copy { .. }) => {
                 inst.ids().all(|id| self.is_common(block, id)) && !inst.is_volatile()
@@ -50,7 +50,7 @@ impl Analysis<'_> {
     }
 
     /// Whether all work-items of a work-group get the same of an instruction that their sub-groups meet in.
-    fn is_of_work_group(&self, inst: &Inst) -> bool {
+    fn is_the_same_for_work_group(&self, inst: &Inst) -> bool {
         inst.waits_for_work_group(self.func.module)
             && match inst.row().family {
                 Family::Reduction => inst.lit(1) == GroupOperation::Reduce as u64,
@@ -105,7 +105,7 @@ impl Analysis<'_> {
         let any_operand = || inst.ids().any(|id| self.any_differs(block, id));
         let row = inst.row();
         match (row.memory, inst.op) {
-            _ if self.is_of_work_group(inst) => all(false),
+            _ if self.is_the_same_for_work_group(inst) => all(false),
             _ if row.common == Common::Own => all(true),
             (Memory::Object, _) => all(inst.result.is_none_or(|object| !self.is_common_object(object))),
             (Memory::Read { .. }, _) => {

@@ -111,15 +111,8 @@ impl Loader<'_> {
 impl Loader<'_> {
     /// Makes all that computes with bfloat16 compute in f32.
     pub(super) fn resolve_bfloat(&mut self, function: &mut Function, source: &mut FunctionSource) {
-        if self.module.types.bfloat.is_none() {
-            return;
-        }
-        let mut to = Rewriting::default();
-        for (block, offsets) in function.blocks.iter_mut().zip(&mut source.blocks) {
-            let whole = (std::mem::take(&mut block.insts), std::mem::take(offsets));
-            self.replace_each(function.id, whole, &mut to, Self::resolve_number);
-            (block.insts, *offsets) = to.take();
-        }
+        let has_type = self.module.types.bfloat.is_some();
+        self.replace_within(function, source, |_, _| has_type, Self::resolve_number);
     }
 
     fn resolve_number(&mut self, mut inst: Inst, to: &mut Rewriting<()>) -> Result<(), Fault> {

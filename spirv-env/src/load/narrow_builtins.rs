@@ -46,15 +46,8 @@ impl Loader<'_> {
     }
 
     pub(super) fn resolve_narrow_builtins(&mut self, function: &mut Function, source: &mut FunctionSource) {
-        if self.narrow_builtins.0.is_empty() {
-            return;
-        }
-        let mut to = Rewriting::default();
-        for (block, offsets) in function.blocks.iter_mut().zip(&mut source.blocks) {
-            let whole = (std::mem::take(&mut block.insts), std::mem::take(offsets));
-            self.replace_each(function.id, whole, &mut to, Self::narrow_what_is_loaded);
-            (block.insts, *offsets) = to.take();
-        }
+        let are_there = !self.narrow_builtins.0.is_empty();
+        self.replace_within(function, source, |_, _| are_there, Self::narrow_what_is_loaded);
     }
 
     fn narrow_what_is_loaded(&mut self, inst: Inst, to: &mut Rewriting<()>) -> Result<(), Fault> {

@@ -25,15 +25,9 @@ enum Form {
 
 impl Loader<'_> {
     pub(super) fn resolve_opencl_c(&mut self, function: &mut Function, source: &mut FunctionSource) {
-        let mut to = Rewriting::default();
-        for (block, offsets) in function.blocks.iter_mut().zip(&mut source.blocks) {
-            if !block.insts.iter().any(|inst| self.form_of_opencl_c(inst).is_some()) {
-                continue;
-            }
-            let whole = (std::mem::take(&mut block.insts), std::mem::take(offsets));
-            self.replace_each(function.id, whole, &mut to, Self::resolve_form);
-            (block.insts, *offsets) = to.take();
-        }
+        let has_forms =
+            |this: &Self, insts: &[Inst]| insts.iter().any(|inst| this.form_of_opencl_c(inst).is_some());
+        self.replace_within(function, source, has_forms, Self::resolve_form);
     }
 
     fn form_of_opencl_c(&self, inst: &Inst) -> Option<Form> {

@@ -2,9 +2,10 @@
 //! place has its source line, and its place in the module for diagnostics.
 
 use super::Loader;
+use super::functions::FunctionSource;
 use crate::defs::Def;
 use crate::diagnostics::Fault;
-use crate::module::{Id, Inst, Operand, TypeId};
+use crate::module::{Function, Id, Inst, Operand, TypeId};
 use smallvec::SmallVec;
 use spirv::Op;
 
@@ -43,6 +44,24 @@ impl<F> Rewriting<F> {
 }
 
 impl Loader<'_> {
+    /// Has each instruction of those blocks of a function replaced that `concerns` says something of.
+    pub(super) fn replace_within(
+        &mut self,
+        function: &mut Function,
+        source: &mut FunctionSource,
+        concerns: impl Fn(&Self, &[Inst]) -> bool,
+        replace: impl Fn(&mut Self, Inst, &mut Rewriting<()>) -> Result<(), Fault>,
+    ) {
+        let mut to = Rewriting::default();
+        for (block, offsets) in function.blocks.iter_mut().zip(&mut source.blocks) {
+            if concerns(self, &block.insts) {
+                let whole = (std::mem::take(&mut block.insts), std::mem::take(offsets));
+                self.replace_each(function.id, whole, &mut to, &replace);
+                (block.insts, *offsets) = to.take();
+            }
+        }
+    }
+
     /// Has each instruction of a block replaced, and notes what is wrong with it.
     pub(super) fn replace_each<F>(
         &mut self,

@@ -131,7 +131,7 @@ impl Combine {
         let mut left = b.lanes(vectors[0]) as i32;
         while left > 1 {
             let lanes = b.lanes(vectors[0]) as i32;
-            let pairs: Vec<Value> = vectors
+            vectors = vectors
                 .chunks(2)
                 .map(|pair| {
                     let second = pair.get(1).copied();
@@ -148,7 +148,6 @@ impl Combine {
                     self.apply(b, half(0), half(1))
                 })
                 .collect();
-            vectors = pairs;
             left /= 2;
         }
         let lanes = |vector: &Value| (0..b.lanes(*vector)).map(|lane| (*vector, lane)).collect::<Vec<_>>();

@@ -3,7 +3,7 @@
 //! f32 lanes are computed in place, and with AVX-512 those of f64 ([`table_logarithm`](super::table_logarithm)): libmvec's `log` and `log10`
 //! of f32 miss OpenCL's bounds, and a call spills every live vector register. Other forms call the C library.
 
-use super::super::builder::Value;
+use super::super::builder::{Opcode, Value};
 use super::element::{Avx512, Element};
 use super::exponential::{LN_2_HIGH, LOG10_2_HIGH};
 use super::table_logarithm::{self, Table};
@@ -149,6 +149,9 @@ pub fn log_of_1_plus(m: &Element<'_>, x: Value, doublings: Option<Value>) -> Val
     m.select(m.is_zero(sum), m.c(f64::NEG_INFINITY), result)
 }
 
+/// The exponent as a number.
+pub const EXPONENT: Avx512 = Avx512 { name: "mask.getexp", immediate: None, merges: true, rounds: true };
+
 /// [`split_avx512`], or what does for finite numbers what that does.
 pub fn mantissa_and_exponent(m: &Element<'_>, x: Value) -> (Value, Value) {
     if m.has_avx512() { split_avx512(m, x) } else { split(m, x) }
@@ -160,7 +163,6 @@ fn split_avx512(m: &Element<'_>, x: Value) -> (Value, Value) {
     /// The interval 0.75..1.5; not a number if negative.
     const MANTISSA: Avx512 =
         Avx512 { name: "mask.getmant", immediate: Some(0b1011), merges: true, rounds: true };
-    const EXPONENT: Avx512 = Avx512 { name: "mask.getexp", immediate: None, merges: true, rounds: true };
     let mantissa = m.avx512(&MANTISSA, &[x]);
     let exponent = m.avx512(&EXPONENT, &[x]);
     // The mantissa's own exponent is 0 or -1.
@@ -171,14 +173,12 @@ fn split_avx512(m: &Element<'_>, x: Value) -> (Value, Value) {
 /// As [`split_avx512`] for positive finite numbers.
 fn split(m: &Element<'_>, x: Value) -> (Value, Value) {
     let digits = i64::from(m.digits());
-    let tiny = m.lt(x, m.c(f64::powi(2.0, 1 - m.bias() as i32)));
+    let tiny = m.lt(x, m.c(f64::from(f32::MIN_POSITIVE)));
     let normal = m.select(tiny, m.mul(x, m.c(f64::powi(2.0, digits as i32))), x);
     let three_quarters = m.bits(m.c(0.75));
     let above = m.b.sub(m.bits(normal), three_quarters);
     let exponent = m.b.ashr(above, m.i(digits));
     let mantissa = m.float(m.b.add(m.b.and(above, m.i((1 << digits) - 1)), three_quarters));
-    // Integers of 64 bits are not converted in one instruction everywhere.
-    let shift = m.shift_to_integer();
-    let exponent = m.sub(m.float(m.b.add(exponent, m.bits(shift))), shift);
+    let exponent = m.b.cast(Opcode::LLVMSIToFP, exponent, m.ty);
     (mantissa, m.sub(exponent, m.select(tiny, m.c(digits as f64), m.c(0.0))))
 }
