@@ -77,11 +77,14 @@ HIDDEN_TEST(counts_on_all_devices) {
     } catch (const sycl::exception &) {
     }
   }
+  // One context and one build for all of them: each has a module of it.
+  sycl::context all(devices);
+  sycl::queue first(all, devices.front());
+  auto bundle = frame::build(first, KERNEL(1) R"(
+void count(int *number) { *number += 1; })");
   int total = 0;
   for (const auto &device : devices) {
-    sycl::queue own(device);
-    auto bundle = frame::build(own, KERNEL(1) R"(
-void count(int *number) { *number += 1; })");
+    sycl::queue own(all, device);
     auto *number = sycl::malloc_device<int>(1, own);
     own.memcpy(number, &total, sizeof total).wait();
     own.submit([&](sycl::handler &handler) {
