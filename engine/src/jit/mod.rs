@@ -7,6 +7,7 @@
 //!                          cache
 //! ```
 
+mod addresses;
 pub mod blocks;
 pub mod cache;
 mod constants;

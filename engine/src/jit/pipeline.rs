@@ -1,6 +1,7 @@
 //! The passes over a kernel's IR, in two tiers, and its translation to object code or assembly.
 
 use super::JitError;
+use super::addresses;
 use super::blocks;
 use super::constants;
 use super::context::{IrModule, REPORT_FRAME, take_message};
@@ -111,7 +112,11 @@ pub fn optimise(module: &IrModule, target: &Target, tier: Tier) -> Result<(), Ji
     run(module, target, tier, first)?;
     contraction::contract(module, target);
     match tier.passes(&size).filter(|_| size.can_promote()) {
-        Some(passes) => run(module, target, tier, passes),
+        Some(passes) => {
+            run(module, target, tier, passes)?;
+            addresses::sink(module, target);
+            Ok(())
+        }
         None => Ok(()),
     }
 }

@@ -353,6 +353,56 @@ fn lesser_isa_has_no_wide_registers() {
 }
 
 #[test]
+fn addresses_from_another_block_are_a_base_and_indices_of_32_bits() {
+    if !Target::host().expect("target").has_feature("avx512f") {
+        return;
+    }
+    const TEXT: &str = "
+    declare <16 x i32> @llvm.masked.gather.v16i32.v16p0(<16 x ptr>, i32, <16 x i1>, <16 x i32>)
+    declare void @llvm.masked.scatter.v16i32.v16p0(<16 x i32>, <16 x ptr>, i32, <16 x i1>)
+    define void @f(ptr %places, ptr %numbers) {
+      %at = load <16 x i32>, ptr %places, align 4
+      %wide = sext <16 x i32> %at to <16 x i64>
+      %addresses = getelementptr i32, ptr %numbers, <16 x i64> %wide
+      %old = call <16 x i32> @llvm.masked.gather.v16i32.v16p0(<16 x ptr> %addresses, i32 4, <16 x i1> splat (i1 true),
+        <16 x i32> zeroinitializer)
+      %free = icmp slt <16 x i32> %old, zeroinitializer
+      %bits = bitcast <16 x i1> %free to i16
+      %none = icmp eq i16 %bits, 0
+      br i1 %none, label %done, label %write
+    write:
+      %new = xor <16 x i32> %old, splat (i32 -1)
+      call void @llvm.masked.scatter.v16i32.v16p0(<16 x i32> %new, <16 x ptr> %addresses, i32 4, <16 x i1> %free)
+      br label %done
+    done:
+      ret void
+    }";
+    let assembly = |isa| {
+        let (target, context) = (Target::limited(isa).expect("target"), Context::new());
+        let ir = IrModule::parse(&context, TEXT, &target).expect("IR");
+        pipeline::optimise(&ir, &target, Tier::Optimising).expect("passes");
+        pipeline::assembly(&ir, &target, Tier::Optimising).expect("assembly")
+    };
+    let count = |text: &str, name: &str| text.matches(name).count();
+    let text = assembly(Isa::Avx512);
+    let found = ["vpgatherdd", "vpscatterdd", "vpgatherqd", "vpscatterqd", "vpmovsxdq"]
+        .map(|name| count(&text, name));
+    assert_eq!(found, [1, 1, 0, 0, 0], "{text}");
+    // What has no scatter takes the addresses apart, and has them once.
+    let text = assembly(Isa::Avx2);
+    assert_eq!(count(&text, "vpscatter"), 0, "{text}");
+
+    let code = compile(TEXT, Tier::Optimising).expect("code");
+    let f: extern "C" fn(*const i32, *mut i32) = function(&code, "f");
+    let mut numbers: Vec<i32> = (0..64).map(|n| if n % 3 == 0 { -n } else { n }).collect();
+    let expected: Vec<i32> =
+        numbers.iter().enumerate().map(|(at, &n)| if at < 16 && n < 0 { !n } else { n }).collect();
+    let places: Vec<i32> = (0..16).rev().collect();
+    f(places.as_ptr(), numbers.as_mut_ptr());
+    assert_eq!(numbers, expected);
+}
+
+#[test]
 fn products_and_sums_are_fused_once_for_all_tiers() {
     if !Target::host().expect("target").has_feature("fma") {
         return;
