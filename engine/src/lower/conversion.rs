@@ -7,9 +7,11 @@
 use super::Lowerer;
 use super::builder::{Builder, IntPred, Opcode, RealPred, Value};
 use super::float_modes::decorated_rounding;
-use super::values::Val;
+use super::values::{Reg, Val};
 use crate::analysis::leaves::Scalar;
+use crate::analysis::shapes::{Shape, Trust};
 use crate::error::EngineError;
+use smallvec::smallvec;
 use spirv::{Decoration, FPRoundingMode, Op};
 use spirv_env::{Id, Inst};
 
@@ -56,6 +58,12 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
     let rounding = inst.result.and_then(|id| decorated_rounding(this, id));
     let saturated = inst.result.is_some_and(|id| has(this, id, Decoration::SaturatedConversion));
     let kind = Numeric::of(inst.op, saturated).ok_or_else(|| this.no_lowering(inst))?;
+    if let Numeric::Resize { .. } = kind
+        && leaves.len() == 1
+        && let Some(reg) = narrow_row(this, inst, to)?
+    {
+        return Ok(smallvec![reg]);
+    }
     let to_even = rounding.unwrap_or_else(|| this.float_modes.rounding(to));
     let to_zero = rounding.unwrap_or(FPRoundingMode::RTZ);
     this.map(&[inst.id(0)], leaves.len(), |this, _, values| {
@@ -71,6 +79,26 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
             Numeric::FromBFloat16 => from_bfloat16(b, x),
             Numeric::ToTf32 => to_tf32(b, x),
         }
+    })
+}
+
+/// The low bits of a strided number, such as an id in 32 bits, counted from those of lane 0: LLVM would truncate the wide sums.
+fn narrow_row(this: &mut Lowerer<'_, '_>, inst: &Inst, to: Scalar) -> Result<Option<Reg>, EngineError> {
+    let wide = inst.id(0);
+    let (Shape::Strided(step), Trust::Proven) =
+        (this.a.shape(this.current_block(), wide)[0], this.a.trust(wide))
+    else {
+        return Ok(None);
+    };
+    let first = this.leaf(wide)?.scalar();
+    let b = &this.b;
+    Ok(match first {
+        Some(first) if this.w > 1 && b.scalar_of(first).bits() > to.bits() => {
+            let first = b.zext_or_trunc(first, to);
+            let steps = (0..i64::from(this.w)).map(|lane| lane.wrapping_mul(step) as u64);
+            Some(Reg::strided(first, b.add(b.splat(first, this.w), b.int_vector(to, steps))))
+        }
+        _ => None,
     })
 }
 
