@@ -12,8 +12,10 @@ use super::private::Placement;
 use super::shapes::{Shape, Shapes, Trust};
 use super::uniform_objects::{Candidates, Holds};
 use cranelift_entity::EntitySet;
+use rustc_hash::FxHashSet;
 use smallvec::smallvec;
-use spirv_env::Id;
+use spirv_env::opcodes::Memory;
+use spirv_env::{Id, Inst};
 
 /// Rounds in which one thing turns out to vary because another one does. Hostile kernels have thousands; what is left
 /// then is taken to vary.
@@ -44,6 +46,7 @@ impl Analysis<'_> {
             let changed = candidates.contradict(self, &mut holds);
             self.holds = holds;
             if !changed {
+                self.private.gathered = self.gathered();
                 return;
             }
             self.shapes.clear();
@@ -51,6 +54,21 @@ impl Analysis<'_> {
             self.trusts.clear();
             self.control = Control::new(&self.graph(), EntitySet::new());
         }
+    }
+
+    /// The interleaved variables that are read where lanes have different offsets.
+    fn gathered(&self) -> FxHashSet<Id> {
+        if self.private.interleaved.is_empty() {
+            return FxHashSet::default();
+        }
+        let of_inst = |(block, inst): (BlockId, &Inst)| {
+            let is_read = matches!(inst.row().memory, Memory::Read { .. });
+            let pointer = is_read.then(|| inst.id(0))?;
+            let variable = self.private.interleaved.get(&pointer)?;
+            (!self.shape(block, pointer)[0].is_uniform()).then_some(*variable)
+        };
+        let insts = |block| self.func.blocks[block].insts.iter().map(move |inst| (block, inst));
+        self.func.block_ids().flat_map(insts).filter_map(of_inst).collect()
     }
 
     /// Finds the shapes that the private objects, taken to hold what they are taken to hold, leave possible.

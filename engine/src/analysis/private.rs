@@ -34,6 +34,8 @@ pub struct Private {
     pub interleaved: FxHashMap<Id, Id>,
     /// Bytes of the leaves of an interleaved variable, where all have as many.
     pub leaf_bytes: FxHashMap<Id, u64>,
+    /// Interleaved variables of which lanes read different leaves at once.
+    pub gathered: FxHashSet<Id>,
 }
 
 /// Copies of more bytes into or out of a variable are left to memory.

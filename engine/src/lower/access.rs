@@ -5,7 +5,7 @@
 use super::builder::{IntPred, Opcode, Value};
 use super::speculation::{Hope, Look};
 use super::values::{Mask, Reg, Val};
-use super::{Lowerer, memory, narrow, spaced, speculation};
+use super::{Lowerer, interleaved, memory, narrow, spaced, speculation};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
@@ -36,7 +36,7 @@ pub enum Place {
     Hoped(Hope),
     /// A byte offset (64-bit) in each lane's object of an interleaved variable.
     Interleaved {
-        base: Value,
+        object: interleaved::Object,
         offset: Reg,
     },
 }
@@ -53,13 +53,13 @@ pub(super) fn strided_place(this: &Lowerer<'_, '_>, reg: Reg, step: i64) -> Plac
 pub fn place(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Place, EngineError> {
     let reg = this.leaf(pointer)?;
     if let Some(variable) = this.a.private.interleaved.get(&pointer) {
-        let base = *this
+        let object = *this
             .subgroup()
-            .interleaved_base
+            .interleaved
             .get(variable)
             .ok_or_else(|| this.unsupported(format!("a use of {variable} before its OpVariable")))?;
         let offset = this.apply(&[reg], |this, v| this.b.reinterpret(v[0], Scalar::I64));
-        return Ok(Place::Interleaved { base, offset });
+        return Ok(Place::Interleaved { object, offset });
     }
     let shape = this.a.shape(this.current_block(), pointer)[0];
     Ok(match (shape, reg.scalar()) {
@@ -262,16 +262,13 @@ pub fn load_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, access: Acce
             let at = b.offset_const(addresses, leaf.offset);
             in_order(this, access, || narrow::gather(this, memory, at, align))
         }
-        Place::Interleaved { base, offset } => match interleaved(this, base, offset, leaf.offset, memory) {
-            Interleaved::Row(address) => {
-                let value = b.load(memory, this.w, address, memory.bytes());
-                if this.w == 1 {
-                    return Reg::uniform(from_memory(this, value, leaf.scalar));
-                }
-                value
+        Place::Interleaved { object, offset } => {
+            let value = object.load(this, offset, leaf.offset, memory);
+            if this.w == 1 {
+                return Reg::uniform(from_memory(this, value, leaf.scalar));
             }
-            Interleaved::Lanes(addresses) => narrow::gather(this, memory, addresses, memory.bytes()),
-        },
+            value
+        }
     };
     Reg::varying(from_memory(this, value, leaf.scalar))
 }
@@ -327,24 +324,8 @@ pub fn store_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, a
             let addresses = b.offset_const(addresses, leaf.offset);
             in_order(this, access, || b.scatter(value, addresses, align, this.mask_vector()));
         }
-        Place::Interleaved { base, offset } => {
-            let value = to_memory(this, this.vector(reg));
-            match interleaved(this, base, offset, leaf.offset, memory) {
-                Interleaved::Row(address) => {
-                    // A blend instead of a masked store: the memory is ours, and SROA sees through it.
-                    let value = match this.mask() {
-                        Mask::All => value,
-                        Mask::Lanes(mask) => {
-                            let old = b.load(memory, this.w, address, memory.bytes());
-                            b.select(mask, value, old)
-                        }
-                    };
-                    b.store(value, address, memory.bytes());
-                }
-                Interleaved::Lanes(addresses) => {
-                    b.scatter(value, addresses, memory.bytes(), this.mask_vector());
-                }
-            }
+        Place::Interleaved { object, offset } => {
+            object.store(this, offset, leaf.offset, memory, to_memory(this, this.vector(reg)));
         }
     }
 }
@@ -385,27 +366,6 @@ fn store_parts(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, acce
 /// The integer type with all bits of the bytes that a scalar has in memory.
 fn whole_bytes(scalar: Scalar) -> Scalar {
     Scalar::int(8 * scalar.bytes() as u32).expect("no wider than the scalar's bytes")
-}
-
-enum Interleaved {
-    /// All lanes, side by side.
-    Row(Value),
-    Lanes(Value),
-}
-
-fn interleaved(this: &Lowerer<'_, '_>, base: Value, offset: Reg, leaf: u64, memory: Scalar) -> Interleaved {
-    let b = &this.b;
-    let w = u64::from(this.w);
-    let base = b.offset_const(base, leaf * w);
-    match offset.scalar() {
-        Some(offset) if this.w == 1 => Interleaved::Row(b.offset(base, offset)),
-        Some(scalar) if offset.is_uniform() => Interleaved::Row(b.offset(base, b.mul(scalar, b.i64(w)))),
-        _ => {
-            let rows = b.mul(this.vector(offset), b.int(Scalar::I64, this.w, w));
-            let lanes = b.int_vector(Scalar::I64, (0..w).map(|lane| lane * memory.bytes()));
-            Interleaved::Lanes(b.offset(base, b.add(rows, lanes)))
-        }
-    }
 }
 
 /// The value of the last lane that is on.

@@ -8,10 +8,10 @@
 //! work-items or does no harm to a sub-group that is not there. Other blocks under a mask are run for one
 //! sub-group after the other as a whole, each only if some lane of it is on.
 
-use super::Lowerer;
 use super::builder::{Builder, Opcode, Value};
 use super::values::{Mask, Val, Values};
 use super::work_item::WorkItems;
+use super::{Lowerer, interleaved};
 use crate::abi::{Coarsening, LaunchInfo, Variant};
 use crate::analysis::Analysis;
 use crate::analysis::func::BlockId;
@@ -34,7 +34,8 @@ pub struct Subgroup {
     /// The mask of the block being lowered.
     pub mask: Mask,
     pub(super) values: Values,
-    pub(super) interleaved_base: FxHashMap<Id, Value>,
+    /// Its interleaved private variables.
+    pub(super) interleaved: FxHashMap<Id, interleaved::Object>,
     /// Private objects that pointers may lead to.
     pub(super) private_base: FxHashMap<Id, Value>,
     /// Accesses of the block being lowered that are made together.
@@ -95,7 +96,7 @@ fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mask) -> Vec<S
             items,
             mask,
             values: Values::default(),
-            interleaved_base: FxHashMap::default(),
+            interleaved: FxHashMap::default(),
             private_base: FxHashMap::default(),
             members: Default::default(),
         }

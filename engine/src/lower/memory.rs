@@ -5,7 +5,7 @@ use super::builder::{IntPred, Value};
 use super::copy::{Size, copy};
 use super::private::{Home, object_bytes};
 use super::values::{Mask, Reg, Val};
-use super::{Lowerer, private};
+use super::{Lowerer, interleaved, private};
 use crate::abi::Worker;
 use crate::analysis::func::ChainStep;
 use crate::analysis::leaves::Scalar;
@@ -379,7 +379,8 @@ fn variable(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError>
     let reg = match this.a.private.placement.get(&id) {
         Some(Placement::Interleaved) => {
             let base = this.private_memory(id, ty)?;
-            this.subgroup_mut().interleaved_base.insert(id, base);
+            let object = interleaved::Object::new(this, id, pointee_of(this, ty)?, base);
+            this.subgroup_mut().interleaved.insert(id, object);
             // A pointer into an interleaved object is an offset.
             Reg::uniform(this.b.zero(Scalar::Ptr, 1))
         }
@@ -389,8 +390,8 @@ fn variable(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError>
     if inst.operands.len() > 1 {
         let pointee = pointee_of(this, ty)?;
         let val = this.value(inst.id(1))?;
-        let place = match this.subgroup().interleaved_base.get(&id) {
-            Some(&base) => Place::Interleaved { base, offset: Reg::uniform(this.b.i64(0)) },
+        let place = match this.subgroup().interleaved.get(&id) {
+            Some(&object) => Place::Interleaved { object, offset: Reg::uniform(this.b.i64(0)) },
             None if reg.is_uniform() => Place::Uniform(reg.scalar().expect("a uniform leaf has a scalar")),
             None => {
                 strided_place(this, reg, private_stride(this.a.func.module.types.layout(pointee).size) as i64)

@@ -39,6 +39,7 @@ mod float_modes;
 pub mod groups;
 mod hints;
 mod image;
+mod interleaved;
 #[cfg(test)]
 mod ir_tests;
 mod matrices;

@@ -114,3 +114,26 @@ fn arrays_that_are_set_up_by_a_copy_are_rows_of_lanes() {
     let ir = ir("private_copies", "blocked");
     assert_eq!(calls(&ir, "gather") + calls(&ir, "scatter"), 0);
 }
+
+#[test]
+fn few_private_elements_are_blended_and_more_are_gathered_or_scattered() {
+    // Lanes read different elements: up to 6 registers, or 16 of narrow elements.
+    let both = |kernel: &str| {
+        let ir = ir("private_rows", kernel);
+        ["llvm.masked.gather", "llvm.masked.scatter"].map(|name| calls(&ir, name) > 0)
+    };
+    for (kernel, apart) in [
+        ("exchange_int_5", false),
+        ("exchange_int_11", true),
+        ("exchange_double_3", false),
+        ("exchange_double_5", true),
+        ("exchange_short_11", false),
+        ("exchange_short_19", true),
+    ] {
+        assert_eq!(both(kernel), [apart, apart], "{kernel}");
+    }
+    // All read the same one, and write different ones.
+    for (kernel, apart) in [("sort_float_9", false), ("sort_float_17", true), ("sort_double_9", true)] {
+        assert_eq!(both(kernel), [false, apart], "{kernel}");
+    }
+}

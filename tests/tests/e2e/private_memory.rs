@@ -187,3 +187,110 @@ fn a_table_that_is_an_argument() {
         assert_same(&format!("{n} items in groups of {size}"), &out, &want);
     }
 }
+
+/// A number as the kernels of `private_rows` use it.
+trait Number: Copy + PartialOrd + std::fmt::Debug + 'static {
+    const NAME: &'static str;
+    fn of(number: u32) -> Self;
+    fn minus(self, other: Self) -> Self;
+}
+
+macro_rules! numbers {
+    ($($rust:ty, $name:literal, $minus:expr;)*) => {$(
+        impl Number for $rust {
+            const NAME: &'static str = $name;
+            fn of(number: u32) -> Self {
+                number as $rust
+            }
+            fn minus(self, other: Self) -> Self {
+                $minus(self, other)
+            }
+        }
+    )*};
+}
+
+numbers! {
+    i8, "char", i8::wrapping_sub;
+    i16, "short", i16::wrapping_sub;
+    i32, "int", i32::wrapping_sub;
+    f32, "float", |a, b| a - b;
+    i64, "long", i64::wrapping_sub;
+    f64, "double", |a, b| a - b;
+}
+
+/// The numbers that a work-item draws.
+fn drawn(first: u32) -> impl Iterator<Item = u32> {
+    std::iter::successors(Some(first), |n| Some(n.wrapping_mul(1664525).wrapping_add(1013904223))).skip(1)
+}
+
+fn check_rows<T: Number>(kernel: &str, count: usize, want: impl Fn(u32) -> Vec<T>) {
+    let name = format!("{kernel}_{}_{count}", T::NAME);
+    let module = Module::named("private_rows");
+    let kernel = module.kernel(&name);
+    for (n, size) in SHAPES {
+        let input: Vec<u32> =
+            Random::new(n as u64).ints(n, 0, i32::MAX).into_iter().map(|x| x as u32).collect();
+        let out = platform().filled(T::of(0), count * n);
+        kernel.run_1d(n, size, &[&platform().buffer(&input), &out, &(n as u32)]);
+        let rows: Vec<Vec<T>> = input.iter().map(|&first| want(first)).collect();
+        let want: Vec<T> = (0..count).flat_map(|k| rows.iter().map(move |row| row[k])).collect();
+        assert_same(&format!("{name}, {n} items in groups of {size}"), &out, &want);
+    }
+}
+
+fn check_rows_of<T: Number>() {
+    for count in [3, 5, 11, 19] {
+        check_rows::<T>("exchange", count, |first| {
+            let mut row: Vec<T> = (0..count as u32).map(|k| T::of(k + (first & 15))).collect();
+            for (step, number) in drawn(first).take(20).enumerate() {
+                if number & 0x4000_0000 != 0 {
+                    let (to, from) = ((number >> 8) as usize % count, (number >> 16) as usize % count);
+                    row[to] = row[from].minus(T::of(step as u32 & 3));
+                }
+            }
+            row
+        });
+    }
+    for count in [5, 9, 17] {
+        check_rows::<T>("sort", count, |first| {
+            let mut row: Vec<T> = drawn(first).take(count).map(|number| T::of(number >> 25)).collect();
+            row.sort_by(|a, b| a.partial_cmp(b).expect("numbers"));
+            row
+        });
+    }
+}
+
+#[test]
+fn lanes_access_different_elements_of_short_private_arrays() {
+    check_rows_of::<i8>();
+    check_rows_of::<i16>();
+    check_rows_of::<i32>();
+    check_rows_of::<f32>();
+    check_rows_of::<i64>();
+    check_rows_of::<f64>();
+}
+
+#[test]
+fn lanes_access_members_of_different_private_structures() {
+    let module = Module::named("private_rows");
+    let kernel = module.kernel("pairs");
+    for (n, size) in SHAPES {
+        let input: Vec<u32> =
+            Random::new(n as u64).ints(n, 0, i32::MAX).into_iter().map(|x| x as u32).collect();
+        let out = platform().filled(0i32, 3 * n);
+        kernel.run_1d(n, size, &[&platform().buffer(&input), &out, &(n as u32)]);
+        let of_item = |&first: &u32| {
+            let mut row = [(0, 0), (1, 10), (2, 20)];
+            for (step, number) in (0..10).zip(drawn(first)) {
+                let (to, from) = ((number >> 8) as usize % 3, (number >> 16) as usize % 3);
+                match number & 0x4000_0000 != 0 {
+                    true => row[to].0 += step,
+                    false => row[to].1 -= row[from].0,
+                }
+            }
+            row.map(|(key, value): (i32, i32)| key * 1000 + value)
+        };
+        let want: Vec<i32> = input.iter().flat_map(of_item).collect();
+        assert_same(&format!("{n} items in groups of {size}"), &out, &want);
+    }
+}

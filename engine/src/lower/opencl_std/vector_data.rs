@@ -87,9 +87,9 @@ fn place(this: &mut Lowerer<'_, '_>, pointer: Id, offset: Id, size: u64) -> Resu
         let index = this.b.sext_or_trunc(index, Scalar::I64);
         this.b.mul(index, this.b.int(Scalar::I64, this.b.lanes(index), size))
     };
-    if let Place::Interleaved { base, offset } = base {
+    if let Place::Interleaved { object, offset } = base {
         let offset = this.apply(&[offset, index], |this, v| this.b.add(v[0], bytes(this, v[1])));
-        return Ok(Place::Interleaved { base, offset });
+        return Ok(Place::Interleaved { object, offset });
     }
     // As for access chains, narrow indices may wrap around between lanes.
     let wide = this.leaves_of(offset)?[0].scalar.bits() >= 32;
