@@ -37,6 +37,14 @@ impl Deadline {
         Instant::now().checked_add(Duration::from_nanos(time))
     }
 
+    /// The time at which the wait ends, if it shall not last a moment longer.
+    fn exact_end(self) -> Option<Instant> {
+        match self {
+            Deadline::At(end) => Some(end),
+            Deadline::Never | Deadline::About(_) => None,
+        }
+    }
+
     /// The time at which the wait ends, and that up to which a thread may sleep.
     fn end_and_sleep(self) -> Option<(Instant, Instant)> {
         match self {
@@ -95,7 +103,7 @@ impl Counter {
 
     /// Waits until `done` holds for the value. False: the deadline came first.
     pub fn wait(&self, deadline: Deadline, done: impl Fn(u32) -> bool) -> bool {
-        self.wait_with(deadline, done, || None)
+        self.wait_with(deadline, done, |_| None)
     }
 
     /// As [`wait`](Self::wait), for a thread of the program, which wants to know at once and has nothing else to do.
@@ -107,7 +115,7 @@ impl Counter {
         &self,
         deadline: Deadline,
         done: impl Fn(u32) -> bool,
-        vigil: impl FnOnce() -> Option<Vigil>,
+        vigil: impl FnOnce(Option<Instant>) -> Option<Vigil>,
     ) -> bool {
         if done(self.get()) {
             return true;
@@ -125,7 +133,7 @@ impl Counter {
         if seen(SPINS) {
             return true;
         }
-        if let Some(mut vigil) = vigil() {
+        if let Some(mut vigil) = vigil(deadline.exact_end()) {
             let mut now = Instant::now();
             while vigil.goes_on(now) {
                 if seen(SPINS / 8) {

@@ -18,6 +18,11 @@ const LONGEST: Duration = Duration::from_millis(2);
 const AWAY: Duration = Duration::from_micros(250);
 /// After a vigil in vain nobody keeps one for so long.
 const REST: Duration = Duration::from_millis(50);
+/// The end of a wait is near if it is no further away.
+const NEAR: Duration = Duration::from_millis(16);
+/// Who has taken the processor from a vigil has it for so many times as long before somebody stays awake for the end of a wait
+/// again: for a moment's disturbance a moment, for the turn of another program, which is some milliseconds, a long time.
+const TURNS: u32 = 64;
 
 /// What the threads of a process do.
 #[derive(Debug)]
@@ -30,6 +35,8 @@ struct Census {
     begin: Instant,
     /// Nanoseconds from the beginning up to which nobody keeps a vigil.
     rest: AtomicU64,
+    /// The same for vigils to the near end of a wait.
+    long_rest: AtomicU64,
 }
 
 impl Census {
@@ -41,7 +48,8 @@ impl Census {
 
     fn new(processors: usize) -> Census {
         let (computing, awake) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Census { processors, computing, awake, begin: Instant::now(), rest: AtomicU64::new(0) }
+        let [rest, long_rest] = [const { AtomicU64::new(0) }; 2];
+        Census { processors, computing, awake, begin: Instant::now(), rest, long_rest }
     }
 
     fn nanoseconds(&self, time: Instant) -> u64 {
@@ -54,12 +62,20 @@ impl Census {
         awake <= self.processors / 2 && awake + self.computing.load(Ordering::Relaxed) <= self.processors
     }
 
-    fn vigil(&'static self, now: Instant) -> Option<Vigil> {
-        if self.nanoseconds(now) < self.rest.load(Ordering::Relaxed) {
+    /// A vigil, of a wait that ends at some time if that is known.
+    fn vigil(&'static self, now: Instant, wait_ends: Option<Instant>) -> Option<Vigil> {
+        let near = wait_ends.filter(|end| end.saturating_duration_since(now) <= NEAR);
+        let rest = if near.is_some() { &self.long_rest } else { &self.rest };
+        if self.nanoseconds(now) < rest.load(Ordering::Relaxed) {
             return None;
         }
         self.awake.fetch_add(1, Ordering::Relaxed);
-        Some(Vigil { census: self, end: now + LONGEST, last: now })
+        Some(Vigil { census: self, end: near.unwrap_or(now + LONGEST), last: now })
+    }
+
+    /// Nobody keeps a vigil for a while.
+    fn rest(&self, now: Instant) {
+        self.rest.store(self.nanoseconds(now + REST), Ordering::Relaxed);
     }
 }
 
@@ -94,17 +110,22 @@ pub struct Vigil {
 }
 
 impl Vigil {
-    /// A vigil of the calling thread. `None`: it should sleep.
-    pub fn begin() -> Option<Vigil> {
-        Census::of_this_process().vigil(Instant::now())
+    /// A vigil of the calling thread, whose wait has a limit that is to be kept exactly or not. `None`: it should sleep.
+    pub fn begin(wait_ends: Option<Instant>) -> Option<Vigil> {
+        Census::of_this_process().vigil(Instant::now(), wait_ends)
     }
 
     /// Whether to stay awake for another moment. To be asked every few microseconds.
     pub fn goes_on(&mut self, now: Instant) -> bool {
-        let away = now.saturating_duration_since(self.last) > AWAY;
+        let turn = now.saturating_duration_since(self.last);
+        let away = turn > AWAY;
         self.last = now;
+        if away {
+            let until = self.census.nanoseconds(now + turn * TURNS);
+            self.census.long_rest.store(until, Ordering::Relaxed);
+        }
         if away || now >= self.end {
-            self.census.rest.store(self.census.nanoseconds(now + REST), Ordering::Relaxed);
+            self.census.rest(now);
             return false;
         }
         self.census.has_room()
@@ -140,13 +161,13 @@ mod tests {
     fn who_computes_and_who_is_awake_is_counted() {
         let census: &'static Census = Box::leak(Box::new(Census::new(2)));
         let now = Instant::now();
-        let mut vigil = census.vigil(now).expect("nothing disturbs");
+        let mut vigil = census.vigil(now, None).expect("nothing disturbs");
         assert!(vigil.goes_on(now));
         census.computing.store(2, Ordering::Relaxed);
         assert!(!vigil.goes_on(now));
         drop(Computing { census, threads: 2 });
         assert!(vigil.goes_on(now));
-        let other = census.vigil(now);
+        let other = census.vigil(now, None);
         assert!(!vigil.goes_on(now), "of two processors one is for who is to signal");
         drop(other);
         assert!(vigil.goes_on(now));
@@ -158,25 +179,47 @@ mod tests {
     fn after_a_vigil_in_vain_nobody_keeps_one_for_a_while() {
         let census: &'static Census = Box::leak(Box::new(Census::new(2)));
         let (mut now, mut asked) = (Instant::now(), 0);
-        let mut vigil = census.vigil(now).expect("it is the first");
+        let mut vigil = census.vigil(now, None).expect("it is the first");
         while vigil.goes_on(now) {
             now += AWAY / 2;
             asked += 1;
         }
         assert_eq!(asked, LONGEST.as_nanos().div_ceil((AWAY / 2).as_nanos()));
         drop(vigil);
-        assert!(census.vigil(now + REST / 2).is_none());
-        assert!(census.vigil(now + REST).is_some());
+        assert!(census.vigil(now + REST / 2, None).is_none());
+        assert!(census.vigil(now + REST, None).is_some());
     }
 
     #[test]
     fn a_vigil_ends_where_others_took_the_processor() {
         let census: &'static Census = Box::leak(Box::new(Census::new(2)));
         let now = Instant::now();
-        let mut vigil = census.vigil(now).expect("it is the first");
+        let mut vigil = census.vigil(now, None).expect("it is the first");
         assert!(vigil.goes_on(now));
         let back = now + AWAY * 2;
         assert!(!vigil.goes_on(back));
-        assert!(census.vigil(back + REST / 2).is_none());
+        assert!(census.vigil(back + REST / 2, None).is_none());
+    }
+
+    #[test]
+    fn a_wait_with_a_near_end_is_kept_awake_to_it() {
+        let census: &'static Census = Box::leak(Box::new(Census::new(2)));
+        let begin = Instant::now();
+        census.rest(begin);
+        assert!(census.vigil(begin, None).is_none() && census.vigil(begin, Some(begin + 2 * NEAR)).is_none());
+        let mut vigil = census.vigil(begin, Some(begin + NEAR)).expect("others in vain do not matter");
+        let mut now = begin;
+        while vigil.goes_on(now) {
+            now += AWAY / 2;
+        }
+        assert!(now >= begin + NEAR && now < begin + NEAR + AWAY, "{:?}", now - begin);
+        drop(vigil);
+        // Others want the processor.
+        let mut vigil = census.vigil(now, Some(now + NEAR)).expect("nor does the end of another one");
+        let turn = AWAY * 2;
+        now += turn;
+        assert!(!vigil.goes_on(now));
+        let next = |at: Instant| census.vigil(at, Some(at + NEAR));
+        assert!(next(now + turn * (TURNS / 2)).is_none() && next(now + turn * TURNS).is_some());
     }
 }
