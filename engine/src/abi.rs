@@ -139,6 +139,8 @@ pub struct CodeInfo {
     /// Of that, what may be taken where a call through a pointer begins, so that what it calls has the rest; 0 for code
     /// without such calls.
     pub call_room: u64,
+    /// Work-groups along y that are better executed before the next one along x, or 1.
+    pub strip_height: u32,
 }
 
 impl Default for CodeInfo {
@@ -151,6 +153,7 @@ impl Default for CodeInfo {
             stack_bytes: 0,
             zeroed_local: [0; 2],
             call_room: 0,
+            strip_height: 1,
         }
     }
 }

@@ -11,6 +11,7 @@ use super::loops::Loops;
 use super::private::Private;
 use super::regions::Regions;
 use super::shapes::{Shape, Shapes, Trust};
+use super::strips::Strips;
 use super::uniform_objects::Holds;
 use crate::abi::Variant;
 use cranelift_entity::EntitySet;
@@ -45,6 +46,7 @@ pub struct Analysis<'m> {
     at: FxHashMap<Id, (BlockId, usize)>,
     /// How often values are used, found when first asked for.
     uses: OnceCell<FxHashMap<Id, u32>>,
+    pub(super) strips: OnceCell<Strips>,
 }
 
 impl<'m> Analysis<'m> {
@@ -93,6 +95,7 @@ impl<'m> Analysis<'m> {
             def,
             at,
             uses: OnceCell::new(),
+            strips: OnceCell::new(),
         };
         analysis.solve();
         analysis

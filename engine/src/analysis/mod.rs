@@ -21,6 +21,7 @@ mod rearrangement;
 pub mod regions;
 pub mod shapes;
 pub mod simplify;
+pub mod strips;
 #[cfg(test)]
 pub(crate) mod testing;
 mod transfer;

@@ -8,11 +8,13 @@
 //! The coroutines are made once and serve one work-group after the other, of whichever kernel: each waits, in
 //! the ring, until there is a new group to run. The one that finishes last begins the next group.
 
+use super::order::Order;
 use super::switch::{StackPointer, prepare, switch_stack, switch_to_next};
 use crate::abi::{BundleEntry, LaunchInfo, Worker};
 use crate::pages::{Pages, page_size};
 use std::ffi::c_void;
 use std::io;
+use std::ops::Range;
 
 /// Stack beyond what the kernel's own code takes: for the math library. Only what is touched takes
 /// memory.
@@ -32,8 +34,12 @@ struct RingState {
     main: StackPointer,
     entry: BundleEntry,
     info: *const LaunchInfo,
-    group: u64,
+    order: Order,
+    /// Of the work-group that runs, and behind the last one, in the order.
+    place: u64,
     last: u64,
+    /// The linear number of the work-group that runs.
+    group: u64,
     bundles: u32,
     /// Bundles that are through with the group.
     finished: u32,
@@ -79,8 +85,9 @@ pub struct Groups<'a> {
     pub info: &'a LaunchInfo,
     /// Bundles of a work-group.
     pub bundles: u32,
-    pub first: u64,
-    pub last: u64,
+    pub order: Order,
+    /// From the first to before the last.
+    pub places: Range<u64>,
 }
 
 impl Ring {
@@ -105,8 +112,10 @@ impl Ring {
                 main: std::ptr::null_mut(),
                 entry: no_entry,
                 info: std::ptr::null(),
-                group: 0,
+                order: Order::linear(),
+                place: 0,
                 last: 0,
+                group: 0,
                 bundles: 0,
                 finished: 0,
                 epoch: 0,
@@ -155,7 +164,7 @@ impl Ring {
     pub unsafe fn run(&mut self, groups: &Groups, worker: &Worker) -> Progress {
         let bundles = groups.bundles;
         assert!(bundles >= 1 && bundles as usize <= self.suspended.len());
-        if groups.first >= groups.last {
+        if groups.places.is_empty() {
             return Progress::Ended;
         }
         self.link(bundles as usize);
@@ -178,8 +187,10 @@ impl Ring {
             };
             (*state).entry = groups.entry;
             (*state).info = groups.info;
-            (*state).group = groups.first;
-            (*state).last = groups.last;
+            (*state).order = groups.order;
+            (*state).place = groups.places.start;
+            (*state).last = groups.places.end;
+            (*state).group = groups.order.number(groups.places.start);
             (*state).bundles = bundles;
             (*state).epoch += 1;
             (*state).arrived = 0;
@@ -240,8 +251,9 @@ unsafe extern "C" fn body(state: *mut u8, index: usize) -> ! {
             (*state).finished += 1;
             if (*state).finished == (*state).bundles {
                 (*state).finished = 0;
-                (*state).group += 1;
-                if (*state).group < (*state).last {
+                (*state).place += 1;
+                if (*state).place < (*state).last {
+                    (*state).group = (*state).order.number((*state).place);
                     (*state).epoch += 1;
                 } else {
                     switch_stack((*worker).scheduler.cast::<StackPointer>(), (*state).main);

@@ -3,6 +3,7 @@
 use super::arguments::Arguments;
 use super::cooperative;
 use super::failure::Failure;
+use super::order::Order;
 use super::promotion::Promotion;
 use super::scheduler::{Cost, Job, Scheduler};
 use super::workgroup::Needs;
@@ -240,6 +241,7 @@ impl Plan {
             needs: self.needs,
             kernel,
             groups: self.groups,
+            order: Order::new(self.executed.group_count, self.code.info.strip_height),
             failure: &failure,
         };
         // SAFETY: `info` describes this range for this code; the arguments live until the run has ended. That the

@@ -14,6 +14,7 @@ pub mod failure;
 mod float_mode;
 pub mod group_size;
 pub mod launch;
+mod order;
 pub mod promotion;
 pub mod scheduler;
 mod switch;

@@ -10,6 +10,7 @@ use super::caller_stack::with_room;
 use super::failure::Failure;
 use super::float_mode::KernelMode;
 use super::launch::Code;
+use super::order::Order;
 use super::promotion::Promotion;
 use super::workgroup::{self, Needs, Workspace};
 use crate::abi::LaunchInfo;
@@ -74,6 +75,8 @@ pub struct Job<'a> {
     pub kernel: &'a str,
     /// Work-groups in all dimensions together.
     pub groups: u64,
+    /// Which of them are executed after which. Better code has the same.
+    pub order: Order,
     /// Why the launch ends early, if it does.
     pub failure: &'a Failure,
 }
@@ -137,13 +140,13 @@ impl Scheduler {
 
     /// Runs work-groups until the rest is worth sharing. Returns how many it ran.
     unsafe fn run_alone(&self, job: &Job, workspace: &mut Workspace) -> u64 {
-        let Job { code, info, groups, failure, .. } = *job;
+        let Job { code, info, groups, order, failure, .. } = *job;
         if groups == 1 || (self.threads == 1 && code.promotion().is_none()) {
             // What is known to be cheap is not measured: the clock would cost as much.
             let known = code.cost.of(groups);
             let start = known.is_none_or(|time| time > CHUNK).then(Instant::now);
             // SAFETY: up to the caller.
-            unsafe { workspace.run(code, info, 0..groups, failure) };
+            unsafe { workspace.run(code, info, order, 0..groups, failure) };
             let time = start.map_or(known.unwrap_or_default(), |start| start.elapsed());
             if start.is_some() {
                 code.cost.update(time, groups);
@@ -164,7 +167,7 @@ impl Scheduler {
         loop {
             let end = groups.min(done.saturating_add(chunk));
             // SAFETY: up to the caller.
-            unsafe { running.run(workspace, info, done..end, failure) };
+            unsafe { running.run(workspace, info, order, done..end, failure) };
             done = end;
             let elapsed = start.elapsed();
             let cost = picoseconds(elapsed) / done;
@@ -189,6 +192,7 @@ impl Scheduler {
             next: AtomicU64::new(first),
             left: AtomicU64::new(left),
             groups: job.groups,
+            order: job.order,
             least: (picoseconds(CHUNK) / cost).max(1),
             most: most_groups(job.code, cost),
             threads: helpers + 1,
@@ -241,13 +245,14 @@ impl<'a> Running<'a> {
         &mut self,
         workspace: &mut Workspace,
         info: &LaunchInfo,
-        groups: Range<u64>,
+        order: Order,
+        places: Range<u64>,
         failure: &Failure,
     ) {
         self.improve(workspace);
         let start = self.code.promotion().map(|promotion| (promotion, Instant::now()));
         // SAFETY: passed on to the caller; the workspace has what better code needs, too.
-        unsafe { workspace.run(self.code, info, groups, failure) };
+        unsafe { workspace.run(self.code, info, order, places, failure) };
         if let Some((promotion, start)) = start {
             promotion.spend(start.elapsed());
         }
@@ -310,6 +315,7 @@ struct ParallelLaunch {
     /// Work-groups that are not done.
     left: AtomicU64,
     groups: u64,
+    order: Order,
     /// Least and most work-groups of a chunk.
     least: u64,
     most: u64,
@@ -373,7 +379,7 @@ impl ParallelLaunch {
                     needs: self.needs,
                     stack_bytes: self.stack_bytes,
                 });
-                running.run(workspace, &*self.info, first..last, &*self.failure);
+                running.run(workspace, &*self.info, self.order, first..last, &*self.failure);
             }
             ran += last - first;
             if self.left.fetch_sub(last - first, Ordering::AcqRel) == last - first {

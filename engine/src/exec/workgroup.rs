@@ -3,6 +3,7 @@
 use super::coroutine::{Groups, Progress, Ring, STACK_RESERVE, idle_worker, no_barrier};
 use super::failure::{self, Failure};
 use super::launch::{Code, CompiledEntry};
+use super::order::Order;
 use crate::abi::{LaunchInfo, Worker};
 use crate::error::EngineError;
 use std::alloc::{Layout, alloc, dealloc};
@@ -126,7 +127,8 @@ impl Workspace {
         let worker = self.worker(code, failure);
         match (code.entry(), &mut self.ring) {
             (CompiledEntry::Bundle(entry), Some(ring)) => {
-                let groups = Groups { entry, info, bundles, first: group, last: group + 1 };
+                let groups =
+                    Groups { entry, info, bundles, order: Order::linear(), places: group..group + 1 };
                 // SAFETY: passed on to the caller.
                 unsafe { ring.run(&groups, &worker) }
             }
@@ -183,19 +185,27 @@ impl Workspace {
         }
     }
 
-    /// Runs the work-groups with these linear numbers, unless the launch has failed; `failure` says if it does.
+    /// Runs the work-groups in these places of an order, unless the launch has failed; `failure` says if it does.
     ///
     /// # Safety
-    /// `info` describes a launch of `code` with valid arguments, and the workspace was acquired with its needs.
-    pub unsafe fn run(&mut self, code: &Code, info: &LaunchInfo, groups: Range<u64>, failure: &Failure) {
+    /// `info` describes a launch of `code` with valid arguments, `order` is one of its work-groups, and the workspace was acquired
+    /// with the code's needs.
+    pub unsafe fn run(
+        &mut self,
+        code: &Code,
+        info: &LaunchInfo,
+        order: Order,
+        places: Range<u64>,
+        failure: &Failure,
+    ) {
         if code.info().zeroed_local[0] >= code.info().zeroed_local[1] {
             // SAFETY: passed on to the caller.
-            return unsafe { self.run_undefined(code, info, groups, failure) };
+            return unsafe { self.run_undefined(code, info, order, places, failure) };
         }
-        for group in groups {
+        for place in places {
             self.zero_local(code);
             // SAFETY: passed on to the caller.
-            unsafe { self.run_undefined(code, info, group..group + 1, failure) };
+            unsafe { self.run_undefined(code, info, order, place..place + 1, failure) };
         }
     }
 
@@ -216,7 +226,8 @@ impl Workspace {
         &mut self,
         code: &Code,
         info: &LaunchInfo,
-        groups: Range<u64>,
+        order: Order,
+        places: Range<u64>,
         failure: &Failure,
     ) {
         let can_fail = code.info().call_room > 0;
@@ -228,26 +239,25 @@ impl Workspace {
         // SAFETY: passed on to the caller. Compiled code owns nothing.
         unsafe {
             match (code.entry(), &mut self.ring) {
-                (CompiledEntry::Range(entry), _) if can_fail => {
-                    failure::enter(&mut worker, |worker| entry(info, worker, groups.start, groups.end));
+                (CompiledEntry::Range(entry), _) if can_fail => failure::enter(&mut worker, |worker| {
+                    order.numbers(places).for_each(|range| entry(info, worker, range.start, range.end));
+                }),
+                (CompiledEntry::Range(entry), _) => {
+                    order.numbers(places).for_each(|range| entry(info, &mut worker, range.start, range.end));
                 }
-                (CompiledEntry::Range(entry), _) => entry(info, &mut worker, groups.start, groups.end),
                 (CompiledEntry::Bundle(entry), Some(ring)) if needs_ring(code, bundles) => {
-                    ring.run(
-                        &Groups { entry, info, bundles, first: groups.start, last: groups.end },
-                        &worker,
-                    );
+                    ring.run(&Groups { entry, info, bundles, order, places }, &worker);
                     if can_fail && failure.is_set() {
                         self.ring = None;
                     }
                 }
                 (CompiledEntry::Bundle(entry), _) if can_fail => {
-                    let all = |worker| groups.for_each(|group| entry(info, worker, group, 0));
+                    let all = |worker| places.for_each(|place| entry(info, worker, order.number(place), 0));
                     failure::enter(&mut worker, all);
                 }
                 (CompiledEntry::Bundle(entry), _) => {
-                    for group in groups {
-                        entry(info, &mut worker, group, 0);
+                    for place in places {
+                        entry(info, &mut worker, order.number(place), 0);
                     }
                 }
             }

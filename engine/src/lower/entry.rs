@@ -84,6 +84,7 @@ pub fn emit(
         stack_bytes,
         zeroed_local,
         call_room: 0,
+        strip_height: a.strips().height,
     };
     Ok((info, CallTree::new(unit, &calls)))
 }

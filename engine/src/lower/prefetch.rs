@@ -20,6 +20,8 @@ use spirv_env::{Id, Type, TypeId};
 const AHEAD: i64 = 8;
 /// Steps that are known to be shorter are left to the hardware, in bytes.
 const SHORT: u64 = 2048;
+/// Strips ahead.
+const STRIPS_AHEAD: i64 = 2;
 const LINE: u64 = 64;
 /// Most lines for one load.
 const LINES: u64 = 4;
@@ -35,9 +37,11 @@ enum Step {
 }
 
 /// Asks for what a load through `pointer` will want some iterations of the innermost loop later, if the load is
-/// in a loop and moves on by an amount that all lanes share.
+/// in a loop and moves on by an amount that all lanes share; or for what the work-groups of the next strips will want.
 pub fn ahead(this: &mut Lowerer<'_, '_>, pointer: Id, ty: TypeId) -> Result<(), EngineError> {
-    let Some(inside) = this.a.loops.of(this.current_block()) else { return Ok(()) };
+    let Some(inside) = this.a.loops.of(this.current_block()) else {
+        return for_next_strips(this, pointer, ty);
+    };
     if this.flow.with_barriers.contains(inside) {
         return Ok(());
     }
@@ -47,19 +51,37 @@ pub fn ahead(this: &mut Lowerer<'_, '_>, pointer: Id, ty: TypeId) -> Result<(), 
     if !matches!(class, Type::Pointer { class: StorageClass::CrossWorkgroup, .. }) {
         return Ok(());
     }
-    let lanes = match this.a.shape(this.current_block(), pointer).first() {
-        Some(shape) if shape.is_uniform() => 0,
-        Some(Shape::Strided(step)) => step.unsigned_abs() * u64::from(this.w - 1),
-        _ => return Ok(()),
-    };
+    let Some(bytes) = accessed_bytes(this, pointer, ty) else { return Ok(()) };
     let Some(step) = pointer_step(this, inside, pointer)? else { return Ok(()) };
     let distance = match step {
         Step::Constant(step) if step.unsigned_abs() < SHORT => return Ok(()),
         Step::Constant(step) => this.b.i64(step.wrapping_mul(AHEAD) as u64),
         Step::Value(step) => this.b.mul(step, this.b.i64(AHEAD as u64)),
     };
+    ask(this, pointer, distance, bytes)
+}
+
+/// Where work-groups are executed in strips, those of the next strips along x.
+fn for_next_strips(this: &mut Lowerer<'_, '_>, pointer: Id, ty: TypeId) -> Result<(), EngineError> {
+    let Some(step) = this.a.strips().along_x.get(&pointer).copied() else { return Ok(()) };
+    let Some(bytes) = accessed_bytes(this, pointer, ty) else { return Ok(()) };
+    let distance = this.b.i64(step.wrapping_mul(STRIPS_AHEAD) as u64);
+    ask(this, pointer, distance, bytes)
+}
+
+/// Bytes that the lanes of a sub-group load together.
+fn accessed_bytes(this: &Lowerer<'_, '_>, pointer: Id, ty: TypeId) -> Option<u64> {
+    let lanes = match this.a.shape(this.current_block(), pointer).first()? {
+        shape if shape.is_uniform() => 0,
+        Shape::Strided(step) => step.unsigned_abs() * u64::from(this.w - 1),
+        _ => return None,
+    };
+    Some(lanes + this.a.func.module.types.layout(ty).size)
+}
+
+/// Asks for lines at a distance from where the first lane's pointer leads.
+fn ask(this: &mut Lowerer<'_, '_>, pointer: Id, distance: Value, bytes: u64) -> Result<(), EngineError> {
     let Some(first) = this.leaf(pointer)?.scalar() else { return Ok(()) };
-    let bytes = lanes + this.a.func.module.types.layout(ty).size;
     for line in 0..bytes.div_ceil(LINE).min(LINES) {
         let address = this.b.offset_const(this.b.offset(first, distance), line * LINE);
         this.b.prefetch(address);
