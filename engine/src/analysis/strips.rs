@@ -102,8 +102,11 @@ impl Analysis<'_> {
     fn find_strips(&self) -> Option<Strips> {
         let insts = || self.func.blocks.values().flat_map(|block| &block.insts);
         // Who waits for another work-group relies on those before it, if on anything.
-        let is_shared = |inst: &Inst| self.class_of(inst.id(0)) != Some(StorageClass::Workgroup);
-        if insts().any(|inst| inst.row().family == Family::Atomic && is_shared(inst)) {
+        let may_wait = |inst: &Inst| {
+            let waits = inst.row().family == Family::Atomic || inst.is_volatile();
+            waits && self.class_of(inst.id(0)) != Some(StorageClass::Workgroup)
+        };
+        if insts().any(may_wait) {
             return None;
         }
         let (mut known, mut strips) = (FxHashMap::default(), Strips::default());

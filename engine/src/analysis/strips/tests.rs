@@ -49,6 +49,8 @@ fn who_may_wait_for_others_keeps_the_order() {
     assert_eq!(height(tile), 8);
     let waits = format!("%seen = OpAtomicLoad %uint %pointer %uint_1 %uint_0\n{tile}");
     assert_eq!(height(&waits), 1);
+    let looks = format!("%seen = OpLoad %uint %pointer Volatile\n{tile}");
+    assert_eq!(height(&looks), 1);
 }
 
 #[test]
