@@ -5,7 +5,7 @@
 use super::builder::{IntPred, Opcode, Value};
 use super::speculation::{Hope, Look};
 use super::values::{Mask, Reg, Val};
-use super::{Lowerer, interleaved, memory, narrow, spaced, speculation};
+use super::{Lowerer, interleaved, memory, narrow, rows, spaced, speculation};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
@@ -247,7 +247,10 @@ pub fn load_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, access: Acce
                     Mask::All => load(this.w, low),
                     Mask::Lanes(mask) => {
                         let mask = if step > 0 { mask } else { reversed(this, mask) };
-                        in_order(this, access, || b.masked_load(memory, this.w, low, align, mask))
+                        in_order(this, access, || match access.volatile {
+                            true => b.masked_load(memory, this.w, low, align, mask),
+                            false => rows::load(this, memory, low, align, mask),
+                        })
                     }
                 };
                 if step > 0 { value } else { reversed(this, value) }

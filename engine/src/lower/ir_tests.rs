@@ -308,6 +308,25 @@ fn lanes_side_by_side_under_a_mask_are_one_access_with_the_mask_turned_as_they_a
 }
 
 #[test]
+fn rows_that_no_instruction_loads_under_a_mask_are_loaded_whole() {
+    let of = |ty: &str, element: &str, isa: Isa| {
+        let body = format!(
+            "{}OpBranchConditional %varying %inside %behind\n%inside = OpLabel\n{}OpBranch %behind\n%behind = OpLabel\n",
+            as_pointers(ty),
+            copy_of("OpCopyObject %ulong %gx", ty)
+        );
+        let found = accesses(&ir_of("", &body, isa, VARIANT), element);
+        assert_eq!(found.masked_loads, 1, "where they are not in a page");
+        found.loads == 1
+    };
+    let isas = [Isa::Sse, Isa::Avx2, Isa::Avx512];
+    assert_eq!(isas.map(|isa| of("uchar", "<16 x i8>", isa)), [true, true, false]);
+    assert_eq!(isas.map(|isa| of("ushort", "<16 x i16>", isa)), [true, true, false]);
+    assert_eq!(isas.map(|isa| of("uint", "<16 x i32>", isa)), [true, false, false]);
+    assert_eq!(isas.map(|isa| of("double", "<16 x double>", isa)), [true, false, false]);
+}
+
+#[test]
 fn elements_with_small_gaps_are_a_few_accesses() {
     let body = |index: &str| format!("{}{}", as_pointers("uint"), copy_of(index, "uint"));
     let all = |index: &str| accesses(&ir(&body(index)), "<16 x i32>");

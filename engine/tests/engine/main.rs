@@ -12,6 +12,7 @@ mod joined_groups;
 mod large_values;
 mod launch_barriers;
 mod lowering;
+mod masked_rows;
 mod program;
 mod scale;
 mod source_lines;

@@ -1,4 +1,4 @@
-//! From a module's words to a program, as the driver does it.
+//! From a module's words to a program, as the driver does it, and memory that ends where it says.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,4 +23,47 @@ pub fn load(engine: &Arc<Engine>, bytes: &[u8]) -> Arc<Program> {
 pub fn file(module: &str) -> Vec<u8> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/kernels");
     std::fs::read(folder.join(module).with_extension("spv")).expect("a test kernel")
+}
+
+/// Bytes that end at a page nobody may touch.
+pub struct Guarded {
+    map: *mut u8,
+    map_bytes: usize,
+    start: usize,
+    bytes: usize,
+}
+
+pub const PAGE: usize = 4096;
+
+impl Guarded {
+    pub fn new(bytes: usize) -> Guarded {
+        let room = bytes.next_multiple_of(PAGE);
+        let map_bytes = room + 2 * PAGE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a fresh mapping, of which the middle is made accessible.
+        let map = unsafe {
+            let map = libc::mmap(std::ptr::null_mut(), map_bytes, libc::PROT_NONE, flags, -1, 0).cast::<u8>();
+            let rights = libc::PROT_READ | libc::PROT_WRITE;
+            assert_eq!(libc::mprotect(map.add(PAGE).cast(), room, rights), 0);
+            map
+        };
+        Guarded { map, map_bytes, start: PAGE + room - bytes, bytes }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: accessible memory of the mapping, which lives as long as this.
+        unsafe { std::slice::from_raw_parts(self.map.add(self.start), self.bytes) }
+    }
+
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(self.map.add(self.start), self.bytes) }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // SAFETY: the whole mapping, which nobody uses any more.
+        unsafe { libc::munmap(self.map.cast(), self.map_bytes) };
+    }
 }

@@ -12,6 +12,8 @@ use ze_headers::*;
 use ze_tests::Random;
 use ze_tests::image_model::{self as model, Color};
 
+use crate::support::Guarded;
+
 pub fn load(engine: &Arc<Engine>, module: &str) -> Arc<Program> {
     crate::support::load(engine, &crate::support::file(module))
 }
@@ -24,49 +26,6 @@ pub fn launch(kernel: &Arc<Kernel>, group_count: [u32; 3], group_size: [u32; 3],
     }
     let dispatch = Dispatch { group_count, group_size, global_offset: [0; 3], args: &block };
     kernel.launch(&dispatch).expect("launches");
-}
-
-/// Bytes that end at a page nobody may touch.
-pub struct Guarded {
-    map: *mut u8,
-    map_bytes: usize,
-    start: usize,
-    bytes: usize,
-}
-
-pub const PAGE: usize = 4096;
-
-impl Guarded {
-    pub fn new(bytes: usize) -> Guarded {
-        let room = bytes.next_multiple_of(PAGE);
-        let map_bytes = room + 2 * PAGE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a fresh mapping, of which the middle is made accessible.
-        let map = unsafe {
-            let map = libc::mmap(std::ptr::null_mut(), map_bytes, libc::PROT_NONE, flags, -1, 0).cast::<u8>();
-            let rights = libc::PROT_READ | libc::PROT_WRITE;
-            assert_eq!(libc::mprotect(map.add(PAGE).cast(), room, rights), 0);
-            map
-        };
-        Guarded { map, map_bytes, start: PAGE + room - bytes, bytes }
-    }
-
-    pub fn bytes(&self) -> &[u8] {
-        // SAFETY: accessible memory of the mapping, which lives as long as this.
-        unsafe { std::slice::from_raw_parts(self.map.add(self.start), self.bytes) }
-    }
-
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and borrowed alone.
-        unsafe { std::slice::from_raw_parts_mut(self.map.add(self.start), self.bytes) }
-    }
-}
-
-impl Drop for Guarded {
-    fn drop(&mut self) {
-        // SAFETY: the whole mapping, which nobody uses any more.
-        unsafe { libc::munmap(self.map.cast(), self.map_bytes) };
-    }
 }
 
 /// What an image of a test is.

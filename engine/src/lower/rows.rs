@@ -1,0 +1,32 @@
+//! Rows of elements that only some lanes load, on processors that have no instruction for that.
+//!
+//! AVX2 loads under a mask 32 and 64 bits only, SSE nothing. LLVM makes a branch, a load and an insertion of each lane, which are
+//! mispredicted where the mask depends on data. Here the whole row is loaded if it is in one page: a lane that is on proves that page to
+//! be there to be read.
+
+use super::Lowerer;
+use super::builder::{IntPred, Value};
+use crate::analysis::leaves::Scalar;
+
+/// No processor of this kind has smaller pages.
+const PAGE: u64 = 4096;
+
+/// Loads a row for the lanes of a mask. What the others get is nobody's.
+pub(super) fn load(this: &Lowerer<'_, '_>, memory: Scalar, low: Value, align: u64, mask: Value) -> Value {
+    let b = &this.b;
+    let bytes = memory.bytes() * u64::from(this.w);
+    let under_mask = || b.masked_load(memory, this.w, low, align, mask);
+    let has_instruction = match this.target.simd_bits() {
+        512 => true,
+        256 => memory.bytes() >= 4,
+        _ => false,
+    };
+    if has_instruction || this.w == 1 || bytes > PAGE {
+        return under_mask();
+    }
+    // Where no lane is on it may be anything.
+    let place = b.and(b.reinterpret(b.freeze(low), Scalar::I64), b.i64(PAGE - 1));
+    let in_page = b.icmp(IntPred::LLVMIntULE, place, b.i64(PAGE - bytes));
+    let whole = b.and(in_page, b.any(mask));
+    b.branch(whole, || b.load(memory, this.w, low, align), under_mask)
+}

@@ -1,0 +1,19 @@
+// Rows of which only some work-items load their element: what the others would load need not be there.
+#define SOME(T) \
+    __kernel void some_##T(__global const uchar *which, __global const T *from, __global T *to) \
+    { \
+        int i = get_global_id(0); \
+        if (which[i]) \
+            to[i] = from[i]; \
+    } \
+    __kernel void some_backwards_##T(__global const uchar *which, __global const T *from, __global T *to, int last) \
+    { \
+        int i = get_global_id(0); \
+        if (which[i]) \
+            to[i] = from[last - i]; \
+    }
+
+SOME(uchar)
+SOME(ushort)
+SOME(float)
+SOME(double)
