@@ -51,6 +51,11 @@ struct Findings {
     census: Census,
     /// Kernels with gathers or scatters.
     kernels_lane_by_lane: usize,
+    /// Kernels whose work-items walk through memory of their own, and those of them whose vectors are iterations.
+    walks: usize,
+    iterations: usize,
+    /// What trying to make those took.
+    trying: Duration,
     /// Time to compile each kernel, and which it is.
     times: Vec<(Duration, String)>,
     code_bytes: usize,
@@ -62,6 +67,9 @@ impl Findings {
         self.failures.extend(other.failures);
         self.census += other.census;
         self.kernels_lane_by_lane += other.kernels_lane_by_lane;
+        self.walks += other.walks;
+        self.iterations += other.iterations;
+        self.trying += other.trying;
         self.times.extend(other.times);
         self.code_bytes += other.code_bytes;
     }
@@ -125,6 +133,13 @@ fn examine(options: &Options, path: &Path, found: &mut Findings) {
             continue;
         }
         let start = Instant::now();
+        let walks = ze_engine::lower::walks(&module, kernel, variant, Inlining::default());
+        if walks.is_ok_and(|walks| walks.is_some()) {
+            found.walks += 1;
+            let made = has_vectors_of_iterations(&module, kernel, variant, &target).unwrap_or(false);
+            found.iterations += usize::from(made);
+        }
+        found.trying += start.elapsed();
         let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             compile(&module, kernel, variant, &target)
         }));
@@ -135,6 +150,21 @@ fn examine(options: &Options, path: &Path, found: &mut Findings) {
         }
         found.times.push((start.elapsed(), name));
     }
+}
+
+/// Whether LLVM makes vectors of the iterations of a kernel's loops.
+fn has_vectors_of_iterations(
+    module: &spirv_env::Module,
+    kernel: &spirv_env::Kernel,
+    variant: Variant,
+    target: &Target,
+) -> Result<bool, String> {
+    let (mapping, coarsening) = (LaneMapping::Iterations, Coarsening::Off);
+    let variant = Variant { width: 1, mapping, coarsening, ..variant };
+    let inlining = Inlining::default();
+    let (ir, ..) = ze_engine::lower::lower(module, kernel, variant, inlining, target, &Context::new())
+        .map_err(|error| error.to_string())?;
+    pipeline::vectorise(&ir, target, Tier::Optimising).map_err(|error| error.to_string())
 }
 
 fn compile(
@@ -164,6 +194,13 @@ fn report(options: &Options, mut found: Findings, elapsed: Duration) {
         let at = |share: f64| found.times[((kernels - 1) as f64 * share) as usize].0;
         println!("a kernel: median {:.1?}, p99 {:.1?}, largest {largest:.1?}: {name}", at(0.5), at(0.99));
         println!("code: {} bytes a kernel", found.code_bytes / kernels);
+        println!(
+            "{} kernels walk, {} with vectors of iterations; trying took {:.1?} of {:.1?}",
+            found.walks,
+            found.iterations,
+            found.trying,
+            found.times.iter().map(|(time, _)| *time).sum::<Duration>()
+        );
     }
     let census = found.census;
     let share = |count: u64| 100.0 * count as f64 / census.all().max(1) as f64;

@@ -73,6 +73,8 @@ pub enum LaneMapping {
     Line,
     /// Anything else: lanes follow the linear local id across rows.
     Any,
+    /// One work-item after the other (W is 1), and vectors are made of the iterations of its loops (`analysis::walks`).
+    Iterations,
 }
 
 /// Thread coarsening: which sub-groups of a work-group one instruction stream may run side by side, as a *bundle*.

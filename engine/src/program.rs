@@ -11,7 +11,7 @@ use crate::jit::cache::{CachedCode, driver_id};
 use crate::jit::hash::{Digest, Hasher};
 use crate::jit::pipeline::{Tier, Tiering};
 use crate::jit::target::Target;
-use crate::jit::{Context, JitError, debug_file, isolate, load, pipeline, symbols};
+use crate::jit::{Context, JitError, choice, debug_file, isolate, load, pipeline, symbols};
 use crate::lower::{self, SourceLines};
 use crate::pointers::{self, FunctionPointers};
 use crate::reserve;
@@ -241,11 +241,8 @@ impl Kernel {
     /// Which code runs groups of this size, while all ids are below 2^31.
     pub fn variant(&self, group_size: [u32; 3]) -> Variant {
         let kernel = self.reflection();
-        let fixed = kernel.uses_subgroups
-            || kernel.required_subgroup_size.is_some()
-            || kernel.required_subgroups().is_some();
         let width = self.subgroup_size();
-        let variant = if fixed {
+        let variant = if kernel.sees_width() {
             group_size::fixed_width(group_size, width)
         } else {
             group_size::best_width(group_size, width)
@@ -535,25 +532,55 @@ impl Kernel {
         self.isolated(move |program, kernel, target| {
             let config = program.engine.config();
             let of_tier = if tier == Tier::Fast { "-fast" } else { "" };
-            let name = format!("{}.{}{of_tier}", kernel.name, variant_name(variant));
             let (module, inlining) = (&program.module, config.inlining);
-            let (ir, info, calls) =
-                lower::lower_with(module, kernel, variant, inlining, lines, target, &Context::new())?;
             // Who reads dumps has seen this code.
             let dump = config.dump.as_ref().filter(|_| lines == SourceLines::Unknown);
-            let generate = || {
-                if let Some(dump) = dump {
-                    dump.ir(&name, "lowered", || ir.text());
-                }
-                ir.verify()?;
-                pipeline::optimise(&ir, target, tier)?;
-                if let Some(dump) = dump {
-                    dump.ir(&name, "optimised", || ir.text());
-                    dump.asm(&name, || pipeline::assembly(&ir, target, tier));
-                }
-                pipeline::object_code(ir, target, tier)
+            let failed = |error| code_generation(&kernel.name, error);
+            let context = Context::new();
+            // The IR that code is made of, if it is what it is to be.
+            let make = |variant: Variant| {
+                let name = format!("{}.{}{of_tier}", kernel.name, variant_name(variant));
+                let (ir, info, calls) =
+                    lower::lower_with(module, kernel, variant, inlining, lines, target, &context)?;
+                let optimised = || {
+                    if let Some(dump) = dump {
+                        dump.ir(&name, "lowered", || ir.text());
+                    }
+                    ir.verify()?;
+                    let serves = match variant.mapping {
+                        LaneMapping::Iterations => pipeline::vectorise(&ir, target, tier)?,
+                        _ => pipeline::optimise(&ir, target, tier).map(|()| true)?,
+                    };
+                    if let Some(dump) = dump {
+                        dump.ir(&name, "optimised", || ir.text());
+                        dump.asm(&name, || pipeline::assembly(&ir, target, tier));
+                    }
+                    Ok(serves)
+                };
+                let serves = optimised().map_err(failed)?;
+                Ok::<_, EngineError>(serves.then_some((ir, info, calls)))
             };
-            let object = generate().map_err(|error| code_generation(&kernel.name, error))?;
+            let of_items = || Ok::<_, EngineError>(make(variant)?.expect("code of work-items serves"));
+            let walks = match tier {
+                Tier::Optimising => lower::walks(module, kernel, variant, inlining)?,
+                Tier::Fast => None,
+            };
+            let (mapping, coarsening) = (LaneMapping::Iterations, Coarsening::Off);
+            let walking = match &walks {
+                Some(_) => make(Variant { width: 1, mapping, coarsening, ..variant })?,
+                None => None,
+            };
+            // Memory is there for the variant's sub-groups.
+            let walking = walking.filter(|(_, info, _)| info.private_bytes == 0);
+            let (ir, info, calls) = match (walking, walks) {
+                (Some(always), Some(conditions)) if conditions.is_empty() => always,
+                (Some((iterations, ..)), Some(conditions)) => {
+                    let (ir, info, calls) = of_items()?;
+                    (choice::join(ir, iterations, &conditions).map_err(failed)?, info, calls)
+                }
+                _ => of_items()?,
+            };
+            let object = pipeline::object_code(ir, target, tier).map_err(failed)?;
             let (stack_bytes, call_room) = calls.stack_bytes(&object.frames);
             let info = CodeInfo { stack_bytes, call_room, ..info };
             Ok(CachedCode { info, object: object.bytes })
@@ -612,6 +639,7 @@ fn variant_name(variant: Variant) -> String {
         LaneMapping::Rows => "rows",
         LaneMapping::Line => "line",
         LaneMapping::Any => "any",
+        LaneMapping::Iterations => "iterations",
     };
     let ids = if variant.large_ids { "-large" } else { "" };
     let factor = match variant.coarsening {

@@ -434,6 +434,11 @@ impl Kernel {
         self.mode(ExecutionMode::MaxWorkgroupSizeINTEL)?.try_into().ok()
     }
 
+    /// Whether the kernel can tell how many work-items a sub-group has.
+    pub fn sees_width(&self) -> bool {
+        self.uses_subgroups || self.required_subgroup_size.is_some() || self.required_subgroups().is_some()
+    }
+
     /// `SubgroupsPerWorkgroup`: every work-group has so many.
     pub fn required_subgroups(&self) -> Option<u32> {
         let id = ExecutionMode::SubgroupsPerWorkgroupId;

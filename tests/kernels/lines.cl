@@ -14,3 +14,11 @@ kernel void areas(global const float *radius, global float *out) {
     sum = sqrt(sum);
   out[i] = sum;
 }
+
+__kernel void row_sums(__global const int *rows, __global int *sums, int columns)
+{
+    int row = get_global_id(0), sum = 0;
+    for (int i = 0; i < columns; ++i)
+        sum += rows[row * columns + i];
+    sums[row] = sum;
+}

@@ -10,6 +10,7 @@ pub mod func;
 mod hope;
 pub mod inlining;
 pub mod leaves;
+pub mod lengths;
 pub mod linearization;
 pub mod loops;
 pub mod mem2reg;
@@ -26,6 +27,7 @@ pub mod strips;
 pub(crate) mod testing;
 mod transfer;
 mod uniform_objects;
+pub mod walks;
 pub mod work;
 
 pub use facts::Analysis;

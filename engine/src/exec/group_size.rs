@@ -150,7 +150,7 @@ fn score(size: [u32; 3], global: [u64; 3], preferences: &Preferences) -> f64 {
     let lanes_in_use = f64::from(items) / f64::from(items.next_multiple_of(width));
     // Ids of lanes that go across rows take arithmetic, and their memory accesses are no vector loads.
     let mapping = match fixed_width(size, width).mapping {
-        LaneMapping::Rows => 1.0,
+        LaneMapping::Rows | LaneMapping::Iterations => 1.0,
         LaneMapping::Line => 0.95,
         LaneMapping::Any if size[0].is_multiple_of(8) => 0.8,
         LaneMapping::Any => 0.6,

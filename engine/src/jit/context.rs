@@ -8,10 +8,12 @@ use super::target::Target;
 use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
 use llvm_sys::core::*;
 use llvm_sys::ir_reader::LLVMParseIRInContext;
+use llvm_sys::linker::LLVMLinkModules2;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMDiagnosticSeverity, core};
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_void};
+use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
 /// An LLVM context: everything that one compilation makes. Bound to the thread that made it.
@@ -158,6 +160,19 @@ impl IrModule {
 
     pub fn context(&self) -> &Context {
         &self.context
+    }
+
+    /// Moves everything of another module of the same context into this one.
+    pub(super) fn take_in(&self, other: IrModule) -> Result<(), JitError> {
+        let IrModule { raw, context } = &*ManuallyDrop::new(other);
+        // SAFETY: both modules are alive; the linker disposes of the other one, and its context is released once.
+        let failed = unsafe {
+            let failed = LLVMLinkModules2(self.raw, *raw) != 0;
+            drop(std::ptr::read(context));
+            failed
+        };
+        self.context.check()?;
+        if failed { Err(JitError::Llvm("modules do not link".into())) } else { Ok(()) }
     }
 
     /// Checks LLVM's rules for IR.

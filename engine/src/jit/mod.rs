@@ -10,6 +10,7 @@
 mod addresses;
 pub mod blocks;
 pub mod cache;
+pub mod choice;
 mod constants;
 pub mod context;
 mod contraction;
@@ -24,6 +25,7 @@ pub mod pipeline;
 pub mod size;
 pub mod symbols;
 pub mod target;
+mod vectors;
 
 pub use context::{Context, IrModule};
 

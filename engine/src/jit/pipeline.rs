@@ -8,6 +8,7 @@ use super::context::{IrModule, REPORT_FRAME, take_message};
 use super::contraction;
 use super::size::Size;
 use super::target::Target;
+use super::vectors;
 use llvm_sys::LLVMAttributeFunctionIndex;
 use llvm_sys::core::*;
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
@@ -47,6 +48,15 @@ const fn c_text(text: &'static str) -> &'static CStr {
     }
 }
 
+/// What becomes of the loops of code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Loops {
+    /// They stay: the code is vector code already.
+    Kept,
+    /// LLVM makes vectors of their iterations where that pays.
+    Vectorised,
+}
+
 impl Tier {
     /// The passes of both tiers, after which products and sums are fused.
     fn first_passes(size: &Size) -> &'static CStr {
@@ -57,11 +67,11 @@ impl Tier {
     }
 
     /// The others, which begin where those ended: variables are registers and the graph is simple. Lowering emits vector code,
-    /// so neither tier has a vectoriser. What is worth inlining is inlined when the kernel is lowered, so there is no
-    /// interprocedural pass.
-    fn passes(self, size: &Size) -> Option<&'static CStr> {
+    /// so neither tier has a vectoriser, but for loops that vectors are to be made of. What is worth inlining is inlined when the
+    /// kernel is lowered, so there is no interprocedural pass.
+    fn passes(self, size: &Size, loops: Loops) -> Option<&'static CStr> {
         macro_rules! passes {
-            ($loops:literal) => {
+            ($loops:literal, $vectors:literal) => {
                 concat!(
                     "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,",
                     "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,",
@@ -69,15 +79,21 @@ impl Tier {
                     $loops,
                     "loop-deletion),loop-unroll-full,",
                     "sroa,gvn,sccp,bdce,instcombine<no-verify-fixpoint>,dse,loop-mssa(licm),adce,",
+                    $vectors,
                     "loop-unroll<O2>,early-cse<memssa>,instcombine<no-verify-fixpoint>,",
                     "simplifycfg<sink-common-insts;hoist-common-insts>)\0"
                 )
             };
         }
-        const ALL: &CStr = c_text(passes!("loop-idiom,"));
-        const WITHOUT_COMPARED_STORES: &CStr = c_text(passes!(""));
+        const ALL: &CStr = c_text(passes!("loop-idiom,", ""));
+        const WITHOUT_COMPARED_STORES: &CStr = c_text(passes!("", ""));
+        const VECTORS: &CStr = c_text(passes!(
+            "loop-idiom,",
+            "loop-vectorize,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+        ));
         match self {
             Tier::Fast => None,
+            Tier::Optimising if size.can_compare_stores() && loops == Loops::Vectorised => Some(VECTORS),
             Tier::Optimising if size.can_compare_stores() => Some(ALL),
             Tier::Optimising => Some(WITHOUT_COMPARED_STORES),
         }
@@ -97,6 +113,16 @@ const PASSES_OVER_MANY_BLOCKS: &CStr = c"function(early-cse)";
 
 /// Runs the tier's passes over the module, or fewer if it is large.
 pub fn optimise(module: &IrModule, target: &Target, tier: Tier) -> Result<(), JitError> {
+    run_all(module, target, tier, Loops::Kept)
+}
+
+/// The same with vectors of the iterations of loops; whether there are any now.
+pub fn vectorise(module: &IrModule, target: &Target, tier: Tier) -> Result<bool, JitError> {
+    run_all(module, target, tier, Loops::Vectorised)?;
+    Ok(vectors::of_iterations(module))
+}
+
+fn run_all(module: &IrModule, target: &Target, tier: Tier, loops: Loops) -> Result<(), JitError> {
     set_up_stacks(module, target);
     let mut size = Size::of(module, target);
     let tier = size.tier(tier);
@@ -111,7 +137,7 @@ pub fn optimise(module: &IrModule, target: &Target, tier: Tier) -> Result<(), Ji
     let first = if size.can_promote() { Tier::first_passes(&size) } else { PASSES_OVER_MANY_BLOCKS };
     run(module, target, tier, first)?;
     contraction::contract(module, target);
-    match tier.passes(&size).filter(|_| size.can_promote()) {
+    match tier.passes(&size, loops).filter(|_| size.can_promote()) {
         Some(passes) => {
             run(module, target, tier, passes)?;
             addresses::sink(module, target);

@@ -7,6 +7,7 @@ use super::Lowerer;
 use super::builder::{IntPred, Label, Value};
 use super::entry::meets_at_barrier;
 use super::values::{Mask, Reg, Slot};
+use crate::abi::LaneMapping;
 use crate::analysis::Analysis;
 use crate::analysis::func::{BlockId, Terminator};
 use crate::analysis::leaves::Scalar;
@@ -31,11 +32,19 @@ pub(super) struct Flow {
     /// Loops with a work-group barrier in them. All sub-groups of the group take turns in such a one: lines that are asked
     /// for several iterations ahead, for each of them, would push one another out of the cache before their time.
     pub(super) with_barriers: EntitySet<LoopId>,
+    /// Where loops count their iterations.
+    pub(super) iterations: FxHashMap<LoopId, Value>,
 }
 
 impl Flow {
     pub fn new(a: &Analysis<'_>, entry_mask: Mask) -> Self {
-        Flow { entry_mask, blocks: PrimaryMap::new(), lenders: lenders(a), with_barriers: with_barriers(a) }
+        Flow {
+            entry_mask,
+            blocks: PrimaryMap::new(),
+            lenders: lenders(a),
+            with_barriers: with_barriers(a),
+            iterations: FxHashMap::default(),
+        }
     }
 }
 
@@ -137,7 +146,9 @@ impl Lowerer<'_, '_> {
         let a = self.a;
         let (enter, body) = (self.flow.blocks[block].enter, self.flow.blocks[block].body);
         self.position.block = block;
-        self.position.members = Rc::new(Members::of(a, block));
+        // LLVM finds for itself what lies together in the iterations of a loop.
+        let apart = a.variant.mapping == LaneMapping::Iterations;
+        self.position.members = Rc::new(if apart { Members::default() } else { Members::of(a, block) });
         self.bundle.common.block.clear();
         self.b.at_line(None);
         self.b.at_end(enter);
@@ -173,6 +184,7 @@ impl Lowerer<'_, '_> {
             self.b.cond_br(any, body, self.flow.blocks[skip].enter);
             self.b.at_end(body);
         }
+        self.count_iterations(block);
         let func = &a.func.blocks[block];
         let lockstep = self.bundle.lockstep.contains(block);
         for phi in &func.phis {

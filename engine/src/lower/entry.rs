@@ -471,7 +471,7 @@ impl Calls<'_, '_, '_> {
         let [x_size, y_size, z_size] = self.shared.size;
         self.each_group(first, last, |group| {
             match self.entry.a.variant.mapping {
-                LaneMapping::Rows => {
+                LaneMapping::Rows | LaneMapping::Iterations => {
                     let body = self.full.expect("rows are full");
                     let row = b.bin(super::builder::Opcode::LLVMUDiv, x_size, width);
                     let [x_step, y_step] = self.bundle_size();
@@ -540,7 +540,7 @@ impl Calls<'_, '_, '_> {
         // A bundle is one sub-group, but for rows.
         let (subgroup, base) = (bundle, b.mul(bundle, width));
         match self.entry.a.variant.mapping {
-            LaneMapping::Rows => {
+            LaneMapping::Rows | LaneMapping::Iterations => {
                 let divide = |n: Value, d: Value| {
                     // Numbers of work-items of a group fit 32 bits, whose division is faster.
                     let (n, d) = (b.zext_or_trunc(n, Scalar::I32), b.zext_or_trunc(d, Scalar::I32));

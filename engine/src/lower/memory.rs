@@ -106,7 +106,7 @@ fn chain(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {
     let mut scaled: SmallVec<[(Reg, u64); 2]> = SmallVec::new();
     for step in &steps {
         if let ChainStep::Scaled { index, size } = step {
-            scaled.push((this.leaf(*index)?, *size));
+            scaled.push((this.index(*index)?, *size));
         }
     }
     // Lane by lane, but what is uniform is added up as scalars: the base of a gather should be one register.

@@ -9,6 +9,7 @@
 //! | `entry` | the function that the scheduler calls: loops over work-groups and sub-groups |
 //! | `calls` | functions that stay functions |
 //! | `census` | counts accesses by their form |
+//! | `iterations` | loops whose iterations become lanes |
 //! | `dispatch` | calls through pointers |
 //! | `work_item` | work-item built-ins |
 //! | `arithmetic`, `dot`, `reinterpretation`, `conversion`, `composite`, `memory`, `atomics`, `barrier`, `groups`, `image`, `opencl_std`, `hints` | instruction families |
@@ -42,6 +43,7 @@ mod image;
 mod interleaved;
 #[cfg(test)]
 mod ir_tests;
+mod iterations;
 mod matrices;
 mod members;
 pub mod memory;
@@ -67,9 +69,11 @@ use crate::analysis::Analysis;
 use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::{BlockId, Func};
 use crate::analysis::inlining::{Inlining, Plan};
+use crate::analysis::lengths::Length;
 use crate::analysis::members::Members;
 use crate::analysis::{cfg, loops, mem2reg, simplify};
 use crate::error::EngineError;
+use crate::jit::choice::AtLeast;
 use crate::jit::target::Target;
 use crate::jit::{Context, IrModule};
 use builder::{Builder, Label};
@@ -163,6 +167,40 @@ pub fn best_coarsening(
         return Ok(Coarsening::Off);
     }
     Ok(coarsening::best(&Analysis::new(prepared(Func::build(module, kernel, &plan)?), variant), target))
+}
+
+/// Where code whose vectors are iterations of loops may serve a kernel better than the variant's, whose are work-items: under which
+/// conditions. `None` where it does not.
+pub fn walks(
+    module: &Module,
+    kernel: &Kernel,
+    variant: Variant,
+    inlining: Inlining,
+) -> Result<Option<Vec<AtLeast>>, EngineError> {
+    // What is done in an order among work-items, or by several of them together.
+    let has_order = kernel.sees_width() || kernel.uses_barrier || kernel.prints;
+    if variant.width == 1 || !kernel.has_loops || has_order {
+        return Ok(None);
+    }
+    let plan = Rc::new(Plan::new(module, kernel, inlining)?);
+    if !plan.is_flat() {
+        return Ok(None);
+    }
+    let alone = Variant { coarsening: Coarsening::Off, ..variant };
+    let walks = Analysis::new(prepared(Func::build(module, kernel, &plan)?), alone).walks();
+    let mut conditions = Vec::new();
+    for walk in walks.iter().flatten() {
+        match walk.length {
+            Length::Constant(length) if length < walk.least => return Ok(None),
+            Length::Constant(_) => {}
+            Length::Parameter(place) => {
+                let argument = &kernel.args[place];
+                let (offset, bytes) = (argument.offset, argument.size);
+                conditions.push(AtLeast { offset, bytes, least: walk.least });
+            }
+        }
+    }
+    Ok(walks.map(|_| conditions))
 }
 
 /// A function in the form that analyses take.

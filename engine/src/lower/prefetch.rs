@@ -6,6 +6,7 @@
 
 use super::Lowerer;
 use super::builder::Value;
+use crate::abi::LaneMapping;
 use crate::analysis::func::ChainStep;
 use crate::analysis::leaves::Scalar;
 use crate::analysis::loops::LoopId;
@@ -39,6 +40,10 @@ enum Step {
 /// Asks for what a load through `pointer` will want some iterations of the innermost loop later, if the load is
 /// in a loop and moves on by an amount that all lanes share; or for what the work-groups of the next strips will want.
 pub fn ahead(this: &mut Lowerer<'_, '_>, pointer: Id, ty: TypeId) -> Result<(), EngineError> {
+    // A work-item that walks on its own does so in small steps, and LLVM makes vectors of loads only.
+    if this.a.variant.mapping == LaneMapping::Iterations {
+        return Ok(());
+    }
     let Some(inside) = this.a.loops.of(this.current_block()) else {
         return for_next_strips(this, pointer, ty);
     };
@@ -98,7 +103,7 @@ fn pointer_step(
     let a = this.a;
     let Some(inst) = a.definition(pointer) else { return Ok(None) };
     let is_chain = matches!(inst.row().derives, Derives::Chain | Derives::ElementChain);
-    if !is_chain || !is_invariant(this, inside, inst.id(0)) {
+    if !is_chain || !this.a.is_invariant(inside, inst.id(0)) {
         return Ok(None);
     }
     let mut total = Step::Constant(0);
@@ -119,14 +124,14 @@ fn value_step(
     id: Id,
     depth: u32,
 ) -> Result<Option<Step>, EngineError> {
-    if is_invariant(this, inside, id) {
+    if this.a.is_invariant(inside, id) {
         return Ok(Some(Step::Constant(0)));
     }
     if depth > DEPTH {
         return Ok(None);
     }
     let a = this.a;
-    if let Some(by) = induction_step(this, inside, id) {
+    if let Some(by) = a.induction(inside, id) {
         return fixed_value(this, inside, by, depth);
     }
     let Some(inst) = a.definition(id) else { return Ok(None) };
@@ -155,29 +160,6 @@ fn value_step(
     }
 }
 
-/// What the latch adds to a phi of the loop's header.
-fn induction_step(this: &Lowerer<'_, '_>, inside: LoopId, id: Id) -> Option<Id> {
-    let a = this.a;
-    let of = a.loops.get(inside);
-    let phi = a.func.blocks[of.header].phis.iter().find(|phi| phi.result == id)?;
-    let (_, mut next) = *phi.incoming.iter().find(|(pred, _)| *pred == of.latch)?;
-    // The latch may pass the value on by a phi of its own.
-    if let Some(phi) = a.func.blocks[of.latch].phis.iter().find(|phi| phi.result == next) {
-        let [(_, only)] = phi.incoming.as_slice() else { return None };
-        next = *only;
-    }
-    let inst = a.definition(next).filter(|inst| inst.op == Op::IAdd)?;
-    match (inst.id(0), inst.id(1)) {
-        (phi, by) | (by, phi) if phi == id => Some(by),
-        _ => None,
-    }
-}
-
-fn is_invariant(this: &Lowerer<'_, '_>, inside: LoopId, id: Id) -> bool {
-    let loops = &this.a.loops;
-    this.a.def.get(&id).is_none_or(|block| !loops.encloses(Some(inside), loops.of(*block)))
-}
-
 /// An integer that neither lanes nor iterations change. Compilers leave sizes of the launch in the loop; they are
 /// made again here, since the loop may do so only behind the load.
 fn fixed_value(
@@ -190,7 +172,7 @@ fn fixed_value(
     if let Some(constant) = a.func.constant_int(id) {
         return Ok(Some(Step::Constant(constant)));
     }
-    if is_invariant(this, inside, id) {
+    if this.a.is_invariant(inside, id) {
         let reg = this.leaf(id)?;
         let value = reg.scalar().filter(|_| reg.is_uniform());
         return Ok(value.map(|value| Step::Value(this.b.sext_or_trunc(value, Scalar::I64))));

@@ -18,3 +18,4 @@ mod scale;
 mod source_lines;
 mod support;
 mod tiers;
+mod walks;

@@ -10,6 +10,9 @@ use ze_tests::{Module, platform, spirv};
 
 const FORMAT: zet_module_debug_info_format_t = ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF;
 
+/// Where `row_sums` adds, and then stores.
+const SUM: u32 = 22;
+
 fn debug_info(module: &Module) -> Vec<u8> {
     let mut size = 0;
     let ask = |size: &mut usize, out| {
@@ -101,6 +104,28 @@ fn debug_information_has_the_lines_of_the_code_that_runs() {
     // SAFETY: the module lives, and so does its code; were it not there, the test would end here.
     let in_memory = unsafe { std::slice::from_raw_parts(address as *const u8, size as usize) };
     assert_eq!(in_file, in_memory);
+}
+
+#[test]
+fn debug_information_is_of_all_code_of_a_kernel() {
+    let module = Module::new(&spirv("lines")).unwrap();
+    let (rows, sums) = (platform().buffer(&[1i32; 64 * 64]), platform().filled(0i32, 64));
+    // Code that is made to be fast has a form for long rows and one for short ones.
+    module.kernel("row_sums").run_1d(64, 64, &[&rows, &sums, &64i32]);
+    let file = File::new("all-code", &debug_info(&module));
+    let (functions, lines) = (functions(&file), lines(&file));
+    let code: Vec<_> = functions.iter().filter(|(name, ..)| name.starts_with("row_sums")).collect();
+    assert!(code.iter().any(|(name, ..)| name == "row_sums"), "{functions:?}");
+    for (name, start, size) in code {
+        let found: BTreeSet<u32> = lines
+            .iter()
+            .filter(|(at, _)| (*start..start + size).contains(at))
+            .map(|(_, line)| *line)
+            .collect();
+        let of_kernel = SUM..=SUM + 1;
+        let chooses = name == "row_sums" && functions.iter().any(|(name, ..)| name.starts_with("row_sums."));
+        assert!(chooses || of_kernel.clone().all(|line| found.contains(&line)), "{name}: {found:?}");
+    }
 }
 
 #[test]

@@ -1,0 +1,324 @@
+//! Loops in which each work-item walks through a piece of memory of its own: a piece of a text, a row of a table.
+//!
+//! From one work-item to the next it is far, from one iteration to the next it is an element. Lanes that are work-items would
+//! gather; lanes that are iterations load and store vectors. Who wrote such a kernel thinks of threads with a range each, and a
+//! compiler for threads vectorises its loops.
+
+use super::Analysis;
+use super::func::{BlockId, ChainStep, Terminator};
+use super::leaves::Scalar;
+use super::lengths::Length;
+use super::loops::{Loop, LoopId};
+use super::shapes::Shape;
+use spirv::{Op, OpenclStd100Op, StorageClass};
+use spirv_env::opcodes::{Convergence, Cost, Derives, Family, Memory};
+use spirv_env::{Id, Inst, Type};
+
+/// How deep an index expression is looked into.
+const DEPTH: u32 = 8;
+/// Elements from one work-item to the next from which on it is far: up to here a few vectors have those of all lanes.
+const FAR: u64 = 8;
+/// Instructions outside of such loops that a kernel may have: they are executed for one work-item at a time.
+const MOST_OUTSIDE: usize = 60;
+/// Iterations that a walk has at least, and bytes of the smallest elements that it goes through: what is left of a vector's iterations
+/// is executed one by one (Sapphire Rapids; rows of 8 numbers of 4 bytes were as fast in either way, and pieces of 32 bytes).
+const LEAST: u64 = 8;
+const HALF_A_VECTOR: u64 = 32;
+
+/// Functions of floats that are an instruction.
+const ARITHMETIC: [OpenclStd100Op; 3] = [OpenclStd100Op::fma, OpenclStd100Op::mad, OpenclStd100Op::fabs];
+
+/// How an index goes on from one work-item to the next.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Distance {
+    None,
+    Far,
+    /// Near by, or nobody knows.
+    Near,
+}
+
+/// A loop whose iterations may become lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Walk {
+    pub length: Length,
+    /// The length from which on vectors of iterations promise more than vectors of work-items.
+    pub least: u64,
+}
+
+impl Analysis<'_> {
+    /// The innermost loops, if all of them walk and it is known how long they are: then vectors of a work-item's iterations may
+    /// promise more than vectors of work-items. Only LLVM's vectoriser can tell whether it makes vectors of them.
+    pub fn walks(&self) -> Option<Vec<Walk>> {
+        let loops = &self.loops.loops;
+        let is_innermost = |id: LoopId| loops.values().all(|other| other.parent != Some(id));
+        let innermost = loops.iter().filter(|(id, _)| is_innermost(*id));
+        let walks: Vec<Walk> = innermost
+            .map(|(id, this)| {
+                let size = self.walked_by(id, this)?;
+                Some(Walk { length: self.length(id)?, least: LEAST.max(HALF_A_VECTOR / size) })
+            })
+            .collect::<Option<_>>()?;
+        (!walks.is_empty() && self.has_little_outside(is_innermost)).then_some(walks)
+    }
+
+    /// Whether little is done outside of the innermost loops, and nothing that is made for lanes.
+    fn has_little_outside(&self, is_innermost: impl Fn(LoopId) -> bool) -> bool {
+        let mut count = 0;
+        for block in self.func.block_ids() {
+            let around = self.loops.of(block);
+            if around.is_some_and(&is_innermost) {
+                continue;
+            }
+            for inst in &self.func.blocks[block].insts {
+                count += 1;
+                // In a loop, work-items may wait for others.
+                let waits = around.is_some() && (inst.row().memory.is_atomic() || inst.is_volatile());
+                if waits || self.is_of_vectors(inst) {
+                    return false;
+                }
+            }
+        }
+        count <= MOST_OUTSIDE
+    }
+
+    /// Whether an instruction is something that is made for lanes and costs a work-item alone as much as all of them, or
+    /// that gives other results there.
+    fn is_of_vectors(&self, inst: &Inst) -> bool {
+        let row = inst.row();
+        (row.family == Family::Extended && !self.is_plain_function(inst))
+            || row.family == Family::Call
+            || row.convergence != Convergence::None
+            || row.memory.is_of_images()
+    }
+
+    /// Whether a function of `OpenCL.std` does the same to one number and to a vector, in little time.
+    fn is_plain_function(&self, inst: &Inst) -> bool {
+        let is_float = |id: Id| {
+            let leaves = self.func.type_of(id).and_then(|ty| self.leaves.get(ty));
+            leaves.is_none_or(|leaves| leaves.iter().any(|leaf| leaf.scalar.is_float()))
+        };
+        inst.opencl_std(self.func.module).is_some_and(|std| {
+            std.pointer().is_none() && (!inst.result.is_none_or(is_float) || ARITHMETIC.contains(&std.op))
+        })
+    }
+
+    /// The size of the smallest elements that a loop goes through as each is followed by the next one in memory; `None` if it does
+    /// not, or does something else that takes long.
+    fn walked_by(&self, id: LoopId, this: &Loop) -> Option<u64> {
+        let mut smallest = None;
+        for &block in &this.blocks {
+            let code = &self.func.blocks[block];
+            // Sums of floats are in an order.
+            let is_number = |id: Id| {
+                let leaves = self.func.type_of(id).and_then(|ty| self.leaves.get(ty));
+                leaves.is_some_and(
+                    |of| matches!(*of, [leaf] if leaf.scalar.is_int() || leaf.scalar == Scalar::Bool),
+                )
+            };
+            if block == this.header && !code.phis.iter().all(|phi| is_number(phi.result)) {
+                return None;
+            }
+            if matches!(code.term, Terminator::Switch { .. } | Terminator::Dispatch { .. }) {
+                return None;
+            }
+            for inst in &code.insts {
+                let row = inst.row();
+                if self.is_of_vectors(inst) || (row.cost == Cost::High && row.memory == Memory::None) {
+                    return None;
+                }
+                match row.memory {
+                    Memory::None | Memory::Object | Memory::Lifetime => {}
+                    Memory::ByCallee if self.is_plain_function(inst) => {}
+                    Memory::Read { .. } if self.builtins.contains_key(&inst.id(0)) => {}
+                    Memory::Read { .. } | Memory::Write { .. } if !inst.is_volatile() => {
+                        let size = self.steps_over(id, block, inst.id(0))?;
+                        smallest = [smallest, size].into_iter().flatten().min();
+                    }
+                    _ => return None,
+                }
+            }
+        }
+        smallest
+    }
+
+    /// The size of the elements of a work-item's own piece that an access steps over, if it goes through one. `None` where lanes of
+    /// work-items serve it, or nothing does.
+    fn steps_over(&self, inside: LoopId, block: BlockId, pointer: Id) -> Option<Option<u64>> {
+        let types = &self.func.module.types;
+        let Type::Pointer { class, pointee } = *types.get(self.func.type_of(pointer)?) else { return None };
+        if !matches!(class, StorageClass::CrossWorkgroup | StorageClass::UniformConstant) {
+            return None;
+        }
+        let size = match &*self.leaves.get(pointee)? {
+            [leaf] => leaf.scalar.bytes(),
+            _ => return None,
+        };
+        let step = match self.is_invariant(inside, pointer) {
+            true => 0,
+            false => self.pointer_step(inside, pointer)?,
+        };
+        let distance = match self.shape(block, pointer)[0] {
+            Shape::Uniform | Shape::Undefined => Distance::None,
+            Shape::Strided(bytes) if bytes.unsigned_abs() <= FAR * size => Distance::Near,
+            Shape::Strided(_) => Distance::Far,
+            Shape::Varying => self.distance(inside, block, pointer, 0),
+        };
+        match (distance, step.unsigned_abs()) {
+            (Distance::Near, _) => None,
+            (Distance::None, _) | (_, 0) => Some(None),
+            (Distance::Far, step) => (step == size).then_some(Some(size)),
+        }
+    }
+
+    /// How far it is from one work-item to the next.
+    fn distance(&self, inside: LoopId, block: BlockId, id: Id, depth: u32) -> Distance {
+        match self.shape(block, id)[0] {
+            Shape::Uniform | Shape::Undefined => return Distance::None,
+            Shape::Strided(step) if step.unsigned_abs() <= FAR => return Distance::Near,
+            Shape::Strided(_) => return Distance::Far,
+            Shape::Varying if depth > DEPTH => return Distance::Near,
+            Shape::Varying => {}
+        }
+        let all = |ids: &mut dyn Iterator<Item = Id>| {
+            ids.map(|id| self.distance(inside, block, id, depth + 1)).max().unwrap_or(Distance::None)
+        };
+        let header = self.loops.get(inside).header;
+        let phi = self.func.blocks[header].phis.iter().find(|phi| phi.result == id);
+        if phi.is_some() && self.iteration_step(inside, id).is_some() {
+            let preheader = self.loops.get(inside).preheader;
+            let mut first =
+                phi.into_iter().flat_map(|phi| &phi.incoming).filter(|(pred, _)| *pred == preheader);
+            return all(&mut first.by_ref().map(|(_, id)| *id));
+        }
+        let Some(inst) = self.definition(id) else { return Distance::Near };
+        match inst.op {
+            Op::UConvert | Op::SConvert | Op::CopyObject | Op::IAdd | Op::ISub => all(&mut inst.ids()),
+            Op::IMul if inst.ids().any(|id| self.shape(block, id)[0].is_uniform()) => Distance::Far,
+            Op::ShiftLeftLogical => Distance::Far,
+            // Where a row begins.
+            Op::Load if !self.builtins.contains_key(&inst.id(0)) => Distance::Far,
+            _ if matches!(inst.row().derives, Derives::Chain | Derives::ElementChain) => {
+                let indices = self.func.chain(inst).into_iter().filter_map(|step| match step {
+                    ChainStep::Scaled { index, .. } => Some(index),
+                    ChainStep::Constant(_) => None,
+                });
+                all(&mut std::iter::once(inst.id(0)).chain(indices))
+            }
+            _ => Distance::Near,
+        }
+    }
+
+    /// Bytes that an address goes on by with each iteration, if that is a constant.
+    fn pointer_step(&self, inside: LoopId, pointer: Id) -> Option<i64> {
+        let inst = self.definition(pointer)?;
+        if !matches!(inst.row().derives, Derives::Chain | Derives::ElementChain) {
+            return None;
+        }
+        let base = match self.is_invariant(inside, inst.id(0)) {
+            true => 0,
+            false => self.pointer_step(inside, inst.id(0))?,
+        };
+        self.func.chain(inst).into_iter().try_fold(base, |sum, step| match step {
+            ChainStep::Constant(_) => Some(sum),
+            ChainStep::Scaled { index, size } => {
+                sum.checked_add(self.iteration_step(inside, index)?.checked_mul(i64::try_from(size).ok()?)?)
+            }
+        })
+    }
+
+    /// What an integer goes on by with each iteration, if that is a constant: its low 32 bits, or all if it has fewer, do. Where
+    /// they wrap around is not known.
+    pub fn iteration_step(&self, inside: LoopId, id: Id) -> Option<i64> {
+        self.step_of(inside, id, 0)
+    }
+
+    fn step_of(&self, inside: LoopId, id: Id, depth: u32) -> Option<i64> {
+        if self.is_invariant(inside, id) {
+            return Some(0);
+        }
+        if depth > DEPTH {
+            return None;
+        }
+        if let Some(by) = self.induction(inside, id) {
+            return self.func.constant_int(by);
+        }
+        if let Some(step) = self.step_behind(inside, id) {
+            return Some(step);
+        }
+        let inst = self.definition(id)?;
+        let of = |at: usize| self.step_of(inside, inst.id(at), depth + 1);
+        match inst.op {
+            // What has fewer bits wraps around by other rules.
+            Op::SConvert if self.index_width(inst.id(0)).is_some_and(|width| width >= u32::BITS) => of(0),
+            Op::CopyObject => of(0),
+            Op::IAdd => of(0)?.checked_add(of(1)?),
+            Op::ISub => of(0)?.checked_sub(of(1)?),
+            Op::IMul => match (self.func.constant_int(inst.id(0)), self.func.constant_int(inst.id(1))) {
+                (Some(by), _) => of(1)?.checked_mul(by),
+                (_, Some(by)) => of(0)?.checked_mul(by),
+                _ => None,
+            },
+            Op::ShiftLeftLogical => match self.func.constant_bits(inst.id(1)) {
+                Some(bits @ 0..=30) => of(0)?.checked_mul(1 << bits),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The step of a phi that is another one's value plus a constant, which compilers keep where a loop's condition wants it: the
+    /// latch makes it of the other phi as it was, so it began a step and a constant away from where that began.
+    fn step_behind(&self, inside: LoopId, id: Id) -> Option<i64> {
+        let of = self.loops.get(inside);
+        let phis = &self.func.blocks[of.header].phis;
+        let from = |id: Id, pred: BlockId| {
+            let phi = phis.iter().find(|phi| phi.result == id)?;
+            phi.incoming.iter().find(|(from, _)| *from == pred).map(|(_, id)| *id)
+        };
+        // What a value is a constant more than.
+        let parted = |id: Id| {
+            let sum = self.definition(id).filter(|inst| inst.op == Op::IAdd);
+            let parts = sum.and_then(|inst| self.func.constant_int(inst.id(1)).map(|by| (inst.id(0), by)));
+            parts.unwrap_or((id, 0))
+        };
+        let (other, ahead) = parted(self.passed_on(inside, from(id, of.latch)?)?);
+        let step = self.func.constant_int(self.induction(inside, other)?)?;
+        let (first, by) = parted(from(id, of.preheader)?);
+        let (other_first, other_by) = parted(from(other, of.preheader)?);
+        let begins = (first == other_first).then(|| by.checked_sub(other_by))??;
+        (begins == ahead.checked_sub(step)?).then_some(step)
+    }
+
+    /// What the latch adds to a phi of the loop's header.
+    pub fn induction(&self, inside: LoopId, id: Id) -> Option<Id> {
+        let of = self.loops.get(inside);
+        let phi = self.func.blocks[of.header].phis.iter().find(|phi| phi.result == id)?;
+        let (_, next) = *phi.incoming.iter().find(|(pred, _)| *pred == of.latch)?;
+        let next = self.passed_on(inside, next)?;
+        let inst = self.definition(next).filter(|inst| inst.op == Op::IAdd)?;
+        match (inst.id(0), inst.id(1)) {
+            (phi, by) | (by, phi) if phi == id => Some(by),
+            _ => None,
+        }
+    }
+
+    /// What a value of the latch is: that may pass one on by a phi of its own.
+    fn passed_on(&self, inside: LoopId, id: Id) -> Option<Id> {
+        let latch = self.loops.get(inside).latch;
+        match self.func.blocks[latch].phis.iter().find(|phi| phi.result == id) {
+            Some(phi) => match phi.incoming.as_slice() {
+                [(_, only)] => Some(*only),
+                _ => None,
+            },
+            None => Some(id),
+        }
+    }
+
+    /// Whether a loop's iterations all see the same value.
+    pub fn is_invariant(&self, inside: LoopId, id: Id) -> bool {
+        self.def.get(&id).is_none_or(|block| !self.loops.encloses(Some(inside), self.loops.of(*block)))
+    }
+}
+
+#[cfg(test)]
+mod tests;
