@@ -16,7 +16,7 @@ use crate::error::EngineError;
 use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use spirv::{Decoration, Op};
+use spirv::{Decoration, Op, StorageClass};
 use spirv_env::{ConstantValue, GlobalVariable, Id, Inst, Kernel, Module, Operand, Type, TypeId};
 use std::rc::Rc;
 use ze_extensions::limits::KERNEL_INSTRUCTIONS;
@@ -283,6 +283,14 @@ impl<'m> Func<'m> {
             .copied()
             .or_else(|| self.module.constants.get(&id).map(|constant| constant.ty))
             .or_else(|| self.global(id).map(|global| global.ty))
+    }
+
+    /// The storage class that a pointer leads to.
+    pub fn class_of(&self, pointer: Id) -> Option<StorageClass> {
+        match self.module.types.get(self.type_of(pointer)?) {
+            Type::Pointer { class, .. } => Some(*class),
+            _ => None,
+        }
     }
 
     /// The module-scope variable with this id.

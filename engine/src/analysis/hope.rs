@@ -12,7 +12,7 @@ use crate::abi::LaneMapping;
 use rustc_hash::FxHashMap;
 use spirv::{Op, StorageClass};
 use spirv_env::opcodes::{Derives, Family, Memory};
-use spirv_env::{Id, Inst, Type};
+use spirv_env::{Id, Inst};
 
 /// Values that one question follows back.
 const MOST_VALUES: usize = 256;
@@ -20,9 +20,7 @@ const MOST_VALUES: usize = 256;
 impl Analysis<'_> {
     /// Whether an address, which has no step that holds, may be one of a row all the same.
     pub fn may_be_row(&self, at: BlockId, pointer: Id) -> bool {
-        let class = self.func.type_of(pointer).map(|ty| self.func.module.types.get(ty));
-        let elsewhere =
-            matches!(class, Some(Type::Pointer { class, .. }) if *class != StorageClass::Function);
+        let elsewhere = self.func.class_of(pointer).is_some_and(|class| class != StorageClass::Function);
         self.variant.width > 1
             && self.variant.mapping != LaneMapping::Any
             && elsewhere

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::{Op, StorageClass};
 use spirv_env::opcodes::{Convergence, Derives, Memory};
-use spirv_env::{Id, Inst, Operand, Type};
+use spirv_env::{Id, Inst, Operand};
 
 /// Elements from one structure to the next, at most.
 const MOST_ELEMENTS: u64 = 8;
@@ -278,10 +278,7 @@ fn may_alias(a: StorageClass, b: StorageClass) -> bool {
 }
 
 fn class(a: &Analysis<'_>, pointer: Id) -> StorageClass {
-    match a.func.type_of(pointer).map(|ty| a.func.module.types.get(ty)) {
-        Some(Type::Pointer { class, .. }) => *class,
-        _ => StorageClass::Generic,
-    }
+    a.func.class_of(pointer).unwrap_or(StorageClass::Generic)
 }
 
 /// An access by one step from lane to lane that is worth it, and may be made earlier or later.

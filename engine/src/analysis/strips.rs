@@ -13,7 +13,7 @@ use super::func::ChainStep;
 use rustc_hash::FxHashMap;
 use spirv::{BuiltIn, Op, StorageClass};
 use spirv_env::opcodes::{Family, Memory};
-use spirv_env::{Id, Inst, Type};
+use spirv_env::{Id, Inst};
 
 /// Bytes of a row that the work-groups of a strip access together.
 const PIECE: u64 = 512;
@@ -104,7 +104,7 @@ impl Analysis<'_> {
         // Who waits for another work-group relies on those before it, if on anything.
         let may_wait = |inst: &Inst| {
             let waits = inst.row().family == Family::Atomic || inst.is_volatile();
-            waits && self.class_of(inst.id(0)) != Some(StorageClass::Workgroup)
+            waits && self.func.class_of(inst.id(0)) != Some(StorageClass::Workgroup)
         };
         if insts().any(may_wait) {
             return None;
@@ -112,7 +112,7 @@ impl Analysis<'_> {
         let (mut known, mut strips) = (FxHashMap::default(), Strips::default());
         for inst in insts() {
             let is_access = matches!(inst.row().memory, Memory::Read { .. } | Memory::Write { .. });
-            let class = is_access.then(|| self.class_of(inst.id(0))).flatten();
+            let class = is_access.then(|| self.func.class_of(inst.id(0))).flatten();
             if !matches!(class, Some(StorageClass::CrossWorkgroup | StorageClass::Generic)) {
                 continue;
             }
@@ -128,13 +128,6 @@ impl Analysis<'_> {
             }
         }
         (strips.height > 1).then_some(strips)
-    }
-
-    fn class_of(&self, pointer: Id) -> Option<StorageClass> {
-        match self.func.module.types.get(self.func.type_of(pointer)?) {
-            Type::Pointer { class, .. } => Some(*class),
-            _ => None,
-        }
     }
 
     fn steps(&self, id: Id, known: &mut FxHashMap<Id, Steps>) -> Steps {
@@ -201,7 +194,7 @@ impl Analysis<'_> {
             // What this work-group has written there.
             _ if matches!(inst.row().memory, Memory::Read { .. })
                 && matches!(
-                    self.class_of(inst.id(0)),
+                    self.func.class_of(inst.id(0)),
                     Some(StorageClass::Function | StorageClass::Workgroup)
                 ) =>
             {

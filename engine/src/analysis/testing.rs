@@ -131,6 +131,29 @@ pub fn of_blocks<T>(body: &str, variant: Variant, judge: impl FnOnce(&Analysis<'
     judge(&Analysis::new(func, variant))
 }
 
+/// A loop with these phis that goes on while a condition `%more`, made behind them, holds: `%entry` is in front of it, its body is
+/// `%inside`, and `%exit` is where it leads to.
+pub fn a_loop(phis: &str, condition: &str, body: &str) -> String {
+    format!(
+        "OpBranch %head
+         %head = OpLabel
+         {phis}
+         {condition}
+         OpBranchConditional %more %inside %exit
+         %inside = OpLabel
+         {body}
+         OpBranch %head
+         %exit = OpLabel"
+    )
+}
+
+/// One of `%any_uint` iterations, which counts in `%n`.
+pub fn counted_loop(phis: &str, body: &str) -> String {
+    let phis = format!("%n = OpPhi %uint %uint_0 %entry %next %inside\n{phis}");
+    let body = format!("{body}\n%next = OpIAdd %uint %n %uint_1");
+    a_loop(&phis, "%more = OpULessThan %bool %n %any_uint", &body)
+}
+
 /// The block, in the order of the text, with this number.
 pub fn block(number: u32) -> BlockId {
     BlockId::from_u32(number)

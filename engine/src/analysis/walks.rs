@@ -10,6 +10,7 @@ use super::leaves::Scalar;
 use super::lengths::Length;
 use super::loops::{Loop, LoopId};
 use super::shapes::Shape;
+use rustc_hash::FxHashSet;
 use spirv::{Op, OpenclStd100Op, StorageClass};
 use spirv_env::opcodes::{Convergence, Cost, Derives, Family, Memory};
 use spirv_env::{Id, Inst, Type};
@@ -50,7 +51,8 @@ impl Analysis<'_> {
     /// promise more than vectors of work-items. Only LLVM's vectoriser can tell whether it makes vectors of them.
     pub fn walks(&self) -> Option<Vec<Walk>> {
         let loops = &self.loops.loops;
-        let is_innermost = |id: LoopId| loops.values().all(|other| other.parent != Some(id));
+        let outer: FxHashSet<LoopId> = loops.values().filter_map(|this| this.parent).collect();
+        let is_innermost = |id: LoopId| !outer.contains(&id);
         let innermost = loops.iter().filter(|(id, _)| is_innermost(*id));
         let walks: Vec<Walk> = innermost
             .map(|(id, this)| {

@@ -4,7 +4,7 @@
 //! instruction takes both as they are; addresses from another block are vectors of 64 bits to it, which take twice the registers
 //! and twice the gathers. Passes put them there: what is loaded, tested and stored has its addresses in front of the test.
 
-use super::blocks::{blocks, functions, instructions, opcode};
+use super::blocks::{blocks, called_intrinsic, functions, instructions, opcode};
 use super::context::IrModule;
 use super::target::Target;
 use llvm_sys::LLVMOpcode;
@@ -21,7 +21,8 @@ pub fn sink(module: &IrModule, target: &Target) {
     let accesses: Vec<_> =
         ACCESSES.into_iter().filter(|(_, feature, _)| target.has_feature(feature)).map(identified).collect();
     let operand_of = |inst: LLVMValueRef| {
-        let intrinsic = called_intrinsic(inst)?;
+        // SAFETY: a function of the module.
+        let intrinsic = unsafe { LLVMGetIntrinsicID(called_intrinsic(inst)?) };
         accesses.iter().find(|(id, _)| *id == intrinsic).map(|(_, operand)| *operand)
     };
     // SAFETY: everything is the module's, and alive; a copy is put in front of its one user, which what is copied dominates.
@@ -40,18 +41,6 @@ pub fn sink(module: &IrModule, target: &Target) {
 fn identified((name, _, operand): (&str, &str, u32)) -> (u32, u32) {
     // SAFETY: a name with its length.
     (unsafe { LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len()) }, operand)
-}
-
-/// The number of the intrinsic that an instruction calls.
-fn called_intrinsic(inst: LLVMValueRef) -> Option<u32> {
-    if opcode(inst) != LLVMOpcode::LLVMCall {
-        return None;
-    }
-    // SAFETY: a call that is alive, and what it calls with it.
-    unsafe {
-        let called = LLVMGetCalledValue(inst);
-        (!LLVMIsAFunction(called).is_null()).then(|| LLVMGetIntrinsicID(called))
-    }
 }
 
 /// Copies the addresses of an access from another block to it, with the widening of their indices.

@@ -180,6 +180,18 @@ pub(super) fn opcode(inst: LLVMValueRef) -> LLVMOpcode {
     unsafe { LLVMGetInstructionOpcode(inst) }
 }
 
+/// The intrinsic that an instruction calls.
+pub(super) fn called_intrinsic(inst: LLVMValueRef) -> Option<LLVMValueRef> {
+    if opcode(inst) != LLVMOpcode::LLVMCall {
+        return None;
+    }
+    // SAFETY: a call that is alive, and what it calls with it.
+    unsafe {
+        let callee = LLVMGetCalledValue(inst);
+        (!LLVMIsAFunction(callee).is_null() && LLVMGetIntrinsicID(callee) != 0).then_some(callee)
+    }
+}
+
 pub(super) fn functions(module: &IrModule) -> Vec<LLVMValueRef> {
     // SAFETY: the module is alive.
     unsafe { list(LLVMGetFirstFunction(module.raw()), |function| LLVMGetNextFunction(function)) }

@@ -4,7 +4,9 @@
 //! selection and scheduling of instructions where a block is large, register allocation where many vectors are live.
 //! Above a size kernels get the fast tier, whose time is linear, with their large blocks cut into pieces.
 
-use super::blocks::{blocks, functions, instructions, list, moves_constants, opcode, users};
+use super::blocks::{
+    blocks, called_intrinsic, functions, instructions, list, moves_constants, opcode, users,
+};
 use super::context::IrModule;
 use super::pipeline::Tier;
 use super::target::Target;
@@ -171,17 +173,14 @@ impl Size {
 fn touches(inst: LLVMValueRef) -> bool {
     match opcode(inst) {
         LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMStore => true,
-        // SAFETY: a call that is alive, and what it calls with it; a function's name is text of the length that is said.
-        LLVMOpcode::LLVMCall => unsafe {
-            let callee = LLVMGetCalledValue(inst);
-            if LLVMIsAFunction(callee).is_null() || LLVMGetIntrinsicID(callee) == 0 {
-                return false;
-            }
+        _ => called_intrinsic(inst).is_some_and(|callee| {
             let mut len = 0;
-            let name = LLVMGetValueName2(callee, &mut len);
-            std::slice::from_raw_parts(name.cast::<u8>(), len).starts_with(b"llvm.masked.")
-        },
-        _ => false,
+            // SAFETY: a function that is alive, whose name is text of the length that is said.
+            unsafe {
+                let name = LLVMGetValueName2(callee, &mut len);
+                std::slice::from_raw_parts(name.cast::<u8>(), len).starts_with(b"llvm.masked.")
+            }
+        }),
     }
 }
 

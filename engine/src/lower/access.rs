@@ -205,8 +205,7 @@ fn reversed(this: &Lowerer<'_, '_>, value: Value) -> Value {
 
 /// The addresses of all lanes of a strided access.
 pub(super) fn lane_addresses(this: &Lowerer<'_, '_>, base: Value, step: i64) -> Value {
-    let steps = (0..i64::from(this.w)).map(|lane| lane.wrapping_mul(step) as u64);
-    this.b.offset(base, this.b.int_vector(Scalar::I64, steps))
+    this.b.offset(base, this.b.steps(Scalar::I64, this.w, step))
 }
 
 /// Emits an access that LLVM has no volatile form of.

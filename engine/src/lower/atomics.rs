@@ -16,7 +16,7 @@ use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
 use spirv::{MemorySemantics, Op, StorageClass};
-use spirv_env::{Id, Inst, Type};
+use spirv_env::{Id, Inst};
 
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
     match inst.op {
@@ -534,11 +534,10 @@ fn sharing(this: &Lowerer<'_, '_>, pointer: Id) -> Sharing {
     const DEPTH: usize = 16;
     let mut pointer = pointer;
     for _ in 0..DEPTH {
-        let ty = this.a.func.type_of(pointer).map(|ty| this.a.func.module.types.get(ty));
-        match ty {
-            Some(Type::Pointer { class: StorageClass::Workgroup, .. }) => return Sharing::WorkGroup,
-            Some(Type::Pointer { class: StorageClass::Function, .. }) => return Sharing::WorkItem,
-            Some(Type::Pointer { class: StorageClass::Generic, .. }) => {}
+        match this.a.func.class_of(pointer) {
+            Some(StorageClass::Workgroup) => return Sharing::WorkGroup,
+            Some(StorageClass::Function) => return Sharing::WorkItem,
+            Some(StorageClass::Generic) => {}
             _ => return Sharing::Threads,
         }
         // A generic pointer may have been made from a local one right here.

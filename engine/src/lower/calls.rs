@@ -224,8 +224,7 @@ impl Lowerer<'_, '_> {
             Shape::Varying => Reg::varying(value),
             Shape::Strided(step) => {
                 let w = self.w;
-                let steps =
-                    |scalar| self.b.int_vector(scalar, (0..i64::from(w)).map(|lane| (lane * step) as u64));
+                let steps = |scalar| self.b.steps(scalar, w, step);
                 let lanes = match leaf.scalar {
                     Scalar::Ptr => self.b.offset(value, steps(Scalar::I64)),
                     scalar => self.b.add(self.b.splat(value, w), steps(scalar)),

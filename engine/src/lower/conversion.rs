@@ -95,8 +95,7 @@ fn narrow_row(this: &mut Lowerer<'_, '_>, inst: &Inst, to: Scalar) -> Result<Opt
     Ok(match first {
         Some(first) if this.w > 1 && b.scalar_of(first).bits() > to.bits() => {
             let first = b.zext_or_trunc(first, to);
-            let steps = (0..i64::from(this.w)).map(|lane| lane.wrapping_mul(step) as u64);
-            Some(Reg::strided(first, b.add(b.splat(first, this.w), b.int_vector(to, steps))))
+            Some(Reg::strided(first, b.add(b.splat(first, this.w), b.steps(to, this.w, step))))
         }
         _ => None,
     })

@@ -126,7 +126,7 @@ impl Object {
         let index = if self.bytes * w < 1 << 31 { Scalar::I32 } else { Scalar::I64 };
         let offsets = b.sext_or_trunc(this.vector(offset), index);
         let first = b.mul(offsets, b.int(index, this.w, w));
-        let lanes = b.int_vector(index, (0..w).map(|lane| lane * memory.bytes()));
+        let lanes = b.steps(index, this.w, memory.bytes() as i64);
         let addresses = b.offset(base, b.sext_or_trunc(b.add(first, lanes), Scalar::I64));
         let offsets = b.add(offsets, b.int(index, this.w, leaf));
         let rows = (self.leaf_bytes == Some(memory.bytes())).then(|| {

@@ -14,7 +14,7 @@ use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
 use spirv::{Op, StorageClass};
 use spirv_env::opcodes::Derives;
-use spirv_env::{Id, Type, TypeId};
+use spirv_env::{Id, TypeId};
 
 /// Iterations ahead: measured, and few enough for the ways of one cache set, which all lines share that are a
 /// power of two apart.
@@ -50,10 +50,7 @@ pub fn ahead(this: &mut Lowerer<'_, '_>, pointer: Id, ty: TypeId) -> Result<(), 
     if this.flow.with_barriers.contains(inside) {
         return Ok(());
     }
-    let Some(class) = this.a.func.type_of(pointer).map(|ty| this.a.func.module.types.get(ty)) else {
-        return Ok(());
-    };
-    if !matches!(class, Type::Pointer { class: StorageClass::CrossWorkgroup, .. }) {
+    if this.a.func.class_of(pointer) != Some(StorageClass::CrossWorkgroup) {
         return Ok(());
     }
     let Some(bytes) = accessed_bytes(this, pointer, ty) else { return Ok(()) };

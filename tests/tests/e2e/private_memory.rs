@@ -218,6 +218,11 @@ numbers! {
     f64, "double", |a, b| a - b;
 }
 
+/// What each work-item is given to draw numbers from.
+fn first_numbers(items: usize) -> Vec<u32> {
+    Random::new(items as u64).ints(items, 0, i32::MAX).into_iter().map(|number| number as u32).collect()
+}
+
 /// The numbers that a work-item draws.
 fn drawn(first: u32) -> impl Iterator<Item = u32> {
     std::iter::successors(Some(first), |n| Some(n.wrapping_mul(1664525).wrapping_add(1013904223))).skip(1)
@@ -228,8 +233,7 @@ fn check_rows<T: Number>(kernel: &str, count: usize, want: impl Fn(u32) -> Vec<T
     let module = Module::named("private_rows");
     let kernel = module.kernel(&name);
     for (n, size) in SHAPES {
-        let input: Vec<u32> =
-            Random::new(n as u64).ints(n, 0, i32::MAX).into_iter().map(|x| x as u32).collect();
+        let input = first_numbers(n);
         let out = platform().filled(T::of(0), count * n);
         kernel.run_1d(n, size, &[&platform().buffer(&input), &out, &(n as u32)]);
         let rows: Vec<Vec<T>> = input.iter().map(|&first| want(first)).collect();
@@ -275,8 +279,7 @@ fn lanes_access_members_of_different_private_structures() {
     let module = Module::named("private_rows");
     let kernel = module.kernel("pairs");
     for (n, size) in SHAPES {
-        let input: Vec<u32> =
-            Random::new(n as u64).ints(n, 0, i32::MAX).into_iter().map(|x| x as u32).collect();
+        let input = first_numbers(n);
         let out = platform().filled(0i32, 3 * n);
         kernel.run_1d(n, size, &[&platform().buffer(&input), &out, &(n as u32)]);
         let of_item = |&first: &u32| {

@@ -1,25 +1,19 @@
 //! How long loops are said to be.
 
-use super::super::testing::{VARIANT, of_blocks};
+use super::super::testing::{VARIANT, a_loop, of_blocks};
 use super::Length;
 
 /// Of a loop of a counter that begins and goes on so, while a condition holds.
 fn length(before: &str, first: &str, next: &str, condition: &str) -> Option<Length> {
+    let phi = format!("%n = OpPhi %uint {first} %entry %next %inside");
+    let looped = a_loop(&phi, condition, &format!("%next = {next}"));
     let body = format!(
         "%ids = OpLoad %ulong3 %GlobalInvocationId
          %x = OpCompositeExtract %ulong %ids 0
          %item = OpUConvert %uint %x
          %own = OpIMul %uint %item %any_uint
          {before}
-         OpBranch %head
-         %head = OpLabel
-         %n = OpPhi %uint {first} %entry %next %inside
-         {condition}
-         OpBranchConditional %more %inside %exit
-         %inside = OpLabel
-         %next = {next}
-         OpBranch %head
-         %exit = OpLabel"
+         {looped}"
     );
     of_blocks(&body, VARIANT, |analysis| {
         analysis.length(analysis.loops.loops.iter().next().expect("a loop").0)

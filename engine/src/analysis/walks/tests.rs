@@ -1,28 +1,19 @@
 //! Which loops are walks, and what their values go on by.
 
 use super::super::lengths::Length;
-use super::super::testing::{VARIANT, of_blocks};
+use super::super::testing::{VARIANT, counted_loop, of_blocks};
 use super::Walk;
 
 /// A loop of `%any_uint` iterations that counts in `%n`, with these phis beside that and these instructions.
 fn looped(before: &str, phis: &str, body: &str) -> String {
+    let looped = counted_loop(phis, body);
     format!(
         "%ids = OpLoad %ulong3 %GlobalInvocationId
          %x = OpCompositeExtract %ulong %ids 0
          %item = OpUConvert %uint %x
          %own = OpIMul %uint %item %any_uint
          {before}
-         OpBranch %head
-         %head = OpLabel
-         %n = OpPhi %uint %uint_0 %entry %next %inside
-         {phis}
-         %more = OpULessThan %bool %n %any_uint
-         OpBranchConditional %more %inside %exit
-         %inside = OpLabel
-         {body}
-         %next = OpIAdd %uint %n %uint_1
-         OpBranch %head
-         %exit = OpLabel"
+         {looped}"
     )
 }
 

@@ -57,6 +57,11 @@ impl Builder {
         }
     }
 
+    /// What each lane is away from the first where they are `step` apart: 0, `step`, twice that, ...
+    pub fn steps(&self, scalar: Scalar, lanes: u32, step: i64) -> Value {
+        self.int_vector(scalar, (0..i64::from(lanes)).map(|lane| lane.wrapping_mul(step) as u64))
+    }
+
     /// The number of each lane: 0, 1, 2, ...
     pub fn lane_numbers(&self, scalar: Scalar) -> Value {
         self.int_vector(scalar, 0..u64::from(self.width))

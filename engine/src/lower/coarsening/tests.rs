@@ -3,7 +3,7 @@
 use super::{best, is_harmless};
 use crate::abi::{Coarsening, Variant};
 use crate::analysis::func::ENTRY;
-use crate::analysis::testing::{VARIANT, of_blocks, of_last};
+use crate::analysis::testing::{VARIANT, counted_loop, of_blocks, of_last};
 use crate::jit::target::{Isa, Target};
 
 /// What is chosen where up to 8 sub-groups side by side may make a bundle.
@@ -17,19 +17,7 @@ fn chosen(isa: Isa, body: &str) -> u32 {
 
 /// A loop that all leave together, around these instructions; `%sum` begins with `first` and goes on with `last`.
 fn counted(first: &str, body: &str, last: &str) -> String {
-    format!(
-        "OpBranch %head
-         %head = OpLabel
-         %n = OpPhi %uint %uint_0 %entry %next %inside
-         %sum = OpPhi %uint {first} %entry {last} %inside
-         %more = OpULessThan %bool %n %any_uint
-         OpBranchConditional %more %inside %exit
-         %inside = OpLabel
-         {body}
-         %next = OpIAdd %uint %n %uint_1
-         OpBranch %head
-         %exit = OpLabel"
-    )
+    counted_loop(&format!("%sum = OpPhi %uint {first} %entry {last} %inside"), body)
 }
 
 #[test]
