@@ -30,8 +30,9 @@ impl Analysis<'_> {
                 self.upper_of_load(source?)
             }
             Op::UConvert | Op::SConvert | Op::Bitcast => {
-                let upper = of(0)?;
                 let (from, to) = (width(inst.id(0))?, width(id)?);
+                let widest = (inst.op == Op::UConvert && to > from).then(|| (1 << from) - 1);
+                let upper = of(0).or(widest)?;
                 let fits = upper < 1u64.checked_shl(from.min(to) - 1).unwrap_or(u64::MAX);
                 (fits || (inst.op == Op::UConvert && to > from)).then_some(upper)
             }

@@ -2,8 +2,8 @@
 
 use super::builder::{Builder, IntPred, Opcode, RealPred, Value};
 use super::division::{Divisor, divide};
-use super::values::Val;
-use super::{Lowerer, float_modes, rounding};
+use super::values::{Reg, Val};
+use super::{Lowerer, bounds, float_modes, rounding};
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
@@ -104,6 +104,9 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
         });
     }
     if let Some(predicate) = int_compare(inst.op) {
+        if let Some(lanes) = bounds::compare(this, inst, predicate)? {
+            return Ok(smallvec![Reg::varying(lanes)]);
+        }
         return this.map(&ids, count, |this, _, v| this.b.icmp(predicate, v[0], v[1]));
     }
     if let Some(predicate) = float_compare(inst.op) {

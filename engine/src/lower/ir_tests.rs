@@ -543,3 +543,18 @@ fn products_of_bytes_are_added_by_the_instructions_for_it() {
         }
     }
 }
+
+#[test]
+fn bounds_of_ids_are_compared_in_32_bits() {
+    let compare = |op: &str| {
+        let text = ir(&format!(
+            "%wide = OpBitcast %pg_ulong %in\n%bound = OpLoad %ulong %wide\n%is = {op} %bool %gx %bound\n\
+             %bit = OpSelect %uint %is %u1 %u0\n%mine = OpInBoundsPtrAccessChain %pg_uint %out %gx\n\
+             OpStore %mine %bit\n"
+        ));
+        let lines = |wanted: &str| text.lines().filter(|line| line.contains(wanted)).count();
+        assert_eq!((lines("icmp ult <16 x i64>"), lines("icmp ult <16 x i32>")), (0, 1), "{text}");
+    };
+    compare("OpULessThan");
+    compare("OpSLessThanEqual");
+}

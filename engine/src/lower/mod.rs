@@ -21,6 +21,7 @@ pub mod arithmetic;
 pub mod atomics;
 mod barrier;
 mod block_io;
+mod bounds;
 pub mod builder;
 pub mod calls;
 pub mod census;

@@ -52,6 +52,11 @@ impl Reg {
         self.vector.is_none()
     }
 
+    /// The scalar of a uniform leaf.
+    pub fn of_all_lanes(&self) -> Option<Value> {
+        self.scalar.filter(|_| self.is_uniform())
+    }
+
     /// The scalar of lane 0 of a uniform or strided leaf.
     pub fn scalar(&self) -> Option<Value> {
         self.scalar

@@ -3,6 +3,7 @@
 mod arithmetic;
 mod bfloat;
 mod blocks;
+mod bounds;
 mod division;
 mod examples;
 #[cfg(target_arch = "x86_64")]
