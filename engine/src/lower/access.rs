@@ -1,11 +1,11 @@
 //! Loads and stores: one scalar access (uniform), one contiguous vector access (strided by the element's size), one
-//! vector access and shuffles (strided by a run of equal elements, such as a `float4` a lane), a few of those (`spaced`),
+//! access of all lanes' elements and shuffles (`runs`, `spaced`),
 //! else a gather or scatter.
 
 use super::builder::{IntPred, Opcode, Value};
 use super::speculation::{Hope, Look};
 use super::values::{Mask, Reg, Val};
-use super::{Lowerer, interleaved, memory, narrow, rows, spaced, speculation};
+use super::{Lowerer, interleaved, memory, narrow, rows, runs, spaced, speculation};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
@@ -126,12 +126,15 @@ pub fn load_leaves(
     }
     if let Place::Strided { base, step, .. } = place
         && !access.volatile
-        && let Some(stride) = run_stride(leaves, *step)
+        && let Some(stride) = runs::stride(leaves, *step)
     {
-        // What is behind the leaves of one lane belongs to the object of the next; behind the last lane, only
-        // padding is there to be read.
-        let readable = bytes >= stride as u64 * in_memory(leaves[0].scalar).bytes();
-        return load_run(this, *base, leaves, stride, readable, access.align);
+        return runs::load(
+            this,
+            *base,
+            leaves,
+            stride,
+            align_at(access.align, 0, in_memory(leaves[0].scalar)),
+        );
     }
     leaves.iter().map(|leaf| load_leaf(this, place, *leaf, access)).collect()
 }
@@ -155,9 +158,9 @@ pub fn store_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], val:
     }
     if let Place::Strided { base, step, .. } = place
         && !access.volatile
-        && run_stride(leaves, *step) == Some(leaves.len())
+        && runs::stride(leaves, *step) == Some(leaves.len())
     {
-        store_run(this, *base, leaves, val, access.align);
+        runs::store(this, *base, leaves, val, align_at(access.align, 0, in_memory(leaves[0].scalar)));
         return;
     }
     for (leaf, reg) in leaves.iter().zip(val) {
@@ -182,7 +185,7 @@ pub(super) fn in_memory(scalar: Scalar) -> Scalar {
     if scalar == Scalar::Bool { Scalar::I8 } else { scalar }
 }
 
-fn from_memory(this: &Lowerer<'_, '_>, value: Value, scalar: Scalar) -> Value {
+pub(super) fn from_memory(this: &Lowerer<'_, '_>, value: Value, scalar: Scalar) -> Value {
     if scalar != Scalar::Bool {
         return value;
     }
@@ -190,7 +193,7 @@ fn from_memory(this: &Lowerer<'_, '_>, value: Value, scalar: Scalar) -> Value {
     this.b.icmp(IntPred::LLVMIntNE, value, zero)
 }
 
-fn to_memory(this: &Lowerer<'_, '_>, value: Value) -> Value {
+pub(super) fn to_memory(this: &Lowerer<'_, '_>, value: Value) -> Value {
     if this.b.scalar_of(value) == Scalar::Bool {
         return this.b.cast(Opcode::LLVMZExt, value, Scalar::I8);
     }
@@ -382,90 +385,4 @@ pub fn last_active(this: &Lowerer<'_, '_>, vector: Value) -> Value {
             b.extract(vector, b.sub(b.i64(63), zeros))
         }
     }
-}
-
-// Runs: lanes whose objects are a few equal elements and follow each other without a gap.
-
-/// Elements from lane to lane, if the leaves are a run of equal elements that fills the step, but for one behind
-/// three: the padding of a 3-component vector, or something else.
-pub(super) fn run_stride(leaves: &[Leaf], step: i64) -> Option<usize> {
-    const MOST: usize = 8;
-    let first = leaves.first()?;
-    let memory = in_memory(first.scalar);
-    let size = memory.bytes();
-    let regular = leaves
-        .iter()
-        .enumerate()
-        .all(|(at, leaf)| leaf.scalar == first.scalar && leaf.offset == at as u64 * size);
-    let stride = if leaves.len() == 3 && step == 4 * size as i64 { 4 } else { leaves.len() };
-    let whole = !matches!(memory, Scalar::Int(_));
-    (whole && regular && leaves.len() > 1 && stride <= MOST && step == (stride as u64 * size) as i64)
-        .then_some(stride)
-}
-
-/// `readable`: a lane that is on may be read up to the next one's place.
-fn load_run(
-    this: &Lowerer<'_, '_>,
-    base: Value,
-    leaves: &[Leaf],
-    stride: usize,
-    readable: bool,
-    align: Option<u64>,
-) -> Val {
-    let b = &this.b;
-    let memory = in_memory(leaves[0].scalar);
-    let lanes = this.w * stride as u32;
-    let align = align_at(align, 0, memory);
-    let all = match this.mask() {
-        Mask::All if readable => b.load(memory, lanes, base, align),
-        Mask::All => {
-            let all_but_last = (0..u64::from(lanes)).map(|at| u64::from(at + 1 < u64::from(lanes)));
-            b.masked_load(memory, lanes, base, align, b.int_vector(Scalar::Bool, all_but_last))
-        }
-        Mask::Lanes(mask) if readable => {
-            b.masked_load(memory, lanes, base, align, repeated(this, mask, stride, stride))
-        }
-        Mask::Lanes(mask) => {
-            b.masked_load(memory, lanes, base, align, repeated(this, mask, stride, leaves.len()))
-        }
-    };
-    leaves
-        .iter()
-        .enumerate()
-        .map(|(at, leaf)| {
-            let indices: Vec<i32> = (0..this.w as usize).map(|lane| (lane * stride + at) as i32).collect();
-            Reg::varying(from_memory(this, b.shuffle(all, all, &indices), leaf.scalar))
-        })
-        .collect()
-}
-
-fn store_run(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], val: &Val, align: Option<u64>) {
-    let b = &this.b;
-    let (w, stride) = (this.w as usize, leaves.len());
-    let memory = in_memory(leaves[0].scalar);
-    let align = align_at(align, 0, memory);
-    // Concatenates all leaves, then picks lane by lane.
-    let mut parts: Vec<Value> = val.iter().map(|reg| to_memory(this, this.vector(*reg))).collect();
-    while !parts.len().is_power_of_two() {
-        parts.push(b.poison(memory, this.w));
-    }
-    while parts.len() > 1 {
-        let lanes = b.lanes(parts[0]) as i32;
-        let indices: Vec<i32> = (0..2 * lanes).collect();
-        parts = parts.chunks_exact(2).map(|pair| b.shuffle(pair[0], pair[1], &indices)).collect();
-    }
-    let indices: Vec<i32> = (0..w * stride).map(|at| ((at % stride) * w + at / stride) as i32).collect();
-    let all = b.shuffle(parts[0], parts[0], &indices);
-    match this.mask() {
-        Mask::All => b.store(all, base, align),
-        Mask::Lanes(mask) => b.masked_store(all, base, align, repeated(this, mask, stride, stride)),
-    }
-}
-
-/// Each lane of a mask `times` times, of which the first `on` times count.
-pub(super) fn repeated(this: &Lowerer<'_, '_>, mask: Value, times: usize, on: usize) -> Value {
-    let w = this.w as usize;
-    let indices: Vec<i32> =
-        (0..w * times).map(|at| if at % times < on { at / times } else { w } as i32).collect();
-    this.b.shuffle(mask, this.b.zero(Scalar::Bool, this.w), &indices)
 }

@@ -1,8 +1,8 @@
 //! How a kernel accesses memory: the share of its loads and stores that go lane by lane is what vector code stands or
 //! falls with.
 
-use super::access::{in_memory, run_stride};
-use super::{analysed, spaced, speculation};
+use super::access::in_memory;
+use super::{analysed, runs, spaced, speculation};
 use crate::abi::Variant;
 use crate::analysis::Analysis;
 use crate::analysis::func::BlockId;
@@ -66,7 +66,7 @@ impl Census {
         let Some((ty, leaves)) = ty.and_then(|ty| Some((ty, a.leaves.get(ty)?))) else { return };
         let count = leaves.len() as u64;
         let bytes = a.func.module.types.layout(ty).size as i64;
-        let together = |step| leaves.len() > 1 && run_stride(&leaves, step).is_some();
+        let together = |step| leaves.len() > 1 && runs::stride(&leaves, step).is_some();
         let is_row = |step: i64| {
             leaves.len() == 1 && step.unsigned_abs() == in_memory(leaves[0].scalar).bytes() || together(step)
         };

@@ -66,7 +66,7 @@ pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, ty: TypeId) -> Resul
 
 fn load_all(this: &Lowerer<'_, '_>, group: &Group, first: Value) -> Rc<[Value]> {
     let (b, structures) = (&*this.b, structures(this, group));
-    let load = |mask| structures.load(b, first, group.bytes, mask);
+    let load = |mask| structures.load(this, first, group.bytes, mask);
     let vectors = match this.mask() {
         Mask::All => load(None),
         Mask::Lanes(mask) => b.branch_of_many(this.all_on(mask), || load(None), || load(Some(mask))),

@@ -59,6 +59,7 @@ mod products;
 mod reinterpretation;
 mod rounding;
 mod rows;
+mod runs;
 mod spaced;
 mod speculation;
 mod structures;

@@ -49,7 +49,7 @@ pub(super) fn load(
         Mask::Lanes(mask) => Some(mask),
     };
     let structures = Structures { memory, lanes: this.w, step: gap, elements: &[0] };
-    let vectors = structures.load(&this.b, base, align, mask);
+    let vectors = structures.load(this, base, align, mask);
     Some(structures.take(&this.b, &vectors, 0))
 }
 

@@ -7,11 +7,11 @@
 //! the indices have 32 bits: those are looked at then, which for the last lane is one comparison of the first one's, and
 //! addresses are made of them only for a gather.
 
-use super::Lowerer;
-use super::access::{Access, Place, in_memory, lane_addresses, load_leaves, run_stride, store_leaves};
+use super::access::{Access, Place, in_memory, lane_addresses, load_leaves, store_leaves};
 use super::builder::{IntPred, Value};
 use super::memory::Narrow;
 use super::values::{Mask, Reg, Val};
+use super::{Lowerer, runs};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Trust;
 
@@ -75,7 +75,7 @@ fn useful_step(hope: Hope, leaves: &[Leaf], bytes: u64, access: Access) -> Optio
         [leaf] if !matches!(leaf.scalar, Scalar::Int(_)) => {
             step.unsigned_abs() == in_memory(leaf.scalar).bytes()
         }
-        _ => run_stride(leaves, step).is_some(),
+        _ => runs::stride(leaves, step).is_some(),
     };
     is_row.then_some(step)
 }

@@ -1,6 +1,12 @@
 //! Structures that follow each other in memory, one a lane: vectors that cover all of them, and the shuffles between those and vectors
 //! of one member (interleaved accesses: Nuzman, Rosen and Zaks, PLDI 2006).
 //!
+//! With a step of an odd number of elements, the members of one name are at different places of all vectors that cover the structures:
+//! blends bring them together, which processors do on several ports, and one permutation puts them in order. With a power of two
+//! they are at the same few places of each, and vectors are permuted pair by pair, as in a transpose: log2(step) levels of one
+//! permutation a vector. Any other step is both (`Node`): six members of 16 lanes take 12 blends and 6 permutations, where
+//! gathering each from the vectors that have it would take 30.
+//!
 //! Nothing is read before the first member of the first lane and behind the last one of the last lane. What is read between them
 //! lies between two elements that the kernel reads, less than a page apart, so it is there to be read. What lies before, between and
 //! behind members that are stored is not written.
@@ -9,6 +15,9 @@ use super::Lowerer;
 use super::builder::{Builder, Value};
 use super::values::Mask;
 use crate::analysis::leaves::Scalar;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::ops::Range;
 
 /// One structure a lane, of equal elements.
 #[derive(Clone, Copy)]
@@ -20,6 +29,21 @@ pub(super) struct Structures<'e> {
     pub step: usize,
     /// The elements that are accessed, ascending; the first one is 0 if they are read.
     pub elements: &'e [usize],
+}
+
+/// A vector between memory and members.
+///
+/// The lanes are in 2^`levels` blocks, and elements in groups of as many. At level 0 a node has a group of a block's structures, at
+/// the places that they have in memory; at each level it has the lanes of twice as many blocks, and half of the elements; at the
+/// last one an element of all lanes, in order.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Node {
+    level: u32,
+    /// Which of the level's ranges of lanes.
+    range: usize,
+    /// Which of the level's classes of a group's elements.
+    class: usize,
+    group: usize,
 }
 
 /// A vector that is stored.
@@ -35,24 +59,27 @@ struct Part {
 impl Structures<'_> {
     /// Elements from the start of the first lane's structure to the last lane's last member, with that.
     fn all(&self) -> usize {
-        (self.lanes as usize - 1) * self.step + self.elements.last().map_or(0, |last| last + 1)
+        (self.width() - 1) * self.step + self.elements.last().map_or(0, |last| last + 1)
     }
 
-    /// Where vectors begin that cover all elements, in elements. The last one ends with the last element.
-    fn starts(&self) -> Vec<usize> {
-        let (all, w) = (self.all(), self.lanes as usize);
-        (0..all.div_ceil(w)).map(|at| (at * w).min(all - w)).collect()
+    fn width(&self) -> usize {
+        self.lanes as usize
+    }
+
+    /// Where vectors begin that cover all elements, in elements. The last one may end behind them.
+    fn starts(&self) -> impl Iterator<Item = usize> + use<> {
+        (0..self.all()).step_by(self.width())
     }
 
     /// The lane that has an element so far behind the first, and the element of its structure.
     fn place(&self, at: usize) -> Option<(usize, usize)> {
         let (lane, element) = (at / self.step, at % self.step);
-        (lane < self.lanes as usize && self.elements.contains(&element)).then_some((lane, element))
+        (lane < self.width() && self.elements.contains(&element)).then_some((lane, element))
     }
 
     /// The mask of a vector that begins at an element: on where a lane's member is, and the lane is on.
     fn spread(&self, b: &Builder, mask: Value, start: usize) -> Value {
-        let w = self.lanes as usize;
+        let w = self.width();
         let lane = |at: usize| self.place(at).map_or(w, |(lane, _)| lane) as i32;
         let lanes: Vec<i32> = (start..start + w).map(lane).collect();
         b.shuffle(mask, b.zero(Scalar::Bool, self.lanes), &lanes)
@@ -62,110 +89,263 @@ impl Structures<'_> {
         b.offset_const(first, start as u64 * self.memory.bytes())
     }
 
-    /// Vectors with all that the lanes that are on load; without a mask, with all.
-    pub fn load(&self, b: &Builder, first: Value, align: u64, mask: Option<Value>) -> Vec<Value> {
-        let vector = |start: usize| {
-            let address = self.address(b, first, start);
-            match mask {
-                None => b.load(self.memory, self.lanes, address, align),
-                Some(mask) => {
-                    b.masked_load(self.memory, self.lanes, address, align, self.spread(b, mask, start))
+    fn all_on(&self, b: &Builder) -> Value {
+        b.int(Scalar::Bool, self.lanes, 1)
+    }
+
+    /// Levels of nodes behind the first.
+    fn levels(&self) -> u32 {
+        self.step.trailing_zeros().min(self.lanes.trailing_zeros())
+    }
+
+    /// The lanes that a node has.
+    fn lanes_of(&self, node: Node) -> Range<usize> {
+        let count = self.width() >> (self.levels() - node.level);
+        node.range * count..(node.range + 1) * count
+    }
+
+    /// The members that a node has.
+    fn elements_of(&self, node: Node) -> impl Iterator<Item = usize> + '_ {
+        let (levels, shift) = (self.levels(), self.levels() - node.level);
+        let class = move |element: usize| (element % (1 << levels)) >> shift;
+        let has = move |element: &usize| element >> levels == node.group && class(*element) == node.class;
+        self.elements.iter().copied().filter(has)
+    }
+
+    /// Where a node has a lane's member.
+    fn place_in(&self, node: Node, lane: usize, element: usize) -> usize {
+        if node.level == 0 {
+            return (lane * self.step + element) % self.width();
+        }
+        let shift = self.levels() - node.level;
+        ((lane - self.lanes_of(node).start) << shift) + element % (1 << shift)
+    }
+
+    /// The last level's node of a member.
+    fn last_of(&self, element: usize) -> Node {
+        let levels = self.levels();
+        Node { level: levels, range: 0, class: element % (1 << levels), group: element >> levels }
+    }
+
+    /// All lanes' members of a node.
+    fn contents(&self, node: Node) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.elements_of(node).flat_map(move |element| self.lanes_of(node).map(move |lane| (lane, element)))
+    }
+
+    /// A vector out of two, of whose places the source is known: 0 or 1, and the place there.
+    fn pick(
+        &self,
+        b: &Builder,
+        vectors: [Value; 2],
+        places: impl Iterator<Item = (usize, (usize, usize))>,
+    ) -> Value {
+        let w = self.width();
+        let mut indices = vec![-1; w];
+        places.for_each(|(to, (vector, from))| indices[to] = (vector * w + from) as i32);
+        b.shuffle(vectors[0], vectors[1], &indices)
+    }
+
+    /// Puts vectors into one. Each of the places is known to come from one of them, where it is at the same place.
+    fn blend(
+        &self,
+        b: &Builder,
+        vectors: impl Iterator<Item = (usize, Value)>,
+        source: &dyn Fn(usize) -> Option<usize>,
+    ) -> Option<Value> {
+        let blended = vectors.fold(None, |before: Option<(Vec<usize>, Value)>, (at, vector)| {
+            let of_vector = |place: &usize| source(*place) == Some(at);
+            let own: Vec<usize> = (0..self.width()).filter(of_vector).collect();
+            Some(match before {
+                Some(before) if own.is_empty() => before,
+                None => (own, vector),
+                Some((mut places, blend)) => {
+                    let of = |vector: usize| move |place: &usize| (*place, (vector, *place));
+                    let kept = places.iter().map(of(0));
+                    let blend = self.pick(b, [blend, vector], kept.chain(own.iter().map(of(1))));
+                    places.extend(own);
+                    (places, blend)
                 }
+            })
+        });
+        blended.map(|(_, blend)| blend)
+    }
+
+    /// Vectors with all that the lanes that are on load; without a mask, with all.
+    pub fn load(&self, this: &Lowerer<'_, '_>, first: Value, align: u64, mask: Option<Value>) -> Vec<Value> {
+        let b = &*this.b;
+        // Measured: the one mask of bytes costs more than it saves.
+        let has_masks = this.target.has_avx512() && self.memory.bytes() >= 4;
+        let (all, w) = (self.all(), self.width());
+        let load = |start: usize| b.load(self.memory, self.lanes, self.address(b, first, start), align);
+        let masked = |start: usize, mask: Value| {
+            let address = self.address(b, first, start);
+            b.masked_load(self.memory, self.lanes, address, align, self.spread(b, mask, start))
+        };
+        let vector = |start: usize| match mask {
+            Some(mask) => masked(start, mask),
+            None if start + w <= all => load(start),
+            None if has_masks => masked(start, self.all_on(b)),
+            None => {
+                // It ends with the last element, and is turned to where it would begin.
+                let back = start + w - all;
+                let vector = load(all - w);
+                self.pick(b, [vector; 2], (0..w - back).map(|to| (to, (0, to + back))))
             }
         };
-        self.starts().into_iter().map(vector).collect()
+        self.starts().map(vector).collect()
     }
 
     /// One element of each lane's structure, out of what was loaded.
     pub fn take(&self, b: &Builder, vectors: &[Value], element: usize) -> Value {
-        let (w, starts) = (self.lanes as usize, self.starts());
-        // Each lane's element comes from the first vector that has it.
-        let place = |lane: usize| {
-            let at = lane * self.step + element;
-            let vector = starts.iter().position(|start| (*start..start + w).contains(&at));
-            let vector = vector.expect("all are covered");
-            (vector, at - starts[vector])
-        };
-        let places: Vec<(usize, usize)> = (0..w).map(place).collect();
-        let used = |at: &usize| places.iter().any(|(vector, _)| vector == at);
-        let joined = join(b, (0..vectors.len()).filter(used).map(|at| (at, vectors[at])), &|lane| {
-            let (vector, place) = places[lane];
-            Some((vector, place))
+        let node = self.last_of(element);
+        let vector = self.gathered(b, vectors, node);
+        match node.level {
+            0 => self.pick(
+                b,
+                [vector; 2],
+                (0..self.width()).map(|lane| (lane, (0, self.place_in(node, lane, element)))),
+            ),
+            _ => vector,
+        }
+    }
+
+    /// A node of what was loaded. Members that have nodes in common have the same instructions, of which LLVM keeps one.
+    fn gathered(&self, b: &Builder, vectors: &[Value], node: Node) -> Value {
+        if node.level == 0 {
+            let w = self.width();
+            let mut sources = vec![None; w];
+            for (lane, element) in self.contents(node) {
+                let at = lane * self.step + element;
+                sources[at % w] = Some(at / w);
+            }
+            let used = (0..vectors.len()).filter(|at| sources.contains(&Some(*at)));
+            let blend = self.blend(b, used.map(|at| (at, vectors[at])), &|place| sources[place]);
+            return blend.expect("a node has elements");
+        }
+        let parts = [0, 1].map(|half| Node {
+            level: node.level - 1,
+            range: 2 * node.range + half,
+            class: node.class / 2,
+            group: node.group,
         });
-        joined.expect("each lane has an element")
+        let places = self.contents(node).map(|(lane, element)| {
+            let half = usize::from(!self.lanes_of(parts[0]).contains(&lane));
+            (self.place_in(node, lane, element), (half, self.place_in(parts[half], lane, element)))
+        });
+        self.pick(b, parts.map(|part| self.gathered(b, vectors, part)), places)
+    }
+
+    /// A node of what is to be stored, if it has any of that.
+    fn scattered(
+        &self,
+        b: &Builder,
+        values: &[(usize, Value)],
+        node: Node,
+        known: &mut FxHashMap<Node, Value>,
+    ) -> Option<Value> {
+        if let Some(vector) = known.get(&node) {
+            return Some(*vector);
+        }
+        let of_node = |value: &&(usize, Value)| self.elements_of(node).any(|element| element == value.0);
+        let stored: SmallVec<[(usize, Value); 8]> = values.iter().filter(of_node).copied().collect();
+        let vector = match stored[..] {
+            [] => return None,
+            // Of one or two members, it is one permutation from where they are in order.
+            [first] | [first, _] => {
+                let last = stored[stored.len() - 1].1;
+                let from = |lane: usize, element: usize| (usize::from(element != first.0), lane);
+                let places = self.contents(node);
+                let places =
+                    places.map(|(lane, element)| (self.place_in(node, lane, element), from(lane, element)));
+                self.pick(b, [first.1, last], places)
+            }
+            _ => {
+                let halves = [0, 1].map(|half| Node {
+                    level: node.level + 1,
+                    range: node.range / 2,
+                    class: 2 * node.class + half,
+                    group: node.group,
+                });
+                let vectors = halves.map(|half| self.scattered(b, values, half, known));
+                let some = vectors[0].or(vectors[1]).expect("a node with members has a half with some");
+                let places = [0, 1].map(|at| {
+                    let (place, half) =
+                        (|from: Node, (lane, element)| self.place_in(from, lane, element), halves[at]);
+                    let of_half: Vec<usize> = self.elements_of(half).collect();
+                    let has = self.contents(node).filter(move |(_, element)| of_half.contains(element));
+                    has.map(move |content| (place(node, content), (at, place(half, content))))
+                });
+                self.pick(b, vectors.map(|vector| vector.unwrap_or(some)), places.into_iter().flatten())
+            }
+        };
+        known.insert(node, vector);
+        Some(vector)
     }
 
     /// What is stored where, of the values of members in ascending order.
     fn arrange(&self, b: &Builder, values: &[(usize, Value)]) -> Vec<Part> {
-        let w = self.lanes as usize;
+        let (w, levels) = (self.width(), self.levels());
+        let mut known = FxHashMap::default();
         let mut parts = Vec::new();
-        for start in (0..self.all()).step_by(w) {
-            // Which of the values each element is, and of which lane.
-            let of = |at: usize| {
-                let (lane, element) = self.place(at)?;
-                Some((values.iter().position(|value| value.0 == element)?, lane))
-            };
-            let elements: Vec<Option<(usize, usize)>> = (start..start + w).map(of).collect();
-            let used = |at: &usize| elements.iter().flatten().any(|(value, _)| value == at);
-            let sources = (0..values.len()).filter(used).map(|at| (at, values[at].1));
-            if let Some(vector) = join(b, sources, &|at| elements[at]) {
-                parts.push(Part { start, vector, is_whole: elements.iter().all(Option::is_some) });
+        for (at, start) in self.starts().enumerate() {
+            let range = at / (self.step >> levels);
+            let group = |place: usize| self.place(start + place).map(|(_, element)| element >> levels);
+            let groups: Vec<Option<usize>> = (0..w).map(group).collect();
+            let mut used: Vec<usize> = groups.iter().flatten().copied().collect();
+            used.sort_unstable();
+            used.dedup();
+            let nodes = used.into_iter().filter_map(|group| {
+                let node = Node { level: 0, range, class: 0, group };
+                Some((group, self.scattered(b, values, node, &mut known)?))
+            });
+            if let Some(vector) = self.blend(b, nodes, &|place| groups[place]) {
+                parts.push(Part { start, vector, is_whole: groups.iter().all(Option::is_some) });
             }
         }
         parts
     }
 
-    /// Stores the values of members, in ascending order, in the lanes that are on.
+    /// Stores parts in the lanes that are on; without a mask, in all.
+    fn store_parts(&self, b: &Builder, first: Value, align: u64, parts: &[Part], mask: Option<Value>) {
+        for part in parts {
+            let address = self.address(b, first, part.start);
+            match mask {
+                None if part.is_whole => b.store(part.vector, address, align),
+                _ => {
+                    let mask = self.spread(b, mask.unwrap_or_else(|| self.all_on(b)), part.start);
+                    b.masked_store(part.vector, address, align, mask);
+                }
+            }
+        }
+    }
+
+    /// Stores the values of members, in ascending order, in the lanes that are on; without a mask, in all.
+    pub fn store(
+        &self,
+        b: &Builder,
+        first: Value,
+        align: u64,
+        values: &[(usize, Value)],
+        mask: Option<Value>,
+    ) {
+        self.store_parts(b, first, align, &self.arrange(b, values), mask);
+    }
+
+    /// The same in the lanes that are on, with a branch for when those are all.
     pub fn store_lanes(&self, this: &Lowerer<'_, '_>, first: Value, align: u64, values: &[(usize, Value)]) {
         let b = &*this.b;
         let parts = self.arrange(b, values);
-        let masked = |mask: Value, part: &Part| {
-            let mask = self.spread(b, mask, part.start);
-            b.masked_store(part.vector, self.address(b, first, part.start), align, mask);
-        };
-        let all_lanes = || {
-            let on = b.int(Scalar::Bool, self.lanes, 1);
-            for part in &parts {
-                match part.is_whole {
-                    true => b.store(part.vector, self.address(b, first, part.start), align),
-                    false => masked(on, part),
-                }
-            }
+        let store = |mask: Option<Value>| {
+            self.store_parts(b, first, align, &parts, mask);
             Vec::new()
         };
         match this.mask() {
             Mask::All => {
-                all_lanes();
+                store(None);
             }
             Mask::Lanes(mask) => {
-                b.branch_of_many(this.all_on(mask), all_lanes, || {
-                    parts.iter().for_each(|part| masked(mask, part));
-                    Vec::new()
-                });
+                b.branch_of_many(this.all_on(mask), || store(None), || store(Some(mask)));
             }
         }
     }
-}
-
-/// Joins vectors to one. Of each of its places is known which vector it comes from, and from which place there. The vectors
-/// ascend.
-fn join(
-    b: &Builder,
-    vectors: impl Iterator<Item = (usize, Value)>,
-    source: &dyn Fn(usize) -> Option<(usize, usize)>,
-) -> Option<Value> {
-    vectors.fold(None, |joined, (at, vector)| {
-        let w = b.lanes(vector) as usize;
-        let index = |place: usize, own: usize| match source(place) {
-            Some((of, from)) if of == at => (own + from) as i32,
-            // It is there already.
-            Some((of, _)) if of < at => place as i32,
-            _ => -1,
-        };
-        let indices = |own: usize| (0..w).map(|place| index(place, own)).collect::<Vec<i32>>();
-        Some(match joined {
-            None => b.shuffle(vector, vector, &indices(0)),
-            Some(before) => b.shuffle(before, vector, &indices(w)),
-        })
-    })
 }

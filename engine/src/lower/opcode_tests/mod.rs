@@ -19,6 +19,7 @@ mod narrow_builtins;
 mod opencl_c;
 mod shuffles;
 mod std_examples;
+mod structures;
 
 use crate::jit::target::Isa;
 use crate::{Dispatch, Engine, EngineConfig};
