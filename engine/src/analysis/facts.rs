@@ -165,6 +165,14 @@ impl<'m> Analysis<'m> {
         self.trusts.get(&id).copied().unwrap_or(Trust::Proven)
     }
 
+    /// The step of a scalar from lane to lane, where it holds in all of them.
+    pub fn proven_step(&self, at: BlockId, id: Id) -> Option<i64> {
+        match (self.shape(at, id)[0], self.trust(id)) {
+            (Shape::Strided(step), Trust::Proven) => Some(step),
+            _ => None,
+        }
+    }
+
     /// The instruction that makes a value.
     pub fn definition(&self, id: Id) -> Option<&Inst> {
         self.at.get(&id).map(|(block, place)| &self.func.blocks[*block].insts[*place])

@@ -128,13 +128,7 @@ pub fn load_leaves(
         && !access.volatile
         && let Some(stride) = runs::stride(leaves, *step)
     {
-        return runs::load(
-            this,
-            *base,
-            leaves,
-            stride,
-            align_at(access.align, 0, in_memory(leaves[0].scalar)),
-        );
+        return runs::load(this, *base, leaves, stride, access.align);
     }
     leaves.iter().map(|leaf| load_leaf(this, place, *leaf, access)).collect()
 }
@@ -160,7 +154,7 @@ pub fn store_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], val:
         && !access.volatile
         && runs::stride(leaves, *step) == Some(leaves.len())
     {
-        runs::store(this, *base, leaves, val, align_at(access.align, 0, in_memory(leaves[0].scalar)));
+        runs::store(this, *base, leaves, val, access.align);
         return;
     }
     for (leaf, reg) in leaves.iter().zip(val) {
@@ -169,7 +163,7 @@ pub fn store_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], val:
 }
 
 /// Alignment of the access at `offset` of an object with this alignment (natural if it names none).
-fn align_at(align: Option<u64>, offset: u64, scalar: Scalar) -> u64 {
+pub(super) fn align_at(align: Option<u64>, offset: u64, scalar: Scalar) -> u64 {
     let natural = scalar.bytes();
     match align {
         None => natural,

@@ -7,7 +7,6 @@
 use super::Lowerer;
 use super::builder::{Builder, IntPred, Value};
 use crate::analysis::leaves::Scalar;
-use crate::analysis::shapes::{Shape, Trust};
 use crate::error::EngineError;
 use spirv_env::{Id, Inst};
 
@@ -54,11 +53,7 @@ pub fn compare(
 
 /// The step of a row whose lanes are near enough to each other.
 fn step_of(this: &Lowerer<'_, '_>, row: Id) -> Option<i64> {
-    let (Shape::Strided(step), Trust::Proven) =
-        (this.a.shape(this.current_block(), row)[0], this.a.trust(row))
-    else {
-        return None;
-    };
+    let step = this.a.proven_step(this.current_block(), row)?;
     (step.unsigned_abs().checked_mul(u64::from(this.w - 1))? < FAR).then_some(step)
 }
 

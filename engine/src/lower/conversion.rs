@@ -9,7 +9,6 @@ use super::builder::{Builder, IntPred, Opcode, RealPred, Value};
 use super::float_modes::decorated_rounding;
 use super::values::{Reg, Val};
 use crate::analysis::leaves::Scalar;
-use crate::analysis::shapes::{Shape, Trust};
 use crate::error::EngineError;
 use smallvec::smallvec;
 use spirv::{Decoration, FPRoundingMode, Op};
@@ -85,11 +84,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
 /// The low bits of a strided number, such as an id in 32 bits, counted from those of lane 0: LLVM would truncate the wide sums.
 fn narrow_row(this: &mut Lowerer<'_, '_>, inst: &Inst, to: Scalar) -> Result<Option<Reg>, EngineError> {
     let wide = inst.id(0);
-    let (Shape::Strided(step), Trust::Proven) =
-        (this.a.shape(this.current_block(), wide)[0], this.a.trust(wide))
-    else {
-        return Ok(None);
-    };
+    let Some(step) = this.a.proven_step(this.current_block(), wide) else { return Ok(None) };
     let first = this.leaf(wide)?.scalar();
     let b = &this.b;
     Ok(match first {

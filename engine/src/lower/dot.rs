@@ -166,7 +166,7 @@ impl Dots {
         let parts = |value| groups::parts(b, value, self.lanes);
         if b.lanes(sum) > self.lanes {
             let parts = parts(sum).into_iter().zip(parts(x)).zip(parts(y));
-            return groups::concat(b, parts.map(|((sum, x), y)| self.add(b, sum, x, y)).collect());
+            return b.concat(parts.map(|((sum, x), y)| self.add(b, sum, x, y)).collect());
         }
         let bits = self.lanes * Scalar::I32.bits();
         if self.unit == Scalar::I8 {

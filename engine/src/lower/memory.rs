@@ -11,7 +11,6 @@ use crate::analysis::func::ChainStep;
 use crate::analysis::leaves::Scalar;
 use crate::analysis::private::Placement;
 use crate::analysis::private::private_stride;
-use crate::analysis::shapes::{Shape, Trust};
 use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
 use spirv::{MemorySemantics, Op, StorageClass};
@@ -196,10 +195,7 @@ pub(super) fn narrow(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<N
     if a.index_width(id) != Some(32) || a.is_temporal(block, id) {
         return Ok(None);
     }
-    let step = match a.shape(block, id)[0] {
-        Shape::Strided(step) if a.trust(id) == Trust::Proven => Some(step),
-        _ => None,
-    };
+    let step = a.proven_step(block, id);
     Ok(Some(Narrow { base, index: this.leaf(id)?, step, is_signed, size }))
 }
 

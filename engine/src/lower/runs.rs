@@ -4,10 +4,10 @@
 //! how to shift and truncate those.
 
 use super::Lowerer;
-use super::access::{from_memory, in_memory, to_memory};
+use super::access::{align_at, from_memory, in_memory, to_memory};
 use super::builder::{Builder, Value};
 use super::structures::Structures;
-use super::values::{Mask, Reg, Val};
+use super::values::{Reg, Val};
 use crate::analysis::leaves::{Leaf, Scalar};
 
 /// Elements from lane to lane, if the leaves are a run of equal elements that fills the step, but for one behind
@@ -31,22 +31,28 @@ pub(super) fn stride(leaves: &[Leaf], step: i64) -> Option<usize> {
 /// that what is only copied needs no shuffles.
 const SHORT: u64 = 64;
 
-pub(super) fn load(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], stride: usize, align: u64) -> Val {
+fn is_short(this: &Lowerer<'_, '_>, memory: Scalar) -> bool {
+    u64::from(this.w) * memory.bytes() < SHORT
+}
+
+pub(super) fn load(
+    this: &Lowerer<'_, '_>,
+    base: Value,
+    leaves: &[Leaf],
+    stride: usize,
+    align: Option<u64>,
+) -> Val {
     let (b, memory) = (&this.b, in_memory(leaves[0].scalar));
+    let align = align_at(align, 0, memory);
     let elements: Vec<usize> = (0..leaves.len()).collect();
-    let mask = match this.mask() {
-        Mask::All => None,
-        Mask::Lanes(mask) => Some(mask),
-    };
-    let values: Vec<Value> = if u64::from(this.w) * memory.bytes() < SHORT && stride == leaves.len() {
+    let mask = this.mask().lanes();
+    let values: Vec<Value> = if is_short(this, memory) && stride == leaves.len() {
         let lanes = this.w * stride as u32;
         let all = match mask {
             None => b.load(memory, lanes, base, align),
             Some(mask) => b.masked_load(memory, lanes, base, align, repeated(b, mask, stride)),
         };
-        let lane = |element: usize| move |lane: usize| (lane * stride + element) as i32;
-        let indices = |element: usize| (0..this.w as usize).map(lane(element)).collect::<Vec<i32>>();
-        elements.iter().map(|element| b.shuffle(all, all, &indices(*element))).collect()
+        b.deinterleave(all, stride)
     } else {
         let structures = Structures { memory, lanes: this.w, step: stride, elements: &elements };
         let vectors = structures.load(this, base, align, mask);
@@ -59,17 +65,15 @@ pub(super) fn load(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], stride:
         .collect()
 }
 
-pub(super) fn store(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], val: &Val, align: u64) {
+pub(super) fn store(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], val: &Val, align: Option<u64>) {
     let (b, memory) = (&this.b, in_memory(leaves[0].scalar));
+    let align = align_at(align, 0, memory);
     let elements: Vec<usize> = (0..leaves.len()).collect();
     let values: Vec<(usize, Value)> =
         (0..).zip(val).map(|(element, reg)| (element, to_memory(this, this.vector(*reg)))).collect();
-    let mask = match this.mask() {
-        Mask::All => None,
-        Mask::Lanes(mask) => Some(mask),
-    };
-    if u64::from(this.w) * memory.bytes() < SHORT {
-        let all = interleaved(b, values.into_iter().map(|(_, value)| value).collect());
+    let mask = this.mask().lanes();
+    if is_short(this, memory) {
+        let all = b.interleave(values.into_iter().map(|(_, value)| value).collect());
         match mask {
             None => b.store(all, base, align),
             Some(mask) => b.masked_store(all, base, align, repeated(b, mask, leaves.len())),
@@ -78,19 +82,6 @@ pub(super) fn store(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], val: &
     }
     let structures = Structures { memory, lanes: this.w, step: leaves.len(), elements: &elements };
     structures.store(b, base, align, &values, mask);
-}
-
-/// One vector with the first lanes of all values, then the second ones, and so on.
-fn interleaved(b: &Builder, mut values: Vec<Value>) -> Value {
-    let (stride, w) = (values.len(), b.lanes(values[0]) as usize);
-    let poison = b.poison(b.scalar_of(values[0]), w as u32);
-    values.resize(stride.next_power_of_two(), poison);
-    while values.len() > 1 {
-        let indices: Vec<i32> = (0..2 * b.lanes(values[0]) as i32).collect();
-        values = values.chunks_exact(2).map(|pair| b.shuffle(pair[0], pair[1], &indices)).collect();
-    }
-    let indices: Vec<i32> = (0..w * stride).map(|at| ((at % stride) * w + at / stride) as i32).collect();
-    b.shuffle(values[0], values[0], &indices)
 }
 
 /// Each lane of a mask so many times.

@@ -106,10 +106,15 @@ impl Structures<'_> {
 
     /// The members that a node has.
     fn elements_of(&self, node: Node) -> impl Iterator<Item = usize> + '_ {
-        let (levels, shift) = (self.levels(), self.levels() - node.level);
-        let class = move |element: usize| (element % (1 << levels)) >> shift;
-        let has = move |element: &usize| element >> levels == node.group && class(*element) == node.class;
+        let has = move |element: &usize| {
+            element >> self.levels() == node.group && self.class(node.level, *element) == node.class
+        };
         self.elements.iter().copied().filter(has)
+    }
+
+    /// The class of a level that has a member.
+    fn class(&self, level: u32, element: usize) -> usize {
+        (element % (1 << self.levels())) >> (self.levels() - level)
     }
 
     /// Where a node has a lane's member.
@@ -123,8 +128,8 @@ impl Structures<'_> {
 
     /// The last level's node of a member.
     fn last_of(&self, element: usize) -> Node {
-        let levels = self.levels();
-        Node { level: levels, range: 0, class: element % (1 << levels), group: element >> levels }
+        let level = self.levels();
+        Node { level, range: 0, class: self.class(level, element), group: element >> level }
     }
 
     /// All lanes' members of a node.
@@ -268,14 +273,11 @@ impl Structures<'_> {
                 });
                 let vectors = halves.map(|half| self.scattered(b, values, half, known));
                 let some = vectors[0].or(vectors[1]).expect("a node with members has a half with some");
-                let places = [0, 1].map(|at| {
-                    let (place, half) =
-                        (|from: Node, (lane, element)| self.place_in(from, lane, element), halves[at]);
-                    let of_half: Vec<usize> = self.elements_of(half).collect();
-                    let has = self.contents(node).filter(move |(_, element)| of_half.contains(element));
-                    has.map(move |content| (place(node, content), (at, place(half, content))))
+                let places = self.contents(node).map(|(lane, element)| {
+                    let half = self.class(node.level + 1, element) % 2;
+                    (self.place_in(node, lane, element), (half, self.place_in(halves[half], lane, element)))
                 });
-                self.pick(b, vectors.map(|vector| vector.unwrap_or(some)), places.into_iter().flatten())
+                self.pick(b, vectors.map(|vector| vector.unwrap_or(some)), places)
             }
         };
         known.insert(node, vector);

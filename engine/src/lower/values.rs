@@ -144,6 +144,16 @@ pub enum Mask {
     Lanes(Value),
 }
 
+impl Mask {
+    /// The lanes that are on, where those are not known to be all.
+    pub fn lanes(self) -> Option<Value> {
+        match self {
+            Mask::All => None,
+            Mask::Lanes(mask) => Some(mask),
+        }
+    }
+}
+
 impl Lowerer<'_, '_> {
     /// The lanes of a leaf; a scalar where W is 1.
     pub fn vector(&self, reg: Reg) -> Value {

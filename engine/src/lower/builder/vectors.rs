@@ -46,6 +46,43 @@ impl Builder {
         })
     }
 
+    /// A power of two of equally long vectors, one behind the other.
+    pub fn concat(&self, mut parts: Vec<Value>) -> Value {
+        while parts.len() > 1 {
+            let lanes = self.lanes(parts[0]) as i32;
+            let indices: Vec<i32> = (0..2 * lanes).collect();
+            parts = parts.chunks_exact(2).map(|pair| self.shuffle(pair[0], pair[1], &indices)).collect();
+        }
+        parts[0]
+    }
+
+    /// One vector with the first lanes of equally long ones, then the second ones, and so on.
+    pub fn interleave(&self, mut parts: Vec<Value>) -> Value {
+        let (count, lanes) = (parts.len(), self.lanes(parts[0]) as usize);
+        if count == 1 {
+            return parts[0];
+        }
+        let poison = self.poison(self.scalar_of(parts[0]), lanes as u32);
+        parts.resize(count.next_power_of_two(), poison);
+        let all = self.concat(parts);
+        let indices: Vec<i32> =
+            (0..lanes * count).map(|at| ((at % count) * lanes + at / count) as i32).collect();
+        self.shuffle(all, all, &indices)
+    }
+
+    /// The vectors that interleaved are this one.
+    pub fn deinterleave(&self, all: Value, count: usize) -> Vec<Value> {
+        if count == 1 {
+            return vec![all];
+        }
+        let lanes = self.lanes(all) as usize / count;
+        let part = |at: usize| {
+            let indices: Vec<i32> = (0..lanes).map(|lane| (lane * count + at) as i32).collect();
+            self.shuffle(all, all, &indices)
+        };
+        (0..count).map(part).collect()
+    }
+
     /// The bits of a vector of bools as one integer, lane 0 in bit 0. `lanes` is 8, 16, 32 or 64, else widened.
     pub fn mask_bits(&self, mask: Value) -> Value {
         let lanes = self.lanes(mask);

@@ -163,12 +163,9 @@ fn permute_32(this: &Lowerer<'_, '_>, vector: Value, indices: Value) -> Value {
         }
         32 if this.target.has_avx512() => {
             let [low, high] = halves(b, vector);
-            join(
-                b,
-                halves(b, indices).map(|indices| {
-                    b.intrinsic_plain("llvm.x86.avx512.vpermi2var.d.512", &[low, indices, high])
-                }),
-            )
+            let moved = halves(b, indices)
+                .map(|indices| b.intrinsic_plain("llvm.x86.avx512.vpermi2var.d.512", &[low, indices, high]));
+            b.concat(moved.to_vec())
         }
         _ => {
             // Every register of 8 lanes may hold what a lane wants.
@@ -187,7 +184,7 @@ fn permute_32(this: &Lowerer<'_, '_>, vector: Value, indices: Value) -> Value {
                     .map(|(_, result)| result)
                     .expect("there is at least one register")
             });
-            concat(b, moved.collect())
+            b.concat(moved.collect())
         }
     }
 }
@@ -204,12 +201,9 @@ fn permute_64(this: &Lowerer<'_, '_>, vector: Value, indices: Value) -> Value {
         8 if simd == 512 => b.intrinsic_plain("llvm.x86.avx512.permvar.di.512", &[vector, wide()]),
         16 if simd == 512 => {
             let [low, high] = halves(b, vector);
-            join(
-                b,
-                halves(b, wide()).map(|indices| {
-                    b.intrinsic_plain("llvm.x86.avx512.vpermi2var.q.512", &[low, indices, high])
-                }),
-            )
+            let moved = halves(b, wide())
+                .map(|indices| b.intrinsic_plain("llvm.x86.avx512.vpermi2var.q.512", &[low, indices, high]));
+            b.concat(moved.to_vec())
         }
         _ => {
             let shift = b.int(Scalar::I64, w, 32);
@@ -246,16 +240,4 @@ pub fn parts(b: &Builder, vector: Value, lanes: u32) -> Vec<Value> {
 fn halves(b: &Builder, vector: Value) -> [Value; 2] {
     let parts = parts(b, vector, b.lanes(vector) / 2);
     [parts[0], parts[1]]
-}
-
-fn join(b: &Builder, [low, high]: [Value; 2]) -> Value {
-    b.shuffle(low, high, &(0..2 * b.lanes(low) as i32).collect::<Vec<_>>())
-}
-
-/// One vector of parts whose number is a power of two.
-pub fn concat(b: &Builder, mut parts: Vec<Value>) -> Value {
-    while parts.len() > 1 {
-        parts = parts.chunks_exact(2).map(|pair| join(b, [pair[0], pair[1]])).collect();
-    }
-    parts[0]
 }

@@ -17,7 +17,7 @@ pub mod reduction;
 pub mod shuffle;
 pub mod vote;
 
-pub use lanes::{concat, first_bit, parts};
+pub use lanes::{first_bit, parts};
 
 use super::Lowerer;
 use super::values::{Mask, Reg};

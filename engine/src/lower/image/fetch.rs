@@ -122,21 +122,9 @@ fn row_words(em: &Emitter<'_>, address: Value, bytes: u32) -> Words {
         _ => {
             let count = (bytes / 4).max(1) as usize;
             let all = b.load(Scalar::I32, lanes * count as u32, address, 1);
-            deinterleave(em, all, count)
+            b.deinterleave(all, count)
         }
     }
-}
-
-/// Takes words of texels apart that lie one texel behind the other.
-fn deinterleave(em: &Emitter<'_>, all: Value, count: usize) -> Words {
-    if count == 1 {
-        return vec![all];
-    }
-    let pick = |word: usize| {
-        let indices: Vec<i32> = (0..em.lanes as usize).map(|lane| (lane * count + word) as i32).collect();
-        em.b.shuffle(all, all, &indices)
-    };
-    (0..count).map(pick).collect()
 }
 
 /// One element from each address; all of them can be read.
@@ -162,7 +150,7 @@ pub(super) fn own_words(em: &Emitter<'_>, addresses: Value, bytes: u32) -> Words
         6 => vec![joined(part(Scalar::I16, 0), part(Scalar::I16, 2), 16), part(Scalar::I16, 4)],
         8 | 12 | 16 if em.lanes > 1 => {
             let count = (bytes / 4) as usize;
-            deinterleave(em, side_by_side(em, addresses, count as u32), count)
+            b.deinterleave(side_by_side(em, addresses, count as u32), count)
         }
         _ => (0..bytes / 4).map(|word| part(Scalar::I32, u64::from(4 * word))).collect(),
     }
@@ -176,13 +164,7 @@ fn side_by_side(em: &Emitter<'_>, addresses: Value, words: u32) -> Value {
         let at = b.extract(addresses, b.i32(lane));
         b.load(Scalar::I32, words, at, 1)
     };
-    let mut parts: Vec<Value> = (0..em.lanes).map(load).collect();
-    while parts.len() > 1 {
-        let lanes = b.lanes(parts[0]) as i32;
-        let indices: Vec<i32> = (0..2 * lanes).collect();
-        parts = parts.chunks_exact(2).map(|pair| b.shuffle(pair[0], pair[1], &indices)).collect();
-    }
-    parts[0]
+    b.concat((0..em.lanes).map(load).collect())
 }
 
 /// Indices bounded to the image, and the lanes whose texel is inside.

@@ -93,7 +93,7 @@ fn store_row(em: &Emitter<'_>, address: Value, words: &[Value], bytes: u32, mask
     let (value, each) = match bytes {
         1 => (b.zext_or_trunc(words[0], Scalar::I8), 1),
         2 => (b.zext_or_trunc(words[0], Scalar::I16), 1),
-        _ => (interleave(em, words), words.len()),
+        _ => (b.interleave(words.to_vec()), words.len()),
     };
     let Some(mask) = mask else { return b.store(value, address, 1) };
     let mask = if each == 1 {
@@ -103,23 +103,6 @@ fn store_row(em: &Emitter<'_>, address: Value, words: &[Value], bytes: u32, mask
         b.shuffle(mask, mask, &indices)
     };
     b.masked_store(value, address, 1, mask);
-}
-
-/// Puts the words of texels one behind the other.
-fn interleave(em: &Emitter<'_>, words: &[Value]) -> Value {
-    let (b, count) = (em.b, words.len());
-    if count == 1 {
-        return words[0];
-    }
-    let mut parts = words.to_vec();
-    while parts.len() > 1 {
-        let lanes = b.lanes(parts[0]) as i32;
-        let indices: Vec<i32> = (0..2 * lanes).collect();
-        parts = parts.chunks_exact(2).map(|pair| b.shuffle(pair[0], pair[1], &indices)).collect();
-    }
-    let lanes = em.lanes as usize;
-    let indices: Vec<i32> = (0..lanes * count).map(|at| ((at % count) * lanes + at / count) as i32).collect();
-    b.shuffle(parts[0], parts[0], &indices)
 }
 
 /// The parameters of functions that store: a descriptor, a level, a mask, indices and components of colours.

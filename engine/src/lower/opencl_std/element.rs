@@ -344,17 +344,7 @@ impl<'a> Element<'a> {
                 f(&piece, &operands)
             })
             .collect();
-        self.joined(parts)
-    }
-
-    /// A power of two of equally long vectors, one after the other.
-    fn joined(&self, mut parts: Vec<Value>) -> Value {
-        while parts.len() > 1 {
-            let lanes = self.b.lanes(parts[0]) as i32;
-            let indices: Vec<i32> = (0..2 * lanes).collect();
-            parts = parts.chunks_exact(2).map(|pair| self.b.shuffle(pair[0], pair[1], &indices)).collect();
-        }
-        parts[0]
+        self.b.concat(parts)
     }
 
     /// A function of the C library, named without the `f` of f32: its vector form where there is one within
