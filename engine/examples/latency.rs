@@ -14,11 +14,11 @@ use ze_engine::jit::target::Target;
 use ze_engine::jit::{Context, IrModule, load, symbols};
 
 const EMPTY: &str = "
-define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %first, i64 %last) { ret void }";
+define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %first, i64 %groups, i32 %along_y) { ret void }";
 
 /// Twice as many barriers as the first argument says, at two places in turn, and nothing between them.
 const BARRIERS: &str = "
-define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %group, i32 %subgroup) {
+define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %first, i64 %groups, i32 %along_y, i32 %bundle) {
   %args = load ptr, ptr %info
   %count = load i64, ptr %args
   %barrier.at = getelementptr i8, ptr %worker, i64 BARRIER
@@ -39,12 +39,13 @@ done:
 const SAXPY: &str = "
 @table = private constant [4 x float] [float 1.0, float 2.0, float 3.0, float 4.0]
 declare float @sinf(float)
-define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %first, i64 %last) {
+define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %first, i64 %groups, i32 %along_y) {
 entry:
   %args = load ptr, ptr %info
   %x = load ptr, ptr %args
   %y.at = getelementptr i8, ptr %args, i64 8
   %y = load ptr, ptr %y.at
+  %last = add i64 %first, %groups
   %entry.at = and i64 %first, 3
   %t = getelementptr [4 x float], ptr @table, i64 0, i64 %entry.at
   %t0 = load float, ptr %t

@@ -43,6 +43,8 @@ pub struct Worker {
     pub collective_scratch: *mut u8,
     /// Suspends the calling sub-group until all others of the work-group have reached the barrier.
     pub barrier: unsafe extern "C" fn(*mut Worker),
+    /// Suspends the calling sub-group until all others are through with the work-group, whichever barriers they pass in it.
+    pub next_group: unsafe extern "C" fn(*mut Worker),
     /// Opaque to compiled code: the scheduler's own state.
     pub scheduler: *mut c_void,
     /// Suspends the calling sub-group until all others of the launch have reached the barrier. Code that calls it has
@@ -55,14 +57,22 @@ pub struct Worker {
     pub escape: *mut *mut u8,
 }
 
-/// Code without work-group barriers: runs the work-groups `first..last` (linear, x fastest), each with all
-/// of its sub-groups.
+/// Code without work-group barriers: runs `count` work-groups, at least one, each with all of its sub-groups. The first one's linear
+/// number is `first` (x fastest). The others are the next ones along x, or along y if `along_y` is not 0, and then none is
+/// behind the last row; that is for code with [`CodeInfo::strip_height`] only.
 pub type RangeEntry =
-    unsafe extern "C" fn(info: *const LaunchInfo, worker: *mut Worker, first: u64, last: u64);
+    unsafe extern "C" fn(info: *const LaunchInfo, worker: *mut Worker, first: u64, count: u64, along_y: u32);
 
-/// Code with work-group barriers: runs one bundle of sub-groups of the work-group with this linear number.
-pub type BundleEntry =
-    unsafe extern "C" fn(info: *const LaunchInfo, worker: *mut Worker, group: u64, bundle: u32);
+/// Code with work-group barriers: runs one bundle of sub-groups of each of these work-groups, and calls [`Worker::next_group`]
+/// between one and the next.
+pub type BundleEntry = unsafe extern "C" fn(
+    info: *const LaunchInfo,
+    worker: *mut Worker,
+    first: u64,
+    count: u64,
+    along_y: u32,
+    bundle: u32,
+);
 
 /// How the work-items of a group map to lanes; a kernel is compiled once for each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -5,11 +5,12 @@
 //! A barrier resumes the next coroutine of the ring. Since every one goes on only when its turn comes again,
 //! none passes a barrier before all have reached it, and a barrier costs each sub-group one switch.
 //!
-//! The coroutines are made once and serve one work-group after the other, of whichever kernel: each waits, in
-//! the ring, until there is a new group to run. The one that finishes last begins the next group.
+//! The coroutines are made once and serve one run of work-groups after the other, of whichever kernel: each waits, in
+//! the ring, until there is a new run. Within one, compiled code goes from group to group: beginning it anew for each of
+//! them took a quarter of the time of a group of 256 work-items. Whoever finishes a group last begins the next.
 
-use super::order::Order;
-use super::switch::{StackPointer, prepare, switch_stack, switch_to_next};
+use super::order::{Order, Run};
+use super::switch::{StackPointer, Together, next_group, prepare, switch_stack, switch_to_next};
 use crate::abi::{BundleEntry, LaunchInfo, Worker};
 use crate::pages::{Pages, page_size};
 use std::ffi::c_void;
@@ -25,26 +26,18 @@ const STACKS_A_REGION: usize = 16;
 /// sets nor the low address bits by which the CPU tells loads and stores apart.
 const COLOUR_STRIDE: usize = 7 * 64;
 
-/// What the coroutines of a ring share. They hold its address, so it is boxed. The worker comes first: its address is all
-/// that compiled code has.
+/// What the coroutines of a ring share. They hold its address, so it is boxed.
 #[repr(C)]
 struct RingState {
-    worker: Worker,
+    together: Together,
     /// The thread's own stack while coroutines run.
     main: StackPointer,
     entry: BundleEntry,
     info: *const LaunchInfo,
     order: Order,
-    /// Of the work-group that runs, and behind the last one, in the order.
-    place: u64,
-    last: u64,
-    /// The linear number of the work-group that runs.
-    group: u64,
-    bundles: u32,
-    /// Bundles that are through with the group.
-    finished: u32,
-    /// Counts the groups that were begun: a coroutine whose own count differs has a group to run.
-    epoch: u64,
+    /// Of the work-groups behind the run, in the order.
+    places: Range<u64>,
+    run: Run,
     /// Bundles that have reached the launch's barrier.
     arrived: u32,
     /// All have, and the last one is suspended there.
@@ -108,17 +101,13 @@ impl Ring {
         let stack_bytes = bytes.ok_or(io::ErrorKind::OutOfMemory)?;
         let mut ring = Ring {
             state: Box::new(RingState {
-                worker: idle_worker(),
+                together: Together { worker: idle_worker(), bundles: 0, finished: 0, epoch: 0 },
                 main: std::ptr::null_mut(),
                 entry: no_entry,
                 info: std::ptr::null(),
                 order: Order::linear(),
-                place: 0,
-                last: 0,
-                group: 0,
-                bundles: 0,
-                finished: 0,
-                epoch: 0,
+                places: 0..0,
+                run: Run { first: 0, count: 0, along_y: false },
                 arrived: 0,
                 waits: false,
                 waiting: std::ptr::null_mut(),
@@ -164,22 +153,21 @@ impl Ring {
     pub unsafe fn run(&mut self, groups: &Groups, worker: &Worker) -> Progress {
         let bundles = groups.bundles;
         assert!(bundles >= 1 && bundles as usize <= self.suspended.len());
-        if groups.places.is_empty() {
-            return Progress::Ended;
-        }
+        let Some(run) = groups.order.run(groups.places.clone()) else { return Progress::Ended };
         self.link(bundles as usize);
         let first = self.ring.as_mut_ptr();
         let state = &raw mut *self.state;
         // SAFETY: all coroutines are suspended in the ring or new; they run on this thread only, until the
         // last one switches back here.
         unsafe {
-            (*state).worker = Worker {
+            (*state).together.worker = Worker {
                 local_memory: worker.local_memory,
                 local_bytes: worker.local_bytes,
                 private_memory: worker.private_memory,
                 collective_scratch: worker.collective_scratch,
                 barrier: switch_to_next,
                 launch_barrier: wait_for_launch,
+                next_group,
                 scheduler: first.cast::<c_void>(),
                 call_room: worker.call_room,
                 failure: worker.failure,
@@ -188,11 +176,10 @@ impl Ring {
             (*state).entry = groups.entry;
             (*state).info = groups.info;
             (*state).order = groups.order;
-            (*state).place = groups.places.start;
-            (*state).last = groups.places.end;
-            (*state).group = groups.order.number(groups.places.start);
-            (*state).bundles = bundles;
-            (*state).epoch += 1;
+            (*state).places = groups.places.start + run.count..groups.places.end;
+            (*state).run = run;
+            (*state).together.bundles = bundles;
+            (*state).together.epoch += 1;
             (*state).arrived = 0;
             (*state).waits = false;
             switch_stack(&raw mut (*state).main, *first);
@@ -242,21 +229,24 @@ unsafe extern "C" fn body(state: *mut u8, index: usize) -> ! {
         // SAFETY: the ring outlives its coroutines; only one of them runs at a time, on the ring's thread, and
         // the others read the fields again after every switch.
         unsafe {
-            while (*state).epoch == epoch {
-                switch_to_next(&raw mut (*state).worker);
+            while (*state).together.epoch == epoch {
+                switch_to_next(&raw mut (*state).together.worker);
             }
-            epoch = (*state).epoch;
-            let worker = &raw mut (*state).worker;
-            ((*state).entry)((*state).info, worker, (*state).group, index as u32);
-            (*state).finished += 1;
-            if (*state).finished == (*state).bundles {
-                (*state).finished = 0;
-                (*state).place += 1;
-                if (*state).place < (*state).last {
-                    (*state).group = (*state).order.number((*state).place);
-                    (*state).epoch += 1;
-                } else {
-                    switch_stack((*worker).scheduler.cast::<StackPointer>(), (*state).main);
+            let worker = &raw mut (*state).together.worker;
+            let Run { first, count, along_y } = (*state).run;
+            ((*state).entry)((*state).info, worker, first, count, along_y.into(), index as u32);
+            // Of the run's last group, which none of the others has left.
+            epoch = (*state).together.epoch;
+            (*state).together.finished += 1;
+            if (*state).together.finished == (*state).together.bundles {
+                (*state).together.finished = 0;
+                match (*state).order.run((*state).places.clone()) {
+                    Some(run) => {
+                        (*state).places.start += run.count;
+                        (*state).run = run;
+                        (*state).together.epoch += 1;
+                    }
+                    None => switch_stack((*worker).scheduler.cast::<StackPointer>(), (*state).main),
                 }
             }
         }
@@ -269,7 +259,7 @@ unsafe extern "C" fn wait_for_launch(worker: *mut Worker) {
     // SAFETY: a ring's worker is where its state begins. Of its coroutines only this one runs.
     unsafe {
         (*state).arrived += 1;
-        if (*state).arrived < (*state).bundles {
+        if (*state).arrived < (*state).together.bundles {
             // Those that come after wait until the last has come, and go on in the order of the ring behind it.
             switch_to_next(worker);
         } else {
@@ -288,6 +278,7 @@ pub(super) fn idle_worker() -> Worker {
         private_memory: std::ptr::null_mut(),
         collective_scratch: std::ptr::null_mut(),
         barrier: no_barrier,
+        next_group: no_barrier,
         scheduler: std::ptr::null_mut(),
         launch_barrier: no_barrier,
         call_room: 0,
@@ -299,7 +290,7 @@ pub(super) fn idle_worker() -> Worker {
 /// The barrier of a work-group that is a single sub-group.
 pub(super) unsafe extern "C" fn no_barrier(_: *mut Worker) {}
 
-unsafe extern "C" fn no_entry(_: *const LaunchInfo, _: *mut Worker, _: u64, _: u32) {}
+unsafe extern "C" fn no_entry(_: *const LaunchInfo, _: *mut Worker, _: u64, _: u64, _: u32, _: u32) {}
 
 /// Stacks in one mapping, each above a guard page: a kernel that overflows its stack faults instead of
 /// writing over its neighbour's.

@@ -23,20 +23,23 @@ impl Order {
         Order { counts: [1; 2], height: 1 }
     }
 
-    /// The linear numbers of the work-groups that are executed in these places: ranges of numbers that follow each other.
-    pub fn numbers(self, places: Range<u64>) -> impl Iterator<Item = Range<u64>> {
-        let whole = (self.height == 1).then(|| places.clone());
-        let apart = if whole.is_some() { 0..0 } else { places };
-        whole.into_iter().chain(apart.map(move |place| {
-            let number = self.number(place);
-            number..number + 1
-        }))
+    /// The work-groups that are executed in these places, in runs that compiled code counts through.
+    pub fn runs(self, mut places: Range<u64>) -> impl Iterator<Item = Run> {
+        std::iter::from_fn(move || {
+            let run = self.run(places.clone())?;
+            places.start += run.count;
+            Some(run)
+        })
     }
 
-    /// The linear number of the work-group in one place.
-    pub fn number(self, place: u64) -> u64 {
+    /// The first of these runs.
+    pub fn run(self, places: Range<u64>) -> Option<Run> {
+        if places.is_empty() {
+            return None;
+        }
+        let (place, most) = (places.start, places.end - places.start);
         if self.height == 1 {
-            return place;
+            return Some(Run { first: place, count: most, along_y: false });
         }
         let [x, y] = self.counts;
         let (plane, in_plane) = (place / (x * y), place % (x * y));
@@ -44,17 +47,33 @@ impl Order {
         // The last strip is as high as there are rows left.
         let first = strip * self.height;
         let height = self.height.min(y - first);
-        let (column, row) = (in_strip / height, first + in_strip % height);
-        (plane * y + row) * x + column
+        let (column, row) = (in_strip / height, in_strip % height);
+        let number = (plane * y + first + row) * x + column;
+        Some(Run { first: number, count: most.min(height - row), along_y: true })
     }
+}
+
+/// Work-groups, each beside the one before it (`abi::RangeEntry`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Run {
+    /// The linear number of the first.
+    pub first: u64,
+    pub count: u64,
+    /// In y; else in x.
+    pub along_y: bool,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn numbers(order: Order, places: Range<u64>) -> Vec<u64> {
+        let step = |run: &Run| if run.along_y { order.counts[0] } else { 1 };
+        order.runs(places).flat_map(|run| (0..run.count).map(move |at| run.first + at * step(&run))).collect()
+    }
+
     fn all(order: Order, groups: u64) -> Vec<u64> {
-        order.numbers(0..groups).flatten().collect()
+        numbers(order, 0..groups)
     }
 
     #[test]
@@ -62,7 +81,9 @@ mod tests {
         // Three columns, rows in twos and the fifth alone.
         let order = Order::new([3, 5, 1], 2);
         assert_eq!(all(order, 15), [0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11, 12, 13, 14]);
-        assert_eq!(order.numbers(4..6).flatten().collect::<Vec<_>>(), [2, 5]);
+        assert_eq!(numbers(order, 3..7), [4, 2, 5, 6]);
+        let counts = order.runs(3..7).map(|run| run.count).collect::<Vec<_>>();
+        assert_eq!(counts, [1, 2, 1]);
         assert_eq!(all(Order::new([3, 2, 2], 8), 12), [0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11]);
     }
 
@@ -80,8 +101,10 @@ mod tests {
 
     #[test]
     fn without_strips_places_are_numbers() {
-        let order = Order::new([6, 7, 8], 1);
-        assert!(order.numbers(3..90).eq(std::iter::once(3..90)));
-        assert!(Order::new([1, 9, 1], 4).numbers(0..9).eq(std::iter::once(0..9)));
+        for (order, places) in [(Order::new([6, 7, 8], 1), 3..90), (Order::new([1, 9, 1], 4), 0..9)] {
+            let run = Run { first: places.start, count: places.end - places.start, along_y: false };
+            assert!(order.runs(places).eq(std::iter::once(run)));
+        }
+        assert_eq!(Order::linear().run(5..5), None);
     }
 }

@@ -13,8 +13,20 @@ pub(crate) type StackPointer = *mut u8;
 /// What a coroutine runs. It must not return.
 pub(crate) type Body = unsafe extern "C" fn(shared: *mut u8, index: usize) -> !;
 
-pub(super) use arch::{call_on, escapable};
+pub(super) use arch::{call_on, escapable, next_group};
 pub(crate) use arch::{prepare, switch_stack, switch_to_next};
+
+/// What the coroutines of a ring share of a work-group's beginning and end.
+#[repr(C)]
+pub(super) struct Together {
+    /// It comes first: its address is all that compiled code has.
+    pub worker: Worker,
+    pub bundles: u32,
+    /// Bundles that are through with the group that runs.
+    pub finished: u32,
+    /// Counts the groups that were begun: a coroutine whose own count differs has a group to begin.
+    pub epoch: u64,
+}
 
 #[cfg(target_arch = "x86_64")]
 mod arch {
@@ -63,6 +75,49 @@ mod arch {
             "mov rdx, [rax]",
             "jmp 2b",
             scheduler = const offset_of!(Worker, scheduler),
+        )
+    }
+
+    /// Goes from one work-group to the next when all bundles are through with the first. The last one goes on at once.
+    ///
+    /// It is no barrier: a bundle that leaves a group early, past barriers that others wait at, waits here while they go through
+    /// theirs. Who was suspended here goes on with a jump, for the reason of `switch_to_next`: mispredicted returns were most of
+    /// what a group without work took.
+    ///
+    /// # Safety
+    /// As for [`switch_to_next`], and the worker is that of a [`Together`].
+    #[unsafe(naked)]
+    pub unsafe extern "C" fn next_group(worker: *mut Worker) {
+        naked_asm!(
+            "mov ecx, [rdi + {finished}]",
+            "mov rax, [rdi + {epoch}]",
+            "inc ecx",
+            "cmp ecx, [rdi + {bundles}]",
+            "je 4f",
+            "mov [rdi + {finished}], ecx",
+            "2:",
+            // What is suspended goes on at 3, with these two on its stack.
+            "push rdi",
+            "push rax",
+            "lea rcx, [rip + 3f]",
+            "push rcx",
+            "jmp {switch_to_next}",
+            "3:",
+            "pop rax",
+            "pop rdi",
+            "cmp rax, [rdi + {epoch}]",
+            "je 2b",
+            "pop rcx",
+            "jmp rcx",
+            "4:",
+            "mov dword ptr [rdi + {finished}], 0",
+            "inc rax",
+            "mov [rdi + {epoch}], rax",
+            "ret",
+            finished = const offset_of!(Together, finished),
+            bundles = const offset_of!(Together, bundles),
+            epoch = const offset_of!(Together, epoch),
+            switch_to_next = sym switch_to_next,
         )
     }
 

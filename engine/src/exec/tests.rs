@@ -15,12 +15,13 @@ use std::mem::offset_of;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak, mpsc};
 
-/// Adds one to `out[group]` for each work-group of the range.
+/// Adds one to `out[group]` for each work-group of the run.
 const COUNT_GROUPS: &str = "
-define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %first, i64 %last) {
+define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %first, i64 %count, i32 %along_y) {
 entry:
   %args = load ptr, ptr %info
   %out = load ptr, ptr %args
+  %last = add i64 %first, %count
   br label %loop
 loop:
   %group = phi i64 [ %first, %entry ], [ %next, %loop ]
@@ -38,7 +39,7 @@ done:
 /// Each sub-group writes `group + subgroup` to local memory and reads its neighbour's, with barriers between,
 /// `rounds` times; the sum goes to `out[group * subgroups + subgroup]`. Arguments: out, rounds.
 const NEIGHBOURS: &str = "
-define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %group, i32 %subgroup) {
+define internal void @group(ptr %info, ptr %worker, i64 %group, i32 %subgroup) {
 entry:
   %args = load ptr, ptr %info
   %out = load ptr, ptr %args
@@ -78,8 +79,31 @@ done:
   ret void
 }";
 
+/// The entry point of code with barriers, which says what one sub-group does in one work-group.
+const EACH_GROUP: &str = "
+define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %first, i64 %count, i32 %along_y, i32 %bundle) {
+entry:
+  %next.at = getelementptr i8, ptr %worker, i64 NEXT_GROUP
+  %next = load ptr, ptr %next.at
+  br label %loop
+loop:
+  %done = phi i64 [ 0, %entry ], [ %now, %between ]
+  %group = add i64 %first, %done
+  call void @group(ptr %info, ptr %worker, i64 %group, i32 %bundle)
+  %now = add i64 %done, 1
+  %more = icmp ult i64 %now, %count
+  br i1 %more, label %between, label %end
+between:
+  call void %next(ptr %worker)
+  br label %loop
+end:
+  ret void
+}";
+
 fn compile(text: &str, has_barrier: bool) -> Arc<Code> {
     let (target, context) = (Target::host().expect("target"), Context::new());
+    let text = format!("{text}{}", if has_barrier { EACH_GROUP } else { "" });
+    let text = text.replace("NEXT_GROUP", &offset_of!(Worker, next_group).to_string());
     let text = text.replace("BARRIER", &offset_of!(Worker, barrier).to_string());
     let text = text.replace("SUBGROUPS", &offset_of!(LaunchInfo, subgroups).to_string());
     let ir = IrModule::parse(&context, &text, &target).expect("IR");
@@ -249,17 +273,34 @@ fn coroutines_serve_different_kernels_in_turn() {
     }
 }
 
-/// Sub-groups that disagree about a barrier break the kernel language's rules; the driver must survive it.
+/// Sub-groups that disagree about a barrier break the kernel language's rules; the driver must survive it, and no work-group
+/// begins before all of the one before it is through: who begins and ends is counted.
 #[test]
 fn barrier_that_some_sub_groups_leave_out_does_not_hang() {
     const UNEVEN: &str = "
-    define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %group, i32 %subgroup) {
+    define internal void @group(ptr %info, ptr %worker, i64 %group, i32 %subgroup) {
     entry:
       %barrier.at = getelementptr i8, ptr %worker, i64 BARRIER
       %barrier = load ptr, ptr %barrier.at
+      %args = load ptr, ptr %info
+      %out = load ptr, ptr %args
+      %count.at = getelementptr i8, ptr %info, i64 SUBGROUPS
+      %count = load i32, ptr %count.at
+      %begun.at = getelementptr i8, ptr %out, i64 4
+      %ended.at = getelementptr i8, ptr %out, i64 8
+      %begun = load i32, ptr %begun.at
+      %ended = load i32, ptr %ended.at
+      %more.begun = add i32 %begun, 1
+      store i32 %more.begun, ptr %begun.at
+      %of.this.group = urem i32 %begun, %count
+      %before = sub i32 %begun, %of.this.group
+      %mixed = icmp ult i32 %ended, %before
+      br i1 %mixed, label %tell, label %test
+    tell:
+      store i32 1, ptr %out
       br label %test
     test:
-      %at = phi i32 [ 0, %entry ], [ %next, %meet ]
+      %at = phi i32 [ 0, %entry ], [ 0, %tell ], [ %next, %meet ]
       %more = icmp ult i32 %at, %subgroup
       br i1 %more, label %meet, label %done
     meet:
@@ -267,10 +308,17 @@ fn barrier_that_some_sub_groups_leave_out_does_not_hang() {
       %next = add i32 %at, 1
       br label %test
     done:
+      %ended.now = load i32, ptr %ended.at
+      %more.ended = add i32 %ended.now, 1
+      store i32 %more.ended, ptr %ended.at
       ret void
     }";
-    let (code, scheduler) = (compile(UNEVEN, true), Scheduler::new(2));
-    launch(&scheduler, &code, &arguments(&kernel(vec![], 0), &[]), range(100, 160)).expect("launches");
+    let (code, scheduler) = (compile(UNEVEN, true), Scheduler::new(1));
+    let mut counts = [0u32; 3];
+    let kernel = kernel(vec![arg("counts", ArgKind::GlobalPointer, 0)], 0);
+    let arguments = arguments(&kernel, &[counts.as_mut_ptr() as u64]);
+    launch(&scheduler, &code, &arguments, range(100, 160)).expect("launches");
+    assert_eq!(counts, [0, 1000, 1000], "groups that began too early, who began, who ended");
 }
 
 #[test]
@@ -312,7 +360,7 @@ fn small_launches_start_no_threads() {
 fn local_memory_arguments_come_after_the_static_part_and_are_aligned() {
     /// Stores the offsets of its two local arguments and the address of local memory.
     const OFFSETS: &str = "
-    define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %first, i64 %last) {
+    define void @ze_cpu_kernel(ptr %info, ptr %worker, i64 %first, i64 %count, i32 %along_y) {
       %args = load ptr, ptr %info
       %out = load ptr, ptr %args
       %a.at = getelementptr i8, ptr %args, i64 8

@@ -3,7 +3,7 @@
 use super::coroutine::{Groups, Progress, Ring, STACK_RESERVE, idle_worker, no_barrier};
 use super::failure::{self, Failure};
 use super::launch::{Code, CompiledEntry};
-use super::order::Order;
+use super::order::{Order, Run};
 use crate::abi::{LaunchInfo, Worker};
 use crate::error::EngineError;
 use std::alloc::{Layout, alloc, dealloc};
@@ -240,10 +240,14 @@ impl Workspace {
         unsafe {
             match (code.entry(), &mut self.ring) {
                 (CompiledEntry::Range(entry), _) if can_fail => failure::enter(&mut worker, |worker| {
-                    order.numbers(places).for_each(|range| entry(info, worker, range.start, range.end));
+                    for Run { first, count, along_y } in order.runs(places) {
+                        entry(info, worker, first, count, along_y.into());
+                    }
                 }),
                 (CompiledEntry::Range(entry), _) => {
-                    order.numbers(places).for_each(|range| entry(info, &mut worker, range.start, range.end));
+                    for Run { first, count, along_y } in order.runs(places) {
+                        entry(info, &mut worker, first, count, along_y.into());
+                    }
                 }
                 (CompiledEntry::Bundle(entry), Some(ring)) if needs_ring(code, bundles) => {
                     ring.run(&Groups { entry, info, bundles, order, places }, &worker);
@@ -252,12 +256,15 @@ impl Workspace {
                     }
                 }
                 (CompiledEntry::Bundle(entry), _) if can_fail => {
-                    let all = |worker| places.for_each(|place| entry(info, worker, order.number(place), 0));
-                    failure::enter(&mut worker, all);
+                    failure::enter(&mut worker, |worker| {
+                        for Run { first, count, along_y } in order.runs(places) {
+                            entry(info, worker, first, count, along_y.into(), 0);
+                        }
+                    });
                 }
                 (CompiledEntry::Bundle(entry), _) => {
-                    for place in places {
-                        entry(info, &mut worker, order.number(place), 0);
+                    for Run { first, count, along_y } in order.runs(places) {
+                        entry(info, &mut worker, first, count, along_y.into(), 0);
                     }
                 }
             }

@@ -8,7 +8,7 @@ use super::float_modes::FloatModes;
 use super::values::{DistantUses, Mask, Reg};
 use super::work_item::WorkItems;
 use super::{Lowerer, Position, Storage, coarsening, private};
-use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, LaneMapping, LaunchInfo};
+use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, LaneMapping, LaunchInfo, Worker};
 use crate::analysis::Analysis;
 use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::{BlockId, ENTRY, Func};
@@ -297,13 +297,9 @@ impl EntryPoint<'_, '_> {
             LaneMapping::Any if width > 1 => (None, Some(bodies.emit("partial", true, Inline::Always)?)),
             _ => (Some(bodies.emit("full", false, Inline::Always)?), None),
         };
-        let last = if self.has_barrier { (Scalar::I32, 1) } else { (Scalar::I64, 1) };
-        let function = b.function(
-            ENTRY_SYMBOL,
-            &[(Scalar::Ptr, 1), (Scalar::Ptr, 1), (Scalar::I64, 1), last],
-            false,
-            Inline::Free,
-        );
+        let params = [Scalar::Ptr, Scalar::Ptr, Scalar::I64, Scalar::I64, Scalar::I32, Scalar::I32];
+        let params = &params.map(|scalar| (scalar, 1))[..if self.has_barrier { 6 } else { 5 }];
+        let function = b.function(ENTRY_SYMBOL, params, false, Inline::Free);
         b.describe_frame(function, ENTRY_SYMBOL);
         b.param_read_only(function, 0);
         let start = b.block(function, "start");
@@ -322,12 +318,10 @@ impl EntryPoint<'_, '_> {
         };
         let code = Calls { entry: self, function, shared, full, partial };
         if self.has_barrier {
-            let subgroup = b.zext_or_trunc(b.param(function, 3), Scalar::I64);
-            let group = code.group(b.param(function, 2));
-            code.one(group, subgroup);
+            let bundle = b.zext_or_trunc(b.param(function, 5), Scalar::I64);
+            code.each_group(|group| code.one(group, bundle));
         } else {
-            let (first, last) = (b.param(function, 2), b.param(function, 3));
-            code.range(first, last);
+            code.each_group(|group| code.all(group));
         }
         b.ret();
         Ok(())
@@ -380,37 +374,49 @@ impl Calls<'_, '_, '_> {
         self.b().call(body, &[self.shared.info, self.shared.worker, gx, gy, gz, x, y, z, subgroup, active]);
     }
 
-    /// Each of the work-groups `first..last`. Which one the first is takes divisions; from one to the next is counted, for beginning
-    /// a group is much of the time of a small one.
-    fn each_group(&self, first: Value, last: Value, body: impl FnOnce([Value; 3])) {
+    /// Each of the work-groups that the entry point is called for. Which one the first is takes divisions; from one to the next is
+    /// counted, for beginning a group is much of the time of a small one.
+    fn each_group(&self, body: impl FnOnce([Value; 3])) {
         let b = self.b();
-        let (head, inside, done) = self.blocks();
+        let (head, between, end) = self.blocks();
+        let [first, count, along_y] = [2, 3, 4].map(|at| b.param(self.function, at));
         // Numbers of groups in a dimension fit 32 bits, and LLVM sees that they do.
         let narrow = |values: [Value; 3]| values.map(|value| b.zext_or_trunc(value, Scalar::I32));
         let (start, [columns, rows, _]) = (narrow(self.group(first)), narrow(self.shared.count));
+        let has_strips = self.entry.a.strips().height > 1;
+        let along_y = if has_strips {
+            b.icmp(IntPred::LLVMIntNE, along_y, b.i32(0))
+        } else {
+            b.int(Scalar::Bool, 1, 0)
+        };
         let before = b.here();
         b.br(head);
         b.at_end(head);
-        let linear = b.phi(Scalar::I64, 1);
+        let done = b.phi(Scalar::I64, 1);
         let group = start.map(|_| b.phi(Scalar::I32, 1));
-        b.add_incoming(linear, first, before);
+        b.add_incoming(done, b.i64(0), before);
         group.iter().zip(start).for_each(|(phi, start)| b.add_incoming(*phi, start, before));
-        b.cond_br(b.icmp(IntPred::LLVMIntULT, linear, last), inside, done);
-        b.at_end(inside);
         body(group.map(|at| b.zext_or_trunc(at, Scalar::I64)));
+        let now_done = b.add(done, b.i64(1));
+        b.cond_br(b.icmp(IntPred::LLVMIntULT, now_done, count), between, end);
+        b.at_end(between);
+        if self.entry.has_barrier {
+            let field = b.offset_const(self.shared.worker, offset_of!(Worker, next_group) as u64);
+            b.call_pointer(b.load_invariant(Scalar::Ptr, field, 8), &[self.shared.worker]);
+        }
         let [x, y, z] = group;
         let step = |at: Value, by: Value| b.add(at, b.zext_or_trunc(by, Scalar::I32));
         let wrap = |at: Value, ends: Value| b.select(ends, b.i32(0), at);
-        let next_x = b.add(x, b.i32(1));
+        let next_x = step(x, b.not(along_y));
         let row_ends = b.icmp(IntPred::LLVMIntEQ, next_x, columns);
-        let next_y = step(y, row_ends);
+        let next_y = step(y, b.or(row_ends, along_y));
         let plane_ends = b.icmp(IntPred::LLVMIntEQ, next_y, rows);
         let next = [wrap(next_x, row_ends), wrap(next_y, plane_ends), step(z, plane_ends)];
-        let end = b.here();
-        b.add_incoming(linear, b.add(linear, b.i64(1)), end);
-        group.iter().zip(next).for_each(|(phi, next)| b.add_incoming(*phi, next, end));
+        let here = b.here();
+        b.add_incoming(done, now_done, here);
+        group.iter().zip(next).for_each(|(phi, next)| b.add_incoming(*phi, next, here));
         b.br_back_rolled(head);
-        b.at_end(done);
+        b.at_end(end);
     }
 
     /// `for i in (from..to).step_by(step)`.
@@ -464,62 +470,59 @@ impl Calls<'_, '_, '_> {
         b.at_end(done);
     }
 
-    /// All sub-groups of the work-groups `first..last`.
-    fn range(&self, first: Value, last: Value) {
+    /// All sub-groups of a work-group.
+    fn all(&self, group: [Value; 3]) {
         let b = self.b();
         let (zero, one, width) = (b.i64(0), b.i64(1), self.width());
         let [x_size, y_size, z_size] = self.shared.size;
-        self.each_group(first, last, |group| {
-            match self.entry.a.variant.mapping {
-                LaneMapping::Rows | LaneMapping::Iterations => {
-                    let body = self.full.expect("rows are full");
-                    let row = b.bin(super::builder::Opcode::LLVMUDiv, x_size, width);
-                    let [x_step, y_step] = self.bundle_size();
-                    // Work-groups have at least one work-item, so each of these loops has a turn.
-                    self.each_of_some(z_size, one, |z| {
-                        self.each_of_some(y_size, b.i64(y_step), |y| {
-                            let first = b.mul(b.add(b.mul(z, y_size), y), row);
-                            self.each_of_some(x_size, b.i64(x_step), |x| {
-                                let subgroup =
-                                    b.add(first, b.bin(super::builder::Opcode::LLVMUDiv, x, width));
-                                self.call(body, group, [x, y, z], subgroup, width);
-                            });
+        match self.entry.a.variant.mapping {
+            LaneMapping::Rows | LaneMapping::Iterations => {
+                let body = self.full.expect("rows are full");
+                let row = b.bin(super::builder::Opcode::LLVMUDiv, x_size, width);
+                let [x_step, y_step] = self.bundle_size();
+                // Work-groups have at least one work-item, so each of these loops has a turn.
+                self.each_of_some(z_size, one, |z| {
+                    self.each_of_some(y_size, b.i64(y_step), |y| {
+                        let first = b.mul(b.add(b.mul(z, y_size), y), row);
+                        self.each_of_some(x_size, b.i64(x_step), |x| {
+                            let subgroup = b.add(first, b.bin(super::builder::Opcode::LLVMUDiv, x, width));
+                            self.call(body, group, [x, y, z], subgroup, width);
                         });
                     });
-                }
-                LaneMapping::Line => {
-                    let whole = b.and(x_size, b.sub(zero, width));
-                    self.each(zero, whole, width, |x| {
-                        let subgroup = b.bin(super::builder::Opcode::LLVMUDiv, x, width);
-                        self.call(
-                            self.full.expect("lines have full sub-groups"),
-                            group,
-                            [x, zero, zero],
-                            subgroup,
-                            width,
-                        );
-                    });
-                    let rest = b.sub(x_size, whole);
-                    self.when(b.icmp(IntPred::LLVMIntNE, rest, zero), || {
-                        let subgroup = b.bin(super::builder::Opcode::LLVMUDiv, whole, width);
-                        self.call(
-                            self.partial.expect("and a partial one"),
-                            group,
-                            [whole, zero, zero],
-                            subgroup,
-                            rest,
-                        );
-                    });
-                }
-                LaneMapping::Any => {
-                    let total = b.mul(b.mul(x_size, y_size), z_size);
-                    self.each_of_some(total, width, |base| {
-                        let subgroup = b.bin(super::builder::Opcode::LLVMUDiv, base, width);
-                        self.any(group, base, subgroup, total);
-                    });
-                }
+                });
             }
-        });
+            LaneMapping::Line => {
+                let whole = b.and(x_size, b.sub(zero, width));
+                self.each(zero, whole, width, |x| {
+                    let subgroup = b.bin(super::builder::Opcode::LLVMUDiv, x, width);
+                    self.call(
+                        self.full.expect("lines have full sub-groups"),
+                        group,
+                        [x, zero, zero],
+                        subgroup,
+                        width,
+                    );
+                });
+                let rest = b.sub(x_size, whole);
+                self.when(b.icmp(IntPred::LLVMIntNE, rest, zero), || {
+                    let subgroup = b.bin(super::builder::Opcode::LLVMUDiv, whole, width);
+                    self.call(
+                        self.partial.expect("and a partial one"),
+                        group,
+                        [whole, zero, zero],
+                        subgroup,
+                        rest,
+                    );
+                });
+            }
+            LaneMapping::Any => {
+                let total = b.mul(b.mul(x_size, y_size), z_size);
+                self.each_of_some(total, width, |base| {
+                    let subgroup = b.bin(super::builder::Opcode::LLVMUDiv, base, width);
+                    self.any(group, base, subgroup, total);
+                });
+            }
+        }
     }
 
     /// A sub-group of a work-group without any regularity.
