@@ -2,14 +2,15 @@
 //!
 //! LLVM's code generator looks at one block at a time. Where it sees that addresses are one base and indices of 32 bits, the
 //! instruction takes both as they are; addresses from another block are vectors of 64 bits to it, which take twice the registers
-//! and twice the gathers. Passes put them there: what is loaded, tested and stored has its addresses in front of the test.
+//! and twice the gathers. Passes put them there: what is loaded, tested and stored has its addresses in front of the test, and what
+//! lanes add to a scalar that each iteration of a loop changes is added to the loop's own scalar, in front of it.
 
 use super::blocks::{blocks, called_intrinsic, functions, instructions, opcode};
 use super::context::IrModule;
 use super::target::Target;
-use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
+use llvm_sys::{LLVMOpcode, LLVMTypeKind};
 
 /// Intrinsics that take a vector of addresses, the feature of CPUs that have such an instruction, and the operand.
 const ACCESSES: [(&str, &str, u32); 2] =
@@ -48,16 +49,47 @@ unsafe fn sink_operand(builder: LLVMBuilderRef, access: LLVMValueRef, operand: u
     // SAFETY: the caller's access is alive, and its operands with it.
     unsafe {
         let addresses = LLVMGetOperand(access, operand);
-        if !is(addresses, &[LLVMOpcode::LLVMGetElementPtr]) || LLVMGetNumOperands(addresses) != 2 {
+        if !is_element(addresses) {
             return;
         }
-        let has_scalar_base = LLVMTypeOf(LLVMGetOperand(addresses, 0)) != LLVMTypeOf(addresses);
-        if has_scalar_base {
+        if has_scalar_base(addresses) || lanes_come_first(builder, access, operand) {
             let own = copy_in_front(builder, access, operand);
             if is(LLVMGetOperand(own, 1), &[LLVMOpcode::LLVMSExt, LLVMOpcode::LLVMZExt]) {
                 copy_in_front(builder, own, 1);
             }
         }
+    }
+}
+
+/// Whether a value is an address and one index from there.
+unsafe fn is_element(value: LLVMValueRef) -> bool {
+    // SAFETY: the caller's value is alive.
+    unsafe { is(value, &[LLVMOpcode::LLVMGetElementPtr]) && LLVMGetNumOperands(value) == 2 }
+}
+
+unsafe fn has_scalar_base(addresses: LLVMValueRef) -> bool {
+    // SAFETY: the caller's value is alive, and has a base.
+    unsafe { LLVMTypeOf(LLVMGetOperand(addresses, 0)) != LLVMTypeOf(addresses) }
+}
+
+/// Where addresses are a scalar, what lanes add, and a scalar index from there: adds what lanes add last, in front of the access.
+unsafe fn lanes_come_first(builder: LLVMBuilderRef, access: LLVMValueRef, operand: u32) -> bool {
+    // SAFETY: the caller's access is alive, and its operands with it; what is made of them is behind all of them.
+    unsafe {
+        let addresses = LLVMGetOperand(access, operand);
+        let (lanes, index) = (LLVMGetOperand(addresses, 0), LLVMGetOperand(addresses, 1));
+        let is_scalar = LLVMGetTypeKind(LLVMTypeOf(index)) == LLVMTypeKind::LLVMIntegerTypeKind;
+        if !is_scalar || !is_element(lanes) || !has_scalar_base(lanes) {
+            return false;
+        }
+        LLVMPositionBuilderBefore(builder, access);
+        let none = c"".as_ptr();
+        let element = |of: LLVMValueRef, base: LLVMValueRef, mut index: LLVMValueRef| {
+            LLVMBuildGEP2(builder, LLVMGetGEPSourceElementType(of), base, &raw mut index, 1, none)
+        };
+        let base = element(addresses, LLVMGetOperand(lanes, 0), index);
+        LLVMSetOperand(access, operand, element(lanes, base, LLVMGetOperand(lanes, 1)));
+        true
     }
 }
 

@@ -1,7 +1,7 @@
 //! Memory instructions: addresses and private objects; `access` has loads and stores, `copy` copies.
 
 use super::access::{Access, Place, load_from, store_place, store_to, strided_place};
-use super::builder::{IntPred, Value};
+use super::builder::{Builder, IntPred, Value};
 use super::copy::{Size, copy};
 use super::private::{Home, object_bytes};
 use super::values::{Mask, Reg, Val};
@@ -164,6 +164,8 @@ pub(super) struct Narrow {
     pub step: Option<i64>,
     pub is_signed: bool,
     pub size: u64,
+    /// Whether lanes swap places by an exclusive or, as in networks that sort or transform.
+    pub is_exchange: bool,
 }
 
 /// What a pointer is made of, if it is of that kind and this block makes it: what other blocks use need not be known here.
@@ -196,7 +198,32 @@ pub(super) fn narrow(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<N
         return Ok(None);
     }
     let step = a.proven_step(block, id);
-    Ok(Some(Narrow { base, index: this.leaf(id)?, step, is_signed, size }))
+    let is_exchange = is_exchange(this, id, EXCHANGE_DEPTH);
+    Ok(Some(Narrow { base, index: this.leaf(id)?, step, is_signed, size, is_exchange }))
+}
+
+impl Narrow {
+    /// An index as a 64-bit integer.
+    pub fn widened(&self, b: &Builder, index: Value) -> Value {
+        match self.is_signed {
+            true => b.sext_or_trunc(index, Scalar::I64),
+            false => b.zext_or_trunc(index, Scalar::I64),
+        }
+    }
+}
+
+/// How deep an index is looked into for an exclusive or.
+const EXCHANGE_DEPTH: u32 = 4;
+
+fn is_exchange(this: &Lowerer<'_, '_>, index: Id, depth: u32) -> bool {
+    let Some(inst) = this.a.definition(index).filter(|_| depth > 0) else { return false };
+    let of = |at: usize| is_exchange(this, inst.id(at), depth - 1);
+    match inst.op {
+        Op::BitwiseXor => true,
+        Op::IAdd | Op::ISub | Op::BitwiseOr => of(0) || of(1),
+        Op::UConvert | Op::SConvert | Op::CopyObject => of(0),
+        _ => false,
+    }
 }
 
 /// A pointer that this block makes from one that all lanes share: that one, and the bytes from there as 32-bit integers. Both

@@ -5,11 +5,17 @@
 //! be there to be read.
 
 use super::Lowerer;
-use super::builder::{IntPred, Value};
+use super::builder::{Builder, IntPred, Value};
 use crate::analysis::leaves::Scalar;
 
 /// No processor of this kind has smaller pages.
 const PAGE: u64 = 4096;
+
+/// Whether so many bytes are in one page, so that all of them can be read where one can.
+pub(super) fn is_in_page(b: &Builder, address: Value, bytes: u64) -> Value {
+    let place = b.and(b.reinterpret(address, Scalar::I64), b.i64(PAGE - 1));
+    b.icmp(IntPred::LLVMIntULE, place, b.i64(PAGE - bytes))
+}
 
 /// Loads a row for the lanes of a mask. What the others get is nobody's.
 pub(super) fn load(this: &Lowerer<'_, '_>, memory: Scalar, low: Value, align: u64, mask: Value) -> Value {
@@ -25,8 +31,6 @@ pub(super) fn load(this: &Lowerer<'_, '_>, memory: Scalar, low: Value, align: u6
         return under_mask();
     }
     // Where no lane is on it may be anything.
-    let place = b.and(b.reinterpret(b.freeze(low), Scalar::I64), b.i64(PAGE - 1));
-    let in_page = b.icmp(IntPred::LLVMIntULE, place, b.i64(PAGE - bytes));
-    let whole = b.and(in_page, b.any(mask));
+    let whole = b.and(is_in_page(b, b.freeze(low), bytes), b.any(mask));
     b.branch(whole, || b.load(memory, this.w, low, align), under_mask)
 }

@@ -6,12 +6,17 @@
 //! (`analysis::hope`), has all addresses compared: that is a few vector instructions, and a gather is dozens. They are fewer where
 //! the indices have 32 bits: those are looked at then, which for the last lane is one comparison of the first one's, and
 //! addresses are made of them only for a gather.
+//!
+//! Where such indices are no row, those of a load may still be within one aligned piece of W elements, in any order: lanes that
+//! swap places, two lanes that share an element, rows backwards. One access and a permutation is then enough, a third of a
+//! gather's time.
 
 use super::access::{Access, Place, in_memory, lane_addresses, load_leaves, store_leaves};
 use super::builder::{IntPred, Value};
+use super::groups::lanes::has_permute;
 use super::memory::Narrow;
 use super::values::{Mask, Reg, Val};
-use super::{Lowerer, runs};
+use super::{Lowerer, rows, runs};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Trust;
 
@@ -120,10 +125,6 @@ fn is_narrow_row(this: &Lowerer<'_, '_>, narrow: Narrow, by: u32) -> (Value, Val
     };
     // Where the indices are a row, they do not wrap around within it.
     let span = (w - 1) * by;
-    let wide = |index: Value| match narrow.is_signed {
-        true => b.sext_or_trunc(index, Scalar::I64),
-        false => b.zext_or_trunc(index, Scalar::I64),
-    };
     let stays = match narrow.is_signed {
         true => b.icmp(IntPred::LLVMIntSLE, first, b.i32(i32::MAX as u32 - span)),
         false => b.icmp(IntPred::LLVMIntULE, first, b.i32(u32::MAX - span)),
@@ -137,7 +138,7 @@ fn is_narrow_row(this: &Lowerer<'_, '_>, narrow: Narrow, by: u32) -> (Value, Val
             b.and(none_on(this, b.icmp(IntPred::LLVMIntNE, indices, expected)), stays)
         }
     };
-    (row, b.element(narrow.base, wide(first), narrow.size))
+    (row, b.element(narrow.base, narrow.widened(b, first), narrow.size))
 }
 
 /// Whether a mask is on in no lane that is.
@@ -162,13 +163,66 @@ pub(super) fn load(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], bytes: u
     let Some(step) = useful_step(hope, leaves, bytes, access) else {
         return load_leaves(this, &lanes, leaves, bytes, access);
     };
-    let (row, base) = is_row(this, hope, step);
-    let load = |place: Place| {
+    let load = |place: Place| -> Vec<Value> {
         let val = load_leaves(this, &place, leaves, bytes, access);
         val.into_iter().map(|reg| this.vector(reg)).collect()
     };
-    let values = this.b.branch_of_many(row, || load(Place::Strided { base, step, into: 0 }), || load(lanes));
+    let piece = piece_of(this, hope, leaves);
+    let apart = || match piece {
+        Some(piece) => {
+            let (inside, first) = is_in_piece(this, piece);
+            let permuted = || vec![load_permuted(this, piece, leaves[0].scalar, first)];
+            this.b.branch_of_many(inside, permuted, || load(lanes))
+        }
+        None => load(lanes),
+    };
+    // Those that swap places are a row only where that is an aligned one, too.
+    let values = if piece.is_some_and(|piece| piece.is_exchange) {
+        apart()
+    } else {
+        let (row, base) = is_row(this, hope, step);
+        this.b.branch_of_many(row, || load(Place::Strided { base, step, into: 0 }), apart)
+    };
     values.into_iter().map(Reg::varying).collect()
+}
+
+/// The indices of a load that may be one of an aligned piece of W elements, and a permutation, which is worth it where registers
+/// are permuted by an instruction.
+fn piece_of(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf]) -> Option<Narrow> {
+    let narrow = hope.narrow.filter(|_| hope.look == Look::AllLanes && hope.first.is_none())?;
+    let [Leaf { scalar, .. }] = leaves else { return None };
+    let fits = matches!(scalar, Scalar::I32 | Scalar::F32 | Scalar::I64 | Scalar::F64)
+        && scalar.bytes() == narrow.size
+        && narrow.size * u64::from(this.w) <= MOST_PIECE;
+    (fits && this.w > 1 && has_permute(this, *scalar)).then_some(narrow)
+}
+
+/// Bytes of such a piece at most: two registers.
+const MOST_PIECE: u64 = 128;
+
+/// Whether the lanes that are on, and there are some, have indices in one such piece that is there to be read, and the piece's first index.
+fn is_in_piece(this: &Lowerer<'_, '_>, narrow: Narrow) -> (Value, Value) {
+    let (b, w) = (&this.b, this.w);
+    let indices = b.freeze(this.vector(narrow.index));
+    let aligned = |value: Value| b.and(value, b.int(Scalar::I32, b.lanes(value), u64::from(!(w - 1))));
+    let first = aligned(b.extract(indices, b.i32(0)));
+    let together = none_on(this, b.icmp(IntPred::LLVMIntNE, aligned(indices), b.splat(first, w)));
+    let readable = rows::is_in_page(b, piece_address(this, narrow, first), narrow.size * u64::from(w));
+    let inside = b.and(together, readable);
+    let inside = match this.mask() {
+        Mask::All => inside,
+        Mask::Lanes(on) => b.and(inside, b.any(on)),
+    };
+    (inside, first)
+}
+
+fn piece_address(this: &Lowerer<'_, '_>, narrow: Narrow, first: Value) -> Value {
+    this.b.element(narrow.base, narrow.widened(&this.b, first), narrow.size)
+}
+
+fn load_permuted(this: &Lowerer<'_, '_>, narrow: Narrow, scalar: Scalar, first: Value) -> Value {
+    let row = this.b.load(scalar, this.w, piece_address(this, narrow, first), 1);
+    this.permute(row, this.b.freeze(this.vector(narrow.index)))
 }
 
 pub(super) fn store(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], val: &Val, access: Access) {

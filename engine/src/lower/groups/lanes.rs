@@ -141,7 +141,7 @@ pub fn first_bit(b: &Builder, bits: Value, w: u32) -> Value {
 }
 
 /// Whether lanes of a type can be permuted in registers.
-fn has_permute(this: &Lowerer<'_, '_>, scalar: Scalar) -> bool {
+pub(in crate::lower) fn has_permute(this: &Lowerer<'_, '_>, scalar: Scalar) -> bool {
     let simd = this.target.simd_bits();
     simd == 512 || (simd == 256 && scalar.bits() <= 32)
 }

@@ -12,7 +12,7 @@
 
 pub mod collective;
 pub mod combine;
-mod lanes;
+pub mod lanes;
 pub mod reduction;
 pub mod shuffle;
 pub mod vote;

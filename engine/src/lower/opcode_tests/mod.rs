@@ -17,6 +17,7 @@ mod masked;
 mod matrices;
 mod narrow_builtins;
 mod opencl_c;
+mod pieces;
 mod shuffles;
 mod std_examples;
 mod structures;
