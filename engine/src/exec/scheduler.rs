@@ -3,7 +3,9 @@
 //! The launching thread always takes part and can finish alone, so a launch makes progress whatever the pool is
 //! busy with, and launches may nest. Others join when the work left is worth waking them for: compiled code
 //! remembers what a work-group costs, and where that is not known yet the launching thread measures as it goes.
-//! Threads take guided chunks (Polychronopoulos and Kuck, 1987): a fixed part of what is left, so that few are
+//! Each thread has a share of the work-groups, the same one in every launch: what it reads was written by the thread of that share in the
+//! launch before, and is in its caches (affinity scheduling: Markatos and LeBlanc, 1994). It takes guided chunks
+//! (Polychronopoulos and Kuck, 1987) of it, a fixed part of what is left, and then of what others have left, so that few are
 //! taken and all threads end together.
 
 use super::caller_stack::with_room;
@@ -22,7 +24,7 @@ use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -34,7 +36,7 @@ const SHARE: Duration = Duration::from_micros(10);
 const CHUNK: Duration = Duration::from_micros(1);
 /// Time between two looks for better code.
 const LOOK: Duration = Duration::from_micros(500);
-/// A chunk is this part of what is left for each thread.
+/// A chunk is this part of what is left of a share.
 const CHUNK_DIVISOR: u64 = 4;
 /// How long the launching thread spins for the others' last chunks before it sleeps.
 pub(super) const SPIN: Duration = Duration::from_micros(50);
@@ -189,13 +191,11 @@ impl Scheduler {
         let threads = pool.map_or(0, ThreadPool::current_num_threads) as u64;
         let helpers = worth.min(left - 1).min(threads);
         let shared = Arc::new(ParallelLaunch {
-            next: AtomicU64::new(first),
+            shares: Share::of(first..job.groups, helpers + 1),
             left: AtomicU64::new(left),
-            groups: job.groups,
             order: job.order,
             least: (picoseconds(CHUNK) / cost).max(1),
             most: most_groups(job.code, cost),
-            threads: helpers + 1,
             needs: job.needs,
             stack_bytes: workgroup::stack_bytes(job.code, &job.needs),
             code: job.code,
@@ -209,7 +209,7 @@ impl Scheduler {
         }
         let start = Instant::now();
         // SAFETY: the job lives until the last group has ended, which is waited for below.
-        let ran = unsafe { shared.take_part(workspace) };
+        let ran = unsafe { shared.take_part(workspace, 0) };
         job.code.cost.update(start.elapsed(), ran);
         shared.wait();
     }
@@ -307,19 +307,58 @@ fn spawn_worker(thread: ThreadBuilder) -> io::Result<JoinHandle<()>> {
     builder.spawn(|| thread.run())
 }
 
+/// The work-groups that are one thread's until others have nothing left to do. Apart from others', which other threads write.
+#[repr(align(128))]
+struct Share {
+    /// The first that nobody has taken.
+    next: AtomicU64,
+    end: u64,
+    /// Whether a thread has come for it.
+    claimed: AtomicBool,
+}
+
+impl Share {
+    /// `count` shares, at least one, of equal sizes. The first is the launching thread's.
+    fn of(groups: Range<u64>, count: u64) -> Box<[Share]> {
+        let (part, rest) = ((groups.end - groups.start) / count, (groups.end - groups.start) % count);
+        let start = |at: u64| groups.start + at * part + at.min(rest);
+        let share = |at: u64| Share {
+            next: AtomicU64::new(start(at)),
+            end: start(at + 1),
+            claimed: AtomicBool::new(at == 0),
+        };
+        (0..count).map(share).collect()
+    }
+
+    fn left(&self) -> u64 {
+        self.end.saturating_sub(self.next.load(Ordering::Relaxed))
+    }
+
+    /// Takes a part of what is left, if anything is, of a number of work-groups between two bounds.
+    fn take(&self, divisor: u64, [least, most]: [u64; 2]) -> Option<Range<u64>> {
+        let mut first = self.next.load(Ordering::Relaxed);
+        loop {
+            let left = self.end.checked_sub(first).filter(|left| *left > 0)?;
+            let last = first + (left / divisor).max(least).min(most).min(left);
+            match self.next.compare_exchange_weak(first, last, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some(first..last),
+                Err(now) => first = now,
+            }
+        }
+    }
+}
+
 /// A launch that several threads run. `code`, `info` and `failure` may be used only while a taken chunk is not reported
 /// as done: the launching thread waits for it.
 struct ParallelLaunch {
-    /// The first work-group that nobody has taken.
-    next: AtomicU64,
+    /// One for each thread.
+    shares: Box<[Share]>,
     /// Work-groups that are not done.
     left: AtomicU64,
-    groups: u64,
     order: Order,
     /// Least and most work-groups of a chunk.
     least: u64,
     most: u64,
-    threads: u64,
     needs: Needs,
     /// Of each thread.
     stack_bytes: usize,
@@ -354,7 +393,7 @@ impl ParallelLaunch {
 
     /// What a thread of the pool does for the launch.
     fn help(&self) {
-        if self.next.load(Ordering::Relaxed) >= self.groups {
+        if self.fullest().is_none() {
             return;
         }
         // Without memory for one more thread, the others do the work.
@@ -362,16 +401,23 @@ impl ParallelLaunch {
         // Nor without memory for a stack where the thread's own is too small.
         let _ = with_room(self.stack_bytes, || {
             // SAFETY: chunks are only taken before the launch has ended.
-            unsafe { self.take_part(&mut workspace) }
+            unsafe { self.take_part(&mut workspace, self.claim(rayon::current_thread_index())) }
         });
         workspace.release();
     }
 
-    /// Runs chunks until none is left. Returns the number of work-groups that it ran.
-    unsafe fn take_part(&self, workspace: &mut Workspace) -> u64 {
+    /// The share of a thread of the pool: always the same one where all of them take part, and nobody else's.
+    fn claim(&self, thread: Option<usize>) -> usize {
+        let (count, first) = (self.shares.len(), thread.map_or(0, |thread| thread + 1));
+        let mut from_own = (0..count).map(|at| (first + at) % count);
+        from_own.find(|at| !self.shares[*at].claimed.swap(true, Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    /// Runs chunks until none is left, first of a thread's own share. Returns the number of work-groups that it ran.
+    unsafe fn take_part(&self, workspace: &mut Workspace, own: usize) -> u64 {
         let mut ran = 0;
         let mut running = None;
-        while let Some((first, last)) = self.take() {
+        while let Some(Range { start: first, end: last }) = self.take(own) {
             // SAFETY: the chunk is ours and not reported as done, so the launch has not ended.
             unsafe {
                 let running = running.get_or_insert_with(|| Running {
@@ -389,17 +435,18 @@ impl ParallelLaunch {
         ran
     }
 
-    fn take(&self) -> Option<(u64, u64)> {
-        let mut first = self.next.load(Ordering::Relaxed);
-        loop {
-            let left = self.groups.checked_sub(first).filter(|left| *left > 0)?;
-            let chunk = (left / (CHUNK_DIVISOR * self.threads)).max(self.least).min(self.most).min(left);
-            let last = first + chunk;
-            match self.next.compare_exchange_weak(first, last, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return Some((first, last)),
-                Err(now) => first = now,
-            }
-        }
+    fn take(&self, own: usize) -> Option<Range<u64>> {
+        let bounds = [self.least, self.most];
+        let others = || {
+            let divisor = CHUNK_DIVISOR.max(self.shares.len() as u64);
+            std::iter::from_fn(|| self.fullest()).find_map(|share| share.take(divisor, bounds))
+        };
+        self.shares[own].take(CHUNK_DIVISOR, bounds).or_else(others)
+    }
+
+    /// The share with most work-groups left, if any has some.
+    fn fullest(&self) -> Option<&Share> {
+        self.shares.iter().max_by_key(|share| share.left()).filter(|share| share.left() > 0)
     }
 
     /// Waits until all chunks are done.
@@ -419,6 +466,27 @@ impl ParallelLaunch {
 mod tests {
     use super::*;
     use std::cell::Cell;
+
+    #[test]
+    fn shares_have_every_work_group_once() {
+        for (groups, count) in [(0..1, 1), (5..6, 1), (0..10, 3), (7..1000, 4), (3..5, 2), (0..u64::MAX, 7)] {
+            let shares = Share::of(groups.clone(), count);
+            assert_eq!(shares.len() as u64, count);
+            let sizes: Vec<u64> = shares.iter().map(Share::left).collect();
+            assert!(sizes.iter().max().unwrap_or(&0) - sizes.iter().min().unwrap_or(&0) <= 1, "{sizes:?}");
+            let mut next = groups.start;
+            for share in &shares {
+                // Parts of what is left, as few as wanted and no more than allowed.
+                while let Some(taken) = share.take(4, [2, u64::MAX / 8]) {
+                    assert!(taken.start == next && taken.end > next, "{taken:?} behind {next}");
+                    assert!(taken.end - taken.start >= 2 || share.left() == 0);
+                    next = taken.end;
+                }
+                assert_eq!((share.left(), next), (0, share.end));
+            }
+            assert_eq!(next, groups.end);
+        }
+    }
 
     #[test]
     fn a_pool_has_as_many_threads_as_the_system_gives() {
