@@ -2,10 +2,11 @@
 //! access of all lanes' elements and shuffles (`runs`, `spaced`),
 //! else a gather or scatter.
 
+use super::apart::Addresses;
 use super::builder::{IntPred, Opcode, Value};
 use super::speculation::{Hope, Look};
 use super::values::{Mask, Reg, Val};
-use super::{Lowerer, interleaved, memory, narrow, rows, runs, spaced, speculation};
+use super::{Lowerer, apart, interleaved, memory, narrow, rows, runs, spaced, speculation};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
@@ -130,6 +131,9 @@ pub fn load_leaves(
     {
         return runs::load(this, *base, leaves, stride, access.align);
     }
+    if let Some(addresses) = apart_addresses(this, place, leaves, access) {
+        return apart::load(this, addresses, leaves, access.align);
+    }
     leaves.iter().map(|leaf| load_leaf(this, place, *leaf, access)).collect()
 }
 
@@ -157,8 +161,29 @@ pub fn store_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], val:
         runs::store(this, *base, leaves, val, access.align);
         return;
     }
+    if let Some(addresses) = apart_addresses(this, place, leaves, access) {
+        apart::store(this, addresses, leaves, val, access.align);
+        return;
+    }
     for (leaf, reg) in leaves.iter().zip(val) {
         store_leaf(this, place, *leaf, *reg, access);
+    }
+}
+
+/// Where objects are that are better accessed one by one.
+fn apart_addresses(
+    this: &Lowerer<'_, '_>,
+    place: &Place,
+    leaves: &[Leaf],
+    access: Access,
+) -> Option<Addresses> {
+    if access.volatile || !apart::fits(this.w, this.target.has_avx512(), leaves) {
+        return None;
+    }
+    match *place {
+        Place::Varying(addresses) => Some(Addresses::Varying(addresses)),
+        Place::Strided { base, step, .. } => Some(Addresses::Strided(base, step)),
+        _ => None,
     }
 }
 

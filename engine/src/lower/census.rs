@@ -2,7 +2,7 @@
 //! falls with.
 
 use super::access::in_memory;
-use super::{analysed, runs, spaced, speculation};
+use super::{analysed, apart, runs, spaced, speculation};
 use crate::abi::Variant;
 use crate::analysis::Analysis;
 use crate::analysis::func::BlockId;
@@ -88,8 +88,12 @@ impl Census {
                 self.shuffled += count;
             }
             Shape::Varying if is_row(bytes) && a.may_be_row(block, pointer) => self.looked_at += 1,
-            _ if is_load => self.gathers += count,
-            _ => self.scatters += count,
+            _ => {
+                // What lies apart is one access a lane.
+                let count =
+                    if apart::fits(a.variant.width, target.has_avx512(), &leaves) { 1 } else { count };
+                *(if is_load { &mut self.gathers } else { &mut self.scatters }) += count;
+            }
         }
     }
 }

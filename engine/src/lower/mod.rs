@@ -13,10 +13,11 @@
 //! | `dispatch` | calls through pointers |
 //! | `work_item` | work-item built-ins |
 //! | `arithmetic`, `dot`, `reinterpretation`, `conversion`, `composite`, `memory`, `atomics`, `barrier`, `groups`, `image`, `opencl_std`, `hints` | instruction families |
-//! | `access`, `interleaved`, `speculation`, `spaced`, `members`, `structures`, `narrow`, `rows`, `copy`, `private` | what `memory` is made of |
+//! | `access`, `interleaved`, `speculation`, `spaced`, `apart`, `members`, `structures`, `narrow`, `rows`, `copy`, `private` | what `memory` is made of |
 //! | `float_modes`, `rounding` | what execution modes and decorations ask of floating-point arithmetic |
 
 pub mod access;
+mod apart;
 pub mod arithmetic;
 pub mod atomics;
 mod barrier;

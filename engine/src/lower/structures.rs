@@ -307,6 +307,11 @@ impl Structures<'_> {
         parts
     }
 
+    /// The vectors that cover structures whose elements are all there, given those of each element.
+    pub fn in_memory_order(&self, b: &Builder, values: &[(usize, Value)]) -> Vec<Value> {
+        self.arrange(b, values).iter().map(|part| part.vector).collect()
+    }
+
     /// Stores parts in the lanes that are on; without a mask, in all.
     fn store_parts(&self, b: &Builder, first: Value, align: u64, parts: &[Part], mask: Option<Value>) {
         for part in parts {

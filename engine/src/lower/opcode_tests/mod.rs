@@ -1,5 +1,6 @@
 //! What the rows of `spirv_env::opcodes` promise: every opcode is lowered, and computes what an independent reference does.
 
+mod apart;
 mod arithmetic;
 mod bfloat;
 mod blocks;

@@ -1,0 +1,147 @@
+//! Objects of a few equal elements, one a lane, that lie apart: a `float4` by an index that depends on data, or in a structure that is
+//! larger.
+//!
+//! Each lane's object is one access. The vectors of them, put together as if the objects followed each other, and vectors of one
+//! element of all lanes are turned into each other as structures are (`structures`): 16 loads, 12 insertions and 8 permutations for
+//! four elements of 16 lanes, where gathers load 64 times. Objects of 8 bytes are gathered as such. What is off accesses memory that is
+//! nobody's.
+
+use super::Lowerer;
+use super::access::{align_at, from_memory, in_memory, lane_addresses, to_memory};
+use super::builder::Value;
+use super::groups::lanes::parts;
+use super::structures::Structures;
+use super::values::{Reg, Val};
+use crate::analysis::leaves::{Leaf, Scalar};
+
+/// Bytes of an object that one instruction accesses: what registers of any size have.
+const SIZES: std::ops::RangeInclusive<u64> = 16..=64;
+/// Those of what gathers and scatters do, where there are such.
+const GATHERED: u64 = 8;
+/// Elements that vectors are put together of.
+const MOST_ELEMENTS: usize = 8;
+/// Lanes from which on it pays.
+const LEAST_LANES: u32 = 8;
+
+/// Where objects are.
+#[derive(Clone, Copy)]
+pub(super) enum Addresses {
+    /// The first one's address, and the bytes from one to the next.
+    Strided(Value, i64),
+    Varying(Value),
+}
+
+impl Addresses {
+    fn vector(self, this: &Lowerer<'_, '_>) -> Value {
+        match self {
+            Addresses::Strided(base, step) => lane_addresses(this, base, step),
+            Addresses::Varying(all) => all,
+        }
+    }
+}
+
+/// Whether leaves are an object of that kind.
+pub(super) fn fits(lanes: u32, has_gathers: bool, leaves: &[Leaf]) -> bool {
+    let [first, _, ..] = leaves else { return false };
+    let memory = in_memory(first.scalar);
+    let (count, size) = (leaves.len(), memory.bytes());
+    let all = count as u64 * size;
+    let follows = |(at, leaf): (usize, &Leaf)| leaf.scalar == first.scalar && leaf.offset == at as u64 * size;
+    lanes >= LEAST_LANES
+        && !matches!(memory, Scalar::Int(_))
+        && count.is_power_of_two()
+        && count <= MOST_ELEMENTS
+        && (SIZES.contains(&all) || (has_gathers && all == GATHERED))
+        && leaves.iter().enumerate().all(follows)
+}
+
+/// Objects of all lanes.
+struct Objects<'e> {
+    structures: Structures<'e>,
+    align: u64,
+}
+
+impl Objects<'_> {
+    fn count(&self) -> usize {
+        self.structures.step
+    }
+
+    fn is_gathered(&self) -> bool {
+        self.count() as u64 * self.structures.memory.bytes() == GATHERED
+    }
+
+    /// Their addresses, each a scalar. Lanes that are off have one of their own.
+    fn addresses(&self, this: &Lowerer<'_, '_>, addresses: Addresses) -> Vec<Value> {
+        let b = &this.b;
+        let all = match (addresses, this.mask().lanes()) {
+            (Addresses::Strided(base, step), None) => {
+                let at = |lane: u32| b.offset(base, b.i64(step.wrapping_mul(i64::from(lane)) as u64));
+                return (0..this.w).map(at).collect();
+            }
+            (_, None) => addresses.vector(this),
+            (_, Some(mask)) => {
+                let nowhere = this.prologue_alloca(self.structures.memory, self.count() as u32);
+                b.select(mask, addresses.vector(this), b.splat(nowhere, this.w))
+            }
+        };
+        (0..this.w).map(|lane| b.extract(all, b.i32(lane))).collect()
+    }
+
+    /// The vectors of all objects, one behind the other.
+    fn load(&self, this: &Lowerer<'_, '_>, addresses: Addresses) -> Vec<Value> {
+        let (b, memory, count) = (&this.b, self.structures.memory, self.count() as u32);
+        if self.is_gathered() {
+            let all = b.gather(Scalar::I64, addresses.vector(this), self.align, this.mask_vector());
+            return parts(b, b.reshape(all, memory, this.w * count), this.w);
+        }
+        let load = |address: Value| b.load(memory, count, address, self.align);
+        let objects: Vec<Value> = self.addresses(this, addresses).into_iter().map(load).collect();
+        objects.chunks((this.w / count) as usize).map(|objects| b.concat(objects.to_vec())).collect()
+    }
+
+    fn store(&self, this: &Lowerer<'_, '_>, addresses: Addresses, vectors: Vec<Value>) {
+        let (b, count) = (&this.b, self.count());
+        if self.is_gathered() {
+            let all = b.reshape(b.concat(vectors), Scalar::I64, this.w);
+            b.scatter(all, addresses.vector(this), self.align, this.mask_vector());
+            return;
+        }
+        let addresses = self.addresses(this, addresses);
+        for (vector, addresses) in vectors.into_iter().zip(addresses.chunks(this.w as usize / count)) {
+            for (at, address) in addresses.iter().enumerate() {
+                let lanes: Vec<i32> = (at * count..(at + 1) * count).map(|lane| lane as i32).collect();
+                b.store(b.shuffle(vector, vector, &lanes), *address, self.align);
+            }
+        }
+    }
+}
+
+/// Loads objects that [fit](fits).
+pub(super) fn load(this: &Lowerer<'_, '_>, addresses: Addresses, leaves: &[Leaf], align: Option<u64>) -> Val {
+    let memory = in_memory(leaves[0].scalar);
+    let elements: Vec<usize> = (0..leaves.len()).collect();
+    let structures = Structures { memory, lanes: this.w, step: leaves.len(), elements: &elements };
+    let objects = Objects { structures, align: align_at(align, 0, memory) };
+    let vectors = objects.load(this, addresses);
+    let value = |(element, leaf): (usize, &Leaf)| {
+        Reg::varying(from_memory(this, structures.take(&this.b, &vectors, element), leaf.scalar))
+    };
+    leaves.iter().enumerate().map(value).collect()
+}
+
+/// Stores such objects. Where lanes have one address, the last one's stays, as in a scatter.
+pub(super) fn store(
+    this: &Lowerer<'_, '_>,
+    addresses: Addresses,
+    leaves: &[Leaf],
+    val: &Val,
+    align: Option<u64>,
+) {
+    let memory = in_memory(leaves[0].scalar);
+    let elements: Vec<usize> = (0..leaves.len()).collect();
+    let structures = Structures { memory, lanes: this.w, step: leaves.len(), elements: &elements };
+    let objects = Objects { structures, align: align_at(align, 0, memory) };
+    let values: Vec<(usize, Value)> =
+        (0..).zip(val).map(|(element, reg)| (element, to_memory(this, this.vector(*reg)))).collect();
+    objects.store(this, addresses, structures.in_memory_order(&this.b, &values));
+}
