@@ -18,6 +18,7 @@ pub mod members;
 mod pointers;
 pub mod private;
 mod ranges;
+pub mod read_ahead;
 mod rearrangement;
 pub mod regions;
 pub mod shapes;

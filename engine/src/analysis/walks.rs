@@ -159,16 +159,24 @@ impl Analysis<'_> {
             true => 0,
             false => self.pointer_step(inside, pointer)?,
         };
-        let distance = match self.shape(block, pointer)[0] {
+        match (self.distance_of(inside, block, pointer, size), step.unsigned_abs()) {
+            (Distance::Near, _) => None,
+            (Distance::None, _) | (_, 0) => Some(None),
+            (Distance::Far, step) => (step == size).then_some(Some(size)),
+        }
+    }
+
+    /// Whether lanes' elements lie far apart.
+    pub fn is_far(&self, inside: LoopId, block: BlockId, pointer: Id, size: u64) -> bool {
+        self.distance_of(inside, block, pointer, size) == Distance::Far
+    }
+
+    fn distance_of(&self, inside: LoopId, block: BlockId, pointer: Id, size: u64) -> Distance {
+        match self.shape(block, pointer)[0] {
             Shape::Uniform | Shape::Undefined => Distance::None,
             Shape::Strided(bytes) if bytes.unsigned_abs() <= FAR * size => Distance::Near,
             Shape::Strided(_) => Distance::Far,
             Shape::Varying => self.distance(inside, block, pointer, 0),
-        };
-        match (distance, step.unsigned_abs()) {
-            (Distance::Near, _) => None,
-            (Distance::None, _) | (_, 0) => Some(None),
-            (Distance::Far, step) => (step == size).then_some(Some(size)),
         }
     }
 

@@ -6,6 +6,7 @@
 use super::Lowerer;
 use super::builder::{IntPred, Label, Value};
 use super::entry::meets_at_barrier;
+use super::read_ahead::ReadAhead;
 use super::values::{Mask, Reg, Slot};
 use crate::abi::LaneMapping;
 use crate::analysis::Analysis;
@@ -34,6 +35,7 @@ pub(super) struct Flow {
     pub(super) with_barriers: EntitySet<LoopId>,
     /// Where loops count their iterations.
     pub(super) iterations: FxHashMap<LoopId, Value>,
+    pub(super) read_ahead: ReadAhead,
 }
 
 impl Flow {
@@ -44,6 +46,7 @@ impl Flow {
             lenders: lenders(a),
             with_barriers: with_barriers(a),
             iterations: FxHashMap::default(),
+            read_ahead: ReadAhead::new(a.read_ahead()),
         }
     }
 }
@@ -185,6 +188,7 @@ impl Lowerer<'_, '_> {
             self.b.at_end(body);
         }
         self.count_iterations(block);
+        self.begin_reading_ahead(block);
         let func = &a.func.blocks[block];
         let lockstep = self.bundle.lockstep.contains(block);
         for phi in &func.phis {

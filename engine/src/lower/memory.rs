@@ -30,6 +30,9 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
             if let Some(val) = super::members::load(this, inst, ty)? {
                 return Ok(Some(val));
             }
+            if let Some(val) = super::read_ahead::load(this, inst)? {
+                return Ok(Some(val));
+            }
             load_from(this, inst.id(0), ty, accesses(inst)[1]).map(Some)
         }
         Op::Store => {
@@ -89,7 +92,7 @@ fn pointee(this: &Lowerer<'_, '_>, pointer: Id) -> Result<TypeId, EngineError> {
 }
 
 /// What the memory operands say of what is written and of what is read.
-fn accesses(inst: &Inst) -> [Access; 2] {
+pub(super) fn accesses(inst: &Inst) -> [Access; 2] {
     inst.memory_operands().map(|of| Access { align: of.align, volatile: of.is_volatile() })
 }
 

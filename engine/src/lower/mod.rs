@@ -13,7 +13,7 @@
 //! | `dispatch` | calls through pointers |
 //! | `work_item` | work-item built-ins |
 //! | `arithmetic`, `dot`, `reinterpretation`, `conversion`, `composite`, `memory`, `atomics`, `barrier`, `groups`, `image`, `opencl_std`, `hints` | instruction families |
-//! | `access`, `interleaved`, `speculation`, `spaced`, `apart`, `members`, `structures`, `narrow`, `rows`, `copy`, `private` | what `memory` is made of |
+//! | `access`, `interleaved`, `speculation`, `spaced`, `apart`, `read_ahead`, `members`, `structures`, `narrow`, `rows`, `copy`, `private` | what `memory` is made of |
 //! | `float_modes`, `rounding` | what execution modes and decorations ask of floating-point arithmetic |
 
 pub mod access;
@@ -57,6 +57,7 @@ mod outer_products;
 mod prefetch;
 mod private;
 mod products;
+mod read_ahead;
 mod reinterpretation;
 mod rounding;
 mod rows;

@@ -11,10 +11,11 @@ use crate::analysis::leaves::Scalar;
 /// No processor of this kind has smaller pages.
 const PAGE: u64 = 4096;
 
-/// Whether so many bytes are in one page, so that all of them can be read where one can.
+/// Whether so many bytes from an address on, or from each of several, are in one page, so that all of them can be read where one can.
 pub(super) fn is_in_page(b: &Builder, address: Value, bytes: u64) -> Value {
-    let place = b.and(b.reinterpret(address, Scalar::I64), b.i64(PAGE - 1));
-    b.icmp(IntPred::LLVMIntULE, place, b.i64(PAGE - bytes))
+    let number = |number: u64| b.int(Scalar::I64, b.lanes(address), number);
+    let place = b.and(b.reinterpret(address, Scalar::I64), number(PAGE - 1));
+    b.icmp(IntPred::LLVMIntULE, place, number(PAGE - bytes))
 }
 
 /// Loads a row for the lanes of a mask. What the others get is nobody's.

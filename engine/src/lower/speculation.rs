@@ -85,6 +85,20 @@ fn useful_step(hope: Hope, leaves: &[Leaf], bytes: u64, access: Access) -> Optio
     is_row.then_some(step)
 }
 
+/// Whether a load of one leaf turns out to be one access of a row or of a piece.
+pub(super) fn may_be_one_access(
+    this: &Lowerer<'_, '_>,
+    hope: Hope,
+    leaf: Leaf,
+    bytes: u64,
+    access: Access,
+) -> Value {
+    let row = useful_step(hope, &[leaf], bytes, access).map(|step| is_row(this, hope, step).0);
+    let piece = piece_of(this, hope, &[leaf]).map(|piece| is_in_piece(this, piece).0);
+    let either = row.into_iter().chain(piece).reduce(|row, piece| this.b.or(row, piece));
+    either.unwrap_or_else(|| this.b.int(Scalar::Bool, 1, 0))
+}
+
 /// Whether the lanes that are on have addresses this far apart, and the first of the addresses.
 fn is_row(this: &Lowerer<'_, '_>, hope: Hope, step: i64) -> (Value, Value) {
     let b = &this.b;

@@ -19,6 +19,7 @@ mod matrices;
 mod narrow_builtins;
 mod opencl_c;
 mod pieces;
+mod read_ahead;
 mod shuffles;
 mod std_examples;
 mod structures;

@@ -1,0 +1,222 @@
+//! Loads by which each lane goes through memory of its own, element by element: sums of rows, hashes of texts.
+//!
+//! Such a load gathers in each iteration. What the next iterations load lies behind it, so a piece of a few elements a lane is loaded
+//! at once, and is good for as many iterations (`lower::read_ahead`). That needs a load that every lane of the loop makes in each
+//! iteration, and a loop that writes nothing there and waits for nobody. (Where all that a kernel does are such loops, and their
+//! results do not depend on an order, lanes are iterations instead: `walks`.)
+
+use super::Analysis;
+use super::func::{BlockId, ChainStep};
+use super::leaves::Scalar;
+use super::lengths::Length;
+use super::loops::LoopId;
+use crate::abi::LaneMapping;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use spirv::{Op, StorageClass};
+use spirv_env::opcodes::{Convergence, Derives, Family, Memory};
+use spirv_env::{Id, Inst};
+
+/// Bytes of a piece, for elements of up to 4 bytes and of 8: four words.
+const WORDS: u64 = 4;
+/// Lanes from which on a gather takes longer.
+const LEAST_LANES: u32 = 8;
+/// Loads of a function: each has code for both ways.
+const MOST_LOADS: usize = 6;
+/// How deep an index expression is looked into.
+const DEPTH: u32 = 8;
+
+/// A load of the header of a loop.
+#[derive(Clone, Debug)]
+pub struct Ahead {
+    pub preheader: BlockId,
+    pub scalar: Scalar,
+    /// What is widened to 64 bits on the way to the address.
+    pub widened: SmallVec<[Widened; 2]>,
+}
+
+/// An integer of 32 bits that grows with each iteration. Where it wraps around, the next element is elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Widened {
+    pub id: Id,
+    pub is_signed: bool,
+    pub step: u32,
+}
+
+impl Ahead {
+    /// What a piece is loaded as four of.
+    pub fn word(&self) -> Scalar {
+        if self.scalar.bytes() == 8 { Scalar::I64 } else { Scalar::I32 }
+    }
+
+    /// Iterations that a piece is good for.
+    pub fn elements(&self) -> u64 {
+        WORDS * self.word().bytes() / self.scalar.bytes()
+    }
+
+    /// Bytes of a piece.
+    pub fn bytes(&self) -> u64 {
+        WORDS * self.word().bytes()
+    }
+}
+
+impl Analysis<'_> {
+    /// Such loads, by their results.
+    pub fn read_ahead(&self) -> FxHashMap<Id, Ahead> {
+        let mut found = FxHashMap::default();
+        if self.variant.width < LEAST_LANES || self.variant.mapping == LaneMapping::Iterations {
+            return found;
+        }
+        let outer: FxHashSet<LoopId> = self.loops.loops.values().filter_map(|this| this.parent).collect();
+        for (inside, this) in self.loops.loops.iter().filter(|(id, _)| !outer.contains(id)) {
+            for inst in &self.func.blocks[this.header].insts {
+                if found.len() == MOST_LOADS {
+                    return found;
+                }
+                if let (Some(result), Some(ahead)) = (inst.result, self.ahead(inside, inst)) {
+                    found.insert(result, ahead);
+                }
+            }
+        }
+        found
+    }
+
+    fn ahead(&self, inside: LoopId, inst: &Inst) -> Option<Ahead> {
+        if inst.op != Op::Load || inst.is_volatile() {
+            return None;
+        }
+        let (pointer, this) = (inst.id(0), self.loops.get(inside));
+        let class = self.func.class_of(pointer)?;
+        let scalar = match *self.leaves.get(inst.ty?)? {
+            [leaf] => leaf.scalar,
+            _ => return None,
+        };
+        let is_whole = !matches!(scalar, Scalar::Bool | Scalar::Ptr | Scalar::Int(_));
+        let of_memory = matches!(class, StorageClass::CrossWorkgroup | StorageClass::UniformConstant);
+        if !is_whole || !of_memory || self.builtins.contains_key(&pointer) {
+            return None;
+        }
+        let mut widened = SmallVec::new();
+        let step = self.grows_by(inside, pointer, &mut widened)?;
+        let ahead = Ahead { preheader: this.preheader, scalar, widened };
+        let is_long = match self.length(inside) {
+            Some(Length::Constant(length)) => length >= ahead.elements(),
+            _ => true,
+        };
+        let is_there = |of: &Widened| self.def.get(&of.id) == Some(&this.header);
+        (is_long
+            && step == scalar.bytes() as i64
+            && self.is_far(inside, this.header, pointer, scalar.bytes())
+            && ahead.widened.iter().all(is_there)
+            && self.leaves_alone(inside, class))
+        .then_some(ahead)
+    }
+
+    /// Whether a loop writes to no memory of a class, and does nothing that makes others' writes there seen.
+    fn leaves_alone(&self, inside: LoopId, class: StorageClass) -> bool {
+        let writes_elsewhere = |inst: &Inst| {
+            let written = self.func.class_of(inst.id(0));
+            class == StorageClass::UniformConstant
+                || written.is_some_and(|written| written != class && written != StorageClass::Generic)
+        };
+        let leaves_alone = |inst: &Inst| {
+            let row = inst.row();
+            let is_pure = inst.opencl_std(self.func.module).is_some_and(|function| function.is_pure());
+            let memory = if is_pure { Memory::None } else { row.memory };
+            !row.synchronizes()
+                && !inst.is_volatile()
+                && row.convergence == Convergence::None
+                && row.family != Family::Call
+                && match memory {
+                    Memory::None | Memory::Object | Memory::Lifetime | Memory::Read { .. } => true,
+                    Memory::Write { .. } => writes_elsewhere(inst),
+                    _ => false,
+                }
+        };
+        self.loops
+            .get(inside)
+            .blocks
+            .iter()
+            .all(|block| self.func.blocks[*block].insts.iter().all(leaves_alone))
+    }
+
+    /// Bytes by which an address grows with each iteration, unless something that is widened wraps around.
+    fn grows_by(&self, inside: LoopId, pointer: Id, widened: &mut SmallVec<[Widened; 2]>) -> Option<i64> {
+        if self.is_invariant(inside, pointer) {
+            return Some(0);
+        }
+        let inst = self.definition(pointer)?;
+        if !matches!(inst.row().derives, Derives::Chain | Derives::ElementChain) {
+            return None;
+        }
+        let base = self.grows_by(inside, inst.id(0), widened)?;
+        self.func.chain(inst).into_iter().try_fold(base, |sum, step| match step {
+            ChainStep::Constant(_) => Some(sum),
+            ChainStep::Scaled { index, size } => {
+                let step = match self.index_width(index) {
+                    Some(u64::BITS) => self.index_grows_by(inside, index, widened, 0)?,
+                    _ => self.widened_grows_by(inside, index, true, widened)?,
+                };
+                sum.checked_add(step.checked_mul(i64::try_from(size).ok()?)?)
+            }
+        })
+    }
+
+    /// The same of an index of 64 bits.
+    fn index_grows_by(
+        &self,
+        inside: LoopId,
+        id: Id,
+        widened: &mut SmallVec<[Widened; 2]>,
+        depth: u32,
+    ) -> Option<i64> {
+        if self.is_invariant(inside, id) {
+            return Some(0);
+        }
+        if depth > DEPTH {
+            return None;
+        }
+        if self.induction(inside, id).is_some() {
+            return self.iteration_step(inside, id);
+        }
+        let inst = self.definition(id)?;
+        let mut of = |at: usize| self.index_grows_by(inside, inst.id(at), widened, depth + 1);
+        match inst.op {
+            Op::CopyObject => of(0),
+            Op::IAdd => of(0)?.checked_add(of(1)?),
+            Op::ISub => of(0)?.checked_sub(of(1)?),
+            Op::IMul => match (self.func.constant_int(inst.id(0)), self.func.constant_int(inst.id(1))) {
+                (Some(by), _) => of(1)?.checked_mul(by),
+                (_, Some(by)) => of(0)?.checked_mul(by),
+                _ => None,
+            },
+            Op::ShiftLeftLogical => {
+                let by = self.func.constant_bits(inst.id(1)).filter(|by| *by < 32)?;
+                of(0)?.checked_mul(1 << by)
+            }
+            Op::SConvert | Op::UConvert if !self.saturates(inst) => {
+                self.widened_grows_by(inside, inst.id(0), inst.op == Op::SConvert, widened)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same of an integer of 32 bits that is widened.
+    fn widened_grows_by(
+        &self,
+        inside: LoopId,
+        id: Id,
+        is_signed: bool,
+        widened: &mut SmallVec<[Widened; 2]>,
+    ) -> Option<i64> {
+        let step = self.iteration_step(inside, id)?;
+        if step != 0 {
+            let step = u32::try_from(step).ok().filter(|step| *step < 1 << 16)?;
+            if self.index_width(id) != Some(u32::BITS) {
+                return None;
+            }
+            widened.push(Widened { id, is_signed, step });
+        }
+        Some(step)
+    }
+}
