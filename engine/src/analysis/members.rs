@@ -4,6 +4,9 @@
 //! cover all lanes' structures, from which each member is taken by shuffles (interleaved accesses: Nuzman, Rosen and Zaks, PLDI
 //! 2006). A load of such a group is made as early as the group's first, so nothing between them may write what it reads; a store
 //! as late as the group's last, so nothing between them may read or write what it writes.
+//!
+//! Structures that are larger, or lie anywhere, are *apart*: their members are loaded together where they follow each other, a piece of each
+//! lane's structure at a time (`lower::apart`).
 
 use super::Analysis;
 use super::func::{BlockId, ChainStep};
@@ -19,6 +22,12 @@ use spirv_env::{Id, Inst, Operand};
 const MOST_ELEMENTS: u64 = 8;
 /// The same of what gathers know as well: two registers are as many lanes.
 const MOST_WIDE_ELEMENTS: u64 = 4;
+/// Members that follow each other in structures that lie apart, in bytes: what is loaded at once.
+pub const PIECE: u64 = 16;
+/// Bytes between the first and the last member that are looked at together.
+const MOST_SPAN: i64 = 256;
+/// Lanes from which on pieces take less time than gathers.
+const LEAST_LANES: u32 = 8;
 /// Groups that a block may have open at a time, and accesses of a group: what is looked at for each access.
 const MOST_OPEN: usize = 8;
 const MOST_ACCESSES: usize = 16;
@@ -33,8 +42,9 @@ pub type GroupId = usize;
 pub struct Group {
     /// Bytes of an element, the same for all members.
     pub bytes: u64,
-    /// Elements from one lane's structure to the next one's.
+    /// Elements from one lane's structure to the next one's, unless they are apart.
     pub step: usize,
+    pub is_apart: bool,
     /// The elements that are accessed, ascending: of loads behind the first of them, of stores behind the start of a structure.
     pub elements: SmallVec<[usize; 8]>,
     /// The pointers of its accesses, in the order of the block.
@@ -91,8 +101,9 @@ struct Form {
     stores: bool,
     address: Address,
     class: StorageClass,
-    /// Bytes from lane to lane.
+    /// Bytes from lane to lane; 0 if nobody knows.
     step: i64,
+    is_apart: bool,
     /// Bytes of an element.
     element: i64,
     /// Whether one access is for all sub-groups of a bundle.
@@ -206,7 +217,7 @@ impl Members {
         let Some(first) = open.accesses.iter().map(|access| access.bytes.from).min() else { return };
         // Vectors that are stored begin where structures do, which are aligned (`bytes_into_structure`).
         let end = open.accesses.iter().map(|access| access.bytes.to).max().unwrap_or(first);
-        let before = first.rem_euclid(form.step);
+        let before = if form.stores { first.rem_euclid(form.step) } else { 0 };
         let fits = before % form.element == 0 && end - first <= form.step - before;
         let first = if form.stores && fits { first - before } else { first };
         let element = |at: i64| ((at - first) / form.element) as usize;
@@ -218,22 +229,32 @@ impl Members {
         if open.accesses.len() < 2 || elements.len() < 2 {
             return;
         }
+        if form.is_apart && !has_piece(&elements, form.element as u64) {
+            return;
+        }
         let group = self.groups.len();
         let list = if form.stores { &mut self.stores } else { &mut self.loads };
         for access in &open.accesses {
             list.insert(access.key, Member { group, element: element(access.bytes.from) });
         }
         let pointers = open.accesses.iter().map(|access| access.pointer).collect();
-        let step = (form.step / form.element) as usize;
-        self.groups.push(Group { bytes: form.element as u64, step, elements, pointers });
+        let step = if form.is_apart { 0 } else { (form.step / form.element) as usize };
+        let (bytes, is_apart) = (form.element as u64, form.is_apart);
+        self.groups.push(Group { bytes, step, is_apart, elements, pointers });
     }
+}
+
+/// Whether so many of these elements follow each other that they make a piece.
+fn has_piece(elements: &[usize], bytes: u64) -> bool {
+    let count = PIECE.div_ceil(bytes) as usize;
+    elements.windows(count).any(|run| run[count - 1] - run[0] == count - 1)
 }
 
 impl Candidate {
     /// Whether both are at constant distances in the same structures.
     fn is_beside(&self, a: &Analysis<'_>, group: &Open) -> bool {
         let (mine, other) = (&self.form.address, &group.form.address);
-        self.form.step == group.form.step
+        (self.form.step, self.form.is_apart) == (group.form.step, group.form.is_apart)
             && mine.root == other.root
             && mine.scaled.len() == other.scaled.len()
             && mine.scaled.iter().zip(&other.scaled).all(|(x, y)| x.1 == y.1 && a.same(x.0, y.0, DEPTH))
@@ -260,13 +281,17 @@ impl Candidate {
         let all = || group.accesses.iter().chain([&self.access]).map(|access| access.bytes);
         let (from, to) =
             all().fold((i64::MAX, i64::MIN), |(from, to), of| (from.min(of.from), to.max(of.to)));
-        to - from <= mine.step && all().all(|of| (of.from - from) % mine.element == 0)
+        let most = if mine.is_apart { MOST_SPAN } else { mine.step };
+        to - from <= most && all().all(|of| (of.from - from) % mine.element == 0)
     }
 }
 
 impl Bytes {
     /// Whether two ranges have some in common, in any of structures that follow each other.
     fn overlap(self, other: Bytes, step: i64) -> bool {
+        if step == 0 {
+            return true;
+        }
         let behind = (other.from - self.from).rem_euclid(step);
         behind < self.to - self.from || behind + (other.to - other.from) > step
     }
@@ -291,25 +316,36 @@ fn candidate(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> Option<Candidate>
     if a.builtins.contains_key(&pointer) || a.private.interleaved.contains_key(&pointer) {
         return None;
     }
-    let Shape::Strided(step) = a.shape(block, pointer)[0] else { return None };
-    if step <= 0 || a.trust(pointer) > Trust::Addresses {
-        return None;
-    }
+    let step = match a.shape(block, pointer)[0] {
+        Shape::Strided(step) if a.trust(pointer) <= Trust::Addresses => step,
+        Shape::Varying if !a.may_be_row(block, pointer) => 0,
+        _ => return None,
+    };
     let leaves = a.leaves.get(ty)?;
     let element = size(leaves.first()?)?;
     let regular =
         |(at, leaf): (usize, &Leaf)| size(leaf) == Some(element) && leaf.offset == at as u64 * element;
     let most = if element == 8 { MOST_WIDE_ELEMENTS } else { MOST_ELEMENTS };
-    let is_small = (step as u64).is_multiple_of(element) && (2..=most).contains(&(step as u64 / element));
     let bytes = leaves.len() as u64 * element;
-    if !is_small || !leaves.iter().enumerate().all(regular) || bytes > step as u64 {
+    let is_small = step > 0
+        && (step as u64).is_multiple_of(element)
+        && (2..=most).contains(&(step as u64 / element))
+        && bytes <= step as u64;
+    // What lanes store to one place is in their order, which is known of one store at a time.
+    let is_apart = !is_small
+        && !stores
+        && step.unsigned_abs() != element
+        && class(a, pointer) != StorageClass::Function
+        && a.variant.width >= LEAST_LANES;
+    if !(is_small || is_apart) || !leaves.iter().enumerate().all(regular) {
         return None;
     }
+    let step = step.saturating_abs();
     let address = address(a, pointer);
     let bytes = Bytes { from: address.constant, to: address.constant.checked_add(bytes as i64)? };
     let access = Access { key: if stores { pointer } else { inst.result? }, pointer, bytes };
     let (class, shared) = (class(a, pointer), a.is_shared(block, inst));
-    let form = Form { stores, address, class, step, element: element as i64, shared };
+    let form = Form { stores, address, class, step, is_apart, element: element as i64, shared };
     Some(Candidate { form, access })
 }
 

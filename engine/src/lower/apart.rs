@@ -8,11 +8,12 @@
 
 use super::Lowerer;
 use super::access::{align_at, from_memory, in_memory, lane_addresses, to_memory};
-use super::builder::Value;
+use super::builder::{Opcode, Value};
 use super::groups::lanes::parts;
 use super::structures::Structures;
 use super::values::{Reg, Val};
 use crate::analysis::leaves::{Leaf, Scalar};
+use crate::analysis::members::Group;
 
 /// Bytes of an object that one instruction accesses: what registers of any size have.
 const SIZES: std::ops::RangeInclusive<u64> = 16..=64;
@@ -36,6 +37,17 @@ impl Addresses {
         match self {
             Addresses::Strided(base, step) => lane_addresses(this, base, step),
             Addresses::Varying(all) => all,
+        }
+    }
+
+    /// So many bytes further.
+    fn moved(self, this: &Lowerer<'_, '_>, bytes: i64) -> Addresses {
+        let by = |address: Value| {
+            this.b.offset(address, this.b.int(Scalar::I64, this.b.lanes(address), bytes as u64))
+        };
+        match self {
+            Addresses::Strided(base, step) => Addresses::Strided(by(base), step),
+            Addresses::Varying(all) => Addresses::Varying(by(all)),
         }
     }
 }
@@ -127,6 +139,57 @@ pub(super) fn load(this: &Lowerer<'_, '_>, addresses: Addresses, leaves: &[Leaf]
         Reg::varying(from_memory(this, structures.take(&this.b, &vectors, element), leaf.scalar))
     };
     leaves.iter().enumerate().map(value).collect()
+}
+
+/// Loads the elements of a group's structures, as unsigned integers: pieces of what follows each other, and the rest one by one. The
+/// addresses are the first element's.
+pub(super) fn load_elements(this: &Lowerer<'_, '_>, addresses: Addresses, group: &Group) -> Vec<Value> {
+    let size = group.bytes;
+    let mut values = Vec::new();
+    let mut rest = group.elements.as_slice();
+    while let [first, ..] = *rest {
+        let count = (1..rest.len()).find(|at| rest[*at] != first + at).unwrap_or(rest.len());
+        let (run, behind) = rest.split_at(count);
+        rest = behind;
+        let mut at = 0;
+        while at < run.len() {
+            let from = addresses.moved(this, (run[at] as u64 * size) as i64);
+            let loaded = load_some(this, from, size, run.len() - at);
+            at += loaded.len();
+            values.extend(loaded);
+        }
+    }
+    values
+}
+
+/// The first of `count` elements that follow each other: as many as one access of each lane has.
+fn load_some(this: &Lowerer<'_, '_>, addresses: Addresses, size: u64, count: usize) -> Vec<Value> {
+    let left = size * count as u64;
+    let word = if size == 8 { Scalar::I64 } else { Scalar::I32 };
+    let words = match left / word.bytes() {
+        4.. => 4,
+        2.. if size == 8 || this.target.has_avx512() => 2,
+        _ => {
+            let memory = Scalar::int(8 * size as u32).expect("elements of 1, 2, 4 and 8 bytes");
+            return vec![super::narrow::gather(this, memory, addresses.vector(this), size)];
+        }
+    };
+    let leaf = |at: u64| Leaf { scalar: word, offset: at * word.bytes() };
+    let leaves: Vec<Leaf> = (0..words).map(leaf).collect();
+    let words = load(this, addresses, &leaves, Some(size));
+    let of_word = (word.bytes() / size) as u32;
+    let parts = |reg: Reg| (0..of_word).map(move |at| part(this, this.vector(reg), size, this.b.i32(at)));
+    words.into_iter().flat_map(parts).collect()
+}
+
+/// The parts of words that have a number, as integers of so many bytes.
+pub(super) fn part(this: &Lowerer<'_, '_>, words: Value, size: u64, at: Value) -> Value {
+    let (b, bits) = (&this.b, 8 * size as u32);
+    if size >= b.scalar_of(words).bytes() {
+        return words;
+    }
+    let words = b.lshr(words, b.splat(b.mul(at, b.i32(bits)), this.w));
+    b.cast(Opcode::LLVMTrunc, words, Scalar::int(bits).expect("parts of 1 and 2 bytes"))
 }
 
 /// Stores such objects. Where lanes have one address, the last one's stays, as in a scatter.

@@ -1,7 +1,8 @@
-//! Loads and stores of members of the same structures together: a few vectors over all lanes' structures, and shuffles. Which
-//! they are is `analysis::members`'.
+//! Loads and stores of members of the same structures together: a few vectors over all lanes' structures, and shuffles, or, of
+//! structures that lie apart, pieces of each. Which they are is `analysis::members`'.
 
 use super::access::{self, Place};
+use super::apart::{self, Addresses};
 use super::builder::Value;
 use super::structures::Structures;
 use super::values::{Mask, Reg, Val};
@@ -17,7 +18,7 @@ use std::rc::Rc;
 /// What is known of a block's groups while it is lowered for a sub-group.
 #[derive(Default)]
 pub(super) struct Known {
-    /// The vectors of groups that have been loaded.
+    /// The vectors of groups that have been loaded; of those that lie apart, each element's.
     loaded: FxHashMap<GroupId, Rc<[Value]>>,
     /// What is to be stored: by element of the group.
     stored: FxHashMap<GroupId, SmallVec<[(usize, Value); 8]>>,
@@ -42,7 +43,8 @@ pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, ty: TypeId) -> Resul
         return Ok(None);
     };
     let group = &members.groups[member.group];
-    if matches!(this.mask(), Mask::Lanes(_))
+    if !group.is_apart
+        && matches!(this.mask(), Mask::Lanes(_))
         && !spaced::has_masks(this.target, structures(this, group).memory)
     {
         return Ok(None);
@@ -50,15 +52,28 @@ pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, ty: TypeId) -> Resul
     let vectors = match this.subgroup().members.loaded.get(&member.group) {
         Some(vectors) => Rc::clone(vectors),
         None => {
-            let Place::Strided { base, .. } = access::place(this, inst.id(0))? else { return Ok(None) };
-            let vectors = load_all(this, group, first(this, group, member, base));
+            let first = |this: &_, address| first(this, group, member, address);
+            let vectors: Rc<[Value]> = match (access::place(this, inst.id(0))?, group.is_apart) {
+                (Place::Strided { base, .. }, false) => load_all(this, group, first(this, base)),
+                (Place::Strided { base, step, .. }, true) => {
+                    apart::load_elements(this, Addresses::Strided(first(this, base), step), group).into()
+                }
+                (Place::Varying(all), true) => {
+                    apart::load_elements(this, Addresses::Varying(first(this, all)), group).into()
+                }
+                _ => return Ok(None),
+            };
             this.subgroup_mut().members.loaded.insert(member.group, Rc::clone(&vectors));
             vectors
         }
     };
     let leaves = this.leaves(ty)?;
     let val = (0..).zip(leaves.iter()).map(|(at, leaf)| {
-        let value = structures(this, group).take(&this.b, &vectors, member.element + at);
+        let element = member.element + at;
+        let value = match group.elements.binary_search(&element) {
+            Ok(place) if group.is_apart => vectors[place],
+            _ => structures(this, group).take(&this.b, &vectors, element),
+        };
         Reg::varying(this.b.reinterpret(value, leaf.scalar))
     });
     Ok(Some(val.collect()))

@@ -7,7 +7,7 @@
 
 use super::access::{self, Place, lane_addresses};
 use super::apart::{self, Addresses};
-use super::builder::{IntPred, Opcode, Value};
+use super::builder::{IntPred, Value};
 use super::values::{Reg, Val};
 use super::{Lowerer, rows, spaced, speculation};
 use crate::analysis::func::BlockId;
@@ -151,7 +151,7 @@ fn load_piece(this: &Lowerer<'_, '_>, ahead: &Ahead, pieces: Pieces, addresses: 
     for (at, reg) in (0..).zip(&words) {
         b.store(this.vector(*reg), b.offset_const(pieces.words, at * size), word.bytes());
     }
-    part(this, ahead, this.vector(words[0]), None)
+    part(this, ahead, this.vector(words[0]), b.i32(0))
 }
 
 /// The elements with a number below that of a piece, of all lanes.
@@ -162,20 +162,9 @@ fn element(this: &Lowerer<'_, '_>, ahead: &Ahead, pieces: Pieces, at: Value) -> 
     let size = u64::from(this.w) * word.bytes();
     let offset = b.mul(b.zext_or_trunc(which, Scalar::I64), b.i64(size));
     let words = b.load(word, this.w, b.offset(pieces.words, offset), word.bytes());
-    part(this, ahead, words, (of_word > 1).then_some(within))
+    part(this, ahead, words, within)
 }
 
-/// The parts of words that have a number, or the first.
-fn part(this: &Lowerer<'_, '_>, ahead: &Ahead, words: Value, at: Option<Value>) -> Value {
-    let b = &this.b;
-    let bits = ahead.scalar.bits();
-    let words = match at {
-        Some(at) => b.lshr(words, b.splat(b.mul(at, b.i32(bits)), this.w)),
-        None => words,
-    };
-    if bits >= ahead.word().bits() {
-        return b.reinterpret(words, ahead.scalar);
-    }
-    let number = Scalar::int(bits).expect("elements of 1 and 2 bytes");
-    b.reinterpret(b.cast(Opcode::LLVMTrunc, words, number), ahead.scalar)
+fn part(this: &Lowerer<'_, '_>, ahead: &Ahead, words: Value, at: Value) -> Value {
+    this.b.reinterpret(apart::part(this, words, ahead.scalar.bytes(), at), ahead.scalar)
 }

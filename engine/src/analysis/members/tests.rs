@@ -102,3 +102,24 @@ fn an_index_is_known_without_its_constants() {
         assert_eq!(found(8), (Some(8), 0), "bytes wrap around");
     });
 }
+
+#[test]
+fn loads_of_structures_that_lie_apart_are_a_group_where_they_make_a_piece() {
+    let apart = |index: &str, elements: &[u64]| {
+        let mut body = format!("{index}\n");
+        for (at, element) in elements.iter().enumerate() {
+            body += &format!(
+                "%j{at} = OpIAdd %ulong %far %ulong_{element}\n%q{at} = OpPtrAccessChain %to_uint %pointer %j{at}\n\
+                 %v{at} = OpLoad %uint %q{at}\n"
+            );
+        }
+        members(&body)
+    };
+    let large = "%far = OpIMul %ulong %x %ulong_16";
+    assert_eq!(apart(large, &[0, 1, 2, 3]), [(vec![0, 1, 2, 3], 4)]);
+    assert_eq!(apart(large, &[7, 1, 3, 2, 4]), [(vec![0, 1, 2, 3, 6], 5)]);
+    assert_eq!(apart(large, &[0, 1, 2, 4]), [], "no four follow each other");
+    let from_memory =
+        "%own = OpLoad %uint %p0\n%wide = OpUConvert %ulong %own\n%far = OpIMul %ulong %wide %ulong_16";
+    assert_eq!(apart(from_memory, &[3, 2, 1, 0]), [(vec![0, 1, 2, 3], 4)]);
+}

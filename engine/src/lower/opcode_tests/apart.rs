@@ -69,3 +69,94 @@ fn objects_that_lie_apart_are_accessed_one_by_one() {
 fn objects_that_lie_apart_are_accessed_one_by_one_without_scatters() {
     check(Some(Isa::Avx2));
 }
+
+/// Elements from one structure to the next.
+const STRUCTURE: usize = 37;
+
+/// Which elements of a structure are read, in this order.
+const ELEMENTS: [&[usize]; 6] = [
+    &[0, 1, 2, 3],
+    &[5, 4, 3, 2, 1, 0],
+    &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
+    &[7, 0, 2, 1, 3, 20, 21, 22, 23, 24, 25],
+    &[0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15],
+    &[3, 30, 31, 0, 32, 1, 33, 2],
+];
+
+fn check_members(isa: Option<Isa>) {
+    const STRUCTURES: usize = 130;
+    let mut random = Random(9);
+    let table: Vec<u32> = (0..2 * STRUCTURE * STRUCTURES).map(|_| random.next()).collect();
+    let bytes: Vec<u8> = table.iter().flat_map(|word| word.to_le_bytes()).collect();
+    for (ty, size) in [("uchar", 1), ("ushort", 2), ("uint", 4), ("ulong", 8)] {
+        let value = |at: usize| {
+            let mut value = [0; 8];
+            value[..size].copy_from_slice(&bytes[at * size..][..size]);
+            u64::from_le_bytes(value) as u32
+        };
+        for elements in ELEMENTS {
+            for (width, subgroups) in SUBGROUPS {
+                let items = (2 * width * subgroups) as usize;
+                let index: Vec<u32> = (0..items).map(|_| random.next() % STRUCTURES as u32).collect();
+                let mut loads = String::new();
+                let mut sum = "%u0".to_owned();
+                for (at, element) in elements.iter().enumerate() {
+                    let convert = if size == 4 { "OpCopyObject" } else { "OpUConvert" };
+                    loads += &format!(
+                        "%e{at} = OpIAdd %ulong %start %element{element}
+                         %p{at} = OpInBoundsPtrAccessChain %pg_{ty} %table %e{at}\n%r{at} = OpLoad %{ty} %p{at}
+                         %v{at} = {convert} %uint %r{at}
+                         %scaled{at} = OpIMul %uint {sum} %u31\n%sum{at} = OpIAdd %uint %scaled{at} %v{at}\n"
+                    );
+                    sum = format!("%sum{at}");
+                }
+                let constants: String =
+                    (0..STRUCTURE).map(|at| format!("%element{at} = OpConstant %ulong {at}\n")).collect();
+                let constants =
+                    format!("{constants}%structure = OpConstant %ulong {STRUCTURE}\n%fn = OpTypeFunction");
+                for (by_index, masked) in [(false, false), (false, true), (true, false), (true, true)] {
+                    let which = if by_index { "%own_wide" } else { "%gx" };
+                    let inside = format!("{loads}OpStore %mine {sum}\n");
+                    let inside = match masked {
+                        false => inside,
+                        true => format!(
+                            "OpBranchConditional %some %inside %behind\n%inside = OpLabel\n{inside}OpBranch %behind\n\
+                             %behind = OpLabel\n"
+                        ),
+                    };
+                    let body = format!(
+                        "%table = OpBitcast %pg_{ty} %in\n%mine = OpInBoundsPtrAccessChain %pg_uint %out %gx
+                         %own_at = OpInBoundsPtrAccessChain %pg_uint %index %gx\n%own = OpLoad %uint %own_at
+                         %own_wide = OpUConvert %ulong %own\n%start = OpIMul %ulong {which} %structure
+                         %gx32 = OpUConvert %uint %gx\n%third = OpUMod %uint %gx32 %u3
+                         %some = OpIEqual %bool %third %u1\n{inside}"
+                    );
+                    let text = kernel((width > 1).then_some(width), "", &body)
+                        .replace("%fn = OpTypeFunction", &constants);
+                    let found = run_on(isa, &text, width * subgroups, &table, &index, 1);
+                    for (item, found) in found.into_iter().enumerate() {
+                        let structure = if by_index { index[item] as usize } else { item };
+                        let hash = elements.iter().fold(0u32, |sum, element| {
+                            sum.wrapping_mul(31).wrapping_add(value(structure * STRUCTURE + element))
+                        });
+                        let expected = if masked && item % 3 != 1 { 0 } else { hash };
+                        assert_eq!(
+                            found, expected,
+                            "{ty}, {elements:?}, by index {by_index}, masked {masked}, work-item {item}, sub-groups of {width}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn members_of_structures_that_lie_apart_are_loaded_in_pieces() {
+    check_members(None);
+}
+
+#[test]
+fn members_of_structures_that_lie_apart_are_loaded_in_pieces_by_avx2() {
+    check_members(Some(Isa::Avx2));
+}
