@@ -10,7 +10,8 @@ use super::leaves::Scalar;
 use super::lengths::Length;
 use super::loops::{Loop, LoopId};
 use super::shapes::Shape;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use spirv::{Op, OpenclStd100Op, StorageClass};
 use spirv_env::opcodes::{Convergence, Cost, Derives, Family, Memory};
 use spirv_env::{Id, Inst, Type};
@@ -28,6 +29,39 @@ const HALF_A_VECTOR: u64 = 32;
 
 /// Functions of floats that are an instruction.
 const ARITHMETIC: [OpenclStd100Op; 3] = [OpenclStd100Op::fma, OpenclStd100Op::mad, OpenclStd100Op::fabs];
+
+/// Values that are followed back.
+const MOST_VALUES: usize = 256;
+
+/// How a value is made of another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Use {
+    None,
+    Itself,
+    /// By one operation, in any order.
+    By(Op),
+    Mixed,
+}
+
+impl Use {
+    /// Of one that is made in either way.
+    fn or(self, other: Use) -> Use {
+        match (self, other) {
+            (Use::None, one) | (one, Use::None) => one,
+            (Use::Itself, Use::By(op)) | (Use::By(op), Use::Itself) => Use::By(op),
+            (one, other) if one == other => one,
+            _ => Use::Mixed,
+        }
+    }
+
+    fn by(self, op: Op) -> Use {
+        match self {
+            Use::Itself => Use::By(op),
+            Use::By(other) if other == op => self,
+            _ => Use::Mixed,
+        }
+    }
+}
 
 /// How an index goes on from one work-item to the next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -117,7 +151,8 @@ impl Analysis<'_> {
                     |of| matches!(*of, [leaf] if leaf.scalar.is_int() || leaf.scalar == Scalar::Bool),
                 )
             };
-            if block == this.header && !code.phis.iter().all(|phi| is_number(phi.result)) {
+            let goes_on = |id: Id| is_number(id) && self.is_in_parts(id, this);
+            if block == this.header && !code.phis.iter().all(|phi| goes_on(phi.result)) {
                 return None;
             }
             if matches!(code.term, Terminator::Switch { .. } | Terminator::Dispatch { .. }) {
@@ -141,6 +176,65 @@ impl Analysis<'_> {
             }
         }
         smallest
+    }
+
+    /// Whether what a phi of the header is from one iteration to the next can be made in parts and put together in the end, as sums
+    /// are and hashes are not.
+    fn is_in_parts(&self, phi: Id, this: &Loop) -> bool {
+        let phis = &self.func.blocks[this.header].phis;
+        let incoming = phis.iter().find(|of| of.result == phi).map(|of| &of.incoming);
+        let next = incoming.and_then(|all| all.iter().find(|(pred, _)| *pred == this.latch));
+        next.is_some_and(|(_, next)| self.use_of(phi, *next, this, &mut FxHashMap::default()) != Use::Mixed)
+    }
+
+    /// How a value of an iteration is made of a phi of the loop's header.
+    fn use_of(&self, phi: Id, id: Id, this: &Loop, known: &mut FxHashMap<Id, Use>) -> Use {
+        if id == phi {
+            return Use::Itself;
+        }
+        if let Some(known) = known.get(&id) {
+            return *known;
+        }
+        let Some(block) = self.def.get(&id).filter(|block| this.blocks.contains(*block)) else {
+            return Use::None;
+        };
+        if known.len() == MOST_VALUES {
+            return Use::Mixed;
+        }
+        // What comes round by another phi of the header is another iteration's.
+        known.insert(id, Use::None);
+        let Some(inst) = self.definition(id) else {
+            let phis = if *block == this.header { &[] } else { self.func.blocks[*block].phis.as_slice() };
+            let own = phis.iter().find(|own| own.result == id);
+            let incoming = own.into_iter().flat_map(|own| &own.incoming);
+            let all = incoming.fold(Use::None, |all, (_, of)| all.or(self.use_of(phi, *of, this, known)));
+            known.insert(id, all);
+            return all;
+        };
+        let uses: SmallVec<[Use; 4]> = inst.ids().map(|of| self.use_of(phi, of, this, known)).collect();
+        let is_pair = || uses.iter().filter(|of| **of != Use::None).count() == 1;
+        let all = match (inst.op, uses.as_slice()) {
+            (_, uses) if uses.iter().all(|of| *of == Use::None) => Use::None,
+            (Op::CopyObject, [one]) => *one,
+            (Op::Select, [Use::None, one, other]) => one.or(*other),
+            (Op::ISub, [one, Use::None]) => one.by(Op::IAdd),
+            (
+                op @ (Op::IAdd
+                | Op::IMul
+                | Op::BitwiseAnd
+                | Op::BitwiseOr
+                | Op::BitwiseXor
+                | Op::LogicalAnd
+                | Op::LogicalOr),
+                [one, other],
+            ) if is_pair() => one.or(*other).by(op),
+            (Op::ExtInst, uses) if is_pair() && self.is_plain_function(inst) => {
+                uses.iter().fold(Use::None, |all, of| all.or(*of)).by(Op::ExtInst)
+            }
+            _ => Use::Mixed,
+        };
+        known.insert(id, all);
+        all
     }
 
     /// The size of the elements of a work-item's own piece that an access steps over, if it goes through one. `None` where lanes of

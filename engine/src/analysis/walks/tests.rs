@@ -63,6 +63,19 @@ fn a_loop_that_does_what_iterations_cannot_do_at_once_is_no_walk() {
         "%sum = OpPhi %uint %uint_0 %entry %added %inside",
         &format!("{load}\n%added = OpIAdd %uint %sum %v")
     ));
+    // What each iteration makes of what the one before it made: sums, but not hashes.
+    let goes_on =
+        |by: &str| walks("", "%sum = OpPhi %uint %uint_0 %entry %made %inside", &format!("{load}\n{by}"));
+    assert!(goes_on("%once = OpBitwiseXor %uint %sum %v\n%made = OpBitwiseXor %uint %once %n"));
+    assert!(goes_on("%less = OpISub %uint %sum %v\n%made = OpIAdd %uint %less %n"));
+    assert!(goes_on(
+        "%is = OpIEqual %bool %v %n\n%greater = OpIAdd %uint %sum %v\n%made = OpSelect %uint %is %greater %sum"
+    ));
+    assert!(goes_on("%made = OpIMul %uint %v %n"), "it is the last one's");
+    assert!(!goes_on("%mixed = OpBitwiseXor %uint %sum %v\n%made = OpIMul %uint %mixed %uint_3"));
+    assert!(!goes_on("%up = OpShiftLeftLogical %uint %sum %uint_1\n%made = OpIAdd %uint %up %v"));
+    assert!(!goes_on("%made = OpIAdd %uint %sum %sum"));
+    assert!(!goes_on("%is = OpIEqual %bool %sum %v\n%made = OpSelect %uint %is %n %v"));
     // No memory at all.
     assert!(!walks("", "", "%w = OpIAdd %uint %n %n"));
 }
