@@ -233,17 +233,32 @@ fn access(this: &Lowerer<'_, '_>, step: Step, sharing: Sharing, address: Value, 
     old
 }
 
-/// Stores a value where the expected one is found; what was found. An exchange that fails is only a load: the lanes of a sub-group try
-/// in step, and where all want one place one of them succeeds each time.
+/// Stores a value where the expected one is found; what was found. Behind one that failed, an exchange that would fail, too, is only a load:
+/// the lanes of a sub-group try in step, and where all want one place one of them succeeds each time. Where each has a place of its
+/// own, a look would have the line of the cache come twice if another thread has it: to be read, and to be written.
 fn compare_exchange(this: &Lowerer<'_, '_>, address: Value, expected: Value, new: Value) -> Value {
     let b = &this.b;
     let scalar = b.scalar_of(expected);
-    let found = b.load(scalar, 1, address, scalar.bytes());
-    b.set_atomic(found, false);
-    let hit = b.icmp(IntPred::LLVMIntEQ, found, expected);
-    let exchange = || vec![b.compare_exchange(address, expected, new)];
-    b.branch_of_many(hit, exchange, || vec![found]).pop().expect("both ways have a value")
+    let looks = this.prologue_alloca(Scalar::I32, 1);
+    this.in_prologue(|b| b.store(b.i32(0), looks, 4));
+    let left = b.load(Scalar::I32, 1, looks, 4);
+    let is_equal = |found: Value| b.icmp(IntPred::LLVMIntEQ, found, expected);
+    let look = || {
+        let found = b.load(scalar, 1, address, scalar.bytes());
+        b.set_atomic(found, false);
+        found
+    };
+    let does_look = b.icmp(IntPred::LLVMIntNE, left, b.i32(0));
+    let seen = b.branch(does_look, look, || expected);
+    let exchange = || b.compare_exchange(address, expected, new);
+    let found = b.branch(is_equal(seen), exchange, || seen);
+    let less = b.select(does_look, b.sub(left, b.i32(1)), left);
+    b.store(b.select(is_equal(found), less, b.i32(LOOKS)), looks, 4);
+    found
 }
+
+/// Exchanges behind one that failed that look first, unless another one fails.
+const LOOKS: u32 = 16;
 
 fn machine_operation(combine: Combine) -> Rmw {
     match combine {
