@@ -82,6 +82,8 @@ enum Step {
     /// Operands: the new value, the expected one.
     CompareExchange,
     Combine(Combine),
+    /// The same, but nothing is written where that would change nothing.
+    CombineIfItMatters(Combine),
 }
 
 /// How the work-items of other threads see the memory.
@@ -105,13 +107,19 @@ fn read_modify_write(
         Update::TestAndSet => Scalar::I32,
         _ => this.leaves(inst.ty.expect("the old value has a type"))?[0].scalar,
     };
+    let of_combine = |combine: Combine| match sharing {
+        Sharing::Threads if combine.is_idempotent() && !is_release(semantics(this, inst.id(2))) => {
+            Step::CombineIfItMatters(combine)
+        }
+        _ => Step::Combine(combine),
+    };
     let (step, operands): (Step, SmallVec<[Reg; 2]>) = match update {
         Update::Exchange => (Step::Exchange, smallvec![this.leaf(inst.id(3))?]),
         Update::TestAndSet => (Step::Exchange, smallvec![Reg::uniform(this.b.i32(1))]),
         Update::CompareExchange => {
             (Step::CompareExchange, smallvec![this.leaf(inst.id(4))?, this.leaf(inst.id(5))?])
         }
-        Update::Combine(combine) => (Step::Combine(combine), smallvec![this.leaf(inst.id(3))?]),
+        Update::Combine(combine) => (of_combine(combine), smallvec![this.leaf(inst.id(3))?]),
         Update::Subtract => {
             let operand = this.leaf(inst.id(3))?;
             let negated = this.apply(&[operand], |this, values| {
@@ -128,8 +136,10 @@ fn read_modify_write(
     let used = inst.result.is_some_and(|result| this.a.uses(result) > 0);
     let old = match step {
         // Adding in another order rounds differently, so old values would contradict each other.
-        Step::Combine(combine) if address.is_uniform() && !(combine == Combine::FAdd && used) => {
-            merged(this, address, operands[0], combine, sharing, used)
+        Step::Combine(combine) | Step::CombineIfItMatters(combine)
+            if address.is_uniform() && !(combine == Combine::FAdd && used) =>
+        {
+            merged(this, address, operands[0], (step, combine), sharing, used)
         }
         _ => {
             let mut all: SmallVec<[Reg; 3]> = smallvec![address];
@@ -159,7 +169,7 @@ fn merged(
     this: &Lowerer<'_, '_>,
     address: Reg,
     operand: Reg,
-    combine: Combine,
+    (step, combine): (Step, Combine),
     sharing: Sharing,
     used: bool,
 ) -> Option<Value> {
@@ -177,7 +187,6 @@ fn merged(
         _ => combine.reduce(b, all_lanes),
     };
     let address = this.same(address);
-    let step = Step::Combine(combine);
     let old = match this.mask() {
         Mask::All => access(this, step, sharing, address, &[total]),
         Mask::Lanes(_) => {
@@ -217,6 +226,7 @@ fn access(this: &Lowerer<'_, '_>, step: Step, sharing: Sharing, address: Value, 
             Step::Exchange => b.atomic_rmw(Rmw::LLVMAtomicRMWBinOpXchg, address, operands[0]),
             Step::CompareExchange => compare_exchange(this, address, operands[1], operands[0]),
             Step::Combine(combine) => b.atomic_rmw(machine_operation(combine), address, operands[0]),
+            Step::CombineIfItMatters(combine) => combine_if_it_matters(this, combine, address, operands[0]),
         };
     }
     let scalar = b.scalar_of(operands[0]);
@@ -227,10 +237,32 @@ fn access(this: &Lowerer<'_, '_>, step: Step, sharing: Sharing, address: Value, 
             let hit = b.icmp(IntPred::LLVMIntEQ, old, operands[1]);
             b.select(hit, operands[0], old)
         }
-        Step::Combine(combine) => combine.apply(b, old, operands[0]),
+        Step::Combine(combine) | Step::CombineIfItMatters(combine) => combine.apply(b, old, operands[0]),
     };
     b.store(new, address, scalar.bytes());
     old
+}
+
+/// A minimum that is there already need not be written, and a line of the cache that nobody writes is in all of them.
+fn combine_if_it_matters(this: &Lowerer<'_, '_>, combine: Combine, address: Value, operand: Value) -> Value {
+    let b = &this.b;
+    let scalar = b.scalar_of(operand);
+    let bits = Scalar::int(scalar.bits()).expect("atomics have whole bytes");
+    let seen = b.load(bits, 1, address, bits.bytes());
+    b.set_atomic(seen, false);
+    let seen = b.reinterpret(seen, scalar);
+    let number = |value: Value| b.reinterpret(value, bits);
+    let changes = b.icmp(IntPred::LLVMIntNE, number(combine.apply(b, seen, operand)), number(seen));
+    b.branch(changes, || b.atomic_rmw(machine_operation(combine), address, operand), || seen)
+}
+
+/// Whether others may rely on what was written before an access, by seeing the access.
+fn is_release(semantics: MemorySemantics) -> bool {
+    semantics.intersects(
+        MemorySemantics::RELEASE
+            | MemorySemantics::ACQUIRE_RELEASE
+            | MemorySemantics::SEQUENTIALLY_CONSISTENT,
+    )
 }
 
 /// Stores a value where the expected one is found; what was found. Behind one that failed, an exchange that would fail, too, is only a load:

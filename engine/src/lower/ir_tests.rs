@@ -97,6 +97,23 @@ fn an_exchange_that_would_fail_is_only_a_load() {
     assert!(!block.contains(" load atomic i32"), "the exchange has a block of its own: {text}");
 }
 
+#[test]
+fn a_minimum_that_is_there_already_is_not_written() {
+    let counts = |instruction: &str, semantics: &str| {
+        let text = ir(&format!(
+            "{VALUES}%old = {instruction} %uint %out %u1 {semantics} %own\nOpStore %mine %old\n"
+        ));
+        [" load atomic i32", " atomicrmw "]
+            .map(|what| text.lines().filter(|line| line.contains(what)).count())
+    };
+    assert_eq!(counts("OpAtomicUMin", "%u0"), [1, 1]);
+    assert_eq!(counts("OpAtomicOr", "%u2"), [1, 1], "an acquiring one");
+    // Another number, and one that publishes what was written before.
+    assert_eq!(counts("OpAtomicIAdd", "%u0"), [0, 1]);
+    assert_eq!(counts("OpAtomicUMin", "%u4"), [0, 1]);
+    assert_eq!(counts("OpAtomicUMin", "%u16"), [0, 1]);
+}
+
 /// A branch that not all take, around a block that the numbers of `inside` go through; what it makes is used behind it.
 fn hammock(inside: &str) -> String {
     ir(&format!(

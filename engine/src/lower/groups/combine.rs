@@ -54,6 +54,12 @@ pub fn of(op: Op) -> Option<Combine> {
 }
 
 impl Combine {
+    /// Whether doing it again changes nothing.
+    pub fn is_idempotent(self) -> bool {
+        use Combine::{And, FMax, FMin, Or, SMax, SMin, UMax, UMin};
+        matches!(self, SMin | UMin | FMin | SMax | UMax | FMax | And | Or)
+    }
+
     pub fn apply(self, b: &Builder, x: Value, y: Value) -> Value {
         match self {
             Combine::IAdd => b.add(x, y),
