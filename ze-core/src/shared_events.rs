@@ -273,13 +273,13 @@ impl Link {
 
 impl Outside for Link {
     fn has_changed(&self) -> bool {
-        self.slot().word.load(Ordering::Acquire) != self.seen.load(Ordering::Relaxed)
+        self.slot().word.load(Ordering::Acquire) != self.seen.load(Ordering::Acquire)
     }
 
     fn take(&self) -> Option<Option<Outcome>> {
         let slot = self.slot();
         let word = slot.word.load(Ordering::Acquire);
-        if self.seen.swap(word, Ordering::Relaxed) == word {
+        if self.seen.swap(word, Ordering::AcqRel) == word {
             return None;
         }
         Some((word & SIGNALLED != 0).then(|| slot.read_outcome()))
@@ -353,11 +353,11 @@ struct Point {
 
 impl Outside for Point {
     fn has_changed(&self) -> bool {
-        !self.taken.load(Ordering::Relaxed) && self.events.page.slot(0).has_reached(self.point)
+        !self.taken.load(Ordering::Acquire) && self.events.page.slot(0).has_reached(self.point)
     }
 
     fn take(&self) -> Option<Option<Outcome>> {
-        let is_new = self.has_changed() && !self.taken.swap(true, Ordering::Relaxed);
+        let is_new = self.has_changed() && !self.taken.swap(true, Ordering::AcqRel);
         is_new.then(|| Some(self.events.page.slot(0).read_outcome()))
     }
 

@@ -89,12 +89,12 @@ impl Counter {
 
 impl Outside for Counter {
     fn has_changed(&self) -> bool {
-        self.is_reached().unwrap_or(true) != self.seen.load(Ordering::Relaxed)
+        self.is_reached().unwrap_or(true) != self.seen.load(Ordering::Acquire)
     }
 
     fn take(&self) -> Option<Option<Outcome>> {
         let reached = self.is_reached();
-        if self.seen.swap(reached.unwrap_or(true), Ordering::Relaxed) == reached.unwrap_or(true) {
+        if self.seen.swap(reached.unwrap_or(true), Ordering::AcqRel) == reached.unwrap_or(true) {
             return None;
         }
         Some(match reached {

@@ -100,6 +100,8 @@ pub struct Signal {
     has_epochs: AtomicBool,
     /// Of what others have too.
     outside: Option<Arc<dyn Outside>>,
+    /// Somebody has taken what others changed, and it is not here yet. Written under the lock.
+    taking_over: AtomicBool,
     /// As much of `done` as programs look at by its address: of a flag 1 while it is signalled, of a completion the number of
     /// signals.
     word: AtomicU64,
@@ -172,6 +174,7 @@ impl Signal {
             counting,
             has_epochs: AtomicBool::new(false),
             outside,
+            taking_over: AtomicBool::new(false),
             word: AtomicU64::new(done.into()),
             state: Mutex::new(State { outcome, engines: SmallVec::new(), waiters: SmallVec::new() }),
         }
@@ -191,12 +194,16 @@ impl Signal {
 
     /// Takes over what others have done to the flag.
     pub fn refresh(&self) {
-        let Some(outside) = self.outside.as_ref().filter(|outside| outside.has_changed()) else { return };
+        let Some(outside) = &self.outside else { return };
+        if !outside.has_changed() && !self.taking_over.load(Ordering::Acquire) {
+            return;
+        }
         let state = self.state.lock();
+        self.taking_over.store(true, Ordering::Release);
         match outside.take() {
             Some(Some(outcome)) => self.set_here(state, outcome),
             Some(None) => self.clear_here(&state),
-            None => {}
+            None => self.taking_over.store(false, Ordering::Release),
         }
     }
 
@@ -326,6 +333,7 @@ impl Signal {
         }
         self.word.store(1, Ordering::Release);
         self.done.set((self.done.get() | SIGNALLED).wrapping_add(CHANGE));
+        self.taking_over.store(false, Ordering::Release);
         Self::tell(state);
     }
 
@@ -383,6 +391,7 @@ impl Signal {
         for engine in &state.engines {
             engine.visible.signalled.store(false, Ordering::Release);
         }
+        self.taking_over.store(false, Ordering::Release);
     }
 
     /// Whether what a command of an engine [waits for](Self::submit_wait) is there.

@@ -381,3 +381,50 @@ fn urgent_waiters_are_told_first() {
     signal.raise();
     assert_eq!(*told.lock(), [1, 3, 2, 0, 4]);
 }
+
+/// Others whose change takes a while to be taken over.
+struct Slow {
+    changed: AtomicBool,
+    is_set: AtomicBool,
+    begun: std::sync::mpsc::SyncSender<()>,
+}
+
+impl Outside for Slow {
+    fn has_changed(&self) -> bool {
+        self.changed.load(Ordering::Acquire)
+    }
+
+    fn take(&self) -> Option<Option<Outcome>> {
+        if !self.changed.swap(false, Ordering::AcqRel) {
+            return None;
+        }
+        self.begun.send(()).expect("the test listens");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        Some(self.is_set.load(Ordering::Acquire).then(|| Ok(Timestamps::default())))
+    }
+
+    fn publish(&self, outcome: Option<&Outcome>) -> bool {
+        outcome.is_some()
+    }
+
+    fn watch(&self) {}
+}
+
+#[test]
+fn what_another_thread_is_about_to_take_over_is_seen() {
+    let (begun, begins) = std::sync::mpsc::sync_channel(1);
+    let others = Arc::new(Slow { changed: AtomicBool::new(false), is_set: AtomicBool::new(false), begun });
+    let outside: Arc<dyn Outside> = others.clone();
+    let flag = Signal::linked(|_| outside);
+    for is_set in [true, false, true] {
+        others.is_set.store(is_set, Ordering::Release);
+        others.changed.store(true, Ordering::Release);
+        let listener = std::thread::spawn({
+            let flag = Arc::clone(&flag);
+            move || flag.refresh()
+        });
+        begins.recv().expect("the listener takes it over");
+        assert_eq!(flag.is_signalled(), is_set, "the listener is not done");
+        listener.join().expect("it ends");
+    }
+}
