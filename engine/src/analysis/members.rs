@@ -26,8 +26,8 @@ const MOST_WIDE_ELEMENTS: u64 = 4;
 pub const PIECE: u64 = 16;
 /// Bytes between the first and the last member that are looked at together.
 const MOST_SPAN: i64 = 256;
-/// Lanes from which on pieces take less time than gathers.
-const LEAST_LANES: u32 = 8;
+/// Lanes from which on what lies apart is better accessed lane by lane, as much as follows there, than gathered.
+pub const LEAST_LANES: u32 = 8;
 /// Groups that a block may have open at a time, and accesses of a group: what is looked at for each access.
 const MOST_OPEN: usize = 8;
 const MOST_ACCESSES: usize = 16;

@@ -10,6 +10,7 @@ use super::func::{BlockId, ChainStep};
 use super::leaves::Scalar;
 use super::lengths::Length;
 use super::loops::LoopId;
+use super::members::LEAST_LANES;
 use crate::abi::LaneMapping;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -17,10 +18,8 @@ use spirv::{Op, StorageClass};
 use spirv_env::opcodes::{Convergence, Derives, Family, Memory};
 use spirv_env::{Id, Inst};
 
-/// Bytes of a piece, for elements of up to 4 bytes and of 8: four words.
-const WORDS: u64 = 4;
-/// Lanes from which on a gather takes longer.
-const LEAST_LANES: u32 = 8;
+/// Words of a piece.
+pub const WORDS: u32 = 4;
 /// Loads of a function: each has code for both ways.
 const MOST_LOADS: usize = 6;
 /// How deep an index expression is looked into.
@@ -51,12 +50,12 @@ impl Ahead {
 
     /// Iterations that a piece is good for.
     pub fn elements(&self) -> u64 {
-        WORDS * self.word().bytes() / self.scalar.bytes()
+        self.bytes() / self.scalar.bytes()
     }
 
     /// Bytes of a piece.
     pub fn bytes(&self) -> u64 {
-        WORDS * self.word().bytes()
+        u64::from(WORDS) * self.word().bytes()
     }
 }
 

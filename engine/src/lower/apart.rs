@@ -13,7 +13,7 @@ use super::groups::lanes::parts;
 use super::structures::Structures;
 use super::values::{Reg, Val};
 use crate::analysis::leaves::{Leaf, Scalar};
-use crate::analysis::members::Group;
+use crate::analysis::members::{Group, LEAST_LANES};
 
 /// Bytes of an object that one instruction accesses: what registers of any size have.
 const SIZES: std::ops::RangeInclusive<u64> = 16..=64;
@@ -21,8 +21,6 @@ const SIZES: std::ops::RangeInclusive<u64> = 16..=64;
 const GATHERED: u64 = 8;
 /// Elements that vectors are put together of.
 const MOST_ELEMENTS: usize = 8;
-/// Lanes from which on it pays.
-const LEAST_LANES: u32 = 8;
 
 /// Where objects are.
 #[derive(Clone, Copy)]
@@ -33,7 +31,7 @@ pub(super) enum Addresses {
 }
 
 impl Addresses {
-    fn vector(self, this: &Lowerer<'_, '_>) -> Value {
+    pub(super) fn vector(self, this: &Lowerer<'_, '_>) -> Value {
         match self {
             Addresses::Strided(base, step) => lane_addresses(this, base, step),
             Addresses::Varying(all) => all,
@@ -174,12 +172,23 @@ fn load_some(this: &Lowerer<'_, '_>, addresses: Addresses, size: u64, count: usi
             return vec![super::narrow::gather(this, memory, addresses.vector(this), size)];
         }
     };
-    let leaf = |at: u64| Leaf { scalar: word, offset: at * word.bytes() };
-    let leaves: Vec<Leaf> = (0..words).map(leaf).collect();
-    let words = load(this, addresses, &leaves, Some(size));
+    let words = load_words(this, addresses, word, words, size);
     let of_word = (word.bytes() / size) as u32;
     let parts = |reg: Reg| (0..of_word).map(move |at| part(this, this.vector(reg), size, this.b.i32(at)));
     words.into_iter().flat_map(parts).collect()
+}
+
+/// Loads words that follow each other, aligned as the elements that they are made of.
+pub(super) fn load_words(
+    this: &Lowerer<'_, '_>,
+    addresses: Addresses,
+    word: Scalar,
+    count: u32,
+    align: u64,
+) -> Val {
+    let leaf = |at: u32| Leaf { scalar: word, offset: u64::from(at) * word.bytes() };
+    let leaves: Vec<Leaf> = (0..count).map(leaf).collect();
+    load(this, addresses, &leaves, Some(align))
 }
 
 /// The parts of words that have a number, as integers of so many bytes.

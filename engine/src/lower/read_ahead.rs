@@ -5,14 +5,14 @@
 //! with an element that the iteration loads, so it is there to be read, and where no index on the way to the address wraps around
 //! within it. Else this iteration gathers, and the next one looks again.
 
-use super::access::{self, Place, lane_addresses};
+use super::access::{self, Place};
 use super::apart::{self, Addresses};
 use super::builder::{IntPred, Value};
 use super::values::{Reg, Val};
 use super::{Lowerer, rows, spaced, speculation};
 use crate::analysis::func::BlockId;
 use crate::analysis::leaves::{Leaf, Scalar};
-use crate::analysis::read_ahead::Ahead;
+use crate::analysis::read_ahead::{Ahead, WORDS};
 use crate::error::EngineError;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
@@ -65,9 +65,6 @@ impl Lowerer<'_, '_> {
     }
 }
 
-/// Words of a lane's piece.
-const WORDS: u32 = 4;
-
 /// What an instruction loads, if it is one of those.
 pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
     let loads = Rc::clone(&this.flow.read_ahead.loads);
@@ -96,11 +93,7 @@ pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val
         element(this, ahead, pieces, at)
     };
     let anew = || {
-        let all = match addresses {
-            Addresses::Strided(base, step) => lane_addresses(this, base, step),
-            Addresses::Varying(all) => all,
-        };
-        let in_page = rows::is_in_page(b, b.freeze(all), ahead.bytes());
+        let in_page = rows::is_in_page(b, b.freeze(addresses.vector(this)), ahead.bytes());
         let fits = b.and(stays, speculation::none_on(this, b.not(in_page)));
         let read = match place {
             Place::Hoped(hope) => {
@@ -144,9 +137,7 @@ fn stays_on_its_way(this: &mut Lowerer<'_, '_>, ahead: &Ahead) -> Result<Value, 
 /// Loads a piece for each lane, and returns the first elements.
 fn load_piece(this: &Lowerer<'_, '_>, ahead: &Ahead, pieces: Pieces, addresses: Addresses) -> Value {
     let (b, word) = (&this.b, ahead.word());
-    let leaf = |at: u32| Leaf { scalar: word, offset: u64::from(at) * word.bytes() };
-    let leaves: Vec<Leaf> = (0..WORDS).map(leaf).collect();
-    let words = apart::load(this, addresses, &leaves, Some(ahead.scalar.bytes()));
+    let words = apart::load_words(this, addresses, word, WORDS, ahead.scalar.bytes());
     let size = u64::from(this.w) * word.bytes();
     for (at, reg) in (0..).zip(&words) {
         b.store(this.vector(*reg), b.offset_const(pieces.words, at * size), word.bytes());

@@ -229,8 +229,17 @@ fn sixteen_threads_make_use_and_destroy_and_nothing_grows() {
     work(Duration::from_secs(seconds / 4));
     let before = held();
     work(Duration::from_secs(seconds));
-    let after = held();
     let growth = [32 << 10, 4, 4];
-    let grown = before.iter().zip(after).zip(growth).any(|((before, after), growth)| after > before + growth);
-    assert!(!grown, "{before:?} to {after:?}: KiB, threads, files");
+    let has_grown = |after: [usize; 3]| {
+        before.iter().zip(after).zip(growth).any(|((before, after), growth)| after > before + growth)
+    };
+    // Where others keep the processors busy, threads take longer to end.
+    let mut after = held();
+    for _ in 0..20 {
+        if !has_grown(after) {
+            return;
+        }
+        after = held();
+    }
+    panic!("{before:?} to {after:?}: KiB, threads, files");
 }
