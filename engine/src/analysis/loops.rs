@@ -79,6 +79,16 @@ impl Loops {
         self.innermost[block].expand()
     }
 
+    /// The loops that have no others inside.
+    pub fn innermost(&self) -> EntitySet<LoopId> {
+        let mut found = EntitySet::new();
+        found.extend(self.loops.keys());
+        self.loops.values().filter_map(|this| this.parent).for_each(|outer| {
+            found.remove(outer);
+        });
+        found
+    }
+
     /// Whether `outer` is `inner` or around it. `None` is the whole function.
     pub fn encloses(&self, outer: Option<LoopId>, inner: Option<LoopId>) -> bool {
         match (outer, inner) {

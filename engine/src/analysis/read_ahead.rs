@@ -6,16 +6,16 @@
 //! results do not depend on an order, lanes are iterations instead: `walks`.)
 
 use super::Analysis;
-use super::func::{BlockId, ChainStep};
+use super::func::BlockId;
 use super::leaves::Scalar;
 use super::lengths::Length;
 use super::loops::LoopId;
 use super::members::LEAST_LANES;
 use crate::abi::LaneMapping;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::{Op, StorageClass};
-use spirv_env::opcodes::{Convergence, Derives, Family, Memory};
+use spirv_env::opcodes::{Convergence, Family, Memory};
 use spirv_env::{Id, Inst};
 
 /// Words of a piece.
@@ -66,9 +66,8 @@ impl Analysis<'_> {
         if self.variant.width < LEAST_LANES || self.variant.mapping == LaneMapping::Iterations {
             return found;
         }
-        let outer: FxHashSet<LoopId> = self.loops.loops.values().filter_map(|this| this.parent).collect();
-        for (inside, this) in self.loops.loops.iter().filter(|(id, _)| !outer.contains(id)) {
-            for inst in &self.func.blocks[this.header].insts {
+        for inside in self.loops.innermost().keys() {
+            for inst in &self.func.blocks[self.loops.get(inside).header].insts {
                 if found.len() == MOST_LOADS {
                     return found;
                 }
@@ -96,7 +95,10 @@ impl Analysis<'_> {
             return None;
         }
         let mut widened = SmallVec::new();
-        let step = self.grows_by(inside, pointer, &mut widened)?;
+        let step = self.pointer_step(inside, pointer, &mut |index| match self.index_width(index) {
+            Some(u64::BITS) => self.index_grows_by(inside, index, &mut widened, 0),
+            _ => self.widened_grows_by(inside, index, true, &mut widened),
+        })?;
         let ahead = Ahead { preheader: this.preheader, scalar, widened };
         let is_long = match self.length(inside) {
             Some(Length::Constant(length)) => length >= ahead.elements(),
@@ -139,29 +141,7 @@ impl Analysis<'_> {
             .all(|block| self.func.blocks[*block].insts.iter().all(leaves_alone))
     }
 
-    /// Bytes by which an address grows with each iteration, unless something that is widened wraps around.
-    fn grows_by(&self, inside: LoopId, pointer: Id, widened: &mut SmallVec<[Widened; 2]>) -> Option<i64> {
-        if self.is_invariant(inside, pointer) {
-            return Some(0);
-        }
-        let inst = self.definition(pointer)?;
-        if !matches!(inst.row().derives, Derives::Chain | Derives::ElementChain) {
-            return None;
-        }
-        let base = self.grows_by(inside, inst.id(0), widened)?;
-        self.func.chain(inst).into_iter().try_fold(base, |sum, step| match step {
-            ChainStep::Constant(_) => Some(sum),
-            ChainStep::Scaled { index, size } => {
-                let step = match self.index_width(index) {
-                    Some(u64::BITS) => self.index_grows_by(inside, index, widened, 0)?,
-                    _ => self.widened_grows_by(inside, index, true, widened)?,
-                };
-                sum.checked_add(step.checked_mul(i64::try_from(size).ok()?)?)
-            }
-        })
-    }
-
-    /// The same of an index of 64 bits.
+    /// By how much an index of 64 bits grows with each iteration, unless something that is widened wraps around.
     fn index_grows_by(
         &self,
         inside: LoopId,
@@ -179,24 +159,11 @@ impl Analysis<'_> {
             return self.iteration_step(inside, id);
         }
         let inst = self.definition(id)?;
-        let mut of = |at: usize| self.index_grows_by(inside, inst.id(at), widened, depth + 1);
         match inst.op {
-            Op::CopyObject => of(0),
-            Op::IAdd => of(0)?.checked_add(of(1)?),
-            Op::ISub => of(0)?.checked_sub(of(1)?),
-            Op::IMul => match (self.func.constant_int(inst.id(0)), self.func.constant_int(inst.id(1))) {
-                (Some(by), _) => of(1)?.checked_mul(by),
-                (_, Some(by)) => of(0)?.checked_mul(by),
-                _ => None,
-            },
-            Op::ShiftLeftLogical => {
-                let by = self.func.constant_bits(inst.id(1)).filter(|by| *by < 32)?;
-                of(0)?.checked_mul(1 << by)
-            }
             Op::SConvert | Op::UConvert if !self.saturates(inst) => {
                 self.widened_grows_by(inside, inst.id(0), inst.op == Op::SConvert, widened)
             }
-            _ => None,
+            _ => self.sum_step(inst, &mut |id| self.index_grows_by(inside, id, widened, depth + 1)),
         }
     }
 

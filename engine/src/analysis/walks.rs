@@ -10,7 +10,8 @@ use super::leaves::Scalar;
 use super::lengths::Length;
 use super::loops::{Loop, LoopId};
 use super::shapes::Shape;
-use rustc_hash::{FxHashMap, FxHashSet};
+use cranelift_entity::EntitySet;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::{Op, OpenclStd100Op, StorageClass};
 use spirv_env::opcodes::{Convergence, Cost, Derives, Family, Memory};
@@ -84,25 +85,23 @@ impl Analysis<'_> {
     /// The innermost loops, if all of them walk and it is known how long they are: then vectors of a work-item's iterations may
     /// promise more than vectors of work-items. Only LLVM's vectoriser can tell whether it makes vectors of them.
     pub fn walks(&self) -> Option<Vec<Walk>> {
-        let loops = &self.loops.loops;
-        let outer: FxHashSet<LoopId> = loops.values().filter_map(|this| this.parent).collect();
-        let is_innermost = |id: LoopId| !outer.contains(&id);
-        let innermost = loops.iter().filter(|(id, _)| is_innermost(*id));
-        let walks: Vec<Walk> = innermost
+        let innermost = self.loops.innermost();
+        let walks: Vec<Walk> = (self.loops.loops.iter())
+            .filter(|(id, _)| innermost.contains(*id))
             .map(|(id, this)| {
                 let size = self.walked_by(id, this)?;
                 Some(Walk { length: self.length(id)?, least: LEAST.max(HALF_A_VECTOR / size) })
             })
             .collect::<Option<_>>()?;
-        (!walks.is_empty() && self.has_little_outside(is_innermost)).then_some(walks)
+        (!walks.is_empty() && self.has_little_outside(&innermost)).then_some(walks)
     }
 
     /// Whether little is done outside of the innermost loops, and nothing that is made for lanes.
-    fn has_little_outside(&self, is_innermost: impl Fn(LoopId) -> bool) -> bool {
+    fn has_little_outside(&self, innermost: &EntitySet<LoopId>) -> bool {
         let mut count = 0;
         for block in self.func.block_ids() {
             let around = self.loops.of(block);
-            if around.is_some_and(&is_innermost) {
+            if around.is_some_and(|around| innermost.contains(around)) {
                 continue;
             }
             for inst in &self.func.blocks[block].insts {
@@ -249,10 +248,7 @@ impl Analysis<'_> {
             [leaf] => leaf.scalar.bytes(),
             _ => return None,
         };
-        let step = match self.is_invariant(inside, pointer) {
-            true => 0,
-            false => self.pointer_step(inside, pointer)?,
-        };
+        let step = self.pointer_step(inside, pointer, &mut |index| self.iteration_step(inside, index))?;
         match (self.distance_of(inside, block, pointer, size), step.unsigned_abs()) {
             (Distance::Near, _) => None,
             (Distance::None, _) | (_, 0) => Some(None),
@@ -312,20 +308,25 @@ impl Analysis<'_> {
         }
     }
 
-    /// Bytes that an address goes on by with each iteration, if that is a constant.
-    fn pointer_step(&self, inside: LoopId, pointer: Id) -> Option<i64> {
+    /// Bytes that an address goes on by with each iteration, if that is a constant, given what indices go on by.
+    pub fn pointer_step(
+        &self,
+        inside: LoopId,
+        pointer: Id,
+        of_index: &mut dyn FnMut(Id) -> Option<i64>,
+    ) -> Option<i64> {
+        if self.is_invariant(inside, pointer) {
+            return Some(0);
+        }
         let inst = self.definition(pointer)?;
         if !matches!(inst.row().derives, Derives::Chain | Derives::ElementChain) {
             return None;
         }
-        let base = match self.is_invariant(inside, inst.id(0)) {
-            true => 0,
-            false => self.pointer_step(inside, inst.id(0))?,
-        };
+        let base = self.pointer_step(inside, inst.id(0), of_index)?;
         self.func.chain(inst).into_iter().try_fold(base, |sum, step| match step {
             ChainStep::Constant(_) => Some(sum),
             ChainStep::Scaled { index, size } => {
-                sum.checked_add(self.iteration_step(inside, index)?.checked_mul(i64::try_from(size).ok()?)?)
+                sum.checked_add(of_index(index)?.checked_mul(i64::try_from(size).ok()?)?)
             }
         })
     }
@@ -350,10 +351,20 @@ impl Analysis<'_> {
             return Some(step);
         }
         let inst = self.definition(id)?;
-        let of = |at: usize| self.step_of(inside, inst.id(at), depth + 1);
+        let mut of = |id: Id| self.step_of(inside, id, depth + 1);
         match inst.op {
             // What has fewer bits wraps around by other rules.
-            Op::SConvert if self.index_width(inst.id(0)).is_some_and(|width| width >= u32::BITS) => of(0),
+            Op::SConvert if self.index_width(inst.id(0)).is_some_and(|width| width >= u32::BITS) => {
+                of(inst.id(0))
+            }
+            _ => self.sum_step(inst, &mut of),
+        }
+    }
+
+    /// What a sum, or a product by a constant, goes on by, given what its operands do.
+    pub fn sum_step(&self, inst: &Inst, of: &mut dyn FnMut(Id) -> Option<i64>) -> Option<i64> {
+        let mut of = |at: usize| of(inst.id(at));
+        match inst.op {
             Op::CopyObject => of(0),
             Op::IAdd => of(0)?.checked_add(of(1)?),
             Op::ISub => of(0)?.checked_sub(of(1)?),

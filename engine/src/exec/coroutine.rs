@@ -45,6 +45,17 @@ struct RingState {
     waiting: StackPointer,
 }
 
+impl RingState {
+    /// Takes the next run of work-groups, if there is one.
+    fn begin_run(&mut self) -> bool {
+        let Some(run) = self.order.run(self.places.clone()) else { return false };
+        self.places.start += run.count;
+        self.run = run;
+        self.together.epoch += 1;
+        true
+    }
+}
+
 /// Coroutines that belong to a thread, suspended between launches.
 pub struct Ring {
     state: Box<RingState>,
@@ -153,7 +164,9 @@ impl Ring {
     pub unsafe fn run(&mut self, groups: &Groups, worker: &Worker) -> Progress {
         let bundles = groups.bundles;
         assert!(bundles >= 1 && bundles as usize <= self.suspended.len());
-        let Some(run) = groups.order.run(groups.places.clone()) else { return Progress::Ended };
+        if groups.places.is_empty() {
+            return Progress::Ended;
+        }
         self.link(bundles as usize);
         let first = self.ring.as_mut_ptr();
         let state = &raw mut *self.state;
@@ -176,10 +189,9 @@ impl Ring {
             (*state).entry = groups.entry;
             (*state).info = groups.info;
             (*state).order = groups.order;
-            (*state).places = groups.places.start + run.count..groups.places.end;
-            (*state).run = run;
+            (*state).places = groups.places.clone();
             (*state).together.bundles = bundles;
-            (*state).together.epoch += 1;
+            (*state).begin_run();
             (*state).arrived = 0;
             (*state).waits = false;
             switch_stack(&raw mut (*state).main, *first);
@@ -240,13 +252,8 @@ unsafe extern "C" fn body(state: *mut u8, index: usize) -> ! {
             (*state).together.finished += 1;
             if (*state).together.finished == (*state).together.bundles {
                 (*state).together.finished = 0;
-                match (*state).order.run((*state).places.clone()) {
-                    Some(run) => {
-                        (*state).places.start += run.count;
-                        (*state).run = run;
-                        (*state).together.epoch += 1;
-                    }
-                    None => switch_stack((*worker).scheduler.cast::<StackPointer>(), (*state).main),
+                if !(*state).begin_run() {
+                    switch_stack((*worker).scheduler.cast::<StackPointer>(), (*state).main);
                 }
             }
         }

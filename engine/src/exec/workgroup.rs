@@ -238,35 +238,27 @@ impl Workspace {
         let mut worker = self.worker(code, failure);
         // SAFETY: passed on to the caller. Compiled code owns nothing.
         unsafe {
-            match (code.entry(), &mut self.ring) {
-                (CompiledEntry::Range(entry), _) if can_fail => failure::enter(&mut worker, |worker| {
-                    for Run { first, count, along_y } in order.runs(places) {
-                        entry(info, worker, first, count, along_y.into());
-                    }
-                }),
-                (CompiledEntry::Range(entry), _) => {
-                    for Run { first, count, along_y } in order.runs(places) {
-                        entry(info, &mut worker, first, count, along_y.into());
-                    }
+            if let (CompiledEntry::Bundle(entry), Some(ring)) = (code.entry(), &mut self.ring)
+                && needs_ring(code, bundles)
+            {
+                ring.run(&Groups { entry, info, bundles, order, places }, &worker);
+                if can_fail && failure.is_set() {
+                    self.ring = None;
                 }
-                (CompiledEntry::Bundle(entry), Some(ring)) if needs_ring(code, bundles) => {
-                    ring.run(&Groups { entry, info, bundles, order, places }, &worker);
-                    if can_fail && failure.is_set() {
-                        self.ring = None;
-                    }
-                }
-                (CompiledEntry::Bundle(entry), _) if can_fail => {
-                    failure::enter(&mut worker, |worker| {
-                        for Run { first, count, along_y } in order.runs(places) {
-                            entry(info, worker, first, count, along_y.into(), 0);
-                        }
-                    });
-                }
-                (CompiledEntry::Bundle(entry), _) => {
-                    for Run { first, count, along_y } in order.runs(places) {
-                        entry(info, &mut worker, first, count, along_y.into(), 0);
+                return;
+            }
+            let run = |worker: *mut Worker| {
+                for Run { first, count, along_y } in order.runs(places) {
+                    match code.entry() {
+                        CompiledEntry::Range(entry) => entry(info, worker, first, count, along_y.into()),
+                        CompiledEntry::Bundle(entry) => entry(info, worker, first, count, along_y.into(), 0),
                     }
                 }
+            };
+            if can_fail {
+                failure::enter(&mut worker, run);
+            } else {
+                run(&raw mut worker);
             }
         }
     }

@@ -6,12 +6,12 @@
 //! four elements of 16 lanes, where gathers load 64 times. Objects of 8 bytes are gathered as such. What is off accesses memory that is
 //! nobody's.
 
-use super::Lowerer;
-use super::access::{align_at, from_memory, in_memory, lane_addresses, to_memory};
+use super::access::{align_at, from_memory, in_memory, lane_addresses};
 use super::builder::{Opcode, Value};
 use super::groups::lanes::parts;
 use super::structures::Structures;
 use super::values::{Reg, Val};
+use super::{Lowerer, narrow, runs};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::members::{Group, LEAST_LANES};
 
@@ -52,17 +52,13 @@ impl Addresses {
 
 /// Whether leaves are an object of that kind.
 pub(super) fn fits(lanes: u32, has_gathers: bool, leaves: &[Leaf]) -> bool {
-    let [first, _, ..] = leaves else { return false };
-    let memory = in_memory(first.scalar);
-    let (count, size) = (leaves.len(), memory.bytes());
-    let all = count as u64 * size;
-    let follows = |(at, leaf): (usize, &Leaf)| leaf.scalar == first.scalar && leaf.offset == at as u64 * size;
+    let Some(memory) = runs::element(leaves) else { return false };
+    let count = leaves.len();
+    let all = count as u64 * memory.bytes();
     lanes >= LEAST_LANES
-        && !matches!(memory, Scalar::Int(_))
         && count.is_power_of_two()
-        && count <= MOST_ELEMENTS
+        && (2..=MOST_ELEMENTS).contains(&count)
         && (SIZES.contains(&all) || (has_gathers && all == GATHERED))
-        && leaves.iter().enumerate().all(follows)
 }
 
 /// Objects of all lanes.
@@ -169,7 +165,7 @@ fn load_some(this: &Lowerer<'_, '_>, addresses: Addresses, size: u64, count: usi
         2.. if size == 8 || this.target.has_avx512() => 2,
         _ => {
             let memory = Scalar::int(8 * size as u32).expect("elements of 1, 2, 4 and 8 bytes");
-            return vec![super::narrow::gather(this, memory, addresses.vector(this), size)];
+            return vec![narrow::gather(this, memory, addresses.vector(this), size)];
         }
     };
     let words = load_words(this, addresses, word, words, size);
@@ -213,7 +209,5 @@ pub(super) fn store(
     let elements: Vec<usize> = (0..leaves.len()).collect();
     let structures = Structures { memory, lanes: this.w, step: leaves.len(), elements: &elements };
     let objects = Objects { structures, align: align_at(align, 0, memory) };
-    let values: Vec<(usize, Value)> =
-        (0..).zip(val).map(|(element, reg)| (element, to_memory(this, this.vector(*reg)))).collect();
-    objects.store(this, addresses, structures.in_memory_order(&this.b, &values));
+    objects.store(this, addresses, structures.in_memory_order(&this.b, &runs::to_elements(this, val)));
 }

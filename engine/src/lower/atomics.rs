@@ -5,7 +5,7 @@
 //! lane is then that of memory combined with the lanes before it. A work-group runs on one thread, so atomics
 //! on local and private memory need no lock.
 
-use super::builder::{IntPred, Rmw, Value};
+use super::builder::{Builder, IntPred, Rmw, Value};
 use super::groups::combine::Combine;
 use super::groups::{contributions, first_bit};
 use super::speculation::needs_look;
@@ -248,12 +248,17 @@ fn combine_if_it_matters(this: &Lowerer<'_, '_>, combine: Combine, address: Valu
     let b = &this.b;
     let scalar = b.scalar_of(operand);
     let bits = Scalar::int(scalar.bits()).expect("atomics have whole bytes");
-    let seen = b.load(bits, 1, address, bits.bytes());
-    b.set_atomic(seen, false);
-    let seen = b.reinterpret(seen, scalar);
+    let seen = b.reinterpret(look(b, bits, address), scalar);
     let number = |value: Value| b.reinterpret(value, bits);
     let changes = b.icmp(IntPred::LLVMIntNE, number(combine.apply(b, seen, operand)), number(seen));
     b.branch(changes, || b.atomic_rmw(machine_operation(combine), address, operand), || seen)
+}
+
+/// What is there for other threads to see.
+fn look(b: &Builder, scalar: Scalar, address: Value) -> Value {
+    let seen = b.load(scalar, 1, address, scalar.bytes());
+    b.set_atomic(seen, false);
+    seen
 }
 
 /// Whether others may rely on what was written before an access, by seeing the access.
@@ -275,13 +280,8 @@ fn compare_exchange(this: &Lowerer<'_, '_>, address: Value, expected: Value, new
     this.in_prologue(|b| b.store(b.i32(0), looks, 4));
     let left = b.load(Scalar::I32, 1, looks, 4);
     let is_equal = |found: Value| b.icmp(IntPred::LLVMIntEQ, found, expected);
-    let look = || {
-        let found = b.load(scalar, 1, address, scalar.bytes());
-        b.set_atomic(found, false);
-        found
-    };
     let does_look = b.icmp(IntPred::LLVMIntNE, left, b.i32(0));
-    let seen = b.branch(does_look, look, || expected);
+    let seen = b.branch(does_look, || look(b, scalar, address), || expected);
     let exchange = || b.compare_exchange(address, expected, new);
     let found = b.branch(is_equal(seen), exchange, || seen);
     let less = b.select(does_look, b.sub(left, b.i32(1)), left);
@@ -502,10 +502,8 @@ fn load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {
     let shared = sharing(this, pointer) == Sharing::Threads;
     let (b, align) = (&this.b, scalar.bytes());
     if address.is_uniform() {
-        let value = b.load(scalar, 1, this.same(address), align);
-        if shared {
-            b.set_atomic(value, false);
-        }
+        let address = this.same(address);
+        let value = if shared { look(b, scalar, address) } else { b.load(scalar, 1, address, align) };
         return Ok(Reg::uniform(value));
     }
     // Aligned elements are read whole. The fences keep the compiler from moving what is no atomic to it.

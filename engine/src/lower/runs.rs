@@ -10,21 +10,27 @@ use super::structures::Structures;
 use super::values::{Reg, Val};
 use crate::analysis::leaves::{Leaf, Scalar};
 
+/// What an element is in memory, if leaves are equal ones that follow each other.
+pub(super) fn element(leaves: &[Leaf]) -> Option<Scalar> {
+    let first = leaves.first()?;
+    let memory = in_memory(first.scalar);
+    let follows =
+        |(at, leaf): (usize, &Leaf)| leaf.scalar == first.scalar && leaf.offset == at as u64 * memory.bytes();
+    (!matches!(memory, Scalar::Int(_)) && leaves.iter().enumerate().all(follows)).then_some(memory)
+}
+
+/// The values of elements as they are in memory, by their numbers.
+pub(super) fn to_elements(this: &Lowerer<'_, '_>, val: &Val) -> Vec<(usize, Value)> {
+    (0..).zip(val).map(|(element, reg)| (element, to_memory(this, this.vector(*reg)))).collect()
+}
+
 /// Elements from lane to lane, if the leaves are a run of equal elements that fills the step, but for one behind
 /// three: the padding of a 3-component vector, or something else.
 pub(super) fn stride(leaves: &[Leaf], step: i64) -> Option<usize> {
     const MOST: usize = 8;
-    let first = leaves.first()?;
-    let memory = in_memory(first.scalar);
-    let size = memory.bytes();
-    let regular = leaves
-        .iter()
-        .enumerate()
-        .all(|(at, leaf)| leaf.scalar == first.scalar && leaf.offset == at as u64 * size);
+    let size = element(leaves)?.bytes();
     let stride = if leaves.len() == 3 && step == 4 * size as i64 { 4 } else { leaves.len() };
-    let whole = !matches!(memory, Scalar::Int(_));
-    (whole && regular && leaves.len() > 1 && stride <= MOST && step == (stride as u64 * size) as i64)
-        .then_some(stride)
+    (leaves.len() > 1 && stride <= MOST && step == (stride as u64 * size) as i64).then_some(stride)
 }
 
 /// Vectors of less than so many bytes are loaded and stored several at once. It has to be the same for both, for then LLVM finds
@@ -69,8 +75,7 @@ pub(super) fn store(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], val: &
     let (b, memory) = (&this.b, in_memory(leaves[0].scalar));
     let align = align_at(align, 0, memory);
     let elements: Vec<usize> = (0..leaves.len()).collect();
-    let values: Vec<(usize, Value)> =
-        (0..).zip(val).map(|(element, reg)| (element, to_memory(this, this.vector(*reg)))).collect();
+    let values = to_elements(this, val);
     let mask = this.mask().lanes();
     if is_short(this, memory) {
         let all = b.interleave(values.into_iter().map(|(_, value)| value).collect());
