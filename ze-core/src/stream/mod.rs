@@ -6,7 +6,8 @@
 //! program back, which is left to a worker.
 //!
 //! All streams of an engine, which is what an ordinal and an index name, act on events in the order in which their commands
-//! were submitted ([`crate::signal`]). What else they do is ordered by events and by the order in one stream only.
+//! were submitted ([`crate::signal`]). What else they do is ordered by events and by the order in one stream
+//! only; but what one thread submits first begins first, and is done before the next begins if it is short ([`workers`]).
 //!
 //! After a command failed, those behind it are not executed, but signal, and fail for the same reason, until somebody
 //! who waits for the stream has learned of it: what they would work on is not there. In a forked child that is what
@@ -23,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::fork::{self, Mutex, MutexGuard};
 use crate::futex::{Counter, Deadline};
 use crate::signal::{EngineId, Outcome, Reason, Signal, Target, Waiter};
-use crate::sync::{AtomicU32, Ordering};
+use crate::sync::{AtomicU32, AtomicUsize, Ordering};
 use crate::sysman::activity::Activity;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -112,10 +113,20 @@ pub enum Priority {
     High,
 }
 
+/// A number that no other live thread has.
+fn this_thread() -> usize {
+    thread_local! {
+        static OWN: u8 = const { 0 };
+    }
+    OWN.with(|own| std::ptr::from_ref(own).addr())
+}
+
 /// An in-order execution unit.
 pub struct Stream {
     engine: EngineId,
     priority: Priority,
+    /// The thread that submitted last.
+    submitter: AtomicUsize,
     state: Mutex<State>,
     /// Pieces submitted and completed; both wrap around.
     submitted: AtomicU32,
@@ -136,11 +147,21 @@ impl Stream {
         Arc::new(Self {
             engine,
             priority,
+            submitter: AtomicUsize::new(0),
             state: Mutex::new(State { generation: fork::generation(), ..State::default() }),
             submitted: AtomicU32::new(0),
             completed: Counter::new(0),
             activity: Arc::clone(activity),
         })
+    }
+
+    /// The thread that submitted last, as a number that no other live thread has.
+    fn submitter(&self) -> usize {
+        self.submitter.load(Ordering::Relaxed)
+    }
+
+    fn submitted_by(&self, thread: usize) {
+        self.submitter.store(thread, Ordering::Relaxed);
     }
 
     /// The state. What a forked child finds there is its parent's: threads that it does not have, and commands that are
@@ -190,6 +211,7 @@ impl Stream {
     /// Submits work and returns its place. Work that takes next to no time is executed at once where nothing
     /// is before it; everything else goes to a worker.
     pub fn submit(self: &Arc<Self>, work: Work) -> Position {
+        self.submitted_by(this_thread());
         let instant = work.is_instant() && !workers().has_before(self);
         if instant && let Some(position) = self.execute_now(&work) {
             return position;
@@ -206,6 +228,7 @@ impl Stream {
 
     /// Submits work and waits for it, in the caller's thread where the stream is idle.
     pub fn submit_and_wait(self: &Arc<Self>, work: Work) -> Result<()> {
+        self.submitted_by(this_thread());
         self.help_those_before();
         if let Some(position) = self.execute_now(&work) {
             return self.told(position);
@@ -390,11 +413,13 @@ impl Stream {
     }
 
     /// Executes what waits for a thread and comes before this stream: a program's thread is at hand for it. Streams of one
-    /// engine are not ordered, but there programs expect what they submitted first to begin first.
+    /// engine are not ordered, but there programs expect what they submitted first to begin first, which what a worker has just
+    /// taken may do, too.
     fn help_those_before(&self) {
         while let Some(before) = workers().take_before(self)
             && before.take_turn(Executor::Passer) != Stop::HandOver
         {}
+        workers().let_begin(self);
     }
 
     /// Executes command by command while `wanted` holds. Nobody else executes.

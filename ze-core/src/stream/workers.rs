@@ -3,10 +3,16 @@
 //! A stream that has something to execute is *ready* and waits for a worker; one that is empty, or waits for an event, holds
 //! none. Workers start when they are needed and end when they have had nothing to do for a while. A worker that runs a
 //! function of the program does not count, as that may wait for what another stream does.
+//!
+//! What one thread submits to several streams of an engine begins in the order of submission, as on a device whose engine
+//! executes one thing after the other; and what is short is done before the next one begins: who would overtake what a worker
+//! has just taken waits for [`HEAD_START`] at most. No longer, as streams may wait for each other by way of memory.
 
 use super::{Executor, Stream};
+use crate::clock;
 use crate::fork::{self, Mutex, PerProcess};
 use crate::futex::{Counter, Deadline};
+use crate::signal::EngineId;
 use crate::sync::{AtomicUsize, MOST_ACTIVE, Ordering, computing, thread};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,10 +21,23 @@ use std::sync::Arc;
 const STACK: usize = 8 << 20;
 /// Nanoseconds without work after which a worker ends.
 const IDLE_TIME: u64 = 500_000_000;
+/// Nanoseconds for which a stream that a worker has taken has its engine for itself, among those of one submitter.
+const HEAD_START: u64 = 50_000;
+
+/// A stream that a worker executes.
+struct Turn {
+    /// Only to be compared.
+    stream: usize,
+    engine: EngineId,
+    submitter: usize,
+    began: u64,
+}
 
 #[derive(Default)]
 struct State {
     ready: VecDeque<Arc<Stream>>,
+    /// What workers have taken, in that order.
+    turns: Vec<Turn>,
     workers: usize,
     /// Workers that wait for work.
     idle: usize,
@@ -37,6 +56,16 @@ impl State {
         let mut before = self.ready.iter().take_while(|stream| !std::ptr::eq(Arc::as_ptr(stream), other));
         before.position(|stream| stream.priority > other.priority || stream.engine == other.engine)
     }
+
+    /// Whether a worker has just taken a stream to which this one's submitter gave work of this one's engine before.
+    fn is_ahead(&self, other: &Stream, now: u64) -> bool {
+        let mut ahead = self.turns.iter().take_while(|turn| turn.stream != std::ptr::from_ref(other).addr());
+        ahead.any(|turn| {
+            turn.engine == other.engine
+                && turn.submitter == other.submitter()
+                && now.saturating_sub(turn.began) < HEAD_START
+        })
+    }
 }
 
 #[derive(Default)]
@@ -44,6 +73,8 @@ pub(super) struct Workers {
     state: Mutex<State>,
     /// Streams that are ready, to be looked at without the lock.
     ready: AtomicUsize,
+    /// And those that workers have taken, which are counted before they are not ready any more.
+    taken: AtomicUsize,
     /// Advanced when there is work. A word, not a condition variable: that keeps lists of threads, which a fork invalidates.
     wake: Counter,
 }
@@ -86,18 +117,32 @@ impl Workers {
     }
 
     fn count_ready(&self, state: &State) {
-        self.ready.store(state.ready.len(), Ordering::Relaxed);
+        self.taken.store(state.turns.len(), Ordering::Relaxed);
+        self.ready.store(state.ready.len(), Ordering::Release);
     }
 
-    /// Whether there is what [`take_before`](Self::take_before) would take.
+    /// Whether there is what [`take_before`](Self::take_before) would take, or [`let_begin`](Self::let_begin) wait for.
     pub fn has_before(&self, other: &Stream) -> bool {
-        self.ready.load(Ordering::Relaxed) != 0 && self.state.lock().before(other).is_some()
+        (self.ready.load(Ordering::Acquire) != 0 && self.state.lock().before(other).is_some())
+            || self.is_ahead(other)
+    }
+
+    fn is_ahead(&self, other: &Stream) -> bool {
+        self.taken.load(Ordering::Relaxed) != 0 && self.state.lock().is_ahead(other, clock::now())
+    }
+
+    /// Waits until what workers took before this stream and should begin before it is done, or has had its head start.
+    pub fn let_begin(&self, other: &Stream) {
+        while self.is_ahead(other) {
+            // The worker may want this processor.
+            thread::yield_now();
+        }
     }
 
     /// Takes the first ready stream that is to be executed before another one: a more urgent one, or one of the same engine
     /// that was ready before.
     pub fn take_before(&self, other: &Stream) -> Option<Arc<Stream>> {
-        if self.ready.load(Ordering::Relaxed) == 0 {
+        if self.ready.load(Ordering::Acquire) == 0 {
             return None;
         }
         let mut state = self.state.lock();
@@ -142,8 +187,12 @@ impl Workers {
         let mut state = self.state.lock();
         loop {
             if let Some(stream) = state.ready.pop_front() {
+                let own = Arc::as_ptr(&stream).addr();
+                let (engine, submitter) = (stream.engine, stream.submitter());
+                state.turns.push(Turn { stream: own, engine, submitter, began: clock::now() });
                 self.count_ready(&state);
                 drop(state);
+                self.let_begin(&stream);
                 let computing = computing(1);
                 stream.take_turn(Executor::Worker);
                 drop((computing, stream));
@@ -152,6 +201,10 @@ impl Workers {
                     return;
                 }
                 state = self.state.lock();
+                if let Some(at) = state.turns.iter().position(|turn| turn.stream == own) {
+                    state.turns.remove(at);
+                }
+                self.count_ready(&state);
                 continue;
             }
             state.idle += 1;
@@ -177,7 +230,6 @@ impl Workers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signal::EngineId;
     use crate::stream::Priority;
 
     #[test]
@@ -200,5 +252,26 @@ mod tests {
             |want: &Arc<Stream>| workers.take_before(&waiting).is_some_and(|taken| Arc::ptr_eq(&taken, want));
         assert!(takes(&urgent) && takes(&earlier));
         assert!(workers.take_before(&waiting).is_none(), "one of another engine, and one that is behind it");
+    }
+
+    #[test]
+    fn what_a_worker_has_just_taken_has_a_head_start() {
+        let stream = |engine| Stream::new(engine, &Arc::default());
+        let (own, other) = (EngineId::new(), EngineId::new());
+        let (first, second, unrelated) = (stream(own), stream(own), stream(other));
+        let turn = |stream: &Arc<Stream>| Turn {
+            stream: Arc::as_ptr(stream).addr(),
+            engine: stream.engine,
+            submitter: stream.submitter(),
+            began: 1000,
+        };
+        let state = State { turns: vec![turn(&first), turn(&second)], ..State::default() };
+        assert!(!state.is_ahead(&first, 1000), "nothing is before it");
+        assert!(state.is_ahead(&second, 1000) && state.is_ahead(&second, 999 + HEAD_START));
+        assert!(!state.is_ahead(&second, 1000 + HEAD_START), "the head start is over");
+        assert!(!state.is_ahead(&unrelated, 1000), "its engine is another");
+        assert!(state.is_ahead(&stream(own), 1000));
+        second.submitted_by(1);
+        assert!(!state.is_ahead(&second, 1000), "another thread's order is its own");
     }
 }
