@@ -2,7 +2,8 @@
 //!
 //! Such a load gathers in each iteration. What the next iterations load lies behind it, so a piece of a few elements a lane is loaded
 //! at once, and is good for as many iterations (`lower::read_ahead`). That needs a load that every lane of the loop makes in each
-//! iteration, and a loop that writes nothing there and waits for nobody. (Where all that a kernel does are such loops, and their
+//! iteration, and a loop that waits for nobody. Of what a lane stores there itself, each store looks whether it is into what has been
+//! read (running sums of rows); what others store meanwhile is a race. (Where all that a kernel does are such loops, and their
 //! results do not depend on an order, lanes are iterations instead: `walks`.)
 
 use super::Analysis;
@@ -22,14 +23,21 @@ use spirv_env::{Id, Inst};
 pub const WORDS: u32 = 4;
 /// Loads of a function: each has code for both ways.
 const MOST_LOADS: usize = 6;
+/// Stores of a loop to such memory, each of which looks at all loads.
+const MOST_STORES: usize = 2;
 /// How deep an index expression is looked into.
 const DEPTH: u32 = 8;
+/// Bytes of the caches' lines.
+const LINE: u64 = 64;
 
 /// A load of the header of a loop.
 #[derive(Clone, Debug)]
 pub struct Ahead {
+    pub inside: LoopId,
     pub preheader: BlockId,
     pub scalar: Scalar,
+    /// Pointers through which the loop may store into what has been read.
+    pub stores: SmallVec<[Id; MOST_STORES]>,
     /// What is widened to 64 bits on the way to the address.
     pub widened: SmallVec<[Widened; 2]>,
 }
@@ -99,7 +107,8 @@ impl Analysis<'_> {
             Some(u64::BITS) => self.index_grows_by(inside, index, &mut widened, 0),
             _ => self.widened_grows_by(inside, index, true, &mut widened),
         })?;
-        let ahead = Ahead { preheader: this.preheader, scalar, widened };
+        let stores = self.stores_into(inside, inst, class)?;
+        let ahead = Ahead { inside, preheader: this.preheader, scalar, stores, widened };
         let is_long = match self.length(inside) {
             Some(Length::Constant(length)) => length >= ahead.elements(),
             _ => true,
@@ -108,37 +117,74 @@ impl Analysis<'_> {
         (is_long
             && step == scalar.bytes() as i64
             && self.is_far(inside, this.header, pointer, scalar.bytes())
-            && ahead.widened.iter().all(is_there)
-            && self.leaves_alone(inside, class))
+            && ahead.widened.iter().all(is_there))
         .then_some(ahead)
     }
 
-    /// Whether a loop writes to no memory of a class, and does nothing that makes others' writes there seen.
-    fn leaves_alone(&self, inside: LoopId, class: StorageClass) -> bool {
+    /// Through what a loop stores to memory of a class behind a load of its header, if that is all that it does to it, and it does
+    /// nothing that makes others' writes there seen.
+    fn stores_into(
+        &self,
+        inside: LoopId,
+        load: &Inst,
+        class: StorageClass,
+    ) -> Option<SmallVec<[Id; MOST_STORES]>> {
         let writes_elsewhere = |inst: &Inst| {
             let written = self.func.class_of(inst.id(0));
             class == StorageClass::UniformConstant
                 || written.is_some_and(|written| written != class && written != StorageClass::Generic)
         };
-        let leaves_alone = |inst: &Inst| {
+        let this = self.loops.get(inside);
+        let mut before = self.func.blocks[this.header].insts.iter().take_while(|inst| !std::ptr::eq(*inst, load));
+        if before.any(|inst| inst.op == Op::Store && !writes_elsewhere(inst)) {
+            return None;
+        }
+        let mut stores = SmallVec::new();
+        for inst in this.blocks.iter().flat_map(|block| &self.func.blocks[*block].insts) {
             let row = inst.row();
             let is_pure = inst.opencl_std(self.func.module).is_some_and(|function| function.is_pure());
             let memory = if is_pure { Memory::None } else { row.memory };
-            !row.synchronizes()
-                && !inst.is_volatile()
-                && row.convergence == Convergence::None
-                && row.family != Family::Call
-                && match memory {
-                    Memory::None | Memory::Object | Memory::Lifetime | Memory::Read { .. } => true,
-                    Memory::Write { .. } => writes_elsewhere(inst),
-                    _ => false,
+            if row.synchronizes()
+                || inst.is_volatile()
+                || row.convergence != Convergence::None
+                || row.family == Family::Call
+            {
+                return None;
+            }
+            match memory {
+                Memory::None | Memory::Object | Memory::Lifetime | Memory::Read { .. } => {}
+                Memory::Write { .. } if writes_elsewhere(inst) => {}
+                Memory::Write { .. } if inst.op == Op::Store && stores.len() < MOST_STORES => {
+                    stores.push(inst.id(0));
                 }
+                _ => return None,
+            }
+        }
+        Some(stores)
+    }
+
+    /// Accesses of a loop by which each lane goes through memory of its own, and comes to the same line of a cache again and again:
+    /// loads that are not read ahead, and stores.
+    pub fn lines_of_a_lane(&self, inside: LoopId) -> usize {
+        let is_one = |block: BlockId, inst: &Inst| {
+            let (Op::Load | Op::Store) = inst.op else { return false };
+            let pointer = inst.id(0);
+            let of_memory = matches!(
+                self.func.class_of(pointer),
+                Some(StorageClass::CrossWorkgroup | StorageClass::UniformConstant)
+            );
+            of_memory
+                && !self.builtins.contains_key(&pointer)
+                && self.is_far(inside, block, pointer, 1)
+                && self
+                    .pointer_step(inside, pointer, &mut |index| self.iteration_step(inside, index))
+                    .is_some_and(|step| step != 0 && step.unsigned_abs() < LINE)
         };
-        self.loops
-            .get(inside)
-            .blocks
-            .iter()
-            .all(|block| self.func.blocks[*block].insts.iter().all(leaves_alone))
+        let blocks = self.loops.get(inside).blocks.iter();
+        blocks
+            .flat_map(|block| self.func.blocks[*block].insts.iter().map(move |inst| (*block, inst)))
+            .filter(|(block, inst)| is_one(*block, inst))
+            .count()
     }
 
     /// By how much an index of 64 bits grows with each iteration, unless something that is widened wraps around.

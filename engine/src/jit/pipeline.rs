@@ -58,11 +58,12 @@ enum Loops {
 }
 
 impl Tier {
-    /// The passes of both tiers, after which products and sums are fused.
+    /// The passes of both tiers, after which products and sums are fused. Variables become registers before the code of a sub-group
+    /// comes into the loop over all of them: behind that, what a lane that is off leaves in one would be kept for the next sub-group.
     fn first_passes(size: &Size) -> &'static CStr {
         match size.can_simplify() {
-            true => c"always-inline,function(sroa<modify-cfg>,early-cse,simplifycfg)",
-            false => c"always-inline,function(sroa,early-cse)",
+            true => c"function(sroa<modify-cfg>),always-inline,function(sroa<modify-cfg>,early-cse,simplifycfg)",
+            false => c"function(sroa),always-inline,function(sroa,early-cse)",
         }
     }
 

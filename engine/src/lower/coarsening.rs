@@ -141,6 +141,9 @@ const ISSUE: usize = 2;
 const IF_DIVERGENT: usize = 2;
 /// Vector instructions of such a loop from which on the waste outweighs the gain, and the time to compile, too.
 const LARGE_IF_DIVERGENT: usize = 40;
+/// Lines that lanes walk through for themselves, at most: so many are in a first cache of eight ways also where all of them are
+/// a kilobyte apart, which is what rows of matrices are.
+const MOST_LINES: usize = 32;
 /// The least bundle that makes up for what a barrier costs.
 const AT_A_BARRIER: usize = 4;
 /// The same where a work-group combines values: bundles also have them in registers, and a work-group that is one bundle
@@ -169,6 +172,7 @@ fn wanted(a: &Analysis<'_>) -> usize {
         }
         let own: usize = this.blocks.iter().map(|block| own_vector_insts(a, *block)).sum();
         let wanted = (chain(a, this) * LATENCY * ISSUE).div_ceil(own.max(1));
+        let wanted = wanted.min(MOST_LINES / (a.lines_of_a_lane(id) * a.variant.width as usize).max(1)).max(1);
         match a.control.divergent_loops.contains(id) {
             true if own > LARGE_IF_DIVERGENT => 1,
             true => wanted.min(IF_DIVERGENT),

@@ -42,6 +42,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
                 .type_of(inst.id(1))
                 .ok_or_else(|| this.unsupported("a store of something without a type".into()))?;
             let val = this.value(inst.id(1))?;
+            super::read_ahead::store(this, inst)?;
             if super::members::store(this, inst, &val)? {
                 return Ok(None);
             }

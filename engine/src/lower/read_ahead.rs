@@ -3,7 +3,8 @@
 //! A piece of four words a lane is loaded as objects that lie apart are (`apart`), which makes four vectors of one word of all lanes.
 //! They wait in memory, where an iteration finds its element in a word of its own or as a part of one. A piece is loaded only where it is in one page
 //! with an element that the iteration loads, so it is there to be read, and where no index on the way to the address wraps around
-//! within it. Else this iteration gathers, and the next one looks again.
+//! within it. Else this iteration gathers, and the next one looks again. A store of the loop into what waits ends
+//! that: the other iterations gather.
 
 use super::access::{self, Place};
 use super::apart::{self, Addresses};
@@ -15,7 +16,7 @@ use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::read_ahead::{Ahead, WORDS};
 use crate::error::EngineError;
 use rustc_hash::FxHashMap;
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 use spirv_env::{Id, Inst};
 use std::rc::Rc;
 
@@ -31,7 +32,22 @@ pub(super) struct ReadAhead {
 struct Pieces {
     /// How many of them there still are, in 32 bits.
     left: Value,
+    /// Whether the loop has stored into what was left, in 32 bits.
+    is_over: Value,
     words: Value,
+    /// Where the latest one that is not left is.
+    latest: Latest,
+}
+
+/// Addresses that wait for stores of the same iteration.
+#[derive(Clone, Copy)]
+enum Latest {
+    /// None of the loop's stores may be there.
+    Unneeded,
+    /// The first one's, in memory, and the bytes from one to the next.
+    Strided(Value, i64),
+    /// In memory.
+    Varying(Value),
 }
 
 impl ReadAhead {
@@ -48,6 +64,7 @@ impl Lowerer<'_, '_> {
             for member in 0..self.bundle.subgroups.len() {
                 let pieces = self.pieces(*load, member, ahead);
                 self.b.store(self.b.i32(0), pieces.left, 4);
+                self.b.store(self.b.i32(0), pieces.is_over, 4);
             }
         }
     }
@@ -56,13 +73,93 @@ impl Lowerer<'_, '_> {
         if let Some(pieces) = self.flow.read_ahead.pieces.get(&(load, member)) {
             return *pieces;
         }
-        let left = self.prologue_alloca(Scalar::I32, 1);
-        self.in_prologue(|b| b.store(b.i32(0), left, 4));
+        let [left, is_over] = [(); 2].map(|()| self.prologue_alloca(Scalar::I32, 1));
+        self.in_prologue(|b| [left, is_over].iter().for_each(|slot| b.store(b.i32(0), *slot, 4)));
         let words = self.prologue_alloca(ahead.word(), self.w * WORDS);
-        let pieces = Pieces { left, words };
+        let pieces = Pieces { left, is_over, words, latest: Latest::Unneeded };
         self.flow.read_ahead.pieces.insert((load, member), pieces);
         pieces
     }
+
+    /// Has stores of this iteration find these addresses.
+    fn note_latest(&mut self, load: Id, addresses: Addresses) {
+        let latest = match addresses {
+            Addresses::Strided(base, step) => {
+                let slot = self.prologue_alloca(Scalar::Ptr, 1);
+                self.in_prologue(|b| b.store(b.zero(Scalar::Ptr, 1), slot, 8));
+                self.b.store(base, slot, 8);
+                Latest::Strided(slot, step)
+            }
+            Addresses::Varying(all) => {
+                let (slot, lanes) = (self.prologue_alloca(Scalar::Ptr, self.w), self.w);
+                self.in_prologue(|b| b.store(b.zero(Scalar::Ptr, lanes), slot, 8));
+                self.b.store(all, slot, 8);
+                Latest::Varying(slot)
+            }
+        };
+        let member = self.bundle.at;
+        if let Some(pieces) = self.flow.read_ahead.pieces.get_mut(&(load, member)) {
+            pieces.latest = latest;
+        }
+    }
+}
+
+/// Reads nothing ahead any more of what an instruction stores into.
+pub(super) fn store(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<(), EngineError> {
+    let loads = Rc::clone(&this.flow.read_ahead.loads);
+    let pointer = inst.id(0);
+    let (block, member) = (this.current_block(), this.bundle.at);
+    let is_concerned =
+        |ahead: &Ahead| ahead.stores.contains(&pointer) && this.a.loops.get(ahead.inside).blocks.contains(&block);
+    let concerned: SmallVec<[(Id, &Ahead); 2]> =
+        loads.iter().filter(|(_, ahead)| is_concerned(ahead)).map(|(load, ahead)| (*load, ahead)).collect();
+    if concerned.is_empty() {
+        return Ok(());
+    }
+    let place = access::place(this, pointer)?;
+    let ty = this.a.func.type_of(inst.id(1)).map(|ty| this.a.func.module.types.layout(ty));
+    let size = ty.map_or(0, |layout| layout.size);
+    for (load, ahead) in concerned {
+        let Some(pieces) = this.flow.read_ahead.pieces.get(&(load, member)).copied() else { continue };
+        // How far a store is behind the latest element, if it is into one that is left: from 1 - its size + an element's to the end.
+        let first = ahead.scalar.bytes().wrapping_sub(size).wrapping_add(1);
+        let is_left = |this: &Lowerer<'_, '_>, stored: Value, latest: Value| {
+            let b = &this.b;
+            let number = |number: u64| b.int(Scalar::I64, b.lanes(stored), number);
+            let [stored, latest] = [stored, latest].map(|at| b.reinterpret(at, Scalar::I64));
+            let behind = b.sub(b.sub(stored, latest), number(first));
+            b.icmp(IntPred::LLVMIntULT, behind, number(ahead.bytes().wrapping_sub(first)))
+        };
+        let b = &this.b;
+        let is_left = match (place, pieces.latest) {
+            (Place::Strided { base, step, .. }, Latest::Strided(slot, of)) if step == of => {
+                is_left(this, base, b.load(Scalar::Ptr, 1, slot, 8))
+            }
+            (place, latest) => {
+                let latest = match latest {
+                    Latest::Strided(slot, step) => {
+                        access::lane_addresses(this, b.load(Scalar::Ptr, 1, slot, 8), step)
+                    }
+                    Latest::Varying(slot) => b.load(Scalar::Ptr, this.w, slot, 8),
+                    Latest::Unneeded => continue,
+                };
+                let stored = match place {
+                    Place::Uniform(address) => b.splat(address, this.w),
+                    Place::Strided { base, step, .. } => access::lane_addresses(this, base, step),
+                    Place::Varying(addresses) => addresses,
+                    Place::Hoped(hope) => hope.addresses,
+                    Place::Interleaved { .. } => continue,
+                };
+                let into = b.freeze(is_left(this, stored, latest));
+                b.not(speculation::none_on(this, into))
+            }
+        };
+        let left = b.load(Scalar::I32, 1, pieces.left, 4);
+        b.store(b.select(is_left, b.i32(0), left), pieces.left, 4);
+        let is_over = b.load(Scalar::I32, 1, pieces.is_over, 4);
+        b.store(b.select(is_left, b.i32(1), is_over), pieces.is_over, 4);
+    }
+    Ok(())
 }
 
 /// What an instruction loads, if it is one of those.
@@ -81,6 +178,9 @@ pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val
         _ => return Ok(None),
     };
     let pieces = this.pieces(id, this.bundle.at, ahead);
+    if !ahead.stores.is_empty() {
+        this.note_latest(id, addresses);
+    }
     let stays = stays_on_its_way(this, ahead)?;
     let b = &this.b;
     let left = b.load(Scalar::I32, 1, pieces.left, 4);
@@ -94,7 +194,11 @@ pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val
     };
     let anew = || {
         let in_page = rows::is_in_page(b, b.freeze(addresses.vector(this)), ahead.bytes());
-        let fits = b.and(stays, speculation::none_on(this, b.not(in_page)));
+        let mut fits = b.and(stays, speculation::none_on(this, b.not(in_page)));
+        if !ahead.stores.is_empty() {
+            let is_over = b.load(Scalar::I32, 1, pieces.is_over, 4);
+            fits = b.and(fits, b.icmp(IntPred::LLVMIntEQ, is_over, b.i32(0)));
+        }
         let read = match place {
             Place::Hoped(hope) => {
                 b.and(fits, b.not(speculation::may_be_one_access(this, hope, leaf, bytes, access)))

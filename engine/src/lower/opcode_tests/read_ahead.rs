@@ -162,3 +162,139 @@ fn pieces_of_rows_are_read_ahead() {
 fn pieces_of_rows_are_read_ahead_by_avx2() {
     check(Some(Isa::Avx2));
 }
+
+/// Words of a row that is written.
+const WORDS: usize = 74;
+/// The element that an iteration 0 reads.
+const FIRST: usize = 8;
+
+/// What is read, what is stored, and how many bytes behind what was read.
+const STORES: [(&str, usize, &str, usize, isize); 14] = [
+    ("uint", 4, "uint", 4, 0),
+    ("uint", 4, "uint", 4, 4),
+    ("uint", 4, "uint", 4, 8),
+    ("uint", 4, "uint", 4, 12),
+    ("uint", 4, "uint", 4, 16),
+    ("uint", 4, "uint", 4, -4),
+    ("uint", 4, "uchar", 1, 3),
+    ("uint", 4, "uchar", 1, 7),
+    ("uchar", 1, "uint", 4, 0),
+    ("uchar", 1, "uint", 4, -4),
+    ("uchar", 1, "uint", 4, 12),
+    ("uchar", 1, "uchar", 1, 15),
+    ("ulong", 8, "uint", 4, 4),
+    ("ulong", 8, "uint", 4, 28),
+];
+
+/// A loop that stores into rows of which it reads ahead: as many bytes further on.
+fn check_stores(isa: Option<Isa>) {
+    for (ty, size, stored, stored_size, behind) in STORES {
+        for (width, subgroups) in SUBGROUPS {
+            // Pointers with a stride, and such as depend on data.
+            for (of, index) in [("%ul0", "%gx"), ("%gx", "%gx"), ("%ul0", "%shuffled"), ("%gx", "%shuffled")] {
+                let items = (2 * width * subgroups) as usize;
+                let table: Vec<u32> =
+                    (0..(items * WORDS) as u32).map(|at| at.wrapping_mul(0x9E37_79B9) ^ 0x5A5A_1234).collect();
+                let number: Vec<u32> = (0..items as u32).map(|item| 1 + (item * 5 + 12) % 17).collect();
+                // A row of four bytes' steps stays aligned for them: what is narrower walks over what is wider byte by byte.
+                let align = if stored_size > size { "Aligned 1" } else { "" };
+                let converted = |from: &str, to: &str, result: &str, id: &str| match from == to {
+                    true => format!("{result} = OpCopyObject %{to} {id}"),
+                    false => format!("{result} = OpUConvert %{to} {id}"),
+                };
+                let body = format!(
+                    "%table = OpBitcast %pg_{ty} %out
+                     %bytes = OpBitcast %pg_uchar %out
+                     %number_at = OpInBoundsPtrAccessChain %pg_uint %index {of}
+                     %number = OpLoad %uint %number_at
+                     %mirrored = OpBitwiseXor %ulong %gx %ul1
+                     %shuffled = OpUMod %ulong %mirrored %items
+                     %word = OpIMul %ulong {index} %row_words
+                     %start = OpIMul %ulong {index} %row
+                     %start8 = OpIMul %ulong {index} %row_bytes
+                     OpBranch %copy
+                     %copy = OpLabel
+                     %k = OpPhi %ulong %ul0 %entry %next_k %copy
+                     %copied = OpIAdd %ulong %word %k
+                     %from = OpInBoundsPtrAccessChain %pg_uint %in %copied
+                     %to = OpInBoundsPtrAccessChain %pg_uint %out %copied
+                     %one = OpLoad %uint %from
+                     OpStore %to %one
+                     %next_k = OpIAdd %ulong %k %ul1
+                     %copies = OpULessThan %bool %next_k %row_words
+                     OpBranchConditional %copies %copy %before
+                     %before = OpLabel
+                     OpBranch %head
+                     %head = OpLabel
+                     %i = OpPhi %uint %u0 %before %next %head
+                     %sum = OpPhi %uint %u1 %before %more %head
+                     %i64 = OpUConvert %ulong %i
+                     %i_first = OpIAdd %ulong %i64 %first
+                     %at = OpIAdd %ulong %start %i_first
+                     %p = OpInBoundsPtrAccessChain %pg_{ty} %table %at
+                     %read = OpLoad %{ty} %p
+                     {read}
+                     %scaled = OpIMul %uint %sum %u31
+                     %more = OpIAdd %uint %scaled %v
+                     {store}
+                     %i_bytes = OpIMul %ulong %i_first %size
+                     %behind_it = OpIAdd %ulong %i_bytes %behind
+                     %at8 = OpIAdd %ulong %start8 %behind_it
+                     %q8 = OpInBoundsPtrAccessChain %pg_uchar %bytes %at8
+                     %q = OpBitcast %pg_{stored} %q8
+                     OpStore %q %narrow {align}
+                     %next = OpIAdd %uint %i %u1
+                     %goes_on = OpULessThan %bool %next %number
+                     OpBranchConditional %goes_on %head %end
+                     %end = OpLabel\n",
+                    read = converted(ty, "uint", "%v", "%read"),
+                    store = converted("uint", stored, "%narrow", "%more"),
+                );
+                let constants = [
+                    ("items", items),
+                    ("row_words", WORDS),
+                    ("row_bytes", 4 * WORDS),
+                    ("row", 4 * WORDS / size),
+                    ("first", FIRST),
+                    ("size", size),
+                    ("behind", behind as usize),
+                ];
+                let constants: String = constants
+                    .iter()
+                    .map(|(name, value)| format!("%{name} = OpConstant %ulong {value}\n"))
+                    .collect();
+                let text = kernel((width > 1).then_some(width), "", &body)
+                    .replace("%fn = OpTypeFunction", &format!("{constants}%fn = OpTypeFunction"));
+                let found = run_on(isa, &text, width * subgroups, &table, &number, WORDS);
+                let mut expected: Vec<u8> = table.iter().flat_map(|word| word.to_le_bytes()).collect();
+                for (item, number) in number.iter().enumerate() {
+                    let row = if index == "%gx" { item } else { (item ^ 1) % items } * 4 * WORDS;
+                    let mut sum = 1u32;
+                    for i in 0..if of == "%gx" { *number } else { 13 } as usize {
+                        let at = row + (FIRST + i) * size;
+                        let mut read = [0; 8];
+                        read[..size].copy_from_slice(&expected[at..][..size]);
+                        sum = sum.wrapping_mul(31).wrapping_add(u64::from_le_bytes(read) as u32);
+                        let at = at.wrapping_add_signed(behind);
+                        expected[at..][..stored_size].copy_from_slice(&sum.to_le_bytes()[..stored_size]);
+                    }
+                }
+                let found: Vec<u8> = found.iter().flat_map(|word| word.to_le_bytes()).collect();
+                assert!(
+                    found == expected,
+                    "{ty}, {stored} {behind} bytes behind it, row {index}, sub-groups of {width}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_loop_stores_into_pieces_is_read() {
+    check_stores(None);
+}
+
+#[test]
+fn what_a_loop_stores_into_pieces_is_read_by_avx2() {
+    check_stores(Some(Isa::Avx2));
+}
