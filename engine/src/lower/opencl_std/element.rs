@@ -308,19 +308,26 @@ impl<'a> Element<'a> {
         self.avx512(&FIX_UP, &[value, x, self.i(table)])
     }
 
-    /// The numbers of a table at the last four bits of the indices, with AVX-512.
-    pub fn looked_up(&self, table: &[f64; 16], index: Value) -> Value {
-        const LANES: u32 = 8;
-        assert_eq!(self.ty, Scalar::F64, "a register has eight numbers");
-        let half = |numbers: &[f64]| {
-            let bits = self.b.int_vector(Scalar::I64, numbers.iter().map(|number| number.to_bits()));
-            self.float(bits)
+    /// The numbers of a table of two registers at the last bits of the indices, with AVX-512.
+    pub fn looked_up(&self, table: &[f64], index: Value) -> Value {
+        let (integer, name) = match self.ty {
+            Scalar::F64 => (Scalar::I64, "llvm.x86.avx512.vpermi2var.pd.512"),
+            _ => (Scalar::I32, "llvm.x86.avx512.vpermi2var.ps.512"),
         };
-        let (low, high) = (half(&table[..8]), half(&table[8..]));
-        self.in_chunks(LANES, &[index], |m, index| {
-            let all: Vec<i32> = (0..LANES).map(|lane| (lane % m.lanes) as i32).collect();
+        let lanes = 512 / self.ty.bits();
+        assert_eq!(table.len(), 2 * lanes as usize, "the numbers of two registers");
+        let half = |numbers: &[f64]| {
+            let bits = |number: &f64| match self.ty {
+                Scalar::F64 => number.to_bits(),
+                _ => (*number as f32).to_bits().into(),
+            };
+            self.float(self.b.int_vector(integer, numbers.iter().map(bits)))
+        };
+        let (low, high) = (half(&table[..lanes as usize]), half(&table[lanes as usize..]));
+        self.in_chunks(lanes, &[index], |m, index| {
+            let all: Vec<i32> = (0..lanes).map(|lane| (lane % m.lanes) as i32).collect();
             let index = self.b.shuffle(index[0], index[0], &all);
-            let found = self.b.intrinsic_plain("llvm.x86.avx512.vpermi2var.pd.512", &[low, index, high]);
+            let found = self.b.intrinsic_plain(name, &[low, index, high]);
             let own: Vec<i32> = (0..m.lanes as i32).collect();
             self.b.shuffle(found, found, &own)
         })

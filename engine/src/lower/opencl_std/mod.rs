@@ -27,6 +27,7 @@ pub mod print;
 mod remainder;
 pub mod table;
 mod table_logarithm;
+mod table_power;
 mod trigonometric;
 mod vector_data;
 

@@ -4,6 +4,7 @@ use super::super::builder::{IntPred, Opcode, Value};
 use super::element::{Avx512, Class, Element, Response};
 use super::exponential::{exp2, two_to};
 use super::logarithm::{log2, mantissa_and_exponent};
+use super::table_power;
 use crate::analysis::leaves::Scalar;
 
 /// `log2(1 + f) / f` for `f` in -0.25..0.5, relative error below 2^-33.
@@ -47,6 +48,14 @@ fn power_of_magnitude(m: &Element<'_>, x: Value, y: Value) -> Value {
     m.select(m.eq(x, m.c(1.0)), m.c(1.0), power)
 }
 
+/// The same of an f32 `y`.
+fn power_to_own_type(m: &Element<'_>, x: Value, y: Value) -> Value {
+    if !table_power::serves(m) {
+        return power_of_magnitude(m, x, m.b.cast(Opcode::LLVMFPExt, y, Scalar::F64));
+    }
+    m.select(m.eq(x, m.c(1.0)), m.c(1.0), table_power::power(m, x, y))
+}
+
 /// `x` to the power that a constant is, where that is a product of few factors. `constant` makes the exponent's constant of a
 /// number: equal constants are the same value.
 fn by_products(m: &Element<'_>, x: Value, y: Value, constant: impl Fn(u32) -> Value) -> Option<Value> {
@@ -67,7 +76,7 @@ pub fn pow(m: &Element<'_>, x: &[Value]) -> Value {
     if !m.is_in_place() {
         return m.libm("pow", x);
     }
-    let power = power_of_magnitude(m, m.abs(base), m.b.cast(Opcode::LLVMFPExt, y, Scalar::F64));
+    let power = power_to_own_type(m, m.abs(base), y);
     let half = m.mul(y, m.c(0.5));
     let is_whole = m.eq(m.floor(y), y);
     let is_odd = m.b.and(is_whole, m.ne(m.floor(half), half));
@@ -80,11 +89,8 @@ pub fn pow(m: &Element<'_>, x: &[Value]) -> Value {
 /// `pow` for a base that is not negative, with the edge cases of OpenCL SPIR-V Env 3.0 §6.7.1.
 pub fn powr(m: &Element<'_>, x: &[Value]) -> Value {
     let (base, y) = (x[0], x[1]);
-    let power = if m.is_in_place() {
-        power_of_magnitude(m, m.abs(base), m.b.cast(Opcode::LLVMFPExt, y, Scalar::F64))
-    } else {
-        m.libm("pow", &[m.abs(base), y])
-    };
+    let power =
+        if m.is_in_place() { power_to_own_type(m, m.abs(base), y) } else { m.libm("pow", &[m.abs(base), y]) };
     let or = |a, b| m.b.or(a, b);
     let edge = or(m.is_zero(base), m.eq(base, m.inf()));
     let undefined = or(m.lt(base, m.c(0.0)), m.unordered(base, y));
