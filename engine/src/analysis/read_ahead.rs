@@ -135,7 +135,8 @@ impl Analysis<'_> {
                 || written.is_some_and(|written| written != class && written != StorageClass::Generic)
         };
         let this = self.loops.get(inside);
-        let mut before = self.func.blocks[this.header].insts.iter().take_while(|inst| !std::ptr::eq(*inst, load));
+        let mut before =
+            self.func.blocks[this.header].insts.iter().take_while(|inst| !std::ptr::eq(*inst, load));
         if before.any(|inst| inst.op == Op::Store && !writes_elsewhere(inst)) {
             return None;
         }

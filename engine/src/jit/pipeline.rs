@@ -62,7 +62,9 @@ impl Tier {
     /// comes into the loop over all of them: behind that, what a lane that is off leaves in one would be kept for the next sub-group.
     fn first_passes(size: &Size) -> &'static CStr {
         match size.can_simplify() {
-            true => c"function(sroa<modify-cfg>),always-inline,function(sroa<modify-cfg>,early-cse,simplifycfg)",
+            true => {
+                c"function(sroa<modify-cfg>),always-inline,function(sroa<modify-cfg>,early-cse,simplifycfg)"
+            }
             false => c"function(sroa),always-inline,function(sroa,early-cse)",
         }
     }

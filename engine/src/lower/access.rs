@@ -67,14 +67,14 @@ pub fn place(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Place, EngineErr
         (Shape::Strided(step), Some(base)) => match speculation::needs_look(this.a.trust(pointer)) {
             None => Place::Strided { base, step, into: this.a.bytes_into_structure(pointer, step) },
             Some(look) => {
-                let narrow = memory::narrow(this, pointer)?;
-                speculation::place(this, this.vector(reg), Some((base, step)), narrow, look)
+                let indexed = memory::indexed(this, pointer)?;
+                speculation::place(this, this.vector(reg), Some((base, step)), indexed, look)
             }
         },
         (_, Some(scalar)) if reg.is_uniform() => Place::Uniform(scalar),
         _ if this.a.may_be_row(this.current_block(), pointer) => {
-            let narrow = memory::narrow(this, pointer)?;
-            speculation::place(this, this.vector(reg), None, narrow, Look::AllLanes)
+            let indexed = memory::indexed(this, pointer)?;
+            speculation::place(this, this.vector(reg), None, indexed, Look::AllLanes)
         }
         _ => Place::Varying(this.vector(reg)),
     })

@@ -158,14 +158,20 @@ fn chain_from_uniform<'a>(
     Ok(base.map(|base| (base, inst)))
 }
 
-/// An address to which lanes add nothing but an index of 32 bits, times a size.
+/// An address to which lanes add nothing but an index, times a size.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Narrow {
+pub(super) struct Indexed {
     /// The address at index 0, which all lanes share.
     pub base: Value,
+    /// Of 32 or of 64 bits.
     pub index: Reg,
-    /// How the index grows from lane to lane, modulo 2^32, where that is proven.
+    /// An index of 32 bits as a sum of what all lanes share and what they do not, where it is one. (The base has what they share of
+    /// one of 64.)
+    pub parts: Option<(Value, Reg)>,
+    /// How an index of 32 bits grows from lane to lane, modulo 2^32, where that is proven.
     pub step: Option<i64>,
+    pub is_wide: bool,
+    /// Whether an index of 32 bits is.
     pub is_signed: bool,
     pub size: u64,
     /// Whether lanes swap places by an exclusive or, as in networks that sort or transform.
@@ -173,7 +179,7 @@ pub(super) struct Narrow {
 }
 
 /// What a pointer is made of, if it is of that kind and this block makes it: what other blocks use need not be known here.
-pub(super) fn narrow(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<Narrow>, EngineError> {
+pub(super) fn indexed(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<Indexed>, EngineError> {
     let (a, block) = (this.a, this.current_block());
     let Some((mut base, inst)) = chain_from_uniform(this, pointer)? else { return Ok(None) };
     let mut varying = None;
@@ -186,27 +192,69 @@ pub(super) fn narrow(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<N
                     Some(index) => {
                         base = this.b.element(base, this.b.sext_or_trunc(index, Scalar::I64), size);
                     }
-                    None if varying.is_none() => varying = Some((index, size)),
+                    None if varying.is_none() => {
+                        let is_wide = a.index_width(index) == Some(u64::BITS);
+                        let (shared, own) = if is_wide { shared_part(this, index)? } else { (None, index) };
+                        base = shared.map_or(base, |shared| this.b.element(base, shared, size));
+                        varying = Some((own, size));
+                    }
                     None => return Ok(None),
                 }
             }
         }
     }
     let Some((index, size)) = varying else { return Ok(None) };
-    let (id, is_signed) = match made_here(this, index) {
+    let widens = |inst: &&Inst| {
+        [Some(inst.id(0)), inst.result].map(|id| a.index_width(id?)) == [Some(u32::BITS), Some(u64::BITS)]
+    };
+    let (id, is_signed) = match made_here(this, index).filter(widens) {
         Some(widened) if widened.op == Op::SConvert && !a.saturates(widened) => (widened.id(0), true),
         Some(widened) if widened.op == Op::UConvert && !a.saturates(widened) => (widened.id(0), false),
         _ => (index, true),
     };
-    if a.index_width(id) != Some(32) || a.is_temporal(block, id) {
+    let is_wide = match a.index_width(id) {
+        Some(u32::BITS) => false,
+        Some(u64::BITS) => true,
+        _ => return Ok(None),
+    };
+    if a.is_temporal(block, id) {
         return Ok(None);
     }
-    let step = a.proven_step(block, id);
+    let step = a.proven_step(block, id).filter(|_| !is_wide);
     let is_exchange = is_exchange(this, id, EXCHANGE_DEPTH);
-    Ok(Some(Narrow { base, index: this.leaf(id)?, step, is_signed, size, is_exchange }))
+    let (shared, own) = if is_wide { (None, id) } else { shared_part(this, id)? };
+    let parts = match shared {
+        Some(shared) => Some((shared, this.leaf(own)?)),
+        None => None,
+    };
+    Ok(Some(Indexed { base, index: this.leaf(id)?, parts, step, is_wide, is_signed, size, is_exchange }))
 }
 
-impl Narrow {
+/// What all lanes share of a sum that this block makes, and the rest.
+fn shared_part(this: &mut Lowerer<'_, '_>, id: Id) -> Result<(Option<Value>, Id), EngineError> {
+    let (mut shared, mut rest) = (None, id);
+    while let Some(inst) = made_here(this, rest).filter(|inst| matches!(inst.op, Op::IAdd | Op::ISub)) {
+        let [left, right] = [this.leaf(inst.id(0))?, this.leaf(inst.id(1))?];
+        let uniform = |reg: Reg| reg.scalar().filter(|_| reg.is_uniform());
+        let b = &this.b;
+        let sum = |more: Value| shared.map_or(more, |shared| b.add(shared, more));
+        let (all, next) = match (uniform(left), uniform(right)) {
+            (None, Some(right)) if inst.op == Op::ISub => {
+                (sum(b.sub(b.zero(b.scalar_of(right), 1), right)), inst.id(0))
+            }
+            (None, Some(right)) => (sum(right), inst.id(0)),
+            (Some(left), None) if inst.op == Op::IAdd => (sum(left), inst.id(1)),
+            _ => break,
+        };
+        if this.a.is_temporal(this.current_block(), next) {
+            break;
+        }
+        (shared, rest) = (Some(all), next);
+    }
+    Ok((shared, rest))
+}
+
+impl Indexed {
     /// An index as a 64-bit integer.
     pub fn widened(&self, b: &Builder, index: Value) -> Value {
         match self.is_signed {

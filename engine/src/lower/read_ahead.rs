@@ -109,8 +109,9 @@ pub(super) fn store(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<(), Engin
     let loads = Rc::clone(&this.flow.read_ahead.loads);
     let pointer = inst.id(0);
     let (block, member) = (this.current_block(), this.bundle.at);
-    let is_concerned =
-        |ahead: &Ahead| ahead.stores.contains(&pointer) && this.a.loops.get(ahead.inside).blocks.contains(&block);
+    let is_concerned = |ahead: &Ahead| {
+        ahead.stores.contains(&pointer) && this.a.loops.get(ahead.inside).blocks.contains(&block)
+    };
     let concerned: SmallVec<[(Id, &Ahead); 2]> =
         loads.iter().filter(|(_, ahead)| is_concerned(ahead)).map(|(load, ahead)| (*load, ahead)).collect();
     if concerned.is_empty() {

@@ -14,7 +14,7 @@
 use super::access::{Access, Place, in_memory, lane_addresses, load_leaves, store_leaves};
 use super::builder::{IntPred, Value};
 use super::groups::lanes::has_permute;
-use super::memory::Narrow;
+use super::memory::Indexed;
 use super::values::{Mask, Reg, Val};
 use super::{Lowerer, rows, runs};
 use crate::analysis::leaves::{Leaf, Scalar};
@@ -39,7 +39,7 @@ pub struct Hope {
     /// The address of lane 0, and the bytes from lane to lane; without them those of the object that is accessed.
     first: Option<(Value, i64)>,
     /// What the addresses are made of, where the look may be at that.
-    narrow: Option<Narrow>,
+    indexed: Option<Indexed>,
     look: Look,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn place(
     this: &Lowerer<'_, '_>,
     addresses: Value,
     first: Option<(Value, i64)>,
-    narrow: Option<Narrow>,
+    indexed: Option<Indexed>,
     look: Look,
 ) -> Place {
     let left = &this.storage.speculations;
@@ -65,7 +65,7 @@ pub(super) fn place(
         None => Place::Varying(addresses),
         Some(rest) => {
             left.set(rest);
-            Place::Hoped(Hope { addresses, first, narrow, look })
+            Place::Hoped(Hope { addresses, first, indexed, look })
         }
     }
 }
@@ -102,11 +102,11 @@ pub(super) fn may_be_one_access(
 /// Whether the lanes that are on have addresses this far apart, and the first of the addresses.
 fn is_row(this: &Lowerer<'_, '_>, hope: Hope, step: i64) -> (Value, Value) {
     let b = &this.b;
-    if let Some(narrow) = hope.narrow
-        && let Some(by) = whole_quotient(step, narrow.size)
-        && (hope.look == Look::AllLanes || narrow.step == Some(by.into()))
+    if let Some(indexed) = hope.indexed
+        && let Some(by) = whole_quotient(step, indexed.size)
+        && (hope.look == Look::AllLanes || indexed.step == Some(by.into()))
     {
-        return is_narrow_row(this, narrow, by);
+        return is_row_of_indices(this, indexed, by);
     }
     // Lanes that are off may have anything for an address, and code must not depend on that.
     let addresses = b.freeze(hope.addresses);
@@ -129,30 +129,33 @@ fn is_row(this: &Lowerer<'_, '_>, hope: Hope, step: i64) -> (Value, Value) {
     (row, base)
 }
 
-/// As [`is_row`] by the indices of the lanes, which grow by `by` from lane to lane.
-fn is_narrow_row(this: &Lowerer<'_, '_>, narrow: Narrow, by: u32) -> (Value, Value) {
+/// As [`is_row`] by the indices of the lanes, which grow by `by` from lane to lane. The look is at what lanes do not share, which may be
+/// the same for many accesses: those of a filter, whose rows begin at what all lanes share.
+fn is_row_of_indices(this: &Lowerer<'_, '_>, indexed: Indexed, by: u32) -> (Value, Value) {
     let (b, w) = (&this.b, this.w);
-    let known = narrow.index.scalar().filter(|_| narrow.step == Some(by.into()));
-    let first = match known {
-        Some(first) => b.freeze(first),
-        None => b.extract(b.freeze(this.vector(narrow.index)), b.i32(0)),
-    };
-    // Where the indices are a row, they do not wrap around within it.
-    let span = (w - 1) * by;
-    let stays = match narrow.is_signed {
-        true => b.icmp(IntPred::LLVMIntSLE, first, b.i32(i32::MAX as u32 - span)),
-        false => b.icmp(IntPred::LLVMIntULE, first, b.i32(u32::MAX - span)),
-    };
-    let row = match known {
-        Some(_) => stays,
+    let known = indexed.index.scalar().filter(|_| indexed.step == Some(by.into()));
+    let (first, together) = match known {
+        Some(first) => (b.freeze(first), None),
         None => {
-            let steps = b.int_vector(Scalar::I32, (0..w).map(|lane| u64::from(lane * by)));
+            let (shared, own) =
+                indexed.parts.map_or((None, indexed.index), |(shared, own)| (Some(shared), own));
+            let own = b.freeze(this.vector(own));
+            let first = b.extract(own, b.i32(0));
+            let steps = b.int_vector(b.scalar_of(own), (0..w).map(|lane| u64::from(lane * by)));
             let expected = b.add(b.splat(first, w), steps);
-            let indices = b.freeze(this.vector(narrow.index));
-            b.and(none_on(this, b.icmp(IntPred::LLVMIntNE, indices, expected)), stays)
+            let together = none_on(this, b.icmp(IntPred::LLVMIntNE, own, expected));
+            (shared.map_or(first, |shared| b.add(b.freeze(shared), first)), Some(together))
         }
     };
-    (row, b.element(narrow.base, narrow.widened(b, first), narrow.size))
+    // Where indices of 32 bits are a row, they do not wrap around within it.
+    let span = (w - 1) * by;
+    let stays = match (indexed.is_wide, indexed.is_signed) {
+        (true, _) => b.int(Scalar::Bool, 1, 1),
+        (_, true) => b.icmp(IntPred::LLVMIntSLE, first, b.i32(i32::MAX as u32 - span)),
+        (_, false) => b.icmp(IntPred::LLVMIntULE, first, b.i32(u32::MAX - span)),
+    };
+    let row = together.map_or(stays, |together| b.and(together, stays));
+    (row, b.element(indexed.base, indexed.widened(b, first), indexed.size))
 }
 
 /// Whether a mask is on in no lane that is.
@@ -202,26 +205,26 @@ pub(super) fn load(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], bytes: u
 
 /// The indices of a load that may be one of an aligned piece of W elements, and a permutation, which is worth it where registers
 /// are permuted by an instruction.
-fn piece_of(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf]) -> Option<Narrow> {
-    let narrow = hope.narrow.filter(|_| hope.look == Look::AllLanes && hope.first.is_none())?;
+fn piece_of(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf]) -> Option<Indexed> {
+    let indexed = hope.indexed.filter(|_| hope.look == Look::AllLanes && hope.first.is_none())?;
     let [Leaf { scalar, .. }] = leaves else { return None };
     let fits = matches!(scalar, Scalar::I32 | Scalar::F32 | Scalar::I64 | Scalar::F64)
-        && scalar.bytes() == narrow.size
-        && narrow.size * u64::from(this.w) <= MOST_PIECE;
-    (fits && this.w > 1 && has_permute(this, *scalar)).then_some(narrow)
+        && scalar.bytes() == indexed.size
+        && indexed.size * u64::from(this.w) <= MOST_PIECE;
+    (fits && this.w > 1 && has_permute(this, *scalar)).then_some(indexed)
 }
 
 /// Bytes of such a piece at most: two registers.
 const MOST_PIECE: u64 = 128;
 
 /// Whether the lanes that are on, and there are some, have indices in one such piece that is there to be read, and the piece's first index.
-fn is_in_piece(this: &Lowerer<'_, '_>, narrow: Narrow) -> (Value, Value) {
+fn is_in_piece(this: &Lowerer<'_, '_>, indexed: Indexed) -> (Value, Value) {
     let (b, w) = (&this.b, this.w);
-    let indices = b.freeze(this.vector(narrow.index));
-    let aligned = |value: Value| b.and(value, b.int(Scalar::I32, b.lanes(value), u64::from(!(w - 1))));
+    let indices = b.freeze(this.vector(indexed.index));
+    let aligned = |value: Value| b.and(value, b.int(b.scalar_of(value), b.lanes(value), !u64::from(w - 1)));
     let first = aligned(b.extract(indices, b.i32(0)));
     let together = none_on(this, b.icmp(IntPred::LLVMIntNE, aligned(indices), b.splat(first, w)));
-    let readable = rows::is_in_page(b, piece_address(this, narrow, first), narrow.size * u64::from(w));
+    let readable = rows::is_in_page(b, piece_address(this, indexed, first), indexed.size * u64::from(w));
     let inside = b.and(together, readable);
     let inside = match this.mask() {
         Mask::All => inside,
@@ -230,13 +233,14 @@ fn is_in_piece(this: &Lowerer<'_, '_>, narrow: Narrow) -> (Value, Value) {
     (inside, first)
 }
 
-fn piece_address(this: &Lowerer<'_, '_>, narrow: Narrow, first: Value) -> Value {
-    this.b.element(narrow.base, narrow.widened(&this.b, first), narrow.size)
+fn piece_address(this: &Lowerer<'_, '_>, indexed: Indexed, first: Value) -> Value {
+    this.b.element(indexed.base, indexed.widened(&this.b, first), indexed.size)
 }
 
-fn load_permuted(this: &Lowerer<'_, '_>, narrow: Narrow, scalar: Scalar, first: Value) -> Value {
-    let row = this.b.load(scalar, this.w, piece_address(this, narrow, first), 1);
-    this.permute(row, this.b.freeze(this.vector(narrow.index)))
+fn load_permuted(this: &Lowerer<'_, '_>, indexed: Indexed, scalar: Scalar, first: Value) -> Value {
+    let row = this.b.load(scalar, this.w, piece_address(this, indexed, first), 1);
+    let indices = this.b.freeze(this.vector(indexed.index));
+    this.permute(row, this.b.zext_or_trunc(indices, Scalar::I32))
 }
 
 pub(super) fn store(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], val: &Val, access: Access) {

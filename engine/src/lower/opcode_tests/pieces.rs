@@ -1,5 +1,5 @@
-//! Loads by indices of 32 bits that are no row, within one aligned piece of as many elements as there are lanes and beyond it
-//! (`lower::speculation`).
+//! Loads by indices of 32 bits that are no row, within one aligned piece of as many elements as there are lanes and beyond it, and by
+//! sums of what all lanes share and rows that end somewhere (`lower::speculation`).
 
 use super::{Random, Results, SUBGROUPS, run_on};
 use crate::jit::target::Isa;
@@ -7,7 +7,7 @@ use crate::jit::target::Isa;
 /// How an index is made of the work-item's number and a number that all share, and what it is.
 type Index = (&'static str, fn(u32, u32) -> u32);
 
-const INDICES: [Index; 9] = [
+const INDICES: [Index; 12] = [
     ("%i = OpBitwiseXor %uint %gx32 %same", |x, same| x ^ same),
     ("%x = OpBitwiseXor %uint %gx32 %same\n%i = OpIAdd %uint %x %u16", |x, same| (x ^ same) + 16),
     ("%x = OpBitwiseXor %uint %same %gx32\n%i = OpIAdd %uint %x %u3", |x, same| (x ^ same) + 3),
@@ -18,6 +18,10 @@ const INDICES: [Index; 9] = [
     ("%x = OpUDiv %uint %gx32 %u3\n%i = OpIAdd %uint %x %same", |x, same| x / 3 + same),
     ("%x = OpUMod %uint %gx32 %u9\n%i = OpIMul %uint %x %u5", |x, _| x % 9 * 5),
     ("%x = OpBitwiseXor %uint %gx32 %u1\n%i = OpBitwiseXor %uint %x %same", |x, same| x ^ 1 ^ same),
+    ("%i = OpIAdd %uint %mod31 %same", |x, same| x % 31 + same),
+    ("%i = OpISub %uint %above %same", |x, same| x % 31 + 31 - same),
+    // Each part is beyond the middle of the range, their sum is small again.
+    ("%x = OpIAdd %uint %same %middle\n%i = OpIAdd %uint %beyond %x", |x, same| x % 31 + same),
 ];
 
 /// Numbers that all work-items share.
@@ -61,8 +65,10 @@ fn check(isa: Option<Isa>) {
         let constants: String =
             (0..SAME.len()).map(|at| format!("%same_at{at} = OpConstant %ulong {at}\n")).collect();
         let constants = constants
-            + "%u9 = OpConstant %uint 9\n%u15 = OpConstant %uint 15\n%ul32 = OpConstant %ulong 32\n";
+            + "%middle = OpConstant %uint 2147483648\n%u9 = OpConstant %uint 9\n%u15 = OpConstant %uint 15\n%ul32 = OpConstant %ulong 32\n";
         let before = "%gx32 = OpUConvert %uint %gx\n%longs = OpBitcast %pg_ulong %index\n\
+                      %mod31 = OpUMod %uint %gx32 %u31\n%above = OpIAdd %uint %mod31 %u31\n\
+                      %beyond = OpBitwiseOr %uint %mod31 %middle\n\
                       %third = OpUMod %uint %gx32 %u3\n%some = OpIEqual %bool %third %u1\n";
         for (width, subgroups) in SUBGROUPS {
             let text = results.text(width, before);

@@ -191,10 +191,12 @@ fn check_stores(isa: Option<Isa>) {
     for (ty, size, stored, stored_size, behind) in STORES {
         for (width, subgroups) in SUBGROUPS {
             // Pointers with a stride, and such as depend on data.
-            for (of, index) in [("%ul0", "%gx"), ("%gx", "%gx"), ("%ul0", "%shuffled"), ("%gx", "%shuffled")] {
+            for (of, index) in [("%ul0", "%gx"), ("%gx", "%gx"), ("%ul0", "%shuffled"), ("%gx", "%shuffled")]
+            {
                 let items = (2 * width * subgroups) as usize;
-                let table: Vec<u32> =
-                    (0..(items * WORDS) as u32).map(|at| at.wrapping_mul(0x9E37_79B9) ^ 0x5A5A_1234).collect();
+                let table: Vec<u32> = (0..(items * WORDS) as u32)
+                    .map(|at| at.wrapping_mul(0x9E37_79B9) ^ 0x5A5A_1234)
+                    .collect();
                 let number: Vec<u32> = (0..items as u32).map(|item| 1 + (item * 5 + 12) % 17).collect();
                 // A row of four bytes' steps stays aligned for them: what is narrower walks over what is wider byte by byte.
                 let align = if stored_size > size { "Aligned 1" } else { "" };
