@@ -1,14 +1,18 @@
-//! Vector constants in a table of the module's own.
+//! Vector constants in a table of the module's own, for two reasons.
 //!
 //! LLVM's code generator keeps the constants of a function in a list, which it searches from its start for each use: with as many
 //! constants as instructions, such as the cases of a large switch, that takes quadratic time. What is loaded from a variable is no
-//! constant to it, and the same memory operand in the code.
+//! constant to it, and the same memory operand in the code ([`tabulate`]).
+//!
+//! And it makes a register of ones to add 1 by subtracting it, with AVX-512 by an instruction that waits for what the register had
+//! (`vpternlogd`). Where registers are few it does so in each iteration, and a loop's counter waits for the register's last use:
+//! five times as long for one with an exponential ([`hide_ones`]).
 
 use super::blocks::{blocks, functions, instructions, opcode};
 use super::context::IrModule;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
-use llvm_sys::{LLVMLinkage, LLVMOpcode, LLVMValueKind};
+use llvm_sys::{LLVMLinkage, LLVMOpcode, LLVMTypeKind, LLVMValueKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Constants of a function that the code generator's list may have: it takes a few milliseconds.
@@ -40,13 +44,34 @@ pub fn tabulate(module: &IrModule) {
         }
         for (inst, operand, value) in used {
             // SAFETY: a constant that is alive.
-            let table = tables.entry(unsafe { LLVMTypeOf(value) }).or_default();
-            let next = table.values.len();
-            let place = *table.places.entry(value).or_insert(next);
-            if place == next {
-                table.values.push(value);
+            tables.entry(unsafe { LLVMTypeOf(value) }).or_default().add(inst, operand, value);
+        }
+    }
+    tables.into_iter().for_each(|(ty, mut table)| table.load(module, ty));
+}
+
+/// Has functions load vectors of ones and of minus ones that are added, if they fill a register of AVX-512.
+pub fn hide_ones(module: &IrModule) {
+    const REGISTER: u32 = 512;
+    let mut tables: FxHashMap<LLVMTypeRef, Table> = FxHashMap::default();
+    for inst in functions(module).into_iter().flat_map(blocks).flat_map(instructions) {
+        if !matches!(opcode(inst), LLVMOpcode::LLVMAdd | LLVMOpcode::LLVMSub) {
+            continue;
+        }
+        // SAFETY: an instruction of two operands that is alive, and its type and operands with it.
+        unsafe {
+            let ty = LLVMTypeOf(inst);
+            if LLVMGetTypeKind(ty) != LLVMTypeKind::LLVMVectorTypeKind
+                || LLVMGetVectorSize(ty) * LLVMGetIntTypeWidth(LLVMGetElementType(ty)) < REGISTER
+            {
+                continue;
             }
-            table.uses.push(Use { inst, operand, place });
+            let ones = LLVMConstAllOnes(ty);
+            for (operand, value) in (0..2).map(|operand| (operand, LLVMGetOperand(inst, operand))) {
+                if value == ones || value == LLVMConstNeg(ones) {
+                    tables.entry(ty).or_default().add(inst, operand, value);
+                }
+            }
         }
     }
     tables.into_iter().for_each(|(ty, mut table)| table.load(module, ty));
@@ -78,6 +103,15 @@ fn is_listed(value: LLVMValueRef) -> bool {
 }
 
 impl Table {
+    fn add(&mut self, inst: LLVMValueRef, operand: u32, value: LLVMValueRef) {
+        let next = self.values.len();
+        let place = *self.places.entry(value).or_insert(next);
+        if place == next {
+            self.values.push(value);
+        }
+        self.uses.push(Use { inst, operand, place });
+    }
+
     /// Makes the table, and a load of each use.
     fn load(&mut self, module: &IrModule, ty: LLVMTypeRef) {
         // SAFETY: the module and its context live, and what is in the table is theirs; the builder is ours and used by this

@@ -242,6 +242,8 @@ fn emit(
         if size.is_slow_to_select() {
             blocks::split_blocks(module);
         }
+    } else if target.has_avx512() {
+        constants::hide_ones(module);
     }
     let bytes = target.with_machine(tier, |machine| {
         let mut message = std::ptr::null_mut();
