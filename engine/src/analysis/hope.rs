@@ -3,19 +3,29 @@
 //! What is computed from ids and values that all lanes share, by integer arithmetic alone, is often a row of elements
 //! although no step can be proven: remainders and quotients of an id by the width of an image, indices clamped at an
 //! edge, multiples of a stride that is an argument. What depends on data, as the places of a search or a table do, is not.
+//! Nor are places that lie further apart than their elements are large, whoever's they are: those of one member of structures.
 //! Nothing relies on this: who asks compares the addresses of all lanes.
 
 use super::Analysis;
-use super::func::BlockId;
+use super::func::{BlockId, ChainStep};
 use super::shapes::{Shape, Trust};
 use crate::abi::LaneMapping;
 use rustc_hash::FxHashMap;
 use spirv::{Op, StorageClass};
 use spirv_env::opcodes::{Derives, Family, Memory};
-use spirv_env::{Id, Inst};
+use spirv_env::{Id, Inst, Type};
 
 /// Values that one question follows back.
 const MOST_VALUES: usize = 256;
+/// How deep an index is looked into for the distances of lanes.
+const DEPTH: u32 = 8;
+/// That of what all lanes share.
+const ANY_GRAIN: u64 = 1 << 63;
+
+/// The grain of so many times what has a grain.
+fn times(grain: u64, factor: u64) -> u64 {
+    grain.saturating_mul(1 << factor.trailing_zeros().min(63)).min(ANY_GRAIN)
+}
 
 impl Analysis<'_> {
     /// Whether an address, which has no step that holds, may be one of a row all the same.
@@ -25,7 +35,68 @@ impl Analysis<'_> {
             && self.variant.mapping != LaneMapping::Any
             && elsewhere
             && !self.is_temporal(at, pointer)
+            && self.grain_of_address(at, pointer) <= self.pointee_bytes(pointer).unwrap_or(u64::MAX)
             && self.is_regular(pointer, &mut FxHashMap::default())
+    }
+
+    fn pointee_bytes(&self, pointer: Id) -> Option<u64> {
+        match self.func.module.types.get(self.func.type_of(pointer)?) {
+            Type::Pointer { pointee, .. } => Some(self.func.module.types.layout(*pointee).size),
+            _ => None,
+        }
+    }
+
+    /// A power of two of which the distances of lanes' addresses are multiples.
+    fn grain_of_address(&self, at: BlockId, pointer: Id) -> u64 {
+        if self.shape(at, pointer)[0].is_uniform() {
+            return ANY_GRAIN;
+        }
+        let Some(inst) = self.definition(pointer) else { return 1 };
+        match inst.row().derives {
+            Derives::Chain | Derives::ElementChain => {
+                let base = self.grain_of_address(at, inst.id(0));
+                self.func.chain(inst).into_iter().fold(base, |least, step| match step {
+                    ChainStep::Constant(_) => least,
+                    ChainStep::Scaled { index, size } => least.min(times(self.grain(at, index, 0), size)),
+                })
+            }
+            _ if matches!(inst.op, Op::Bitcast | Op::CopyObject) => self.grain_of_address(at, inst.id(0)),
+            _ => 1,
+        }
+    }
+
+    /// A power of two of which the differences of lanes' integers are multiples, modulo two to the number of their bits.
+    fn grain(&self, at: BlockId, id: Id, depth: u32) -> u64 {
+        if self.shape(at, id)[0].is_uniform() {
+            return ANY_GRAIN;
+        }
+        let Some(inst) = self.definition(id).filter(|_| depth < DEPTH) else { return 1 };
+        let of = |operand: Id| self.grain(at, operand, depth + 1);
+        let constant = |operand: Id| self.func.constant_bits(operand);
+        match inst.op {
+            Op::UConvert | Op::SConvert if self.saturates(inst) => 1,
+            Op::UConvert | Op::SConvert | Op::CopyObject => of(inst.id(0)),
+            // What all lanes share has the same low bits in all of them.
+            Op::IAdd | Op::ISub | Op::BitwiseOr | Op::BitwiseXor => of(inst.id(0)).min(of(inst.id(1))),
+            Op::BitwiseAnd => {
+                let cleared = inst.ids().filter_map(constant).map(|mask| 1 << mask.trailing_zeros().min(63));
+                of(inst.id(0)).min(of(inst.id(1))).max(cleared.max().unwrap_or(1))
+            }
+            Op::IMul => {
+                let factor = inst.ids().find_map(constant).unwrap_or(1);
+                let least = of(inst.id(0)).min(of(inst.id(1)));
+                if self.is_uniform_product(at, inst) { times(least, factor) } else { 1 }
+            }
+            Op::ShiftLeftLogical => match constant(inst.id(1)) {
+                Some(by @ 0..64) => times(of(inst.id(0)), 1 << by),
+                _ => 1,
+            },
+            _ => 1,
+        }
+    }
+
+    fn is_uniform_product(&self, at: BlockId, product: &Inst) -> bool {
+        product.ids().any(|factor| self.shape(at, factor)[0].is_uniform())
     }
 
     /// Whether a value is made from ids and uniform values by arithmetic.

@@ -42,3 +42,16 @@ fn work_items_that_are_no_rows_themselves_address_none() {
     let any = Variant { mapping: LaneMapping::Any, ..VARIANT };
     assert!(!may_be_row_under(any, "%index = OpUMod %uint %i %any_uint"));
 }
+
+#[test]
+fn what_lies_further_apart_than_its_elements_is_not_taken_for_a_row() {
+    let remainder = "%rest = OpUMod %uint %i %any_uint\n";
+    let is_row = |index: &str| may_be_row(&format!("{remainder}{index}"));
+    assert!(is_row("%index = OpCopyObject %uint %rest"));
+    assert!(!is_row("%index = OpIMul %uint %rest %uint_8"));
+    assert!(!is_row("%index = OpBitwiseAnd %uint %rest %uint_8"));
+    assert!(!is_row("%places = OpIMul %uint %rest %uint_8\n%index = OpIAdd %uint %places %any_uint"));
+    assert!(is_row("%places = OpIMul %uint %rest %uint_8\n%index = OpIAdd %uint %places %rest"));
+    assert!(!is_row("%places = OpIMul %uint %rest %uint_8\n%index = OpUConvert %ulong %places"));
+    assert!(is_row("%places = OpIMul %uint %rest %any_uint\n%index = OpUConvert %ulong %places"));
+}
