@@ -17,10 +17,12 @@ use crate::analysis::members::{Group, LEAST_LANES};
 
 /// Bytes of an object that one instruction accesses: what registers of any size have.
 const SIZES: std::ops::RangeInclusive<u64> = 16..=64;
-/// Those of what gathers and scatters do, where there are such.
+/// Those of what gathers and scatters do, where there are such. Words are gathered and scattered lane by lane elsewhere, which is still
+/// better than their bytes.
 const GATHERED: u64 = 8;
+const WORD: u64 = 4;
 /// Elements that vectors are put together of.
-const MOST_ELEMENTS: usize = 8;
+pub(super) const MOST_ELEMENTS: usize = 16;
 
 /// Where objects are.
 #[derive(Clone, Copy)]
@@ -57,8 +59,8 @@ pub(super) fn fits(lanes: u32, has_gathers: bool, leaves: &[Leaf]) -> bool {
     let all = count as u64 * memory.bytes();
     lanes >= LEAST_LANES
         && count.is_power_of_two()
-        && (2..=MOST_ELEMENTS).contains(&count)
-        && (SIZES.contains(&all) || (has_gathers && all == GATHERED))
+        && (2..=MOST_ELEMENTS.min(lanes as usize)).contains(&count)
+        && (SIZES.contains(&all) || all == WORD || (has_gathers && all == GATHERED))
 }
 
 /// Objects of all lanes.
@@ -72,8 +74,13 @@ impl Objects<'_> {
         self.structures.step
     }
 
-    fn is_gathered(&self) -> bool {
-        self.count() as u64 * self.structures.memory.bytes() == GATHERED
+    /// What an object is gathered as.
+    fn gathered(&self) -> Option<Scalar> {
+        match self.count() as u64 * self.structures.memory.bytes() {
+            WORD => Some(Scalar::I32),
+            GATHERED => Some(Scalar::I64),
+            _ => None,
+        }
     }
 
     /// Their addresses, each a scalar. Lanes that are off have one of their own.
@@ -96,8 +103,8 @@ impl Objects<'_> {
     /// The vectors of all objects, one behind the other.
     fn load(&self, this: &Lowerer<'_, '_>, addresses: Addresses) -> Vec<Value> {
         let (b, memory, count) = (&this.b, self.structures.memory, self.count() as u32);
-        if self.is_gathered() {
-            let all = b.gather(Scalar::I64, addresses.vector(this), self.align, this.mask_vector());
+        if let Some(whole) = self.gathered() {
+            let all = b.gather(whole, addresses.vector(this), self.align, this.mask_vector());
             return parts(b, b.reshape(all, memory, this.w * count), this.w);
         }
         let load = |address: Value| b.load(memory, count, address, self.align);
@@ -107,8 +114,8 @@ impl Objects<'_> {
 
     fn store(&self, this: &Lowerer<'_, '_>, addresses: Addresses, vectors: Vec<Value>) {
         let (b, count) = (&this.b, self.count());
-        if self.is_gathered() {
-            let all = b.reshape(b.concat(vectors), Scalar::I64, this.w);
+        if let Some(whole) = self.gathered() {
+            let all = b.reshape(b.concat(vectors), whole, this.w);
             b.scatter(all, addresses.vector(this), self.align, this.mask_vector());
             return;
         }

@@ -1,10 +1,11 @@
 //! Runs: lanes whose objects are a few equal elements and follow each other without a gap, such as a `float4` a lane.
 //!
 //! They are structures (`structures`), unless the elements are so small that one vector has several of all lanes: LLVM knows
-//! how to shift and truncate those.
+//! how to shift and truncate those, if they are no more than eight.
 
 use super::Lowerer;
 use super::access::{align_at, from_memory, in_memory, to_memory};
+use super::apart::MOST_ELEMENTS;
 use super::builder::{Builder, Value};
 use super::structures::Structures;
 use super::values::{Reg, Val};
@@ -27,18 +28,18 @@ pub(super) fn to_elements(this: &Lowerer<'_, '_>, val: &Val) -> Vec<(usize, Valu
 /// Elements from lane to lane, if the leaves are a run of equal elements that fills the step, but for one behind
 /// three: the padding of a 3-component vector, or something else.
 pub(super) fn stride(leaves: &[Leaf], step: i64) -> Option<usize> {
-    const MOST: usize = 8;
     let size = element(leaves)?.bytes();
     let stride = if leaves.len() == 3 && step == 4 * size as i64 { 4 } else { leaves.len() };
-    (leaves.len() > 1 && stride <= MOST && step == (stride as u64 * size) as i64).then_some(stride)
+    (leaves.len() > 1 && stride <= MOST_ELEMENTS && step == (stride as u64 * size) as i64).then_some(stride)
 }
 
 /// Vectors of less than so many bytes are loaded and stored several at once. It has to be the same for both, for then LLVM finds
 /// that what is only copied needs no shuffles.
 const SHORT: u64 = 64;
+const MOST_OF_SHORT: usize = 8;
 
-fn is_short(this: &Lowerer<'_, '_>, memory: Scalar) -> bool {
-    u64::from(this.w) * memory.bytes() < SHORT
+fn is_short(this: &Lowerer<'_, '_>, memory: Scalar, stride: usize) -> bool {
+    u64::from(this.w) * memory.bytes() < SHORT && stride <= MOST_OF_SHORT
 }
 
 pub(super) fn load(
@@ -52,7 +53,7 @@ pub(super) fn load(
     let align = align_at(align, 0, memory);
     let elements: Vec<usize> = (0..leaves.len()).collect();
     let mask = this.mask().lanes();
-    let values: Vec<Value> = if is_short(this, memory) && stride == leaves.len() {
+    let values: Vec<Value> = if is_short(this, memory, stride) && stride == leaves.len() {
         let lanes = this.w * stride as u32;
         let all = match mask {
             None => b.load(memory, lanes, base, align),
@@ -77,7 +78,7 @@ pub(super) fn store(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], val: &
     let elements: Vec<usize> = (0..leaves.len()).collect();
     let values = to_elements(this, val);
     let mask = this.mask().lanes();
-    if is_short(this, memory) {
+    if is_short(this, memory, leaves.len()) {
         let all = b.interleave(values.into_iter().map(|(_, value)| value).collect());
         match mask {
             None => b.store(all, base, align),

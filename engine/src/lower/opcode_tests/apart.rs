@@ -1,25 +1,46 @@
-//! Objects of a few elements, one a lane, by indices from memory (`lower::apart`): loaded and stored, by all lanes and by some.
+//! Objects of a few elements, one a lane, by indices from memory (`lower::apart`) and in a row (`lower::runs`): loaded and stored, by all
+//! lanes and by some.
 
 use super::{Random, SUBGROUPS, kernel, run_on};
 use crate::jit::target::Isa;
 
 /// Types, and the words of an object.
-const TYPES: [(&str, usize); 7] =
-    [("uint2", 2), ("uint4", 4), ("float2", 2), ("float4", 4), ("half4", 2), ("ulong2", 4), ("ulong4", 8)];
+const TYPES: [(&str, usize); 13] = [
+    ("uint2", 2),
+    ("uint4", 4),
+    ("uint16", 16),
+    ("float2", 2),
+    ("float4", 4),
+    ("half4", 2),
+    ("ulong2", 4),
+    ("ulong4", 8),
+    ("uchar4", 1),
+    ("uchar8", 2),
+    ("uchar16", 4),
+    ("ushort2", 1),
+    ("ushort16", 8),
+];
+
+/// Those of the types that kernels do not have anyway.
+const OWN_TYPES: [(&str, u32); 5] =
+    [("uchar", 8), ("uchar", 16), ("ushort", 2), ("ushort", 16), ("uint", 16)];
 
 /// Objects that are read.
 const TABLE: usize = 300;
 
 fn check(isa: Option<Isa>) {
     let mut random = Random(5);
-    let table: Vec<u32> = (0..8 * TABLE).map(|_| random.next()).collect();
-    for (ty, words) in TYPES {
+    let table: Vec<u32> = (0..16 * TABLE).map(|_| random.next()).collect();
+    for ((ty, words), in_row) in TYPES.into_iter().flat_map(|ty| [(ty, false), (ty, true)]) {
         for (width, subgroups) in SUBGROUPS {
             let items = (2 * width * subgroups) as usize;
             // Where each is read, with repetitions, and where it is stored, without.
-            let from: Vec<u32> = (0..items).map(|_| random.next() % TABLE as u32).collect();
+            let mut from: Vec<u32> = (0..items).map(|_| random.next() % TABLE as u32).collect();
             let mut to: Vec<u32> = (0..items as u32).collect();
-            for at in (1..items).rev() {
+            if in_row {
+                from.copy_from_slice(&to);
+            }
+            for at in (1..items).rev().filter(|_| !in_row) {
                 to.swap(at, random.next() as usize % (at + 1));
             }
             let index: Vec<u32> = from.iter().zip(&to).flat_map(|(from, to)| [*from, *to]).collect();
@@ -42,17 +63,33 @@ fn check(isa: Option<Isa>) {
                  %inside = OpLabel\n%some = OpLoad %{ty} %object\nOpStore %result %some\nOpBranch %behind
                  %behind = OpLabel\n"
             );
+            let body = match in_row {
+                true => body
+                    .replace("%objects %from_wide", "%objects %gx")
+                    .replace("%results %to_wide", "%results %gx"),
+                false => body,
+            };
             let whole = format!(
                 "{}OpStore %result %all\n",
                 &body[..body.find("OpBranchConditional").expect("it has one")]
             );
             for (text, all) in [(whole, true), (body, false)] {
-                let text = kernel((width > 1).then_some(width), "", &text);
+                let own: String = OWN_TYPES
+                    .iter()
+                    .map(|(ty, count)| {
+                        format!(
+                            "%{ty}{count} = OpTypeVector %{ty} {count}\n\
+                             %pg_{ty}{count} = OpTypePointer CrossWorkgroup %{ty}{count}\n"
+                        )
+                    })
+                    .collect();
+                let text = kernel((width > 1).then_some(width), "", &text)
+                    .replace("%fn = OpTypeFunction", &format!("{own}%fn = OpTypeFunction"));
                 let found = run_on(isa, &text, width * subgroups, &table, &index, words);
                 for item in 0..items {
                     let result = &found[to[item] as usize * words..][..words];
                     let object = &table[from[item] as usize * words..][..words];
-                    let expected = if all || item % 3 < 2 { object } else { &[0; 8][..words] };
+                    let expected = if all || item % 3 < 2 { object } else { &[0; 16][..words] };
                     assert_eq!(result, expected, "{ty}, work-item {item} of {items}, sub-groups of {width}");
                 }
             }
