@@ -2,7 +2,7 @@
 //!
 //! Such a load gathers in each iteration. What the next iterations load lies behind it, so a piece of a few elements a lane is loaded
 //! at once, and is good for as many iterations (`lower::read_ahead`). That needs a load that every lane of the loop makes in each
-//! iteration, and a loop that waits for nobody. Of what a lane stores there itself, each store looks whether it is into what has been
+//! iteration, and a loop that waits for nobody. What a lane stores there itself must go through memory in the same way, and each store looks whether it is into what has been
 //! read (running sums of rows); what others store meanwhile is a race. (Where all that a kernel does are such loops, and their
 //! results do not depend on an order, lanes are iterations instead: `walks`.)
 
@@ -155,13 +155,23 @@ impl Analysis<'_> {
             match memory {
                 Memory::None | Memory::Object | Memory::Lifetime | Memory::Read { .. } => {}
                 Memory::Write { .. } if writes_elsewhere(inst) => {}
-                Memory::Write { .. } if inst.op == Op::Store && stores.len() < MOST_STORES => {
+                // A lane that stores anywhere has no rows that are worth the looks: breadth-first search took 1.15 of the time.
+                Memory::Write { .. }
+                    if inst.op == Op::Store
+                        && stores.len() < MOST_STORES
+                        && self.access_step(inside, inst.id(0)).is_some() =>
+                {
                     stores.push(inst.id(0));
                 }
                 _ => return None,
             }
         }
         Some(stores)
+    }
+
+    /// Bytes that an access goes on by with each iteration, unless an index wraps around.
+    fn access_step(&self, inside: LoopId, pointer: Id) -> Option<i64> {
+        self.pointer_step(inside, pointer, &mut |index| self.iteration_step(inside, index))
     }
 
     /// Accesses of a loop by which each lane goes through memory of its own, and comes to the same line of a cache again and again:
@@ -178,7 +188,7 @@ impl Analysis<'_> {
                 && !self.builtins.contains_key(&pointer)
                 && self.is_far(inside, block, pointer, 1)
                 && self
-                    .pointer_step(inside, pointer, &mut |index| self.iteration_step(inside, index))
+                    .access_step(inside, pointer)
                     .is_some_and(|step| step != 0 && step.unsigned_abs() < LINE)
         };
         let blocks = self.loops.get(inside).blocks.iter();
