@@ -2,9 +2,9 @@
 //!
 //! Such a load gathers in each iteration. What the next iterations load lies behind it, so a piece of a few elements a lane is loaded
 //! at once, and is good for as many iterations (`lower::read_ahead`). That needs a load that every lane of the loop makes in each
-//! iteration, and a loop that waits for nobody. What a lane stores there itself must go through memory in the same way, and each store looks whether it is into what has been
-//! read (running sums of rows); what others store meanwhile is a race. (Where all that a kernel does are such loops, and their
-//! results do not depend on an order, lanes are iterations instead: `walks`.)
+//! iteration, and a loop that waits for nobody. What a lane stores there itself must go through memory in the same way, and each
+//! store looks whether it is into what has been read (running sums of rows); what others store meanwhile is a race. (Where all that
+//! a kernel does are such loops, and their results do not depend on an order, lanes are iterations instead: `walks`.)
 
 use super::Analysis;
 use super::func::BlockId;

@@ -6,7 +6,8 @@
 //!
 //! And it makes a register of ones to add 1 by subtracting it, with AVX-512 by an instruction that waits for what the register had
 //! (`vpternlogd`). Where registers are few it does so in each iteration, and a loop's counter waits for the register's last use:
-//! five times as long for one with an exponential ([`hide_ones`]).
+//! five times as long for one with an exponential ([`hide_ones`]). A constant that is loaded once, at the function's start, stays in a
+//! register or is loaded again.
 
 use super::blocks::{blocks, functions, instructions, opcode};
 use super::context::IrModule;
@@ -24,6 +25,14 @@ struct Table {
     values: Vec<LLVMValueRef>,
     places: FxHashMap<LLVMValueRef, usize>,
     uses: Vec<Use>,
+}
+
+/// Where constants are loaded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loads {
+    OfEachUse,
+    /// Each once, where the function begins.
+    OfFunction,
 }
 
 /// An instruction that uses a constant, as which operand, and the constant's place in its table.
@@ -47,7 +56,7 @@ pub fn tabulate(module: &IrModule) {
             tables.entry(unsafe { LLVMTypeOf(value) }).or_default().add(inst, operand, value);
         }
     }
-    tables.into_iter().for_each(|(ty, mut table)| table.load(module, ty));
+    tables.into_iter().for_each(|(ty, mut table)| table.load(module, ty, Loads::OfEachUse));
 }
 
 /// Has functions load vectors of ones and of minus ones that are added, if they fill a register of AVX-512.
@@ -74,7 +83,7 @@ pub fn hide_ones(module: &IrModule) {
             }
         }
     }
-    tables.into_iter().for_each(|(ty, mut table)| table.load(module, ty));
+    tables.into_iter().for_each(|(ty, mut table)| table.load(module, ty, Loads::OfFunction));
 }
 
 /// The vector constants of a function that the code generator has in its list: instruction, operand, constant.
@@ -112,10 +121,11 @@ impl Table {
         self.uses.push(Use { inst, operand, place });
     }
 
-    /// Makes the table, and a load of each use.
-    fn load(&mut self, module: &IrModule, ty: LLVMTypeRef) {
+    /// Makes the table, and the loads.
+    fn load(&mut self, module: &IrModule, ty: LLVMTypeRef, loads: Loads) {
+        let mut loaded: FxHashMap<(LLVMValueRef, usize), LLVMValueRef> = FxHashMap::default();
         // SAFETY: the module and its context live, and what is in the table is theirs; the builder is ours and used by this
-        // thread only. A load is put in front of the instruction that uses it.
+        // thread only. A load is put in front of the instruction that uses it, or of all that its function has.
         unsafe {
             let context = module.context().raw();
             let builder = LLVMCreateBuilderInContext(context);
@@ -129,8 +139,18 @@ impl Table {
             for of in &self.uses {
                 let mut at = [0, of.place as u64].map(|at| LLVMConstInt(number, at, 0));
                 let place = LLVMConstInBoundsGEP2(of_all, table, at.as_mut_ptr(), at.len() as u32);
-                LLVMPositionBuilderBefore(builder, of.inst);
-                LLVMSetOperand(of.inst, of.operand, LLVMBuildLoad2(builder, ty, place, c"".as_ptr()));
+                let function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(of.inst));
+                let load = |before: LLVMValueRef| {
+                    LLVMPositionBuilderBefore(builder, before);
+                    LLVMBuildLoad2(builder, ty, place, c"".as_ptr())
+                };
+                let value = match loads {
+                    Loads::OfEachUse => load(of.inst),
+                    Loads::OfFunction => *loaded
+                        .entry((function, of.place))
+                        .or_insert_with(|| load(LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)))),
+                };
+                LLVMSetOperand(of.inst, of.operand, value);
             }
             LLVMDisposeBuilder(builder);
         }

@@ -462,7 +462,8 @@ fn no_register_is_made_of_ones_to_count_by() {
     let target = Target::host().expect("a target machine");
     let context = Context::new();
     let text = "define void @count(ptr %p) {\n%a = load <16 x i32>, ptr %p, align 4\n%q = getelementptr i8, ptr %p, i64 64\n\
-                %x = add <16 x i32> %a, splat (i32 1)\n%y = sub <16 x i32> splat (i32 -1), %x\n\
+                %w = add <16 x i32> %a, splat (i32 1)\n\
+                %x = add <16 x i32> %w, splat (i32 1)\n%y = sub <16 x i32> splat (i32 -1), %x\n\
                 %z = xor <16 x i32> %y, splat (i32 -1)\nstore <16 x i32> %z, ptr %p, align 4\n\
                 %b = load <4 x i32>, ptr %q, align 4\n%c = add <4 x i32> %b, splat (i32 1)\nstore <4 x i32> %c, ptr %q, align 4\nret void\n}";
     let ir = IrModule::parse(&context, text, &target).expect("IR");
@@ -470,11 +471,11 @@ fn no_register_is_made_of_ones_to_count_by() {
     ir.verify().expect("valid IR");
     let hidden = ir.text();
     assert_eq!(hidden.matches("private constant [2 x <16 x i32>]").count(), 1, "{hidden}");
-    assert_eq!(hidden.matches("load <16 x i32>").count(), 3, "{hidden}");
+    assert_eq!(hidden.matches("load <16 x i32>").count(), 3, "each once: {hidden}");
     let object = pipeline::object_code(ir, &target, Tier::Optimising).expect("emits");
     let code = load::load(&object.bytes, &symbols::function_address).expect("loads");
     let count: extern "C" fn(*mut [i32; 20]) = function(&code, "count");
     let mut numbers = std::array::from_fn(|at| at as i32);
     count(&mut numbers);
-    assert_eq!(numbers, std::array::from_fn(|at| at as i32 + 1));
+    assert_eq!(numbers, std::array::from_fn(|at| at as i32 + if at < 16 { 2 } else { 1 }));
 }
