@@ -293,6 +293,14 @@ impl<'m> Func<'m> {
         }
     }
 
+    /// The size of what a pointer points to.
+    pub fn pointee_bytes(&self, pointer: Id) -> Option<u64> {
+        match self.module.types.get(self.type_of(pointer)?) {
+            Type::Pointer { pointee, .. } => Some(self.module.types.layout(*pointee).size),
+            _ => None,
+        }
+    }
+
     /// The module-scope variable with this id.
     pub fn global(&self, id: Id) -> Option<&'m GlobalVariable> {
         self.globals.get(&id).copied()

@@ -13,7 +13,7 @@ use crate::abi::LaneMapping;
 use rustc_hash::FxHashMap;
 use spirv::{Op, StorageClass};
 use spirv_env::opcodes::{Derives, Family, Memory};
-use spirv_env::{Id, Inst, Type};
+use spirv_env::{Id, Inst};
 
 /// Values that one question follows back.
 const MOST_VALUES: usize = 256;
@@ -35,15 +35,8 @@ impl Analysis<'_> {
             && self.variant.mapping != LaneMapping::Any
             && elsewhere
             && !self.is_temporal(at, pointer)
-            && self.grain_of_address(at, pointer) <= self.pointee_bytes(pointer).unwrap_or(u64::MAX)
+            && self.grain_of_address(at, pointer) <= self.func.pointee_bytes(pointer).unwrap_or(u64::MAX)
             && self.is_regular(pointer, &mut FxHashMap::default())
-    }
-
-    fn pointee_bytes(&self, pointer: Id) -> Option<u64> {
-        match self.func.module.types.get(self.func.type_of(pointer)?) {
-            Type::Pointer { pointee, .. } => Some(self.func.module.types.layout(*pointee).size),
-            _ => None,
-        }
     }
 
     /// A power of two of which the distances of lanes' addresses are multiples.

@@ -270,13 +270,9 @@ impl Facts {
 
 /// How many bytes a copy moves, if that is known.
 fn copy_bytes(func: &Func<'_>, inst: &Inst) -> Option<u64> {
-    let types = &func.module.types;
     match inst.op {
         Op::CopyMemorySized => func.constant_bits(inst.id(2)),
-        _ => match types.get(func.type_of(inst.id(1))?) {
-            Type::Pointer { pointee, .. } => Some(types.layout(*pointee).size),
-            _ => None,
-        },
+        _ => func.pointee_bytes(inst.id(1)),
     }
 }
 

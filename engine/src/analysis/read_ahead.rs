@@ -92,21 +92,17 @@ impl Analysis<'_> {
             return None;
         }
         let (pointer, this) = (inst.id(0), self.loops.get(inside));
-        let class = self.func.class_of(pointer)?;
+        let class = self.class_of_global_memory(pointer)?;
         let scalar = match *self.leaves.get(inst.ty?)? {
             [leaf] => leaf.scalar,
             _ => return None,
         };
         let is_whole = !matches!(scalar, Scalar::Bool | Scalar::Ptr | Scalar::Int(_));
-        let of_memory = matches!(class, StorageClass::CrossWorkgroup | StorageClass::UniformConstant);
-        if !is_whole || !of_memory || self.builtins.contains_key(&pointer) {
+        if !is_whole {
             return None;
         }
         let mut widened = SmallVec::new();
-        let step = self.pointer_step(inside, pointer, &mut |index| match self.index_width(index) {
-            Some(u64::BITS) => self.index_grows_by(inside, index, &mut widened, 0),
-            _ => self.widened_grows_by(inside, index, true, &mut widened),
-        })?;
+        let step = self.row_step(inside, pointer, &mut widened)?;
         let stores = self.stores_into(inside, inst, class)?;
         let ahead = Ahead { inside, preheader: this.preheader, scalar, stores, widened };
         let is_long = match self.length(inside) {
@@ -119,6 +115,13 @@ impl Analysis<'_> {
             && self.is_far(inside, this.header, pointer, scalar.bytes())
             && ahead.widened.iter().all(is_there))
         .then_some(ahead)
+    }
+
+    /// The class of a pointer to what is in memory for all work-items, and is no builtin variable.
+    fn class_of_global_memory(&self, pointer: Id) -> Option<StorageClass> {
+        let class = self.func.class_of(pointer)?;
+        let is_global = matches!(class, StorageClass::CrossWorkgroup | StorageClass::UniformConstant);
+        (is_global && !self.builtins.contains_key(&pointer)).then_some(class)
     }
 
     /// Through what a loop stores to memory of a class behind a load of its header, if that is all that it does to it, and it does
@@ -159,7 +162,7 @@ impl Analysis<'_> {
                 Memory::Write { .. }
                     if inst.op == Op::Store
                         && stores.len() < MOST_STORES
-                        && self.access_step(inside, inst.id(0)).is_some() =>
+                        && self.row_step(inside, inst.id(0), &mut SmallVec::new()).is_some() =>
                 {
                     stores.push(inst.id(0));
                 }
@@ -169,26 +172,15 @@ impl Analysis<'_> {
         Some(stores)
     }
 
-    /// Bytes that an access goes on by with each iteration, unless an index wraps around.
-    fn access_step(&self, inside: LoopId, pointer: Id) -> Option<i64> {
-        self.pointer_step(inside, pointer, &mut |index| self.iteration_step(inside, index))
-    }
-
-    /// Accesses of a loop by which each lane goes through memory of its own, and comes to the same line of a cache again and again:
-    /// loads that are not read ahead, and stores.
+    /// Accesses of a loop by which each lane goes through memory of its own, and comes to the same line of a cache again and again.
     pub fn lines_of_a_lane(&self, inside: LoopId) -> usize {
         let is_one = |block: BlockId, inst: &Inst| {
             let (Op::Load | Op::Store) = inst.op else { return false };
             let pointer = inst.id(0);
-            let of_memory = matches!(
-                self.func.class_of(pointer),
-                Some(StorageClass::CrossWorkgroup | StorageClass::UniformConstant)
-            );
-            of_memory
-                && !self.builtins.contains_key(&pointer)
+            self.class_of_global_memory(pointer).is_some()
                 && self.is_far(inside, block, pointer, 1)
                 && self
-                    .access_step(inside, pointer)
+                    .row_step(inside, pointer, &mut SmallVec::new())
                     .is_some_and(|step| step != 0 && step.unsigned_abs() < LINE)
         };
         let blocks = self.loops.get(inside).blocks.iter();
@@ -196,6 +188,14 @@ impl Analysis<'_> {
             .flat_map(|block| self.func.blocks[*block].insts.iter().map(move |inst| (*block, inst)))
             .filter(|(block, inst)| is_one(*block, inst))
             .count()
+    }
+
+    /// Bytes that an access goes on by with each iteration, unless something that is widened wraps around.
+    fn row_step(&self, inside: LoopId, pointer: Id, widened: &mut SmallVec<[Widened; 2]>) -> Option<i64> {
+        self.pointer_step(inside, pointer, &mut |index| match self.index_width(index) {
+            Some(u64::BITS) => self.index_grows_by(inside, index, widened, 0),
+            _ => self.widened_grows_by(inside, index, true, widened),
+        })
     }
 
     /// By how much an index of 64 bits grows with each iteration, unless something that is widened wraps around.

@@ -3,10 +3,10 @@
 //!
 //! Each lane's object is one access. The vectors of them, put together as if the objects followed each other, and vectors of one
 //! element of all lanes are turned into each other as structures are (`structures`): 16 loads, 12 insertions and 8 permutations for
-//! four elements of 16 lanes, where gathers load 64 times. Objects of 8 bytes are gathered as such. What is off accesses memory that is
+//! four elements of 16 lanes, where gathers load 64 times. Objects of 4 and 8 bytes are gathered as such. What is off accesses memory that is
 //! nobody's.
 
-use super::access::{align_at, from_memory, in_memory, lane_addresses};
+use super::access::{Place, align_at, from_memory, in_memory, lane_addresses};
 use super::builder::{Opcode, Value};
 use super::groups::lanes::parts;
 use super::structures::Structures;
@@ -33,6 +33,25 @@ pub(super) enum Addresses {
 }
 
 impl Addresses {
+    /// Those of a place in memory that is not interleaved.
+    pub(super) fn of(place: Place) -> Option<Addresses> {
+        match place {
+            Place::Uniform(address) => Some(Addresses::Strided(address, 0)),
+            Place::Strided { base, step, .. } => Some(Addresses::Strided(base, step)),
+            Place::Varying(addresses) => Some(Addresses::Varying(addresses)),
+            Place::Hoped(hope) => Some(Addresses::Varying(hope.addresses)),
+            Place::Interleaved { .. } => None,
+        }
+    }
+
+    /// The same kind of addresses, made of the value that these are made of.
+    pub(super) fn map(self, with: impl FnOnce(Value) -> Value) -> Addresses {
+        match self {
+            Addresses::Strided(base, step) => Addresses::Strided(with(base), step),
+            Addresses::Varying(all) => Addresses::Varying(with(all)),
+        }
+    }
+
     pub(super) fn vector(self, this: &Lowerer<'_, '_>) -> Value {
         match self {
             Addresses::Strided(base, step) => lane_addresses(this, base, step),
@@ -42,13 +61,9 @@ impl Addresses {
 
     /// So many bytes further.
     fn moved(self, this: &Lowerer<'_, '_>, bytes: i64) -> Addresses {
-        let by = |address: Value| {
+        self.map(|address| {
             this.b.offset(address, this.b.int(Scalar::I64, this.b.lanes(address), bytes as u64))
-        };
-        match self {
-            Addresses::Strided(base, step) => Addresses::Strided(by(base), step),
-            Addresses::Varying(all) => Addresses::Varying(by(all)),
-        }
+        })
     }
 }
 

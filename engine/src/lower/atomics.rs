@@ -177,7 +177,7 @@ fn merged(
     let bits = this.active_bits();
     let all_lanes = contributions(this, combine, operand);
     let scalar = b.scalar_of(all_lanes);
-    let uniform = operand.scalar().filter(|_| operand.is_uniform());
+    let uniform = operand.of_all_lanes();
     let total = match (uniform, combine) {
         // A sum of equal numbers is a product with the number of lanes.
         (Some(value), Combine::IAdd) => {

@@ -172,8 +172,10 @@ fn wanted(a: &Analysis<'_>) -> usize {
         }
         let own: usize = this.blocks.iter().map(|block| own_vector_insts(a, *block)).sum();
         let wanted = (chain(a, this) * LATENCY * ISSUE).div_ceil(own.max(1));
-        let wanted =
-            wanted.min(MOST_LINES / (a.lines_of_a_lane(id) * a.variant.width as usize).max(1)).max(1);
+        let wanted = match wanted {
+            0 | 1 => 1,
+            _ => wanted.min(MOST_LINES / (a.lines_of_a_lane(id) * a.variant.width as usize).max(1)).max(1),
+        };
         match a.control.divergent_loops.contains(id) {
             true if own > LARGE_IF_DIVERGENT => 1,
             true => wanted.min(IF_DIVERGENT),

@@ -31,7 +31,7 @@ pub(super) fn copy(
         Size::Bytes(bytes) => Some(this.b.i64(bytes)),
         Size::Value(id) => {
             let reg = this.leaf(id)?;
-            reg.scalar().filter(|_| reg.is_uniform()).map(|size| this.b.zext_or_trunc(size, Scalar::I64))
+            reg.of_all_lanes().map(|size| this.b.zext_or_trunc(size, Scalar::I64))
         }
     };
     if let (Place::Uniform(target), Place::Uniform(source), Some(size)) = (target, source, uniform_size) {

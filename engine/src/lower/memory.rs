@@ -154,7 +154,7 @@ fn chain_from_uniform<'a>(
     let is_chain = |inst: &&Inst| matches!(inst.row().derives, Derives::Chain | Derives::ElementChain);
     let Some(inst) = made_here(this, pointer).filter(is_chain) else { return Ok(None) };
     let base = this.leaf(inst.id(0))?;
-    let base = base.scalar().filter(|_| base.is_uniform());
+    let base = base.of_all_lanes();
     Ok(base.map(|base| (base, inst)))
 }
 
@@ -188,7 +188,7 @@ pub(super) fn indexed(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<
             ChainStep::Constant(bytes) => base = this.b.offset(base, this.b.i64(bytes as u64)),
             ChainStep::Scaled { index, size } => {
                 let reg = this.leaf(index)?;
-                match reg.scalar().filter(|_| reg.is_uniform()) {
+                match reg.of_all_lanes() {
                     Some(index) => {
                         base = this.b.element(base, this.b.sext_or_trunc(index, Scalar::I64), size);
                     }
@@ -235,10 +235,9 @@ fn shared_part(this: &mut Lowerer<'_, '_>, id: Id) -> Result<(Option<Value>, Id)
     let (mut shared, mut rest) = (None, id);
     while let Some(inst) = made_here(this, rest).filter(|inst| matches!(inst.op, Op::IAdd | Op::ISub)) {
         let [left, right] = [this.leaf(inst.id(0))?, this.leaf(inst.id(1))?];
-        let uniform = |reg: Reg| reg.scalar().filter(|_| reg.is_uniform());
         let b = &this.b;
         let sum = |more: Value| shared.map_or(more, |shared| b.add(shared, more));
-        let (all, next) = match (uniform(left), uniform(right)) {
+        let (all, next) = match (left.of_all_lanes(), right.of_all_lanes()) {
             (None, Some(right)) if inst.op == Op::ISub => {
                 (sum(b.sub(b.zero(b.scalar_of(right), 1), right)), inst.id(0))
             }

@@ -171,14 +171,14 @@ fn fixed_value(
     }
     if this.a.is_invariant(inside, id) {
         let reg = this.leaf(id)?;
-        let value = reg.scalar().filter(|_| reg.is_uniform());
+        let value = reg.of_all_lanes();
         return Ok(value.map(|value| Step::Value(this.b.sext_or_trunc(value, Scalar::I64))));
     }
     let Some(inst) = a.definition(id).filter(|_| depth <= DEPTH) else { return Ok(None) };
     match (a.whole_component(id), inst.op) {
         (Some((builtin, at)), _) => {
             let reg = this.builtin(builtin, at)?;
-            Ok(reg.scalar().filter(|_| reg.is_uniform()).map(Step::Value))
+            Ok(reg.of_all_lanes().map(Step::Value))
         }
         (None, Op::UConvert | Op::SConvert) => fixed_value(this, inside, inst.id(0), depth + 1),
         (None, Op::IMul) => {

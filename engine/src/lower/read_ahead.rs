@@ -35,19 +35,9 @@ struct Pieces {
     /// Whether the loop has stored into what was left, in 32 bits.
     is_over: Value,
     words: Value,
-    /// Where the latest one that is not left is.
-    latest: Latest,
-}
-
-/// Addresses that wait for stores of the same iteration.
-#[derive(Clone, Copy)]
-enum Latest {
-    /// None of the loop's stores may be there.
-    Unneeded,
-    /// The first one's, in memory, and the bytes from one to the next.
-    Strided(Value, i64),
-    /// In memory.
-    Varying(Value),
+    /// Where in memory the addresses of the latest one that is not left wait for stores of the same iteration, if any of the loop's
+    /// may be there.
+    latest: Option<Addresses>,
 }
 
 impl ReadAhead {
@@ -76,30 +66,23 @@ impl Lowerer<'_, '_> {
         let [left, is_over] = [(); 2].map(|()| self.prologue_alloca(Scalar::I32, 1));
         self.in_prologue(|b| [left, is_over].iter().for_each(|slot| b.store(b.i32(0), *slot, 4)));
         let words = self.prologue_alloca(ahead.word(), self.w * WORDS);
-        let pieces = Pieces { left, is_over, words, latest: Latest::Unneeded };
+        let pieces = Pieces { left, is_over, words, latest: None };
         self.flow.read_ahead.pieces.insert((load, member), pieces);
         pieces
     }
 
     /// Has stores of this iteration find these addresses.
     fn note_latest(&mut self, load: Id, addresses: Addresses) {
-        let latest = match addresses {
-            Addresses::Strided(base, step) => {
-                let slot = self.prologue_alloca(Scalar::Ptr, 1);
-                self.in_prologue(|b| b.store(b.zero(Scalar::Ptr, 1), slot, 8));
-                self.b.store(base, slot, 8);
-                Latest::Strided(slot, step)
-            }
-            Addresses::Varying(all) => {
-                let (slot, lanes) = (self.prologue_alloca(Scalar::Ptr, self.w), self.w);
-                self.in_prologue(|b| b.store(b.zero(Scalar::Ptr, lanes), slot, 8));
-                self.b.store(all, slot, 8);
-                Latest::Varying(slot)
-            }
-        };
+        let latest = addresses.map(|value| {
+            let lanes = self.b.lanes(value);
+            let slot = self.prologue_alloca(Scalar::Ptr, lanes);
+            self.in_prologue(|b| b.store(b.zero(Scalar::Ptr, lanes), slot, 8));
+            self.b.store(value, slot, 8);
+            slot
+        });
         let member = self.bundle.at;
         if let Some(pieces) = self.flow.read_ahead.pieces.get_mut(&(load, member)) {
-            pieces.latest = latest;
+            pieces.latest = Some(latest);
         }
     }
 }
@@ -122,6 +105,11 @@ pub(super) fn store(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<(), Engin
     let size = ty.map_or(0, |layout| layout.size);
     for (load, ahead) in concerned {
         let Some(pieces) = this.flow.read_ahead.pieces.get(&(load, member)).copied() else { continue };
+        let (Some(latest), Some(stored)) = (pieces.latest, Addresses::of(place)) else { continue };
+        let latest = latest.map(|slot| {
+            let lanes = if let Addresses::Strided(..) = latest { 1 } else { this.w };
+            this.b.load(Scalar::Ptr, lanes, slot, 8)
+        });
         // How far a store is behind the latest element, if it is into one that is left: from 1 - its size + an element's to the end.
         let first = ahead.scalar.bytes().wrapping_sub(size).wrapping_add(1);
         let is_left = |this: &Lowerer<'_, '_>, stored: Value, latest: Value| {
@@ -132,26 +120,12 @@ pub(super) fn store(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<(), Engin
             b.icmp(IntPred::LLVMIntULT, behind, number(ahead.bytes().wrapping_sub(first)))
         };
         let b = &this.b;
-        let is_left = match (place, pieces.latest) {
-            (Place::Strided { base, step, .. }, Latest::Strided(slot, of)) if step == of => {
-                is_left(this, base, b.load(Scalar::Ptr, 1, slot, 8))
+        let is_left = match (stored, latest) {
+            (Addresses::Strided(base, step), Addresses::Strided(first, of)) if step == of => {
+                b.freeze(is_left(this, base, first))
             }
-            (place, latest) => {
-                let latest = match latest {
-                    Latest::Strided(slot, step) => {
-                        access::lane_addresses(this, b.load(Scalar::Ptr, 1, slot, 8), step)
-                    }
-                    Latest::Varying(slot) => b.load(Scalar::Ptr, this.w, slot, 8),
-                    Latest::Unneeded => continue,
-                };
-                let stored = match place {
-                    Place::Uniform(address) => b.splat(address, this.w),
-                    Place::Strided { base, step, .. } => access::lane_addresses(this, base, step),
-                    Place::Varying(addresses) => addresses,
-                    Place::Hoped(hope) => hope.addresses,
-                    Place::Interleaved { .. } => continue,
-                };
-                let into = b.freeze(is_left(this, stored, latest));
+            _ => {
+                let into = b.freeze(is_left(this, stored.vector(this), latest.vector(this)));
                 b.not(speculation::none_on(this, into))
             }
         };
@@ -170,14 +144,12 @@ pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val
     let place = access::place(this, inst.id(0))?;
     let access = super::memory::accesses(inst)[1];
     let leaf = Leaf { scalar: ahead.scalar, offset: 0 };
-    let addresses = match place {
-        Place::Varying(addresses) => Addresses::Varying(addresses),
-        Place::Hoped(hope) => Addresses::Varying(hope.addresses),
-        Place::Strided { base, step, .. } if !spaced::is_worth_it(this.target, step, ahead.scalar) => {
-            Addresses::Strided(base, step)
-        }
-        _ => return Ok(None),
+    let is_read_otherwise = match place {
+        Place::Uniform(_) => true,
+        Place::Strided { step, .. } => spaced::is_worth_it(this.target, step, ahead.scalar),
+        _ => false,
     };
+    let Some(addresses) = Addresses::of(place).filter(|_| !is_read_otherwise) else { return Ok(None) };
     let pieces = this.pieces(id, this.bundle.at, ahead);
     if !ahead.stores.is_empty() {
         this.note_latest(id, addresses);
@@ -226,7 +198,7 @@ fn stays_on_its_way(this: &mut Lowerer<'_, '_>, ahead: &Ahead) -> Result<Value, 
         let most = if widened.is_signed { i32::MAX as u32 } else { u32::MAX };
         let last = most - widened.step * ahead.elements() as u32;
         let pred = if widened.is_signed { IntPred::LLVMIntSLE } else { IntPred::LLVMIntULE };
-        let one = match index.scalar().filter(|_| index.is_uniform()) {
+        let one = match index.of_all_lanes() {
             Some(index) => b.icmp(pred, b.freeze(index), b.i32(last)),
             None => {
                 let indices = b.freeze(this.vector(index));

@@ -33,6 +33,13 @@ struct Turn {
     began: u64,
 }
 
+impl Turn {
+    fn of(stream: &Stream, began: u64) -> Turn {
+        let (engine, submitter) = (stream.engine, stream.submitter());
+        Turn { stream: std::ptr::from_ref(stream).addr(), engine, submitter, began }
+    }
+}
+
 #[derive(Default)]
 struct State {
     ready: VecDeque<Arc<Stream>>,
@@ -94,7 +101,7 @@ impl Workers {
         let at = state.ready.iter().rposition(urgent).map_or(0, |last| last + 1);
         let kept = Arc::clone(&stream);
         state.ready.insert(at, stream);
-        self.count_ready(&state);
+        self.publish(&state);
         if !state.wants_worker() {
             drop(state);
             self.wake.advance_one();
@@ -112,11 +119,12 @@ impl Workers {
         }
         // Without a worker the caller executes it.
         state.ready.retain(|other| !Arc::ptr_eq(other, &kept));
-        self.count_ready(&state);
+        self.publish(&state);
         false
     }
 
-    fn count_ready(&self, state: &State) {
+    /// Lets [`has_before`](Self::has_before) see what has changed.
+    fn publish(&self, state: &State) {
         self.taken.store(state.turns.len(), Ordering::Relaxed);
         self.ready.store(state.ready.len(), Ordering::Release);
     }
@@ -148,7 +156,7 @@ impl Workers {
         let mut state = self.state.lock();
         let at = state.before(other)?;
         let stream = state.ready.remove(at);
-        self.count_ready(&state);
+        self.publish(&state);
         stream
     }
 
@@ -187,10 +195,10 @@ impl Workers {
         let mut state = self.state.lock();
         loop {
             if let Some(stream) = state.ready.pop_front() {
-                let own = Arc::as_ptr(&stream).addr();
-                let (engine, submitter) = (stream.engine, stream.submitter());
-                state.turns.push(Turn { stream: own, engine, submitter, began: clock::now() });
-                self.count_ready(&state);
+                let turn = Turn::of(&stream, clock::now());
+                let own = turn.stream;
+                state.turns.push(turn);
+                self.publish(&state);
                 drop(state);
                 self.let_begin(&stream);
                 let computing = computing(1);
@@ -204,7 +212,7 @@ impl Workers {
                 if let Some(at) = state.turns.iter().position(|turn| turn.stream == own) {
                     state.turns.remove(at);
                 }
-                self.count_ready(&state);
+                self.publish(&state);
                 continue;
             }
             state.idle += 1;
@@ -245,7 +253,7 @@ mod tests {
             [&urgent, &stream(other, Priority::Normal), &earlier, &waiting, &stream(own, Priority::Normal)];
         let mut state = workers.state.lock();
         state.ready.extend(ready.map(Arc::clone));
-        workers.count_ready(&state);
+        workers.publish(&state);
         drop(state);
         assert!(workers.take_before(&urgent).is_none(), "nothing is before it");
         let takes =
@@ -259,13 +267,8 @@ mod tests {
         let stream = |engine| Stream::new(engine, &Arc::default());
         let (own, other) = (EngineId::new(), EngineId::new());
         let (first, second, unrelated) = (stream(own), stream(own), stream(other));
-        let turn = |stream: &Arc<Stream>| Turn {
-            stream: Arc::as_ptr(stream).addr(),
-            engine: stream.engine,
-            submitter: stream.submitter(),
-            began: 1000,
-        };
-        let state = State { turns: vec![turn(&first), turn(&second)], ..State::default() };
+        let turns = [&first, &second].map(|stream| Turn::of(stream, 1000));
+        let state = State { turns: turns.into(), ..State::default() };
         assert!(!state.is_ahead(&first, 1000), "nothing is before it");
         assert!(state.is_ahead(&second, 1000) && state.is_ahead(&second, 999 + HEAD_START));
         assert!(!state.is_ahead(&second, 1000 + HEAD_START), "the head start is over");

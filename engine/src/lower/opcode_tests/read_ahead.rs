@@ -198,22 +198,28 @@ fn check_stores(isa: Option<Isa>) {
                     .map(|at| at.wrapping_mul(0x9E37_79B9) ^ 0x5A5A_1234)
                     .collect();
                 let number: Vec<u32> = (0..items as u32).map(|item| 1 + (item * 5 + 12) % 17).collect();
-                // A row of four bytes' steps stays aligned for them: what is narrower walks over what is wider byte by byte.
-                let align = if stored_size > size { "Aligned 1" } else { "" };
+                // A store is looked at if it goes on by what it is indexed by, so what is wider than its steps goes by bytes.
+                let is_wider = stored_size > size;
+                let (unit, unit_size) = if is_wider { ("uchar", 1) } else { (stored, stored_size) };
+                let chain = format!("OpInBoundsPtrAccessChain %pg_{unit} %units %unit_at");
+                let (chain, align) = match is_wider {
+                    true => (format!("%unit = {chain}\n%q = OpBitcast %pg_{stored} %unit"), "Aligned 1"),
+                    false => (format!("%q = {chain}"), ""),
+                };
                 let converted = |from: &str, to: &str, result: &str, id: &str| match from == to {
                     true => format!("{result} = OpCopyObject %{to} {id}"),
                     false => format!("{result} = OpUConvert %{to} {id}"),
                 };
                 let body = format!(
                     "%table = OpBitcast %pg_{ty} %out
-                     %bytes = OpBitcast %pg_uchar %out
+                     %units = OpBitcast %pg_{unit} %out
                      %number_at = OpInBoundsPtrAccessChain %pg_uint %index {of}
                      %number = OpLoad %uint %number_at
                      %mirrored = OpBitwiseXor %ulong %gx %ul1
                      %shuffled = OpUMod %ulong %mirrored %items
                      %word = OpIMul %ulong {index} %row_words
                      %start = OpIMul %ulong {index} %row
-                     %start8 = OpIMul %ulong {index} %row_bytes
+                     %unit_start = OpIMul %ulong {index} %row_units
                      OpBranch %copy
                      %copy = OpLabel
                      %k = OpPhi %ulong %ul0 %entry %next_k %copy
@@ -239,11 +245,10 @@ fn check_stores(isa: Option<Isa>) {
                      %scaled = OpIMul %uint %sum %u31
                      %more = OpIAdd %uint %scaled %v
                      {store}
-                     %i_bytes = OpIMul %ulong %i_first %size
-                     %behind_it = OpIAdd %ulong %i_bytes %behind
-                     %at8 = OpIAdd %ulong %start8 %behind_it
-                     %q8 = OpInBoundsPtrAccessChain %pg_uchar %bytes %at8
-                     %q = OpBitcast %pg_{stored} %q8
+                     %i_units = OpIMul %ulong %i_first %element_units
+                     %behind_it = OpIAdd %ulong %i_units %behind
+                     %unit_at = OpIAdd %ulong %unit_start %behind_it
+                     {chain}
                      OpStore %q %narrow {align}
                      %next = OpIAdd %uint %i %u1
                      %goes_on = OpULessThan %bool %next %number
@@ -255,11 +260,11 @@ fn check_stores(isa: Option<Isa>) {
                 let constants = [
                     ("items", items),
                     ("row_words", WORDS),
-                    ("row_bytes", 4 * WORDS),
+                    ("row_units", 4 * WORDS / unit_size),
                     ("row", 4 * WORDS / size),
                     ("first", FIRST),
-                    ("size", size),
-                    ("behind", behind as usize),
+                    ("element_units", size / unit_size),
+                    ("behind", (behind / unit_size as isize) as usize),
                 ];
                 let constants: String = constants
                     .iter()

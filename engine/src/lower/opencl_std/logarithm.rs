@@ -151,6 +151,9 @@ pub fn log_of_1_plus(m: &Element<'_>, x: Value, doublings: Option<Value>) -> Val
 
 /// The exponent as a number.
 pub const EXPONENT: Avx512 = Avx512 { name: "mask.getexp", immediate: None, merges: true, rounds: true };
+/// The mantissa in 1..2; not a number if negative.
+pub const MANTISSA: Avx512 =
+    Avx512 { name: "mask.getmant", immediate: Some(0b1000), merges: true, rounds: true };
 
 /// [`split_avx512`], or what does for finite numbers what that does.
 pub fn mantissa_and_exponent(m: &Element<'_>, x: Value) -> (Value, Value) {
@@ -161,9 +164,9 @@ pub fn mantissa_and_exponent(m: &Element<'_>, x: Value) -> (Value, Value) {
 /// a negative number has none.
 fn split_avx512(m: &Element<'_>, x: Value) -> (Value, Value) {
     /// The interval 0.75..1.5; not a number if negative.
-    const MANTISSA: Avx512 =
+    const AROUND_ONE: Avx512 =
         Avx512 { name: "mask.getmant", immediate: Some(0b1011), merges: true, rounds: true };
-    let mantissa = m.avx512(&MANTISSA, &[x]);
+    let mantissa = m.avx512(&AROUND_ONE, &[x]);
     let exponent = m.avx512(&EXPONENT, &[x]);
     // The mantissa's own exponent is 0 or -1.
     let own = m.avx512(&EXPONENT, &[mantissa]);

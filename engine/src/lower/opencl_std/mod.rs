@@ -105,8 +105,7 @@ fn compute(
     regs: &[Reg],
     f: impl FnOnce(&Element<'_>, &[Value]) -> Vec<Value>,
 ) -> Val {
-    let uniform: Option<Vec<Value>> =
-        regs.iter().map(|reg| reg.scalar().filter(|_| reg.is_uniform())).collect();
+    let uniform: Option<Vec<Value>> = regs.iter().map(Reg::of_all_lanes).collect();
     let is_uniform = uniform.is_some();
     let values = uniform.unwrap_or_else(|| regs.iter().map(|reg| this.vector(*reg)).collect());
     let m = Element::of(&this.b, this.target, values[0]);

@@ -23,7 +23,7 @@ const LOG2: [f64; 12] = [
     -0.044_954_122_187_175_64,
 ];
 
-/// `2^(y * log2(x))` of f32 lanes with `x` not negative, [in place](Element::is_in_place); `y` is f64. 1 where `x` is, whatever `y` is.
+/// `2^(y * log2(x))` of f32 lanes with `x` not negative, [in place](Element::is_in_place); `y` is f64. Where `x` is 1, it is for a finite `y`.
 ///
 /// The logarithm is f64, for the product magnifies its error by up to 150. What is left of the product behind its integer is
 /// small enough for f32.
@@ -44,16 +44,16 @@ fn power_of_magnitude(m: &Element<'_>, x: Value, y: Value) -> Value {
     let n = wide.sub(wide.add(product, shift), shift);
     let narrowed = |x: Value| m.b.cast(Opcode::LLVMFPTrunc, x, Scalar::F32);
     let power = two_to(m, narrowed(n), narrowed(wide.sub(product, n)));
-    let power = if m.has_avx512() { power } else { m.select(m.is_nan(x), x, power) };
-    m.select(m.eq(x, m.c(1.0)), m.c(1.0), power)
+    if m.has_avx512() { power } else { m.select(m.is_nan(x), x, power) }
 }
 
-/// The same of an f32 `y`.
+/// The same of an f32 `y`. 1 where `x` is, whatever `y` is.
 fn power_to_own_type(m: &Element<'_>, x: Value, y: Value) -> Value {
-    if !table_power::serves(m) {
-        return power_of_magnitude(m, x, m.b.cast(Opcode::LLVMFPExt, y, Scalar::F64));
-    }
-    m.select(m.eq(x, m.c(1.0)), m.c(1.0), table_power::power(m, x, y))
+    let power = match table_power::serves(m) {
+        true => table_power::power(m, x, y),
+        false => power_of_magnitude(m, x, m.b.cast(Opcode::LLVMFPExt, y, Scalar::F64)),
+    };
+    m.select(m.eq(x, m.c(1.0)), m.c(1.0), power)
 }
 
 /// `x` to the power that a constant is, where that is a product of few factors. `constant` makes the exponent's constant of a

@@ -6,9 +6,9 @@
 //! `vpermi2pd` looks eight numbers up.
 
 use super::super::builder::Value;
-use super::element::{Avx512, Class, Element, Response};
+use super::element::{Class, Element, Response};
 use super::exponential::{LN_2_WIDE, LOG10_2_WIDE, SCALE};
-use super::logarithm::{EXPONENT, one_more};
+use super::logarithm::{EXPONENT, MANTISSA, one_more};
 use crate::analysis::leaves::Scalar;
 use std::f64::consts::{LOG2_E, LOG10_E};
 
@@ -207,9 +207,6 @@ struct Parts {
 
 impl Parts {
     fn of(m: &Element<'_>, x: Value) -> Parts {
-        /// The interval 1..2; not a number if negative.
-        const MANTISSA: Avx512 =
-            Avx512 { name: "mask.getmant", immediate: Some(0b1000), merges: true, rounds: true };
         let mantissa = m.avx512(&MANTISSA, &[x]);
         let index = m.b.lshr(m.bits(mantissa), m.i(i64::from(m.digits()) - 4));
         let reciprocal = m.looked_up(&RECIPROCALS, index);

@@ -7,9 +7,9 @@
 //! conversions.
 
 use super::super::builder::Value;
-use super::element::{Avx512, Element};
+use super::element::Element;
 use super::exponential::two_to;
-use super::logarithm::EXPONENT;
+use super::logarithm::{EXPONENT, MANTISSA};
 use crate::analysis::leaves::Scalar;
 
 /// The `c` of each piece of the mantissas, from 1 upwards.
@@ -119,9 +119,6 @@ pub fn power(m: &Element<'_>, x: Value, y: Value) -> Value {
 
 /// The logarithm in two parts; the second one of what is infinite is not a number.
 fn logarithm(m: &Element<'_>, x: Value) -> (Value, Value) {
-    /// The interval 1..2; not a number if negative.
-    const MANTISSA: Avx512 =
-        Avx512 { name: "mask.getmant", immediate: Some(0b1000), merges: true, rounds: true };
     const INDEX_BITS: i64 = 5;
     let mantissa = m.avx512(&MANTISSA, &[x]);
     let index = m.b.lshr(m.bits(mantissa), m.i(i64::from(m.digits()) - INDEX_BITS));
