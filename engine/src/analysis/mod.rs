@@ -24,6 +24,7 @@ pub mod regions;
 pub mod shapes;
 pub mod simplify;
 pub mod strips;
+pub mod tables;
 #[cfg(test)]
 pub(crate) mod testing;
 mod transfer;

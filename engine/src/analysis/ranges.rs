@@ -60,7 +60,10 @@ impl Analysis<'_> {
                 let amount = self.func.constant_bits(inst.id(1))?.min(63);
                 self.upper_of_signed(inst.id(0), depth).map(|upper| upper >> amount)
             }
-            Op::ShiftRightLogical => Some(of(0)? >> self.func.constant_bits(inst.id(1))?.min(63)),
+            Op::ShiftRightLogical => {
+                let widest = width(inst.id(0)).map(|width| u64::MAX >> (u64::BITS - width));
+                Some(of(0).or(widest)? >> self.func.constant_bits(inst.id(1))?.min(63))
+            }
             Op::IAdd if self.is_global_id(inst) => Some(GREATEST_ID),
             Op::IAdd => {
                 let sum = of(0)?.checked_add(of(1)?)?;

@@ -2,7 +2,7 @@
 //! falls with.
 
 use super::access::in_memory;
-use super::{analysed, apart, runs, spaced, speculation};
+use super::{analysed, apart, runs, spaced, speculation, tables};
 use crate::abi::Variant;
 use crate::analysis::Analysis;
 use crate::analysis::func::BlockId;
@@ -22,7 +22,7 @@ pub struct Census {
     pub uniform: u64,
     /// One vector: neighbouring elements.
     pub rows: u64,
-    /// Vectors and shuffles: runs of elements, and elements with small gaps between them.
+    /// Vectors and shuffles: runs of elements, elements with small gaps between them, and elements of small tables.
     pub shuffled: u64,
     /// Rows if they turn out to be that when the kernel runs, else lane by lane.
     pub looked_at: u64,
@@ -86,6 +86,9 @@ impl Census {
                     && speculation::needs_look(a.trust(pointer)).is_none() =>
             {
                 self.shuffled += count;
+            }
+            Shape::Varying if is_load && tables::table(a, block, inst, target).is_some() => {
+                self.shuffled += count
             }
             Shape::Varying if is_row(bytes) && a.may_be_row(block, pointer) => self.looked_at += 1,
             _ => {

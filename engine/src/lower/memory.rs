@@ -27,6 +27,9 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
                 return this.load_builtin(builtin, ty).map(Some);
             }
             super::prefetch::ahead(this, inst.id(0), ty)?;
+            if let Some(val) = super::tables::load(this, inst, ty)? {
+                return Ok(Some(val));
+            }
             if let Some(val) = super::members::load(this, inst, ty)? {
                 return Ok(Some(val));
             }
@@ -156,6 +159,27 @@ fn chain_from_uniform<'a>(
     let base = this.leaf(inst.id(0))?;
     let base = base.of_all_lanes();
     Ok(base.map(|base| (base, inst)))
+}
+
+/// The address that a chain of this block leads to where one of its indices is zero, if the chain's other operands are the same for all
+/// lanes.
+pub(super) fn first_element(
+    this: &mut Lowerer<'_, '_>,
+    pointer: Id,
+    zero: Id,
+) -> Result<Option<Value>, EngineError> {
+    let Some((mut base, inst)) = chain_from_uniform(this, pointer)? else { return Ok(None) };
+    for step in this.a.func.chain(inst) {
+        match step {
+            ChainStep::Constant(bytes) => base = this.b.offset(base, this.b.i64(bytes as u64)),
+            ChainStep::Scaled { index, .. } if index == zero => {}
+            ChainStep::Scaled { index, size } => {
+                let Some(index) = this.leaf(index)?.of_all_lanes() else { return Ok(None) };
+                base = this.b.element(base, this.b.sext_or_trunc(index, Scalar::I64), size);
+            }
+        }
+    }
+    Ok(Some(base))
 }
 
 /// An address to which lanes add nothing but an index, times a size.

@@ -65,6 +65,7 @@ mod runs;
 mod spaced;
 mod speculation;
 mod structures;
+mod tables;
 pub mod values;
 pub mod work_item;
 

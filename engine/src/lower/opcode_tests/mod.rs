@@ -11,6 +11,7 @@ mod examples;
 mod float_modes;
 mod geometric;
 mod groups;
+mod guarded;
 mod integers;
 mod lane_masks;
 mod lowering;
@@ -23,6 +24,7 @@ mod read_ahead;
 mod shuffles;
 mod std_examples;
 mod structures;
+mod tables;
 
 use crate::jit::target::Isa;
 use crate::{Dispatch, Engine, EngineConfig};

@@ -1,9 +1,9 @@
 //! Loops in which each lane goes through memory of its own (`lower::read_ahead`): rows whose last element is the last one that can be
 //! read, of equal and of different lengths.
 
+use super::guarded::Guarded;
 use super::{SUBGROUPS, kernel, run_on};
 use crate::jit::target::Isa;
-use crate::pages::page_size;
 
 /// Elements from row to row.
 const ROW: usize = 37;
@@ -26,49 +26,6 @@ fn element(index: usize, i: usize) -> usize {
         3 => 2 * i,
         4 => 31 - i,
         _ => i,
-    }
-}
-
-/// Memory behind which none can be read.
-struct Guarded {
-    base: *mut libc::c_void,
-    bytes: usize,
-}
-
-impl Guarded {
-    fn new(words: usize) -> Guarded {
-        let bytes = (4 * words).next_multiple_of(page_size()) + page_size();
-        // SAFETY: a new mapping, whose last page is its own.
-        let base = unsafe {
-            let base = libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            );
-            assert_ne!(base, libc::MAP_FAILED);
-            let guard = base.cast::<u8>().add(bytes - page_size());
-            assert_eq!(libc::mprotect(guard.cast(), page_size(), libc::PROT_NONE), 0);
-            base
-        };
-        Guarded { base, bytes }
-    }
-
-    /// The last words.
-    fn words(&mut self, count: usize) -> &mut [u32] {
-        let end = self.bytes - page_size();
-        assert!(4 * count <= end);
-        // SAFETY: within the mapping, in front of its last page, and borrowed as it is.
-        unsafe { std::slice::from_raw_parts_mut(self.base.cast::<u8>().add(end - 4 * count).cast(), count) }
-    }
-}
-
-impl Drop for Guarded {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is this object's.
-        unsafe { libc::munmap(self.base, self.bytes) };
     }
 }
 

@@ -4,6 +4,7 @@
 //! where fusing is welcome.
 
 use super::super::builder::{Builder, Opcode, RealPred, Value};
+use super::super::tables;
 use crate::analysis::leaves::Scalar;
 use crate::builtins::libmvec;
 use crate::jit::target::Target;
@@ -310,10 +311,7 @@ impl<'a> Element<'a> {
 
     /// The numbers of a table of two registers at the last bits of the indices, with AVX-512.
     pub fn looked_up(&self, table: &[f64], index: Value) -> Value {
-        let (integer, name) = match self.ty {
-            Scalar::F64 => (Scalar::I64, "llvm.x86.avx512.vpermi2var.pd.512"),
-            _ => (Scalar::I32, "llvm.x86.avx512.vpermi2var.ps.512"),
-        };
+        let integer = self.int_ty();
         let lanes = 512 / self.ty.bits();
         assert_eq!(table.len(), 2 * lanes as usize, "the numbers of two registers");
         let half = |numbers: &[f64]| {
@@ -321,16 +319,10 @@ impl<'a> Element<'a> {
                 Scalar::F64 => number.to_bits(),
                 _ => (*number as f32).to_bits().into(),
             };
-            self.float(self.b.int_vector(integer, numbers.iter().map(bits)))
+            self.b.int_vector(integer, numbers.iter().map(bits))
         };
         let (low, high) = (half(&table[..lanes as usize]), half(&table[lanes as usize..]));
-        self.in_chunks(lanes, &[index], |m, index| {
-            let all: Vec<i32> = (0..lanes).map(|lane| (lane % m.lanes) as i32).collect();
-            let index = self.b.shuffle(index[0], index[0], &all);
-            let found = self.b.intrinsic_plain(name, &[low, index, high]);
-            let own: Vec<i32> = (0..m.lanes as i32).collect();
-            self.b.shuffle(found, found, &own)
-        })
+        self.float(tables::look_up(self.b, &[low, high], index))
     }
 
     /// Calls `f` for pieces of at most `most` lanes and joins its results.

@@ -1,0 +1,118 @@
+//! Loads from small tables: at an address that all lanes share plus an index that is known to be small, such as a byte's.
+//!
+//! An index is small where what makes it says so (`x & 255`, `x >> 24`), or where the table is a variable that is no larger. Such a
+//! table fits into a few registers, from which lanes take their elements by permutations (`lower::tables`).
+
+use super::Analysis;
+use super::func::{BlockId, ChainStep};
+use super::leaves::{Leaf, Scalar};
+use super::shapes::Shape;
+use spirv::{Op, StorageClass};
+use spirv_env::opcodes::Derives;
+use spirv_env::{Id, Inst};
+
+/// Words of a table at most.
+const MOST_WORDS: u64 = 512;
+
+/// What a load's lanes take their elements from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Table {
+    /// An integer of which elements have one or more, and leaves no more than one.
+    pub word: Scalar,
+    /// What lanes do not share of the address.
+    pub index: Id,
+    /// Words from one index to the next.
+    pub step: u64,
+    /// Words from the address at index 0 on.
+    pub words: u64,
+    /// Whether all of them are there to be read, as they are in a variable.
+    pub is_there: bool,
+}
+
+impl Table {
+    pub fn bytes(&self) -> u64 {
+        self.words * self.word.bytes()
+    }
+
+    /// The word of an element that a leaf is in.
+    pub fn word_of(&self, leaf: Leaf) -> u64 {
+        leaf.offset / self.word.bytes()
+    }
+}
+
+/// The integer that elements of equal leaves, which are so many bytes apart, are made of.
+fn word(leaves: &[Leaf], bytes: u64, step: u64) -> Option<Scalar> {
+    let [first, ..] = leaves else { return None };
+    let is_whole = |leaf: &Leaf| !matches!(leaf.scalar, Scalar::Bool | Scalar::Ptr | Scalar::Int(_));
+    let of_leaf = first.scalar.bytes();
+    let are_equal = leaves
+        .iter()
+        .all(|leaf| is_whole(leaf) && leaf.scalar.bytes() == of_leaf && leaf.offset.is_multiple_of(of_leaf));
+    let is_made_of = |word: &u64| bytes.is_multiple_of(*word) && step.is_multiple_of(*word);
+    let word = [of_leaf.max(4), of_leaf.max(2), of_leaf].into_iter().find(is_made_of)?;
+    Scalar::int(8 * word as u32).filter(|_| are_equal)
+}
+
+impl Analysis<'_> {
+    /// The table that a block loads from, if it makes the address itself: what others make one of need not be known there.
+    pub fn table(&self, at: BlockId, load: &Inst) -> Option<Table> {
+        if load.op != Op::Load || load.is_volatile() {
+            return None;
+        }
+        let pointer = load.id(0);
+        let (leaves, bytes) = (self.leaves.get(load.ty?)?, self.func.module.types.layout(load.ty?).size);
+        let is_chain = |inst: &&Inst| matches!(inst.row().derives, Derives::Chain | Derives::ElementChain);
+        let chain = self.definition(pointer).filter(is_chain)?;
+        let is_uniform = |id: Id| self.shape(at, id)[0].is_uniform();
+        if self.def.get(&pointer) != Some(&at)
+            || self.func.class_of(pointer) == Some(StorageClass::Function)
+            || self.builtins.contains_key(&pointer)
+            || self.shape(at, pointer)[0] != Shape::Varying
+            || !is_uniform(chain.id(0))
+        {
+            return None;
+        }
+        let (mut offset, mut is_constant, mut varying) = (0i64, true, None);
+        for step in self.func.chain(chain) {
+            match step {
+                ChainStep::Constant(bytes) => offset = offset.checked_add(bytes)?,
+                ChainStep::Scaled { index, .. } if is_uniform(index) => is_constant = false,
+                ChainStep::Scaled { index, size } if varying.is_none() => varying = Some((index, size)),
+                ChainStep::Scaled { .. } => return None,
+            }
+        }
+        let (index, step) = varying.filter(|(index, _)| !self.is_temporal(at, *index))?;
+        let word = word(&leaves, bytes, step)?;
+        // Indices of chains are signed.
+        let is_positive =
+            |upper: &u64| self.index_width(index).is_some_and(|width| upper >> (width - 1) == 0);
+        let small = self.upper(index, 0).filter(is_positive).and_then(|upper| upper.checked_add(1));
+        let object = self.bytes_behind(chain.id(0)).filter(|_| is_constant);
+        let there = object.and_then(|all| all.checked_sub(u64::try_from(offset).ok()?)?.checked_sub(bytes));
+        let there = there.map(|behind_first| behind_first / step + 1);
+        let last = small.into_iter().chain(there).min()?.checked_sub(1)?;
+        let words = last.checked_mul(step)?.checked_add(bytes)? / word.bytes();
+        let (step, is_there) = (step / word.bytes(), there.is_some());
+        let most = if word == Scalar::I8 { 1 << 8 } else { MOST_WORDS };
+        (words <= most).then_some(Table { word, index, step, words, is_there })
+    }
+
+    /// How many bytes there are from an address on to the end of the variable that it leads into.
+    fn bytes_behind(&self, mut pointer: Id) -> Option<u64> {
+        let mut offset = 0i64;
+        loop {
+            if let Some(variable) = self.func.global(pointer) {
+                return self.func.pointee_bytes(variable.id)?.checked_sub(u64::try_from(offset).ok()?);
+            }
+            let inst = self.definition(pointer)?;
+            let is_chain = matches!(inst.row().derives, Derives::Chain | Derives::ElementChain);
+            for step in is_chain.then(|| self.func.chain(inst)).into_iter().flatten() {
+                match step {
+                    ChainStep::Constant(bytes) => offset = offset.checked_add(bytes)?,
+                    ChainStep::Scaled { .. } => return None,
+                }
+            }
+            pointer = self.func.derived_from(inst)?;
+        }
+    }
+}
