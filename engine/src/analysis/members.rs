@@ -69,10 +69,18 @@ pub struct Members {
 
 /// A pointer as what it is made of: a root, indices times sizes, and bytes.
 #[derive(Clone)]
-struct Address {
-    root: Id,
-    scaled: SmallVec<[(Id, u64); 2]>,
-    constant: i64,
+pub(super) struct Address {
+    pub root: Id,
+    pub scaled: SmallVec<[(Id, u64); 2]>,
+    pub constant: i64,
+}
+
+/// Which extensions of an index are looked through, as if additions were made behind them: where an index of 32 bits wraps around, two
+/// accesses are 4 GiB apart, which no object is that either index is made for. Unsigned ones wrap around at 0, where both may be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extension {
+    Signed,
+    Any,
 }
 
 /// An index without what is added to it: `4 * i` of `4 * i + 1`.
@@ -341,7 +349,7 @@ fn candidate(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> Option<Candidate>
         return None;
     }
     let step = step.saturating_abs();
-    let address = address(a, pointer);
+    let address = address(a, pointer, Extension::Signed);
     let bytes = Bytes { from: address.constant, to: address.constant.checked_add(bytes as i64)? };
     let access = Access { key: if stores { pointer } else { inst.result? }, pointer, bytes };
     let (class, shared) = (class(a, pointer), a.is_shared(block, inst));
@@ -356,7 +364,7 @@ fn size(leaf: &Leaf) -> Option<u64> {
 }
 
 /// What a pointer is made of.
-fn address(a: &Analysis<'_>, pointer: Id) -> Address {
+pub(super) fn address(a: &Analysis<'_>, pointer: Id, through: Extension) -> Address {
     let mut address = Address { root: pointer, scaled: SmallVec::new(), constant: 0 };
     while let Some(inst) = a.definition(address.root) {
         match inst.row().derives {
@@ -365,7 +373,7 @@ fn address(a: &Analysis<'_>, pointer: Id) -> Address {
                     match step {
                         ChainStep::Constant(bytes) => address.constant = address.constant.wrapping_add(bytes),
                         ChainStep::Scaled { index, size } => {
-                            let Index { id, constant } = index_of(a, index);
+                            let Index { id, constant } = index_of(a, index, through);
                             let bytes = constant.wrapping_mul(size as i64);
                             address.constant = address.constant.wrapping_add(bytes);
                             address.scaled.push((id, size));
@@ -384,9 +392,8 @@ fn address(a: &Analysis<'_>, pointer: Id) -> Address {
     address
 }
 
-/// What an index is beside constants. Sign extension is looked through, as if the addition were made behind it: where an index of
-/// 32 bits wraps around, the two accesses are 4 GiB apart, which no object is that either index is made for.
-fn index_of(a: &Analysis<'_>, index: Id) -> Index {
+/// What an index is beside constants.
+fn index_of(a: &Analysis<'_>, index: Id, through: Extension) -> Index {
     let mut of = Index { id: index, constant: 0 };
     while let Some(inst) = a.definition(of.id) {
         let constant = |at: usize| a.func.constant_int(inst.id(at));
@@ -394,6 +401,12 @@ fn index_of(a: &Analysis<'_>, index: Id) -> Index {
         let (id, constant) = match inst.op {
             Op::CopyObject => (inst.id(0), 0),
             Op::SConvert if a.index_width(inst.id(0)).is_some_and(|from| from <= width) => (inst.id(0), 0),
+            Op::UConvert
+                if through == Extension::Any
+                    && a.index_width(inst.id(0)).is_some_and(|from| (32..=width).contains(&from)) =>
+            {
+                (inst.id(0), 0)
+            }
             // Narrower ones wrap around within objects.
             _ if width < 32 => break,
             Op::IAdd => match (constant(0), constant(1)) {
@@ -437,7 +450,11 @@ impl Analysis<'_> {
     /// Bytes of the lane's structure that lie before what a pointer leads to, if structures, of `step` bytes, begin where its root
     /// points.
     pub fn bytes_into_structure(&self, pointer: Id, step: i64) -> u64 {
-        address(self, pointer).constant.checked_rem_euclid(step).unwrap_or(0).unsigned_abs()
+        address(self, pointer, Extension::Signed)
+            .constant
+            .checked_rem_euclid(step)
+            .unwrap_or(0)
+            .unsigned_abs()
     }
 
     /// Whether two values of one block are the same by what they are computed from.

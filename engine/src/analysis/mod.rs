@@ -15,6 +15,7 @@ pub mod linearization;
 pub mod loops;
 pub mod mem2reg;
 pub mod members;
+mod neighbours;
 mod pointers;
 pub mod private;
 mod ranges;

@@ -3,23 +3,26 @@
 //! A block that owns a mask collects it in a slot from its incoming edges, takes it over when it begins
 //! and leaves the slot empty for the next time. Phis are slots that edges write.
 
-use super::Lowerer;
+use super::access::in_memory;
 use super::builder::{IntPred, Label, Value};
 use super::entry::meets_at_barrier;
 use super::read_ahead::ReadAhead;
 use super::values::{Mask, Reg, Slot};
+use super::{Lowerer, rows, speculation};
 use crate::abi::LaneMapping;
 use crate::analysis::Analysis;
 use crate::analysis::func::{BlockId, Terminator};
-use crate::analysis::leaves::Scalar;
+use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::linearization::Exit;
 use crate::analysis::loops::LoopId;
 use crate::analysis::members::Members;
+use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
 use cranelift_entity::{EntitySet, PrimaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use spirv_env::opcodes::{Cost, Family};
+use spirv::{Op, StorageClass};
+use spirv_env::opcodes::{Cost, Derives, Family};
 use spirv_env::{Id, Inst};
 use std::rc::Rc;
 
@@ -130,19 +133,41 @@ impl Lowerer<'_, '_> {
         const FEW: usize = 6;
         let code = &self.a.func.blocks[block];
         let harmless = |inst: &Inst| {
-            use Family::{Arithmetic, Composite, Hint, Reinterpretation};
+            use Family::{Arithmetic, Composite, Conversion, Hint, Reinterpretation};
             let row = inst.row();
-            matches!(row.family, Arithmetic | Composite | Hint | Reinterpretation)
-                && row.is_pure()
-                && row.cost == Cost::Low
+            let is_computed =
+                matches!(row.family, Arithmetic | Composite | Conversion | Hint | Reinterpretation)
+                    && row.is_pure()
+                    && row.cost == Cost::Low;
+            is_computed || row.derives != Derives::Nothing || self.is_row_in_cache(block, inst)
         };
+        // What is part of an address of a row is for nothing.
+        let count = code.insts.iter().filter(|inst| inst.row().derives == Derives::Nothing).count();
         let leads_on = matches!(
             (&code.term, &self.a.control.exit[block]),
             (Terminator::Branch(_), Exit::Uniform(_)) | (_, Exit::Linear(_))
         );
         // Blocks that share the mask would run for nobody, too, and they may do anything.
         let is_shared = self.flow.lenders.contains(&block);
-        leads_on && !is_shared && code.insts.len() <= FEW && code.insts.iter().all(harmless)
+        leads_on && !is_shared && count <= FEW && code.insts.iter().all(harmless)
+    }
+
+    /// Whether an instruction loads a row beside one that is loaded before: a mispredicted jump over it takes longer, and what depends on
+    /// data, as whether the letter before was the right one, is mispredicted.
+    fn is_row_in_cache(&self, block: BlockId, inst: &Inst) -> bool {
+        let (a, pointer) = (self.a, inst.id(0));
+        let Some(leaves) = inst.ty.filter(|_| inst.op == Op::Load).and_then(|ty| a.leaves.get(ty)) else {
+            return false;
+        };
+        let [Leaf { scalar, .. }] = *leaves else { return false };
+        let memory = in_memory(scalar);
+        !matches!(scalar, Scalar::Int(_))
+            && !inst.is_volatile()
+            && a.func.class_of(pointer).is_some_and(|class| class != StorageClass::Function)
+            && a.shape(block, pointer)[0] == Shape::Strided(memory.bytes() as i64)
+            && speculation::needs_look(a.trust(pointer)).is_none()
+            && rows::has_masks(self.target, memory)
+            && a.is_beside_what_is_loaded(block, pointer)
     }
 
     fn block(&mut self, block: BlockId, end: Label) -> Result<(), EngineError> {

@@ -116,8 +116,12 @@ fn a_minimum_that_is_there_already_is_not_written() {
 
 /// A branch that not all take, around a block that the numbers of `inside` go through; what it makes is used behind it.
 fn hammock(inside: &str) -> String {
+    hammock_behind("", inside)
+}
+
+fn hammock_behind(before: &str, inside: &str) -> String {
     ir(&format!(
-        "{VALUES}OpBranchConditional %varying %then %else
+        "{VALUES}{before}OpBranchConditional %varying %then %else
          %then = OpLabel
          {inside}
          OpBranch %behind
@@ -152,6 +156,21 @@ fn what_is_slow_or_has_effects_is_jumped_over_if_nobody_wants_it() {
     assert_eq!(skips(&hammock("%a = OpUDiv %uint %own %gx32")), 1);
     assert_eq!(skips(&hammock("%a = OpLoad %uint %theirs")), 1);
     assert_eq!(skips(&hammock("%a = OpIAdd %uint %own %u1\nOpStore %mine %a")), 1);
+}
+
+#[test]
+fn a_row_beside_one_that_is_loaded_is_loaded_for_nobody_rather_than_jumped_over() {
+    let load = |index: &str| {
+        let inside = format!(
+            "{index}\n%there = OpInBoundsPtrAccessChain %pg_uint %in %place\n%a = OpLoad %uint %there"
+        );
+        skips(&hammock_behind("%before = OpLoad %uint %theirs\n", &inside))
+    };
+    assert_eq!(load("%place = OpIAdd %ulong %gx %ul1"), 0);
+    assert_eq!(load("%place = OpISub %ulong %gx %ul7"), 0);
+    assert_eq!(load("%place = OpIAdd %ulong %gx %ul16"), 1, "the next line");
+    assert_eq!(load("%place = OpIMul %ulong %gx %ul2"), 1, "no row");
+    assert_eq!(load("%place = OpIAdd %ulong %gx %ul1\n%seen = OpLoad %uint %in"), 1, "what all lanes share");
 }
 
 #[test]
@@ -376,7 +395,7 @@ fn addresses_that_may_follow_each_other_are_looked_at() {
     let compares =
         |text: &str| ["icmp ne <16 x i64>", "icmp eq i64"].map(|compare| text.matches(compare).count());
     // A row, or within one aligned piece.
-    let text = ir(&body("OpUMod %ulong %gx %ul2"));
+    let text = ir(&body("OpUDiv %ulong %gx %ul2"));
     assert_eq!(accesses(&text, "<16 x i32>"), Accesses { loads: 2, ..both }, "{text}");
     assert_eq!(compares(&text), [3, 0], "{text}");
     let wraps = "OpIAdd %uint %gx32 %u5\n%wide = OpUConvert %ulong %wanted";

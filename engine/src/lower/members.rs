@@ -6,7 +6,7 @@ use super::apart::{self, Addresses};
 use super::builder::Value;
 use super::structures::Structures;
 use super::values::{Mask, Reg, Val};
-use super::{Lowerer, spaced};
+use super::{Lowerer, rows};
 use crate::analysis::leaves::Scalar;
 use crate::analysis::members::{Group, GroupId, Member};
 use crate::error::EngineError;
@@ -45,7 +45,7 @@ pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, ty: TypeId) -> Resul
     let group = &members.groups[member.group];
     if !group.is_apart
         && matches!(this.mask(), Mask::Lanes(_))
-        && !spaced::has_masks(this.target, structures(this, group).memory)
+        && !rows::has_masks(this.target, structures(this, group).memory)
     {
         return Ok(None);
     }
@@ -96,7 +96,7 @@ pub(super) fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, val: &Val) -> Resul
     let group = &members.groups[member.group];
     // All of them are, or none.
     let raw = structures(this, group).memory;
-    if !spaced::has_masks(this.target, raw) {
+    if !rows::has_masks(this.target, raw) {
         return Ok(false);
     }
     let values =

@@ -7,9 +7,15 @@
 use super::Lowerer;
 use super::builder::{Builder, IntPred, Value};
 use crate::analysis::leaves::Scalar;
+use crate::jit::target::Target;
 
 /// No processor of this kind has smaller pages.
 const PAGE: u64 = 4096;
+
+/// Whether vectors of these elements are loaded and stored under masks by one instruction.
+pub(super) fn has_masks(target: &Target, memory: Scalar) -> bool {
+    target.has_avx512() || (memory.bytes() >= 4 && target.simd_bits() >= 256)
+}
 
 /// Whether so many bytes from an address on, or from each of several, are in one page, so that all of them can be read where one can.
 pub(super) fn is_in_page(b: &Builder, address: Value, bytes: u64) -> Value {
@@ -23,12 +29,7 @@ pub(super) fn load(this: &Lowerer<'_, '_>, memory: Scalar, low: Value, align: u6
     let b = &this.b;
     let bytes = memory.bytes() * u64::from(this.w);
     let under_mask = || b.masked_load(memory, this.w, low, align, mask);
-    let has_instruction = match this.target.simd_bits() {
-        512 => true,
-        256 => memory.bytes() >= 4,
-        _ => false,
-    };
-    if has_instruction || this.w == 1 || bytes > PAGE {
+    if has_masks(this.target, memory) || this.w == 1 || bytes > PAGE {
         return under_mask();
     }
     // Where no lane is on it may be anything.

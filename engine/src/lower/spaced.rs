@@ -2,11 +2,11 @@
 //!
 //! A few vector loads and shuffles, or masked stores, take a fraction of the time of a gather or scatter.
 
-use super::Lowerer;
 use super::access::Access;
 use super::builder::Value;
 use super::structures::Structures;
 use super::values::Mask;
+use super::{Lowerer, rows};
 use crate::analysis::leaves::Scalar;
 use crate::jit::target::Target;
 
@@ -23,14 +23,9 @@ fn gap(step: i64, memory: Scalar) -> Option<usize> {
     (fits && (2..=most).contains(&step)).then_some(step as usize)
 }
 
-/// Whether vectors of these elements are loaded and stored under masks by one instruction.
-pub(super) fn has_masks(target: &Target, memory: Scalar) -> bool {
-    target.has_avx512() || (memory.bytes() >= 4 && target.simd_bits() >= 256)
-}
-
 /// Whether elements so many bytes apart are accessed in this way, whatever the mask.
 pub(super) fn is_worth_it(target: &Target, step: i64, memory: Scalar) -> bool {
-    gap(step, memory).is_some() && has_masks(target, memory)
+    gap(step, memory).is_some() && rows::has_masks(target, memory)
 }
 
 /// Loads one element for each lane that is on; `None` where lane by lane is as good.
@@ -45,7 +40,7 @@ pub(super) fn load(
     let gap = gap(step, memory).filter(|_| !access.volatile && this.w > 1)?;
     let mask = match this.mask() {
         Mask::All => None,
-        Mask::Lanes(_) if !has_masks(this.target, memory) => return None,
+        Mask::Lanes(_) if !rows::has_masks(this.target, memory) => return None,
         Mask::Lanes(mask) => Some(mask),
     };
     let structures = Structures { memory, lanes: this.w, step: gap, elements: &[0] };
@@ -64,7 +59,7 @@ pub(super) fn store(
     access: Access,
 ) -> bool {
     let memory = this.b.scalar_of(value);
-    let possible = !access.volatile && this.w > 1 && has_masks(this.target, memory);
+    let possible = !access.volatile && this.w > 1 && rows::has_masks(this.target, memory);
     let Some(gap) = gap(step, memory).filter(|_| possible) else { return false };
     // Vectors begin where structures do, which are aligned: those that begin at a member in the middle would each lie in two
     // lines of the cache.

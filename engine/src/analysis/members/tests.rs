@@ -1,6 +1,6 @@
 use super::super::func::ENTRY;
 use super::super::testing::{VARIANT, of_blocks};
-use super::{Members, index_of};
+use super::{Extension, Members, index_of};
 
 /// The global id `%x`, and pointers `%pN` to the elements N of structures of four.
 fn members(body: &str) -> Vec<(Vec<usize>, usize)> {
@@ -92,7 +92,7 @@ fn an_index_is_known_without_its_constants() {
         // The place of an index among the instructions, and the place and constant of what it is made of.
         let at = |place: usize| insts[insts.len() - 10 + place].result.expect("a result");
         let found = |place: usize| {
-            let of = index_of(a, at(place));
+            let of = index_of(a, at(place), Extension::Signed);
             ((0..10).find(|place| at(*place) == of.id), of.constant)
         };
         assert_eq!(found(2), (Some(1), 1), "or without a carry");
