@@ -23,6 +23,7 @@ impl Analysis<'_> {
         let inst = self.definition(id)?;
         let of = |at: usize| self.upper(inst.id(at), depth + 1);
         let width = |id: Id| self.index_width(id).filter(|width| *width <= u64::BITS);
+        let widest = |id: Id| width(id).map(|width| u64::MAX >> (u64::BITS - width));
         match inst.op {
             Op::Load => self.upper_of_load(inst),
             Op::CompositeExtract => {
@@ -31,7 +32,7 @@ impl Analysis<'_> {
             }
             Op::UConvert | Op::SConvert | Op::Bitcast => {
                 let (from, to) = (width(inst.id(0))?, width(id)?);
-                let widest = (inst.op == Op::UConvert && to > from).then(|| (1 << from) - 1);
+                let widest = widest(inst.id(0)).filter(|_| inst.op == Op::UConvert && to > from);
                 let upper = of(0).or(widest)?;
                 let fits = upper < 1u64.checked_shl(from.min(to) - 1).unwrap_or(u64::MAX);
                 (fits || (inst.op == Op::UConvert && to > from)).then_some(upper)
@@ -46,7 +47,7 @@ impl Analysis<'_> {
             }
             Op::UDiv => {
                 let divisor = self.func.constant_bits(inst.id(1)).filter(|divisor| *divisor > 0)?;
-                Some(of(0)? / divisor)
+                Some(of(0).or(widest(inst.id(0)))? / divisor)
             }
             Op::SDiv => {
                 let divisor = self.func.constant_int(inst.id(1)).filter(|divisor| *divisor > 0)?;
@@ -61,8 +62,7 @@ impl Analysis<'_> {
                 self.upper_of_signed(inst.id(0), depth).map(|upper| upper >> amount)
             }
             Op::ShiftRightLogical => {
-                let widest = width(inst.id(0)).map(|width| u64::MAX >> (u64::BITS - width));
-                Some(of(0).or(widest)? >> self.func.constant_bits(inst.id(1))?.min(63))
+                Some(of(0).or(widest(inst.id(0)))? >> self.func.constant_bits(inst.id(1))?.min(63))
             }
             Op::IAdd if self.is_global_id(inst) => Some(GREATEST_ID),
             Op::IAdd => {

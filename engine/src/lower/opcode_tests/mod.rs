@@ -25,6 +25,7 @@ mod shuffles;
 mod std_examples;
 mod structures;
 mod tables;
+mod wraps;
 
 use crate::jit::target::Isa;
 use crate::{Dispatch, Engine, EngineConfig};
