@@ -63,9 +63,16 @@ impl Analysis<'_> {
         let (leaves, bytes) = (self.leaves.get(load.ty?)?, self.func.module.types.layout(load.ty?).size);
         let is_chain = |inst: &&Inst| matches!(inst.row().derives, Derives::Chain | Derives::ElementChain);
         let chain = self.definition(pointer).filter(is_chain)?;
+        // What work-items have for themselves may lie elsewhere for each.
+        let is_shared = |class: StorageClass| {
+            matches!(
+                class,
+                StorageClass::CrossWorkgroup | StorageClass::UniformConstant | StorageClass::Workgroup
+            )
+        };
         let is_uniform = |id: Id| self.shape(at, id)[0].is_uniform();
         if self.def.get(&pointer) != Some(&at)
-            || self.func.class_of(pointer) == Some(StorageClass::Function)
+            || !self.func.class_of(pointer).is_some_and(is_shared)
             || self.builtins.contains_key(&pointer)
             || self.shape(at, pointer)[0] != Shape::Varying
             || !is_uniform(chain.id(0))

@@ -163,10 +163,7 @@ fn is_row_of_indices(this: &Lowerer<'_, '_>, indexed: Indexed, by: u32) -> (Valu
             let indices = b.freeze(this.vector(indexed.index));
             let great = b.int(Scalar::I32, w, (u32::MAX - span).into());
             let below = indexed.widened(b, b.add(first, b.i32(span)));
-            (
-                none_on(this, b.icmp(IntPred::LLVMIntUGT, indices, great)),
-                b.sub(below, b.i64(u64::from(span))),
-            )
+            (none_on(this, b.icmp(IntPred::LLVMIntUGT, indices, great)), b.sub(below, b.i64(u64::from(span))))
         }
     };
     let row = together.map_or(stays, |together| b.and(together, stays));
