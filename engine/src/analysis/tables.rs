@@ -1,4 +1,4 @@
-//! Loads from small tables: at an address that all lanes share plus an index that is known to be small, such as a byte's.
+//! Small indices and tables: accesses at an address that all lanes share plus an index that is known to be small, such as a byte's.
 //!
 //! An index is small where what makes it says so (`x & 255`, `x >> 24`), or where the table is a variable that is no larger. Such a
 //! table fits into a few registers, from which lanes take their elements by permutations (`lower::tables`).
@@ -29,6 +29,18 @@ pub struct Table {
     pub is_there: bool,
 }
 
+/// An index with a bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SmallIndex {
+    pub index: Id,
+    /// Bytes from one element to the next.
+    pub step: u64,
+    /// No index is greater.
+    pub last: u64,
+    /// Whether all elements up to there are in a variable.
+    pub is_there: bool,
+}
+
 impl Table {
     pub fn bytes(&self) -> u64 {
         self.words * self.word.bytes()
@@ -54,13 +66,22 @@ fn word(leaves: &[Leaf], bytes: u64, step: u64) -> Option<Scalar> {
 }
 
 impl Analysis<'_> {
-    /// The table that a block loads from, if it makes the address itself: what others make one of need not be known there.
+    /// The table that a block loads from.
     pub fn table(&self, at: BlockId, load: &Inst) -> Option<Table> {
         if load.op != Op::Load || load.is_volatile() {
             return None;
         }
-        let pointer = load.id(0);
         let (leaves, bytes) = (self.leaves.get(load.ty?)?, self.func.module.types.layout(load.ty?).size);
+        let SmallIndex { index, step, last, is_there } = self.small_index(at, load.id(0), bytes)?;
+        let word = word(&leaves, bytes, step)?;
+        let words = last.checked_mul(step)?.checked_add(bytes)? / word.bytes();
+        let most = if word == Scalar::I8 { 1 << 8 } else { MOST_WORDS };
+        (words <= most).then_some(Table { word, index, step: step / word.bytes(), words, is_there })
+    }
+
+    /// What lanes do not share of an address, where that is an index which is known to be small, for elements of so many bytes. The block
+    /// makes the address itself: what others make one of need not be known there.
+    pub fn small_index(&self, at: BlockId, pointer: Id, bytes: u64) -> Option<SmallIndex> {
         let is_chain = |inst: &&Inst| matches!(inst.row().derives, Derives::Chain | Derives::ElementChain);
         let chain = self.definition(pointer).filter(is_chain)?;
         // What work-items have for themselves may lie elsewhere for each.
@@ -89,19 +110,15 @@ impl Analysis<'_> {
             }
         }
         let (index, step) = varying.filter(|(index, _)| !self.is_temporal(at, *index))?;
-        let word = word(&leaves, bytes, step)?;
         // Indices of chains are signed.
         let is_positive =
             |upper: &u64| self.index_width(index).is_some_and(|width| upper >> (width - 1) == 0);
-        let small = self.upper(index, 0).filter(is_positive).and_then(|upper| upper.checked_add(1));
+        let upper = self.upper(index, 0).filter(is_positive);
         let object = self.bytes_behind(chain.id(0)).filter(|_| is_constant);
         let there = object.and_then(|all| all.checked_sub(u64::try_from(offset).ok()?)?.checked_sub(bytes));
-        let there = there.map(|behind_first| behind_first / step + 1);
-        let last = small.into_iter().chain(there).min()?.checked_sub(1)?;
-        let words = last.checked_mul(step)?.checked_add(bytes)? / word.bytes();
-        let (step, is_there) = (step / word.bytes(), there.is_some());
-        let most = if word == Scalar::I8 { 1 << 8 } else { MOST_WORDS };
-        (words <= most).then_some(Table { word, index, step, words, is_there })
+        let there = there.and_then(|behind_first| behind_first.checked_div(step));
+        let last = upper.into_iter().chain(there).min()?;
+        Some(SmallIndex { index, step, last, is_there: there.is_some() })
     }
 
     /// How many bytes there are from an address on to the end of the variable that it leads into.

@@ -146,7 +146,9 @@ fn read_modify_write(
             all.extend(operands);
             let used = used.then_some(scalar);
             let f: ForLane<'_> = &|this, values| access(this, step, sharing, values[0], &values[1..]);
+            let small = if sharing == Sharing::WorkGroup { Small::of(this, inst, scalar)? } else { None };
             match sharing {
+                _ if let Some(small) = small => by_small_indices(this, &small, &all, used, f),
                 Sharing::WorkGroup if this.w > 1 && this.target.prefers_turns() => {
                     let (base, offset) = local_offset(this, inst.id(0), address)?;
                     all[0] = offset;
@@ -323,9 +325,9 @@ fn each_lane(
 ) -> Option<Value> {
     let b = &this.b;
     match this.mask() {
-        Mask::All if unroll || this.w == 1 => straight(this, operands, result, f),
+        Mask::All if unroll || this.w == 1 => straight(this, None, operands, result, f),
         Mask::Lanes(mask) if unroll && this.w > 1 => {
-            let of_full = || straight(this, operands, result, f).into_iter().collect();
+            let of_full = || straight(this, None, operands, result, f).into_iter().collect();
             let of_part = || one_by_one(this, operands, result, f).into_iter().collect();
             b.branch_of_many(this.all_on(mask), of_full, of_part).pop()
         }
@@ -333,8 +335,10 @@ fn each_lane(
     }
 }
 
+/// Code for one lane after the other, all of which are on. Addresses, the first operands, may be known otherwise.
 fn straight(
     this: &Lowerer<'_, '_>,
+    addresses: Option<&[Value]>,
     operands: &[Reg],
     result: Option<Scalar>,
     f: ForLane<'_>,
@@ -344,15 +348,73 @@ fn straight(
     for lane in 0..w {
         let values: SmallVec<[Value; 3]> = operands
             .iter()
-            .map(|reg| match reg.is_uniform() {
-                true => this.same(*reg),
-                false => b.extract(this.vector(*reg), b.i32(lane)),
+            .enumerate()
+            .map(|(at, reg)| match (at, addresses, reg.is_uniform()) {
+                (0, Some(addresses), _) => addresses[lane as usize],
+                (_, _, true) => this.same(*reg),
+                _ => b.extract(this.vector(*reg), b.i32(lane)),
             })
             .collect();
         let value = f(this, &values);
         results = results.map(|results| if w == 1 { value } else { b.insert(results, value, b.i32(lane)) });
     }
     results
+}
+
+/// Addresses in local memory by indices that are known to be small: histograms.
+struct Small {
+    base: Value,
+    index: Reg,
+    step: u64,
+    /// Bits of the greatest index: 8 or 16.
+    bits: u32,
+}
+
+impl Small {
+    fn of(this: &mut Lowerer<'_, '_>, inst: &Inst, scalar: Scalar) -> Result<Option<Small>, EngineError> {
+        let pointer = inst.id(0);
+        let found = this.a.small_index(this.current_block(), pointer, scalar.bytes());
+        let Some(small) = found.filter(|small| this.w >= 8 && small.last < 1 << 16) else { return Ok(None) };
+        let Some(base) = memory::first_element(this, pointer, small.index)? else { return Ok(None) };
+        let bits = if small.last < 1 << 8 { 8 } else { 16 };
+        Ok(Some(Small { base, index: this.leaf(small.index)?, step: small.step, bits }))
+    }
+
+    /// The addresses of all lanes. Indices leave vectors several at a time: an instruction for each would be the most of a histogram.
+    fn addresses(&self, this: &Lowerer<'_, '_>) -> Vec<Value> {
+        const WORD: u32 = 64;
+        let b = &this.b;
+        let narrow = Scalar::int(self.bits).expect("8 or 16 bits");
+        let indices = b.zext_or_trunc(b.freeze(this.vector(self.index)), narrow);
+        let of_word = WORD / self.bits;
+        let words = b.reshape(indices, Scalar::I64, this.w / of_word);
+        let word_at = |at: u32| if this.w == of_word { words } else { b.extract(words, b.i32(at)) };
+        let words: Vec<Value> = (0..this.w / of_word).map(word_at).collect();
+        let address = |lane: u32| {
+            let word = words[(lane / of_word) as usize];
+            let shifted = b.lshr(word, b.i64((lane % of_word * self.bits).into()));
+            b.element(self.base, b.and(shifted, b.i64((1 << self.bits) - 1)), self.step)
+        };
+        (0..this.w).map(address).collect()
+    }
+}
+
+/// As [`each_lane`], where addresses are by small indices.
+fn by_small_indices(
+    this: &Lowerer<'_, '_>,
+    small: &Small,
+    operands: &[Reg],
+    result: Option<Scalar>,
+    f: ForLane<'_>,
+) -> Option<Value> {
+    let all = || straight(this, Some(&small.addresses(this)), operands, result, f);
+    match this.mask() {
+        Mask::All => all(),
+        Mask::Lanes(mask) => {
+            let of_part = || one_by_one(this, operands, result, f).into_iter().collect();
+            this.b.branch_of_many(this.all_on(mask), || all().into_iter().collect(), of_part).pop()
+        }
+    }
 }
 
 /// Operands of lanes in memory, where they have addresses, and room for results.

@@ -310,6 +310,47 @@ fn histogram_with_local_atomics_counts_every_byte() {
 }
 
 #[test]
+fn places_and_sums_by_twelve_bits_in_local_memory() {
+    let kernel = Module::named("histogram").kernel("ranks");
+    for (n, group_size) in [(1usize, 1usize), (1000, 64), (5000, 256), (345, 17), (4096, 32)] {
+        let groups = n.div_ceil(group_size);
+        let mut random = Random::new(n as u64);
+        // Few values, so that lanes collide, in all the bits.
+        let values: Vec<u16> =
+            (0..n).map(|_| [0u16, 15, 16, 4095, 4096, 65535][random.below(6) as usize]).collect();
+        let weights = random.ints(n, -1000, 1000);
+        let (rank, sums) = (platform().filled(u32::MAX, n), platform().filled(0i32, 4096 * groups));
+        kernel.run(
+            [groups as u32, 1, 1],
+            [group_size as u32, 1, 1],
+            &[&platform().buffer(&values), &platform().buffer(&weights), &rank, &sums, &(n as u32)],
+        );
+        let mut want = vec![0i32; 4096 * groups];
+        let ranks: &[u32] = &rank;
+        for (group, values) in values.chunks(group_size).enumerate() {
+            let items = group * group_size..;
+            for (item, value) in items.zip(values) {
+                want[group * 4096 + usize::from(value & 4095)] += weights[item];
+            }
+            // Work-items come in any order.
+            let mut places: Vec<(u16, u32)> = values
+                .iter()
+                .zip(&ranks[group * group_size..])
+                .map(|(value, rank)| (value >> 4, *rank))
+                .collect();
+            places.sort_unstable();
+            let mut next = std::collections::HashMap::new();
+            for (bin, rank) in places {
+                let next = next.entry(bin).or_insert(0u32);
+                assert_eq!(rank, *next, "bin {bin} of group {group}, {n} items in groups of {group_size}");
+                *next += 1;
+            }
+        }
+        assert_same(&format!("{n} items in groups of {group_size}"), &sums, &want);
+    }
+}
+
+#[test]
 fn transpose_through_local_memory() {
     let module = Module::named("transpose");
     let kernel = module.kernel("transpose");
