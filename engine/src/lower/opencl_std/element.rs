@@ -309,20 +309,20 @@ impl<'a> Element<'a> {
         self.avx512(&FIX_UP, &[value, x, self.i(table)])
     }
 
-    /// The numbers of a table of two registers at the last bits of the indices, with AVX-512.
+    /// The numbers of a table of a power of two of registers at the last bits of the indices, with AVX-512.
     pub fn looked_up(&self, table: &[f64], index: Value) -> Value {
         let integer = self.int_ty();
-        let lanes = 512 / self.ty.bits();
-        assert_eq!(table.len(), 2 * lanes as usize, "the numbers of two registers");
-        let half = |numbers: &[f64]| {
+        let lanes = 512 / self.ty.bits() as usize;
+        assert!(table.len().is_multiple_of(lanes) && (table.len() / lanes).is_power_of_two());
+        let register = |numbers: &[f64]| {
             let bits = |number: &f64| match self.ty {
                 Scalar::F64 => number.to_bits(),
                 _ => (*number as f32).to_bits().into(),
             };
             self.b.int_vector(integer, numbers.iter().map(bits))
         };
-        let (low, high) = (half(&table[..lanes as usize]), half(&table[lanes as usize..]));
-        self.float(tables::look_up(self.b, &[low, high], index))
+        let registers: Vec<Value> = table.chunks(lanes).map(register).collect();
+        self.float(tables::look_up(self.b, &registers, index))
     }
 
     /// Calls `f` for pieces of at most `most` lanes and joins its results.

@@ -168,7 +168,8 @@ fn exponential(m: &Element<'_>, x: Value, of: &Exponential) -> Value {
 
 /// `2^n * 2^r` of an integer and a rest up to a half.
 pub fn two_to(m: &Element<'_>, n: Value, r: Value) -> Value {
-    scaled(m, m.mad(m.polynomial(r, EXP2.f32.polynomial), r, m.c(1.0)), n)
+    let form = if m.ty == Scalar::F64 { &EXP2.f64 } else { &EXP2.f32 };
+    scaled(m, m.mad(m.polynomial(r, form.polynomial), r, m.c(1.0)), n)
 }
 
 /// `power * 2^n`, rounded once where that is fast.

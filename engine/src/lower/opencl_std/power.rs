@@ -47,13 +47,18 @@ fn power_of_magnitude(m: &Element<'_>, x: Value, y: Value) -> Value {
     if m.has_avx512() { power } else { m.select(m.is_nan(x), x, power) }
 }
 
-/// The same of an f32 `y`. 1 where `x` is, whatever `y` is.
+/// The same of a `y` of the own type, where that is [computed here](computes). 1 where `x` is, whatever `y` is.
 fn power_to_own_type(m: &Element<'_>, x: Value, y: Value) -> Value {
     let power = match table_power::serves(m) {
         true => table_power::power(m, x, y),
         false => power_of_magnitude(m, x, m.b.cast(Opcode::LLVMFPExt, y, Scalar::F64)),
     };
     m.select(m.eq(x, m.c(1.0)), m.c(1.0), power)
+}
+
+/// Whether powers are computed by the functions above.
+fn computes(m: &Element<'_>) -> bool {
+    m.is_in_place() || table_power::serves(m)
 }
 
 /// `x` to the power that a constant is, where that is a product of few factors. `constant` makes the exponent's constant of a
@@ -73,7 +78,7 @@ pub fn pow(m: &Element<'_>, x: &[Value]) -> Value {
     if let Some(product) = by_products(m, base, y, |n| m.c(n.into())) {
         return product;
     }
-    if !m.is_in_place() {
+    if !computes(m) {
         return m.libm("pow", x);
     }
     let power = power_to_own_type(m, m.abs(base), y);
@@ -90,7 +95,7 @@ pub fn pow(m: &Element<'_>, x: &[Value]) -> Value {
 pub fn powr(m: &Element<'_>, x: &[Value]) -> Value {
     let (base, y) = (x[0], x[1]);
     let power =
-        if m.is_in_place() { power_to_own_type(m, m.abs(base), y) } else { m.libm("pow", &[m.abs(base), y]) };
+        if computes(m) { power_to_own_type(m, m.abs(base), y) } else { m.libm("pow", &[m.abs(base), y]) };
     let or = |a, b| m.b.or(a, b);
     let edge = or(m.is_zero(base), m.eq(base, m.inf()));
     let undefined = or(m.lt(base, m.c(0.0)), m.unordered(base, y));
@@ -112,10 +117,13 @@ pub fn pown(m: &Element<'_>, x: &[Value]) -> Value {
         return product;
     }
     let n = m.b.cast(Opcode::LLVMSIToFP, x[1], Scalar::F64);
-    if m.is_in_place() {
-        let power = power_of_magnitude(m, m.abs(x[0]), n);
+    if computes(m) {
+        let power = match m.ty {
+            Scalar::F64 => power_to_own_type(m, m.abs(x[0]), n),
+            _ => power_of_magnitude(m, m.abs(x[0]), n),
+        };
         let power = m.select(is_odd(m, x[1]), m.copysign(power, x[0]), power);
-        let none = m.b.icmp(IntPred::LLVMIntEQ, x[1], m.i(0));
+        let none = m.b.icmp(IntPred::LLVMIntEQ, x[1], m.b.zero(Scalar::I32, m.lanes));
         m.select(none, m.c(1.0), power)
     } else if m.ty == Scalar::F64 {
         m.libm("pow", &[x[0], n])
