@@ -15,6 +15,7 @@ mod float_mode;
 pub mod group_size;
 pub mod launch;
 mod order;
+mod placement;
 pub mod promotion;
 pub mod scheduler;
 mod switch;

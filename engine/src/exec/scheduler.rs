@@ -13,6 +13,7 @@ use super::failure::Failure;
 use super::float_mode::KernelMode;
 use super::launch::Code;
 use super::order::Order;
+use super::placement::{LATE, Placement};
 use super::promotion::Promotion;
 use super::workgroup::{self, Needs, Workspace};
 use crate::abi::LaunchInfo;
@@ -87,7 +88,13 @@ pub struct Job<'a> {
 pub struct Scheduler {
     threads: usize,
     /// A forked child has none of its parent's threads, and starts its own.
-    pool: PerProcess<Option<ThreadPool>>,
+    pool: PerProcess<Option<Pool>>,
+}
+
+/// The threads beside the launching ones.
+struct Pool {
+    threads: ThreadPool,
+    placement: Arc<Placement>,
 }
 
 impl Scheduler {
@@ -104,7 +111,7 @@ impl Scheduler {
     pub fn in_background<F: FnOnce() + Send + 'static>(&self, work: F) -> Result<(), F> {
         match self.pool.get() {
             Some(Some(pool)) => {
-                pool.spawn(work);
+                pool.threads.spawn(work);
                 Ok(())
             }
             _ => Err(work),
@@ -112,6 +119,10 @@ impl Scheduler {
     }
 
     pub(super) fn pool(&self) -> Option<&ThreadPool> {
+        self.pool_in_place().map(|pool| &pool.threads)
+    }
+
+    fn pool_in_place(&self) -> Option<&Pool> {
         let start = || start_pool(self.threads - 1, spawn_worker);
         if self.threads == 1 { None } else { self.pool.get_or_init(start).as_ref() }
     }
@@ -187,8 +198,8 @@ impl Scheduler {
         let left = job.groups - first;
         let cost = job.code.cost.get().unwrap_or(1);
         let worth = cost.saturating_mul(left) / picoseconds(SHARE);
-        let pool = self.pool();
-        let threads = pool.map_or(0, ThreadPool::current_num_threads) as u64;
+        let pool = self.pool_in_place();
+        let threads = pool.map_or(0, |pool| pool.threads.current_num_threads()) as u64;
         let helpers = worth.min(left - 1).min(threads);
         let shared = Arc::new(ParallelLaunch {
             shares: Share::of(first..job.groups, helpers + 1),
@@ -205,12 +216,19 @@ impl Scheduler {
         });
         let _computing = computing(helpers as usize);
         if let Some(pool) = pool {
-            shared.recruit(helpers as usize, &|work| pool.spawn(work));
+            shared.recruit(helpers as usize, &|work| pool.threads.spawn(work));
         }
         let start = Instant::now();
         // SAFETY: the job lives until the last group has ended, which is waited for below.
         let ran = unsafe { shared.take_part(workspace, 0) };
-        job.code.cost.update(start.elapsed(), ran);
+        let time = start.elapsed();
+        job.code.cost.update(time, ran);
+        if let Some(pool) = pool.filter(|_| time > LATE && helpers == threads) {
+            // Each share is that of one thread of the pool.
+            let late =
+                (1..shared.shares.len()).find(|at| !shared.shares[*at].claimed.load(Ordering::Relaxed));
+            late.into_iter().for_each(|at| pool.placement.move_away(at - 1));
+        }
         shared.wait();
     }
 }
@@ -269,21 +287,21 @@ impl<'a> Running<'a> {
 }
 
 /// Starts a pool of `wanted` threads, or of as many as the system gives.
-fn start_pool(
-    wanted: usize,
-    spawn: impl Fn(ThreadBuilder) -> io::Result<JoinHandle<()>>,
-) -> Option<ThreadPool> {
+fn start_pool(wanted: usize, spawn: impl Fn(ThreadBuilder) -> io::Result<JoinHandle<()>>) -> Option<Pool> {
     let mut count = wanted;
     while count > 0 {
         let mut started = Vec::new();
+        let placement = Arc::new(Placement::new(count));
+        let own = Arc::clone(&placement);
         let pool = ThreadPoolBuilder::new()
             .num_threads(count)
+            .start_handler(move |at| own.begin(at))
             .thread_name(|at| format!("ze-cpu-worker {at}"))
             .stack_size(WORKER_STACK_BYTES)
             .spawn_handler(|thread| spawn(thread).map(|thread| started.push(thread)))
             .build();
         match pool {
-            Ok(pool) => return Some(pool),
+            Ok(threads) => return Some(Pool { threads, placement }),
             Err(error) => {
                 let got = started.len();
                 tracing::warn!("kernels run on {} threads instead of {}: {error}", got + 1, wanted + 1);
@@ -503,7 +521,7 @@ mod tests {
                 started.set(started.get() + 1);
                 spawn_worker(thread)
             };
-            let pool = start_pool(4, spawn);
+            let pool = start_pool(4, spawn).map(|pool| pool.threads);
             assert_eq!(pool.as_ref().map(ThreadPool::current_num_threads), expected);
             if let Some(pool) = pool {
                 assert_eq!(pool.install(|| 7), 7);
