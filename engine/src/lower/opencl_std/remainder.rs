@@ -1,7 +1,8 @@
 //! Exact remainders.
 //!
-//! Lanes divide in f64, 50 bits of the quotient at a time, and nothing is rounded. A few steps serve f32's whole
-//! range of exponents. f64 takes one step where that is enough for all lanes, and else calls the C library for each.
+//! Lanes divide, and what is left of the dividend is exact where the quotient has fewer bits than their type. One step is enough for
+//! what kernels mostly ask for, which is seen for all lanes together. Else f32 divides in f64, 50 bits of the quotient at a time, of which
+//! a few steps serve its whole range of exponents, and f64 calls the C library for each lane.
 
 use super::super::builder::{Opcode, Value};
 use super::element::Element;
@@ -40,27 +41,31 @@ pub fn remquo(m: &Element<'_>, x: &[Value]) -> [Value; 2] {
 /// Corrects a rest, given the divisor's magnitude, the rest, and the last part of the quotient.
 type Finish = fn(&Element<'_>, Value, Value, Value) -> Value;
 
-/// Bits of the quotient that a step finds.
+/// Bits of the quotient that a step finds in f64, and in f32.
 const STEP: i32 = 50;
+const SHORT_STEP: i32 = 22;
+/// f32's largest quotient is below 2^278.
+const STEPS: i32 = 6;
 
 fn by_steps(m: &Element<'_>, library: &str, x: &[Value], finish: Finish) -> Value {
     if m.lanes == 1 || !m.has_fma() {
         return m.libm(library, x);
     }
-    if m.ty == Scalar::F32 {
-        // f32's largest quotient is below 2^278.
-        return m.in_f64(x, |m, x| {
-            let reciprocal = m.div(m.c(1.0), m.abs(x[1]));
-            reduced(m, x, 6, finish, |m, r| m.mul(r, reciprocal))
-        });
-    }
     let (dividend, divisor) = (m.abs(x[0]), m.abs(x[1]));
-    let long = m.le(m.mul(divisor, m.c(f64::powi(2.0, STEP))), dividend);
+    let bits = if m.ty == Scalar::F32 { SHORT_STEP } else { STEP };
+    let long = m.le(m.mul(divisor, m.c(f64::powi(2.0, bits))), dividend);
     let long = m.b.and(long, m.b.and(m.gt(divisor, m.c(0.0)), m.lt(dividend, m.inf())));
+    let by_many = || match m.ty {
+        Scalar::F32 => m.in_f64(x, |m, x| {
+            let reciprocal = m.div(m.c(1.0), m.abs(x[1]));
+            reduced(m, x, STEPS, finish, |m, r| m.mul(r, reciprocal))
+        }),
+        _ => m.libm(library, x),
+    };
     m.b.branch(
         // Lanes that are off may be poison, which no branch may depend on.
         m.b.any(m.b.freeze(long)),
-        || m.libm(library, x),
+        by_many,
         || reduced(m, x, 1, finish, |m, r| m.div(r, m.abs(x[1]))),
     )
 }
@@ -82,7 +87,7 @@ fn reduced(
     }
     let r = finish(m, r, y, quotient);
     // Zero remainders have the sign of x, too: the magnitude's own sign would be lost with it.
-    let negative = m.b.xor(m.bits(r), m.b.and(m.bits(x[0]), m.i(i64::MIN)));
+    let negative = m.b.xor(m.bits(r), m.b.and(m.bits(x[0]), m.i(1 << (m.ty.bits() - 1))));
     let signed = m.select(m.is_zero(r), m.copysign(m.c(0.0), x[0]), m.float(negative));
     let undefined = m.b.or(m.b.or(m.is_inf(x[0]), m.is_zero(y)), m.unordered(x[0], y));
     let whole = m.b.and(m.eq(y, m.inf()), m.lt(dividend, m.inf()));
