@@ -265,7 +265,7 @@ fn functions_are_within_their_bounds_where_denormals_are_flushed() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Every pair of special values, and random pairs of every and of similar magnitude.
+/// Every pair of special values, and random pairs of every and of similar magnitude, these beside others and alone.
 fn pairs() -> (Vec<f32>, Vec<f32>) {
     let magnitudes =
         [0.0, 1.0, 2.0, 3.0, 0.5, 1.5, 2.5, 0.1, 7.0, 1e-45, 1e-40, f32::MIN_POSITIVE, 1e-10, 8_388_609.0];
@@ -290,6 +290,17 @@ fn pairs() -> (Vec<f32>, Vec<f32>) {
         b.push(f32::from_bits(next()));
         a.push((next() as f32 - 2e9) * 1e-7);
         b.push((next() as f32 - 2e9) * 1e-8);
+    }
+    // Beside each other only such as are not far apart, the half of them multiples and what lies in the middle between two.
+    let length = a.len().next_multiple_of(32);
+    a.resize(length, 1.0);
+    b.resize(length, 1.0);
+    for at in 0..20_000 {
+        let (x, y) = ((next() as f32 - 2e9) * 1e-7, (next() as f32 - 2e9) * 1e-8);
+        let halves = (next() % 64 + 1) as f32 * 0.5;
+        let (x, y) = if at % 2 == 0 { (x, y) } else { ((next() % 8192) as f32 * 0.5 * halves, halves) };
+        a.push(x);
+        b.push(y);
     }
     let length = a.len().next_multiple_of(32);
     a.resize(length, 1.0);
