@@ -200,6 +200,8 @@ pub(super) struct Indexed {
     pub size: u64,
     /// Whether lanes swap places by an exclusive or, as in networks that sort or transform.
     pub is_exchange: bool,
+    /// Whether it is in local memory, whose beginning each work-group has.
+    pub is_local: bool,
 }
 
 /// What a pointer is made of, if it is of that kind and this block makes it: what other blocks use need not be known here.
@@ -251,7 +253,9 @@ pub(super) fn indexed(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<
         Some(shared) => Some((shared, this.leaf(own)?)),
         None => None,
     };
-    Ok(Some(Indexed { base, index: this.leaf(id)?, parts, step, is_wide, is_signed, size, is_exchange }))
+    let is_local = a.func.class_of(pointer) == Some(StorageClass::Workgroup);
+    let index = this.leaf(id)?;
+    Ok(Some(Indexed { base, index, parts, step, is_wide, is_signed, size, is_exchange, is_local }))
 }
 
 /// What all lanes share of a sum that this block makes, and the rest.

@@ -154,12 +154,13 @@ fn is_row_of_indices(this: &Lowerer<'_, '_>, indexed: Indexed, by: u32) -> (Valu
         (_, true, _) => {
             (b.icmp(IntPred::LLVMIntSLE, first, b.i32(i32::MAX as u32 - span)), indexed.widened(b, first))
         }
-        (_, false, Mask::All) => {
+        (_, false, mask) if !indexed.is_local || matches!(mask, Mask::All) => {
             (b.icmp(IntPred::LLVMIntULE, first, b.i32(u32::MAX - span)), indexed.widened(b, first))
         }
         // Where lanes at 0 and above are on, those below may be off: `if (i >= n) x = a[i - n];`. They have the greatest indices then, and
-        // the first one's is negative. To look at all lanes is one instruction more than at the first, and no jump to mispredict.
-        (_, false, Mask::Lanes(_)) => {
+        // the first one's is negative. To look at all lanes is one instruction more than at the first, and no jump to mispredict: that pays
+        // where each work-group comes to it.
+        _ => {
             let indices = b.freeze(this.vector(indexed.index));
             let great = b.int(Scalar::I32, w, (u32::MAX - span).into());
             let below = indexed.widened(b, b.add(first, b.i32(span)));
