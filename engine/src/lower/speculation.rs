@@ -157,14 +157,14 @@ fn is_row_of_indices(this: &Lowerer<'_, '_>, indexed: Indexed, by: u32) -> (Valu
         (_, false, mask) if !indexed.is_local || matches!(mask, Mask::All) => {
             (b.icmp(IntPred::LLVMIntULE, first, b.i32(u32::MAX - span)), indexed.widened(b, first))
         }
-        // Where lanes at 0 and above are on, those below may be off: `if (i >= n) x = a[i - n];`. They have the greatest indices then, and
-        // the first one's is negative. To look at all lanes is one instruction more than at the first, and no jump to mispredict: that pays
-        // where each work-group comes to it.
+        // Where lanes at 0 and above are on, those below may be off: `if (i >= n) x = a[i - n];`. Local memory has no more than 2^31 elements,
+        // so the indices of those are negative as signed ones. To look at all lanes is one instruction more than at the first, and no jump
+        // to mispredict, which pays where each work-group comes to it. (An address that is not far away is no matter of taste: a Zen 4 takes
+        // hundreds of cycles to load for no lane from where nothing is.)
         _ => {
             let indices = b.freeze(this.vector(indexed.index));
-            let great = b.int(Scalar::I32, w, (u32::MAX - span).into());
-            let below = indexed.widened(b, b.add(first, b.i32(span)));
-            (none_on(this, b.icmp(IntPred::LLVMIntUGT, indices, great)), b.sub(below, b.i64(u64::from(span))))
+            let negative = b.icmp(IntPred::LLVMIntSLT, indices, b.zero(Scalar::I32, w));
+            (none_on(this, negative), b.sext_or_trunc(first, Scalar::I64))
         }
     };
     let row = together.map_or(stays, |together| b.and(together, stays));
