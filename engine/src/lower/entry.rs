@@ -190,6 +190,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
                 local_offsets: self.offsets.clone(),
                 private: self.layout.clone(),
                 speculations: super::speculation::MOST.into(),
+                table_registers: super::tables::MOST_OF_FUNCTION.into(),
                 print_words: None,
                 factors: None,
             },

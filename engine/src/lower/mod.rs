@@ -274,6 +274,8 @@ struct Storage {
     private: Rc<private::Layout>,
     /// Accesses that may still be made twice, see `speculation`.
     speculations: std::cell::Cell<u32>,
+    /// Registers of tables that may still be looked up in, each counted as often as it is.
+    table_registers: std::cell::Cell<u64>,
     /// Memory for what one instruction prints.
     print_words: Option<builder::Value>,
     /// Memory that the factors of products of matrices go through.

@@ -25,11 +25,14 @@ use spirv_env::{Inst, TypeId};
 const REGISTER: u32 = 512;
 /// Registers of a table for 16 lanes, each counted as often as lanes take something from it.
 const MOST: u64 = 20;
+/// The same in a function: code for 16 lanes and 256 words is as much as six gathers, and what does not fit into the first cache of
+/// instructions is no faster.
+pub(super) const MOST_OF_FUNCTION: u64 = 3072;
 /// The same for an access that may be one of a row.
 const MOST_IF_ROW: u64 = 2;
 
-/// The table that a block's load is from, if permutations are faster than what else it would be.
-pub(super) fn table(a: &Analysis<'_>, at: BlockId, load: &Inst, target: &Target) -> Option<Table> {
+/// The table that a block's load is from, and its registers, if permutations are faster than what else it would be.
+pub(super) fn table(a: &Analysis<'_>, at: BlockId, load: &Inst, target: &Target) -> Option<(Table, u64)> {
     let lanes = u64::from(a.variant.width);
     if !target.has_avx512() || lanes < 8 {
         return None;
@@ -47,13 +50,19 @@ pub(super) fn table(a: &Analysis<'_>, at: BlockId, load: &Inst, target: &Target)
         false if target.gathers_fast() => MOST * lanes / 32,
         false => MOST * lanes / 16,
     };
-    (has_permutation && registers * pieces * looked_up.len() as u64 <= most.min(MOST)).then_some(table)
+    let all = registers * pieces * looked_up.len() as u64;
+    (has_permutation && all <= most.min(MOST)).then_some((table, all))
 }
 
 /// What a load loads, if it is from a small table.
 pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, ty: TypeId) -> Result<Option<Val>, EngineError> {
-    let Some(table) = table(this.a, this.current_block(), inst, this.target) else { return Ok(None) };
+    let found = table(this.a, this.current_block(), inst, this.target);
+    let left = this.storage.table_registers.get();
+    let Some((table, rest)) = found.and_then(|(table, all)| Some((table, left.checked_sub(all)?))) else {
+        return Ok(None);
+    };
     let Some(base) = memory::first_element(this, inst.id(0), table.index)? else { return Ok(None) };
+    this.storage.table_registers.set(rest);
     let index = this.leaf(table.index)?;
     let place = access::place(this, inst.id(0))?;
     let (b, access) = (&this.b, memory::accesses(inst)[1]);
