@@ -358,7 +358,7 @@ fn candidate(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> Option<Candidate>
 }
 
 /// Bytes of a leaf that may be an element.
-fn size(leaf: &Leaf) -> Option<u64> {
+pub(super) fn size(leaf: &Leaf) -> Option<u64> {
     let whole = !matches!(leaf.scalar, Scalar::Int(_) | Scalar::Ptr | Scalar::Bool);
     whole.then(|| leaf.scalar.bytes())
 }

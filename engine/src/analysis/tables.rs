@@ -6,6 +6,7 @@
 use super::Analysis;
 use super::func::{BlockId, ChainStep};
 use super::leaves::{Leaf, Scalar};
+use super::members::{Address, Extension, address, size};
 use super::shapes::Shape;
 use spirv::{Op, StorageClass};
 use spirv_env::opcodes::Derives;
@@ -55,11 +56,9 @@ impl Table {
 /// The integer that elements of equal leaves, which are so many bytes apart, are made of.
 fn word(leaves: &[Leaf], bytes: u64, step: u64) -> Option<Scalar> {
     let [first, ..] = leaves else { return None };
-    let is_whole = |leaf: &Leaf| !matches!(leaf.scalar, Scalar::Bool | Scalar::Ptr | Scalar::Int(_));
-    let of_leaf = first.scalar.bytes();
-    let are_equal = leaves
-        .iter()
-        .all(|leaf| is_whole(leaf) && leaf.scalar.bytes() == of_leaf && leaf.offset.is_multiple_of(of_leaf));
+    let of_leaf = size(first)?;
+    let are_equal =
+        leaves.iter().all(|leaf| size(leaf) == Some(of_leaf) && leaf.offset.is_multiple_of(of_leaf));
     let is_made_of = |word: &u64| bytes.is_multiple_of(*word) && step.is_multiple_of(*word);
     let word = [of_leaf.max(4), of_leaf.max(2), of_leaf].into_iter().find(is_made_of)?;
     Scalar::int(8 * word as u32).filter(|_| are_equal)
@@ -122,21 +121,9 @@ impl Analysis<'_> {
     }
 
     /// How many bytes there are from an address on to the end of the variable that it leads into.
-    fn bytes_behind(&self, mut pointer: Id) -> Option<u64> {
-        let mut offset = 0i64;
-        loop {
-            if let Some(variable) = self.func.global(pointer) {
-                return self.func.pointee_bytes(variable.id)?.checked_sub(u64::try_from(offset).ok()?);
-            }
-            let inst = self.definition(pointer)?;
-            let is_chain = matches!(inst.row().derives, Derives::Chain | Derives::ElementChain);
-            for step in is_chain.then(|| self.func.chain(inst)).into_iter().flatten() {
-                match step {
-                    ChainStep::Constant(bytes) => offset = offset.checked_add(bytes)?,
-                    ChainStep::Scaled { .. } => return None,
-                }
-            }
-            pointer = self.func.derived_from(inst)?;
-        }
+    fn bytes_behind(&self, pointer: Id) -> Option<u64> {
+        let Address { root, scaled, constant } = address(self, pointer, Extension::Signed);
+        let variable = self.func.global(root).filter(|_| scaled.is_empty())?;
+        self.func.pointee_bytes(variable.id)?.checked_sub(u64::try_from(constant).ok()?)
     }
 }

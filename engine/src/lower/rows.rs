@@ -6,6 +6,7 @@
 
 use super::Lowerer;
 use super::builder::{Builder, IntPred, Value};
+use super::values::Mask;
 use crate::analysis::leaves::Scalar;
 use crate::jit::target::Target;
 
@@ -22,6 +23,16 @@ pub(super) fn is_in_page(b: &Builder, address: Value, bytes: u64) -> Value {
     let number = |number: u64| b.int(Scalar::I64, b.lanes(address), number);
     let place = b.and(b.reinterpret(address, Scalar::I64), number(PAGE - 1));
     b.icmp(IntPred::LLVMIntULE, place, number(PAGE - bytes))
+}
+
+/// Whether so many bytes from an address on can be read, if a lane that is on reads one of them: then there has to be one.
+pub(super) fn can_be_read(this: &Lowerer<'_, '_>, address: Value, bytes: u64) -> Value {
+    let b = &this.b;
+    let in_page = is_in_page(b, b.freeze(address), bytes);
+    match this.mask() {
+        Mask::All => in_page,
+        Mask::Lanes(on) => b.and(in_page, b.any(on)),
+    }
 }
 
 /// Loads a row for the lanes of a mask. What the others get is nobody's.

@@ -237,13 +237,8 @@ fn is_in_piece(this: &Lowerer<'_, '_>, indexed: Indexed) -> (Value, Value) {
     let aligned = |value: Value| b.and(value, b.int(b.scalar_of(value), b.lanes(value), !u64::from(w - 1)));
     let first = aligned(b.extract(indices, b.i32(0)));
     let together = none_on(this, b.icmp(IntPred::LLVMIntNE, aligned(indices), b.splat(first, w)));
-    let readable = rows::is_in_page(b, piece_address(this, indexed, first), indexed.size * u64::from(w));
-    let inside = b.and(together, readable);
-    let inside = match this.mask() {
-        Mask::All => inside,
-        Mask::Lanes(on) => b.and(inside, b.any(on)),
-    };
-    (inside, first)
+    let readable = rows::can_be_read(this, piece_address(this, indexed, first), indexed.size * u64::from(w));
+    (b.and(together, readable), first)
 }
 
 fn piece_address(this: &Lowerer<'_, '_>, indexed: Indexed, first: Value) -> Value {

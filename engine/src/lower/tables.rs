@@ -10,7 +10,7 @@
 
 use super::access::{self, load_leaves};
 use super::builder::{Builder, IntPred, Value};
-use super::values::{Mask, Reg, Val};
+use super::values::{Reg, Val};
 use super::{Lowerer, apart, memory, rows};
 use crate::analysis::Analysis;
 use crate::analysis::func::BlockId;
@@ -25,11 +25,11 @@ use spirv_env::{Inst, TypeId};
 const REGISTER: u32 = 512;
 /// Registers of a table for 16 lanes, each counted as often as lanes take something from it.
 const MOST: u64 = 20;
+/// The same for an access that may be one of a row.
+const MOST_IF_ROW: u64 = 2;
 /// The same in a function: code for 16 lanes and 256 words is as much as six gathers, and what does not fit into the first cache of
 /// instructions is no faster.
 pub(super) const MOST_OF_FUNCTION: u64 = 3072;
-/// The same for an access that may be one of a row.
-const MOST_IF_ROW: u64 = 2;
 
 /// The table that a block's load is from, and its registers, if permutations are faster than what else it would be.
 pub(super) fn table(a: &Analysis<'_>, at: BlockId, load: &Inst, target: &Target) -> Option<(Table, u64)> {
@@ -71,10 +71,7 @@ pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, ty: TypeId) -> Resul
     let values = if table.is_there {
         permuted()
     } else {
-        let mut readable = rows::is_in_page(b, b.freeze(base), table.bytes());
-        if let Mask::Lanes(on) = this.mask() {
-            readable = b.and(readable, b.any(on));
-        }
+        let readable = rows::can_be_read(this, base, table.bytes());
         let own = || {
             let val = load_leaves(this, &place, &leaves, bytes, access);
             val.into_iter().map(|reg| this.vector(reg)).collect()
