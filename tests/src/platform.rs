@@ -1,5 +1,6 @@
 //! The driver, device and context that tests share, and the error that their calls return.
 
+use std::cell::Cell;
 use std::ffi::CStr;
 use std::fmt;
 use std::ptr;
@@ -73,13 +74,29 @@ unsafe impl Send for Platform {}
 // SAFETY: as above.
 unsafe impl Sync for Platform {}
 
-/// The platform that all tests of a process share.
+thread_local! {
+    static CURRENT: Cell<Option<&'static Platform>> = const { Cell::new(None) };
+}
+
+/// The platform that all tests of a process share, or the one that [`on`] put in its place on this thread.
 pub fn platform() -> &'static Platform {
     static PLATFORM: LazyLock<Platform> = LazyLock::new(|| {
         let api = Api::open_loader().expect("the Level Zero loader opens");
         Platform::initialise(api).expect("the driver initialises")
     });
-    &PLATFORM
+    CURRENT.get().unwrap_or_else(|| &PLATFORM)
+}
+
+/// Does something with another platform as this thread's.
+pub fn on<R>(platform: &'static Platform, work: impl FnOnce() -> R) -> R {
+    struct Back(Option<&'static Platform>);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            CURRENT.set(self.0);
+        }
+    }
+    let _back = Back(CURRENT.replace(Some(platform)));
+    work()
 }
 
 impl Platform {

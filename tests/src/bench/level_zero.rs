@@ -1,16 +1,41 @@
-//! The driver, through the Level Zero loader.
+//! The driver, through the Level Zero loader, and another one beside it, such as yesterday's.
 
+use std::mem::ManuallyDrop;
+use std::path::Path;
 use std::time::Instant;
 
 use ze_headers::*;
 
 use super::{Arg, Backend, Case, ImageArg, Prepared, Result, Texels};
 use crate::images::{Around, format, image_desc};
-use crate::{Buffer, CommandList, Image, Kernel, ListOptions, Module, platform, spirv};
+use crate::platform::on;
+use crate::{Api, Buffer, CommandList, Image, Kernel, ListOptions, Module, Platform, platform, spirv};
 
-pub struct LevelZero;
+pub struct LevelZero {
+    name: &'static str,
+    platform: &'static Platform,
+}
 
+impl LevelZero {
+    /// The driver that the loader finds.
+    pub fn driver() -> LevelZero {
+        LevelZero { name: "driver", platform: platform() }
+    }
+
+    /// A driver that is opened without a loader.
+    pub fn other(library: &Path) -> Result<LevelZero> {
+        let platform = Platform::initialise(Api::open(library)?).map_err(|error| format!("{error:?}"))?;
+        Ok(LevelZero { name: "other", platform: Box::leak(Box::new(platform)) })
+    }
+}
+
+/// A case on one of the platforms.
 struct Ready {
+    platform: &'static Platform,
+    objects: ManuallyDrop<Objects>,
+}
+
+struct Objects {
     kernels: Vec<(Kernel, [u32; 3])>,
     list: CommandList,
     copies: CommandList,
@@ -35,15 +60,23 @@ fn image(arg: &ImageArg, list: &CommandList, buffer: &Buffer<u8>) -> crate::Resu
 
 impl Backend for LevelZero {
     fn name(&self) -> &'static str {
-        "driver"
+        self.name
     }
 
     fn version(&self) -> String {
         let version = concat!("ze_cpu ", env!("CARGO_PKG_VERSION"));
-        platform().device_name().map_or(version.to_owned(), |name| format!("{version}, {name}"))
+        self.platform.device_name().map_or(version.to_owned(), |name| format!("{version}, {name}"))
     }
 
     fn prepare(&self, case: &Case) -> Result<Option<(Box<dyn Prepared>, Instant)>> {
+        let (objects, start) = on(self.platform, || Objects::of(case))?;
+        Ok(Some((Box::new(Ready { platform: self.platform, objects: ManuallyDrop::new(objects) }), start)))
+    }
+}
+
+impl Objects {
+    /// What a case needs, and when its building began.
+    fn of(case: &Case) -> Result<(Objects, Instant)> {
         let failed = |error: crate::Error| format!("{}: {error:?}", case.name);
         let buffers: Vec<Buffer<u8>> = case.buffers.iter().map(|data| platform().buffer(data)).collect();
         let copies = CommandList::immediate(ListOptions::synchronous()).map_err(failed)?;
@@ -80,11 +113,9 @@ impl Backend for LevelZero {
         // One launch is waited for by the call itself; several are one stream, as in OpenCL.
         let options = if kernels.len() == 1 { ListOptions::synchronous() } else { ListOptions::in_order() };
         let list = CommandList::immediate(options).map_err(failed)?;
-        Ok(Some((Box::new(Ready { kernels, list, copies, buffers, images, _module: module }), start)))
+        Ok((Objects { kernels, list, copies, buffers, images, _module: module }, start))
     }
-}
 
-impl Prepared for Ready {
     fn launch(&self) -> Result<()> {
         let failed = |error: crate::Error| format!("{error:?}");
         for (kernel, groups) in &self.kernels {
@@ -104,5 +135,22 @@ impl Prepared for Ready {
                 .expect("a copy of all texels");
         }
         self.buffers.iter().map(|buffer| &buffer[..]).collect()
+    }
+}
+
+impl Prepared for Ready {
+    fn launch(&self) -> Result<()> {
+        on(self.platform, || self.objects.launch())
+    }
+
+    fn buffers(&self) -> Vec<&[u8]> {
+        on(self.platform, || self.objects.buffers())
+    }
+}
+
+impl Drop for Ready {
+    fn drop(&mut self) {
+        // SAFETY: nobody uses the objects behind this.
+        on(self.platform, || unsafe { ManuallyDrop::drop(&mut self.objects) });
     }
 }

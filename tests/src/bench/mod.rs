@@ -9,6 +9,7 @@ pub mod images;
 pub mod level_zero;
 pub mod native;
 pub mod opencl;
+pub mod own;
 pub mod page;
 pub mod pictures;
 pub mod report;

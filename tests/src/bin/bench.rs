@@ -1,11 +1,13 @@
 //! Measures kernels on the driver and, in turns in the same process, on its competitors.
 //!
 //! ```text
-//! bench [--quick] [--alone | --only NAME]... [--docs FOLDER [--operations FILE]] [--page FOLDER] [WORD...]
+//! bench [--quick] [--alone | --only NAME]... [--beside LIBRARY] [--file SOURCE]...
+//!       [--docs FOLDER [--operations FILE]] [--page FOLDER] [WORD...]
 //! ```
 //!
 //! Only cases whose name contains one of the words are measured. `--alone` leaves the competitors out, `--only` all whose name
-//! is another (driver, Intel, PoCL, limit). `--docs` writes the report into that folder, with the operations of dpnp that a
+//! is another (driver, other, Intel, PoCL, limit). `--beside` measures another driver, too, and `--file` the kernels of an
+//! OpenCL C file that says how they are launched (`ze_tests::bench::own`) instead of the cases. `--docs` writes the report into that folder, with the operations of dpnp that a
 //! file of `tests/ecosystem/bench_dpnp.py` has; `--page` only writes the page of reports that are there.
 
 use std::env;
@@ -16,11 +18,16 @@ use serde_json::{Value, json};
 use ze_tests::bench::level_zero::LevelZero;
 use ze_tests::bench::native::Native;
 use ze_tests::bench::opencl::{OpenCl, Runtime};
-use ze_tests::bench::{Backend, Effort, Outcome, Result, cases, figures, images, measure, page, report};
+use ze_tests::bench::own::File;
+use ze_tests::bench::{
+    Backend, Case, Effort, Outcome, Result, cases, figures, images, measure, page, report,
+};
 
 struct Options {
     effort: Effort,
     only: Vec<String>,
+    beside: Option<PathBuf>,
+    files: Vec<PathBuf>,
     docs: Option<PathBuf>,
     operations: Option<PathBuf>,
     words: Vec<String>,
@@ -28,14 +35,23 @@ struct Options {
 
 /// The options, unless the program was called for something else, which is done then.
 fn options() -> Result<Option<Options>> {
-    let mut options =
-        Options { effort: Effort::full(), only: Vec::new(), docs: None, operations: None, words: Vec::new() };
+    let mut options = Options {
+        effort: Effort::full(),
+        only: Vec::new(),
+        beside: None,
+        files: Vec::new(),
+        docs: None,
+        operations: None,
+        words: Vec::new(),
+    };
     let mut args = env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
         match arg.as_str() {
             "--quick" => options.effort = Effort::quick(),
-            "--alone" => options.only.push("driver".into()),
+            "--alone" => options.only.extend(["driver".into(), "other".into()]),
+            "--beside" => options.beside = Some(value()?.into()),
+            "--file" => options.files.push(value()?.into()),
             "--only" => options.only.push(value()?),
             "--docs" => options.docs = Some(value()?.into()),
             "--operations" => options.operations = Some(value()?.into()),
@@ -49,11 +65,14 @@ fn options() -> Result<Option<Options>> {
 }
 
 /// Everybody who takes part. Who is not there is named.
-fn competitors(only: &[String]) -> Vec<Box<dyn Backend>> {
-    let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
+fn competitors(options: &Options) -> Result<Vec<Box<dyn Backend>>> {
+    let wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|only| only == name);
     let mut all: Vec<Box<dyn Backend>> = Vec::new();
     if wanted("driver") {
-        all.push(Box::new(LevelZero));
+        all.push(Box::new(LevelZero::driver()));
+    }
+    if let (Some(library), true) = (&options.beside, wanted("other")) {
+        all.push(Box::new(LevelZero::other(library)?));
     }
     for (name, runtime) in [("Intel", Runtime::Intel), ("PoCL", Runtime::Pocl)] {
         if wanted(name) {
@@ -63,11 +82,14 @@ fn competitors(only: &[String]) -> Vec<Box<dyn Backend>> {
             }
         }
     }
-    if wanted("limit") {
+    if wanted("limit") && options.files.is_empty() {
         all.push(Box::new(Native::new()));
     }
-    all
+    Ok(all)
 }
+
+/// Makes a case when it is its turn: each holds its inputs.
+type Make<'a> = Box<dyn Fn() -> Case + 'a>;
 
 fn print(names: &[&str], outcomes: &[Outcome]) {
     let mut driver = None;
@@ -100,7 +122,8 @@ fn printed(program: &str, arguments: &[&str]) -> String {
 
 fn main() -> Result<()> {
     let Some(options) = options()? else { return Ok(()) };
-    let competitors = competitors(&options.only);
+    let files = options.files.iter().map(|path| File::read(path)).collect::<Result<Vec<_>>>()?;
+    let competitors = competitors(&options)?;
     let backends: Vec<&dyn Backend> = competitors.iter().map(|competitor| &**competitor).collect();
     let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();
     for backend in &backends {
@@ -115,8 +138,14 @@ fn main() -> Result<()> {
     }
     println!();
     let (mut failed, mut rows) = (Vec::new(), Vec::new());
-    for case in cases::CASES.iter().chain(images::CASES) {
-        let case = case();
+    let makers: Vec<Make> = if files.is_empty() {
+        cases::CASES.iter().chain(images::CASES).map(|&case| Box::new(case) as Make).collect()
+    } else {
+        let specs = files.iter().flat_map(|file| file.specs.iter().map(move |spec| (file, spec)));
+        specs.map(|(file, spec)| Box::new(|| file.case(spec)) as Make).collect()
+    };
+    for make in makers {
+        let case = make();
         let name = case.name.to_lowercase();
         if !options.words.is_empty() && !options.words.iter().any(|word| name.contains(word)) {
             continue;

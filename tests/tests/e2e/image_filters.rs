@@ -7,6 +7,6 @@ use ze_tests::bench::{check, images};
 fn filters_over_images_agree_with_a_reference() {
     for case in images::CASES {
         let case = case();
-        check(&case, &LevelZero).unwrap_or_else(|what| panic!("{}: {what}", case.name));
+        check(&case, &LevelZero::driver()).unwrap_or_else(|what| panic!("{}: {what}", case.name));
     }
 }
