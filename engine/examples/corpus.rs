@@ -164,7 +164,8 @@ fn has_vectors_of_iterations(
     let inlining = Inlining::default();
     let (ir, ..) = ze_engine::lower::lower(module, kernel, variant, inlining, target, &Context::new())
         .map_err(|error| error.to_string())?;
-    pipeline::vectorise(&ir, target, Tier::Optimising).map_err(|error| error.to_string())
+    pipeline::optimise_loops(&ir, target, Tier::Optimising, pipeline::Loops::Vectorised)
+        .map_err(|error| error.to_string())
 }
 
 fn compile(

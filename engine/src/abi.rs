@@ -24,6 +24,8 @@ pub struct LaunchInfo {
     pub work_dim: u32,
     /// Sub-groups of a work-group: ceil(x * y * z / W).
     pub subgroups: u32,
+    /// Bytes that a work-item stores at least where stores go past the caches.
+    pub streams_from: u32,
     /// Where work-items print; null for kernels that do not.
     pub print: *const Buffer,
 }
@@ -153,6 +155,8 @@ pub struct CodeInfo {
     pub call_room: u64,
     /// Work-groups along y that are better executed before the next one along x, or 1.
     pub strip_height: u32,
+    /// The code may have stores that go past the caches.
+    pub streams: bool,
 }
 
 impl Default for CodeInfo {
@@ -166,6 +170,7 @@ impl Default for CodeInfo {
             zeroed_local: [0; 2],
             call_room: 0,
             strip_height: 1,
+            streams: false,
         }
     }
 }

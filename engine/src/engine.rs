@@ -53,6 +53,9 @@ pub struct EngineConfig {
     pub max_group_count: [u32; 3],
     /// Local memory of a work-group, in bytes.
     pub max_local_bytes: u64,
+    /// Bytes of what a launch writes that the caches keep; 0 for what this machine's do, on processors whose stores are worth it. Results do
+    /// not depend on it: other than the default is for tests.
+    pub kept_by_caches: u64,
     /// What one launch may print, in bytes of its arguments.
     pub print_bytes: u32,
     /// Which calls stay calls. Results do not depend on it: other than the default is for tests.
@@ -74,6 +77,7 @@ impl Default for EngineConfig {
             max_group_dimensions: [u32::MAX; 3],
             max_group_count: [u32::MAX; 3],
             max_local_bytes: DEFAULT_MAX_LOCAL_BYTES,
+            kept_by_caches: 0,
             print_bytes: DEFAULT_PRINT_BYTES,
             inlining: Inlining::default(),
             joins_groups: true,
@@ -98,7 +102,11 @@ impl Engine {
             threads => threads,
         };
         let cache = config.cache_dir.clone().map(|dir| Cache::new(dir, config.cache_bytes));
-        let (scheduler, background) = (Scheduler::new(threads), Arc::default());
+        let scheduler = match config.kept_by_caches {
+            0 => Scheduler::new(threads),
+            bytes => Scheduler::new(threads).keeping(bytes),
+        };
+        let background = Arc::default();
         Arc::new(Engine { target: OnceLock::new(), cache, scheduler, background, config })
     }
 
@@ -134,9 +142,13 @@ impl Engine {
 
     /// The CPU that code is made for.
     pub fn target(&self) -> Result<&Target, JitError> {
-        let target = self.target.get_or_init(|| match self.config.isa {
-            Some(isa) => Target::limited(isa),
-            None => Target::host(),
+        let target = self.target.get_or_init(|| {
+            let mut target = match self.config.isa {
+                Some(isa) => Target::limited(isa)?,
+                None => Target::host()?,
+            };
+            target.streams_stores |= self.config.kept_by_caches > 0;
+            Ok(target)
         });
         target.as_ref().map_err(Clone::clone)
     }

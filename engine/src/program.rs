@@ -9,7 +9,7 @@ use crate::fork::{RwLock, Slow};
 use crate::globals::{Globals, Part};
 use crate::jit::cache::{CachedCode, driver_id};
 use crate::jit::hash::{Digest, Hasher};
-use crate::jit::pipeline::{Tier, Tiering};
+use crate::jit::pipeline::{Loops, Tier, Tiering};
 use crate::jit::target::Target;
 use crate::jit::{Context, JitError, choice, debug_file, isolate, load, pipeline, symbols};
 use crate::lower::{self, SourceLines};
@@ -248,9 +248,10 @@ impl Kernel {
             group_size::best_width(group_size, width)
         };
         let variant = Variant { most_items: self.program.engine.config().max_group_size, ..variant };
-        // Straight code has nothing to gain from several sub-groups side by side, nor has code that prints.
-        let repeats = (kernel.uses_barrier || kernel.has_loops) && !kernel.prints;
-        if repeats { group_size::coarsened(variant, group_size) } else { variant }
+        // Straight code has nothing to gain from several sub-groups side by side, but where they go through columns together; nor has code
+        // that prints.
+        let repeats = kernel.uses_barrier || kernel.has_loops || group_size[1] > 1;
+        if repeats && !kernel.prints { group_size::coarsened(variant, group_size) } else { variant }
     }
 
     /// The work-groups that a launch is executed in: larger ones than it asks for, where the kernel cannot tell.
@@ -538,7 +539,7 @@ impl Kernel {
             let failed = |error| code_generation(&kernel.name, error);
             let context = Context::new();
             // The IR that code is made of, if it is what it is to be.
-            let make = |variant: Variant| {
+            let make = |variant: Variant, loops: Loops| {
                 let name = format!("{}.{}{of_tier}", kernel.name, variant_name(variant));
                 let (ir, info, calls) =
                     lower::lower_with(module, kernel, variant, inlining, lines, target, &context)?;
@@ -547,10 +548,7 @@ impl Kernel {
                         dump.ir(&name, "lowered", || ir.text());
                     }
                     ir.verify()?;
-                    let serves = match variant.mapping {
-                        LaneMapping::Iterations => pipeline::vectorise(&ir, target, tier)?,
-                        _ => pipeline::optimise(&ir, target, tier).map(|()| true)?,
-                    };
+                    let serves = pipeline::optimise_loops(&ir, target, tier, loops)?;
                     if let Some(dump) = dump {
                         dump.ir(&name, "optimised", || ir.text());
                         dump.asm(&name, || pipeline::assembly(&ir, target, tier));
@@ -560,19 +558,26 @@ impl Kernel {
                 let serves = optimised().map_err(failed)?;
                 Ok::<_, EngineError>(serves.then_some((ir, info, calls)))
             };
-            let of_items = || Ok::<_, EngineError>(make(variant)?.expect("code of work-items serves"));
+            let of_items =
+                || Ok::<_, EngineError>(make(variant, Loops::Kept)?.expect("code of work-items serves"));
             let walks = match tier {
                 Tier::Optimising => lower::walks(module, kernel, variant, inlining)?,
                 Tier::Fast => None,
             };
-            let (mapping, coarsening) = (LaneMapping::Iterations, Coarsening::Off);
-            let walking = match &walks {
-                Some(_) => make(Variant { width: 1, mapping, coarsening, ..variant })?,
-                None => None,
+            let singly = |mapping| Variant { width: 1, mapping, coarsening: Coarsening::Off, ..variant };
+            let single = if walks.is_some() {
+                make(singly(LaneMapping::Iterations), Loops::Vectorised)?
+            } else if tier == Tier::Optimising
+                && lower::wants_single_items(module, kernel, variant, inlining, target)?
+            {
+                make(singly(LaneMapping::Rows), Loops::Kept)?
+            } else {
+                None
             };
             // Memory is there for the variant's sub-groups.
-            let walking = walking.filter(|(_, info, _)| info.private_bytes == 0);
-            let (ir, info, calls) = match (walking, walks) {
+            let single = single.filter(|(_, info, _)| info.private_bytes == 0);
+            let (ir, info, calls) = match (single, walks) {
+                (Some(always), None) => always,
                 (Some(always), Some(conditions)) if conditions.is_empty() => always,
                 (Some((iterations, ..)), Some(conditions)) => {
                     let (ir, info, calls) = of_items()?;

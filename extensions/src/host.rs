@@ -185,6 +185,17 @@ fn caches() -> Vec<Cache> {
     caches
 }
 
+/// Bytes of the last level of caches that so many threads have, if they are on cores beside each other.
+pub fn last_level_cache(threads: usize) -> Option<u64> {
+    let last = caches().last()?.size;
+    let root = Path::new("/sys/devices/system/cpu/cpu0/cache");
+    let sharers = (0..16)
+        .map_while(|index| fs::read_to_string(root.join(format!("index{index}/shared_cpu_map"))).ok())
+        .map(|map| map.chars().filter_map(|digit| digit.to_digit(16)).map(u32::count_ones).sum::<u32>())
+        .last();
+    Some(last.saturating_mul(threads.div_ceil(sharers.unwrap_or(1).max(1) as usize) as u64))
+}
+
 fn core_clock_mhz() -> u32 {
     let khz = fs::read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
         .ok()

@@ -19,7 +19,7 @@ pub mod ze_extensions;
 pub use builtin::{devices_named, names as profile_names};
 pub use capability::CapabilityId;
 pub use flags::{DotProductFlags, FpAtomicFlags, FpFlags, ModuleFlags};
-pub use host::host_memory;
+pub use host::{host_memory, last_level_cache};
 pub use profile::{
     Cache, Compute, DeviceKind, DeviceProfile, Hierarchy, Images, Limits, Memory, ModuleProperties,
     SubDevices, Topology,

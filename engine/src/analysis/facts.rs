@@ -11,11 +11,12 @@ use super::loops::Loops;
 use super::private::Private;
 use super::regions::Regions;
 use super::shapes::{Shape, Shapes, Trust};
+use super::streaming::Streaming;
 use super::strips::Strips;
 use super::uniform_objects::Holds;
 use crate::abi::Variant;
 use cranelift_entity::EntitySet;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 use spirv_env::{Id, Inst};
 use std::cell::OnceCell;
@@ -47,6 +48,8 @@ pub struct Analysis<'m> {
     /// How often values are used, found when first asked for.
     uses: OnceCell<FxHashMap<Id, u32>>,
     pub(super) strips: OnceCell<Strips>,
+    pub(super) columns: OnceCell<FxHashSet<Id>>,
+    pub(super) streaming: OnceCell<Streaming>,
 }
 
 impl<'m> Analysis<'m> {
@@ -96,6 +99,8 @@ impl<'m> Analysis<'m> {
             at,
             uses: OnceCell::new(),
             strips: OnceCell::new(),
+            columns: OnceCell::new(),
+            streaming: OnceCell::new(),
         };
         analysis.solve();
         analysis

@@ -162,7 +162,7 @@ impl Analysis<'_> {
                 Memory::Write { .. }
                     if inst.op == Op::Store
                         && stores.len() < MOST_STORES
-                        && self.row_step(inside, inst.id(0), &mut SmallVec::new()).is_some() =>
+                        && self.goes_on_by(inside, inst.id(0)).is_some() =>
                 {
                     stores.push(inst.id(0));
                 }
@@ -180,7 +180,7 @@ impl Analysis<'_> {
             self.class_of_global_memory(pointer).is_some()
                 && self.is_far(inside, block, pointer, 1)
                 && self
-                    .row_step(inside, pointer, &mut SmallVec::new())
+                    .goes_on_by(inside, pointer)
                     .is_some_and(|step| step != 0 && step.unsigned_abs() < LINE)
         };
         let blocks = self.loops.get(inside).blocks.iter();
@@ -188,6 +188,11 @@ impl Analysis<'_> {
             .flat_map(|block| self.func.blocks[*block].insts.iter().map(move |inst| (*block, inst)))
             .filter(|(block, inst)| is_one(*block, inst))
             .count()
+    }
+
+    /// Bytes that an access goes on by with each iteration, unless an index wraps around.
+    pub(super) fn goes_on_by(&self, inside: LoopId, pointer: Id) -> Option<i64> {
+        self.row_step(inside, pointer, &mut SmallVec::new())
     }
 
     /// Bytes that an access goes on by with each iteration, unless something that is widened wraps around.

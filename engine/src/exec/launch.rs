@@ -198,6 +198,11 @@ impl Plan {
         self.range.group_count.into_iter().map(u64::from).fold(1, u64::saturating_mul)
     }
 
+    fn items(&self) -> u64 {
+        let size = self.executed.group_size.into_iter().map(u64::from).fold(1, u64::saturating_mul);
+        self.groups.saturating_mul(size)
+    }
+
     /// Work-groups that may be in flight at once.
     pub fn most_groups(&self) -> u32 {
         cooperative::most_groups(&self.code, &self.needs)
@@ -232,6 +237,11 @@ impl Plan {
             group_size: self.executed.group_size,
             work_dim: self.executed.work_dim(),
             subgroups: self.needs.subgroups,
+            streams_from: if self.code.info.streams {
+                scheduler.streams_from(self.items())
+            } else {
+                u32::MAX
+            },
             print: print.map_or(std::ptr::null(), std::ptr::from_ref),
         };
         let failure = Failure::default();

@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use ze_extensions::last_level_cache;
 
 /// Work that is worth waking other threads for. A wake-up costs 5 to 50 µs, on virtual machines more.
 pub(super) const SHARED_FROM: Duration = Duration::from_micros(20);
@@ -87,6 +88,8 @@ pub struct Job<'a> {
 /// The threads that run kernels.
 pub struct Scheduler {
     threads: usize,
+    /// Bytes of what a launch writes that the caches keep for whoever reads it; 0 until that is known.
+    kept: AtomicU64,
     /// A forked child has none of its parent's threads, and starts its own.
     pool: PerProcess<Option<Pool>>,
 }
@@ -100,7 +103,26 @@ struct Pool {
 impl Scheduler {
     /// `threads` includes the one that launches. None is started before a launch is worth it.
     pub fn new(threads: usize) -> Scheduler {
-        Scheduler { threads: threads.max(1), pool: PerProcess::default() }
+        Scheduler { threads: threads.max(1), kept: AtomicU64::new(0), pool: PerProcess::default() }
+    }
+
+    /// The same where the caches keep so many bytes.
+    pub fn keeping(self, bytes: u64) -> Scheduler {
+        Scheduler { kept: AtomicU64::new(bytes), ..self }
+    }
+
+    /// Bytes that each of so many work-items writes at least where the launch writes more than the caches keep: three quarters of the
+    /// last one, as the rest has what the launch reads. (The C library's copies go past them from there, too.)
+    pub(super) fn streams_from(&self, items: u64) -> u32 {
+        let kept = match self.kept.load(Ordering::Relaxed) {
+            0 => {
+                let kept = last_level_cache(self.threads).map_or(u64::MAX, |bytes| (bytes / 4 * 3).max(1));
+                self.kept.store(kept, Ordering::Relaxed);
+                kept
+            }
+            kept => kept,
+        };
+        u32::try_from(kept / items.max(1)).unwrap_or(u32::MAX).saturating_add(1)
     }
 
     pub fn threads(&self) -> usize {

@@ -200,12 +200,21 @@ impl Workspace {
     ) {
         if code.info().zeroed_local[0] >= code.info().zeroed_local[1] {
             // SAFETY: passed on to the caller.
-            return unsafe { self.run_undefined(code, info, order, places, failure) };
+            unsafe { self.run_undefined(code, info, order, places, failure) };
+        } else {
+            for place in places {
+                self.zero_local(code);
+                // SAFETY: passed on to the caller.
+                unsafe { self.run_undefined(code, info, order, place..place + 1, failure) };
+            }
         }
-        for place in places {
-            self.zero_local(code);
-            // SAFETY: passed on to the caller.
-            unsafe { self.run_undefined(code, info, order, place..place + 1, failure) };
+        if code.info().streams {
+            // Stores past the caches are ordered by nothing less, and somebody is told of the work-groups' end next.
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: every such processor has the instruction.
+            unsafe {
+                std::arch::x86_64::_mm_sfence()
+            };
         }
     }
 

@@ -29,7 +29,7 @@ const TEMPORARY: &str = "tmp";
 
 const MAGIC: [u8; 8] = *b"ZECPUOBJ";
 const DIGEST: usize = size_of::<Digest>();
-const INFO: usize = 50;
+const INFO: usize = 51;
 const HEADER: usize = MAGIC.len() + DIGEST;
 const EXTENSION: &str = "zeo";
 /// Eviction goes down to this part of the bound, so that it is rare.
@@ -219,6 +219,7 @@ fn encode(entry: &CachedCode) -> Vec<u8> {
         zeroed_local,
         call_room,
         strip_height,
+        streams,
     } = entry.info;
     let mut file = vec![0; HEADER];
     file.push(u8::from(has_barrier));
@@ -229,6 +230,7 @@ fn encode(entry: &CachedCode) -> Vec<u8> {
     file.extend_from_slice(&call_room.to_le_bytes());
     file.push(u8::from(has_launch_barrier));
     file.extend_from_slice(&strip_height.to_le_bytes());
+    file.push(u8::from(streams));
     file.extend_from_slice(&entry.object);
     let check = digest(&[&file[HEADER..]]);
     file[..MAGIC.len()].copy_from_slice(&MAGIC);
@@ -252,6 +254,7 @@ fn decode(file: &[u8]) -> Option<CachedCode> {
         call_room: number(37)?,
         has_launch_barrier: info[45] != 0,
         strip_height: info[46..50].try_into().ok().map(u32::from_le_bytes)?.max(1),
+        streams: info[50] != 0,
     };
     Some(CachedCode { info, object: object.to_vec() })
 }
@@ -282,6 +285,7 @@ mod tests {
             zeroed_local,
             call_room: 5,
             strip_height: 6,
+            streams: true,
         };
         CachedCode { info, object: vec![7; len] }
     }

@@ -50,7 +50,7 @@ const fn c_text(text: &'static str) -> &'static CStr {
 
 /// What becomes of the loops of code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Loops {
+pub enum Loops {
     /// They stay: the code is vector code already.
     Kept,
     /// LLVM makes vectors of their iterations where that pays.
@@ -119,10 +119,15 @@ pub fn optimise(module: &IrModule, target: &Target, tier: Tier) -> Result<(), Ji
     run_all(module, target, tier, Loops::Kept)
 }
 
-/// The same with vectors of the iterations of loops; whether there are any now.
-pub fn vectorise(module: &IrModule, target: &Target, tier: Tier) -> Result<bool, JitError> {
-    run_all(module, target, tier, Loops::Vectorised)?;
-    Ok(vectors::of_iterations(module))
+/// The same with loops in this form; whether they have it now.
+pub fn optimise_loops(
+    module: &IrModule,
+    target: &Target,
+    tier: Tier,
+    loops: Loops,
+) -> Result<bool, JitError> {
+    run_all(module, target, tier, loops)?;
+    Ok(loops != Loops::Vectorised || vectors::of_iterations(module))
 }
 
 fn run_all(module: &IrModule, target: &Target, tier: Tier, loops: Loops) -> Result<(), JitError> {

@@ -6,7 +6,7 @@ use super::apart::Addresses;
 use super::builder::{IntPred, Opcode, Value};
 use super::speculation::{Hope, Look};
 use super::values::{Mask, Reg, Val};
-use super::{Lowerer, apart, interleaved, memory, narrow, rows, runs, spaced, speculation};
+use super::{Lowerer, apart, interleaved, memory, narrow, rows, runs, spaced, speculation, streaming};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
@@ -19,6 +19,8 @@ pub struct Access {
     pub align: Option<u64>,
     /// The access is neither left out nor repeated, nor moved across other volatile ones.
     pub volatile: bool,
+    /// The store may go past the caches.
+    pub streams: bool,
 }
 
 /// Where an access goes.
@@ -153,6 +155,9 @@ pub fn store_place(
 pub fn store_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], val: &Val, access: Access) {
     if let Place::Hoped(hope) = place {
         return speculation::store(this, *hope, leaves, val, access);
+    }
+    if streaming::store(this, place, leaves, val, access) {
+        return;
     }
     if let Place::Strided { base, step, .. } = place
         && !access.volatile

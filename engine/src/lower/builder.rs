@@ -73,6 +73,7 @@ pub struct Builder {
     ptr: LLVMTypeRef,
     void: LLVMTypeRef,
     invariant_load: u32,
+    nontemporal: u32,
     empty_node: LLVMValueRef,
     /// Where code comes from, if that is recorded.
     lines: Option<lines::Lines>,
@@ -91,7 +92,9 @@ impl Builder {
     /// Both references are valid and outlive the builder.
     pub unsafe fn new(context: LLVMContextRef, module: LLVMModuleRef, width: u32) -> Self {
         let int = |bits| llvm!(LLVMIntTypeInContext(context, bits));
-        let kind = c"invariant.load";
+        let kind = |name: &std::ffi::CStr| {
+            llvm!(LLVMGetMDKindIDInContext(context, name.as_ptr(), name.to_bytes().len() as u32))
+        };
         llvm!({
             Self {
                 context,
@@ -108,11 +111,8 @@ impl Builder {
                 ],
                 ptr: LLVMPointerTypeInContext(context, 0),
                 void: LLVMVoidTypeInContext(context),
-                invariant_load: LLVMGetMDKindIDInContext(
-                    context,
-                    kind.as_ptr(),
-                    kind.to_bytes().len() as u32,
-                ),
+                invariant_load: kind(c"invariant.load"),
+                nontemporal: kind(c"nontemporal"),
                 empty_node: LLVMMetadataAsValue(
                     context,
                     LLVMMDNodeInContext2(context, std::ptr::null_mut(), 0),

@@ -23,6 +23,7 @@ use crate::jit::target::Target;
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use spirv::Op;
 use spirv_env::opcodes::{Convergence, Cost, Family, Memory};
 use spirv_env::{Id, Inst};
 use std::collections::VecDeque;
@@ -149,6 +150,8 @@ const AT_A_BARRIER: usize = 4;
 /// The same where a work-group combines values: bundles also have them in registers, and a work-group that is one bundle
 /// needs no stacks.
 const AT_A_COLLECTIVE: usize = 8;
+/// The same where it has a piece of each row of a column (`columns`).
+const AT_A_COLUMN: usize = 8;
 
 /// Whether an instruction looks at memory for what another sub-group writes meanwhile.
 fn may_wait(inst: &Inst) -> bool {
@@ -165,6 +168,14 @@ fn wanted(a: &Analysis<'_>) -> usize {
         Convergence::Barrier => AT_A_BARRIER,
         _ => AT_A_COLLECTIVE,
     });
+    let has_column = |block: BlockId| {
+        let insts = &a.func.blocks[block].insts;
+        lockstep.contains(block)
+            && insts
+                .iter()
+                .any(|inst| matches!(inst.op, Op::Load | Op::Store) && a.columns().contains(&inst.id(0)))
+    };
+    let at_columns = if a.func.block_ids().any(has_column) { AT_A_COLUMN } else { 1 };
     let in_loop = |(id, this): (LoopId, &Loop)| {
         let inside = |block: &BlockId| lockstep.contains(*block);
         if !this.blocks.iter().all(inside) {
@@ -183,7 +194,7 @@ fn wanted(a: &Analysis<'_>) -> usize {
         }
     };
     let in_loops = a.loops.loops.iter().map(in_loop).max().unwrap_or(1);
-    in_loops.max(at_meetings.max().unwrap_or(1))
+    in_loops.max(at_meetings.max().unwrap_or(1)).max(at_columns)
 }
 
 /// Instructions of the longest way from a value that a loop's iteration begins with to one that it hands on.

@@ -85,6 +85,7 @@ pub fn emit(
         zeroed_local,
         call_room: 0,
         strip_height: a.strips().height,
+        streams: target.streams_stores && !a.streaming().pointers.is_empty(),
     };
     Ok((info, CallTree::new(unit, &calls)))
 }

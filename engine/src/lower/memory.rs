@@ -27,6 +27,9 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
                 return this.load_builtin(builtin, ty).map(Some);
             }
             super::prefetch::ahead(this, inst.id(0), ty)?;
+            if let Some(val) = super::columns::load(this, inst, ty)? {
+                return Ok(Some(val));
+            }
             if let Some(val) = super::tables::load(this, inst, ty)? {
                 return Ok(Some(val));
             }
@@ -45,11 +48,15 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
                 .type_of(inst.id(1))
                 .ok_or_else(|| this.unsupported("a store of something without a type".into()))?;
             let val = this.value(inst.id(1))?;
+            if super::columns::store(this, inst, ty)? {
+                return Ok(None);
+            }
             super::read_ahead::store(this, inst)?;
             if super::members::store(this, inst, &val)? {
                 return Ok(None);
             }
-            store_to(this, inst.id(0), ty, val, accesses(inst)[0])?;
+            let streams = this.target.streams_stores && this.a.streaming().pointers.contains(&inst.id(0));
+            store_to(this, inst.id(0), ty, val, Access { streams, ..accesses(inst)[0] })?;
             Ok(None)
         }
         Op::CopyMemory => {
@@ -97,7 +104,7 @@ fn pointee(this: &Lowerer<'_, '_>, pointer: Id) -> Result<TypeId, EngineError> {
 
 /// What the memory operands say of what is written and of what is read.
 pub(super) fn accesses(inst: &Inst) -> [Access; 2] {
-    inst.memory_operands().map(|of| Access { align: of.align, volatile: of.is_volatile() })
+    inst.memory_operands().map(|of| Access { align: of.align, volatile: of.is_volatile(), streams: false })
 }
 
 // Addresses.

@@ -28,6 +28,7 @@ pub mod calls;
 pub mod census;
 mod clock;
 pub mod coarsening;
+mod columns;
 pub mod composite;
 mod control;
 #[cfg(test)]
@@ -64,6 +65,7 @@ mod rows;
 mod runs;
 mod spaced;
 mod speculation;
+mod streaming;
 mod structures;
 mod tables;
 pub mod values;
@@ -182,9 +184,7 @@ pub fn walks(
     variant: Variant,
     inlining: Inlining,
 ) -> Result<Option<Vec<AtLeast>>, EngineError> {
-    // What is done in an order among work-items, or by several of them together.
-    let has_order = kernel.sees_width() || kernel.uses_barrier || kernel.prints;
-    if variant.width == 1 || !kernel.has_loops || has_order {
+    if variant.width == 1 || !kernel.has_loops || has_order(kernel) {
         return Ok(None);
     }
     let plan = Rc::new(Plan::new(module, kernel, inlining)?);
@@ -206,6 +206,30 @@ pub fn walks(
         }
     }
     Ok(walks.map(|_| conditions))
+}
+
+/// Whether one work-item after the other serves a kernel better than the variant's sub-groups.
+pub fn wants_single_items(
+    module: &Module,
+    kernel: &Kernel,
+    variant: Variant,
+    inlining: Inlining,
+    target: &Target,
+) -> Result<bool, EngineError> {
+    if target.gathers_fast() || variant.width == 1 || !kernel.has_loops || has_order(kernel) {
+        return Ok(false);
+    }
+    let plan = Rc::new(Plan::new(module, kernel, inlining)?);
+    if !plan.is_flat() {
+        return Ok(false);
+    }
+    let alone = Variant { coarsening: Coarsening::Off, ..variant };
+    Ok(Analysis::new(prepared(Func::build(module, kernel, &plan)?), alone).goes_through_lists())
+}
+
+/// Whether something is done in an order among work-items, or by several of them together.
+fn has_order(kernel: &Kernel) -> bool {
+    kernel.sees_width() || kernel.uses_barrier || kernel.prints
 }
 
 /// A function in the form that analyses take.

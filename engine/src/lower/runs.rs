@@ -90,6 +90,18 @@ pub(super) fn store(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], val: &
     structures.store(b, base, align, &values, mask);
 }
 
+/// The vectors that all lanes store together, and where each begins, in bytes.
+pub(super) fn whole_vectors(this: &Lowerer<'_, '_>, leaves: &[Leaf], val: &Val) -> Vec<(u64, Value)> {
+    let (b, memory) = (&this.b, in_memory(leaves[0].scalar));
+    let values = to_elements(this, val);
+    if is_short(this, memory, leaves.len()) {
+        return vec![(0, b.interleave(values.into_iter().map(|(_, value)| value).collect()))];
+    }
+    let elements: Vec<usize> = (0..leaves.len()).collect();
+    let structures = Structures { memory, lanes: this.w, step: leaves.len(), elements: &elements };
+    structures.whole_vectors(b, &values)
+}
+
 /// Each lane of a mask so many times.
 fn repeated(b: &Builder, mask: Value, times: usize) -> Value {
     let indices: Vec<i32> = (0..b.lanes(mask) as usize * times).map(|at| (at / times) as i32).collect();

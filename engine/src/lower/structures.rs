@@ -338,6 +338,12 @@ impl Structures<'_> {
         self.store_parts(b, first, align, &self.arrange(b, values), mask);
     }
 
+    /// What [`store`](Self::store) stores in all lanes where structures have no gaps: vectors, and where each begins, in bytes.
+    pub fn whole_vectors(&self, b: &Builder, values: &[(usize, Value)]) -> Vec<(u64, Value)> {
+        let parts = self.arrange(b, values);
+        parts.iter().map(|part| (part.start as u64 * self.memory.bytes(), part.vector)).collect()
+    }
+
     /// The same in the lanes that are on, with a branch for when those are all.
     pub fn store_lanes(&self, this: &Lowerer<'_, '_>, first: Value, align: u64, values: &[(usize, Value)]) {
         let b = &*this.b;

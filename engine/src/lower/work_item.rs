@@ -74,6 +74,15 @@ impl Lowerer<'_, '_> {
         self.in_prologue(|b| b.load_invariant(Scalar::I64, b.offset_const(info, offset as u64), 8))
     }
 
+    /// Whether the launch writes more than the caches keep, if each work-item writes so many bytes.
+    pub(super) fn launch_streams(&self, bytes: u32) -> Value {
+        let info = self.items().info;
+        self.in_prologue(|b| {
+            let field = b.offset_const(info, offset_of!(LaunchInfo, streams_from) as u64);
+            b.icmp(IntPred::LLVMIntULE, b.load_invariant(Scalar::I32, field, 4), b.i32(bytes))
+        })
+    }
+
     /// The argument block.
     pub fn args(&self) -> Value {
         let info = self.items().info;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use ze_engine::jit::hash::digest;
-use ze_engine::{Engine, Program};
+use ze_engine::{Dispatch, Engine, Program};
 
 /// What the intake makes of a module for a device of the host's profile.
 pub fn built(bytes: &[u8]) -> Result<spirv_env::Module, String> {
@@ -66,4 +66,23 @@ impl Drop for Guarded {
         // SAFETY: the whole mapping, which nobody uses any more.
         unsafe { libc::munmap(self.map.cast(), self.map_bytes) };
     }
+}
+
+/// Launches a kernel with these arguments, each of as many bytes as the kernel takes.
+pub fn launch(program: &Arc<Program>, kernel: &str, counts: [u32; 2], sizes: [u32; 2], values: &[u64]) {
+    let kernel = program.kernel(kernel).expect("the module has it");
+    let reflection = kernel.reflection();
+    let mut args = vec![0; reflection.arg_block_size as usize];
+    assert_eq!(reflection.args.len(), values.len());
+    for (place, value) in reflection.args.iter().zip(values) {
+        let bytes = place.size as usize;
+        args[place.offset as usize..][..bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
+    }
+    let dispatch = Dispatch {
+        group_count: [counts[0], counts[1], 1],
+        group_size: [sizes[0], sizes[1], 1],
+        global_offset: [0; 3],
+        args: &args,
+    };
+    kernel.launch(&dispatch).expect("launches");
 }

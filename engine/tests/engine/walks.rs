@@ -163,7 +163,10 @@ fn are_lanes(kernel: &str, target: &Target) -> (bool, bool) {
     let (ir, ..) =
         lower::lower(&module, kernel, alone, Inlining::default(), target, &Context::new()).expect("IR");
     ir.verify().expect("valid IR");
-    (walks, pipeline::vectorise(&ir, target, Tier::Optimising).expect("passes"))
+    (
+        walks,
+        pipeline::optimise_loops(&ir, target, Tier::Optimising, pipeline::Loops::Vectorised).expect("passes"),
+    )
 }
 
 #[test]

@@ -79,6 +79,16 @@ impl Builder {
         llvm!(LLVMSetVolatile(store, 1));
     }
 
+    /// A store with a non-temporal hint, at an address of this alignment.
+    pub fn store_past_caches(&self, value: Value, address: Value, align: u64) {
+        let store = self.aligned_store(value, address, align);
+        llvm!({
+            let one = LLVMValueAsMetadata(self.i32(1).0);
+            let node = LLVMMDNodeInContext2(self.context, [one].as_mut_ptr(), 1);
+            LLVMSetMetadata(store, self.nontemporal, LLVMMetadataAsValue(self.context, node));
+        });
+    }
+
     fn aligned_store(&self, value: Value, address: Value, align: u64) -> LLVMValueRef {
         llvm!({
             let store = LLVMBuildStore(self.raw, value.0, address.0);

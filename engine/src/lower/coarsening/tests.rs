@@ -40,6 +40,31 @@ fn a_kernel_without_a_loop_or_barrier_is_not_coarsened() {
 }
 
 #[test]
+fn sub_groups_go_through_columns_together() {
+    let body = |index: &str| {
+        format!(
+            "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
+             %y = OpCompositeExtract %ulong %ids 1\n{index}\
+             %to = OpPtrAccessChain %to_uint %pointer %index\nOpStore %to %uint_7\n"
+        )
+    };
+    let target = Target::limited(Isa::Avx512).expect("a target machine");
+    let chosen = |coarsening: Coarsening, index: &str| {
+        of_blocks(&body(index), Variant { coarsening, ..VARIANT }, |analysis| {
+            best(analysis, &target).factor()
+        })
+    };
+    let column = "%from = OpIMul %ulong %x %any_ulong\n%index = OpIAdd %ulong %from %y\n";
+    assert_eq!(chosen(Coarsening::AlongY(8), column), 8);
+    assert_eq!(chosen(Coarsening::AlongX(8), column), 1, "no neighbours in y");
+    let row = "%from = OpIMul %ulong %y %any_ulong\n%index = OpIAdd %ulong %from %x\n";
+    assert_eq!(chosen(Coarsening::AlongY(8), row), 1);
+    let apart = "%from = OpIMul %ulong %x %any_ulong\n%twice = OpIMul %ulong %y %ulong_16\n\
+                 %index = OpIAdd %ulong %from %twice\n";
+    assert_eq!(chosen(Coarsening::AlongY(8), apart), 1, "elements that do not follow each other");
+}
+
+#[test]
 fn what_a_work_group_computes_together_wants_the_largest_bundle_and_a_barrier_half_of_it() {
     assert_eq!(chosen(Isa::Avx512, "%sum = OpGroupIAdd %uint %uint_2 Reduce %own\nOpStore %pointer %sum"), 8);
     assert_eq!(chosen(Isa::Avx512, "OpControlBarrier %uint_2 %uint_2 %uint_0"), 4);

@@ -1,0 +1,70 @@
+//! Accesses by which the sub-groups of a bundle go through columns: lanes are rows apart, and each sub-group's elements lie behind those
+//! of the one before.
+//!
+//! Transposes have them: `tile[get_local_id(0)][get_local_id(1)]` and `out[x * height + y]`. A sub-group alone gathers or
+//! scatters, an element of each row at a time; a bundle of them has a piece of each row, which is one access a lane (`lower::columns`).
+//! That an index does not wrap around in between is looked at there.
+
+use super::Analysis;
+use super::func::BlockId;
+use super::shapes::Shape;
+use super::steps::{Changes, Step, Unit};
+use crate::abi::Coarsening;
+use rustc_hash::FxHashSet;
+use spirv::{Op, StorageClass};
+use spirv_env::opcodes::Memory;
+use spirv_env::{Id, Inst};
+
+/// Lanes that are so many elements apart are no row with gaps.
+const FAR: u64 = 4;
+
+impl Analysis<'_> {
+    /// The pointers of such accesses, if bundles are along y.
+    pub fn columns(&self) -> &FxHashSet<Id> {
+        self.columns.get_or_init(|| match self.variant.coarsening {
+            Coarsening::AlongY(_) => self.find_columns(),
+            Coarsening::AlongX(_) | Coarsening::Off => FxHashSet::default(),
+        })
+    }
+
+    fn find_columns(&self) -> FxHashSet<Id> {
+        let mut changes = Changes::new(self, Unit::WorkItem);
+        let mut found = FxHashSet::default();
+        for (block, code) in &self.func.blocks {
+            for inst in code.insts.iter().filter(|inst| matches!(inst.op, Op::Load | Op::Store)) {
+                let pointer = inst.id(0);
+                if self.may_be_column(block, inst) && changes.of(pointer)[1] == self.element_step(pointer) {
+                    found.insert(pointer);
+                }
+            }
+        }
+        found
+    }
+
+    fn element_step(&self, pointer: Id) -> Step {
+        self.func.pointee_bytes(pointer).map_or(Step::Unknown, |bytes| Step::Known(bytes as i64))
+    }
+
+    /// Whether lanes access single elements that are far apart.
+    fn may_be_column(&self, block: BlockId, inst: &Inst) -> bool {
+        let pointer = inst.id(0);
+        let is_single = match inst.row().memory {
+            Memory::Read { .. } => inst.ty,
+            _ => self.func.type_of(inst.id(1)),
+        };
+        let is_far = || match self.shape(block, pointer).first() {
+            Some(Shape::Varying) => true,
+            Some(Shape::Strided(step)) => {
+                self.func.pointee_bytes(pointer).is_some_and(|bytes| step.unsigned_abs() > FAR * bytes)
+            }
+            _ => false,
+        };
+        let class = self.func.class_of(pointer);
+        is_single.and_then(|ty| self.leaves.get(ty)).is_some_and(|leaves| leaves.len() == 1)
+            && !inst.is_volatile()
+            && !self.builtins.contains_key(&pointer)
+            && class.is_some_and(|class| class != StorageClass::Function)
+            && !self.private.interleaved.contains_key(&pointer)
+            && is_far()
+    }
+}
