@@ -24,7 +24,7 @@ pub struct LaunchInfo {
     pub work_dim: u32,
     /// Sub-groups of a work-group: ceil(x * y * z / W).
     pub subgroups: u32,
-    /// Bytes that a work-item stores at least where stores go past the caches.
+    /// Bytes that a work-item accesses at least where stores go past the caches (`analysis::streaming::Streaming::bytes`).
     pub streams_from: u32,
     /// Where work-items print; null for kernels that do not.
     pub print: *const Buffer,

@@ -53,7 +53,7 @@ pub struct EngineConfig {
     pub max_group_count: [u32; 3],
     /// Local memory of a work-group, in bytes.
     pub max_local_bytes: u64,
-    /// Bytes of what a launch writes that the caches keep; 0 for what this machine's do, on processors whose stores are worth it. Results do
+    /// Bytes of what a launch reads and writes that the caches keep; 0 for what this machine's do, on processors whose stores are worth it. Results do
     /// not depend on it: other than the default is for tests.
     pub kept_by_caches: u64,
     /// What one launch may print, in bytes of its arguments.

@@ -88,7 +88,7 @@ pub struct Job<'a> {
 /// The threads that run kernels.
 pub struct Scheduler {
     threads: usize,
-    /// Bytes of what a launch writes that the caches keep for whoever reads it; 0 until that is known.
+    /// Bytes of what a launch reads and writes that the caches keep for whoever is next; 0 until that is known.
     kept: AtomicU64,
     /// A forked child has none of its parent's threads, and starts its own.
     pool: PerProcess<Option<Pool>>,
@@ -111,12 +111,11 @@ impl Scheduler {
         Scheduler { kept: AtomicU64::new(bytes), ..self }
     }
 
-    /// Bytes that each of so many work-items writes at least where the launch writes more than the caches keep: three quarters of the
-    /// last one, as the rest has what the launch reads. (The C library's copies go past them from there, too.)
+    /// Bytes that each of so many work-items reads and writes at least where that is more than the last cache.
     pub(super) fn streams_from(&self, items: u64) -> u32 {
         let kept = match self.kept.load(Ordering::Relaxed) {
             0 => {
-                let kept = last_level_cache(self.threads).map_or(u64::MAX, |bytes| (bytes / 4 * 3).max(1));
+                let kept = last_level_cache(self.threads).map_or(u64::MAX, |bytes| bytes.max(1));
                 self.kept.store(kept, Ordering::Relaxed);
                 kept
             }

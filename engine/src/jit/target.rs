@@ -42,7 +42,7 @@ pub struct Target {
     data_layout: CString,
     simd_bits: u32,
     is_intel: bool,
-    /// Whether stores go past the caches where a launch writes more than those keep. A Zen 4 takes half to four fifths of the time so;
+    /// Whether stores go past the caches where a launch is larger than those. A Zen 4 takes half to four fifths of the time so;
     /// Intel's processors were not measured.
     pub streams_stores: bool,
     /// Whether glibc's vector math library is there.

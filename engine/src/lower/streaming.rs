@@ -1,4 +1,4 @@
-//! Stores of rows that go past the caches, where the launch writes more than those keep (`analysis::streaming`).
+//! Stores of rows that go past the caches, where the launch is larger than those (`analysis::streaming`).
 
 use super::Lowerer;
 use super::access::{Access, Place, store_leaves, to_memory};
@@ -19,7 +19,7 @@ fn row(place: &Place, leaves: &[Leaf], access: Access) -> Option<(Value, u64)> {
     (step == bytes as i64 && !access.volatile).then_some((base, bytes))
 }
 
-/// Stores leaves past the caches if the launch writes enough, all lanes are on, and the row begins with a line; else as ever. Whether it
+/// Stores leaves past the caches if the launch is large enough, all lanes are on, and the row begins with a line; else as ever. Whether it
 /// has done that: it is not done for places that are no rows.
 pub(super) fn store(
     this: &Lowerer<'_, '_>,

@@ -74,7 +74,7 @@ impl Lowerer<'_, '_> {
         self.in_prologue(|b| b.load_invariant(Scalar::I64, b.offset_const(info, offset as u64), 8))
     }
 
-    /// Whether the launch writes more than the caches keep, if each work-item writes so many bytes.
+    /// Whether the launch accesses more than the caches keep, if each work-item accesses so many bytes.
     pub(super) fn launch_streams(&self, bytes: u32) -> Value {
         let info = self.items().info;
         self.in_prologue(|b| {
