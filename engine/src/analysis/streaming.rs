@@ -48,7 +48,7 @@ impl Analysis<'_> {
         };
         let pointers = Pointers::new(&self.func);
         let insts = || blocks().flat_map(|(id, block)| block.insts.iter().map(move |inst| (id, inst)));
-        // Roots that are read, and of what lanes read beside each other, how much and how far apart.
+        // Roots that are read, and of what lanes read beside each other, or sub-groups, how much and how far apart.
         let mut read: FxHashSet<Id> = FxHashSet::default();
         let mut rows: FxHashMap<Id, Rows> = FxHashMap::default();
         for (block, inst) in insts() {
@@ -56,12 +56,15 @@ impl Analysis<'_> {
                 Memory::Read { .. } => {
                     let (pointer, root) = (inst.id(0), pointers.root(inst.id(0)));
                     read.insert(root);
-                    if let (Some(Shape::Strided(step)), true) =
-                        (self.shape(block, pointer).first(), is_global(pointer))
-                    {
+                    let step = match self.shape(block, pointer).first() {
+                        Some(Shape::Strided(step)) => Some(step.unsigned_abs()),
+                        _ if self.columns().contains(&pointer) => self.func.pointee_bytes(pointer),
+                        _ => None,
+                    };
+                    if let Some(step) = step.filter(|_| is_global(pointer)) {
                         let row = rows.entry(root).or_default();
                         row.bytes = row.bytes.saturating_add(self.accessed_bytes(block, pointer)?);
-                        row.step = row.step.max(step.unsigned_abs());
+                        row.step = row.step.max(step);
                     }
                 }
                 Memory::Copy { .. } => read.extend([0, 1].map(|at| pointers.root(inst.id(at)))),

@@ -38,7 +38,7 @@ impl Columns {
         let [leaf] = leaves[..] else { return Ok(None) };
         let members = this.bundle.subgroups.len();
         let fits = apart::fits(this.w, this.target.has_avx512(), &column(leaf, members));
-        if !fits || !this.a.columns().contains(&pointer) {
+        if !fits {
             return Ok(None);
         }
         let places = this.of_each(|this| place(this, pointer))?;
@@ -94,16 +94,18 @@ fn one_by_one(this: &mut Lowerer<'_, '_>, members: usize, mut emit: impl FnMut(&
     this.bundle.at = before;
 }
 
-/// Whether instructions are lowered for one member of a bundle after the other.
-fn is_in_lockstep(this: &Lowerer<'_, '_>) -> bool {
+/// Whether an instruction may be an access to a column that is lowered for one member of a bundle after the other.
+fn may_be_one(this: &Lowerer<'_, '_>, inst: &Inst) -> bool {
     this.bundle.subgroups.len() > 1
         && this.bundle.mask_of_all.is_none()
         && this.bundle.lockstep.contains(this.current_block())
+        && !inst.is_volatile()
+        && this.a.columns().contains(&inst.id(0))
 }
 
 /// Loads a column, for the first member and those after it.
 pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, ty: TypeId) -> Result<Option<Val>, EngineError> {
-    if !is_in_lockstep(this) || !this.a.columns().contains(&inst.id(0)) {
+    if !may_be_one(this, inst) {
         return Ok(None);
     }
     if let Some(made) = this.bundle.ahead.pop_front() {
@@ -141,7 +143,7 @@ pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, ty: TypeId) -> Resul
 
 /// Stores a column, for all members when it is the first one's turn; whether that is so.
 pub(super) fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, ty: TypeId) -> Result<bool, EngineError> {
-    if !is_in_lockstep(this) || !this.a.columns().contains(&inst.id(0)) {
+    if !may_be_one(this, inst) {
         return Ok(false);
     }
     if this.bundle.ahead.pop_front().is_some() {
