@@ -133,8 +133,8 @@ fn examine(options: &Options, path: &Path, found: &mut Findings) {
             continue;
         }
         let start = Instant::now();
-        let walks = ze_engine::lower::walks(&module, kernel, variant, Inlining::default());
-        if walks.is_ok_and(|walks| walks.is_some()) {
+        let single = ze_engine::lower::single(&module, kernel, variant, Inlining::default(), &target);
+        if matches!(single, Ok(Some(ze_engine::lower::Single::Iterations(_)))) {
             found.walks += 1;
             let made = has_vectors_of_iterations(&module, kernel, variant, &target).unwrap_or(false);
             found.iterations += usize::from(made);

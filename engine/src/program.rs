@@ -12,7 +12,7 @@ use crate::jit::hash::{Digest, Hasher};
 use crate::jit::pipeline::{Loops, Tier, Tiering};
 use crate::jit::target::Target;
 use crate::jit::{Context, JitError, choice, debug_file, isolate, load, pipeline, symbols};
-use crate::lower::{self, SourceLines};
+use crate::lower::{self, Single, SourceLines};
 use crate::pointers::{self, FunctionPointers};
 use crate::reserve;
 use spirv_env::Module;
@@ -560,30 +560,25 @@ impl Kernel {
             };
             let of_items =
                 || Ok::<_, EngineError>(make(variant, Loops::Kept)?.expect("code of work-items serves"));
-            let walks = match tier {
-                Tier::Optimising => lower::walks(module, kernel, variant, inlining)?,
+            let single = match tier {
+                Tier::Optimising => lower::single(module, kernel, variant, inlining, target)?,
                 Tier::Fast => None,
             };
             let singly = |mapping| Variant { width: 1, mapping, coarsening: Coarsening::Off, ..variant };
-            let single = if walks.is_some() {
-                make(singly(LaneMapping::Iterations), Loops::Vectorised)?
-            } else if tier == Tier::Optimising
-                && lower::wants_single_items(module, kernel, variant, inlining, target)?
-            {
-                make(singly(LaneMapping::Rows), Loops::Kept)?
-            } else {
-                None
+            let of_single = match &single {
+                Some(Single::Iterations(_)) => make(singly(LaneMapping::Iterations), Loops::Vectorised)?,
+                Some(Single::Scalars) => make(singly(LaneMapping::Rows), Loops::Kept)?,
+                None => None,
             };
             // Memory is there for the variant's sub-groups.
-            let single = single.filter(|(_, info, _)| info.private_bytes == 0);
-            let (ir, info, calls) = match (single, walks) {
-                (Some(always), None) => always,
-                (Some(always), Some(conditions)) if conditions.is_empty() => always,
-                (Some((iterations, ..)), Some(conditions)) => {
+            let of_single = of_single.filter(|(_, info, _)| info.private_bytes == 0);
+            let (ir, info, calls) = match (of_single, single) {
+                (Some((iterations, ..)), Some(Single::Iterations(conditions))) if !conditions.is_empty() => {
                     let (ir, info, calls) = of_items()?;
                     (choice::join(ir, iterations, &conditions).map_err(failed)?, info, calls)
                 }
-                _ => of_items()?,
+                (Some(always), _) => always,
+                (None, _) => of_items()?,
             };
             let object = pipeline::object_code(ir, target, tier).map_err(failed)?;
             let (stack_bytes, call_room) = calls.stack_bytes(&object.frames);

@@ -19,6 +19,9 @@ const FEW: usize = 2;
 /// Entries that lie together, in bytes.
 const LINE: u64 = 64;
 
+/// How often a loop's instructions are looked through for what is made of entries: once, but where blocks are not in order.
+const ROUNDS: usize = 4;
+
 /// What a loop's access is.
 enum Access {
     /// One that all lanes share.
@@ -61,13 +64,16 @@ impl Analysis<'_> {
                 named.insert(result);
             }
         }
-        let mut before = 0;
-        while before < named.len() {
-            before = named.len();
-            let is_made = |inst: &&Inst| inst.row().is_pure() && inst.ids().any(|id| named.contains(&id));
-            let made: Vec<Id> =
-                insts().map(|(_, inst)| inst).filter(is_made).filter_map(|inst| inst.result).collect();
-            named.extend(made);
+        for _ in 0..ROUNDS {
+            let before = named.len();
+            for (_, inst) in insts().filter(|(_, inst)| inst.row().is_pure()) {
+                if inst.ids().any(|id| named.contains(&id)) {
+                    named.extend(inst.result);
+                }
+            }
+            if named.len() == before {
+                break;
+            }
         }
         for (block, inst) in insts() {
             match self.access_of(inside, block, inst, &named) {

@@ -176,14 +176,23 @@ pub fn best_coarsening(
     Ok(coarsening::best(&Analysis::new(prepared(Func::build(module, kernel, &plan)?), variant), target))
 }
 
-/// Where code whose vectors are iterations of loops may serve a kernel better than the variant's, whose are work-items: under which
-/// conditions. `None` where it does not.
-pub fn walks(
+/// Code for one work-item after the other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Single {
+    /// Its vectors are iterations of loops (`analysis::walks`); under these conditions.
+    Iterations(Vec<AtLeast>),
+    /// It has no vectors (`analysis::lists`).
+    Scalars,
+}
+
+/// Where such code may serve a kernel better than the variant's, whose vectors are work-items.
+pub fn single(
     module: &Module,
     kernel: &Kernel,
     variant: Variant,
     inlining: Inlining,
-) -> Result<Option<Vec<AtLeast>>, EngineError> {
+    target: &Target,
+) -> Result<Option<Single>, EngineError> {
     if variant.width == 1 || !kernel.has_loops || has_order(kernel) {
         return Ok(None);
     }
@@ -192,9 +201,13 @@ pub fn walks(
         return Ok(None);
     }
     let alone = Variant { coarsening: Coarsening::Off, ..variant };
-    let walks = Analysis::new(prepared(Func::build(module, kernel, &plan)?), alone).walks();
+    let analysis = Analysis::new(prepared(Func::build(module, kernel, &plan)?), alone);
+    let Some(walks) = analysis.walks() else {
+        let is_list = !target.gathers_fast() && analysis.goes_through_lists();
+        return Ok(is_list.then_some(Single::Scalars));
+    };
     let mut conditions = Vec::new();
-    for walk in walks.iter().flatten() {
+    for walk in walks {
         match walk.length {
             Length::Constant(length) if length < walk.least => return Ok(None),
             Length::Constant(_) => {}
@@ -205,26 +218,7 @@ pub fn walks(
             }
         }
     }
-    Ok(walks.map(|_| conditions))
-}
-
-/// Whether one work-item after the other serves a kernel better than the variant's sub-groups.
-pub fn wants_single_items(
-    module: &Module,
-    kernel: &Kernel,
-    variant: Variant,
-    inlining: Inlining,
-    target: &Target,
-) -> Result<bool, EngineError> {
-    if target.gathers_fast() || variant.width == 1 || !kernel.has_loops || has_order(kernel) {
-        return Ok(false);
-    }
-    let plan = Rc::new(Plan::new(module, kernel, inlining)?);
-    if !plan.is_flat() {
-        return Ok(false);
-    }
-    let alone = Variant { coarsening: Coarsening::Off, ..variant };
-    Ok(Analysis::new(prepared(Func::build(module, kernel, &plan)?), alone).goes_through_lists())
+    Ok(Some(Single::Iterations(conditions)))
 }
 
 /// Whether something is done in an order among work-items, or by several of them together.

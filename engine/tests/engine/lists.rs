@@ -4,7 +4,7 @@ use crate::support::{built, file, launch, load};
 use ze_engine::abi::{Coarsening, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::target::{Isa, Target};
-use ze_engine::lower;
+use ze_engine::lower::{self, Single};
 use ze_engine::{Engine, EngineConfig};
 
 #[test]
@@ -16,7 +16,8 @@ fn what_little_but_gathers_is_done_by_single_work_items() {
         let kernel = module.kernel(kernel).expect("the module has it");
         let (mapping, coarsening) = (LaneMapping::Line, Coarsening::Off);
         let variant = Variant { width, mapping, coarsening, large_ids: false, most_items: 1024 };
-        lower::wants_single_items(&module, kernel, variant, Inlining::default(), &target).expect("analysed")
+        let single = lower::single(&module, kernel, variant, Inlining::default(), &target).expect("analysed");
+        single == Some(Single::Scalars)
     };
     for kernel in ["product", "reach"] {
         assert!(wants(kernel, 16) && wants(kernel, 8) && !wants(kernel, 1), "{kernel}");

@@ -8,7 +8,7 @@ use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::pipeline::{self, Tier, Tiering};
 use ze_engine::jit::target::{Isa, Target};
-use ze_engine::lower;
+use ze_engine::lower::{self, Single};
 use ze_engine::{Dispatch, Engine, EngineConfig, Program};
 use ze_tests::Random;
 
@@ -158,7 +158,8 @@ fn are_lanes(kernel: &str, target: &Target) -> (bool, bool) {
         large_ids: false,
         most_items: 1024,
     };
-    let walks = lower::walks(&module, kernel, variant, Inlining::default()).expect("analysed").is_some();
+    let single = lower::single(&module, kernel, variant, Inlining::default(), target).expect("analysed");
+    let walks = matches!(single, Some(Single::Iterations(_)));
     let alone = Variant { width: 1, mapping: LaneMapping::Iterations, ..variant };
     let (ir, ..) =
         lower::lower(&module, kernel, alone, Inlining::default(), target, &Context::new()).expect("IR");
