@@ -16,9 +16,6 @@ use spirv_env::{Id, Inst};
 
 /// Vector instructions for each access, beside those of addresses, up to which a loop does little.
 const FEW: usize = 2;
-/// Entries that lie together, in bytes.
-const LINE: u64 = 64;
-
 /// How often a loop's instructions are looked through for what is made of entries: once, but where blocks are not in order.
 const ROUNDS: usize = 4;
 
@@ -118,13 +115,7 @@ impl Analysis<'_> {
             Some(shape) if shape.is_uniform() => Access::Uniform,
             _ if self.is_invariant(inside, pointer) => Access::Fixed,
             _ if named.contains(&pointer) => Access::Named,
-            Some(Shape::Varying)
-                if self
-                    .goes_on_by(inside, pointer)
-                    .is_some_and(|step| (1..LINE).contains(&step.unsigned_abs())) =>
-            {
-                Access::Entry
-            }
+            Some(Shape::Varying) if self.goes_along_lines(inside, pointer) => Access::Entry,
             _ => Access::Other,
         })
     }

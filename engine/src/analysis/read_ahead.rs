@@ -162,7 +162,7 @@ impl Analysis<'_> {
                 Memory::Write { .. }
                     if inst.op == Op::Store
                         && stores.len() < MOST_STORES
-                        && self.goes_on_by(inside, inst.id(0)).is_some() =>
+                        && self.row_step(inside, inst.id(0), &mut SmallVec::new()).is_some() =>
                 {
                     stores.push(inst.id(0));
                 }
@@ -179,9 +179,7 @@ impl Analysis<'_> {
             let pointer = inst.id(0);
             self.class_of_global_memory(pointer).is_some()
                 && self.is_far(inside, block, pointer, 1)
-                && self
-                    .goes_on_by(inside, pointer)
-                    .is_some_and(|step| step != 0 && step.unsigned_abs() < LINE)
+                && self.goes_along_lines(inside, pointer)
         };
         let blocks = self.loops.get(inside).blocks.iter();
         blocks
@@ -190,9 +188,10 @@ impl Analysis<'_> {
             .count()
     }
 
-    /// Bytes that an access goes on by with each iteration, unless an index wraps around.
-    pub(super) fn goes_on_by(&self, inside: LoopId, pointer: Id) -> Option<i64> {
-        self.row_step(inside, pointer, &mut SmallVec::new())
+    /// Whether an access goes on by less than a line of a cache with each iteration, but on.
+    pub(super) fn goes_along_lines(&self, inside: LoopId, pointer: Id) -> bool {
+        let step = self.row_step(inside, pointer, &mut SmallVec::new());
+        step.is_some_and(|step| step != 0 && step.unsigned_abs() < LINE)
     }
 
     /// Bytes that an access goes on by with each iteration, unless something that is widened wraps around.

@@ -75,17 +75,19 @@ pub(super) fn load(
 pub(super) fn store(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], val: &Val, align: Option<u64>) {
     let (b, memory) = (&this.b, in_memory(leaves[0].scalar));
     let align = align_at(align, 0, memory);
-    let elements: Vec<usize> = (0..leaves.len()).collect();
-    let values = to_elements(this, val);
-    let mask = this.mask().lanes();
-    if is_short(this, memory, leaves.len()) {
-        let all = b.interleave(values.into_iter().map(|(_, value)| value).collect());
-        match mask {
-            None => b.store(all, base, align),
-            Some(mask) => b.masked_store(all, base, align, repeated(b, mask, leaves.len())),
+    let Some(mask) = this.mask().lanes() else {
+        for (offset, vector) in whole_vectors(this, leaves, val) {
+            b.store(vector, b.offset_const(base, offset), align);
         }
         return;
+    };
+    let values = to_elements(this, val);
+    if is_short(this, memory, leaves.len()) {
+        let all = b.interleave(values.into_iter().map(|(_, value)| value).collect());
+        b.masked_store(all, base, align, repeated(b, mask, leaves.len()));
+        return;
     }
+    let elements: Vec<usize> = (0..leaves.len()).collect();
     let structures = Structures { memory, lanes: this.w, step: leaves.len(), elements: &elements };
     structures.store(b, base, align, &values, mask);
 }

@@ -326,19 +326,12 @@ impl Structures<'_> {
         }
     }
 
-    /// Stores the values of members, in ascending order, in the lanes that are on; without a mask, in all.
-    pub fn store(
-        &self,
-        b: &Builder,
-        first: Value,
-        align: u64,
-        values: &[(usize, Value)],
-        mask: Option<Value>,
-    ) {
-        self.store_parts(b, first, align, &self.arrange(b, values), mask);
+    /// Stores the values of members, in ascending order, in the lanes that are on.
+    pub fn store(&self, b: &Builder, first: Value, align: u64, values: &[(usize, Value)], mask: Value) {
+        self.store_parts(b, first, align, &self.arrange(b, values), Some(mask));
     }
 
-    /// What [`store`](Self::store) stores in all lanes where structures have no gaps: vectors, and where each begins, in bytes.
+    /// The vectors that are stored in all lanes where structures have no gaps, and where each begins, in bytes.
     pub fn whole_vectors(&self, b: &Builder, values: &[(usize, Value)]) -> Vec<(u64, Value)> {
         let parts = self.arrange(b, values);
         parts.iter().map(|part| (part.start as u64 * self.memory.bytes(), part.vector)).collect()

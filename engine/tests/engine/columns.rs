@@ -1,7 +1,7 @@
 //! Columns that the sub-groups of a bundle access together: right in groups of any shape, at edges, under masks, and where an index wraps
 //! around between two sub-groups.
 
-use crate::support::{file, launch, load};
+use crate::support::{Sparse, address, file, launch, load};
 use std::sync::Arc;
 use ze_engine::jit::target::Isa;
 use ze_engine::{Engine, EngineConfig, Program};
@@ -27,18 +27,13 @@ fn numbered(count: usize, bytes: usize) -> Vec<u8> {
     (0..count as u64).flat_map(|at| at.wrapping_mul(0x9e37).to_le_bytes()[..bytes].to_vec()).collect()
 }
 
-fn address<T>(slice: &[T]) -> u64 {
-    slice.as_ptr() as u64
-}
-
 #[test]
 fn transposes_of_all_types_and_indices() {
     let elements =
         [("uchar", 1), ("ushort", 2), ("uint", 4), ("ulong", 8), ("uint_size", 4), ("ulong_uint", 8)];
     everywhere(|program, group, place| {
         for (width, height) in [(64, 48), (61, 47), (16, 3)] {
-            let counts = [width as u32, height as u32].map(|size: u32| size);
-            let counts = [counts[0].div_ceil(group[0]), counts[1].div_ceil(group[1])];
+            let counts = [(width as u32).div_ceil(group[0]), (height as u32).div_ceil(group[1])];
             for (name, bytes) in elements {
                 let input = numbered(width * height, bytes);
                 for (kernel, [rows, columns]) in [("write", [height, width]), ("read", [width, height])] {
@@ -70,43 +65,14 @@ fn transposes_for_all_lanes_and_through_tiles() {
         // Tiles are as wide as groups.
         if group[0] == 32 {
             let (width, height) = (70, 45);
+            let input: Vec<u32> = (0..(width * height) as u32).collect();
             let out = vec![0u32; width * height];
             let values = [address(&input), address(&out), width as u64, height as u64];
-            let input: Vec<u32> = (0..(width * height) as u32).collect();
-            let values = [address(&input), values[1], values[2], values[3]];
             launch(program, "tile", [3, 2], group, &values);
             let is_right = |at: usize| out[at] == (at % height * width + at / height) as u32;
             assert!((0..out.len()).all(is_right), "tiles, {place}");
         }
     });
-}
-
-/// All indices of 32 bits of bytes, of which few pages are used.
-struct Sparse(*mut u8);
-
-impl Sparse {
-    const BYTES: usize = 1 << 32;
-
-    fn new() -> Sparse {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        let rights = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: new memory anywhere.
-        let at = unsafe { libc::mmap(std::ptr::null_mut(), Sparse::BYTES, rights, flags, -1, 0) };
-        assert_ne!(at, libc::MAP_FAILED);
-        Sparse(at.cast())
-    }
-
-    fn at(&self, index: u32) -> *mut u8 {
-        // SAFETY: all indices are inside.
-        unsafe { self.0.add(index as usize) }
-    }
-}
-
-impl Drop for Sparse {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is ours and nobody has a reference any more.
-        unsafe { libc::munmap(self.0.cast(), Sparse::BYTES) };
-    }
 }
 
 #[test]
@@ -117,13 +83,18 @@ fn an_index_that_wraps_around_between_sub_groups_is_followed() {
         let out = vec![0u8; (width * height) as usize];
         for back in [0, 1, 3, 5, height, 40 * width, 40 * width + 2] {
             let from = 0u32.wrapping_sub(back);
-            launch(program, "write_from", [1, 1], group, &[memory.0 as u64, from.into(), 40, back.into()]);
-            let args = [memory.0 as u64, address(&out), from.into(), 40];
+            launch(
+                program,
+                "write_from",
+                [1, 1],
+                group,
+                &[memory.start() as u64, from.into(), 40, back.into()],
+            );
+            let args = [memory.start() as u64, address(&out), from.into(), 40];
             launch(program, "read_from", [1, 1], group, &args);
             for (x, y) in (0..width).flat_map(|x| (0..height).map(move |y| (x, y))) {
                 let want = (back + x * 16 + y) as u8;
-                // SAFETY: inside, and the launches have ended.
-                let written = unsafe { memory.at((x * 40 + y).wrapping_add(from)).read() };
+                let written = memory.get((x * 40 + y).wrapping_add(from).into());
                 assert_eq!(written, want, "{back} back at {x}, {y}: {place}");
                 assert_eq!(out[(y * width + x) as usize], want, "{back} back at {x}, {y}: {place}");
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ze_engine::jit::target::Isa;
 use ze_engine::{Dispatch, Engine, EngineConfig, Program};
 
-use crate::support::{file, load};
+use crate::support::{Sparse, file, load};
 
 /// Groups in which sub-groups are of 1, 4, 8 and 16 lanes, full ones and parts, in one row or several.
 const GROUPS: [[u32; 3]; 7] =
@@ -91,42 +91,6 @@ fn sizes(items: u32, input: usize, output: usize) -> Sizes {
     Sizes { items, input, output }
 }
 
-/// Memory for the sum of any two indices of 32 bits, of which little is used.
-struct Sparse(*mut u8);
-
-const SPARSE_BYTES: usize = 2 << 32;
-
-impl Sparse {
-    fn new() -> Sparse {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: new memory anywhere.
-        let at = unsafe {
-            libc::mmap(std::ptr::null_mut(), SPARSE_BYTES, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
-        };
-        assert_ne!(at, libc::MAP_FAILED);
-        Sparse(at.cast())
-    }
-
-    fn get(&self, index: u64) -> u8 {
-        assert!(index < SPARSE_BYTES as u64);
-        // SAFETY: the index is inside.
-        unsafe { self.0.add(index as usize).read() }
-    }
-
-    fn set(&self, index: u64, value: u8) {
-        assert!(index < SPARSE_BYTES as u64);
-        // SAFETY: the index is inside, and nobody has a reference to it.
-        unsafe { self.0.add(index as usize).write(value) }
-    }
-}
-
-impl Drop for Sparse {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is ours and nobody has a reference any more.
-        unsafe { libc::munmap(self.0.cast(), SPARSE_BYTES) };
-    }
-}
-
 /// An index of 32 bits wraps around at every place within a sub-group, and both sides are there.
 #[test]
 fn indices_that_wrap_around_within_a_sub_group_reach_both_sides() {
@@ -145,7 +109,11 @@ fn indices_that_wrap_around_within_a_sub_group_reach_both_sides() {
                 near().for_each(|i| out.set(i.into(), 0));
                 let kernel = if downwards { "wrapped_downwards" } else { "wrapped_uint" };
                 let start = if downwards { offset.wrapping_add(30) } else { offset };
-                run(kernel, items / 2, &[Arg::Pointer(input.0), Arg::Pointer(out.0), Arg::Uint(start)]);
+                run(
+                    kernel,
+                    items / 2,
+                    &[Arg::Pointer(input.start()), Arg::Pointer(out.start()), Arg::Uint(start)],
+                );
                 let launched = (items / 2).div_ceil(group[0]) * group[0];
                 for i in near() {
                     let item = if downwards { start.wrapping_sub(i) } else { i.wrapping_sub(start) };
@@ -171,7 +139,7 @@ fn wraps_that_undo_each_other_at_the_last_lane_are_seen_between() {
                 up + u64::from(second.wrapping_sub(item))
             };
             (0..launched).for_each(|item| input.set(index(item), (item * 5 + 1) as u8));
-            let args = [Arg::Pointer(input.0), pointer(&out), Arg::Uint(first), Arg::Uint(second)];
+            let args = [Arg::Pointer(input.start()), pointer(&out), Arg::Uint(first), Arg::Uint(second)];
             run("wrapped_twice", ITEMS, &args);
             for item in 0..launched {
                 assert_eq!(out[item as usize], input.get(index(item)), "{item} of {first} {second}, {place}");

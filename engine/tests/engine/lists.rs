@@ -1,6 +1,6 @@
 //! Lists of work-items' own: one work-item after the other where gathers take long, and the same results wherever.
 
-use crate::support::{built, file, launch, load};
+use crate::support::{address, built, file, launch, load};
 use ze_engine::abi::{Coarsening, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::target::{Isa, Target};
@@ -37,10 +37,6 @@ fn lists(count: usize) -> (Vec<u32>, Vec<u32>) {
     let entries = *start.last().expect("there is one");
     let entry = (0..entries).map(|at| at.wrapping_mul(0x85eb_ca6b) % count as u32).collect();
     (start, entry)
-}
-
-fn address<T>(slice: &[T]) -> u64 {
-    slice.as_ptr() as u64
 }
 
 #[test]

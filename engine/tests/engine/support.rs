@@ -86,3 +86,48 @@ pub fn launch(program: &Arc<Program>, kernel: &str, counts: [u32; 2], sizes: [u3
     };
     kernel.launch(&dispatch).expect("launches");
 }
+
+/// Where a slice is, as an argument.
+pub fn address<T>(slice: &[T]) -> u64 {
+    slice.as_ptr() as u64
+}
+
+/// Memory for the sum of any two indices of 32 bits, of which little is used.
+pub struct Sparse(*mut u8);
+
+const SPARSE_BYTES: usize = 2 << 32;
+
+impl Sparse {
+    pub fn new() -> Sparse {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: new memory anywhere.
+        let at = unsafe {
+            libc::mmap(std::ptr::null_mut(), SPARSE_BYTES, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+        };
+        assert_ne!(at, libc::MAP_FAILED);
+        Sparse(at.cast())
+    }
+
+    pub fn start(&self) -> *const u8 {
+        self.0
+    }
+
+    pub fn get(&self, index: u64) -> u8 {
+        assert!(index < SPARSE_BYTES as u64);
+        // SAFETY: the index is inside.
+        unsafe { self.0.add(index as usize).read() }
+    }
+
+    pub fn set(&self, index: u64, value: u8) {
+        assert!(index < SPARSE_BYTES as u64);
+        // SAFETY: the index is inside, and nobody has a reference to it.
+        unsafe { self.0.add(index as usize).write(value) }
+    }
+}
+
+impl Drop for Sparse {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours and nobody has a reference any more.
+        unsafe { libc::munmap(self.0.cast(), SPARSE_BYTES) };
+    }
+}
