@@ -118,6 +118,7 @@ fn arguments(value: &[u8]) -> Arguments {
         required_subgroup_size: None,
         uses_subgroups: false,
         has_loops: false,
+        size: 0,
         uses_barrier: false,
         indirect: Vec::new(),
         local_variables: Vec::new(),

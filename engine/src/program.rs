@@ -12,7 +12,7 @@ use crate::jit::hash::{Digest, Hasher};
 use crate::jit::pipeline::{Loops, Tier, Tiering};
 use crate::jit::target::Target;
 use crate::jit::{Context, JitError, choice, debug_file, isolate, load, pipeline, symbols};
-use crate::lower::{self, Single, SourceLines};
+use crate::lower::{self, Options, Single, SourceLines};
 use crate::pointers::{self, FunctionPointers};
 use crate::reserve;
 use spirv_env::Module;
@@ -43,6 +43,9 @@ const COPIES_OF_CODE: usize = 4;
 
 /// Most applications that do not say which work-group size they will use take a power of two about this.
 const LIKELY_GROUP: u32 = 256;
+
+/// The size of a kernel without loops from which on several sub-groups side by side may pay.
+const LONG: u32 = 48;
 
 /// Which code of a kernel.
 type Kind = (Variant, Tier);
@@ -248,9 +251,13 @@ impl Kernel {
             group_size::best_width(group_size, width)
         };
         let variant = Variant { most_items: self.program.engine.config().max_group_size, ..variant };
-        // Straight code has nothing to gain from several sub-groups side by side, but where they go through columns together; nor has code
-        // that prints.
-        let repeats = kernel.uses_barrier || kernel.has_loops || group_size[1] > 1;
+        // Straight code gains from several sub-groups side by side only where they go through columns together or much of it waits for
+        // the rest; code that prints never.
+        let is_long = || {
+            let target = self.program.engine.target();
+            kernel.size >= LONG && target.is_ok_and(|target| target.make.interleaves_chains())
+        };
+        let repeats = kernel.uses_barrier || kernel.has_loops || group_size[1] > 1 || is_long();
         if repeats && !kernel.prints { group_size::coarsened(variant, group_size) } else { variant }
     }
 
@@ -538,11 +545,12 @@ impl Kernel {
             let dump = config.dump.as_ref().filter(|_| lines == SourceLines::Unknown);
             let failed = |error| code_generation(&kernel.name, error);
             let context = Context::new();
+            let options = Options { lines, bypasses: tier == Tier::Optimising };
             // The IR that code is made of, if it is what it is to be.
             let make = |variant: Variant, loops: Loops| {
                 let name = format!("{}.{}{of_tier}", kernel.name, variant_name(variant));
                 let (ir, info, calls) =
-                    lower::lower_with(module, kernel, variant, inlining, lines, target, &context)?;
+                    lower::lower_with(module, kernel, variant, inlining, options, target, &context)?;
                 let optimised = || {
                     if let Some(dump) = dump {
                         dump.ir(&name, "lowered", || ir.text());

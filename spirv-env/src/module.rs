@@ -401,6 +401,9 @@ pub struct Kernel {
     pub uses_barrier: bool,
     /// The kernel, or a function that it reaches, has a branch back to an earlier block.
     pub has_loops: bool,
+    /// Instructions of the kernel and of the functions that it reaches, those of extended instruction sets counted as
+    /// 16: functions of the math library are about as long.
+    pub size: u32,
     /// The kernel, or a function that it reaches, calls `printf` or a function of the driver that prints.
     pub prints: bool,
     /// The kernel, or a function that it reaches, can tell which work-items are of one work-group: it asks for ids, sizes or numbers

@@ -26,6 +26,7 @@ struct Summary {
     subgroups: bool,
     barrier: bool,
     loops: bool,
+    size: u32,
     prints: bool,
     matrices: bool,
     /// It can tell which work-items are of one work-group.
@@ -109,6 +110,7 @@ impl Context<'_> {
             uses_subgroups: false,
             uses_barrier: false,
             has_loops: false,
+            size: 0,
             prints: false,
             indirect: Vec::new(),
             local_variables: Vec::new(),
@@ -139,6 +141,7 @@ impl Context<'_> {
             kernel.uses_subgroups |= summary.subgroups;
             kernel.uses_barrier |= summary.barrier;
             kernel.has_loops |= summary.loops;
+            kernel.size = kernel.size.saturating_add(summary.size);
             kernel.prints |= summary.prints;
             kernel.sees_groups |= summary.groups;
             matrices |= summary.matrices;
@@ -189,6 +192,9 @@ impl Context<'_> {
     }
 }
 
+/// What an instruction of an extended set counts for in [`Kernel::size`]: functions of the math library are about as long.
+const EXTENDED_SIZE: u32 = 16;
+
 /// The end of `size` bytes that are put behind `end` with an alignment.
 fn end_of(end: u64, align: u64, size: u64) -> u64 {
     end.checked_next_multiple_of(align).and_then(|at| at.checked_add(size)).unwrap_or(u64::MAX)
@@ -212,6 +218,7 @@ fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Functio
     let mut seen = FxHashSet::default();
     for inst in function.blocks.iter().flat_map(|block| &block.insts) {
         let row = inst.row();
+        summary.size += if row.family == Family::Extended { EXTENDED_SIZE } else { 1 };
         summary.prints |= inst.prints(module);
         summary.matrices |= row.family == Family::Matrix;
         summary.groups |= row.convergence != Convergence::None;

@@ -8,6 +8,7 @@ mod columns;
 mod facts;
 mod fixpoint;
 pub mod func;
+pub mod guards;
 mod hope;
 pub mod inlining;
 pub mod leaves;

@@ -150,6 +150,7 @@ fn kernel(args: Vec<KernelArg>, static_local_size: u64) -> Kernel {
         required_subgroup_size: None,
         uses_subgroups: false,
         has_loops: false,
+        size: 0,
         prints: false,
         uses_barrier: false,
         indirect: Vec::new(),

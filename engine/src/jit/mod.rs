@@ -25,6 +25,7 @@ pub mod pipeline;
 pub mod size;
 pub mod symbols;
 pub mod target;
+pub mod tuning;
 mod vectors;
 
 pub use context::{Context, IrModule};

@@ -3,6 +3,7 @@
 use super::JitError;
 use super::context::{c_string, take_message};
 use super::pipeline::Tier;
+use super::tuning::Make;
 use crate::fork::{Mutex, OnceLock};
 use llvm_sys::core::LLVMDisposeMessage;
 use llvm_sys::support::LLVMParseCommandLineOptions;
@@ -21,19 +22,6 @@ pub enum Isa {
     Avx512,
 }
 
-/// Whether the CPU is one of Intel's.
-fn host_is_intel() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        // Leaf 0 has the vendor's name in these registers, in this order.
-        let leaf = std::arch::x86_64::__cpuid(0);
-        let name: Vec<u8> = [leaf.ebx, leaf.edx, leaf.ecx].into_iter().flat_map(u32::to_le_bytes).collect();
-        name == b"GenuineIntel"
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    false
-}
-
 /// A CPU to make code for. Shared by all compilations; each borrows a target machine for its time.
 pub struct Target {
     triple: CString,
@@ -41,9 +29,9 @@ pub struct Target {
     features: CString,
     data_layout: CString,
     simd_bits: u32,
-    is_intel: bool,
-    /// Whether stores go past the caches where a launch is larger than those. A Zen 4 takes half to four fifths of the time so;
-    /// Intel's processors were not measured.
+    /// What is fast.
+    pub make: Make,
+    /// Whether stores go past the caches where a launch is larger than those.
     pub streams_stores: bool,
     /// Whether glibc's vector math library is there.
     pub libmvec: bool,
@@ -59,8 +47,8 @@ impl Target {
         let (cpu, features) =
             unsafe { (take_message(LLVMGetHostCPUName()), take_message(LLVMGetHostCPUFeatures())) };
         let mut target = Target::new(&cpu, &features)?;
-        target.is_intel = host_is_intel();
-        target.streams_stores = !target.is_intel;
+        target.make = Make::of_host(target.has_avx512());
+        target.streams_stores = target.make.streams_stores();
         Ok(target)
     }
 
@@ -96,13 +84,17 @@ impl Target {
             () if has("avx2") && has("fma") => 256,
             () => 128,
         };
+        // LLVM takes a gather of AVX2 apart into a test, a jump and a load of each lane, unless this says otherwise. A Zen 3 takes as
+        // long for one as for loads and insertions without any test; Intel's are faster.
+        let features =
+            if simd_bits == 256 { format!("{features},+fast-gather") } else { features.to_owned() };
         let mut target = Target {
             triple: c_string(&triple),
             cpu: c_string(cpu),
-            features: c_string(features),
+            features: c_string(&features),
             data_layout: CString::default(),
             simd_bits,
-            is_intel: false,
+            make: Make::Other,
             streams_stores: false,
             libmvec: crate::builtins::libmvec::is_available(),
             machines: Mutex::new(Vec::new()),
@@ -113,16 +105,14 @@ impl Target {
         Ok(target)
     }
 
-    /// Whether atomics in local memory take turns in a loop, not in a row. AMD's processors take read-modify-writes through
-    /// two or three registers in turn for one place in memory, so that each waits for the one before: the loop is four times
-    /// as fast there. Intel's tell places apart by instruction: the row is nearly three times as fast.
-    pub fn prefers_turns(&self) -> bool {
-        !self.is_intel
-    }
-
-    /// Whether a gather takes no longer than a few permutations. On a Zen 4 it takes 21 cycles for 16 lanes.
-    pub fn gathers_fast(&self) -> bool {
-        self.is_intel
+    /// Whether what masks cost is worth code without them for sub-groups all of whose lanes are on. Where there are masks for all
+    /// types and they cost no more than that, it is not.
+    pub fn bypasses_masks(&self) -> bool {
+        match self.simd_bits {
+            512.. => self.make.masks_hide_streams(),
+            256.. => !self.make.stores_masked_fast(),
+            _ => true,
+        }
     }
 
     /// Bits of the widest vector register: 512, 256 or 128.

@@ -44,6 +44,13 @@ impl Addresses {
         }
     }
 
+    /// What they are made of.
+    pub(super) fn value(self) -> Value {
+        match self {
+            Addresses::Strided(value, _) | Addresses::Varying(value) => value,
+        }
+    }
+
     /// The same kind of addresses, made of the value that these are made of.
     pub(super) fn map(self, with: impl FnOnce(Value) -> Value) -> Addresses {
         match self {

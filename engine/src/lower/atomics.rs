@@ -149,7 +149,7 @@ fn read_modify_write(
             let small = if sharing == Sharing::WorkGroup { Small::of(this, inst, scalar)? } else { None };
             match sharing {
                 _ if let Some(small) = small => by_small_indices(this, &small, &all, used, f),
-                Sharing::WorkGroup if this.w > 1 && this.target.prefers_turns() => {
+                Sharing::WorkGroup if this.w > 1 && this.target.make.prefers_turns() => {
                     let (base, offset) = local_offset(this, inst.id(0), address)?;
                     all[0] = offset;
                     in_turns(this, base, &all, used, f)
@@ -329,7 +329,7 @@ fn each_lane(
         Mask::Lanes(mask) if unroll && this.w > 1 => {
             let of_full = || straight(this, None, operands, result, f).into_iter().collect();
             let of_part = || one_by_one(this, operands, result, f).into_iter().collect();
-            b.branch_of_many(this.all_on(mask), of_full, of_part).pop()
+            b.branch_of_many(this.b.all(mask), of_full, of_part).pop()
         }
         _ => one_by_one(this, operands, result, f),
     }
@@ -412,7 +412,7 @@ fn by_small_indices(
         Mask::All => all(),
         Mask::Lanes(mask) => {
             let of_part = || one_by_one(this, operands, result, f).into_iter().collect();
-            this.b.branch_of_many(this.all_on(mask), || all().into_iter().collect(), of_part).pop()
+            this.b.branch_of_many(this.b.all(mask), || all().into_iter().collect(), of_part).pop()
         }
     }
 }
@@ -476,7 +476,7 @@ fn local_offset(this: &mut Lowerer<'_, '_>, pointer: Id, address: Reg) -> Result
 
 /// Runs `f` for each lane that is on, whose first operand is an address: so many bytes behind `base`.
 ///
-/// Loops with one address each, as an offset from a register that all share, for CPUs that want that (`Target::prefers_turns`): straight
+/// Loops with one address each, as an offset from a register that all share, for CPUs that want that (`Make::prefers_turns`): straight
 /// code would have the addresses in two or three registers in turn.
 fn in_turns(
     this: &Lowerer<'_, '_>,
@@ -503,7 +503,7 @@ fn in_turns(
                 over_bits(this, of_lane);
                 Vec::new()
             };
-            b.branch_of_many(this.all_on(mask), all, those_on);
+            b.branch_of_many(this.b.all(mask), all, those_on);
         }
     }
     kept.results(this)

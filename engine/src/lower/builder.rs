@@ -4,6 +4,7 @@
 //! the LLVM C API that lowering makes are in this file and its folder: values and types here, one subject a file there.
 
 use crate::analysis::leaves::Scalar;
+use crate::jit::target::Target;
 use llvm_sys::LLVMTypeKind;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -64,6 +65,8 @@ pub struct Builder {
     raw: LLVMBuilderRef,
     /// Lanes of a sub-group.
     pub width: u32,
+    /// What stores under masks are worth.
+    masked_stores: memory::MaskedStores,
     /// Accesses to images that have code in place.
     image_accesses: Cell<u32>,
     /// Floating-point instructions may be contracted (`fmul` and `fadd` to `fma`).
@@ -90,7 +93,7 @@ impl Builder {
     ///
     /// # Safety
     /// Both references are valid and outlive the builder.
-    pub unsafe fn new(context: LLVMContextRef, module: LLVMModuleRef, width: u32) -> Self {
+    pub unsafe fn new(context: LLVMContextRef, module: LLVMModuleRef, width: u32, target: &Target) -> Self {
         let int = |bits| llvm!(LLVMIntTypeInContext(context, bits));
         let kind = |name: &std::ffi::CStr| {
             llvm!(LLVMGetMDKindIDInContext(context, name.as_ptr(), name.to_bytes().len() as u32))
@@ -101,6 +104,7 @@ impl Builder {
                 module,
                 raw: LLVMCreateBuilderInContext(context),
                 width,
+                masked_stores: memory::MaskedStores::of(target),
                 image_accesses: Cell::new(0),
                 contract: false,
                 i: [int(1), int(8), int(16), int(32), int(64)],

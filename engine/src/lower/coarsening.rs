@@ -9,6 +9,7 @@
 //! sub-group after the other as a whole, each only if some lane of it is on.
 
 use super::builder::{Builder, Opcode, Value};
+use super::opencl_std::table;
 use super::values::{Mask, Val, Values};
 use super::work_item::WorkItems;
 use super::{Lowerer, interleaved};
@@ -24,7 +25,7 @@ use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::Op;
-use spirv_env::opcodes::{Convergence, Cost, Family, Memory};
+use spirv_env::opcodes::{Convergence, Cost, Derives, Family, Memory};
 use spirv_env::{Id, Inst};
 use std::collections::VecDeque;
 use std::mem::offset_of;
@@ -34,6 +35,9 @@ pub struct Subgroup {
     pub items: WorkItems,
     /// The mask of the block being lowered.
     pub mask: Mask,
+    /// The lanes whose values change where those of others stay in registers or private variables. They are those of the mask, but in
+    /// code for full masks, too: products and sums are fused by what lies next to each other, and a blend lies between.
+    pub blended: Mask,
     pub(super) values: Values,
     /// Its interleaved private variables.
     pub(super) interleaved: FxHashMap<Id, interleaved::Object>,
@@ -96,6 +100,7 @@ fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mask) -> Vec<S
         Subgroup {
             items,
             mask,
+            blended: mask,
             values: Values::default(),
             interleaved: FxHashMap::default(),
             private_base: FxHashMap::default(),
@@ -115,7 +120,10 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
     if own > MOST_INSTS {
         return Coarsening::Off;
     }
-    let wanted = wanted(a);
+    let wanted = match a.loops.loops.is_empty() && target.make.interleaves_chains() {
+        true => wanted(a).max(wanted_for_straight(a)),
+        false => wanted(a),
+    };
     let (live, vector_registers) = (pressure(a, target.simd_bits()), target.vector_registers());
     let fits = |bundle: u32| {
         let bundle = bundle as usize;
@@ -152,6 +160,14 @@ const AT_A_BARRIER: usize = 4;
 const AT_A_COLLECTIVE: usize = 8;
 /// The same where it has a piece of each row of a column (`columns`).
 const AT_A_COLUMN: usize = 8;
+
+/// Instructions that a CPU looks at ahead for those whose operands are there.
+const WINDOW: usize = 96;
+/// The bundle that is wanted at most for straight code, and the instructions that it may be.
+const IF_STRAIGHT: usize = 4;
+const MOST_OF_STRAIGHT: usize = 700;
+/// Instructions of a function of the math library, and how many of them wait for each other.
+const FUNCTION: (usize, usize) = (18, 13);
 
 /// Whether an instruction looks at memory for what another sub-group writes meanwhile.
 fn may_wait(inst: &Inst) -> bool {
@@ -195,6 +211,47 @@ fn wanted(a: &Analysis<'_>) -> usize {
     };
     let in_loops = a.loops.loops.iter().map(in_loop).max().unwrap_or(1);
     in_loops.max(at_meetings.max().unwrap_or(1)).max(at_columns)
+}
+
+/// The same for code without loops. The CPU begins the next sub-groups before one ends, as far as it looks ahead; of more instructions
+/// it sees too few that do not wait.
+fn wanted_for_straight(a: &Analysis<'_>) -> usize {
+    let mut depth: FxHashMap<Id, usize> = FxHashMap::default();
+    let (mut own, mut longest) = (0, 0);
+    for &block in &a.regions.order {
+        let code = &a.func.blocks[block];
+        for phi in &code.phis {
+            let most = phi.incoming.iter().filter_map(|(_, id)| depth.get(id)).max().copied();
+            depth.extend(most.map(|most| (phi.result, most)));
+        }
+        let is_vector = |id: Id| !a.shape(block, id).iter().all(|shape| shape.is_uniform());
+        for inst in &code.insts {
+            let Some(result) = inst.result.filter(|id| is_vector(*id)) else { continue };
+            let (insts, steps) = extent(a, inst);
+            let most = inst.ids().filter_map(|id| depth.get(&id).copied()).max().unwrap_or(0) + steps;
+            depth.insert(result, most);
+            own += insts;
+            longest = longest.max(most);
+        }
+    }
+    let seen = own.max(WINDOW);
+    let wanted = (longest * LATENCY * ISSUE + seen / 2) / seen;
+    wanted.min(IF_STRAIGHT).min(MOST_OF_STRAIGHT / own.max(1)).max(1)
+}
+
+/// The instructions that one is made of, and how many of them wait for each other.
+fn extent(a: &Analysis<'_>, inst: &Inst) -> (usize, usize) {
+    let row = inst.row();
+    match row.family {
+        Family::Extended => match inst.opencl_std(a.func.module) {
+            Some(function) if !table::is_short(function.op) => FUNCTION,
+            _ => (1, 1),
+        },
+        Family::Composite | Family::Reinterpretation => (0, 0),
+        _ if row.derives != Derives::Nothing => (0, 0),
+        _ if inst.op == Op::FDiv => (1, 3),
+        _ => (1, 1),
+    }
 }
 
 /// Instructions of the longest way from a value that a loop's iteration begins with to one that it hands on.

@@ -57,12 +57,12 @@ impl Columns {
                 let [first, last] =
                     [first, last].map(|addresses| b.reinterpret(addresses.vector(this), Scalar::I64));
                 let bytes = b.int(Scalar::I64, this.w, bytes);
-                this.all_on(b.icmp(IntPred::LLVMIntEQ, b.sub(last, first), bytes))
+                this.b.all(b.icmp(IntPred::LLVMIntEQ, b.sub(last, first), bytes))
             }
         };
         let on = masks.iter().filter_map(|mask| mask.lanes()).reduce(|all, lanes| b.and(all, lanes));
         let together = b.freeze(follow);
-        let together = on.map_or(together, |on| b.and(together, this.all_on(on)));
+        let together = on.map_or(together, |on| b.and(together, this.b.all(on)));
         Ok(Some(Columns { places, first, leaf, access, together }))
     }
 

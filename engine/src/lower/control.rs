@@ -39,10 +39,25 @@ pub(super) struct Flow {
     /// Where loops count their iterations.
     pub(super) iterations: FxHashMap<LoopId, Value>,
     pub(super) read_ahead: ReadAhead,
+    /// Parts that are there twice (`analysis::guards`).
+    guarded: Vec<Vec<BlockId>>,
+    /// Where sub-groups go all of whose lanes are on, by the blocks where such parts begin.
+    full_entries: FxHashMap<BlockId, Label>,
+    /// The part that is being made for those.
+    full: Option<Full>,
+}
+
+/// A guarded part for sub-groups all of whose lanes are on.
+#[derive(Clone, Copy)]
+pub(super) struct Full {
+    /// The block whose mask is full.
+    owner: BlockId,
+    /// See `coarsening::Subgroup::blended`, for what is made for all sub-groups of a bundle.
+    pub(super) blended_of_all: Mask,
 }
 
 impl Flow {
-    pub fn new(a: &Analysis<'_>, entry_mask: Mask) -> Self {
+    pub fn new(a: &Analysis<'_>, entry_mask: Mask, guarded: Vec<Vec<BlockId>>) -> Self {
         Flow {
             entry_mask,
             blocks: PrimaryMap::new(),
@@ -50,7 +65,14 @@ impl Flow {
             with_barriers: with_barriers(a),
             iterations: FxHashMap::default(),
             read_ahead: ReadAhead::new(a.read_ahead()),
+            guarded,
+            full_entries: FxHashMap::default(),
+            full: None,
         }
+    }
+
+    pub(super) fn full(&self) -> Option<Full> {
+        self.full
     }
 }
 
@@ -95,11 +117,34 @@ impl Lowerer<'_, '_> {
             let code = self.new_block(block);
             self.flow.blocks.push(code);
         }
+        let guarded = std::mem::take(&mut self.flow.guarded);
+        for part in &guarded {
+            let label = self.label(&format!("{}.full", part[0]));
+            self.flow.full_entries.insert(part[0], label);
+        }
         for &block in &a.regions.order {
             self.block(block, end)?;
         }
+        guarded.iter().try_for_each(|part| self.full_part(part, end))?;
         self.b.at_end(self.position.prologue);
         self.b.br(self.flow.blocks[crate::analysis::func::ENTRY].enter);
+        Ok(())
+    }
+
+    /// Lowers a guarded part once more, for sub-groups all of whose lanes are on. Where it ends, control goes where it does from the
+    /// other.
+    fn full_part(&mut self, part: &[BlockId], end: Label) -> Result<(), EngineError> {
+        let owner = part[0];
+        self.flow.full = Some(Full { owner, blended_of_all: Mask::All });
+        // A loop leads back to where masks are looked at, which is there once.
+        let others = &part[1..];
+        let masked: Vec<BlockCode> = others.iter().map(|block| self.flow.blocks[*block].clone()).collect();
+        for &block in others {
+            self.flow.blocks[block] = self.new_block(block);
+        }
+        part.iter().try_for_each(|block| self.block(*block, end))?;
+        others.iter().zip(masked).for_each(|(block, code)| self.flow.blocks[*block] = code);
+        self.flow.full = None;
         Ok(())
     }
 
@@ -172,7 +217,12 @@ impl Lowerer<'_, '_> {
 
     fn block(&mut self, block: BlockId, end: Label) -> Result<(), EngineError> {
         let a = self.a;
-        let (enter, body) = (self.flow.blocks[block].enter, self.flow.blocks[block].body);
+        let is_full = |owner: BlockId| self.flow.full.is_some_and(|full| full.owner == owner);
+        let (enter, body) = match self.flow.full_entries.get(&block) {
+            Some(full) if is_full(block) => (*full, *full),
+            _ => (self.flow.blocks[block].enter, self.flow.blocks[block].body),
+        };
+        let is_full = a.control.class[block].is_some_and(is_full);
         self.position.block = block;
         // LLVM finds for itself what lies together in the iterations of a loop.
         let apart = a.variant.mapping == LaneMapping::Iterations;
@@ -180,15 +230,15 @@ impl Lowerer<'_, '_> {
         self.bundle.common.block.clear();
         self.b.at_line(None);
         self.b.at_end(enter);
-        let mut all = self.flow.entry_mask;
+        let (mut all, mut every) = (self.flow.entry_mask, None);
         for at in 0..self.bundle.subgroups.len() {
             self.bundle.subgroups[at].values.block.clear();
             self.bundle.subgroups[at].members = Default::default();
-            self.bundle.subgroups[at].mask = match a.control.class[block] {
+            let mask = match a.control.class[block] {
                 None => self.flow.entry_mask,
                 Some(owner) => {
                     let slots = self.flow.blocks[owner].masks[at];
-                    let lanes = if owner == block {
+                    let lanes = if owner == block && !is_full {
                         // Taken over even if nobody is in: LLVM then knows that the slot is empty from here on.
                         let lanes = self.b.load(Scalar::Bool, self.w, slots.incoming, 1);
                         self.b.store(self.b.zero(Scalar::Bool, self.w), slots.incoming, 1);
@@ -201,9 +251,20 @@ impl Lowerer<'_, '_> {
                         Mask::Lanes(others) if at > 0 => Mask::Lanes(self.b.or(others, lanes)),
                         _ => Mask::Lanes(lanes),
                     };
+                    every = Some(every.map_or(lanes, |others| self.b.and(others, lanes)));
                     Mask::Lanes(lanes)
                 }
             };
+            self.bundle.subgroups[at].mask = if is_full { Mask::All } else { mask };
+            self.bundle.subgroups[at].blended = mask;
+        }
+        if is_full {
+            self.flow.full = self.flow.full.map(|full| Full { blended_of_all: all, ..full });
+            all = Mask::All;
+        } else if let (Some(full), Some(every)) = (self.flow.full_entries.get(&block), every) {
+            let others = self.label(&format!("{block}.others"));
+            self.b.cond_br(self.b.all(every), *full, others);
+            self.b.at_end(others);
         }
         if body != enter
             && let (Mask::Lanes(lanes), Some(skip)) = (all, a.control.skip[block].expand())
@@ -445,7 +506,7 @@ impl Lowerer<'_, '_> {
             for ((slot, reg), leaf) in slots.iter().zip(val).zip(leaves.iter()) {
                 let reg = self.with_scalar(reg, *slot);
                 if blended {
-                    let mask = lanes.unwrap_or_else(|| self.mask_vector());
+                    let mask = lanes.unwrap_or_else(|| self.vector_of(self.blended()));
                     self.blend_slot(*slot, reg, mask, leaf.scalar);
                 } else {
                     self.store_slot(*slot, reg);

@@ -7,7 +7,7 @@ use super::control::Flow;
 use super::float_modes::FloatModes;
 use super::values::{DistantUses, Mask, Reg};
 use super::work_item::WorkItems;
-use super::{Lowerer, Position, Storage, coarsening, private};
+use super::{Lowerer, Options, Position, Storage, coarsening, private};
 use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, LaneMapping, LaunchInfo, Worker};
 use crate::analysis::Analysis;
 use crate::analysis::calls::AnalysedKernel;
@@ -42,6 +42,7 @@ pub fn emit(
     unit: &AnalysedKernel<'_>,
     mut builder: Builder,
     target: &Target,
+    options: Options,
 ) -> Result<(CodeInfo, CallTree), EngineError> {
     let a = &unit.kernel;
     builder.contract = FloatModes::of(a.func.module, a.func.kernel).contracts();
@@ -60,6 +61,7 @@ pub fn emit(
         layout: layouts.next().expect("each function has a layout"),
         offsets: Rc::clone(&offsets),
         calls: Rc::clone(&calls),
+        bypasses: options.bypasses && target.bypasses_masks(),
     };
     let entry = EntryPoint { a, b: b.clone(), has_barrier };
     entry.emit(&bodies(a))?;
@@ -102,6 +104,8 @@ struct Bodies<'a, 'm> {
     layout: Rc<private::Layout>,
     offsets: Rc<FxHashMap<Id, u64>>,
     calls: Rc<Functions>,
+    /// Guarded parts get code for full masks beside the other.
+    bypasses: bool,
 }
 
 impl<'a, 'm> Bodies<'a, 'm> {
@@ -172,6 +176,9 @@ impl<'a, 'm> Bodies<'a, 'm> {
     ) -> Lowerer<'a, 'm> {
         let b = &self.b;
         let bundle = coarsening::Bundle::new(self.a, b, first, mask);
+        // The last sub-groups of rows that are no multiple of it are rare.
+        let is_rare = mask != Mask::All && self.a.variant.mapping == LaneMapping::Line;
+        let guarded = if self.bypasses && !is_rare { self.a.guarded() } else { Vec::new() };
         Lowerer {
             a: self.a,
             b: b.clone(),
@@ -184,7 +191,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
                 on_edge: false,
                 members: Default::default(),
             },
-            flow: Flow::new(self.a, mask),
+            flow: Flow::new(self.a, mask, guarded),
             uses: DistantUses::new(self.a, &bundle.lockstep),
             bundle,
             storage: Storage {

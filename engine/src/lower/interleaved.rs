@@ -87,7 +87,7 @@ impl Object {
             let old = b.load(memory, this.w, address, memory.bytes());
             b.store(b.select(mask, value, old), address, memory.bytes());
         };
-        match (self.place(this, offset, leaf, memory), this.mask()) {
+        match (self.place(this, offset, leaf, memory), this.blended()) {
             (Place::Row(address), Mask::All) => b.store(value, address, memory.bytes()),
             (Place::Row(address), Mask::Lanes(mask)) => blend(mask, address),
             (Place::Lanes { offsets, rows: Some(rows), .. }, on)

@@ -1,6 +1,7 @@
 //! What code is made of, where no result shows it: accesses of vectors, prefetches, skips, values that are forgotten.
 
 use super::opcode_tests::{build, kernel};
+use super::{Options, lower_with};
 use crate::abi::{Coarsening, LaneMapping, Variant};
 use crate::analysis::inlining::Inlining;
 use crate::jit::Context;
@@ -599,4 +600,31 @@ fn bounds_of_ids_are_compared_in_32_bits() {
     };
     compare("OpULessThan");
     compare("OpSLessThanEqual");
+}
+
+#[test]
+fn what_ids_within_a_bound_do_is_there_without_masks_where_they_cost() {
+    let body = format!(
+        "{}%bound = OpLoad %uint %in\n%within = OpULessThan %bool %gx %wide_bound\n\
+         OpBranchConditional %within %inside %behind\n%inside = OpLabel\n{}OpBranch %behind\n%behind = OpLabel\n",
+        as_pointers("uint"),
+        copy_of("OpCopyObject %ulong %gx", "uint")
+    );
+    let body = body.replace("%within =", "%wide_bound = OpUConvert %ulong %bound\n%within =");
+    let of = |isa: Isa, bypasses: bool| {
+        let module = build(&kernel(None, "", &body));
+        let target = Target::limited(isa).expect("a target machine");
+        let of = module.kernel("main").expect("the kernel");
+        let options = Options { bypasses, ..Options::default() };
+        let context = Context::new();
+        let (ir, ..) =
+            lower_with(&module, of, VARIANT, Inlining::default(), options, &target, &context).expect("IR");
+        ir.verify().expect("valid IR");
+        let found = accesses(&ir.text(), "<16 x i32>");
+        [found.loads, found.masked_loads, found.stores, found.masked_stores]
+    };
+    assert_eq!(of(Isa::Avx512, true), [0, 1, 0, 1]);
+    // Where a store under a mask is slow, it is looked whether the mask is full.
+    assert_eq!(of(Isa::Avx2, false), [0, 1, 1, 1]);
+    assert_eq!(of(Isa::Avx2, true), [1, 1, 2, 1]);
 }

@@ -84,7 +84,7 @@ fn load_all(this: &Lowerer<'_, '_>, group: &Group, first: Value) -> Rc<[Value]> 
     let load = |mask| structures.load(this, first, group.bytes, mask);
     let vectors = match this.mask() {
         Mask::All => load(None),
-        Mask::Lanes(mask) => b.branch_of_many(this.all_on(mask), || load(None), || load(Some(mask))),
+        Mask::Lanes(mask) => b.branch_of_many(this.b.all(mask), || load(None), || load(Some(mask))),
     };
     vectors.into()
 }
@@ -96,7 +96,8 @@ pub(super) fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, val: &Val) -> Resul
     let group = &members.groups[member.group];
     // All of them are, or none.
     let raw = structures(this, group).memory;
-    if !rows::has_masks(this.target, raw) {
+    let has_gaps = group.elements.len() < group.step;
+    if !rows::has_masks(this.target, raw) || has_gaps && !rows::stores_under_masks(this.target, raw) {
         return Ok(false);
     }
     let values =

@@ -96,8 +96,9 @@ use values::{Mask, Val};
 const PRODUCER: &str = concat!("ze_cpu ", env!("CARGO_PKG_VERSION"));
 
 /// Whether LLVM IR says which source lines it was made from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum SourceLines {
+    #[default]
     Unknown,
     Recorded,
 }
@@ -111,16 +112,24 @@ pub fn lower(
     target: &Target,
     llvm: &Context,
 ) -> Result<(IrModule, CodeInfo, CallTree), EngineError> {
-    lower_with(module, kernel, variant, inlining, SourceLines::Unknown, target, llvm)
+    lower_with(module, kernel, variant, inlining, Options::default(), target, llvm)
 }
 
-/// The same, with source lines if they are wanted. What code is made of the IR does not depend on that.
+/// What lowering can do beside what it has to. No result depends on it.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Options {
+    pub lines: SourceLines,
+    /// Guarded parts may be there twice, for masks that are full and for others, where that is worth its time.
+    pub bypasses: bool,
+}
+
+/// The same, with options.
 pub fn lower_with(
     module: &Module,
     kernel: &Kernel,
     variant: Variant,
     inlining: Inlining,
-    lines: SourceLines,
+    options: Options,
     target: &Target,
     llvm: &Context,
 ) -> Result<(IrModule, CodeInfo, CallTree), EngineError> {
@@ -128,11 +137,11 @@ pub fn lower_with(
     tracing::trace!("{:?} of {:?}", unit.kernel.variant.coarsening, variant.coarsening);
     let ir = IrModule::new(llvm, &kernel.name, target);
     // SAFETY: `ir` and its context outlive the builder, which is gone when `entry::emit` returns.
-    let mut builder = unsafe { Builder::new(llvm.raw(), ir.raw(), variant.width) };
-    if lines == SourceLines::Recorded {
+    let mut builder = unsafe { Builder::new(llvm.raw(), ir.raw(), variant.width, target) };
+    if options.lines == SourceLines::Recorded {
         builder.record_lines(PRODUCER, &module.lines);
     }
-    let (info, calls) = entry::emit(&unit, builder, target)?;
+    let (info, calls) = entry::emit(&unit, builder, target, options)?;
     Ok((ir, info, calls))
 }
 
@@ -203,7 +212,7 @@ pub fn single(
     let alone = Variant { coarsening: Coarsening::Off, ..variant };
     let analysis = Analysis::new(prepared(Func::build(module, kernel, &plan)?), alone);
     let Some(walks) = analysis.walks() else {
-        let is_list = !target.gathers_fast() && analysis.goes_through_lists();
+        let is_list = !target.make.gathers_fast() && analysis.goes_through_lists();
         return Ok(is_list.then_some(Single::Scalars));
     };
     let mut conditions = Vec::new();
@@ -332,6 +341,15 @@ impl<'a, 'm> Lowerer<'a, 'm> {
     /// The mask that code runs under.
     pub fn mask(&self) -> Mask {
         self.bundle.mask_of_all.unwrap_or(self.subgroup().mask)
+    }
+
+    /// The lanes whose values change where those of others stay; see [`coarsening::Subgroup`].
+    pub(in crate::lower) fn blended(&self) -> Mask {
+        match (self.bundle.mask_of_all, self.flow.full()) {
+            (Some(_), Some(full)) => full.blended_of_all,
+            (Some(mask), None) => mask,
+            (None, _) => self.subgroup().blended,
+        }
     }
 
     /// Lowers an instruction and keeps its result.

@@ -18,6 +18,7 @@ use crate::error::EngineError;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use spirv_env::{Id, Inst};
+use std::mem::discriminant;
 use std::rc::Rc;
 
 /// What is read ahead in a function.
@@ -73,17 +74,25 @@ impl Lowerer<'_, '_> {
 
     /// Has stores of this iteration find these addresses.
     fn note_latest(&mut self, load: Id, addresses: Addresses) {
+        let member = self.bundle.at;
+        // Where the load is there twice, stores look at one place.
+        let known = self.flow.read_ahead.pieces.get(&(load, member)).and_then(|pieces| pieces.latest);
+        let known = known.filter(|known| discriminant(known) == discriminant(&addresses));
         let latest = addresses.map(|value| {
-            let lanes = self.b.lanes(value);
-            let slot = self.prologue_alloca(Scalar::Ptr, lanes);
-            self.in_prologue(|b| b.store(b.zero(Scalar::Ptr, lanes), slot, 8));
+            let slot = known.map_or_else(|| self.slot_of_latest(value), Addresses::value);
             self.b.store(value, slot, 8);
             slot
         });
-        let member = self.bundle.at;
         if let Some(pieces) = self.flow.read_ahead.pieces.get_mut(&(load, member)) {
             pieces.latest = Some(latest);
         }
+    }
+
+    fn slot_of_latest(&self, value: Value) -> Value {
+        let lanes = self.b.lanes(value);
+        let slot = self.prologue_alloca(Scalar::Ptr, lanes);
+        self.in_prologue(|b| b.store(b.zero(Scalar::Ptr, lanes), slot, 8));
+        slot
     }
 }
 

@@ -18,6 +18,11 @@ pub(super) fn has_masks(target: &Target, memory: Scalar) -> bool {
     target.has_avx512() || (memory.bytes() >= 4 && target.simd_bits() >= 256)
 }
 
+/// Whether vectors of these elements are stored under masks as fast as without.
+pub(super) fn stores_under_masks(target: &Target, memory: Scalar) -> bool {
+    has_masks(target, memory) && (target.has_avx512() || target.make.stores_masked_fast())
+}
+
 /// Whether so many bytes from an address on, or from each of several, are in one page, so that all of them can be read where one can.
 pub(super) fn is_in_page(b: &Builder, address: Value, bytes: u64) -> Value {
     let number = |number: u64| b.int(Scalar::I64, b.lanes(address), number);

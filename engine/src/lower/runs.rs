@@ -3,12 +3,12 @@
 //! They are structures (`structures`), unless the elements are so small that one vector has several of all lanes: LLVM knows
 //! how to shift and truncate those, if they are no more than eight.
 
-use super::Lowerer;
 use super::access::{align_at, from_memory, in_memory, to_memory};
 use super::apart::MOST_ELEMENTS;
 use super::builder::{Builder, Value};
 use super::structures::Structures;
 use super::values::{Reg, Val};
+use super::{Lowerer, rows};
 use crate::analysis::leaves::{Leaf, Scalar};
 
 /// What an element is in memory, if leaves are equal ones that follow each other.
@@ -89,7 +89,11 @@ pub(super) fn store(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], val: &
     }
     let elements: Vec<usize> = (0..leaves.len()).collect();
     let structures = Structures { memory, lanes: this.w, step: leaves.len(), elements: &elements };
-    structures.store(b, base, align, &values, mask);
+    if rows::stores_under_masks(this.target, memory) {
+        structures.store(b, base, align, &values, mask);
+    } else {
+        structures.store_lanes(this, base, align, &values);
+    }
 }
 
 /// The vectors that all lanes store together, and where each begins, in bytes.

@@ -59,7 +59,7 @@ pub(super) fn store(
     access: Access,
 ) -> bool {
     let memory = this.b.scalar_of(value);
-    let possible = !access.volatile && this.w > 1 && rows::has_masks(this.target, memory);
+    let possible = !access.volatile && this.w > 1 && rows::stores_under_masks(this.target, memory);
     let Some(gap) = gap(step, memory).filter(|_| possible) else { return false };
     // Vectors begin where structures do, which are aligned: those that begin at a member in the middle would each lie in two
     // lines of the cache.

@@ -47,7 +47,7 @@ pub(super) fn table(a: &Analysis<'_>, at: BlockId, load: &Inst, target: &Target)
     looked_up.dedup();
     let most = match a.may_be_row(at, load.id(0)) {
         true => MOST_IF_ROW,
-        false if target.gathers_fast() => MOST * lanes / 32,
+        false if target.make.gathers_fast() => MOST * lanes / 32,
         false => MOST * lanes / 16,
     };
     let all = registers * pieces * looked_up.len() as u64;

@@ -165,7 +165,11 @@ impl Lowerer<'_, '_> {
 
     /// The mask as a vector of bools (one bool where W is 1).
     pub fn mask_vector(&self) -> Value {
-        match self.mask() {
+        self.vector_of(self.mask())
+    }
+
+    pub(super) fn vector_of(&self, mask: Mask) -> Value {
+        match mask {
             Mask::All => self.b.int(Scalar::Bool, self.w, 1),
             Mask::Lanes(mask) => mask,
         }
@@ -364,7 +368,7 @@ impl Lowerer<'_, '_> {
         let slots = self.bundle.subgroups[at].values.temporal_slots[&id].clone();
         for ((reg, slot), leaf) in val.iter().zip(slots.iter()).zip(leaves.iter()) {
             let mut new = self.vector(*reg);
-            if let Mask::Lanes(mask) = self.bundle.subgroups[at].mask {
+            if let Mask::Lanes(mask) = self.bundle.subgroups[at].blended {
                 let old = self.b.load(leaf.scalar, self.w, *slot, 1);
                 new = self.b.select(mask, new, old);
             }

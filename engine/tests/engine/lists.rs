@@ -11,7 +11,7 @@ use ze_engine::{Engine, EngineConfig};
 fn what_little_but_gathers_is_done_by_single_work_items() {
     let module = built(&file("lists")).expect("valid");
     let target = Target::limited(Isa::Avx512).expect("a target machine");
-    assert!(!target.gathers_fast());
+    assert!(!target.make.gathers_fast());
     let wants = |kernel: &str, width: u32| {
         let kernel = module.kernel(kernel).expect("the module has it");
         let (mapping, coarsening) = (LaneMapping::Line, Coarsening::Off);

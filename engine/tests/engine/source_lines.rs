@@ -7,7 +7,7 @@ use ze_engine::jit::Context;
 use ze_engine::jit::elf::{Definition, Relocatable};
 use ze_engine::jit::pipeline::{self, Tier};
 use ze_engine::jit::target::{Isa, Target};
-use ze_engine::lower::{SourceLines, lower_with};
+use ze_engine::lower::{Options, SourceLines, lower_with};
 
 use crate::support::{built, file};
 
@@ -36,8 +36,9 @@ fn object(
 ) -> Option<Vec<u8>> {
     let target = Target::limited(Isa::Avx2).expect("a target machine");
     let kernel = module.kernel(kernel)?;
+    let options = Options { lines, bypasses: tier == Tier::Optimising };
     let (ir, ..) =
-        lower_with(module, kernel, variant, Inlining::default(), lines, &target, &Context::new()).ok()?;
+        lower_with(module, kernel, variant, Inlining::default(), options, &target, &Context::new()).ok()?;
     ir.verify().unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
     pipeline::optimise(&ir, &target, tier).expect("passes");
     Some(pipeline::object_code(ir, &target, tier).expect("object code").bytes)

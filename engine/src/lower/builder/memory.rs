@@ -2,11 +2,32 @@
 
 use super::{Builder, NAME, Value};
 use crate::analysis::leaves::Scalar;
+use crate::jit::target::Target;
+use crate::lower::rows;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
 /// The operand of `llvm.memcpy` that says whether it is volatile.
 const MEMCPY_VOLATILE: u32 = 3;
+
+/// Which stores under a mask are one instruction that takes about as long as one without. Before the others it is asked whether all
+/// lanes are on, which they nearly always are: a branch that is predicted.
+pub(super) struct MaskedStores {
+    words: bool,
+    narrow: bool,
+    scattered: bool,
+}
+
+impl MaskedStores {
+    pub(super) fn of(target: &Target) -> MaskedStores {
+        let rows = |element| rows::stores_under_masks(target, element);
+        MaskedStores { words: rows(Scalar::I32), narrow: rows(Scalar::I8), scattered: target.has_avx512() }
+    }
+
+    fn are_fast(&self, element: Scalar) -> bool {
+        if element.bytes() < Scalar::I32.bytes() { self.narrow } else { self.words }
+    }
+}
 
 impl Builder {
     /// Stack memory; call it only while the position is in the prologue.
@@ -105,7 +126,19 @@ impl Builder {
         self.intrinsic_typed("llvm.masked.load", &types, &[address, align, mask, passthrough])
     }
 
+    /// Contiguous lanes at one address; lanes that are off touch no memory.
     pub fn masked_store(&self, value: Value, address: Value, align: u64, mask: Value) {
+        if self.masked_stores.are_fast(self.scalar_of(value)) {
+            return self.store_under(value, address, align, mask);
+        }
+        self.if_all(
+            mask,
+            || self.store(value, address, align),
+            || self.store_under(value, address, align, mask),
+        );
+    }
+
+    fn store_under(&self, value: Value, address: Value, align: u64, mask: Value) {
         let align = self.i32(align as u32);
         let types = [llvm!(LLVMTypeOf(value.0)), self.ptr];
         self.intrinsic_typed("llvm.masked.store", &types, &[value, address, align, mask]);
@@ -120,7 +153,33 @@ impl Builder {
         self.intrinsic_typed("llvm.masked.gather", &types, &[addresses, align, mask, passthrough])
     }
 
+    /// One address a lane; of lanes with the same address the last one's value stays.
     pub fn scatter(&self, value: Value, addresses: Value, align: u64, mask: Value) {
+        if self.masked_stores.scattered {
+            return self.scatter_under(value, addresses, align, mask);
+        }
+        let every = self.int(Scalar::Bool, self.lanes(mask), 1);
+        let scatter = |mask| self.scatter_under(value, addresses, align, mask);
+        self.if_all(mask, || scatter(every), || scatter(mask));
+    }
+
+    /// One of two stores: the first where all lanes of the mask are on, without a mask to look at.
+    fn if_all(&self, mask: Value, all: impl FnOnce(), some: impl FnOnce()) {
+        if self.is_constant(mask) {
+            return some();
+        }
+        let all = || {
+            all();
+            Vec::new()
+        };
+        let some = || {
+            some();
+            Vec::new()
+        };
+        self.branch_of_many(self.all(mask), all, some);
+    }
+
+    fn scatter_under(&self, value: Value, addresses: Value, align: u64, mask: Value) {
         let align = self.i32(align as u32);
         let types = [llvm!(LLVMTypeOf(value.0)), llvm!(LLVMTypeOf(addresses.0))];
         self.intrinsic_typed("llvm.masked.scatter", &types, &[value, addresses, align, mask]);

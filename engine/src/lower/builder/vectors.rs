@@ -114,4 +114,9 @@ impl Builder {
             }
         }
     }
+
+    /// Whether all lanes of a mask are on. Where they are, which is nearly always, there are no masks to be spread.
+    pub fn all(&self, mask: Value) -> Value {
+        self.not(self.any(self.not(mask)))
+    }
 }

@@ -32,11 +32,6 @@ impl Lowerer<'_, '_> {
         (1u64 << self.w) - 1
     }
 
-    /// Whether all lanes of a mask are on. Where they are, which is nearly always, there are no masks to be spread.
-    pub(in crate::lower) fn all_on(&self, mask: Value) -> Value {
-        self.b.not(self.b.any(self.b.not(mask)))
-    }
-
     /// The number of the first lane that is on, as a 32-bit scalar; some lane if none is.
     pub(in crate::lower) fn first_active(&self) -> Value {
         match self.mask() {

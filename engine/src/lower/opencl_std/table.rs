@@ -137,6 +137,44 @@ pub fn is_long(op: StdOp) -> bool {
         )
 }
 
+/// Whether an instruction is a few instructions of the processor at most, of all those that are no functions of floats, too.
+pub fn is_short(op: StdOp) -> bool {
+    use StdOp::{
+        ceil, copysign, fabs, fclamp, fdim, floor, fma, fmax, fmax_common, fmin, fmin_common, half_sqrt,
+        ldexp, mad, maxmag, minmag, mix, native_sqrt, radians, rint, round, sign, sqrt, step, trunc,
+    };
+    let is_simple = matches!(
+        op,
+        ceil | copysign
+            | fabs
+            | fclamp
+            | fdim
+            | floor
+            | fma
+            | fmax
+            | fmax_common
+            | fmin
+            | fmin_common
+            | half_sqrt
+    ) || matches!(
+        op,
+        ldexp
+            | mad
+            | maxmag
+            | minmag
+            | mix
+            | native_sqrt
+            | radians
+            | rint
+            | round
+            | sign
+            | sqrt
+            | step
+            | trunc
+    );
+    is_simple || (function(op).is_none() && pair_function(op).is_none())
+}
+
 /// Functions that compute halves as halves.
 pub fn native_function(op: StdOp) -> Option<element::Function> {
     Some(match op {

@@ -39,7 +39,7 @@ pub fn compile(
     let context = Context::new();
     let ir = IrModule::new(&context, "test", target);
     // SAFETY: context and module outlive the builder.
-    let b = unsafe { Builder::new(context.raw(), ir.raw(), lanes) };
+    let b = unsafe { Builder::new(context.raw(), ir.raw(), lanes, target) };
     let function = b.function("entry", &[(Scalar::Ptr, 1); 5], false, Inline::Free);
     b.at_end(b.block(function, "start"));
     let values: Vec<Value> = operands

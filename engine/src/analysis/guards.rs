@@ -1,0 +1,151 @@
+//! Guards: parts of a kernel that work-items run whose ids are within a bound, as in `if (i < n)`, and loops that go on for those,
+//! as in `for (i = id; i < n; i += size)`.
+//!
+//! Nearly always all lanes of a sub-group are within it, or none. Where masks cost something, such a part is worth being there
+//! twice: once for sub-groups all of whose lanes are on, without a mask, and once for the others (`lower::control`).
+
+use super::Analysis;
+use super::func::{BlockId, Terminator};
+use super::linearization::Exit;
+use super::shapes::Shape;
+use rustc_hash::FxHashSet;
+use spirv::{Op, StorageClass};
+use spirv_env::opcodes::{Convergence, Family, Memory};
+use spirv_env::{Id, Inst};
+
+/// Instructions that such a part has at most, counted for each sub-group of a bundle.
+const MOST_INSTS: usize = 250;
+/// Comparisons, and what joins them, that are looked through from a condition.
+const MOST_DEPTH: u32 = 8;
+
+impl Analysis<'_> {
+    /// The guarded parts, none in another: blocks in the order in which they are visited, the first of which owns the mask. Nothing leads
+    /// to the others but from blocks of the part.
+    pub fn guarded(&self) -> Vec<Vec<BlockId>> {
+        let mut parts: Vec<Vec<BlockId>> = Vec::new();
+        let mut end = 0;
+        for (at, &block) in self.regions.order.iter().enumerate() {
+            if at >= end
+                && let Some(part) = self.guarded_from(block)
+            {
+                end = at + part.len();
+                parts.push(part);
+            }
+        }
+        parts
+    }
+
+    fn guarded_from(&self, first: BlockId) -> Option<Vec<BlockId>> {
+        let control = &self.control;
+        let is_latch = matches!(control.exit[first], Exit::Latch { .. });
+        if self.variant.width == 1 || control.class[first] != Some(first) || is_latch {
+            return None;
+        }
+        let at = self.position(first);
+        let this = self.loops.of(first).map(|id| self.loops.get(id)).filter(|this| this.header == first);
+        let (decides, end) = match this {
+            // The one block that the loop is left from.
+            Some(this) => (this.exits.as_slice(), at + this.blocks.len()),
+            None => (&[(self.only_pred(first)?, first)][..], self.position(control.skip[first].expand()?)),
+        };
+        let [(decides, _)] = *decides else { return None };
+        let Terminator::Cond { cond, .. } = self.func.blocks[decides].term else { return None };
+        let part = self.regions.order.get(at..end)?;
+        let is_worth_it = self.is_guard(decides, cond, MOST_DEPTH)
+            && self.is_plain(part)
+            && part.iter().any(|block| control.class[*block] == Some(first) && self.has_rows(*block))
+            && self.is_entered_first(part);
+        is_worth_it.then(|| part.to_vec())
+    }
+
+    fn only_pred(&self, block: BlockId) -> Option<BlockId> {
+        match *self.cfg.preds[block].as_slice() {
+            [pred] => Some(pred),
+            _ => None,
+        }
+    }
+
+    fn position(&self, block: BlockId) -> usize {
+        self.regions.position[block] as usize
+    }
+
+    /// Whether a condition is true for all lanes of nearly every sub-group, or for none: it says on which side of bounds ids are.
+    fn is_guard(&self, at: BlockId, condition: Id, depth: u32) -> bool {
+        let is_uniform = |id: Id| self.shape(at, id).iter().all(|shape| shape.is_uniform());
+        if is_uniform(condition) {
+            return true;
+        }
+        let Some(inst) = self.definition(condition).filter(|_| depth > 0) else { return false };
+        match inst.op {
+            Op::LogicalAnd | Op::LogicalOr | Op::LogicalNot | Op::Select => {
+                inst.ids().all(|part| self.is_guard(at, part, depth - 1))
+            }
+            Op::ULessThan
+            | Op::ULessThanEqual
+            | Op::UGreaterThan
+            | Op::UGreaterThanEqual
+            | Op::SLessThan
+            | Op::SLessThanEqual
+            | Op::SGreaterThan
+            | Op::SGreaterThanEqual
+            | Op::INotEqual => inst.ids().all(|id| {
+                let shape = self.shape(at, id);
+                matches!(*shape, [Shape::Strided(_)]) || shape.iter().all(|shape| shape.is_uniform())
+            }),
+            _ => false,
+        }
+    }
+
+    /// Whether blocks are few instructions that each do the same for a sub-group, whoever else is there.
+    fn is_plain(&self, part: &[BlockId]) -> bool {
+        let insts = || part.iter().flat_map(|block| &self.func.blocks[*block].insts);
+        let is_plain = |inst: &Inst| {
+            let row = inst.row();
+            row.convergence == Convergence::None
+                && !matches!(row.family, Family::Atomic | Family::Call | Family::Image | Family::Matrix)
+                && !inst.waits_for_work_group(self.func.module)
+                && !inst.waits_for_launch(self.func.module)
+        };
+        insts().count() * self.factor() as usize <= MOST_INSTS && insts().all(is_plain)
+    }
+
+    /// Whether a block accesses memory for lanes side by side.
+    fn has_rows(&self, block: BlockId) -> bool {
+        self.func.blocks[block].insts.iter().any(|inst| {
+            let pointer = match inst.row().memory {
+                Memory::Read { .. } | Memory::Write { .. } => inst.id(0),
+                _ => return false,
+            };
+            !self.builtins.contains_key(&pointer)
+                && self.func.class_of(pointer).is_some_and(|class| class != StorageClass::Function)
+                && (matches!(*self.shape(block, pointer), [Shape::Strided(_)])
+                    || self.may_be_row(block, pointer))
+        })
+    }
+
+    /// Whether control enters blocks by the first of them only, and no loop is partly there.
+    fn is_entered_first(&self, part: &[BlockId]) -> bool {
+        let first = part[0];
+        let inside: FxHashSet<BlockId> = part.iter().copied().collect();
+        let is_inner = |block: &BlockId| *block != first && inside.contains(block);
+        self.func.block_ids().all(|block| {
+            let is_of_part = inside.contains(&block);
+            let leads_to: Vec<BlockId> = match &self.control.exit[block] {
+                Exit::Uniform(targets) => targets.to_vec(),
+                Exit::Linear(next) => vec![*next],
+                Exit::Latch { header, next } => next.iter().chain([header]).copied().collect(),
+                Exit::Return => Vec::new(),
+            };
+            let skip = self.control.skip[block].expand();
+            let succs = &self.cfg.succs[block];
+            let mut all = leads_to.iter().chain(&skip).chain(succs);
+            match is_of_part {
+                true => all.all(|to| inside.contains(to) || !self.loops.is_back_edge(block, *to)),
+                false => !all.any(is_inner),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! Which parts of kernels are guarded.
+
+use super::super::testing::{VARIANT, a_loop, block, of_blocks};
+
+const IDS: &str = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n";
+/// A row of elements.
+const ROW: &str = "%at = OpInBoundsPtrAccessChain %to_uint %pointer %x\nOpStore %at %uint_1\n";
+
+/// The numbers of the blocks of the first part, where `inside` is executed if `%is`.
+fn guarded(condition: &str, inside: &str) -> Vec<u32> {
+    let body = format!(
+        "{IDS}{condition}\nOpBranchConditional %is %inner %behind\n%inner = OpLabel\n{inside}\nOpBranch %behind\n%behind = OpLabel"
+    );
+    first_part(&body)
+}
+
+fn first_part(body: &str) -> Vec<u32> {
+    of_blocks(body, VARIANT, |analysis| {
+        let parts = analysis.guarded();
+        let first = parts.first().map(Vec::as_slice).unwrap_or_default();
+        (0..analysis.func.blocks.len() as u32).filter(|number| first.contains(&block(*number))).collect()
+    })
+}
+
+#[test]
+fn a_comparison_of_ids_with_a_bound_is_a_guard() {
+    assert_eq!(guarded("%is = OpULessThan %bool %x %any_ulong", ROW), [1]);
+    assert_eq!(guarded("%is = OpSGreaterThanEqual %bool %any_ulong %x", ROW), [1]);
+    let both = "%low = OpUGreaterThan %bool %x %ulong_1\n%high = OpULessThan %bool %x %any_ulong\n";
+    assert_eq!(guarded(&format!("{both}%is = OpLogicalAnd %bool %low %high"), ROW), [1]);
+}
+
+#[test]
+fn what_depends_on_data_or_is_for_one_work_item_is_none() {
+    let loaded = format!("{ROW}%data = OpLoad %uint %at\n%is = OpULessThan %bool %data %any_uint");
+    assert!(
+        guarded(&loaded, "%next = OpInBoundsPtrAccessChain %to_uint %at %ulong_1\nOpStore %next %uint_1")
+            .is_empty()
+    );
+    assert!(guarded("%is = OpIEqual %bool %x %any_ulong", ROW).is_empty());
+    // All lanes of a sub-group or none.
+    assert!(guarded("%is = OpULessThan %bool %ulong_8 %any_ulong", ROW).is_empty());
+}
+
+#[test]
+fn there_have_to_be_rows_and_nothing_in_which_lanes_meet() {
+    let is = "%is = OpULessThan %bool %x %any_ulong";
+    assert!(guarded(is, "OpStore %pointer %uint_1").is_empty());
+    let atomic = "%old = OpAtomicIAdd %uint %pointer %uint_1 %uint_0 %uint_1";
+    assert!(guarded(is, &format!("{ROW}{atomic}")).is_empty());
+    let vote = "%all = OpGroupAll %bool %uint_3 %any_bool";
+    assert!(guarded(is, &format!("{ROW}{vote}")).is_empty());
+}
+
+#[test]
+fn loops_in_a_part_are_of_it_and_others_are_parts_of_their_own() {
+    let counted = "OpBranch %start\n%start = OpLabel\nOpBranch %head\n%head = OpLabel\n%n = OpPhi %uint %uint_0 %start %more %head\n";
+    let counted = format!(
+        "{counted}{ROW}%more = OpIAdd %uint %n %uint_1\n%again = OpULessThan %bool %more %any_uint\n\
+         OpBranchConditional %again %head %done\n%done = OpLabel"
+    );
+    let part = guarded("%is = OpULessThan %bool %x %any_ulong", &counted);
+    assert!(part.len() >= 4, "{part:?}");
+    // `for (i = x; i < n; i += size)`.
+    let strided = a_loop(
+        "%i = OpPhi %ulong %x %entry %next %inside",
+        "%more = OpULessThan %bool %i %any_ulong",
+        "%at = OpInBoundsPtrAccessChain %to_uint %pointer %i\nOpStore %at %uint_1\n%next = OpIAdd %ulong %i %any_ulong",
+    );
+    assert_eq!(first_part(&format!("{IDS}{strided}")), [2]);
+    // The same with its condition behind the body.
+    let rotated = "OpBranch %head\n%head = OpLabel\n%i = OpPhi %ulong %x %entry %next %head\n\
+         %at = OpInBoundsPtrAccessChain %to_uint %pointer %i\nOpStore %at %uint_1\n\
+         %next = OpIAdd %ulong %i %any_ulong\n%more = OpULessThan %bool %next %any_ulong\n\
+         OpBranchConditional %more %head %exit\n%exit = OpLabel";
+    assert!(first_part(&format!("{IDS}{rotated}")).contains(&1));
+    // Lanes leave this one when their data says so.
+    let of_data = a_loop(
+        "%i = OpPhi %ulong %x %entry %next %inside",
+        "%at = OpInBoundsPtrAccessChain %to_uint %pointer %i\n%data = OpLoad %uint %at\n\
+         %more = OpULessThan %bool %data %any_uint",
+        "%next = OpIAdd %ulong %i %any_ulong",
+    );
+    assert!(first_part(&format!("{IDS}{of_data}")).is_empty());
+}
