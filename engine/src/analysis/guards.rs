@@ -14,7 +14,7 @@ use spirv_env::opcodes::{Convergence, Family, Memory};
 use spirv_env::{Id, Inst};
 
 /// Instructions that such a part has at most, counted for each sub-group of a bundle.
-const MOST_INSTS: usize = 250;
+const MOST_INSTS: usize = 400;
 /// Comparisons, and what joins them, that are looked through from a condition.
 const MOST_DEPTH: u32 = 8;
 

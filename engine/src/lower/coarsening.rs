@@ -10,7 +10,7 @@
 
 use super::builder::{Builder, Opcode, Value};
 use super::opencl_std::table;
-use super::values::{Mask, Val, Values};
+use super::values::{Mask, Reg, Val, Values};
 use super::work_item::WorkItems;
 use super::{Lowerer, interleaved};
 use crate::abi::{Coarsening, LaunchInfo, Variant};
@@ -23,7 +23,7 @@ use crate::error::EngineError;
 use crate::jit::target::Target;
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use spirv::Op;
 use spirv_env::opcodes::{Convergence, Cost, Derives, Family, Memory};
 use spirv_env::{Id, Inst};
@@ -58,6 +58,8 @@ pub(super) struct Bundle {
     pub mask_of_all: Option<Mask>,
     /// The blocks that they run in lockstep.
     pub lockstep: EntitySet<BlockId>,
+    /// They run side by side so that their chains of instructions, which have no loop around them, fill each other's gaps.
+    pub fills_gaps: bool,
     /// What an instruction gives the members after the one being lowered, if one of them made it for all.
     pub ahead: VecDeque<Val>,
     /// Memory for loads that are for nobody.
@@ -66,13 +68,14 @@ pub(super) struct Bundle {
 
 impl Bundle {
     /// The bundle whose first sub-group is given, and runs under this mask.
-    pub fn new(a: &Analysis<'_>, b: &Builder, first: WorkItems, mask: Mask) -> Self {
+    pub fn new(a: &Analysis<'_>, b: &Builder, target: &Target, first: WorkItems, mask: Mask) -> Self {
         Bundle {
             subgroups: members(b, first, a.variant, mask),
             at: 0,
             common: Values::default(),
             mask_of_all: None,
             lockstep: lockstep(a),
+            fills_gaps: a.factor() > 1 && fills_gaps(a, target),
             ahead: VecDeque::new(),
             nowhere: b.alloca(Scalar::I64, 1),
         }
@@ -120,7 +123,7 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
     if own > MOST_INSTS {
         return Coarsening::Off;
     }
-    let wanted = match a.loops.loops.is_empty() && target.make.interleaves_chains() {
+    let wanted = match fills_gaps(a, target) {
         true => wanted(a).max(wanted_for_straight(a)),
         false => wanted(a),
     };
@@ -134,6 +137,11 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
     };
     let mut bundles = std::iter::successors(Some(most), |bundle| Some(bundle / 2));
     a.variant.coarsening.with_factor(bundles.find(|bundle| *bundle <= 1 || fits(*bundle)).unwrap_or(1))
+}
+
+/// Whether chains of instructions without a loop around them are a reason for bundles.
+fn fills_gaps(a: &Analysis<'_>, target: &Target) -> bool {
+    a.loops.loops.is_empty() && target.make.interleaves_chains()
 }
 
 /// Instructions that a coarsened kernel may have, sub-groups of a bundle counted one by one.
@@ -388,6 +396,29 @@ impl Lowerer<'_, '_> {
         let made = made.collect();
         (self.bundle.at, self.bundle.mask_of_all) = (at, mask);
         made
+    }
+
+    /// Has each sub-group come as far as the others with a long instruction before one goes on. LLVM would put the code of one behind
+    /// that of the other, which takes fewer registers.
+    pub(super) fn meet_behind(&mut self, inst: &Inst) -> Result<(), EngineError> {
+        let is_long = self.bundle.fills_gaps && extent(self.a, inst).1 > 1;
+        let Some(result) = inst.result.filter(|_| is_long) else { return Ok(()) };
+        let values: Option<Vec<Value>> = (self.bundle.subgroups.iter())
+            .map(|of| match of.values.block.get(&result)?.as_slice() {
+                [reg] => reg.only_vector(),
+                _ => None,
+            })
+            .collect();
+        let fits = |value: &Value| {
+            let bits = self.b.scalar_of(*value).bits() * self.b.lanes(*value);
+            // What is fused is the same as for one sub-group.
+            bits <= self.target.simd_bits() && bits >= 128 && !self.b.is_product(*value)
+        };
+        let Some(values) = values.filter(|values| values.iter().all(fits)) else { return Ok(()) };
+        let together = self.b.together(&values);
+        self.each_subgroup(None, |this| {
+            this.define(result, smallvec![Reg::varying(together[this.bundle.at])])
+        })
     }
 
     /// An address that can be read: the one given, or another if no lane of the sub-group is on, which runs in

@@ -285,6 +285,7 @@ impl Lowerer<'_, '_> {
             for inst in &func.insts {
                 let shared = a.is_shared(block, inst);
                 self.each_subgroup(shared.then_some(all), |this| this.inst(inst))?;
+                self.meet_behind(inst)?;
             }
         } else {
             self.one_by_one(&func.insts)?;

@@ -52,6 +52,11 @@ impl Reg {
         self.vector.is_none()
     }
 
+    /// The lanes of a leaf that is no more than that.
+    pub fn only_vector(&self) -> Option<Value> {
+        self.vector.filter(|_| self.scalar.is_none())
+    }
+
     /// The scalar of a uniform leaf.
     pub fn of_all_lanes(&self) -> Option<Value> {
         self.scalar.filter(|_| self.is_uniform())

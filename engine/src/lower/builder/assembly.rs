@@ -1,9 +1,9 @@
 //! Empty pieces of assembly: no instructions, but limits to what LLVM knows.
 
 use super::{Builder, Function, NAME, Value};
-use llvm_sys::LLVMInlineAsmDialect;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
+use llvm_sys::{LLVMInlineAsmDialect, LLVMOpcode};
 
 impl Builder {
     /// An address that is the same, which LLVM does not know: what is stored by the one is loaded by the other, and not taken
@@ -14,6 +14,30 @@ impl Builder {
             let ty = LLVMFunctionType(pointer, [pointer].as_mut_ptr(), 1, 0);
             self.call(self.empty_assembly(ty, "=r,0"), &[address])
         })
+    }
+
+    /// The same vectors, each no larger than a register, of which LLVM does not take one without having made the others.
+    pub fn together(&self, vectors: &[Value]) -> Vec<Value> {
+        let outputs = vec!["=v"; vectors.len()];
+        let inputs: Vec<String> = (0..vectors.len()).map(|at| at.to_string()).collect();
+        let constraints = format!("{},{}", outputs.join(","), inputs.join(","));
+        llvm!({
+            let mut types: Vec<LLVMTypeRef> = vectors.iter().map(|value| LLVMTypeOf(value.0)).collect();
+            let count = types.len() as u32;
+            let all = LLVMStructTypeInContext(self.context, types.as_mut_ptr(), count, 0);
+            let ty = LLVMFunctionType(all, types.as_mut_ptr(), count, 0);
+            let made = self.call(self.empty_assembly(ty, &constraints), vectors);
+            let part = |at| Value(LLVMBuildExtractValue(self.raw, made.0, at, NAME));
+            (0..count).map(part).collect()
+        })
+    }
+
+    /// Whether a value is a product, which a sum may be fused with.
+    pub fn is_product(&self, value: Value) -> bool {
+        llvm!(
+            !LLVMIsAInstruction(value.0).is_null()
+                && LLVMGetInstructionOpcode(value.0) == LLVMOpcode::LLVMFMul
+        )
     }
 
     /// # Safety
