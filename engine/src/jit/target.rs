@@ -115,6 +115,12 @@ impl Target {
         }
     }
 
+    /// Whether a load and an insertion for each lane are faster than a gather that no lane is left out of: they are on a Zen 3 and on a
+    /// Zen 5 with AVX2, by a quarter.
+    pub fn gathers_by_lane(&self) -> bool {
+        self.simd_bits == 256 && !self.make.gathers_fast()
+    }
+
     /// Bits of the widest vector register: 512, 256 or 128.
     pub fn simd_bits(&self) -> u32 {
         self.simd_bits
