@@ -67,9 +67,13 @@ unsafe fn is_element(value: LLVMValueRef) -> bool {
     unsafe { is(value, &[LLVMOpcode::LLVMGetElementPtr]) && LLVMGetNumOperands(value) == 2 }
 }
 
-unsafe fn has_scalar_base(addresses: LLVMValueRef) -> bool {
-    // SAFETY: the caller's value is alive, and has a base.
-    unsafe { LLVMTypeOf(LLVMGetOperand(addresses, 0)) != LLVMTypeOf(addresses) }
+/// Whether a value is addresses that are one base and an index each.
+///
+/// # Safety
+/// The value is alive.
+pub(super) unsafe fn has_scalar_base(addresses: LLVMValueRef) -> bool {
+    // SAFETY: the caller's value is alive, and has a base if it is an element's address.
+    unsafe { is_element(addresses) && LLVMTypeOf(LLVMGetOperand(addresses, 0)) != LLVMTypeOf(addresses) }
 }
 
 /// Where addresses are a scalar, what lanes add, and a scalar index from there: adds what lanes add last, in front of the access.

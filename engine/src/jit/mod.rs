@@ -20,6 +20,7 @@ pub mod elf;
 pub mod folder;
 pub mod hash;
 pub mod isolate;
+mod lanes;
 pub mod load;
 pub mod pipeline;
 pub mod size;

@@ -6,6 +6,7 @@ use super::blocks;
 use super::constants;
 use super::context::{IrModule, REPORT_FRAME, take_message};
 use super::contraction;
+use super::lanes;
 use super::size::Size;
 use super::target::Target;
 use super::vectors;
@@ -149,6 +150,7 @@ fn run_all(module: &IrModule, target: &Target, tier: Tier, loops: Loops) -> Resu
         Some(passes) => {
             run(module, target, tier, passes)?;
             addresses::sink(module, target);
+            lanes::take_apart(module, target);
             Ok(())
         }
         None => Ok(()),

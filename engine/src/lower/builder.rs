@@ -67,8 +67,6 @@ pub struct Builder {
     pub width: u32,
     /// What stores under masks are worth.
     masked_stores: memory::MaskedStores,
-    /// Gathers for all lanes are loads and insertions.
-    gathers_by_lane: bool,
     /// Accesses to images that have code in place.
     image_accesses: Cell<u32>,
     /// Floating-point instructions may be contracted (`fmul` and `fadd` to `fma`).
@@ -107,7 +105,6 @@ impl Builder {
                 raw: LLVMCreateBuilderInContext(context),
                 width,
                 masked_stores: memory::MaskedStores::of(target),
-                gathers_by_lane: target.gathers_by_lane(),
                 image_accesses: Cell::new(0),
                 contract: false,
                 i: [int(1), int(8), int(16), int(32), int(64)],

@@ -97,11 +97,6 @@ impl Builder {
         })
     }
 
-    /// Whether a mask is known to have all lanes on.
-    pub fn is_all(&self, mask: Value) -> bool {
-        mask == self.int(Scalar::Bool, self.lanes(mask), 1)
-    }
-
     pub fn is_constant(&self, value: Value) -> bool {
         llvm!(LLVMIsConstant(value.0)) != 0
     }

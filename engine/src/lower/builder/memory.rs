@@ -147,13 +147,6 @@ impl Builder {
     /// One address a lane; what lanes that are off get is nobody's.
     pub fn gather(&self, scalar: Scalar, addresses: Value, align: u64, mask: Value) -> Value {
         let lanes = self.lanes(addresses);
-        if self.gathers_by_lane && lanes > 1 && self.is_all(mask) {
-            let lane = |all: Value, lane: u32| {
-                let value = self.load(scalar, 1, self.extract(addresses, self.i32(lane)), align);
-                self.insert(all, value, self.i32(lane))
-            };
-            return (0..lanes).fold(self.poison(scalar, lanes), lane);
-        }
         let align = self.i32(align as u32);
         let passthrough = self.zero(scalar, lanes);
         let types = [self.ty(scalar, lanes), self.ty(Scalar::Ptr, lanes)];
