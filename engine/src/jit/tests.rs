@@ -479,3 +479,84 @@ fn no_register_is_made_of_ones_to_count_by() {
     count(&mut numbers);
     assert_eq!(numbers, std::array::from_fn(|at| at as i32 + if at < 16 { 2 } else { 1 }));
 }
+
+/// Elements of a type moved from, or to, indices of 32 bits that are widened in this way.
+fn moved_by_index(element: &str, widen: &str, scatters: bool) -> String {
+    let suffix = element.replace("half", "f16").replace("float", "f32").replace("double", "f64");
+    let ones = "i1 true, ".repeat(15);
+    let mask = format!("<16 x i1> <{ones}i1 true>");
+    let access = match scatters {
+        false => format!(
+            "%v = call <16 x {element}> @llvm.masked.gather.v16{suffix}.v16p0(<16 x ptr> %at, i32 1, {mask}, <16 x {element}> poison)
+             store <16 x {element}> %v, ptr %side, align 1"
+        ),
+        true => format!(
+            "%v = load <16 x {element}>, ptr %side, align 1
+             call void @llvm.masked.scatter.v16{suffix}.v16p0(<16 x {element}> %v, <16 x ptr> %at, i32 1, {mask})"
+        ),
+    };
+    format!(
+        "define void @move(ptr %base, ptr %indices, ptr %side) {{
+           %i = load <16 x i32>, ptr %indices, align 4
+           %wide = {widen} <16 x i32> %i to <16 x i64>
+           %at = getelementptr {element}, ptr %base, <16 x i64> %wide
+           {access}
+           ret void
+         }}
+         declare <16 x {element}> @llvm.masked.gather.v16{suffix}.v16p0(<16 x ptr>, i32, <16 x i1>, <16 x {element}>)
+         declare void @llvm.masked.scatter.v16{suffix}.v16p0(<16 x {element}>, <16 x ptr>, i32, <16 x i1>)"
+    )
+}
+
+#[test]
+fn accesses_by_index_reach_the_elements_of_their_lanes() {
+    const MIDDLE: usize = 64;
+    let mut targets = vec![Target::limited(Isa::Sse), Target::host()];
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        targets.push(Target::limited(Isa::Avx2));
+    }
+    // Twice the same index: the last lane's value stays.
+    let signed: [i32; 16] = [-64, 63, 0, -1, 1, 17, -30, 5, 5, 40, -41, 2, 62, -63, 33, -2];
+    let cases = [("i8", 1), ("i16", 2), ("half", 2), ("i32", 4), ("float", 4), ("i64", 8), ("double", 8)];
+    for target in targets.into_iter().map(|target| target.expect("a target machine")) {
+        for ((element, size), widen, scatters) in cases.into_iter().flat_map(|case| {
+            [("sext", false), ("zext", false), ("sext", true), ("zext", true)]
+                .map(|(widen, scatters)| (case, widen, scatters))
+        }) {
+            let text = moved_by_index(element, widen, scatters);
+            let indices = signed.map(|index| if widen == "sext" { index } else { index & 63 });
+            let object =
+                object(&text, &target, Tier::Optimising).unwrap_or_else(|error| panic!("{element}: {error}"));
+            let code = load::load(&object, &symbols::function_address).expect("loads");
+            let run: extern "C" fn(*mut u8, *const i32, *mut u8) = function(&code, "move");
+            let mut memory: Vec<u8> = (0..2 * MIDDLE * size).map(|at| (at * 7 + at / 256) as u8).collect();
+            let mut side: Vec<u8> = (0..16 * size).map(|at| 255 - at as u8).collect();
+            let before = (memory.clone(), side.clone());
+            // SAFETY: the middle of the memory.
+            let base = unsafe { memory.as_mut_ptr().add(MIDDLE * size) };
+            run(base, indices.as_ptr(), side.as_mut_ptr());
+            let place = |index: i32| (MIDDLE as i64 + i64::from(index)) as usize * size;
+            let mut expected = before;
+            for (lane, index) in indices.into_iter().enumerate() {
+                let (there, here) = (place(index)..place(index) + size, lane * size..(lane + 1) * size);
+                match scatters {
+                    false => expected.1[here].copy_from_slice(&expected.0[there]),
+                    true => expected.0[there].copy_from_slice(&expected.1[here]),
+                }
+            }
+            assert!((memory, side) == expected, "{element} {widen} scatters: {scatters}, {}", target.cpu());
+        }
+    }
+}
+
+#[test]
+fn what_no_instruction_gathers_is_taken_apart_by_two_indices_at_once() {
+    let target = Target::limited(Isa::Avx2).expect("a target machine");
+    let context = Context::new();
+    let text = moved_by_index("i8", "sext", false);
+    let ir = IrModule::parse(&context, &text, &target).expect("IR");
+    pipeline::optimise(&ir, &target, Tier::Optimising).expect("passes");
+    let text = ir.text();
+    assert!(!text.contains("call <16 x i8> @llvm.masked.gather"), "{text}");
+    assert_eq!(text.matches("extractelement <8 x i64>").count(), 8, "{text}");
+}

@@ -44,6 +44,11 @@ impl Make {
         self == Make::Intel
     }
 
+    /// Whether a gather of AVX-512 is known to take longer than loads and insertions.
+    pub fn gathers_slowly(self) -> bool {
+        matches!(self, Make::Zen4 | Make::Zen5)
+    }
+
     /// Whether loads and stores under a mask do not tell the processor which lines come next: a Zen 5 takes 1.7 times as long for a
     /// stream of them from memory, whatever the mask.
     pub fn masks_hide_streams(self) -> bool {
