@@ -17,6 +17,7 @@ use ze_engine::jit::Context;
 use ze_engine::jit::pipeline::{self, Tier};
 use ze_engine::jit::size::Size;
 use ze_engine::jit::target::Target;
+use ze_engine::lower;
 
 #[derive(Default)]
 struct Options {
@@ -188,9 +189,9 @@ fn compile(
     times: &mut [Duration; 3],
 ) -> Result<(), String> {
     let start = computed();
-    let inlining = options.inlining;
+    let (inlining, of_tier) = (options.inlining, lower::Options::of(options.tier));
     let (ir, info, calls) =
-        ze_engine::lower::lower(module, kernel, variant, inlining, target, &Context::new())
+        lower::lower_with(module, kernel, variant, inlining, of_tier, target, &Context::new())
             .map_err(|e| e.to_string())?;
     times[0] = computed() - start;
     if options.raw_ir {

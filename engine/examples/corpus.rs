@@ -15,6 +15,7 @@ use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::pipeline::{self, Tier};
 use ze_engine::jit::target::Target;
+use ze_engine::lower;
 use ze_engine::lower::census::Census;
 
 struct Options {
@@ -102,7 +103,7 @@ fn main() {
 fn examine(options: &Options, path: &Path, found: &mut Findings) {
     let target = Target::host().expect("a target machine");
     let profile = ze_extensions::DeviceProfile::host();
-    let environment = spirv_env::Environment::new(&profile).with_engine(&ze_engine::lower::supports);
+    let environment = spirv_env::Environment::new(&profile).with_engine(&lower::supports);
     found.modules += 1;
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
@@ -133,8 +134,8 @@ fn examine(options: &Options, path: &Path, found: &mut Findings) {
             continue;
         }
         let start = Instant::now();
-        let single = ze_engine::lower::single(&module, kernel, variant, Inlining::default(), &target);
-        if matches!(single, Ok(Some(ze_engine::lower::Single::Iterations(_)))) {
+        let single = lower::single(&module, kernel, variant, Inlining::default(), &target);
+        if matches!(single, Ok(Some(lower::Single::Iterations(_)))) {
             found.walks += 1;
             let made = has_vectors_of_iterations(&module, kernel, variant, &target).unwrap_or(false);
             found.iterations += usize::from(made);
@@ -162,7 +163,7 @@ fn has_vectors_of_iterations(
     let (mapping, coarsening) = (LaneMapping::Iterations, Coarsening::Off);
     let variant = Variant { width: 1, mapping, coarsening, ..variant };
     let inlining = Inlining::default();
-    let (ir, ..) = ze_engine::lower::lower(module, kernel, variant, inlining, target, &Context::new())
+    let (ir, ..) = lower::lower(module, kernel, variant, inlining, target, &Context::new())
         .map_err(|error| error.to_string())?;
     pipeline::optimise_loops(&ir, target, Tier::Optimising, pipeline::Loops::Vectorised)
         .map_err(|error| error.to_string())
@@ -174,8 +175,8 @@ fn compile(
     variant: Variant,
     target: &Target,
 ) -> Result<usize, String> {
-    let inlining = Inlining::default();
-    let (ir, ..) = ze_engine::lower::lower(module, kernel, variant, inlining, target, &Context::new())
+    let (inlining, options) = (Inlining::default(), lower::Options::of(Tier::Optimising));
+    let (ir, ..) = lower::lower_with(module, kernel, variant, inlining, options, target, &Context::new())
         .map_err(|error| error.to_string())?;
     pipeline::optimise(&ir, target, Tier::Optimising).map_err(|error| error.to_string())?;
     let object = pipeline::object_code(ir, target, Tier::Optimising).map_err(|error| error.to_string())?;

@@ -545,7 +545,7 @@ impl Kernel {
             let dump = config.dump.as_ref().filter(|_| lines == SourceLines::Unknown);
             let failed = |error| code_generation(&kernel.name, error);
             let context = Context::new();
-            let options = Options { lines, bypasses: tier == Tier::Optimising };
+            let options = Options { lines, ..Options::of(tier) };
             // The IR that code is made of, if it is what it is to be.
             let make = |variant: Variant, loops: Loops| {
                 let name = format!("{}.{}{of_tier}", kernel.name, variant_name(variant));

@@ -81,6 +81,7 @@ use crate::analysis::members::Members;
 use crate::analysis::{cfg, loops, mem2reg, simplify};
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
+use crate::jit::pipeline::Tier;
 use crate::jit::target::Target;
 use crate::jit::{Context, IrModule};
 use builder::{Builder, Label};
@@ -121,6 +122,13 @@ pub struct Options {
     pub lines: SourceLines,
     /// Guarded parts may be there twice, for masks that are full and for others, where that is worth its time.
     pub bypasses: bool,
+}
+
+impl Options {
+    /// What code of a tier is worth.
+    pub fn of(tier: Tier) -> Options {
+        Options { bypasses: tier == Tier::Optimising, ..Options::default() }
+    }
 }
 
 /// The same, with options.

@@ -36,7 +36,7 @@ fn object(
 ) -> Option<Vec<u8>> {
     let target = Target::limited(Isa::Avx2).expect("a target machine");
     let kernel = module.kernel(kernel)?;
-    let options = Options { lines, bypasses: tier == Tier::Optimising };
+    let options = Options { lines, ..Options::of(tier) };
     let (ir, ..) =
         lower_with(module, kernel, variant, Inlining::default(), options, &target, &Context::new()).ok()?;
     ir.verify().unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
