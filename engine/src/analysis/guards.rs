@@ -8,13 +8,16 @@ use super::Analysis;
 use super::func::{BlockId, Terminator};
 use super::linearization::Exit;
 use super::shapes::Shape;
+use crate::lower::opencl_std::table;
 use rustc_hash::FxHashSet;
 use spirv::{Op, StorageClass};
 use spirv_env::opcodes::{Convergence, Family, Memory};
 use spirv_env::{Id, Inst};
 
-/// Instructions that such a part has at most, counted for each sub-group of a bundle.
-const MOST_INSTS: usize = 400;
+/// Instructions that such parts have at most, all together, counted for each sub-group of a bundle: those of the processor, roughly.
+const MOST_INSTS: usize = 700;
+/// Of these, what each lane does for itself: divisions of integers, accesses that are no rows.
+const LANE_BY_LANE: usize = 40;
 /// Comparisons, and what joins them, that are looked through from a condition.
 const MOST_DEPTH: u32 = 8;
 
@@ -23,19 +26,21 @@ impl Analysis<'_> {
     /// to the others but from blocks of the part.
     pub fn guarded(&self) -> Vec<Vec<BlockId>> {
         let mut parts: Vec<Vec<BlockId>> = Vec::new();
-        let mut end = 0;
+        let (mut end, mut left) = (0, MOST_INSTS);
         for (at, &block) in self.regions.order.iter().enumerate() {
             if at >= end
-                && let Some(part) = self.guarded_from(block)
+                && let Some((part, insts)) = self.guarded_from(block, left)
             {
                 end = at + part.len();
+                left -= insts;
                 parts.push(part);
             }
         }
         parts
     }
 
-    fn guarded_from(&self, first: BlockId) -> Option<Vec<BlockId>> {
+    /// The part that begins with a block, if it has no more than so many instructions, and how many it has.
+    fn guarded_from(&self, first: BlockId, most: usize) -> Option<(Vec<BlockId>, usize)> {
         let control = &self.control;
         let is_latch = matches!(control.exit[first], Exit::Latch { .. });
         if self.variant.width == 1 || control.class[first] != Some(first) || is_latch {
@@ -55,7 +60,11 @@ impl Analysis<'_> {
             && self.is_plain(part)
             && part.iter().any(|block| control.class[*block] == Some(first) && self.has_rows(*block))
             && self.is_entered_first(part);
-        is_worth_it.then(|| part.to_vec())
+        let count = || {
+            let of_blocks: usize = part.iter().map(|block| self.processor_insts(*block)).sum();
+            of_blocks * self.factor() as usize
+        };
+        is_worth_it.then(count).filter(|insts| *insts <= most).map(|insts| (part.to_vec(), insts))
     }
 
     fn only_pred(&self, block: BlockId) -> Option<BlockId> {
@@ -96,7 +105,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Whether blocks are few instructions that each do the same for a sub-group, whoever else is there.
+    /// Whether blocks are instructions that each do the same for a sub-group, whoever else is there.
     fn is_plain(&self, part: &[BlockId]) -> bool {
         let insts = || part.iter().flat_map(|block| &self.func.blocks[*block].insts);
         let is_plain = |inst: &Inst| {
@@ -106,7 +115,25 @@ impl Analysis<'_> {
                 && !inst.waits_for_work_group(self.func.module)
                 && !inst.waits_for_launch(self.func.module)
         };
-        insts().count() * self.factor() as usize <= MOST_INSTS && insts().all(is_plain)
+        insts().all(is_plain)
+    }
+
+    fn processor_insts(&self, block: BlockId) -> usize {
+        let of_inst = |inst: &Inst| match (inst.row().family, inst.row().memory) {
+            (Family::Extended, _) => match inst.opencl_std(self.func.module) {
+                Some(function) if table::is_short(function.op) => 1,
+                _ => table::LENGTH.0,
+            },
+            (_, Memory::Read { .. } | Memory::Write { .. })
+                if !self.builtins.contains_key(&inst.id(0))
+                    && self.shape(block, inst.id(0)).contains(&Shape::Varying) =>
+            {
+                LANE_BY_LANE
+            }
+            _ if matches!(inst.op, Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod) => LANE_BY_LANE,
+            _ => 1,
+        };
+        self.func.blocks[block].insts.iter().map(of_inst).sum()
     }
 
     /// Whether a block accesses memory for lanes side by side.

@@ -174,8 +174,6 @@ const WINDOW: usize = 96;
 /// The bundle that is wanted at most for straight code, and the instructions that it may be.
 const IF_STRAIGHT: usize = 4;
 const MOST_OF_STRAIGHT: usize = 700;
-/// Instructions of a function of the math library, and how many of them wait for each other.
-const FUNCTION: (usize, usize) = (18, 13);
 
 /// Whether an instruction looks at memory for what another sub-group writes meanwhile.
 fn may_wait(inst: &Inst) -> bool {
@@ -252,7 +250,7 @@ fn extent(a: &Analysis<'_>, inst: &Inst) -> (usize, usize) {
     let row = inst.row();
     match row.family {
         Family::Extended => match inst.opencl_std(a.func.module) {
-            Some(function) if !table::is_short(function.op) => FUNCTION,
+            Some(function) if !table::is_short(function.op) => table::LENGTH,
             _ => (1, 1),
         },
         Family::Composite | Family::Reinterpretation => (0, 0),

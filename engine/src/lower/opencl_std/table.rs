@@ -137,6 +137,9 @@ pub fn is_long(op: StdOp) -> bool {
         )
 }
 
+/// Instructions of the processor that a function takes which is not [short](is_short), and how many of them wait for each other: about.
+pub const LENGTH: (usize, usize) = (18, 13);
+
 /// Whether an instruction is a few instructions of the processor at most, of all those that are no functions of floats, too.
 pub fn is_short(op: StdOp) -> bool {
     use StdOp::{
