@@ -8,7 +8,7 @@ use super::builder::{IntPred, Label, Value};
 use super::entry::meets_at_barrier;
 use super::read_ahead::ReadAhead;
 use super::values::{Mask, Reg, Slot};
-use super::{Lowerer, rows, speculation};
+use super::{Lowerer, rows, speculation, tables};
 use crate::abi::LaneMapping;
 use crate::analysis::Analysis;
 use crate::analysis::func::{BlockId, Terminator};
@@ -125,6 +125,9 @@ impl Lowerer<'_, '_> {
         for &block in &a.regions.order {
             self.block(block, end)?;
         }
+        // Most sub-groups run these, so what is limited is not used up by the others.
+        self.storage.speculations.set(speculation::MOST);
+        self.storage.table_registers.set(tables::MOST_OF_FUNCTION);
         guarded.iter().try_for_each(|part| self.full_part(part, end))?;
         self.b.at_end(self.position.prologue);
         self.b.br(self.flow.blocks[crate::analysis::func::ENTRY].enter);
