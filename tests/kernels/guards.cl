@@ -1,5 +1,6 @@
+// translate: --spirv-fp-contract=fast
 // What work-items do whose ids are within a bound: products in registers and in private variables that only some of them change,
-// and sums behind that.
+// and sums behind that, which may be fused with products that they find next to them.
 
 __kernel void guarded(__global const float *a, __global const float *b, __global float *out, uint n)
 {
@@ -30,6 +31,25 @@ __kernel void guarded_loop(__global const float *a, __global const float *b, __g
         out[i] = sum;
     }
     out[16000 + get_global_id(0)] = sum * a[1] + 1.0f;
+}
+
+// A join that some reach with a product, all at once, and others each under a mask.
+__kernel void guarded_join(__global const float *a, __global const float *b, __global float *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i < n - 7) {
+        float t;
+        if (n > 3) {
+            t = a[i] * b[i + 2];
+        } else if (a[i] > b[i]) {
+            out[2 * n + i] = 1.0f;
+            t = b[i];
+        } else {
+            out[3 * n + i] = 1.0f;
+            t = 2.0f;
+        }
+        out[n + i] = t + a[i + 1];
+    }
 }
 
 // Each row's end is somewhere else in a sub-group, and the columns of a row are a loop.

@@ -71,7 +71,7 @@ fn tiers_agree_to_the_last_bit() {
         ("guards", "guarded", line),
         ("guards", "guarded_loop", line),
         ("guards", "guarded_rows", square),
-        ("guards_o0", "guarded_products", line),
+        ("guards", "guarded_join", line),
     ];
     // What code there is for guarded parts depends on the processor: with AVX2, that of the slowest kind.
     for isa in [None, Some(Isa::Avx2)] {
