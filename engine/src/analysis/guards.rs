@@ -99,7 +99,7 @@ impl Analysis<'_> {
             | Op::SGreaterThanEqual
             | Op::INotEqual => inst.ids().all(|id| {
                 let shape = self.shape(at, id);
-                matches!(*shape, [Shape::Strided(_)]) || shape.iter().all(|shape| shape.is_uniform())
+                matches!(*shape, [Shape::Strided(_)]) || is_uniform(id)
             }),
             _ => false,
         }
@@ -120,10 +120,10 @@ impl Analysis<'_> {
 
     fn processor_insts(&self, block: BlockId) -> usize {
         let of_inst = |inst: &Inst| match (inst.row().family, inst.row().memory) {
-            (Family::Extended, _) => match inst.opencl_std(self.func.module) {
-                Some(function) if table::is_short(function.op) => 1,
-                _ => table::LENGTH.0,
-            },
+            (Family::Extended, _) => {
+                let function = inst.opencl_std(self.func.module);
+                function.map_or(table::LENGTH, |function| table::length(function.op)).0
+            }
             (_, Memory::Read { .. } | Memory::Write { .. })
                 if !self.builtins.contains_key(&inst.id(0))
                     && self.shape(block, inst.id(0)).contains(&Shape::Varying) =>

@@ -12,36 +12,52 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMOpcode, LLVMTypeKind};
 
-/// Intrinsics that take a vector of addresses, the feature of CPUs that have such an instruction, and the operand.
-const ACCESSES: [(&str, &str, u32); 2] =
-    [("llvm.masked.gather", "avx2", 0), ("llvm.masked.scatter", "avx512f", 1)];
+/// An intrinsic that takes a vector of addresses: the feature of CPUs that have such an instruction, and its operands. The alignment
+/// is behind the addresses.
+pub(super) struct Intrinsic {
+    name: &'static str,
+    feature: &'static str,
+    pub addresses: u32,
+    pub mask: u32,
+    /// What is stored.
+    pub value: Option<u32>,
+}
+
+const GATHER: Intrinsic =
+    Intrinsic { name: "llvm.masked.gather", feature: "avx2", addresses: 0, mask: 2, value: None };
+const SCATTER: Intrinsic =
+    Intrinsic { name: "llvm.masked.scatter", feature: "avx512f", addresses: 1, mask: 3, value: Some(0) };
+
+/// Both, each with the number that LLVM knows it by.
+pub(super) fn intrinsics() -> [(u32, Intrinsic); 2] {
+    [GATHER, SCATTER].map(|intrinsic| {
+        let name = intrinsic.name;
+        // SAFETY: a name with its length.
+        (unsafe { LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len()) }, intrinsic)
+    })
+}
+
+/// Which of some intrinsics an instruction calls.
+pub(super) fn called_of(intrinsics: &[(u32, Intrinsic)], inst: LLVMValueRef) -> Option<&Intrinsic> {
+    // SAFETY: a function of the module.
+    let number = unsafe { LLVMGetIntrinsicID(called_intrinsic(inst)?) };
+    intrinsics.iter().find(|(of, _)| *of == number).map(|(_, intrinsic)| intrinsic)
+}
 
 /// Has gathers and scatters compute their addresses from a scalar base where they are. What no one uses any more is left to the
 /// code generator, which makes nothing of it.
 pub fn sink(module: &IrModule, target: &Target) {
-    let accesses: Vec<_> =
-        ACCESSES.into_iter().filter(|(_, feature, _)| target.has_feature(feature)).map(identified).collect();
-    let operand_of = |inst: LLVMValueRef| {
-        // SAFETY: a function of the module.
-        let intrinsic = unsafe { LLVMGetIntrinsicID(called_intrinsic(inst)?) };
-        accesses.iter().find(|(id, _)| *id == intrinsic).map(|(_, operand)| *operand)
-    };
+    let intrinsics = intrinsics();
     // SAFETY: everything is the module's, and alive; a copy is put in front of its one user, which what is copied dominates.
     unsafe {
         let builder = LLVMCreateBuilderInContext(module.context().raw());
         for inst in functions(module).into_iter().flat_map(blocks).flat_map(instructions) {
-            if let Some(operand) = operand_of(inst) {
-                sink_operand(builder, inst, operand);
+            if let Some(of) = called_of(&intrinsics, inst).filter(|of| target.has_feature(of.feature)) {
+                sink_operand(builder, inst, of.addresses);
             }
         }
         LLVMDisposeBuilder(builder);
     }
-}
-
-/// An intrinsic's number and the operand of its addresses.
-fn identified((name, _, operand): (&str, &str, u32)) -> (u32, u32) {
-    // SAFETY: a name with its length.
-    (unsafe { LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len()) }, operand)
 }
 
 /// Copies the addresses of an access from another block to it, with the widening of their indices.
@@ -98,7 +114,7 @@ unsafe fn lanes_come_first(builder: LLVMBuilderRef, access: LLVMValueRef, operan
 }
 
 /// Whether a value is an instruction of one of these kinds.
-unsafe fn is(value: LLVMValueRef, kinds: &[LLVMOpcode]) -> bool {
+pub(super) unsafe fn is(value: LLVMValueRef, kinds: &[LLVMOpcode]) -> bool {
     // SAFETY: the caller's value is alive.
     unsafe { !LLVMIsAInstruction(value).is_null() && kinds.contains(&opcode(value)) }
 }

@@ -4,8 +4,8 @@
 //! bits to addresses and moves each to a general register, of which most processors do one in a cycle. Here two indices are moved
 //! at once, and added to the base by the load or store itself.
 
-use super::addresses;
-use super::blocks::{blocks, called_intrinsic, functions, instructions, opcode};
+use super::addresses::{self, Intrinsic};
+use super::blocks::{blocks, functions, instructions};
 use super::context::IrModule;
 use super::target::Target;
 use llvm_sys::core::*;
@@ -14,30 +14,14 @@ use llvm_sys::{LLVMOpcode, LLVMTypeKind};
 
 const NAME: *const std::ffi::c_char = c"".as_ptr();
 
-/// Operands of the two intrinsics.
-struct Operands {
-    name: &'static str,
-    addresses: u32,
-    mask: u32,
-    /// What is stored.
-    value: Option<u32>,
-}
-
-const GATHER: Operands = Operands { name: "llvm.masked.gather", addresses: 0, mask: 2, value: None };
-const SCATTER: Operands = Operands { name: "llvm.masked.scatter", addresses: 1, mask: 3, value: Some(0) };
-
 /// Takes accesses apart that are not left to the code generator.
 pub fn take_apart(module: &IrModule, target: &Target) {
-    // SAFETY: names with their lengths.
-    let numbered =
-        |of: Operands| (unsafe { LLVMLookupIntrinsicID(of.name.as_ptr().cast(), of.name.len()) }, of);
-    let accesses = [GATHER, SCATTER].map(numbered);
+    let intrinsics = addresses::intrinsics();
     // SAFETY: everything is the module's, and alive; what is made is in front of what it replaces.
     unsafe {
         let builder = LLVMCreateBuilderInContext(module.context().raw());
         for inst in functions(module).into_iter().flat_map(blocks).flat_map(instructions) {
-            let number = called_intrinsic(inst).map(|intrinsic| LLVMGetIntrinsicID(intrinsic));
-            let Some((_, operands)) = accesses.iter().find(|(id, _)| Some(*id) == number) else { continue };
+            let Some(operands) = addresses::called_of(&intrinsics, inst) else { continue };
             let access = Access { builder, context: module.context().raw(), inst, operands };
             if access.is_of_all_lanes() && access.is_slow(target) {
                 access.take_apart();
@@ -51,7 +35,7 @@ struct Access<'o> {
     builder: LLVMBuilderRef,
     context: LLVMContextRef,
     inst: LLVMValueRef,
-    operands: &'o Operands,
+    operands: &'o Intrinsic,
 }
 
 impl Access<'_> {
@@ -138,11 +122,10 @@ impl Access<'_> {
                 return None;
             }
             let (base, widened) = (LLVMGetOperand(addresses, 0), LLVMGetOperand(addresses, 1));
-            let is_signed = match LLVMIsAInstruction(widened).is_null() {
-                false if opcode(widened) == LLVMOpcode::LLVMSExt => true,
-                false if opcode(widened) == LLVMOpcode::LLVMZExt => false,
-                _ => return None,
-            };
+            let is_signed = addresses::is(widened, &[LLVMOpcode::LLVMSExt]);
+            if !is_signed && !addresses::is(widened, &[LLVMOpcode::LLVMZExt]) {
+                return None;
+            }
             let indices = LLVMGetOperand(widened, 0);
             let (ty, lanes) = (LLVMTypeOf(indices), LLVMGetVectorSize(LLVMTypeOf(indices)));
             let word = LLVMInt32TypeInContext(self.context);

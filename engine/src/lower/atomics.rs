@@ -329,7 +329,7 @@ fn each_lane(
         Mask::Lanes(mask) if unroll && this.w > 1 => {
             let of_full = || straight(this, None, operands, result, f).into_iter().collect();
             let of_part = || one_by_one(this, operands, result, f).into_iter().collect();
-            b.branch_of_many(this.b.all(mask), of_full, of_part).pop()
+            b.branch_of_many(b.all(mask), of_full, of_part).pop()
         }
         _ => one_by_one(this, operands, result, f),
     }
@@ -503,7 +503,7 @@ fn in_turns(
                 over_bits(this, of_lane);
                 Vec::new()
             };
-            b.branch_of_many(this.b.all(mask), all, those_on);
+            b.branch_of_many(b.all(mask), all, those_on);
         }
     }
     kept.results(this)

@@ -249,10 +249,9 @@ fn wanted_for_straight(a: &Analysis<'_>) -> usize {
 fn extent(a: &Analysis<'_>, inst: &Inst) -> (usize, usize) {
     let row = inst.row();
     match row.family {
-        Family::Extended => match inst.opencl_std(a.func.module) {
-            Some(function) if !table::is_short(function.op) => table::LENGTH,
-            _ => (1, 1),
-        },
+        Family::Extended => {
+            inst.opencl_std(a.func.module).map_or((1, 1), |function| table::length(function.op))
+        }
         Family::Composite | Family::Reinterpretation => (0, 0),
         _ if row.derives != Derives::Nothing => (0, 0),
         _ if inst.op == Op::FDiv => (1, 3),

@@ -84,7 +84,7 @@ fn load_all(this: &Lowerer<'_, '_>, group: &Group, first: Value) -> Rc<[Value]> 
     let load = |mask| structures.load(this, first, group.bytes, mask);
     let vectors = match this.mask() {
         Mask::All => load(None),
-        Mask::Lanes(mask) => b.branch_of_many(this.b.all(mask), || load(None), || load(Some(mask))),
+        Mask::Lanes(mask) => b.branch_of_many(b.all(mask), || load(None), || load(Some(mask))),
     };
     vectors.into()
 }

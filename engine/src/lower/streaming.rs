@@ -39,7 +39,7 @@ pub(super) fn store(
     let streams = b.and(this.launch_streams(this.a.streaming().bytes), is_line);
     let condition = match this.mask() {
         Mask::All => streams,
-        Mask::Lanes(mask) => b.and(streams, this.b.all(mask)),
+        Mask::Lanes(mask) => b.and(streams, b.all(mask)),
     };
     let past = || {
         let to_vector = |reg: &Reg| to_memory(this, this.vector(*reg));

@@ -350,7 +350,7 @@ impl Structures<'_> {
                 store(None);
             }
             Mask::Lanes(mask) => {
-                b.branch_of_many(this.b.all(mask), || store(None), || store(Some(mask)));
+                b.branch_of_many(b.all(mask), || store(None), || store(Some(mask)));
             }
         }
     }

@@ -137,45 +137,48 @@ pub fn is_long(op: StdOp) -> bool {
         )
 }
 
-/// Instructions of the processor that a function takes which is not [short](is_short), and how many of them wait for each other: about.
+/// Instructions of the processor that a function takes which is more than a few, and how many of them wait for each other: about.
 pub const LENGTH: (usize, usize) = (18, 13);
 
+/// The same for any instruction.
+pub fn length(op: StdOp) -> (usize, usize) {
+    if is_short(op) { (1, 1) } else { LENGTH }
+}
+
 /// Whether an instruction is a few instructions of the processor at most, of all those that are no functions of floats, too.
-pub fn is_short(op: StdOp) -> bool {
+fn is_short(op: StdOp) -> bool {
     use StdOp::{
         ceil, copysign, fabs, fclamp, fdim, floor, fma, fmax, fmax_common, fmin, fmin_common, half_sqrt,
         ldexp, mad, maxmag, minmag, mix, native_sqrt, radians, rint, round, sign, sqrt, step, trunc,
     };
-    let is_simple = matches!(
-        op,
-        ceil | copysign
-            | fabs
-            | fclamp
-            | fdim
-            | floor
-            | fma
-            | fmax
-            | fmax_common
-            | fmin
-            | fmin_common
-            | half_sqrt
-    ) || matches!(
-        op,
-        ldexp
-            | mad
-            | maxmag
-            | minmag
-            | mix
-            | native_sqrt
-            | radians
-            | rint
-            | round
-            | sign
-            | sqrt
-            | step
-            | trunc
-    );
-    is_simple || (function(op).is_none() && pair_function(op).is_none())
+    const SHORT: [StdOp; 25] = [
+        ceil,
+        copysign,
+        fabs,
+        fclamp,
+        fdim,
+        floor,
+        fma,
+        fmax,
+        fmax_common,
+        fmin,
+        fmin_common,
+        half_sqrt,
+        ldexp,
+        mad,
+        maxmag,
+        minmag,
+        mix,
+        native_sqrt,
+        radians,
+        rint,
+        round,
+        sign,
+        sqrt,
+        step,
+        trunc,
+    ];
+    SHORT.contains(&op) || (function(op).is_none() && pair_function(op).is_none())
 }
 
 /// Functions that compute halves as halves.
