@@ -109,7 +109,7 @@ impl Target {
     /// types and they cost no more than that, it is not.
     pub fn bypasses_masks(&self) -> bool {
         match self.simd_bits {
-            512.. => self.make.masks_hide_streams(),
+            512.. => self.make.masks_cost_time(),
             256.. => !self.make.stores_masked_fast(),
             _ => true,
         }
