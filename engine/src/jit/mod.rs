@@ -18,6 +18,7 @@ pub mod debug_file;
 pub mod dump;
 pub mod elf;
 pub mod folder;
+mod halves;
 pub mod hash;
 pub mod isolate;
 mod lanes;

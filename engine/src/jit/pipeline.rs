@@ -6,6 +6,7 @@ use super::blocks;
 use super::constants;
 use super::context::{IrModule, REPORT_FRAME, take_message};
 use super::contraction;
+use super::halves;
 use super::lanes;
 use super::size::Size;
 use super::target::Target;
@@ -244,6 +245,7 @@ fn emit(
 ) -> Result<Vec<u8>, JitError> {
     let size = Size::of(module, target);
     let tier = size.code_tier(tier);
+    halves::widen(module, target);
     if tier == Tier::Fast {
         constants::tabulate(module);
         if size.is_slow_to_select() {

@@ -560,3 +560,77 @@ fn what_no_instruction_gathers_is_taken_apart_by_two_indices_at_once() {
     assert!(!text.contains("call <16 x i8> @llvm.masked.gather"), "{text}");
     assert_eq!(text.matches("extractelement <8 x i64>").count(), 8, "{text}");
 }
+
+/// Compares 16 halves with others each way that there is, and rounds what is the larger.
+const HALVES: &str = "
+declare <16 x half> @llvm.floor.v16f16(<16 x half>)
+declare <16 x half> @llvm.sqrt.v16f16(<16 x half>)
+declare <16 x half> @llvm.maxnum.v16f16(<16 x half>, <16 x half>)
+define void @f(ptr %a, ptr %b, ptr %flags, ptr %values) {
+  %x = load <16 x half>, ptr %a
+  %y = load <16 x half>, ptr %b
+  %olt = fcmp olt <16 x half> %x, %y
+  %uge = fcmp uge <16 x half> %x, %y
+  %uno = fcmp uno <16 x half> %x, %x
+  %one = fcmp one <16 x half> %x, <half 0.0, half 0.0, half 0.0, half 0.0, half 0.0, half 0.0, half 0.0, half 0.0,
+    half 1.0, half 1.0, half 1.0, half 1.0, half 1.0, half 1.0, half 1.0, half 1.0>
+  %o = zext <16 x i1> %olt to <16 x i8>
+  %u = select <16 x i1> %uge, <16 x i8> splat (i8 2), <16 x i8> zeroinitializer
+  %n = select <16 x i1> %uno, <16 x i8> splat (i8 4), <16 x i8> zeroinitializer
+  %d = select <16 x i1> %one, <16 x i8> splat (i8 8), <16 x i8> zeroinitializer
+  %ou = or <16 x i8> %o, %u
+  %nd = or <16 x i8> %n, %d
+  %all = or <16 x i8> %ou, %nd
+  store <16 x i8> %all, ptr %flags
+  %larger = call <16 x half> @llvm.maxnum.v16f16(<16 x half> %x, <16 x half> %y)
+  %root = call <16 x half> @llvm.sqrt.v16f16(<16 x half> %larger)
+  %low = call <16 x half> @llvm.floor.v16f16(<16 x half> %root)
+  store <16 x half> %low, ptr %values
+  ret void
+}";
+
+#[test]
+fn halves_are_compared_and_rounded_as_floats() {
+    let numbers =
+        [0.0, -0.0, 1.0, -1.0, 65504.0, 6e-8, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1.5, 17.0];
+    let all: Vec<half::f16> = numbers.iter().map(|number| half::f16::from_f32(*number)).collect();
+    for tier in [Tier::Fast, Tier::Optimising] {
+        let code = compile(HALVES, tier).expect("code");
+        let f: extern "C" fn(*const half::f16, *const half::f16, *mut u8, *mut half::f16) =
+            function(&code, "f");
+        for shift in 0..all.len() {
+            let x: [half::f16; 16] = std::array::from_fn(|lane| all[lane % all.len()]);
+            let y: [half::f16; 16] = std::array::from_fn(|lane| all[(lane + shift) % all.len()]);
+            let (mut flags, mut values) = ([0; 16], [half::f16::ZERO; 16]);
+            f(x.as_ptr(), y.as_ptr(), flags.as_mut_ptr(), values.as_mut_ptr());
+            for lane in 0..16 {
+                let (a, b) = (x[lane].to_f32(), y[lane].to_f32());
+                let one = if lane < 8 { 0.0 } else { 1.0 };
+                let expected = u8::from(a < b)
+                    | u8::from(a.partial_cmp(&b) != Some(std::cmp::Ordering::Less)) << 1
+                    | u8::from(a.is_nan()) << 2
+                    | u8::from(a.partial_cmp(&one).is_some_and(|order| order.is_ne())) << 3;
+                assert_eq!(flags[lane], expected, "{a} and {b} by {tier:?}");
+                let low = half::f16::from_f32(a.max(b).sqrt()).to_f32().floor();
+                let value = values[lane].to_f32();
+                assert!(
+                    value == low || value.is_nan() && low.is_nan(),
+                    "{a} and {b}: {value} for {low} by {tier:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn halves_are_compared_without_going_from_lane_to_lane() {
+    for isa in [Isa::Avx2, Isa::Avx512] {
+        let target = Target::limited(isa).expect("a target machine");
+        let context = Context::new();
+        let ir = IrModule::parse(&context, HALVES, &target).expect("IR");
+        for tier in [Tier::Fast, Tier::Optimising] {
+            let text = pipeline::assembly(&ir, &target, tier).expect("assembly");
+            assert!(!text.contains("ucomiss") && !text.contains("sqrtss"), "{isa:?}, {tier:?}: {text}");
+        }
+    }
+}

@@ -15,7 +15,7 @@ use super::work_item::WorkItems;
 use super::{Lowerer, interleaved};
 use crate::abi::{Coarsening, LaunchInfo, Variant};
 use crate::analysis::Analysis;
-use crate::analysis::func::BlockId;
+use crate::analysis::func::{BlockId, Phi};
 use crate::analysis::leaves::Scalar;
 use crate::analysis::loops::{Loop, LoopId};
 use crate::analysis::shapes::Shape;
@@ -124,8 +124,8 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
         return Coarsening::Off;
     }
     let wanted = match fills_gaps(a, target) {
-        true => wanted(a).max(wanted_for_straight(a)),
-        false => wanted(a),
+        true => wanted(a, target.simd_bits()).max(wanted_for_straight(a)),
+        false => wanted(a, target.simd_bits()),
     };
     let (live, vector_registers) = (pressure(a, target.simd_bits()), target.vector_registers());
     let fits = |bundle: u32| {
@@ -154,6 +154,8 @@ const SHARED_REGISTERS: usize = 4;
 const LATENCY: usize = 4;
 /// Vector instructions that a CPU begins in a cycle.
 const ISSUE: usize = 2;
+/// The instructions of a division of integers, by one of floats, and how many of them wait for each other.
+const INTEGER_DIVISION: (usize, usize) = (9, 6);
 /// The bundle that is wanted at most for a loop that sub-groups go through a different number of times.
 const IF_DIVERGENT: usize = 2;
 /// Vector instructions of such a loop from which on the waste outweighs the gain, and the time to compile, too.
@@ -182,7 +184,7 @@ fn may_wait(inst: &Inst) -> bool {
 
 /// Sub-groups side by side that keep the CPU busy: in a loop whose iterations wait for each other, as many as
 /// the latency of that chain has room for.
-fn wanted(a: &Analysis<'_>) -> usize {
+fn wanted(a: &Analysis<'_>, simd_bits: u32) -> usize {
     let lockstep = lockstep(a);
     let insts = || a.func.blocks.values().flat_map(|block| &block.insts);
     let meetings = insts().filter(|inst| inst.waits_for_work_group(a.func.module));
@@ -203,8 +205,10 @@ fn wanted(a: &Analysis<'_>) -> usize {
         if !this.blocks.iter().all(inside) {
             return 1;
         }
-        let own: usize = this.blocks.iter().map(|block| own_vector_insts(a, *block)).sum();
-        let wanted = (chain(a, this) * LATENCY * ISSUE).div_ceil(own.max(1));
+        let own: usize = this.blocks.iter().map(|block| own_vector_insts(a, *block, simd_bits)).sum();
+        let Chains { recurrence, longest } = chains(a, this);
+        let from_iterations = (recurrence * LATENCY * ISSUE + own / 2) / own.max(1);
+        let wanted = from_iterations.max(wanted_for_chain(longest, own));
         let wanted = match wanted {
             0 | 1 => 1,
             _ => wanted.min(MOST_LINES / (a.lines_of_a_lane(id) * a.variant.width as usize).max(1)).max(1),
@@ -240,9 +244,15 @@ fn wanted_for_straight(a: &Analysis<'_>) -> usize {
             longest = longest.max(most);
         }
     }
-    let seen = own.max(WINDOW);
-    let wanted = (longest * LATENCY * ISSUE + seen / 2) / seen;
+    let wanted = wanted_for_chain(longest, own);
     wanted.min(IF_STRAIGHT).min(MOST_OF_STRAIGHT / own.max(1)).max(1)
+}
+
+/// Sub-groups side by side that keep the CPU busy where so many of a sub-group's instructions wait for each other: it sees no more than
+/// those of its window.
+fn wanted_for_chain(longest: usize, own: usize) -> usize {
+    let seen = own.max(WINDOW);
+    (longest * LATENCY * ISSUE + seen / 2) / seen
 }
 
 /// The instructions that one is made of, and how many of them wait for each other.
@@ -255,16 +265,40 @@ fn extent(a: &Analysis<'_>, inst: &Inst) -> (usize, usize) {
         Family::Composite | Family::Reinterpretation => (0, 0),
         _ if row.derives != Derives::Nothing => (0, 0),
         _ if inst.op == Op::FDiv => (1, 3),
+        _ if matches!(inst.op, Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod) => INTEGER_DIVISION,
         _ => (1, 1),
     }
 }
 
-/// Instructions of the longest way from a value that a loop's iteration begins with to one that it hands on.
-fn chain(a: &Analysis<'_>, this: &Loop) -> usize {
+/// Instructions of a loop that wait for each other.
+#[derive(Clone, Copy)]
+struct Chains {
+    /// From one iteration to the next, of an iteration. What is only handed on to a sum is no part of it: the CPU begins the next
+    /// iteration meanwhile.
+    recurrence: usize,
+    /// In one iteration.
+    longest: usize,
+}
+
+fn chains(a: &Analysis<'_>, this: &Loop) -> Chains {
     let header = &a.func.blocks[this.header];
-    let mut depth: FxHashMap<Id, usize> = FxHashMap::default();
-    let own = |id: &Id| !a.is_common(this.header, *id);
-    depth.extend(header.phis.iter().map(|phi| phi.result).filter(own).map(|id| (id, 0)));
+    let own: Vec<&Phi> = header.phis.iter().filter(|phi| !a.is_common(this.header, phi.result)).collect();
+    let lengths: Vec<Vec<Option<usize>>> =
+        own.iter().map(|from| lengths(a, this, from.result, &own)).collect();
+    let there_and_back = |(from, to): (usize, usize)| match (lengths[from][to], lengths[to][from]) {
+        (Some(there), Some(back)) => (there + back).div_ceil(2),
+        _ => 0,
+    };
+    let pairs = (0..own.len()).flat_map(|from| (from..own.len()).map(move |to| (from, to)));
+    Chains {
+        recurrence: pairs.map(there_and_back).max().unwrap_or(0),
+        longest: lengths.iter().flatten().copied().flatten().max().unwrap_or(0),
+    }
+}
+
+/// Instructions of the longest way through an iteration from one value that it begins with to each that it hands on.
+fn lengths(a: &Analysis<'_>, this: &Loop, from: Id, to: &[&Phi]) -> Vec<Option<usize>> {
+    let mut depth: FxHashMap<Id, usize> = FxHashMap::from_iter([(from, 0)]);
     // A loop's blocks are together in the order, its header first.
     let first = a.regions.position[this.header] as usize;
     for &block in &a.regions.order[first..first + this.blocks.len()] {
@@ -282,11 +316,11 @@ fn chain(a: &Analysis<'_>, this: &Loop) -> usize {
             else {
                 continue;
             };
-            depth.insert(result, most + 1);
+            depth.insert(result, most + extent(a, inst).1);
         }
     }
-    let handed_on = header.phis.iter().flat_map(|phi| &phi.incoming).map(|(_, id)| id);
-    handed_on.filter_map(|id| depth.get(id)).max().copied().unwrap_or(0)
+    let handed_on = |phi: &&Phi| phi.incoming.iter().filter_map(|(_, id)| depth.get(id)).max().copied();
+    to.iter().map(handed_on).collect()
 }
 
 /// Whether a bundle can run the kernel: no sub-group waits for another in a way that lockstep would not end.
@@ -314,25 +348,28 @@ fn own_insts(a: &Analysis<'_>, block: BlockId) -> usize {
     insts.map(|inst| if inst.row().memory.is_of_images() { IMAGE_ACCESS } else { 1 }).sum()
 }
 
-/// Those of them that make a vector.
-fn own_vector_insts(a: &Analysis<'_>, block: BlockId) -> usize {
+/// Those of the CPU that make its vectors.
+fn own_vector_insts(a: &Analysis<'_>, block: BlockId, simd_bits: u32) -> usize {
     let is_vector = |id: Id| !a.is_common(block, id) && !a.shape(block, id).iter().all(|s| s.is_uniform());
-    let insts = &a.func.blocks[block].insts;
-    insts.iter().filter_map(|inst| inst.result).filter(|id| is_vector(*id)).count()
+    let insts = a.func.blocks[block].insts.iter();
+    let vectors = insts.filter_map(|inst| Some((inst, inst.result.filter(|id| is_vector(*id))?)));
+    vectors.map(|(inst, result)| extent(a, inst).0 * registers(a, result, simd_bits)).sum()
+}
+
+/// Vector registers that a value takes, if it is in some.
+fn registers(a: &Analysis<'_>, id: Id, simd_bits: u32) -> usize {
+    // The engine's own values have no type of the module.
+    let ty = a.func.type_of(id).filter(|_| !a.func.selectors.contains(&id));
+    let leaves = ty.and_then(|ty| a.leaves.get(ty));
+    let bits =
+        leaves.iter().flat_map(|leaves| leaves.iter()).map(|leaf| leaf.scalar.bits() * a.variant.width);
+    bits.map(|bits| bits.div_ceil(simd_bits) as usize).sum::<usize>().max(1)
 }
 
 /// Vector registers that each sub-group keeps through a loop, in the loop that has most of them.
 fn pressure(a: &Analysis<'_>, simd_bits: u32) -> usize {
     let is_vector =
         |block: BlockId, id: Id| !a.is_common(block, id) && a.shape(block, id).contains(&Shape::Varying);
-    let registers = |id: Id| -> usize {
-        // The engine's own values have no type of the module.
-        let ty = a.func.type_of(id).filter(|_| !a.func.selectors.contains(&id));
-        let leaves = ty.and_then(|ty| a.leaves.get(ty));
-        let bits =
-            leaves.iter().flat_map(|leaves| leaves.iter()).map(|leaf| leaf.scalar.bits() * a.variant.width);
-        bits.map(|bits| bits.div_ceil(simd_bits) as usize).sum::<usize>().max(1)
-    };
     let of_loop = |(id, this): (LoopId, &Loop)| {
         let inside = |block: BlockId| a.loops.encloses(Some(id), a.loops.of(block));
         let mut live: rustc_hash::FxHashSet<Id> = rustc_hash::FxHashSet::default();
@@ -343,7 +380,7 @@ fn pressure(a: &Analysis<'_>, simd_bits: u32) -> usize {
             let outside = |id: &Id| a.def.get(id).is_some_and(|def| !inside(*def));
             live.extend(used.filter(outside).filter(|id| is_vector(block, *id)));
         }
-        live.into_iter().map(registers).sum()
+        live.into_iter().map(|id| registers(a, id, simd_bits)).sum()
     };
     a.loops.loops.iter().map(of_loop).max().unwrap_or(0)
 }

@@ -35,6 +35,22 @@ fn a_loop_whose_iterations_wait_for_each_other_wants_as_many_as_hide_the_latency
 }
 
 #[test]
+fn what_iterations_only_hand_on_to_a_sum_is_no_chain() {
+    // The counter's part is one addition of its own, and a sum of what four products make of it another: 1 * 4 * 2 / 6. Together they
+    // would be six instructions in a row.
+    let phis =
+        "%sum = OpPhi %uint %own %entry %added %inside\n%place = OpPhi %uint %own %entry %place_next %inside";
+    let body = "%first = OpIMul %uint %place %own\n%second = OpIMul %uint %first %own\n%third = OpIMul %uint %second %own\n\
+                %fourth = OpIMul %uint %third %own\n%added = OpIAdd %uint %sum %fourth\n%place_next = OpIAdd %uint %place %own";
+    assert_eq!(chosen(Isa::Avx512, &counted_loop(phis, body)), 1);
+    // Two values that take turns are a chain through both.
+    let phis =
+        "%sum = OpPhi %uint %own %entry %other %inside\n%other = OpPhi %uint %own %entry %second %inside";
+    let body = "%first = OpIMul %uint %sum %own\n%second = OpIAdd %uint %first %own";
+    assert_eq!(chosen(Isa::Avx512, &counted_loop(phis, body)), 4);
+}
+
+#[test]
 fn a_kernel_without_a_loop_or_barrier_is_not_coarsened() {
     assert_eq!(chosen(Isa::Avx512, "%s = OpIAdd %uint %own %own\nOpStore %pointer %s"), 1);
 }
