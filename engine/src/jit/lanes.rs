@@ -2,7 +2,7 @@
 //!
 //! No processor gathers bytes and halves, and some have no scatters or slow gathers. LLVM takes those apart, too: it widens indices of 32
 //! bits to addresses and moves each to a general register, of which most processors do one in a cycle. Here two indices are moved
-//! at once, and added to the base by the load or store itself.
+//! at once, and added to the base by the load or store itself. Steps that are known are not computed at all.
 
 use super::addresses::{self, Intrinsic};
 use super::blocks::{blocks, functions, instructions};
@@ -77,7 +77,7 @@ impl Access<'_> {
         // SAFETY: as above.
         unsafe {
             LLVMPositionBuilderBefore(self.builder, self.inst);
-            let addresses = self.indexed().unwrap_or_else(|| self.extracted());
+            let addresses = self.displaced().or_else(|| self.indexed()).unwrap_or_else(|| self.extracted());
             let (ty, word) = (self.ty(), LLVMInt32TypeInContext(self.context));
             let mut all = LLVMGetPoison(ty);
             for (lane, address) in addresses.into_iter().enumerate() {
@@ -110,6 +110,27 @@ impl Access<'_> {
             let lane = |lane: u32| LLVMConstInt(word, lane.into(), 0);
             let of_lane = |at: u32| LLVMBuildExtractElement(self.builder, addresses, lane(at), NAME);
             (0..LLVMGetVectorSize(LLVMTypeOf(addresses))).map(of_lane).collect()
+        }
+    }
+
+    /// The address of each lane, where they are a base and indices that are known: displacements, which a load or store has room for.
+    unsafe fn displaced(&self) -> Option<Vec<LLVMValueRef>> {
+        // SAFETY: as above.
+        unsafe {
+            let addresses = self.operand(self.operands.addresses);
+            if !addresses::has_scalar_base(addresses) {
+                return None;
+            }
+            let (base, indices) = (LLVMGetOperand(addresses, 0), LLVMGetOperand(addresses, 1));
+            if LLVMIsAConstantDataVector(indices).is_null() {
+                return None;
+            }
+            let element = LLVMGetGEPSourceElementType(addresses);
+            let of_lane = |lane: u32| {
+                let mut index = LLVMGetAggregateElement(indices, lane);
+                LLVMBuildGEP2(self.builder, element, base, &raw mut index, 1, NAME)
+            };
+            Some((0..LLVMGetVectorSize(LLVMTypeOf(addresses))).map(of_lane).collect())
         }
     }
 

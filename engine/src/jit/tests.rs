@@ -561,6 +561,38 @@ fn what_no_instruction_gathers_is_taken_apart_by_two_indices_at_once() {
     assert_eq!(text.matches("extractelement <8 x i64>").count(), 8, "{text}");
 }
 
+#[test]
+fn what_lies_at_known_distances_is_displaced_from_its_base() {
+    const TEXT: &str = "
+    declare <4 x i8> @llvm.masked.gather.v4i8.v4p0(<4 x ptr>, i32, <4 x i1>, <4 x i8>)
+    declare void @llvm.masked.scatter.v4i8.v4p0(<4 x i8>, <4 x ptr>, i32, <4 x i1>)
+    define void @f(ptr %from, ptr %to) {
+      %p = getelementptr i16, ptr %from, <4 x i64> <i64 0, i64 9, i64 -3, i64 31>
+      %v = call <4 x i8> @llvm.masked.gather.v4i8.v4p0(<4 x ptr> %p, i32 1, <4 x i1> splat (i1 true), <4 x i8> poison)
+      %q = getelementptr i8, ptr %to, <4 x i64> <i64 5, i64 0, i64 20, i64 10>
+      call void @llvm.masked.scatter.v4i8.v4p0(<4 x i8> %v, <4 x ptr> %q, i32 1, <4 x i1> splat (i1 true))
+      ret void
+    }";
+    let target = Target::host().expect("target");
+    let context = Context::new();
+    let ir = IrModule::parse(&context, TEXT, &target).expect("IR");
+    pipeline::optimise(&ir, &target, Tier::Optimising).expect("passes");
+    let text = ir.text();
+    assert!(!text.contains("call <4 x i8> @llvm.masked.gather"), "{text}");
+    assert!(!text.contains("extractelement <4 x ptr>"), "{text}");
+
+    let code = compile(TEXT, Tier::Optimising).expect("code");
+    let f: extern "C" fn(*const u8, *mut u8) = function(&code, "f");
+    let from: Vec<u8> = (0..80).collect();
+    let mut to = [0u8; 21];
+    f(from[6..].as_ptr(), to.as_mut_ptr());
+    let mut expected = [0u8; 21];
+    for (at, value) in [(5, 6), (0, 24), (20, 0), (10, 68)] {
+        expected[at] = value;
+    }
+    assert_eq!(to, expected);
+}
+
 /// Compares 16 halves with others each way that there is, and rounds what is the larger.
 const HALVES: &str = "
 declare <16 x half> @llvm.floor.v16f16(<16 x half>)

@@ -122,11 +122,14 @@ impl Objects<'_> {
         (0..this.w).map(|lane| b.extract(all, b.i32(lane))).collect()
     }
 
-    /// The vectors of all objects, one behind the other.
+    /// The vectors of all objects, one behind the other, or their words: what a `Structures` takes elements of.
     fn load(&self, this: &Lowerer<'_, '_>, addresses: Addresses) -> Vec<Value> {
         let (b, memory, count) = (&this.b, self.structures.memory, self.count() as u32);
         if let Some(whole) = self.gathered() {
             let all = b.gather(whole, addresses.vector(this), self.align, this.mask_vector());
+            if self.structures.word() == Some(whole) {
+                return vec![all];
+            }
             return parts(b, b.reshape(all, memory, this.w * count), this.w);
         }
         let load = |address: Value| b.load(memory, count, address, self.align);

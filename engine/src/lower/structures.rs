@@ -7,12 +7,15 @@
 //! permutation a vector. Any other step is both (`Node`): six members of 16 lanes take 12 blends and 6 permutations, where
 //! gathering each from the vectors that have it would take 30.
 //!
+//! Structures that are as large as a word of 4 or 8 bytes are loaded as words, one a lane: a member of 1 or 2 bytes is its word, shifted
+//! down, and what widens it again behind that a mask.
+//!
 //! Nothing is read before the first member of the first lane and behind the last one of the last lane. What is read between them
 //! lies between two elements that the kernel reads, less than a page apart, so it is there to be read. What lies before, between and
 //! behind members that are stored is not written.
 
 use super::Lowerer;
-use super::builder::{Builder, Value};
+use super::builder::{Builder, Opcode, Value};
 use super::values::Mask;
 use crate::analysis::leaves::Scalar;
 use rustc_hash::FxHashMap;
@@ -71,17 +74,53 @@ impl Structures<'_> {
         (0..self.all()).step_by(self.width())
     }
 
+    /// The word that is as large as a structure of smaller elements: what is loaded is a vector of them then. Where all members of
+    /// words of two registers are wanted, permutations are fewer than shifts and narrowing.
+    pub fn word(&self) -> Option<Scalar> {
+        let bytes = self.memory.bytes();
+        let all = self.step as u64 * bytes;
+        let is_worth_it = match all {
+            4 => true,
+            8 => self.elements.len() < self.step,
+            _ => false,
+        };
+        Scalar::int(8 * all as u32).filter(|_| is_worth_it && bytes < 4 && self.lanes >= 4)
+    }
+
+    /// All lanes' words. What the last one has behind its last member is not read: the upper half of the lanes is loaded from as many
+    /// bytes further in front, and shifted. Under a mask, members are loaded and nothing else.
+    fn load_words(&self, b: &Builder, word: Scalar, first: Value, align: u64, mask: Option<Value>) -> Value {
+        let has_gaps = self.elements.len() < self.step;
+        if let Some(mask) = mask {
+            if !has_gaps {
+                return b.masked_load(word, self.lanes, first, align, mask);
+            }
+            let raw = Scalar::int(8 * self.memory.bytes() as u32).expect("elements of 1 or 2 bytes");
+            let count = self.width() * self.step;
+            let members = b.masked_load(raw, count as u32, first, align, self.spread(b, mask, 0..count));
+            return b.reshape(members, word, self.lanes);
+        }
+        let behind = (self.width() * self.step - self.all()) as u64 * self.memory.bytes();
+        if behind == 0 {
+            return b.load(word, self.lanes, first, align);
+        }
+        let half = self.lanes / 2;
+        let low = b.load(word, half, first, align);
+        let upper = b.offset_const(first, u64::from(half) * word.bytes() - behind);
+        let high = b.lshr(b.load(word, half, upper, align), b.int(word, half, 8 * behind));
+        b.concat(vec![low, high])
+    }
+
     /// The lane that has an element so far behind the first, and the element of its structure.
     fn place(&self, at: usize) -> Option<(usize, usize)> {
         let (lane, element) = (at / self.step, at % self.step);
         (lane < self.width() && self.elements.contains(&element)).then_some((lane, element))
     }
 
-    /// The mask of a vector that begins at an element: on where a lane's member is, and the lane is on.
-    fn spread(&self, b: &Builder, mask: Value, start: usize) -> Value {
-        let w = self.width();
-        let lane = |at: usize| self.place(at).map_or(w, |(lane, _)| lane) as i32;
-        let lanes: Vec<i32> = (start..start + w).map(lane).collect();
+    /// The mask of some elements: on where a lane's member is, and the lane is on.
+    fn spread(&self, b: &Builder, mask: Value, elements: Range<usize>) -> Value {
+        let lane = |at: usize| self.place(at).map_or(self.width(), |(lane, _)| lane) as i32;
+        let lanes: Vec<i32> = elements.map(lane).collect();
         b.shuffle(mask, b.zero(Scalar::Bool, self.lanes), &lanes)
     }
 
@@ -178,13 +217,16 @@ impl Structures<'_> {
     /// Vectors with all that the lanes that are on load; without a mask, with all.
     pub fn load(&self, this: &Lowerer<'_, '_>, first: Value, align: u64, mask: Option<Value>) -> Vec<Value> {
         let b = &*this.b;
+        if let Some(word) = self.word() {
+            return vec![self.load_words(b, word, first, align, mask)];
+        }
         // Measured: the one mask of bytes costs more than it saves.
         let has_masks = this.target.has_avx512() && self.memory.bytes() >= 4;
         let (all, w) = (self.all(), self.width());
         let load = |start: usize| b.load(self.memory, self.lanes, self.address(b, first, start), align);
         let masked = |start: usize, mask: Value| {
             let address = self.address(b, first, start);
-            b.masked_load(self.memory, self.lanes, address, align, self.spread(b, mask, start))
+            b.masked_load(self.memory, self.lanes, address, align, self.spread(b, mask, start..start + w))
         };
         let vector = |start: usize| match mask {
             Some(mask) => masked(start, mask),
@@ -202,6 +244,12 @@ impl Structures<'_> {
 
     /// One element of each lane's structure, out of what was loaded.
     pub fn take(&self, b: &Builder, vectors: &[Value], element: usize) -> Value {
+        if let Some(word) = self.word() {
+            let bits = 8 * self.memory.bytes();
+            let shifted = b.lshr(vectors[0], b.int(word, self.lanes, element as u64 * bits));
+            let raw = Scalar::int(bits as u32).expect("a member of 1 or 2 bytes");
+            return b.reinterpret(b.cast(Opcode::LLVMTrunc, shifted, raw), self.memory);
+        }
         let node = self.last_of(element);
         let vector = self.gathered(b, vectors, node);
         match node.level {
@@ -319,7 +367,11 @@ impl Structures<'_> {
             match mask {
                 None if part.is_whole => b.store(part.vector, address, align),
                 _ => {
-                    let mask = self.spread(b, mask.unwrap_or_else(|| self.all_on(b)), part.start);
+                    let mask = self.spread(
+                        b,
+                        mask.unwrap_or_else(|| self.all_on(b)),
+                        part.start..part.start + self.width(),
+                    );
                     b.masked_store(part.vector, address, align, mask);
                 }
             }

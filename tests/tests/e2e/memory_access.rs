@@ -333,12 +333,12 @@ impl Cliff {
     }
 
     /// The address of these values, which the memory ends behind.
-    fn fill(&self, values: &[f32]) -> u64 {
+    fn fill<T: Copy>(&self, values: &[T]) -> u64 {
         assert!(size_of_val(values) <= self.bytes);
         // SAFETY: the mapping has room for the values.
         unsafe {
-            let at = self.start.add(self.bytes - size_of_val(values)).cast::<f32>();
-            std::ptr::copy_nonoverlapping(values.as_ptr(), at, values.len());
+            let at = self.start.add(self.bytes - size_of_val(values));
+            std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), at, size_of_val(values));
             at as u64
         }
     }
@@ -362,6 +362,39 @@ fn nothing_is_read_behind_three_components_but_padding() {
             kernel.run_1d(n, size, &[&cliff.fill(&input), &out]);
             let want: Vec<f32> = input.chunks_exact(4).map(|v| v[1] + v[2] + v[3]).collect();
             assert_same(&format!("groups of {size}"), &out, &want);
+        }
+    }
+}
+
+/// Kernels that read small members: the bytes of a structure, and which of them they read.
+const MEMBERS: [(&str, usize, &[usize]); 5] = [
+    ("three_bytes_of_four", 4, &[0, 1, 2]),
+    ("middle_bytes_of_four", 4, &[1, 2]),
+    ("first_byte_of_eight", 8, &[0]),
+    ("three_shorts_of_four", 8, &[0, 1, 2, 3, 4, 5]),
+    ("second_short_of_two", 4, &[2, 3]),
+];
+
+#[test]
+fn nothing_is_read_behind_the_last_of_small_members() {
+    for (kernel, bytes, members) in MEMBERS {
+        let kernel = Module::named("memory_forms").kernel(kernel);
+        for size in FEW_GROUP_SIZES {
+            let n = 2 * size as usize;
+            let all: Vec<u8> = (0..bytes * n).map(|at| (at * 37 + at / 256) as u8).collect();
+            let joined = |at: usize| {
+                let of = |value: u64, member: &usize| value << 8 | u64::from(all[bytes * at + member]);
+                members.iter().fold(0, of)
+            };
+            // Memory ends behind the last member of the last work-item that reads.
+            for on in [n, n - 1, n / 2 + 1, 1] {
+                let cliff = Cliff::new(all.len());
+                let end = bytes * (on - 1) + members[members.len() - 1] + 1;
+                let (out, count) = (platform().filled(1u64, n), on as u32);
+                kernel.run_1d(n, size, &[&cliff.fill(&all[..end]), &out, &count]);
+                let want: Vec<u64> = (0..n).map(|at| if at < on { joined(at) } else { 1 }).collect();
+                assert_same(&format!("{on} in groups of {size}"), &out, &want);
+            }
         }
     }
 }
