@@ -216,6 +216,34 @@ fn stack_that_code_takes_is_known_and_probed() {
     }
 }
 
+/// The loop that probes a frame has a register of its own only where the function begins.
+#[test]
+fn a_frame_is_probed_where_its_function_begins() {
+    const TEXT: &str = "
+    define void @f(ptr %p, i64 %n) {
+      %a = alloca [32768 x i8], align 64
+      %none = icmp eq i64 %n, 0
+      br i1 %none, label %out, label %in
+    in:
+      %q = getelementptr i8, ptr %a, i64 %n
+      store volatile i8 1, ptr %q
+      %v = load volatile i8, ptr %a
+      store volatile i8 %v, ptr %p
+      br label %out
+    out:
+      ret void
+    }";
+    let target = Target::host().expect("target");
+    for tier in [Tier::Fast, Tier::Optimising] {
+        let context = Context::new();
+        let ir = IrModule::parse(&context, TEXT, &target).expect("IR");
+        pipeline::optimise(&ir, &target, tier).expect("passes");
+        let text = pipeline::assembly(&ir, &target, tier).expect("assembly");
+        let (probe, jump) = (text.find("4096").expect("probes"), text.find("\tj").expect("a jump"));
+        assert!(probe < jump, "{text}");
+    }
+}
+
 #[test]
 fn what_is_not_in_the_table_is_named_in_the_error() {
     let text = "declare i32 @system(ptr) define i32 @f(ptr %p) { %r = call i32 @system(ptr %p) ret i32 %r }";
