@@ -7,7 +7,7 @@
 //! nobody's.
 
 use super::access::{Place, align_at, from_memory, in_memory, lane_addresses};
-use super::builder::{Opcode, Value};
+use super::builder::{Builder, Opcode, Value};
 use super::groups::lanes::parts;
 use super::structures::Structures;
 use super::values::{Reg, Val};
@@ -202,7 +202,7 @@ fn load_some(this: &Lowerer<'_, '_>, addresses: Addresses, size: u64, count: usi
     };
     let words = load_words(this, addresses, word, words, size);
     let of_word = (word.bytes() / size) as u32;
-    let parts = |reg: Reg| (0..of_word).map(move |at| part(this, this.vector(reg), size, this.b.i32(at)));
+    let parts = |reg: Reg| (0..of_word).map(move |at| part(&this.b, this.vector(reg), size, this.b.i32(at)));
     words.into_iter().flat_map(parts).collect()
 }
 
@@ -220,12 +220,13 @@ pub(super) fn load_words(
 }
 
 /// The parts of words that have a number, as integers of so many bytes.
-pub(super) fn part(this: &Lowerer<'_, '_>, words: Value, size: u64, at: Value) -> Value {
-    let (b, bits) = (&this.b, 8 * size as u32);
-    if size >= b.scalar_of(words).bytes() {
+pub(super) fn part(b: &Builder, words: Value, size: u64, at: Value) -> Value {
+    let (word, bits) = (b.scalar_of(words), 8 * size as u32);
+    if size >= word.bytes() {
         return words;
     }
-    let words = b.lshr(words, b.splat(b.mul(at, b.i32(bits)), this.w));
+    let shift = b.zext_or_trunc(b.mul(at, b.i32(bits)), word);
+    let words = b.lshr(words, b.splat(shift, b.lanes(words)));
     b.cast(Opcode::LLVMTrunc, words, Scalar::int(bits).expect("parts of 1 and 2 bytes"))
 }
 

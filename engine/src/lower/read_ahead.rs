@@ -243,5 +243,5 @@ fn element(this: &Lowerer<'_, '_>, ahead: &Ahead, pieces: Pieces, at: Value) -> 
 }
 
 fn part(this: &Lowerer<'_, '_>, ahead: &Ahead, words: Value, at: Value) -> Value {
-    this.b.reinterpret(apart::part(this, words, ahead.scalar.bytes(), at), ahead.scalar)
+    this.b.reinterpret(apart::part(&this.b, words, ahead.scalar.bytes(), at), ahead.scalar)
 }

@@ -14,9 +14,9 @@
 //! lies between two elements that the kernel reads, less than a page apart, so it is there to be read. What lies before, between and
 //! behind members that are stored is not written.
 
-use super::Lowerer;
-use super::builder::{Builder, Opcode, Value};
+use super::builder::{Builder, Value};
 use super::values::Mask;
+use super::{Lowerer, apart};
 use crate::analysis::leaves::Scalar;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -244,11 +244,9 @@ impl Structures<'_> {
 
     /// One element of each lane's structure, out of what was loaded.
     pub fn take(&self, b: &Builder, vectors: &[Value], element: usize) -> Value {
-        if let Some(word) = self.word() {
-            let bits = 8 * self.memory.bytes();
-            let shifted = b.lshr(vectors[0], b.int(word, self.lanes, element as u64 * bits));
-            let raw = Scalar::int(bits as u32).expect("a member of 1 or 2 bytes");
-            return b.reinterpret(b.cast(Opcode::LLVMTrunc, shifted, raw), self.memory);
+        if self.word().is_some() {
+            let part = apart::part(b, vectors[0], self.memory.bytes(), b.i32(element as u32));
+            return b.reinterpret(part, self.memory);
         }
         let node = self.last_of(element);
         let vector = self.gathered(b, vectors, node);

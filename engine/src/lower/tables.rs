@@ -104,7 +104,7 @@ fn load_permuted(
         word = Some((at, found));
         let size = leaf.scalar.bytes();
         let part = b.i32((leaf.offset % table.word.bytes() / size) as u32);
-        b.reinterpret(apart::part(this, found, size, part), leaf.scalar)
+        b.reinterpret(apart::part(&this.b, found, size, part), leaf.scalar)
     };
     leaves.iter().map(value).collect()
 }
