@@ -43,6 +43,33 @@ kernel void exchange(global const int *in, global int *out, local int *tile, uin
   out[at] = v;
 }
 
+// Between barriers few sub-groups do something: those of a tree of sums, lane by lane on the way back. The result is what comes before.
+kernel void running_sums(global const int *in, global int *out, local int *tile) {
+  uint l = get_local_id(1) * get_local_size(0) + get_local_id(0), n = get_local_size(0) * get_local_size(1);
+  size_t at = get_global_id(1) * get_global_size(0) + get_global_id(0);
+  tile[l] = in[at];
+  uint step = 1;
+  for (uint d = n / 2; d > 0; d /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (l < d)
+      tile[step * (2 * l + 2) - 1] += tile[step * (2 * l + 1) - 1];
+    step *= 2;
+  }
+  if (l == 0)
+    tile[n - 1] = 0;
+  for (uint d = 1; d < n; d *= 2) {
+    step /= 2;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (l < d) {
+      int left = tile[step * (2 * l + 1) - 1];
+      tile[step * (2 * l + 1) - 1] = tile[step * (2 * l + 2) - 1];
+      tile[step * (2 * l + 2) - 1] += left;
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  out[at] = tile[l];
+}
+
 kernel void private_arrays(global const int *in, global int *out, uint n) {
   size_t y = get_global_id(1), at = y * get_global_size(0) + get_global_id(0);
   int own[8] = {1, 2, 3, 4, 5, 6, 7, 8};

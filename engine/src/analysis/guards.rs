@@ -25,8 +25,18 @@ impl Analysis<'_> {
     /// The guarded parts, none in another: blocks in the order in which they are visited, the first of which owns the mask. Nothing leads
     /// to the others but from blocks of the part.
     pub fn guarded(&self) -> Vec<Vec<BlockId>> {
+        self.guards(MOST_INSTS).0
+    }
+
+    /// Whether bundles of so many sub-groups have all the guarded parts that there would be of a smaller one.
+    pub fn can_guard(&self, bundle: usize) -> bool {
+        self.guards(usize::MAX).1 / self.factor() as usize * bundle <= MOST_INSTS
+    }
+
+    /// The guarded parts with no more than so many instructions, and how many they have.
+    fn guards(&self, most: usize) -> (Vec<Vec<BlockId>>, usize) {
         let mut parts: Vec<Vec<BlockId>> = Vec::new();
-        let (mut end, mut left) = (0, MOST_INSTS);
+        let (mut end, mut left) = (0, most);
         for (at, &block) in self.regions.order.iter().enumerate() {
             if at >= end
                 && let Some((part, insts)) = self.guarded_from(block, left)
@@ -36,7 +46,7 @@ impl Analysis<'_> {
                 parts.push(part);
             }
         }
-        parts
+        (parts, most - left)
     }
 
     /// The part that begins with a block, if it has no more than so many instructions, and how many it has.

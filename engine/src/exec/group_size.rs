@@ -7,7 +7,7 @@ use crate::exec::Range;
 /// Sub-group sizes that code can be made for, ascending.
 const WIDTHS: [u32; 5] = [1, 4, 8, 16, 32];
 /// Sub-groups that may run side by side, descending.
-pub const FACTORS: [u32; 3] = [8, 4, 2];
+pub const FACTORS: [u32; 4] = [16, 8, 4, 2];
 /// From this row length on, a partial last sub-group costs less than narrower vectors do.
 const LINE_FROM: u64 = 64;
 /// Rows of a multiple of this fill vectors of every machine.

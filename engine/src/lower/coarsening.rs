@@ -6,7 +6,8 @@
 //!
 //! A block is run *in lockstep*, each instruction for one sub-group after the other, if it runs for all
 //! work-items or does no harm to a sub-group that is not there. Other blocks under a mask are run for one
-//! sub-group after the other as a whole, each only if some lane of it is on.
+//! sub-group after the other as a whole, each only if some lane of it is on, or for a few of them, where a
+//! work-group has barriers and so the others may be idle.
 
 use super::builder::{Builder, Opcode, Value};
 use super::opencl_std::table;
@@ -20,9 +21,10 @@ use crate::analysis::leaves::Scalar;
 use crate::analysis::loops::{Loop, LoopId};
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
+use crate::exec::group_size;
 use crate::jit::target::Target;
 use cranelift_entity::EntitySet;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 use spirv::Op;
 use spirv_env::opcodes::{Convergence, Cost, Derives, Family, Memory};
@@ -56,8 +58,10 @@ pub(super) struct Bundle {
     pub common: Values,
     /// The lanes that are on in any of them, while code for all of them is made.
     pub mask_of_all: Option<Mask>,
-    /// The blocks that they run in lockstep.
+    /// The blocks that they all run in lockstep.
     pub lockstep: EntitySet<BlockId>,
+    /// The blocks that they run in lockstep with their neighbours ([`Bundle::piece`]).
+    in_pieces: EntitySet<BlockId>,
     /// They run side by side so that their chains of instructions, which have no loop around them, fill each other's gaps.
     pub fills_gaps: bool,
     /// What an instruction gives the members after the one being lowered, if one of them made it for all.
@@ -68,17 +72,36 @@ pub(super) struct Bundle {
 
 impl Bundle {
     /// The bundle whose first sub-group is given, and runs under this mask.
-    pub fn new(a: &Analysis<'_>, b: &Builder, target: &Target, first: WorkItems, mask: Mask) -> Self {
+    pub fn new(
+        a: &Analysis<'_>,
+        b: &Builder,
+        target: &Target,
+        first: WorkItems,
+        mask: Mask,
+        guarded: &[Vec<BlockId>],
+    ) -> Self {
+        let mut lockstep = lockstep(a);
+        let in_pieces =
+            if a.factor() > alike(a, target) { in_pieces(a, &lockstep, guarded) } else { EntitySet::new() };
+        for block in a.func.block_ids().filter(|block| in_pieces.contains(*block)) {
+            lockstep.remove(block);
+        }
         Bundle {
             subgroups: members(b, first, a.variant, mask),
             at: 0,
             common: Values::default(),
             mask_of_all: None,
-            lockstep: lockstep(a),
+            lockstep,
+            in_pieces,
             fills_gaps: a.factor() > 1 && fills_gaps(a, target),
             ahead: VecDeque::new(),
             nowhere: b.alloca(Scalar::I64, 1),
         }
+    }
+
+    /// How many sub-groups run a block, which not all of them run in lockstep, if any of these has a lane on.
+    pub fn piece(&self, block: BlockId) -> usize {
+        if self.in_pieces.contains(block) { PIECE } else { 1 }
     }
 }
 
@@ -119,24 +142,69 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
     if most == 1 || !is_possible(a) {
         return Coarsening::Off;
     }
+    let mut bundles = std::iter::successors(Some(most), |bundle| Some(bundle / 2));
+    let at_barriers = at_barriers_alone(a, target);
+    let fits = |bundle: u32| at_barriers.as_ref().is_some_and(|part| part.fits(a, target, bundle as usize));
+    let alike = alike(a, target);
+    let bundle = bundles.find(|bundle| *bundle <= alike || fits(*bundle)).unwrap_or(1);
+    a.variant.coarsening.with_factor(bundle)
+}
+
+/// The largest bundle that serves a kernel whose sub-groups all do much the same.
+fn alike(a: &Analysis<'_>, target: &Target) -> u32 {
     let own = a.func.block_ids().map(|block| own_insts(a, block)).sum::<usize>();
     if own > MOST_INSTS {
-        return Coarsening::Off;
+        return 1;
     }
+    let simd_bits = target.simd_bits();
     let wanted = match fills_gaps(a, target) {
-        true => wanted(a, target.simd_bits()).max(wanted_for_straight(a)),
-        false => wanted(a, target.simd_bits()),
+        true => wanted(a, simd_bits).max(wanted_for_straight(a)),
+        false => wanted(a, simd_bits),
     };
-    let (live, vector_registers) = (pressure(a, target.simd_bits()), target.vector_registers());
+    let live = pressure(a, simd_bits);
     let fits = |bundle: u32| {
         let bundle = bundle as usize;
         // Of twice as many as are wanted, half would do nothing but take time to compile.
-        bundle < 2 * wanted
-            && own * bundle <= MOST_INSTS
-            && live * bundle + SHARED_REGISTERS <= vector_registers
+        bundle < 2 * wanted && own * bundle <= MOST_INSTS && has_room(target, live, bundle)
     };
-    let mut bundles = std::iter::successors(Some(most), |bundle| Some(bundle / 2));
-    a.variant.coarsening.with_factor(bundles.find(|bundle| *bundle <= 1 || fits(*bundle)).unwrap_or(1))
+    group_size::FACTORS.into_iter().find(|bundle| *bundle <= a.factor() && fits(*bundle)).unwrap_or(1)
+}
+
+/// Whether the registers of so many sub-groups are there.
+fn has_room(target: &Target, live: usize, bundle: usize) -> bool {
+    live * bundle + SHARED_REGISTERS <= target.vector_registers()
+}
+
+/// What a sub-group is made of in a kernel with barriers, which gains from bundles that are the whole work-group: nobody waits for anybody
+/// then, and what its rows have in common is loaded once.
+struct Part {
+    insts: usize,
+    /// Vector registers that it needs at once, where sub-groups are in step.
+    live: usize,
+}
+
+impl Part {
+    fn fits(&self, a: &Analysis<'_>, target: &Target, bundle: usize) -> bool {
+        self.insts * bundle <= MOST_INSTS_AT_BARRIERS
+            && has_room(target, self.live, bundle)
+            && (!target.bypasses_masks() || a.can_guard(bundle))
+    }
+}
+
+fn at_barriers_alone(a: &Analysis<'_>, target: &Target) -> Option<Part> {
+    if !has_barriers(a) {
+        return None;
+    }
+    let (simd_bits, in_step) = (target.simd_bits(), lockstep(a));
+    let guarded = if target.bypasses_masks() { a.guarded() } else { Vec::new() };
+    let in_pieces = in_pieces(a, &in_step, &guarded);
+    let blocks =
+        || a.func.block_ids().filter(|block| in_step.contains(*block) && !in_pieces.contains(*block));
+    let live = blocks().map(|block| live_in_block(a, block, simd_bits)).collect::<Option<Vec<_>>>()?;
+    Some(Part {
+        insts: a.func.block_ids().map(|block| own_vector_insts(a, block, simd_bits)).sum(),
+        live: live.into_iter().max().unwrap_or(0).max(pressure(a, simd_bits)),
+    })
 }
 
 /// Whether chains of instructions without a loop around them are a reason for bundles.
@@ -146,6 +214,10 @@ fn fills_gaps(a: &Analysis<'_>, target: &Target) -> bool {
 
 /// Instructions that a coarsened kernel may have, sub-groups of a bundle counted one by one.
 const MOST_INSTS: usize = 500;
+/// Instructions of the CPU, of vectors, for larger bundles of a kernel with barriers.
+const MOST_INSTS_AT_BARRIERS: usize = 1300;
+/// Vector registers that a function of numbers needs beside its argument.
+const OF_A_FUNCTION: usize = 3;
 /// What an access to an image counts for: its code has a piece for each common format.
 const IMAGE_ACCESS: usize = 30;
 /// Vector registers that are left for what a bundle shares, and for intermediate results.
@@ -165,6 +237,8 @@ const LARGE_IF_DIVERGENT: usize = 40;
 const MOST_LINES: usize = 32;
 /// The least bundle that makes up for what a barrier costs.
 const AT_A_BARRIER: usize = 4;
+/// Sub-groups of a larger bundle that run a block under a mask together.
+const PIECE: usize = 4;
 /// The same where a work-group combines values: bundles also have them in registers, and a work-group that is one bundle
 /// needs no stacks.
 const AT_A_COLLECTIVE: usize = 8;
@@ -182,24 +256,33 @@ fn may_wait(inst: &Inst) -> bool {
     inst.row().synchronizes() || inst.is_volatile()
 }
 
+/// How a work-group meets at the instructions at which its sub-groups wait for each other.
+fn meetings<'a>(a: &'a Analysis<'_>) -> impl Iterator<Item = Convergence> + 'a {
+    let insts = a.func.blocks.values().flat_map(|block| &block.insts);
+    insts.filter(|inst| inst.waits_for_work_group(a.func.module)).map(|inst| inst.row().convergence)
+}
+
+/// Whether sub-groups wait for each other without combining values.
+fn has_barriers(a: &Analysis<'_>) -> bool {
+    meetings(a).any(|convergence| convergence == Convergence::Barrier)
+}
+
+/// Whether a block accesses a column of memory.
+fn has_column(a: &Analysis<'_>, block: BlockId) -> bool {
+    let is_access = |inst: &&Inst| matches!(inst.op, Op::Load | Op::Store);
+    a.func.blocks[block].insts.iter().filter(is_access).any(|inst| a.columns().contains(&inst.id(0)))
+}
+
 /// Sub-groups side by side that keep the CPU busy: in a loop whose iterations wait for each other, as many as
 /// the latency of that chain has room for.
 fn wanted(a: &Analysis<'_>, simd_bits: u32) -> usize {
     let lockstep = lockstep(a);
-    let insts = || a.func.blocks.values().flat_map(|block| &block.insts);
-    let meetings = insts().filter(|inst| inst.waits_for_work_group(a.func.module));
-    let at_meetings = meetings.map(|inst| match inst.row().convergence {
+    let at_meetings = meetings(a).map(|convergence| match convergence {
         Convergence::Barrier => AT_A_BARRIER,
         _ => AT_A_COLLECTIVE,
     });
-    let has_column = |block: BlockId| {
-        let insts = &a.func.blocks[block].insts;
-        lockstep.contains(block)
-            && insts
-                .iter()
-                .any(|inst| matches!(inst.op, Op::Load | Op::Store) && a.columns().contains(&inst.id(0)))
-    };
-    let at_columns = if a.func.block_ids().any(has_column) { AT_A_COLUMN } else { 1 };
+    let in_step = |block: BlockId| lockstep.contains(block) && has_column(a, block);
+    let at_columns = if a.func.block_ids().any(in_step) { AT_A_COLUMN } else { 1 };
     let in_loop = |(id, this): (LoopId, &Loop)| {
         let inside = |block: &BlockId| lockstep.contains(*block);
         if !this.blocks.iter().all(inside) {
@@ -372,7 +455,7 @@ fn pressure(a: &Analysis<'_>, simd_bits: u32) -> usize {
         |block: BlockId, id: Id| !a.is_common(block, id) && a.shape(block, id).contains(&Shape::Varying);
     let of_loop = |(id, this): (LoopId, &Loop)| {
         let inside = |block: BlockId| a.loops.encloses(Some(id), a.loops.of(block));
-        let mut live: rustc_hash::FxHashSet<Id> = rustc_hash::FxHashSet::default();
+        let mut live: FxHashSet<Id> = FxHashSet::default();
         let header = &a.func.blocks[this.header];
         live.extend(header.phis.iter().map(|phi| phi.result).filter(|id| is_vector(this.header, *id)));
         for &block in &this.blocks {
@@ -385,6 +468,41 @@ fn pressure(a: &Analysis<'_>, simd_bits: u32) -> usize {
     a.loops.loops.iter().map(of_loop).max().unwrap_or(0)
 }
 
+/// Vector registers that each sub-group needs at once in a block, at most. None where values are of several: LLVM loads what they share
+/// early, and spills it.
+fn live_in_block(a: &Analysis<'_>, block: BlockId, simd_bits: u32) -> Option<usize> {
+    let is_vector = |id: &Id| !a.is_common(block, *id) && a.shape(block, *id).contains(&Shape::Varying);
+    let code = &a.func.blocks[block];
+    let mut live: FxHashSet<Id> = FxHashSet::default();
+    for succ in &a.cfg.succs[block] {
+        let handed_on = |phi: &Phi| phi.incoming.iter().find(|(pred, _)| *pred == block).map(|(_, id)| *id);
+        live.extend(a.func.blocks[*succ].phis.iter().filter_map(handed_on).filter(is_vector));
+    }
+    let reads = |inst: &Inst| if inst.op == Op::Store { Some(inst.id(0)) } else { None };
+    let is_read: FxHashSet<Id> = (code.insts.iter())
+        .flat_map(|inst| inst.ids().filter(move |id| reads(inst).is_none_or(|pointer| pointer == *id)))
+        .collect();
+    // A product becomes part of the sum that it is for, and what is loaded to be stored is one instruction behind the other.
+    let takes_register = |id: &&Id| match a.definition(**id).map(|inst| inst.op) {
+        Some(Op::FMul) => false,
+        Some(Op::Load) => is_read.contains(*id),
+        _ => true,
+    };
+    let mut most = live.len();
+    for inst in code.insts.iter().rev() {
+        let of_function = if extent(a, inst).0 > 1 { OF_A_FUNCTION } else { 0 };
+        if let Some(result) = inst.result {
+            if is_vector(&result) && registers(a, result, simd_bits) > 1 {
+                return None;
+            }
+            live.remove(&result);
+        }
+        live.extend(inst.ids().filter(|id| a.def.contains_key(id)).filter(is_vector));
+        most = most.max(live.iter().filter(takes_register).count() + of_function);
+    }
+    Some(most)
+}
+
 /// The blocks that a bundle runs in lockstep.
 fn lockstep(a: &Analysis<'_>) -> EntitySet<BlockId> {
     let mut lockstep = EntitySet::new();
@@ -393,6 +511,35 @@ fn lockstep(a: &Analysis<'_>) -> EntitySet<BlockId> {
         a.factor() == 1 || a.control.class[block].is_none() || insts.all(|inst| is_harmless(a, block, inst))
     }));
     lockstep
+}
+
+/// The blocks under a mask that a large bundle runs in pieces. Where a work-group meets at barriers, work-items of few sub-groups often do
+/// something between two of them that others have no part in, as in trees of sums: for those it would be done in vain. Memory that is accessed
+/// once for all of them is not: by itself, a sub-group that is not there would read anything, and leave it to the others.
+fn in_pieces(
+    a: &Analysis<'_>,
+    lockstep: &EntitySet<BlockId>,
+    guarded: &[Vec<BlockId>],
+) -> EntitySet<BlockId> {
+    let mut found = EntitySet::new();
+    if a.factor() as usize > PIECE {
+        let is_guarded = |block: BlockId| guarded.iter().any(|part| part.contains(&block));
+        let is_for_all = |block: BlockId, inst: &Inst| match inst.row().memory {
+            Memory::None | Memory::Object | Memory::Lifetime => false,
+            Memory::Read { .. } if a.builtins.contains_key(&inst.id(0)) => false,
+            _ => a.is_shared(block, inst),
+        };
+        let may_be_idle = |block: &BlockId| {
+            let mut insts = a.func.blocks[*block].insts.iter();
+            lockstep.contains(*block)
+                && a.control.class[*block].is_some()
+                && !has_column(a, *block)
+                && !is_guarded(*block)
+                && !insts.any(|inst| is_for_all(*block, inst))
+        };
+        found.extend(a.func.block_ids().filter(may_be_idle));
+    }
+    found
 }
 
 impl Lowerer<'_, '_> {

@@ -291,25 +291,42 @@ impl Lowerer<'_, '_> {
                 self.meet_behind(inst)?;
             }
         } else {
-            self.one_by_one(&func.insts)?;
+            self.in_pieces(&func.insts, self.bundle.piece(block))?;
         }
         self.leave(block, end)
     }
 
-    /// Runs a block for those sub-groups of the bundle that have a lane on.
-    fn one_by_one(&mut self, insts: &[Inst]) -> Result<(), EngineError> {
-        self.each_subgroup(None, |this| {
-            let [run, next] = ["run", "next"].map(|name| this.label(name));
-            let any = this.b.any(this.mask_vector());
-            this.b.cond_br(any, run, next);
-            this.b.at_end(run);
-            let before = this.subgroup().values.block.clone();
-            insts.iter().try_for_each(|inst| this.inst(inst))?;
-            this.subgroup_mut().values.block = before;
-            this.b.br(next);
-            this.b.at_end(next);
-            Ok(())
-        })
+    /// Runs a block for those sub-groups of the bundle that have a lane on, so many together.
+    fn in_pieces(&mut self, insts: &[Inst], size: usize) -> Result<(), EngineError> {
+        let members = self.bundle.subgroups.len();
+        for first in (0..members).step_by(size) {
+            let piece = first..members.min(first + size);
+            let [run, next] = ["run", "next"].map(|name| self.label(name));
+            let lanes = piece.clone().map(|at| self.of_member(at, |this| this.mask_vector()));
+            let any = lanes.collect::<Vec<_>>().into_iter().reduce(|all, lanes| self.b.or(all, lanes));
+            let any = self.b.any(any.expect("a piece has members"));
+            self.b.cond_br(any, run, next);
+            self.b.at_end(run);
+            let before = piece.clone().map(|at| self.bundle.subgroups[at].values.block.clone());
+            let before: Vec<_> = before.collect();
+            for inst in insts {
+                piece.clone().try_for_each(|at| self.of_member(at, |this| this.inst(inst)))?;
+            }
+            for (at, before) in piece.zip(before) {
+                self.bundle.subgroups[at].values.block = before;
+            }
+            self.b.br(next);
+            self.b.at_end(next);
+        }
+        Ok(())
+    }
+
+    /// What is made of one member of the bundle.
+    fn of_member<T>(&mut self, at: usize, make: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.bundle.at, at);
+        let made = make(self);
+        self.bundle.at = before;
+        made
     }
 
     fn begin_phi(&mut self, block: BlockId, id: Id) -> Result<(), EngineError> {

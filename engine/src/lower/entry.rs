@@ -175,10 +175,10 @@ impl<'a, 'm> Bodies<'a, 'm> {
         context: Option<Value>,
     ) -> Lowerer<'a, 'm> {
         let b = &self.b;
-        let bundle = coarsening::Bundle::new(self.a, b, self.target, first, mask);
         // The last sub-groups of rows that are no multiple of it are rare.
         let is_rare = mask != Mask::All && self.a.variant.mapping == LaneMapping::Line;
         let guarded = if self.bypasses && !is_rare { self.a.guarded() } else { Vec::new() };
+        let bundle = coarsening::Bundle::new(self.a, b, self.target, first, mask, &guarded);
         Lowerer {
             a: self.a,
             b: b.clone(),

@@ -5,12 +5,13 @@ use ze_tests::ulp::assert_same;
 use ze_tests::{Kernel, Local, Module, Random, platform};
 
 /// Groups and group sizes: rows above each other, rows beside each other, single sub-groups, and no rows at all.
-const SHAPES: [([u32; 3], [u32; 3]); 10] = [
+const SHAPES: [([u32; 3], [u32; 3]); 11] = [
     ([1, 1, 1], [16, 16, 1]),
     ([2, 2, 1], [16, 4, 1]),
     ([2, 1, 1], [8, 8, 1]),
     ([3, 1, 1], [64, 1, 1]),
     ([2, 1, 1], [128, 1, 1]),
+    ([2, 1, 1], [256, 1, 1]),
     ([1, 2, 2], [32, 2, 2]),
     ([1, 1, 1], [16, 6, 1]),
     ([2, 2, 1], [16, 3, 1]),
@@ -140,6 +141,23 @@ fn barriers_in_loops() {
             }
         }
         assert_same(&launch.name("exchange"), &out, &values);
+    }
+}
+
+#[test]
+fn sub_groups_that_are_idle_between_barriers_lose_nothing() {
+    let kernel = Module::named("coarsening").kernel("running_sums");
+    let is_tree = |launch: &Launch| launch.size.iter().product::<u32>().is_power_of_two();
+    for launch in Launch::all().filter(|launch| !launch.has_layers() && is_tree(launch)) {
+        let input = launch.input();
+        let out = platform().filled(0, launch.items());
+        let [w, h, _] = launch.size.map(|size| size as usize);
+        kernel.run(launch.groups, launch.size, &[&platform().buffer(&input), &out, &Local(w * h * 4)]);
+        let want = launch.expect(|x, y, _| {
+            let place = |l: usize| (y / h * h + l / w) * launch.width + x / w * w + l % w;
+            (0..y % h * w + x % w).map(|l| input[place(l)]).sum()
+        });
+        assert_same(&launch.name("running_sums"), &out, &want);
     }
 }
 

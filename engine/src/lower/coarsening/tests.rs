@@ -8,10 +8,14 @@ use crate::jit::target::{Isa, Target};
 
 /// What is chosen where up to 8 sub-groups side by side may make a bundle.
 fn chosen(isa: Isa, body: &str) -> u32 {
+    chosen_of(8, isa, body)
+}
+
+fn chosen_of(most: u32, isa: Isa, body: &str) -> u32 {
     let ids = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
                %i = OpUConvert %uint %x\n%own = OpIMul %uint %i %i\n";
     let target = Target::limited(isa).expect("a target machine");
-    let variant = Variant { coarsening: Coarsening::AlongX(8), ..VARIANT };
+    let variant = Variant { coarsening: Coarsening::AlongX(most), ..VARIANT };
     of_blocks(&format!("{ids}{body}"), variant, |analysis| best(analysis, &target).factor())
 }
 
@@ -81,9 +85,24 @@ fn sub_groups_go_through_columns_together() {
 }
 
 #[test]
-fn what_a_work_group_computes_together_wants_the_largest_bundle_and_a_barrier_half_of_it() {
+fn a_work_group_with_barriers_is_one_bundle_where_its_registers_are_enough() {
+    let barrier = "OpControlBarrier %uint_2 %uint_2 %uint_0\n";
+    assert_eq!(chosen_of(16, Isa::Avx512, barrier), 16);
+    // As many values at once as there are products.
+    let products = |count: u32| {
+        let made = (0..count).map(|at| format!("%p{at} = OpIMul %uint %own %own\n")).collect::<String>();
+        let used = (0..count).map(|at| format!("OpStore %pointer %p{at}\n")).collect::<String>();
+        format!("{barrier}{made}{used}")
+    };
+    assert_eq!(chosen_of(16, Isa::Avx512, &products(1)), 16);
+    assert_eq!(chosen_of(16, Isa::Avx512, &products(2)), 8);
+    assert_eq!(chosen_of(16, Isa::Avx512, &products(4)), 4);
+    assert_eq!(chosen_of(16, Isa::Avx2, &products(1)), 4, "a value is two registers");
+}
+
+#[test]
+fn what_a_work_group_computes_together_wants_a_large_bundle() {
     assert_eq!(chosen(Isa::Avx512, "%sum = OpGroupIAdd %uint %uint_2 Reduce %own\nOpStore %pointer %sum"), 8);
-    assert_eq!(chosen(Isa::Avx512, "OpControlBarrier %uint_2 %uint_2 %uint_0"), 4);
     // Of sub-groups there is nothing to wait for.
     assert_eq!(chosen(Isa::Avx512, "%sum = OpGroupIAdd %uint %uint_3 Reduce %own\nOpStore %pointer %sum"), 1);
     // Where some sub-groups may not take part, each comes by itself.
