@@ -11,6 +11,7 @@ pub mod func;
 pub mod guards;
 mod hope;
 pub mod inlining;
+pub mod joins;
 pub mod leaves;
 pub mod lengths;
 pub mod linearization;

@@ -78,7 +78,7 @@ use crate::analysis::func::{BlockId, Func};
 use crate::analysis::inlining::{Inlining, Plan};
 use crate::analysis::lengths::Length;
 use crate::analysis::members::Members;
-use crate::analysis::{cfg, loops, mem2reg, simplify};
+use crate::analysis::{cfg, joins, loops, mem2reg, simplify};
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
 use crate::jit::pipeline::Tier;
@@ -247,6 +247,7 @@ fn has_order(kernel: &Kernel) -> bool {
 pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     cfg::remove_unreachable(&mut func);
     mem2reg::promote(&mut func);
+    joins::compute_behind(&mut func);
     simplify::propagate_copies(&mut func);
     loops::canonicalize(&mut func);
     // So that an edge finds its operand.

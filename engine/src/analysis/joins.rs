@@ -1,0 +1,131 @@
+//! Values that all ways to a block compute alike are computed in it.
+//!
+//! Compilers move what two branches have in common into both, or leave it there, and join the results by a phi (partial redundancy
+//! elimination). Behind a branch that lanes take differently, nothing would be known of such a value: no stride, and so no row of memory.
+//! Two values are taken for the same if the same instructions make them of the same operands, which is value numbering (Alpern, Wegman and
+//! Zadeck, POPL 1988) along the operands of a phi only.
+
+use super::func::{Func, Phi};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use spirv::{Decoration, Op, StorageClass};
+use spirv_env::{Id, Inst, Operand};
+
+/// Instructions that are computed again in front of a block's own for one of its phis, at most.
+const MOST_INSTS: usize = 8;
+
+/// What depends on nothing but its operands; conversions are looked at.
+const PLAIN: [Op; 20] = [
+    Op::SConvert,
+    Op::UConvert,
+    Op::IAdd,
+    Op::ISub,
+    Op::IMul,
+    Op::SNegate,
+    Op::Not,
+    Op::ShiftLeftLogical,
+    Op::ShiftRightLogical,
+    Op::ShiftRightArithmetic,
+    Op::BitwiseAnd,
+    Op::BitwiseOr,
+    Op::BitwiseXor,
+    Op::Bitcast,
+    Op::CompositeExtract,
+    Op::AccessChain,
+    Op::InBoundsAccessChain,
+    Op::PtrAccessChain,
+    Op::InBoundsPtrAccessChain,
+    Op::CopyObject,
+];
+
+/// Replaces phis whose operands are the same by what makes them.
+pub fn compute_behind(func: &mut Func<'_>) {
+    if func.blocks.values().all(|block| block.phis.is_empty()) {
+        return;
+    }
+    let plain = plain_insts(func);
+    for block in func.block_ids() {
+        let phis = std::mem::take(&mut func.blocks[block].phis);
+        let (mut kept, mut made) = (Vec::new(), Vec::new());
+        for phi in phis {
+            match computed(func, &plain, &phi) {
+                Some(insts) => made.extend(insts),
+                None => kept.push(phi),
+            }
+        }
+        let block = &mut func.blocks[block];
+        block.phis = kept;
+        block.insts.splice(0..0, made);
+    }
+}
+
+/// The instructions that may be computed elsewhere, by their results. Built-ins are the same wherever they are read.
+fn plain_insts(func: &Func<'_>) -> FxHashMap<Id, Inst> {
+    let is_plain = |inst: &&Inst| match inst.op {
+        Op::Load => func.class_of(inst.id(0)) == Some(StorageClass::Input),
+        Op::SConvert | Op::UConvert => {
+            inst.result.is_some_and(|id| func.decoration(id, Decoration::SaturatedConversion).is_none())
+        }
+        op => PLAIN.contains(&op),
+    };
+    let insts = func.blocks.values().flat_map(|block| &block.insts);
+    insts.filter(is_plain).filter_map(|inst| Some((inst.result?, inst.clone()))).collect()
+}
+
+/// The instructions that compute a phi's result, if the same is handed on to it by all blocks before.
+fn computed(func: &mut Func<'_>, plain: &FxHashMap<Id, Inst>, phi: &Phi) -> Option<Vec<Inst>> {
+    let own = |id: &Id| *id != phi.result;
+    let incoming: SmallVec<[Id; 4]> = phi.incoming.iter().map(|(_, id)| *id).filter(own).collect();
+    let first = *incoming.first()?;
+    if incoming.iter().all(|id| *id == first) {
+        let operands = SmallVec::from_iter([Operand::Id(first)]);
+        let copy =
+            Inst { op: Op::CopyObject, ty: Some(phi.ty), result: Some(phi.result), operands, line: None };
+        return Some(vec![copy]);
+    }
+    let mut made = Vec::new();
+    same(func, plain, &incoming, Some(phi.result), &mut made).map(|_| made)
+}
+
+/// A value that is the same as each of these, and what makes it: the one that all are, or a new one. What they are all made of is there in
+/// every block that they lead to, for it is in front of each of them.
+fn same(
+    func: &mut Func<'_>,
+    plain: &FxHashMap<Id, Inst>,
+    values: &[Id],
+    result: Option<Id>,
+    made: &mut Vec<Inst>,
+) -> Option<Id> {
+    let first = *values.first()?;
+    if result.is_none() && values.iter().all(|value| *value == first) {
+        return Some(first);
+    }
+    let insts: SmallVec<[&Inst; 4]> = values.iter().map(|value| plain.get(value)).collect::<Option<_>>()?;
+    let like = insts[0];
+    let is_alike =
+        |inst: &&Inst| (inst.op, inst.ty, inst.operands.len()) == (like.op, like.ty, like.operands.len());
+    if made.len() >= MOST_INSTS || !insts.iter().all(is_alike) {
+        return None;
+    }
+    let mut operands = SmallVec::new();
+    for (at, operand) in like.operands.iter().enumerate() {
+        operands.push(match operand {
+            Operand::Lit(_) => insts.iter().all(|inst| inst.operands[at] == *operand).then_some(*operand)?,
+            Operand::Id(_) => {
+                let values = insts.iter().map(|inst| match inst.operands[at] {
+                    Operand::Id(id) => Some(id),
+                    Operand::Lit(_) => None,
+                });
+                let values = values.collect::<Option<SmallVec<[Id; 4]>>>()?;
+                Operand::Id(same(func, plain, &values, None, made)?)
+            }
+        });
+    }
+    let result = result.unwrap_or_else(|| func.fresh());
+    func.types.extend(like.ty.map(|ty| (result, ty)));
+    made.push(Inst { result: Some(result), operands, ..like.clone() });
+    Some(result)
+}
+
+#[cfg(test)]
+mod tests;
