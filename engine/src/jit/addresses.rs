@@ -16,7 +16,7 @@ use llvm_sys::{LLVMOpcode, LLVMTypeKind};
 /// is behind the addresses.
 pub(super) struct Intrinsic {
     name: &'static str,
-    feature: &'static str,
+    pub feature: &'static str,
     pub addresses: u32,
     pub mask: u32,
     /// What is stored.

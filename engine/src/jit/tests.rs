@@ -508,14 +508,15 @@ fn no_register_is_made_of_ones_to_count_by() {
     assert_eq!(numbers, std::array::from_fn(|at| at as i32 + if at < 16 { 2 } else { 1 }));
 }
 
-/// Elements of a type moved from, or to, indices of 32 bits that are widened in this way.
-fn moved_by_index(element: &str, widen: &str, scatters: bool) -> String {
+/// Elements of a type moved from, or to, indices of 32 bits that are widened in this way. Under a mask, lanes whose index is 5 are off.
+fn moved_by_index(element: &str, widen: &str, scatters: bool, masked: bool) -> String {
     let suffix = element.replace("half", "f16").replace("float", "f32").replace("double", "f64");
     let ones = "i1 true, ".repeat(15);
-    let mask = format!("<16 x i1> <{ones}i1 true>");
+    let mask = if masked { "<16 x i1> %on".into() } else { format!("<16 x i1> <{ones}i1 true>") };
     let access = match scatters {
         false => format!(
-            "%v = call <16 x {element}> @llvm.masked.gather.v16{suffix}.v16p0(<16 x ptr> %at, i32 1, {mask}, <16 x {element}> poison)
+            "%old = load <16 x {element}>, ptr %side, align 1
+             %v = call <16 x {element}> @llvm.masked.gather.v16{suffix}.v16p0(<16 x ptr> %at, i32 1, {mask}, <16 x {element}> %old)
              store <16 x {element}> %v, ptr %side, align 1"
         ),
         true => format!(
@@ -527,6 +528,7 @@ fn moved_by_index(element: &str, widen: &str, scatters: bool) -> String {
         "define void @move(ptr %base, ptr %indices, ptr %side) {{
            %i = load <16 x i32>, ptr %indices, align 4
            %wide = {widen} <16 x i32> %i to <16 x i64>
+           %on = icmp ne <16 x i32> %i, splat (i32 5)
            %at = getelementptr {element}, ptr %base, <16 x i64> %wide
            {access}
            ret void
@@ -547,11 +549,15 @@ fn accesses_by_index_reach_the_elements_of_their_lanes() {
     let signed: [i32; 16] = [-64, 63, 0, -1, 1, 17, -30, 5, 5, 40, -41, 2, 62, -63, 33, -2];
     let cases = [("i8", 1), ("i16", 2), ("half", 2), ("i32", 4), ("float", 4), ("i64", 8), ("double", 8)];
     for target in targets.into_iter().map(|target| target.expect("a target machine")) {
-        for ((element, size), widen, scatters) in cases.into_iter().flat_map(|case| {
-            [("sext", false), ("zext", false), ("sext", true), ("zext", true)]
-                .map(|(widen, scatters)| (case, widen, scatters))
-        }) {
-            let text = moved_by_index(element, widen, scatters);
+        for ((element, size), widen, scatters, masked) in cases
+            .into_iter()
+            .flat_map(|case| {
+                [("sext", false), ("zext", false), ("sext", true), ("zext", true)]
+                    .map(|(widen, scatters)| (case, widen, scatters))
+            })
+            .flat_map(|(case, widen, scatters)| [false, true].map(|masked| (case, widen, scatters, masked)))
+        {
+            let text = moved_by_index(element, widen, scatters, masked);
             let indices = signed.map(|index| if widen == "sext" { index } else { index & 63 });
             let object =
                 object(&text, &target, Tier::Optimising).unwrap_or_else(|error| panic!("{element}: {error}"));
@@ -565,14 +571,18 @@ fn accesses_by_index_reach_the_elements_of_their_lanes() {
             run(base, indices.as_ptr(), side.as_mut_ptr());
             let place = |index: i32| (MIDDLE as i64 + i64::from(index)) as usize * size;
             let mut expected = before;
-            for (lane, index) in indices.into_iter().enumerate() {
+            for (lane, index) in indices.into_iter().enumerate().filter(|(_, index)| !masked || *index != 5) {
                 let (there, here) = (place(index)..place(index) + size, lane * size..(lane + 1) * size);
                 match scatters {
                     false => expected.1[here].copy_from_slice(&expected.0[there]),
                     true => expected.0[there].copy_from_slice(&expected.1[here]),
                 }
             }
-            assert!((memory, side) == expected, "{element} {widen} scatters: {scatters}, {}", target.cpu());
+            assert!(
+                (memory, side) == expected,
+                "{element} {widen} scatters: {scatters}, masked: {masked}, {}",
+                target.cpu()
+            );
         }
     }
 }
@@ -581,12 +591,26 @@ fn accesses_by_index_reach_the_elements_of_their_lanes() {
 fn what_no_instruction_gathers_is_taken_apart_by_two_indices_at_once() {
     let target = Target::limited(Isa::Avx2).expect("a target machine");
     let context = Context::new();
-    let text = moved_by_index("i8", "sext", false);
+    let text = moved_by_index("i8", "sext", false, false);
     let ir = IrModule::parse(&context, &text, &target).expect("IR");
     pipeline::optimise(&ir, &target, Tier::Optimising).expect("passes");
     let text = ir.text();
     assert!(!text.contains("call <16 x i8> @llvm.masked.gather"), "{text}");
     assert_eq!(text.matches("extractelement <8 x i64>").count(), 8, "{text}");
+}
+
+#[test]
+fn masked_accesses_without_an_instruction_have_no_branches() {
+    for (isa, element) in [(Isa::Avx512, "i8"), (Isa::Avx2, "float"), (Isa::Sse, "half")] {
+        let target = Target::limited(isa).expect("a target machine");
+        let context = Context::new();
+        let text = moved_by_index(element, "sext", true, true);
+        let ir = IrModule::parse(&context, &text, &target).expect("IR");
+        pipeline::optimise(&ir, &target, Tier::Optimising).expect("passes");
+        let text = ir.text();
+        assert_eq!((text.matches("call void").count(), text.matches(" br ").count()), (0, 0), "{text}");
+        assert_eq!(text.matches(&format!("store {element} ")).count(), 16, "{text}");
+    }
 }
 
 #[test]
