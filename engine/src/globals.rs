@@ -1,5 +1,6 @@
 //! Storage of module-scope variables, with their initial values.
 
+use crate::constant_bytes;
 use crate::error::EngineError;
 use crate::pointers::FunctionPointers;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -240,55 +241,11 @@ impl Evaluator<'_> {
         let (ty, _) = pointee(self.module, variable)?;
         // SAFETY: the place is inside an allocation. No kernel uses it: one of a module with open imports cannot exist.
         let bytes = unsafe { std::slice::from_raw_parts_mut(place.address as *mut u8, place.size) };
-        match self.write(initializer, ty, bytes, 0) {
+        let scalar = |id, depth| self.scalar(id, depth);
+        match constant_bytes::write(self.module, initializer, ty, bytes, 0, &scalar) {
             Ok(()) => Ok(true),
             Err(Refusal::Unresolved) => Ok(false),
             Err(Refusal::Reason(reason)) => Err(failed(variable, reason)),
-        }
-    }
-
-    /// Writes the value of `id`, of type `ty`, to the zeroed `bytes`.
-    fn write(&self, id: Id, ty: TypeId, bytes: &mut [u8], depth: u32) -> Result<(), Refusal> {
-        if depth > 2 * NESTING {
-            return Err("its initializer nests too deep".into());
-        }
-        let types = &self.module.types;
-        match self.module.constants.get(&id).map(|constant| &constant.value) {
-            Some(ConstantValue::Null | ConstantValue::Undef) => Ok(()),
-            Some(ConstantValue::Composite(parts)) => {
-                let member = |at: usize| -> Option<(TypeId, u64)> {
-                    match types.get(ty) {
-                        Type::Struct { members, .. } => {
-                            Some((*members.get(at)?, *types.member_offsets(ty).get(at)?))
-                        }
-                        Type::Vector { elem, .. } | Type::Array { elem, .. } => {
-                            Some((*elem, types.layout(*elem).size.checked_mul(at as u64)?))
-                        }
-                        _ => None,
-                    }
-                };
-                for (at, part) in parts.iter().enumerate() {
-                    let place = member(at).and_then(|(ty, offset)| {
-                        let (start, size) = (usize::try_from(offset).ok()?, types.layout(ty).size as usize);
-                        Some((ty, bytes.get_mut(start..start.checked_add(size)?)?))
-                    });
-                    let (ty, place) = place.ok_or("its initializer does not fit its type")?;
-                    self.write(*part, ty, place, depth + 1)?;
-                }
-                Ok(())
-            }
-            _ => {
-                let value = match self.module.constants.get(&id).map(|constant| &constant.value) {
-                    Some(ConstantValue::Wide(bits)) => *bits,
-                    _ => u128::from(self.scalar(id, depth)?),
-                };
-                let value = value.to_le_bytes();
-                if bytes.len() > value.len() {
-                    return Err("its initializer does not fit its type".into());
-                }
-                bytes.copy_from_slice(&value[..bytes.len()]);
-                Ok(())
-            }
         }
     }
 

@@ -8,6 +8,7 @@ pub mod abi;
 pub mod analysis;
 mod background;
 pub mod builtins;
+mod constant_bytes;
 pub mod engine;
 mod error;
 pub mod exec;

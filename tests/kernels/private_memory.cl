@@ -109,3 +109,42 @@ __kernel void private_across_barrier(__global const int *in, __global int *out, 
     int other = scratch[size - 1 - lid];
     out[gid] = kept[(uint)other & 7] + other;
 }
+
+// A cycle through an array by a table, as Keccak has it: each step reads and writes the element that the table names. The steps' other numbers
+// are members of structures with gaps.
+typedef struct {
+    uchar place;
+    ushort add;
+    uint multiply;
+    uchar turn;
+} Step;
+
+__constant Step cycle[20] = {
+    {3, 1000, 3, 1},   {11, 7, 5, 2},     {0, 65535, 7, 3},  {5, 300, 9, 4},    {8, 1, 11, 5},
+    {2, 40000, 13, 6}, {9, 2, 15, 7},     {10, 513, 17, 8},  {1, 3, 19, 9},     {4, 9999, 21, 10},
+    {7, 4, 23, 11},    {6, 12345, 25, 12}, {3, 5, 27, 13},   {0, 6, 29, 14},    {11, 777, 31, 15},
+    {2, 8, 0x80000001u, 16}, {8, 9, 35, 17}, {5, 10, 37, 18}, {10, 50000, 39, 19}, {9, 11, 41, 20},
+};
+
+__kernel void private_cycle(__global const uint *in, __global uint *out, uint n, uint rounds)
+{
+    uint at = get_global_id(0);
+    if (at >= n)
+        return;
+    uint state[12];
+    for (int k = 0; k < 12; k++)
+        state[k] = in[at] * (2 * k + 1) + k;
+    for (uint round = 0; round < rounds; round++) {
+        uint taken = state[round % 3];
+#pragma unroll 1
+        for (int k = 0; k < 20; k++) {
+            uint place = cycle[k].place, kept = state[place];
+            state[place] = rotate(taken * cycle[k].multiply + cycle[k].add, (uint)cycle[k].turn);
+            taken = kept ^ (uint)k;
+        }
+    }
+    uint sum = 0;
+    for (int k = 0; k < 12; k++)
+        sum = sum * 31 + state[k];
+    out[at] = sum;
+}

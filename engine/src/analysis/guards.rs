@@ -128,7 +128,8 @@ impl Analysis<'_> {
         insts().all(is_plain)
     }
 
-    fn processor_insts(&self, block: BlockId) -> usize {
+    /// Instructions of the processor that a block is, roughly, for one sub-group.
+    pub fn processor_insts(&self, block: BlockId) -> usize {
         let of_inst = |inst: &Inst| match (inst.row().family, inst.row().memory) {
             (Family::Extended, _) => {
                 let function = inst.opencl_std(self.func.module);

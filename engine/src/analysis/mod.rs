@@ -36,6 +36,7 @@ pub mod tables;
 pub(crate) mod testing;
 mod transfer;
 mod uniform_objects;
+mod unrolling;
 pub mod walks;
 pub mod work;
 

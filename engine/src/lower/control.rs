@@ -449,7 +449,11 @@ impl Lowerer<'_, '_> {
         let succs = &a.cfg.succs[block];
         if let [only] = succs.as_slice() {
             self.each_subgroup(None, |this| this.edge(*only, None))?;
-            self.b.br(self.enter(targets[0]));
+            let is_back = a.loops.is_back_edge(block, *only) && targets[0] == *only;
+            match a.loops.of(block).filter(|id| is_back && a.unrolls(*id)) {
+                Some(_) => self.b.br_back_unrolled(self.enter(targets[0])),
+                None => self.b.br(self.enter(targets[0])),
+            }
             return Ok(());
         }
         // Each edge that has something to do gets an LLVM block of its own.

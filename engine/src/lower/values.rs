@@ -13,6 +13,7 @@ use crate::analysis::Analysis;
 use crate::analysis::func::{BlockId, ENTRY, Synthetic};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
+use crate::constant_bytes;
 use crate::error::EngineError;
 use crate::image::Sampler;
 use cranelift_entity::EntitySet;
@@ -274,7 +275,11 @@ impl Lowerer<'_, '_> {
                     let base = self.local_memory();
                     self.b.offset_const(base, offset)
                 }
-                _ => self.b.external(&crate::jit::symbols::global_symbol(id)),
+                _ => {
+                    let is_wanted = || self.a.is_gone_through(id);
+                    let known = || constant_bytes::known(self.a.func.module, global).filter(|_| is_wanted());
+                    self.b.external_of(&crate::jit::symbols::global_symbol(id), known)
+                }
             };
             return Ok(smallvec![Reg::uniform(address)]);
         }

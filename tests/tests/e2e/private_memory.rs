@@ -41,6 +41,54 @@ fn private_insertion_sort() {
 }
 
 #[test]
+fn a_cycle_through_an_array_by_a_table_of_structures() {
+    const CYCLE: [(usize, u32, u32); 20] = [
+        (3, 1000, 3),
+        (11, 7, 5),
+        (0, 65535, 7),
+        (5, 300, 9),
+        (8, 1, 11),
+        (2, 40000, 13),
+        (9, 2, 15),
+        (10, 513, 17),
+        (1, 3, 19),
+        (4, 9999, 21),
+        (7, 4, 23),
+        (6, 12345, 25),
+        (3, 5, 27),
+        (0, 6, 29),
+        (11, 777, 31),
+        (2, 8, 0x8000_0001),
+        (8, 9, 35),
+        (5, 10, 37),
+        (10, 50000, 39),
+        (9, 11, 41),
+    ];
+    let kernel = Module::named("private_memory").kernel("private_cycle");
+    for ((n, size), rounds) in SHAPES.into_iter().zip([1, 2, 7, 3, 5]) {
+        let mut random = Random::new(n as u64);
+        let input: Vec<u32> = (0..n).map(|_| random.next_u32()).collect();
+        let out = platform().filled(0u32, n);
+        kernel.run_1d(n, size, &[&platform().buffer(&input), &out, &(n as u32), &(rounds as u32)]);
+        let cycled = |&first: &u32| {
+            let mut state: [u32; 12] =
+                std::array::from_fn(|k| first.wrapping_mul(2 * k as u32 + 1).wrapping_add(k as u32));
+            for round in 0..rounds {
+                let mut taken = state[round % 3];
+                for (k, (place, add, multiply)) in CYCLE.into_iter().enumerate() {
+                    let kept = state[place];
+                    state[place] = taken.wrapping_mul(multiply).wrapping_add(add).rotate_left(k as u32 + 1);
+                    taken = kept ^ k as u32;
+                }
+            }
+            state.iter().fold(0u32, |sum, &value| sum.wrapping_mul(31).wrapping_add(value))
+        };
+        let want: Vec<u32> = input.iter().map(cycled).collect();
+        assert_same(&format!("{n} items in groups of {size}"), &out, &want);
+    }
+}
+
+#[test]
 fn an_element_of_a_vector_chosen_at_run_time() {
     let module = Module::named("private_memory");
     let kernel = module.kernel("dynamic_vector_element");

@@ -103,14 +103,29 @@ impl Builder {
 
     /// The address of a symbol that the loader supplies.
     pub fn external(&self, name: &str) -> Value {
+        self.external_of(name, || None)
+    }
+
+    /// The same. What is there and never changes may be known: loads from known places of it become constants.
+    pub fn external_of(&self, name: &str, known: impl FnOnce() -> Option<Vec<u8>>) -> Value {
         let name = symbol(name);
         llvm!({
             let found = LLVMGetNamedGlobal(self.module, name.as_ptr());
             if !found.is_null() {
                 return Value(found);
             }
-            let global = LLVMAddGlobal(self.module, self.i[1], name.as_ptr());
-            LLVMSetLinkage(global, LLVMLinkage::LLVMExternalLinkage);
+            let Some(bytes) = known() else {
+                let global = LLVMAddGlobal(self.module, self.i[1], name.as_ptr());
+                LLVMSetLinkage(global, LLVMLinkage::LLVMExternalLinkage);
+                return Value(global);
+            };
+            let init = LLVMConstStringInContext2(self.context, bytes.as_ptr().cast(), bytes.len(), 1);
+            let global = LLVMAddGlobal(self.module, LLVMTypeOf(init), name.as_ptr());
+            LLVMSetInitializer(global, init);
+            LLVMSetGlobalConstant(global, 1);
+            LLVMSetLinkage(global, LLVMLinkage::LLVMAvailableExternallyLinkage);
+            // As a symbol of which nothing is known.
+            LLVMSetAlignment(global, 1);
             Value(global)
         })
     }

@@ -113,10 +113,21 @@ impl Builder {
         self.keep_rolled(Value(branch));
     }
 
+    /// The branch back of a loop that LLVM shall make straight code of.
+    pub fn br_back_unrolled(&self, to: Label) {
+        let branch = llvm!(LLVMBuildBr(self.raw, to.0));
+        self.say_of_loop(Value(branch), "llvm.loop.unroll.full");
+    }
+
     fn keep_rolled(&self, branch: Value) {
-        let (kind, disable) = ("llvm.loop", "llvm.loop.unroll.disable");
+        self.say_of_loop(branch, "llvm.loop.unroll.disable");
+    }
+
+    /// Gives a loop a property, by its branch back.
+    fn say_of_loop(&self, branch: Value, property: &str) {
+        let kind = "llvm.loop";
         llvm!({
-            let name = LLVMMDStringInContext2(self.context, disable.as_ptr().cast(), disable.len());
+            let name = LLVMMDStringInContext2(self.context, property.as_ptr().cast(), property.len());
             let mut name = [name];
             let property = LLVMMDNodeInContext2(self.context, name.as_mut_ptr(), name.len());
             // A loop's node names itself first, so that no two loops share it.

@@ -1,0 +1,31 @@
+use super::super::testing::{VARIANT, counted_loop, of_blocks};
+
+/// Whether a loop of so many iterations over the private array `%words` of four `uint` is straight code. The array's name `%zeros` has the
+/// types declared.
+fn unrolls(iterations: &str, body: &str) -> bool {
+    let body = counted_loop("", &format!("%place = OpAccessChain %private_uint %words %n\n{body}"))
+        .replace("%n %any_uint", &format!("%n {iterations}"));
+    let ids = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n%own = OpUConvert %uint %x\n";
+    of_blocks(&format!("{ids}{body}\n%seen = OpLoad %bytes_type %zeros"), VARIANT, |analysis| {
+        let all = analysis.loops.loops.keys().map(|id| analysis.unrolls(id));
+        all.collect::<Vec<_>>() == [true]
+    })
+}
+
+const CHANGED: &str = "%old = OpLoad %uint %place\n%new = OpIAdd %uint %old %own\nOpStore %place %new";
+
+#[test]
+fn a_loop_that_reads_and_writes_each_element_is_straight_code() {
+    assert!(unrolls("%uint_4", CHANGED));
+    assert!(!unrolls("%any_uint", CHANGED), "nobody knows how long it is");
+    assert!(!unrolls("%uint_255", CHANGED), "it is long");
+}
+
+#[test]
+fn what_is_only_read_or_always_the_same_element_stays_a_loop() {
+    assert!(!unrolls("%uint_4", "%old = OpLoad %uint %place\nOpStore %pointer %old"));
+    assert!(!unrolls("%uint_4", "OpStore %place %own"));
+    let same = "%first = OpAccessChain %private_uint %words %uint_0\n%old = OpLoad %uint %first\n\
+                %new = OpIAdd %uint %old %own\nOpStore %first %new";
+    assert!(!unrolls("%uint_4", same));
+}
