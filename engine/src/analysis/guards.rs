@@ -28,6 +28,11 @@ impl Analysis<'_> {
         self.guards(MOST_INSTS).0
     }
 
+    /// Those that there would be if code cost nothing.
+    pub fn all_guarded(&self) -> Vec<Vec<BlockId>> {
+        self.guards(usize::MAX).0
+    }
+
     /// Whether bundles of so many sub-groups have all the guarded parts that there would be of a smaller one.
     pub fn can_guard(&self, bundle: usize) -> bool {
         self.guards(usize::MAX).1 / self.factor() as usize * bundle <= MOST_INSTS

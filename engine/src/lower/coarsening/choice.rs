@@ -1,0 +1,383 @@
+//! The choice of a bundle: how many sub-groups side by side serve a kernel best.
+//!
+//! Iterations that wait for each other leave a CPU without work, which other sub-groups have; too many of them need more registers than
+//! there are, and more code. Where a work-group has barriers, the best bundle is often the whole of it.
+
+use super::{in_pieces, lockstep};
+use crate::abi::Coarsening;
+use crate::analysis::Analysis;
+use crate::analysis::func::{BlockId, Phi};
+use crate::analysis::loops::{Loop, LoopId};
+use crate::analysis::shapes::Shape;
+use crate::exec::group_size;
+use crate::jit::target::Target;
+use crate::lower::opencl_std::table;
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirv::Op;
+use spirv_env::opcodes::{Convergence, Derives, Family};
+use spirv_env::{Id, Inst};
+
+/// The coarsening that serves a kernel best, up to the one that it was analysed for.
+pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
+    let most = a.factor();
+    if most == 1 || !is_possible(a) {
+        return Coarsening::Off;
+    }
+    let mut bundles = std::iter::successors(Some(most), |bundle| Some(bundle / 2));
+    let at_barriers = at_barriers_alone(a, target);
+    let fits = |bundle: u32| at_barriers.as_ref().is_some_and(|part| part.fits(a, target, bundle as usize));
+    let alike = alike(a, target);
+    let bundle = bundles.find(|bundle| *bundle <= alike || fits(*bundle)).unwrap_or(1);
+    a.variant.coarsening.with_factor(bundle)
+}
+
+/// The largest bundle that serves a kernel whose sub-groups all do much the same.
+pub(super) fn alike(a: &Analysis<'_>, target: &Target) -> u32 {
+    let own = a.func.block_ids().map(|block| own_insts(a, block)).sum::<usize>();
+    if own > MOST_INSTS {
+        return 1;
+    }
+    let simd_bits = target.simd_bits();
+    let wanted = match fills_gaps(a, target) {
+        true => wanted(a, simd_bits).max(wanted_for_straight(a)),
+        false => wanted(a, simd_bits),
+    };
+    let live = pressure(a, simd_bits);
+    let fits = |bundle: u32| {
+        let bundle = bundle as usize;
+        // Of twice as many as are wanted, half would do nothing but take time to compile.
+        bundle < 2 * wanted && own * bundle <= MOST_INSTS && has_room(target, live, bundle)
+    };
+    group_size::FACTORS.into_iter().find(|bundle| *bundle <= a.factor() && fits(*bundle)).unwrap_or(1)
+}
+
+/// Whether the registers of so many sub-groups are there.
+fn has_room(target: &Target, live: usize, bundle: usize) -> bool {
+    live * bundle + SHARED_REGISTERS <= target.vector_registers()
+}
+
+/// What a sub-group is made of in a kernel with barriers, which gains from bundles that are the whole work-group: nobody waits for anybody
+/// then, and what its rows have in common is loaded once.
+struct Part {
+    insts: usize,
+    /// Vector registers that it needs at once, where sub-groups are in step.
+    live: usize,
+}
+
+impl Part {
+    fn fits(&self, a: &Analysis<'_>, target: &Target, bundle: usize) -> bool {
+        self.insts * bundle <= MOST_INSTS_AT_BARRIERS
+            && has_room(target, self.live, bundle)
+            && (!target.bypasses_masks() || a.can_guard(bundle))
+    }
+}
+
+fn at_barriers_alone(a: &Analysis<'_>, target: &Target) -> Option<Part> {
+    if !has_barriers(a) {
+        return None;
+    }
+    let (simd_bits, in_step) = (target.simd_bits(), lockstep(a));
+    let guarded = if target.bypasses_masks() { a.all_guarded() } else { Vec::new() };
+    let in_pieces = in_pieces(a, &in_step, &guarded);
+    let blocks =
+        || a.func.block_ids().filter(|block| in_step.contains(*block) && !in_pieces.contains(*block));
+    let live = blocks().map(|block| live_in_block(a, block, simd_bits)).collect::<Option<Vec<_>>>()?;
+    Some(Part {
+        insts: a.func.block_ids().map(|block| own_vector_insts(a, block, simd_bits)).sum(),
+        live: live.into_iter().max().unwrap_or(0).max(pressure(a, simd_bits)),
+    })
+}
+
+/// Whether chains of instructions without a loop around them are a reason for bundles.
+pub(super) fn fills_gaps(a: &Analysis<'_>, target: &Target) -> bool {
+    a.loops.loops.is_empty() && target.make.interleaves_chains()
+}
+
+/// Instructions that a coarsened kernel may have, sub-groups of a bundle counted one by one.
+const MOST_INSTS: usize = 500;
+/// Instructions of the CPU, of vectors, for larger bundles of a kernel with barriers.
+const MOST_INSTS_AT_BARRIERS: usize = 1300;
+/// Vector registers that a function of numbers needs beside its argument.
+const OF_A_FUNCTION: usize = 3;
+/// What an access to an image counts for: its code has a piece for each common format.
+const IMAGE_ACCESS: usize = 30;
+/// Vector registers that are left for what a bundle shares, and for intermediate results.
+const SHARED_REGISTERS: usize = 4;
+/// Cycles until a result can be used, of most vector instructions.
+const LATENCY: usize = 4;
+/// Vector instructions that a CPU begins in a cycle.
+const ISSUE: usize = 2;
+/// The instructions of a division of integers, by one of floats, and how many of them wait for each other.
+const INTEGER_DIVISION: (usize, usize) = (9, 6);
+/// The bundle that is wanted at most for a loop that sub-groups go through a different number of times.
+const IF_DIVERGENT: usize = 2;
+/// Vector instructions of such a loop from which on the waste outweighs the gain, and the time to compile, too.
+const LARGE_IF_DIVERGENT: usize = 40;
+/// Lines that lanes walk through for themselves, at most: so many are in a first cache of eight ways also where all of them are
+/// a kilobyte apart, which is what rows of matrices are.
+const MOST_LINES: usize = 32;
+/// The least bundle that makes up for what a barrier costs.
+const AT_A_BARRIER: usize = 4;
+/// The same where a work-group combines values: bundles also have them in registers, and a work-group that is one bundle
+/// needs no stacks.
+const AT_A_COLLECTIVE: usize = 8;
+/// The same where it has a piece of each row of a column (`columns`).
+const AT_A_COLUMN: usize = 8;
+
+/// Instructions that a CPU looks at ahead for those whose operands are there.
+const WINDOW: usize = 96;
+/// The bundle that is wanted at most for straight code, and the instructions that it may be.
+const IF_STRAIGHT: usize = 4;
+const MOST_OF_STRAIGHT: usize = 700;
+
+/// Whether an instruction looks at memory for what another sub-group writes meanwhile.
+fn may_wait(inst: &Inst) -> bool {
+    inst.row().synchronizes() || inst.is_volatile()
+}
+
+/// How a work-group meets at the instructions at which its sub-groups wait for each other.
+fn meetings<'a>(a: &'a Analysis<'_>) -> impl Iterator<Item = Convergence> + 'a {
+    let insts = a.func.blocks.values().flat_map(|block| &block.insts);
+    insts.filter(|inst| inst.waits_for_work_group(a.func.module)).map(|inst| inst.row().convergence)
+}
+
+/// Whether sub-groups wait for each other without combining values.
+fn has_barriers(a: &Analysis<'_>) -> bool {
+    meetings(a).any(|convergence| convergence == Convergence::Barrier)
+}
+
+/// Whether a block accesses a column of memory.
+pub(super) fn has_column(a: &Analysis<'_>, block: BlockId) -> bool {
+    let is_access = |inst: &&Inst| matches!(inst.op, Op::Load | Op::Store);
+    a.func.blocks[block].insts.iter().filter(is_access).any(|inst| a.columns().contains(&inst.id(0)))
+}
+
+/// Sub-groups side by side that keep the CPU busy: in a loop whose iterations wait for each other, as many as
+/// the latency of that chain has room for.
+fn wanted(a: &Analysis<'_>, simd_bits: u32) -> usize {
+    let lockstep = lockstep(a);
+    let at_meetings = meetings(a).map(|convergence| match convergence {
+        Convergence::Barrier => AT_A_BARRIER,
+        _ => AT_A_COLLECTIVE,
+    });
+    let in_step = |block: BlockId| lockstep.contains(block) && has_column(a, block);
+    let at_columns = if a.func.block_ids().any(in_step) { AT_A_COLUMN } else { 1 };
+    let in_loop = |(id, this): (LoopId, &Loop)| {
+        let inside = |block: &BlockId| lockstep.contains(*block);
+        if !this.blocks.iter().all(inside) {
+            return 1;
+        }
+        let own: usize = this.blocks.iter().map(|block| own_vector_insts(a, *block, simd_bits)).sum();
+        let Chains { recurrence, longest } = chains(a, this);
+        let from_iterations = (recurrence * LATENCY * ISSUE + own / 2) / own.max(1);
+        let wanted = from_iterations.max(wanted_for_chain(longest, own));
+        let wanted = match wanted {
+            0 | 1 => 1,
+            _ => wanted.min(MOST_LINES / (a.lines_of_a_lane(id) * a.variant.width as usize).max(1)).max(1),
+        };
+        match a.control.divergent_loops.contains(id) {
+            true if own > LARGE_IF_DIVERGENT => 1,
+            true => wanted.min(IF_DIVERGENT),
+            false => wanted,
+        }
+    };
+    let in_loops = a.loops.loops.iter().map(in_loop).max().unwrap_or(1);
+    in_loops.max(at_meetings.max().unwrap_or(1)).max(at_columns)
+}
+
+/// The same for code without loops. The CPU begins the next sub-groups before one ends, as far as it looks ahead; of more instructions
+/// it sees too few that do not wait.
+fn wanted_for_straight(a: &Analysis<'_>) -> usize {
+    let mut depth: FxHashMap<Id, usize> = FxHashMap::default();
+    let (mut own, mut longest) = (0, 0);
+    for &block in &a.regions.order {
+        let code = &a.func.blocks[block];
+        for phi in &code.phis {
+            let most = phi.incoming.iter().filter_map(|(_, id)| depth.get(id)).max().copied();
+            depth.extend(most.map(|most| (phi.result, most)));
+        }
+        let is_vector = |id: Id| !a.shape(block, id).iter().all(|shape| shape.is_uniform());
+        for inst in &code.insts {
+            let Some(result) = inst.result.filter(|id| is_vector(*id)) else { continue };
+            let (insts, steps) = extent(a, inst);
+            let most = inst.ids().filter_map(|id| depth.get(&id).copied()).max().unwrap_or(0) + steps;
+            depth.insert(result, most);
+            own += insts;
+            longest = longest.max(most);
+        }
+    }
+    let wanted = wanted_for_chain(longest, own);
+    wanted.min(IF_STRAIGHT).min(MOST_OF_STRAIGHT / own.max(1)).max(1)
+}
+
+/// Sub-groups side by side that keep the CPU busy where so many of a sub-group's instructions wait for each other: it sees no more than
+/// those of its window.
+fn wanted_for_chain(longest: usize, own: usize) -> usize {
+    let seen = own.max(WINDOW);
+    (longest * LATENCY * ISSUE + seen / 2) / seen
+}
+
+/// The instructions that one is made of, and how many of them wait for each other.
+pub(super) fn extent(a: &Analysis<'_>, inst: &Inst) -> (usize, usize) {
+    let row = inst.row();
+    match row.family {
+        Family::Extended => {
+            inst.opencl_std(a.func.module).map_or((1, 1), |function| table::length(function.op))
+        }
+        Family::Composite | Family::Reinterpretation => (0, 0),
+        _ if row.derives != Derives::Nothing => (0, 0),
+        _ if inst.op == Op::FDiv => (1, 3),
+        _ if matches!(inst.op, Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod) => INTEGER_DIVISION,
+        _ => (1, 1),
+    }
+}
+
+/// Instructions of a loop that wait for each other.
+#[derive(Clone, Copy)]
+struct Chains {
+    /// From one iteration to the next, of an iteration. What is only handed on to a sum is no part of it: the CPU begins the next
+    /// iteration meanwhile.
+    recurrence: usize,
+    /// In one iteration.
+    longest: usize,
+}
+
+fn chains(a: &Analysis<'_>, this: &Loop) -> Chains {
+    let header = &a.func.blocks[this.header];
+    let own: Vec<&Phi> = header.phis.iter().filter(|phi| !a.is_common(this.header, phi.result)).collect();
+    let lengths: Vec<Vec<Option<usize>>> =
+        own.iter().map(|from| lengths(a, this, from.result, &own)).collect();
+    let there_and_back = |(from, to): (usize, usize)| match (lengths[from][to], lengths[to][from]) {
+        (Some(there), Some(back)) => (there + back).div_ceil(2),
+        _ => 0,
+    };
+    let pairs = (0..own.len()).flat_map(|from| (from..own.len()).map(move |to| (from, to)));
+    Chains {
+        recurrence: pairs.map(there_and_back).max().unwrap_or(0),
+        longest: lengths.iter().flatten().copied().flatten().max().unwrap_or(0),
+    }
+}
+
+/// Instructions of the longest way through an iteration from one value that it begins with to each that it hands on.
+fn lengths(a: &Analysis<'_>, this: &Loop, from: Id, to: &[&Phi]) -> Vec<Option<usize>> {
+    let mut depth: FxHashMap<Id, usize> = FxHashMap::from_iter([(from, 0)]);
+    // A loop's blocks are together in the order, its header first.
+    let first = a.regions.position[this.header] as usize;
+    for &block in &a.regions.order[first..first + this.blocks.len()] {
+        let code = &a.func.blocks[block];
+        if block != this.header {
+            for phi in &code.phis {
+                if let Some(most) = phi.incoming.iter().filter_map(|(_, id)| depth.get(id)).max().copied() {
+                    depth.insert(phi.result, most);
+                }
+            }
+        }
+        for inst in &code.insts {
+            let (Some(result), Some(most)) =
+                (inst.result, inst.ids().filter_map(|id| depth.get(&id).copied()).max())
+            else {
+                continue;
+            };
+            depth.insert(result, most + extent(a, inst).1);
+        }
+    }
+    let handed_on = |phi: &&Phi| phi.incoming.iter().filter_map(|(_, id)| depth.get(id)).max().copied();
+    to.iter().map(handed_on).collect()
+}
+
+/// Whether a bundle can run the kernel: no sub-group waits for another in a way that lockstep would not end.
+fn is_possible(a: &Analysis<'_>) -> bool {
+    let waits = |inst: &Inst| inst.waits_for_work_group(a.func.module);
+    if a.func.kernel.prints {
+        return false;
+    }
+    // Who left a loop waits for those inside, which may not wait for him: no spinning on what he writes next.
+    let may_spin = |id: LoopId| {
+        let blocks = &a.loops.loops[id].blocks;
+        blocks.iter().flat_map(|block| &a.func.blocks[*block].insts).any(may_wait)
+    };
+    !a.control.divergent_loops.iter().any(may_spin)
+        && a.func.block_ids().all(|block| {
+            let everyone = a.control.class[block].is_none();
+            let insts = &a.func.blocks[block].insts;
+            insts.iter().all(|inst| !waits(inst) || everyone)
+        })
+}
+
+/// Instructions of a block that each sub-group has for itself.
+fn own_insts(a: &Analysis<'_>, block: BlockId) -> usize {
+    let insts = a.func.blocks[block].insts.iter().filter(|inst| !a.is_shared(block, inst));
+    insts.map(|inst| if inst.row().memory.is_of_images() { IMAGE_ACCESS } else { 1 }).sum()
+}
+
+/// Those of the CPU that make its vectors.
+fn own_vector_insts(a: &Analysis<'_>, block: BlockId, simd_bits: u32) -> usize {
+    let is_vector = |id: Id| !a.is_common(block, id) && !a.shape(block, id).iter().all(|s| s.is_uniform());
+    let insts = a.func.blocks[block].insts.iter();
+    let vectors = insts.filter_map(|inst| Some((inst, inst.result.filter(|id| is_vector(*id))?)));
+    vectors.map(|(inst, result)| extent(a, inst).0 * registers(a, result, simd_bits)).sum()
+}
+
+/// Vector registers that a value takes, if it is in some.
+fn registers(a: &Analysis<'_>, id: Id, simd_bits: u32) -> usize {
+    // The engine's own values have no type of the module.
+    let ty = a.func.type_of(id).filter(|_| !a.func.selectors.contains(&id));
+    let leaves = ty.and_then(|ty| a.leaves.get(ty));
+    let bits =
+        leaves.iter().flat_map(|leaves| leaves.iter()).map(|leaf| leaf.scalar.bits() * a.variant.width);
+    bits.map(|bits| bits.div_ceil(simd_bits) as usize).sum::<usize>().max(1)
+}
+
+/// Vector registers that each sub-group keeps through a loop, in the loop that has most of them.
+fn pressure(a: &Analysis<'_>, simd_bits: u32) -> usize {
+    let is_vector =
+        |block: BlockId, id: Id| !a.is_common(block, id) && a.shape(block, id).contains(&Shape::Varying);
+    let of_loop = |(id, this): (LoopId, &Loop)| {
+        let inside = |block: BlockId| a.loops.encloses(Some(id), a.loops.of(block));
+        let mut live: FxHashSet<Id> = FxHashSet::default();
+        let header = &a.func.blocks[this.header];
+        live.extend(header.phis.iter().map(|phi| phi.result).filter(|id| is_vector(this.header, *id)));
+        for &block in &this.blocks {
+            let used = a.func.blocks[block].insts.iter().flat_map(|inst| inst.ids());
+            let outside = |id: &Id| a.def.get(id).is_some_and(|def| !inside(*def));
+            live.extend(used.filter(outside).filter(|id| is_vector(block, *id)));
+        }
+        live.into_iter().map(|id| registers(a, id, simd_bits)).sum()
+    };
+    a.loops.loops.iter().map(of_loop).max().unwrap_or(0)
+}
+
+/// Vector registers that each sub-group needs at once in a block, at most, for what the block uses itself. None where values are of several: LLVM loads what they share
+/// early, and spills it.
+fn live_in_block(a: &Analysis<'_>, block: BlockId, simd_bits: u32) -> Option<usize> {
+    let is_vector = |id: &Id| !a.is_common(block, *id) && a.shape(block, *id).contains(&Shape::Varying);
+    let code = &a.func.blocks[block];
+    let mut live: FxHashSet<Id> = FxHashSet::default();
+    for succ in &a.cfg.succs[block] {
+        let handed_on = |phi: &Phi| phi.incoming.iter().find(|(pred, _)| *pred == block).map(|(_, id)| *id);
+        live.extend(a.func.blocks[*succ].phis.iter().filter_map(handed_on).filter(is_vector));
+    }
+    let reads = |inst: &Inst| if inst.op == Op::Store { Some(inst.id(0)) } else { None };
+    let is_read: FxHashSet<Id> = (code.insts.iter())
+        .flat_map(|inst| inst.ids().filter(move |id| reads(inst).is_none_or(|pointer| pointer == *id)))
+        .collect();
+    // A product becomes part of the sum that it is for, and what is loaded to be stored is one instruction behind the other.
+    let takes_register = |id: &&Id| match a.definition(**id).map(|inst| inst.op) {
+        Some(Op::FMul) => false,
+        Some(Op::Load) => is_read.contains(*id),
+        _ => true,
+    };
+    let mut most = live.len();
+    for inst in code.insts.iter().rev() {
+        let of_function = if extent(a, inst).0 > 1 { OF_A_FUNCTION } else { 0 };
+        if let Some(result) = inst.result {
+            if is_vector(&result) && registers(a, result, simd_bits) > 1 {
+                return None;
+            }
+            live.remove(&result);
+        }
+        live.extend(inst.ids().filter(|id| a.def.contains_key(id)).filter(is_vector));
+        most = most.max(live.iter().filter(takes_register).count() + of_function);
+    }
+    Some(most)
+}
