@@ -50,6 +50,7 @@ pub struct Analysis<'m> {
     pub(super) strips: OnceCell<Strips>,
     pub(super) columns: OnceCell<FxHashSet<Id>>,
     pub(super) streaming: OnceCell<Streaming>,
+    pub(super) gone_through: OnceCell<FxHashSet<Id>>,
 }
 
 impl<'m> Analysis<'m> {
@@ -101,6 +102,7 @@ impl<'m> Analysis<'m> {
             strips: OnceCell::new(),
             columns: OnceCell::new(),
             streaming: OnceCell::new(),
+            gone_through: OnceCell::new(),
         };
         analysis.solve();
         analysis

@@ -28,14 +28,10 @@ impl Analysis<'_> {
         self.guards(MOST_INSTS).0
     }
 
-    /// Those that there would be if code cost nothing.
-    pub fn all_guarded(&self) -> Vec<Vec<BlockId>> {
-        self.guards(usize::MAX).0
-    }
-
-    /// Whether bundles of so many sub-groups have all the guarded parts that there would be of a smaller one.
-    pub fn can_guard(&self, bundle: usize) -> bool {
-        self.guards(usize::MAX).1 / self.factor() as usize * bundle <= MOST_INSTS
+    /// Those that there would be if code cost nothing, and the largest bundle that has them all.
+    pub fn all_guarded(&self) -> (Vec<Vec<BlockId>>, usize) {
+        let (parts, insts) = self.guards(usize::MAX);
+        (parts, MOST_INSTS / (insts / self.factor() as usize).max(1))
     }
 
     /// The guarded parts with no more than so many instructions, and how many they have.

@@ -8,8 +8,8 @@ use super::Analysis;
 use super::lengths::Length;
 use super::loops::LoopId;
 use rustc_hash::FxHashSet;
+use spirv_env::Id;
 use spirv_env::opcodes::Memory;
-use spirv_env::{Id, Inst};
 
 /// Iterations of such a loop, at most.
 const MOST_ITERATIONS: u64 = 64;
@@ -63,26 +63,22 @@ impl Analysis<'_> {
 
     /// Whether loads from a variable of constants are worth being known: a loop that is straight code goes through it.
     pub fn is_gone_through(&self, variable: Id) -> bool {
-        let reads = |inst: &Inst| {
-            matches!(inst.row().memory, Memory::Read { .. }) && self.leads_to(inst.id(0), variable)
-        };
-        let goes_through = |id: LoopId| {
-            let insts = self.loops.get(id).blocks.iter().flat_map(|block| &self.func.blocks[*block].insts);
-            insts.clone().any(reads) && self.unrolls(id)
-        };
-        self.loops.loops.keys().any(goes_through)
+        self.gone_through.get_or_init(|| self.find_gone_through()).contains(&variable)
     }
 
-    /// Whether a pointer is made of another one by access chains and casts.
-    fn leads_to(&self, pointer: Id, base: Id) -> bool {
-        let mut at = pointer;
-        while at != base {
-            match self.definition(at).and_then(|inst| self.func.derived_from(inst)) {
-                Some(next) => at = next,
-                None => return false,
-            }
-        }
-        true
+    /// What loops that are straight code read.
+    fn find_gone_through(&self) -> FxHashSet<Id> {
+        let unrolled = self.loops.loops.iter().filter(|(id, _)| self.unrolls(*id));
+        let insts =
+            unrolled.flat_map(|(_, this)| &this.blocks).flat_map(|block| &self.func.blocks[*block].insts);
+        let reads = insts.filter(|inst| matches!(inst.row().memory, Memory::Read { .. }));
+        reads.map(|inst| self.root_of(inst.id(0))).collect()
+    }
+
+    /// What a pointer is made of by access chains and casts.
+    fn root_of(&self, pointer: Id) -> Id {
+        let base = |pointer: &Id| self.definition(*pointer).and_then(|inst| self.func.derived_from(inst));
+        std::iter::successors(Some(pointer), base).last().unwrap_or(pointer)
     }
 }
 

@@ -24,7 +24,7 @@ use crate::analysis::leaves::Scalar;
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
 use crate::jit::target::Target;
-use choice::{alike, extent, fills_gaps, has_column};
+use choice::{alike, extent, fills_gaps, has_barriers, has_column};
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
@@ -85,8 +85,8 @@ impl Bundle {
         guarded: &[Vec<BlockId>],
     ) -> Self {
         let mut lockstep = lockstep(a);
-        let in_pieces =
-            if a.factor() > alike(a, target) { in_pieces(a, &lockstep, guarded) } else { EntitySet::new() };
+        let may_be_idle = has_barriers(a) && a.factor() > alike(a, target);
+        let in_pieces = if may_be_idle { in_pieces(a, &lockstep, guarded) } else { EntitySet::new() };
         for block in a.func.block_ids().filter(|block| in_pieces.contains(*block)) {
             lockstep.remove(block);
         }

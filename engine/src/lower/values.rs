@@ -276,8 +276,10 @@ impl Lowerer<'_, '_> {
                     self.b.offset_const(base, offset)
                 }
                 _ => {
-                    let is_wanted = || self.a.is_gone_through(id);
-                    let known = || constant_bytes::known(self.a.func.module, global).filter(|_| is_wanted());
+                    let known = || {
+                        let module = self.a.func.module;
+                        self.a.is_gone_through(id).then(|| constant_bytes::known(module, global)).flatten()
+                    };
                     self.b.external_of(&crate::jit::symbols::global_symbol(id), known)
                 }
             };

@@ -25,7 +25,7 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
     }
     let mut bundles = std::iter::successors(Some(most), |bundle| Some(bundle / 2));
     let at_barriers = at_barriers_alone(a, target);
-    let fits = |bundle: u32| at_barriers.as_ref().is_some_and(|part| part.fits(a, target, bundle as usize));
+    let fits = |bundle: u32| at_barriers.as_ref().is_some_and(|part| part.fits(target, bundle as usize));
     let alike = alike(a, target);
     let bundle = bundles.find(|bundle| *bundle <= alike || fits(*bundle)).unwrap_or(1);
     a.variant.coarsening.with_factor(bundle)
@@ -62,13 +62,15 @@ struct Part {
     insts: usize,
     /// Vector registers that it needs at once, where sub-groups are in step.
     live: usize,
+    /// The largest bundle that has the guarded parts which a smaller one would have.
+    guarded: usize,
 }
 
 impl Part {
-    fn fits(&self, a: &Analysis<'_>, target: &Target, bundle: usize) -> bool {
+    fn fits(&self, target: &Target, bundle: usize) -> bool {
         self.insts * bundle <= MOST_INSTS_AT_BARRIERS
             && has_room(target, self.live, bundle)
-            && (!target.bypasses_masks() || a.can_guard(bundle))
+            && bundle <= self.guarded
     }
 }
 
@@ -77,14 +79,15 @@ fn at_barriers_alone(a: &Analysis<'_>, target: &Target) -> Option<Part> {
         return None;
     }
     let (simd_bits, in_step) = (target.simd_bits(), lockstep(a));
-    let guarded = if target.bypasses_masks() { a.all_guarded() } else { Vec::new() };
-    let in_pieces = in_pieces(a, &in_step, &guarded);
+    let (parts, guarded) = if target.bypasses_masks() { a.all_guarded() } else { (Vec::new(), usize::MAX) };
+    let in_pieces = in_pieces(a, &in_step, &parts);
     let blocks =
         || a.func.block_ids().filter(|block| in_step.contains(*block) && !in_pieces.contains(*block));
     let live = blocks().map(|block| live_in_block(a, block, simd_bits)).collect::<Option<Vec<_>>>()?;
     Some(Part {
         insts: a.func.block_ids().map(|block| own_vector_insts(a, block, simd_bits)).sum(),
         live: live.into_iter().max().unwrap_or(0).max(pressure(a, simd_bits)),
+        guarded,
     })
 }
 
@@ -142,7 +145,7 @@ fn meetings<'a>(a: &'a Analysis<'_>) -> impl Iterator<Item = Convergence> + 'a {
 }
 
 /// Whether sub-groups wait for each other without combining values.
-fn has_barriers(a: &Analysis<'_>) -> bool {
+pub(super) fn has_barriers(a: &Analysis<'_>) -> bool {
     meetings(a).any(|convergence| convergence == Convergence::Barrier)
 }
 
