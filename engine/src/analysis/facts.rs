@@ -8,6 +8,7 @@ use super::func::{BlockId, ENTRY, Func, Synthetic};
 use super::leaves::LeafTable;
 use super::linearization::{Control, Graph};
 use super::loops::Loops;
+use super::packed::Packing;
 use super::private::Private;
 use super::regions::Regions;
 use super::shapes::{Shape, Shapes, Trust};
@@ -51,6 +52,7 @@ pub struct Analysis<'m> {
     pub(super) columns: OnceCell<FxHashSet<Id>>,
     pub(super) streaming: OnceCell<Streaming>,
     pub(super) gone_through: OnceCell<FxHashSet<Id>>,
+    pub(super) packed: OnceCell<FxHashMap<Id, Packing>>,
 }
 
 impl<'m> Analysis<'m> {
@@ -103,6 +105,7 @@ impl<'m> Analysis<'m> {
             columns: OnceCell::new(),
             streaming: OnceCell::new(),
             gone_through: OnceCell::new(),
+            packed: OnceCell::new(),
         };
         analysis.solve();
         analysis

@@ -336,6 +336,21 @@ impl<'m> Func<'m> {
         })
     }
 
+    /// The integer value of a component of a constant vector, or of a constant that is none.
+    pub fn constant_component(&self, id: Id, component: usize) -> Option<i64> {
+        match &self.module.constants.get(&id)?.value {
+            ConstantValue::Composite(parts) => self.constant_int(*parts.get(component)?),
+            _ => self.constant_int(id),
+        }
+    }
+
+    /// The integer value that all components of a constant vector have.
+    pub fn constant_of_all_components(&self, id: Id) -> Option<i64> {
+        let ConstantValue::Composite(parts) = &self.module.constants.get(&id)?.value else { return None };
+        let first = self.constant_int(*parts.first()?)?;
+        parts.iter().all(|part| self.constant_int(*part) == Some(first)).then_some(first)
+    }
+
     /// Copies `source` into this function with `map` as the renaming of its ids. The first function keeps its
     /// own ids; copies get fresh ones.
     fn splice(

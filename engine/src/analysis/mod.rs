@@ -20,6 +20,7 @@ pub mod loops;
 pub mod mem2reg;
 pub mod members;
 mod neighbours;
+pub mod packed;
 mod pointers;
 pub mod private;
 mod ranges;

@@ -167,6 +167,38 @@ pub(super) fn load(this: &Lowerer<'_, '_>, addresses: Addresses, leaves: &[Leaf]
     leaves.iter().enumerate().map(value).collect()
 }
 
+/// The vectors of objects that [fit](fits), one behind the other.
+pub(super) fn load_vectors(
+    this: &Lowerer<'_, '_>,
+    addresses: Addresses,
+    leaves: &[Leaf],
+    align: Option<u64>,
+) -> Vec<Value> {
+    let memory = in_memory(leaves[0].scalar);
+    let structures = Structures { memory, lanes: this.w, step: leaves.len(), elements: &[] };
+    let objects = Objects { structures, align: align_at(align, 0, memory) };
+    match objects.gathered() {
+        None => objects.load(this, addresses),
+        Some(word) => {
+            let words = this.b.gather(word, addresses.vector(this), objects.align, this.mask_vector());
+            vec![this.b.reshape(words, memory, this.w * leaves.len() as u32)]
+        }
+    }
+}
+
+/// Stores objects, of which the vectors have one behind the other.
+pub(super) fn store_vectors(
+    this: &Lowerer<'_, '_>,
+    addresses: Addresses,
+    leaves: &[Leaf],
+    vectors: Vec<Value>,
+    align: Option<u64>,
+) {
+    let memory = in_memory(leaves[0].scalar);
+    let structures = Structures { memory, lanes: this.w, step: leaves.len(), elements: &[] };
+    Objects { structures, align: align_at(align, 0, memory) }.store(this, addresses, vectors);
+}
+
 /// Loads the elements of a group's structures, as unsigned integers: pieces of what follows each other, and the rest one by one. The
 /// addresses are the first element's.
 pub(super) fn load_elements(this: &Lowerer<'_, '_>, addresses: Addresses, group: &Group) -> Vec<Value> {

@@ -3,7 +3,7 @@
 use super::builder::{Builder, IntPred, Opcode, RealPred, Value};
 use super::division::{Divisor, divide};
 use super::values::{Reg, Val};
-use super::{Lowerer, bounds, float_modes, rounding};
+use super::{Lowerer, bounds, float_modes, packed, rounding};
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
@@ -121,9 +121,9 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
         Op::Not | Op::LogicalNot => this.map(&ids, count, |this, _, v| this.b.not(v[0])),
         Op::LogicalEqual => this.map(&ids, count, |this, _, v| this.b.not(this.b.xor(v[0], v[1]))),
         Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod => {
-            let constant = this.a.func.constant_int(ids[1]);
             let divisors = this.value(ids[1])?;
             this.map(&ids, count, |this, leaf, v| {
+                let constant = this.a.func.constant_component(ids[1], leaf);
                 let divisor = Divisor::new(constant, divisors[leaf.min(divisors.len() - 1)]);
                 divide(this, inst.op, v[0], v[1], divisor)
             })
@@ -175,6 +175,9 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
         }),
         Op::Select => this.map(&ids, count, |this, _, v| this.b.select(v[0], v[1], v[2])),
         Op::Any | Op::All => {
+            if let Some(voted) = packed::vote(this, inst)? {
+                return Ok(voted);
+            }
             let val = this.value(ids[0])?;
             let mut result = val[0];
             for leaf in &val[1..] {

@@ -220,7 +220,8 @@ impl Lowerer<'_, '_> {
     /// that of the other, which takes fewer registers.
     pub(super) fn meet_behind(&mut self, inst: &Inst) -> Result<(), EngineError> {
         let is_long = self.bundle.fills_gaps && extent(self.a, inst).1 > 1;
-        let Some(result) = inst.result.filter(|_| is_long) else { return Ok(()) };
+        let lanes = |id: &Id| self.packing_of(*id).is_none();
+        let Some(result) = inst.result.filter(|_| is_long).filter(lanes) else { return Ok(()) };
         let values: Option<Vec<Value>> = (self.bundle.subgroups.iter())
             .map(|of| match of.values.block.get(&result)?.as_slice() {
                 [reg] => reg.only_vector(),

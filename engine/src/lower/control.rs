@@ -331,14 +331,14 @@ impl Lowerer<'_, '_> {
 
     fn begin_phi(&mut self, block: BlockId, id: Id) -> Result<(), EngineError> {
         let slots = self.phi_slots_of(block, id)?;
-        let leaves = self.leaves_of(id)?;
+        let leaves = self.held_leaves(id)?;
         let val = slots.iter().zip(leaves.iter()).map(|(slot, leaf)| self.load_slot(*slot, leaf.scalar));
         let val = val.collect();
         if self.a.control.blended.contains(block) {
             // Nobody reads the old values again; saying so spares the next round its blend.
             slots.iter().zip(leaves.iter()).for_each(|(slot, leaf)| self.forget_slot(*slot, leaf.scalar));
         }
-        self.define(id, val)
+        self.define_held(id, val)
     }
 
     fn phi_slots_of(&mut self, block: BlockId, id: Id) -> Result<Rc<[Slot]>, EngineError> {
@@ -522,16 +522,19 @@ impl Lowerer<'_, '_> {
             }
             // All values are read before any phi changes: phis of a loop may exchange values.
             if let Ok(at) = phi.incoming.binary_search_by_key(&from, |(pred, _)| *pred) {
-                moves.push((phi.result, self.value(phi.incoming[at].1)?));
+                let form = self.packing_of(phi.result);
+                moves.push((phi.result, self.packed(form, |this| this.value(phi.incoming[at].1))?));
             }
         }
         for (result, val) in moves {
             let slots = self.phi_slots_of(to, result)?;
-            let leaves = self.leaves_of(result)?;
-            for ((slot, reg), leaf) in slots.iter().zip(val).zip(leaves.iter()) {
+            let leaves = self.held_leaves(result)?;
+            let packing = self.packing_of(result);
+            for (at, ((slot, reg), leaf)) in (0..).zip(slots.iter().zip(val).zip(leaves.iter())) {
                 let reg = self.with_scalar(reg, *slot);
                 if blended {
                     let mask = lanes.unwrap_or_else(|| self.vector_of(self.blended()));
+                    let mask = packing.map_or(mask, |packing| self.packed_mask(mask, packing, at));
                     self.blend_slot(*slot, reg, mask, leaf.scalar);
                 } else {
                     self.store_slot(*slot, reg);

@@ -59,6 +59,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
     let kind = Numeric::of(inst.op, saturated).ok_or_else(|| this.no_lowering(inst))?;
     if let Numeric::Resize { .. } = kind
         && leaves.len() == 1
+        && this.packing.is_none()
         && let Some(reg) = narrow_row(this, inst, to)?
     {
         return Ok(smallvec![reg]);

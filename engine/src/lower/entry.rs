@@ -184,6 +184,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
             b: b.clone(),
             target: self.target,
             w: self.a.variant.width,
+            packing: None,
             position: Position {
                 function,
                 prologue,

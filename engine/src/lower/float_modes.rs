@@ -62,6 +62,11 @@ impl FloatModes {
         self.contract.contains(&true) || self.flags_decide
     }
 
+    /// Whether denormals of some type are zeros.
+    pub fn flushes_any(&self) -> bool {
+        self.flush.contains(&true)
+    }
+
     fn flushes(&self, scalar: Scalar) -> bool {
         scalar.is_float() && place(scalar.bits()).is_some_and(|at| self.flush[at])
     }
@@ -125,7 +130,7 @@ impl Lowerer<'_, '_> {
     /// their sign.
     pub(super) fn compute_flushed(&mut self, inst: &Inst) -> Result<Option<Val>, EngineError> {
         let module = self.a.func.module;
-        if !self.float_modes.flush.contains(&true) || !is_computation(inst, module) {
+        if !self.float_modes.flushes_any() || !is_computation(inst, module) {
             return self.compute_kept(inst);
         }
         let mut changed: SmallVec<[(Id, Option<Val>); 3]> = SmallVec::new();

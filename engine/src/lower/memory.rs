@@ -47,6 +47,9 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
                 .func
                 .type_of(inst.id(1))
                 .ok_or_else(|| this.unsupported("a store of something without a type".into()))?;
+            if super::packed::store(this, inst)? {
+                return Ok(None);
+            }
             let val = this.value(inst.id(1))?;
             if super::columns::store(this, inst, ty)? {
                 return Ok(None);

@@ -14,6 +14,7 @@
 //! | `work_item` | work-item built-ins |
 //! | `arithmetic`, `dot`, `reinterpretation`, `conversion`, `composite`, `memory`, `atomics`, `barrier`, `groups`, `image`, `opencl_std`, `hints` | instruction families |
 //! | `access`, `interleaved`, `speculation`, `spaced`, `apart`, `read_ahead`, `members`, `structures`, `narrow`, `rows`, `copy`, `private` | what `memory` is made of |
+//! | `packed` | vectors that are held as they are in memory |
 //! | `float_modes`, `rounding` | what execution modes and decorations ask of floating-point arithmetic |
 
 pub mod access;
@@ -55,6 +56,7 @@ mod narrow;
 mod opcode_tests;
 pub mod opencl_std;
 mod outer_products;
+mod packed;
 mod prefetch;
 mod private;
 mod products;
@@ -78,6 +80,7 @@ use crate::analysis::func::{BlockId, Func};
 use crate::analysis::inlining::{Inlining, Plan};
 use crate::analysis::lengths::Length;
 use crate::analysis::members::Members;
+use crate::analysis::packed::Packing;
 use crate::analysis::{cfg, joins, loops, mem2reg, simplify};
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
@@ -281,6 +284,8 @@ pub struct Lowerer<'a, 'm> {
     pub target: &'a Target,
     /// Lanes of a sub-group.
     pub w: u32,
+    /// How operands are read: as lanes, or packed.
+    packing: Option<Packing>,
     position: Position,
     bundle: coarsening::Bundle,
     flow: control::Flow,
@@ -364,6 +369,12 @@ impl<'a, 'm> Lowerer<'a, 'm> {
     /// Lowers an instruction and keeps its result.
     fn inst(&mut self, inst: &Inst) -> Result<(), EngineError> {
         self.b.at_line(inst.line);
+        if let Some(result) = inst.result
+            && let Some(packing) = self.packing_of(result)
+            && let Some(val) = packed::compute(self, inst, packing)?
+        {
+            return self.define_held(result, val);
+        }
         let val = self.compute(inst)?;
         match (val, inst.result) {
             (Some(val), Some(result)) => self.define(result, val),

@@ -1,8 +1,8 @@
 //! The same bits as another type: `OpBitcast`, and pointers as numbers.
 
-use super::Lowerer;
 use super::builder::Value;
 use super::values::Val;
+use super::{Lowerer, packed};
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
 use smallvec::SmallVec;
@@ -15,6 +15,9 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
         Op::ConvertPtrToU | Op::ConvertUToPtr => resize,
         _ => return Err(this.no_lowering(inst)),
     };
+    if let Some(val) = packed::bits_of_packed(this, inst)? {
+        return Ok(val);
+    }
     let leaves = this.leaves(inst.ty.expect("a cast has a type"))?;
     let val = this.value(inst.id(0))?;
     let to: SmallVec<[Scalar; 4]> = leaves.iter().map(|leaf| leaf.scalar).collect();

@@ -108,6 +108,21 @@ pub(super) fn whole_vectors(this: &Lowerer<'_, '_>, leaves: &[Leaf], val: &Val) 
     structures.whole_vectors(b, &values)
 }
 
+/// The components of all lanes' vectors, out of what lies in memory.
+pub(super) fn parts(this: &Lowerer<'_, '_>, leaves: &[Leaf], vectors: Vec<Value>) -> Vec<Value> {
+    let (b, memory, count) = (&this.b, in_memory(leaves[0].scalar), leaves.len());
+    let elements: Vec<usize> = (0..count).collect();
+    let structures = Structures { memory, lanes: this.w, step: count, elements: &elements };
+    if is_short(this, memory, count) && count.is_power_of_two() {
+        return b.deinterleave(b.concat(vectors), count);
+    }
+    let vectors = match structures.word() {
+        Some(word) => vec![b.reshape(b.concat(vectors), word, this.w)],
+        None => b.regrouped(vectors, this.w),
+    };
+    elements.iter().map(|element| structures.take(b, &vectors, *element)).collect()
+}
+
 /// Each lane of a mask so many times.
 fn repeated(b: &Builder, mask: Value, times: usize) -> Value {
     let indices: Vec<i32> = (0..b.lanes(mask) as usize * times).map(|at| (at / times) as i32).collect();

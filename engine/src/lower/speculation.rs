@@ -43,6 +43,19 @@ pub struct Hope {
     look: Look,
 }
 
+impl Hope {
+    /// The same so many bytes further.
+    pub(super) fn moved(self, this: &Lowerer<'_, '_>, bytes: Value) -> Hope {
+        let further = |address| this.b.offset(address, bytes);
+        Hope {
+            addresses: further(self.addresses),
+            first: self.first.map(|(base, step)| (further(base), step)),
+            indexed: self.indexed.map(|indexed| Indexed { base: further(indexed.base), ..indexed }),
+            look: self.look,
+        }
+    }
+}
+
 /// The look that an address of this trust needs before it is taken for a row.
 pub(super) fn needs_look(trust: Trust) -> Option<Look> {
     match trust {
@@ -214,6 +227,22 @@ pub(super) fn load(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], bytes: u
         this.b.branch_of_many(row, || load(Place::Strided { base, step, into: 0 }), apart)
     };
     values.into_iter().map(Reg::varying).collect()
+}
+
+/// What one access of a row of vectors gives if addresses follow each other so, else what `apart` does.
+pub(super) fn as_row(
+    this: &Lowerer<'_, '_>,
+    hope: Hope,
+    leaves: &[Leaf],
+    bytes: u64,
+    row: impl FnOnce(Value) -> Vec<Value>,
+    apart: impl FnOnce() -> Vec<Value>,
+) -> Vec<Value> {
+    if useful_step(hope, leaves, bytes, Access::default()) != Some(bytes as i64) {
+        return apart();
+    }
+    let (is_row, base) = is_row(this, hope, bytes as i64);
+    this.b.branch_of_many(is_row, || row(base), apart)
 }
 
 /// The indices of a load that may be one of an aligned piece of W elements, and a permutation, which is worth it where registers

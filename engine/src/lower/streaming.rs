@@ -28,8 +28,27 @@ pub(super) fn store(
     val: &Val,
     access: Access,
 ) -> bool {
-    let b = &this.b;
     let Some((base, bytes)) = row(place, leaves, access).filter(|_| access.streams) else { return false };
+    let vectors = || {
+        let to_vector = |reg: &Reg| to_memory(this, this.vector(*reg));
+        match &val[..] {
+            [reg] => vec![(0, to_vector(reg))],
+            _ => runs::whole_vectors(this, leaves, val),
+        }
+    };
+    let usual = || store_leaves(this, place, leaves, val, Access { streams: false, ..access });
+    store_row(this, base, bytes, vectors, usual)
+}
+
+/// The same for a row of so many bytes a lane, of which vectors cover all, each with its place: stored past the caches, or as `usual` does.
+pub(super) fn store_row(
+    this: &Lowerer<'_, '_>,
+    base: Value,
+    bytes: u64,
+    vectors: impl FnOnce() -> Vec<(u64, Value)>,
+    usual: impl FnOnce(),
+) -> bool {
+    let b = &this.b;
     let align = (bytes * u64::from(this.w)).min(LINE);
     if !align.is_power_of_two() || !(bytes * u64::from(this.w)).is_multiple_of(align) || align < SHORTEST {
         return false;
@@ -42,18 +61,13 @@ pub(super) fn store(
         Mask::Lanes(mask) => b.and(streams, b.all(mask)),
     };
     let past = || {
-        let to_vector = |reg: &Reg| to_memory(this, this.vector(*reg));
-        let vectors = match &val[..] {
-            [reg] => vec![(0, to_vector(reg))],
-            _ => runs::whole_vectors(this, leaves, val),
-        };
-        for (offset, vector) in vectors {
+        for (offset, vector) in vectors() {
             b.store_past_caches(vector, b.offset_const(base, offset), align);
         }
         Vec::new()
     };
     let usual = || {
-        store_leaves(this, place, leaves, val, Access { streams: false, ..access });
+        usual();
         Vec::new()
     };
     b.branch_of_many(condition, past, usual);

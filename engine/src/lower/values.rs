@@ -7,11 +7,12 @@
 //! Linearized control flow has no useful dominance, so a value that is used outside its block goes through
 //! stack slots, which LLVM's SROA turns back into SSA form.
 
-use super::Lowerer;
 use super::builder::{Label, Value};
+use super::{Lowerer, packed};
 use crate::analysis::Analysis;
 use crate::analysis::func::{BlockId, ENTRY, Synthetic};
 use crate::analysis::leaves::{Leaf, Scalar};
+use crate::analysis::packed::Packing;
 use crate::analysis::shapes::Shape;
 use crate::constant_bytes;
 use crate::error::EngineError;
@@ -35,6 +36,11 @@ pub struct Reg {
 pub type Val = SmallVec<[Reg; 1]>;
 
 impl Reg {
+    /// Whether two leaves are held in the same LLVM values.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (self.scalar, self.vector) == (other.scalar, other.vector)
+    }
+
     /// The same in all lanes.
     pub fn uniform(scalar: Value) -> Self {
         Reg { scalar: Some(scalar), vector: None }
@@ -88,6 +94,8 @@ pub(super) struct Values {
 pub(super) struct Slot {
     scalar: Option<Value>,
     vector: Option<Value>,
+    /// Lanes of the vector.
+    lanes: u32,
 }
 
 impl Slot {
@@ -163,9 +171,14 @@ impl Mask {
 impl Lowerer<'_, '_> {
     /// The lanes of a leaf; a scalar where W is 1.
     pub fn vector(&self, reg: Reg) -> Value {
+        self.spread(reg, self.packing.map_or(self.w, |packing| packing.lanes))
+    }
+
+    /// The same with so many lanes, which a leaf that has any has anyway.
+    pub(super) fn spread(&self, reg: Reg, lanes: u32) -> Value {
         match reg.vector {
             Some(vector) => vector,
-            None => self.b.splat(reg.scalar.expect("a leaf has a scalar or lanes"), self.w),
+            None => self.b.splat(reg.scalar.expect("a leaf has a scalar or lanes"), lanes),
         }
     }
 
@@ -181,12 +194,21 @@ impl Lowerer<'_, '_> {
         }
     }
 
-    /// Leaf types of a type.
+    /// Leaf types of a type; where values are read packed, one a register.
     pub fn leaves(&self, ty: TypeId) -> Result<Rc<[Leaf]>, EngineError> {
-        self.a
-            .leaves
-            .get(ty)
-            .ok_or_else(|| self.unsupported(format!("a value of {:?}", self.a.func.module.types.get(ty))))
+        let leaves =
+            self.a.leaves.get(ty).ok_or_else(|| {
+                self.unsupported(format!("a value of {:?}", self.a.func.module.types.get(ty)))
+            })?;
+        Ok(match self.packing {
+            Some(packing) => std::iter::repeat_n(leaves[0], packing.registers as usize).collect(),
+            None => leaves,
+        })
+    }
+
+    /// Leaf types of a value as it is held.
+    pub(super) fn held_leaves(&mut self, id: Id) -> Result<Rc<[Leaf]>, EngineError> {
+        self.packed(self.packing_of(id), |this| this.leaves_of(id))
     }
 
     /// Leaf types of a value.
@@ -206,6 +228,12 @@ impl Lowerer<'_, '_> {
 
     /// A value as the current block sees it.
     pub fn value(&mut self, id: Id) -> Result<Val, EngineError> {
+        let held = self.packed(None, |this| this.held_value(id))?;
+        self.in_form(id, held)
+    }
+
+    /// A value as it is held.
+    fn held_value(&mut self, id: Id) -> Result<Val, EngineError> {
         let (own, shared) = (&self.subgroup().values, &self.bundle.common);
         let known = [&own.block, &shared.block, &own.edge, &shared.edge, &own.entry, &shared.entry];
         if let Some(val) = known.into_iter().find_map(|values| values.get(&id)) {
@@ -221,7 +249,7 @@ impl Lowerer<'_, '_> {
                 .map(|(slot, leaf)| Reg::varying(self.b.load(leaf.scalar, self.w, *slot, 1)))
                 .collect()
         } else if let Some(slots) = if common { shared } else { own }.slots.get(&id).cloned() {
-            let leaves = self.leaves_of(id)?;
+            let leaves = self.held_leaves(id)?;
             slots.iter().zip(leaves.iter()).map(|(slot, leaf)| self.load_slot(*slot, leaf.scalar)).collect()
         } else {
             self.module_value(id)?
@@ -337,12 +365,22 @@ impl Lowerer<'_, '_> {
 
     /// Makes `val` the value of `id`, in the form that its shape asks for.
     pub fn define(&mut self, id: Id, val: Val) -> Result<(), EngineError> {
+        let val = match self.packing_of(id) {
+            Some(packing) => packed::pack(self, &val, packing),
+            None => val,
+        };
+        self.define_held(id, val)
+    }
+
+    /// The same of what is packed already if it is to be.
+    pub(super) fn define_held(&mut self, id: Id, val: Val) -> Result<(), EngineError> {
         let shapes = self.a.shape_at_definition(id);
-        let val: Val = val
-            .into_iter()
-            .enumerate()
-            .map(|(at, reg)| self.conform(reg, shapes.get(at).copied().unwrap_or(Shape::Varying)))
-            .collect();
+        let packing = self.packing_of(id);
+        let conform = |(at, reg)| match packing {
+            Some(packing) => Reg::varying(self.spread(reg, packing.lanes)),
+            None => self.conform(reg, shapes.get(at).copied().unwrap_or(Shape::Varying)),
+        };
+        let val: Val = val.into_iter().enumerate().map(conform).collect();
         let common = self.is_common(self.position.block, id);
         if self.position.block == ENTRY {
             self.values_mut(common).entry.insert(id, val);
@@ -415,14 +453,22 @@ impl Lowerer<'_, '_> {
     }
 
     pub(super) fn new_slots(&mut self, id: Id) -> Result<Rc<[Slot]>, EngineError> {
+        let leaves = self.held_leaves(id)?;
+        if let Some(Packing { lanes, .. }) = self.packing_of(id) {
+            let vector = |leaf: &Leaf| Some(self.prologue_alloca(leaf.scalar, lanes));
+            return Ok(leaves
+                .iter()
+                .map(|leaf| Slot { scalar: None, vector: vector(leaf), lanes })
+                .collect());
+        }
         let shapes = self.a.shape_at_definition(id);
-        let leaves = self.leaves_of(id)?;
         Ok(leaves
             .iter()
             .zip(shapes)
             .map(|(leaf, shape)| Slot {
                 scalar: (shape != Shape::Varying).then(|| self.prologue_alloca(leaf.scalar, 1)),
                 vector: (!shape.is_uniform()).then(|| self.prologue_alloca(leaf.scalar, self.w)),
+                lanes: self.w,
             })
             .collect())
     }
@@ -430,7 +476,7 @@ impl Lowerer<'_, '_> {
     pub(super) fn load_slot(&self, slot: Slot, scalar: Scalar) -> Reg {
         Reg {
             scalar: slot.scalar.map(|slot| self.b.load(scalar, 1, slot, 1)),
-            vector: slot.vector.map(|slot| self.b.load(scalar, self.w, slot, 1)),
+            vector: slot.vector.map(|vector| self.b.load(scalar, slot.lanes, vector, 1)),
         }
     }
 
@@ -438,15 +484,15 @@ impl Lowerer<'_, '_> {
         if let (Some(slot), Some(scalar)) = (slot.scalar, reg.scalar) {
             self.b.store(scalar, slot, 1);
         }
-        if let Some(slot) = slot.vector {
-            self.b.store(self.vector(reg), slot, 1);
+        if let Some(vector) = slot.vector {
+            self.b.store(self.spread(reg, slot.lanes), vector, 1);
         }
     }
 
     /// Declares the lanes of a slot to be of no more use.
     pub(super) fn forget_slot(&self, slot: Slot, scalar: Scalar) {
-        if let Some(slot) = slot.vector {
-            self.b.store(self.b.poison(scalar, self.w), slot, 1);
+        if let Some(vector) = slot.vector {
+            self.b.store(self.b.poison(scalar, slot.lanes), vector, 1);
         }
     }
 
@@ -455,8 +501,8 @@ impl Lowerer<'_, '_> {
         match slot.vector {
             None => self.store_slot(slot, reg),
             Some(vector) => {
-                let old = self.b.load(scalar, self.w, vector, 1);
-                let new = self.b.select(mask, self.vector(reg), old);
+                let old = self.b.load(scalar, slot.lanes, vector, 1);
+                let new = self.b.select(mask, self.spread(reg, slot.lanes), old);
                 self.b.store(new, vector, 1);
             }
         }

@@ -48,6 +48,7 @@ mod modules;
 mod mutable_lists;
 mod mutation;
 mod null_arguments;
+mod packed;
 mod print;
 mod private_copies;
 mod private_memory;

@@ -56,6 +56,49 @@ impl Builder {
         parts[0]
     }
 
+    /// A vector of lanes that others have: each by the number of the vector and its lane there; any value where there is none. Two vectors at
+    /// a time are one permutation, and a blend with what there is.
+    pub fn assembled(&self, vectors: &[Value], lanes: &[Option<(usize, u32)>]) -> Value {
+        let mut used: Vec<usize> = lanes.iter().flatten().map(|(vector, _)| *vector).collect();
+        used.sort_unstable();
+        used.dedup();
+        let mut result: Option<Value> = None;
+        let mut rest = &used[..];
+        while let [first, others @ ..] = rest {
+            let is_alike = |other: &&usize| self.lanes(vectors[**other]) == self.lanes(vectors[*first]);
+            let second = others.first().filter(is_alike).copied().unwrap_or(*first);
+            rest = &others[usize::from(second != *first)..];
+            let behind = self.lanes(vectors[*first]);
+            let indices: Vec<i32> = lanes
+                .iter()
+                .map(|lane| match lane {
+                    Some((vector, lane)) if vector == first => *lane as i32,
+                    Some((vector, lane)) if *vector == second => (behind + lane) as i32,
+                    _ => -1,
+                })
+                .collect();
+            let piece = self.shuffle(vectors[*first], vectors[second], &indices);
+            let blend: Vec<i32> = (0..lanes.len())
+                .map(|at| if indices[at] < 0 { at as i32 } else { (lanes.len() + at) as i32 })
+                .collect();
+            result = Some(result.map_or(piece, |before| self.shuffle(before, piece, &blend)));
+        }
+        result.unwrap_or_else(|| self.poison(self.scalar_of(vectors[0]), lanes.len() as u32))
+    }
+
+    /// What equally long vectors have, in order, in vectors of so many lanes.
+    pub fn regrouped(&self, vectors: Vec<Value>, lanes: u32) -> Vec<Value> {
+        let own = self.lanes(vectors[0]);
+        if own <= lanes {
+            return vectors.chunks((lanes / own) as usize).map(|part| self.concat(part.to_vec())).collect();
+        }
+        let part = |vector: Value, at: u32| {
+            let indices: Vec<i32> = (at * lanes..(at + 1) * lanes).map(|lane| lane as i32).collect();
+            self.shuffle(vector, vector, &indices)
+        };
+        vectors.iter().flat_map(|vector| (0..own / lanes).map(|at| part(*vector, at))).collect()
+    }
+
     /// One vector with the first lanes of equally long ones, then the second ones, and so on.
     pub fn interleave(&self, mut parts: Vec<Value>) -> Value {
         let (count, lanes) = (parts.len(), self.lanes(parts[0]) as usize);

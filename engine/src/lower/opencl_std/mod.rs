@@ -29,7 +29,7 @@ pub mod table;
 mod table_logarithm;
 mod table_power;
 mod trigonometric;
-mod vector_data;
+pub(super) mod vector_data;
 
 use super::builder::{Builder, IntPred, Value};
 use super::values::{Reg, Val};

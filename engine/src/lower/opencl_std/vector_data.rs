@@ -4,8 +4,8 @@ use super::super::Lowerer;
 use super::super::access::{self, Access, Place};
 use super::super::builder::{Opcode, Value};
 use super::super::conversion::float_to_float;
-use super::super::speculation;
 use super::super::values::{Reg, Val};
+use super::super::{packed, speculation};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
@@ -47,7 +47,25 @@ fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, op: StdOp) -> Result<Val, Engin
         .collect())
 }
 
+/// Where a `vloadn` leads.
+pub(in crate::lower) fn place_of_load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Place, EngineError> {
+    let types = this.leaves(inst.ty.expect("a load has a type"))?;
+    place(this, inst.id(3), inst.id(2), types.len() as u64 * types[0].scalar.bytes())
+}
+
+/// Where a `vstoren` leads.
+pub(in crate::lower) fn place_of_store(
+    this: &mut Lowerer<'_, '_>,
+    inst: &Inst,
+) -> Result<Place, EngineError> {
+    let types = this.leaves_of(inst.id(2))?;
+    place(this, inst.id(4), inst.id(3), types.len() as u64 * types[0].scalar.bytes())
+}
+
 fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, op: StdOp) -> Result<(), EngineError> {
+    if op == StdOp::vstoren && packed::store(this, inst)? {
+        return Ok(());
+    }
     let mut val = this.value(inst.id(2))?;
     let own = this.leaves_of(inst.id(2))?[0].scalar;
     let scalar = if op == StdOp::vstoren { own } else { Scalar::F16 };
@@ -90,6 +108,9 @@ fn place(this: &mut Lowerer<'_, '_>, pointer: Id, offset: Id, size: u64) -> Resu
     if let Place::Interleaved { object, offset } = base {
         let offset = this.apply(&[offset, index], |this, v| this.b.add(v[0], bytes(this, v[1])));
         return Ok(Place::Interleaved { object, offset });
+    }
+    if let (Place::Hoped(hope), Some(index)) = (base, index.of_all_lanes()) {
+        return Ok(Place::Hoped(hope.moved(this, bytes(this, index))));
     }
     // As for access chains, narrow indices may wrap around between lanes.
     let wide = this.leaves_of(offset)?[0].scalar.bits() >= 32;

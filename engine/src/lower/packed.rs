@@ -1,0 +1,449 @@
+//! Vectors of the kernel that stay as they are in memory (`analysis::packed`).
+//!
+//! Such a value is a few registers, each with the components of some work-items, one work-item's behind the other's. What an instruction does to a component
+//! it does to all, so arithmetic is emitted by the code that emits it for lanes: while it runs, operands are read in that form
+//! (`Lowerer::packing`), and scalars are repeated for each component. Who asks for a packed value elsewhere gets lanes, and who defines
+//! one by lanes has it packed: which values are packed is no matter of what is right.
+
+use super::Lowerer;
+use super::access::{Access, Place, align_at};
+use super::apart::Addresses;
+use super::builder::{IntPred, Value};
+use super::opencl_std::vector_data;
+use super::values::{Mask, Reg, Val};
+use super::{access, apart, memory, prefetch, rows, runs, speculation, streaming};
+use crate::analysis::leaves::{Leaf, Scalar};
+use crate::analysis::packed::{Packed, Packing, Source};
+use crate::error::EngineError;
+use smallvec::SmallVec;
+use spirv::Op;
+use spirv_env::{Id, Inst};
+
+/// A row of vectors in memory.
+#[derive(Clone, Copy)]
+struct Row {
+    scalar: Scalar,
+    packing: Packing,
+    align: u64,
+}
+
+impl Row {
+    fn object_bytes(self) -> u64 {
+        u64::from(self.packing.components) * self.scalar.bytes()
+    }
+
+    fn register_bytes(self) -> u64 {
+        u64::from(self.packing.lanes) * self.scalar.bytes()
+    }
+
+    fn offsets(self) -> impl Iterator<Item = u64> {
+        (0..u64::from(self.packing.registers)).map(move |register| register * self.register_bytes())
+    }
+
+    /// What masks are for: the largest words that objects consist of.
+    fn word(self) -> Scalar {
+        match self.object_bytes().trailing_zeros() {
+            0 => Scalar::I8,
+            1 => Scalar::I16,
+            2 => Scalar::I32,
+            _ => Scalar::I64,
+        }
+    }
+
+    /// The mask of a register's words.
+    fn mask(self, this: &Lowerer<'_, '_>, mask: Value, register: u64) -> Value {
+        let words = self.register_bytes() / self.word().bytes();
+        let work_item =
+            |word: u64| (register * self.register_bytes() + word * self.word().bytes()) / self.object_bytes();
+        let indices: Vec<i32> = (0..words).map(|word| work_item(word) as i32).collect();
+        this.b.shuffle(mask, mask, &indices)
+    }
+
+    /// Whether objects that do not follow each other are accessed one by one.
+    fn is_apart(self, this: &Lowerer<'_, '_>) -> bool {
+        let leaves = leaves_in_memory(self.scalar, self.packing);
+        apart::fits(this.w, this.target.has_avx512(), &leaves)
+    }
+
+    /// Whether such rows are accessed under masks by instructions.
+    fn has_masks(self, this: &Lowerer<'_, '_>) -> bool {
+        this.mask() == Mask::All || rows::has_masks(this.target, self.word())
+    }
+
+    fn load(self, this: &Lowerer<'_, '_>, base: Value) -> Vec<Value> {
+        let (b, word) = (&this.b, self.word());
+        let load = |(register, offset): (u64, u64)| {
+            let address = b.offset_const(base, offset);
+            let Mask::Lanes(mask) = this.mask() else {
+                return b.load(self.scalar, self.packing.lanes, address, self.align);
+            };
+            let mask = self.mask(this, mask, register);
+            let words = b.masked_load(word, b.lanes(mask), address, self.align, mask);
+            b.reshape(words, self.scalar, self.packing.lanes)
+        };
+        (0..).zip(self.offsets()).map(load).collect()
+    }
+
+    fn store(self, this: &Lowerer<'_, '_>, base: Value, registers: &[Value]) {
+        let (b, word) = (&this.b, self.word());
+        for ((register, offset), value) in (0..).zip(self.offsets()).zip(registers) {
+            let address = b.offset_const(base, offset);
+            match this.mask() {
+                Mask::All => b.store(*value, address, self.align),
+                Mask::Lanes(mask) => {
+                    let mask = self.mask(this, mask, register);
+                    b.masked_store(b.reshape(*value, word, b.lanes(mask)), address, self.align, mask);
+                }
+            }
+        }
+    }
+}
+
+/// The registers of an instruction that gives a packed value; `None` if it has to be computed by lanes.
+pub(super) fn compute(
+    this: &mut Lowerer<'_, '_>,
+    inst: &Inst,
+    packing: Packing,
+) -> Result<Option<Val>, EngineError> {
+    match this.a.packed_kind(this.current_block(), inst) {
+        None | Some(Packed::Store(_) | Packed::Vote) => Ok(None),
+        Some(Packed::Load) => load(this, inst, packing),
+        Some(Packed::ByComponent) => this.packed(Some(packing), |this| this.compute(inst)),
+        Some(Packed::Insert(component)) => {
+            this.packed(Some(packing), |this| insert(this, inst, component, packing)).map(Some)
+        }
+        Some(Packed::Shuffle(sources)) => shuffle(this, &sources, packing),
+        Some(Packed::Bitcast) => bitcast(this, inst, packing),
+    }
+}
+
+fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, packing: Packing) -> Result<Option<Val>, EngineError> {
+    let ty = inst.ty.expect("a load has a type");
+    let leaves = this.leaves(ty)?;
+    let (place, access) = if inst.op == Op::Load {
+        let (pointer, members) = (inst.id(0), &this.position.members);
+        if inst.result.is_some_and(|id| members.loads.contains_key(&id)) {
+            return Ok(None);
+        }
+        prefetch::ahead(this, pointer, ty)?;
+        (access::place(this, pointer)?, memory::accesses(inst)[1])
+    } else {
+        (vector_data::place_of_load(this, inst)?, Access::default())
+    };
+    let row = row_of(leaves[0].scalar, packing, access);
+    let bytes = row.object_bytes();
+    let apart = |addresses: Addresses| {
+        let vectors = apart::load_vectors(this, addresses, &leaves, access.align);
+        this.b.regrouped(vectors, packing.lanes)
+    };
+    let by_lanes = |place: &Place| {
+        let val = access::load_leaves(this, place, &leaves, bytes, access);
+        registers(this, &pack(this, &val, packing), packing)
+    };
+    let registers = match place {
+        Place::Strided { base, step, .. } if step == bytes as i64 && row.has_masks(this) => {
+            row.load(this, base)
+        }
+        Place::Hoped(hope) if row.has_masks(this) => {
+            let otherwise = || match row.is_apart(this) {
+                true => apart(Addresses::Varying(hope.addresses)),
+                false => by_lanes(&Place::Varying(hope.addresses)),
+            };
+            speculation::as_row(this, hope, &leaves, bytes, |base| row.load(this, base), otherwise)
+        }
+        Place::Strided { base, step, .. } if row.is_apart(this) => apart(Addresses::Strided(base, step)),
+        Place::Varying(addresses) if row.is_apart(this) => apart(Addresses::Varying(addresses)),
+        place => by_lanes(&place),
+    };
+    Ok(Some(registers.into_iter().map(Reg::varying).collect()))
+}
+
+fn row_of(scalar: Scalar, packing: Packing, access: Access) -> Row {
+    Row { scalar, packing, align: align_at(access.align, 0, scalar) }
+}
+
+/// Stores a packed value, if it is one and the place a row of vectors.
+pub(super) fn store(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<bool, EngineError> {
+    let is_store = inst.op == Op::Store;
+    let value = inst.id(if is_store { 1 } else { 2 });
+    let Some(packing) = this.packing_of(value) else { return Ok(false) };
+    if is_store && this.position.members.stores.contains_key(&inst.id(0)) {
+        return Ok(false);
+    }
+    let (place, access) = match is_store {
+        true => {
+            let streams = this.target.streams_stores && this.a.streaming().pointers.contains(&inst.id(0));
+            (access::place(this, inst.id(0))?, Access { streams, ..memory::accesses(inst)[0] })
+        }
+        false => (vector_data::place_of_store(this, inst)?, Access::default()),
+    };
+    let scalar = this.leaves_of(value)?[0].scalar;
+    let row = row_of(scalar, packing, access);
+    if access.volatile || !row.has_masks(this) {
+        return Ok(false);
+    }
+    let val = this.packed(Some(packing), |this| this.value(value))?;
+    let all = registers(this, &val, packing);
+    let apart = |addresses: Addresses| {
+        let vectors = this.b.regrouped(all.clone(), this.w);
+        apart::store_vectors(this, addresses, &leaves_in_memory(scalar, packing), vectors, access.align);
+    };
+    match place {
+        Place::Strided { base, step, .. } if step == row.object_bytes() as i64 => {
+            let vectors = || row.offsets().zip(all.iter().copied()).collect();
+            let usual = || row.store(this, base, &all);
+            if !access.streams || !streaming::store_row(this, base, row.object_bytes(), vectors, usual) {
+                usual();
+            }
+            Ok(true)
+        }
+        Place::Hoped(hope) => {
+            let leaves = leaves_in_memory(scalar, packing);
+            let by_lanes = || {
+                if row.is_apart(this) {
+                    apart(Addresses::Varying(hope.addresses));
+                } else {
+                    let lanes = unpack(this, &val, packing, scalar);
+                    access::store_leaves(this, &Place::Varying(hope.addresses), &leaves, &lanes, access);
+                }
+                Vec::new()
+            };
+            let in_row = |base| {
+                row.store(this, base, &all);
+                Vec::new()
+            };
+            speculation::as_row(this, hope, &leaves, row.object_bytes(), in_row, by_lanes);
+            Ok(true)
+        }
+        Place::Strided { base, step, .. } if row.is_apart(this) => {
+            apart(Addresses::Strided(base, step));
+            Ok(true)
+        }
+        Place::Varying(addresses) if row.is_apart(this) => {
+            apart(Addresses::Varying(addresses));
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
+
+fn leaves_in_memory(scalar: Scalar, packing: Packing) -> Vec<Leaf> {
+    (0..u64::from(packing.components)).map(|at| Leaf { scalar, offset: at * scalar.bytes() }).collect()
+}
+
+/// The registers of a packed value, of which all may be the same.
+fn registers(this: &Lowerer<'_, '_>, val: &Val, packing: Packing) -> Vec<Value> {
+    let lanes = |register: usize| this.spread(val[register.min(val.len() - 1)], packing.lanes);
+    (0..packing.registers as usize).map(lanes).collect()
+}
+
+/// A scalar put in the place of a component.
+fn insert(
+    this: &mut Lowerer<'_, '_>,
+    inst: &Inst,
+    component: u32,
+    packing: Packing,
+) -> Result<Val, EngineError> {
+    let (scalar, vector) = (this.value(inst.id(0))?, this.value(inst.id(1))?);
+    let (new, old) = (registers(this, &scalar, packing), registers(this, &vector, packing));
+    let put = |(register, (new, old)): (u32, (&Value, &Value))| {
+        let indices = (0..packing.lanes).map(|lane| match packing.at(register, lane).1 == component {
+            true => (packing.lanes + lane) as i32,
+            false => lane as i32,
+        });
+        Reg::varying(this.b.shuffle(*old, *new, &indices.collect::<Vec<_>>()))
+    };
+    Ok((0..).zip(new.iter().zip(&old)).map(put).collect())
+}
+
+/// Components of vectors in other places.
+fn shuffle(
+    this: &mut Lowerer<'_, '_>,
+    sources: &[Option<Source>],
+    packing: Packing,
+) -> Result<Option<Val>, EngineError> {
+    // The registers of all operands, and where those of each begin.
+    let mut all: Vec<Value> = Vec::new();
+    let mut operands: SmallVec<[(Id, Packing, usize); 2]> = SmallVec::new();
+    for source in sources.iter().flatten() {
+        if operands.iter().any(|(id, ..)| *id == source.operand) {
+            continue;
+        }
+        let components = this.leaves_of(source.operand)?.len() as u32;
+        let form = this.packing_of(source.operand).unwrap_or_else(|| {
+            let all = components * this.w;
+            let lanes = packing.lanes.max(components).min(all);
+            Packing { components, lanes, registers: all / lanes }
+        });
+        let val = this.packed(Some(form), |this| this.value(source.operand))?;
+        operands.push((source.operand, form, all.len()));
+        all.extend(registers(this, &val, form));
+    }
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let place = |work_item: u32, source: Source| {
+        let of = |(id, ..): &&(Id, Packing, usize)| *id == source.operand;
+        let (_, form, begin) = operands.iter().find(of).expect("all were collected");
+        let place = work_item * form.components + source.component;
+        (begin + (place / form.lanes) as usize, place % form.lanes)
+    };
+    let register = |register: u32| {
+        let lane = |lane: u32| {
+            let (work_item, component) = packing.at(register, lane);
+            sources[component as usize].map(|source| place(work_item, source))
+        };
+        let lanes: Vec<_> = (0..packing.lanes).map(lane).collect();
+        Reg::varying(this.b.freeze(this.b.assembled(&all, &lanes)))
+    };
+    Ok(Some((0..packing.registers).map(register).collect()))
+}
+
+/// The same bits in registers of another size, out of those of a packed value or of a scalar.
+fn bitcast(this: &mut Lowerer<'_, '_>, inst: &Inst, packing: Packing) -> Result<Option<Val>, EngineError> {
+    let to = this.leaves(inst.ty.expect("a cast has a type"))?[0].scalar;
+    let Some(all) = all_bits(this, inst.id(0))? else { return Ok(None) };
+    let all = this.b.reshape(all, to, packing.components * this.w);
+    Ok(Some(this.b.regrouped(vec![all], packing.lanes).into_iter().map(Reg::varying).collect()))
+}
+
+/// A scalar with the bits of a packed vector.
+pub(super) fn bits_of_packed(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
+    if inst.op != Op::Bitcast || this.packing.is_some() || this.packing_of(inst.id(0)).is_none() {
+        return Ok(None);
+    }
+    let leaves = this.leaves(inst.ty.expect("a cast has a type"))?;
+    let [leaf] = leaves[..] else { return Ok(None) };
+    let all = all_bits(this, inst.id(0))?.filter(|_| leaf.scalar != Scalar::Ptr);
+    Ok(all.map(|all| Val::from_elem(Reg::varying(this.b.reshape(all, leaf.scalar, this.w)), 1)))
+}
+
+/// Whether any or all components of a packed vector are true.
+pub(super) fn vote(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
+    let Some(form) = this.packing_of(inst.id(0)) else { return Ok(None) };
+    let Some(bits) = Scalar::machine_int(form.components) else { return Ok(None) };
+    let val = this.packed(Some(form), |this| this.value(inst.id(0)))?;
+    let b = &this.b;
+    let vote = |register: Value| {
+        let lanes = form.lanes / form.components;
+        let all = b.reshape(register, bits, lanes);
+        match inst.op {
+            Op::Any => b.icmp(IntPred::LLVMIntNE, all, b.zero(bits, lanes)),
+            _ => b.icmp(IntPred::LLVMIntEQ, all, b.int(bits, lanes, u64::MAX)),
+        }
+    };
+    let votes = registers(this, &val, form).into_iter().map(vote).collect();
+    Ok(Some(Val::from_elem(Reg::varying(b.concat(votes)), 1)))
+}
+
+/// All work-items' bits of a packed value or of a scalar, in one vector.
+fn all_bits(this: &mut Lowerer<'_, '_>, id: Id) -> Result<Option<Value>, EngineError> {
+    if let Some(form) = this.packing_of(id) {
+        let val = this.packed(Some(form), |this| this.value(id))?;
+        return Ok(form.components.is_power_of_two().then(|| this.b.concat(registers(this, &val, form))));
+    }
+    let val = this.value(id)?;
+    Ok(match val[..] {
+        [scalar] => Some(this.vector(scalar)),
+        _ => None,
+    })
+}
+
+/// Packs what lanes have: a vector's components, or a scalar, once for each component.
+pub(super) fn pack(this: &Lowerer<'_, '_>, val: &Val, packing: Packing) -> Val {
+    let b = &this.b;
+    let first = val[0];
+    let is_one = val.iter().all(|reg| reg.is_same(&first));
+    if is_one && first.is_uniform() {
+        return std::iter::repeat_n(first, packing.registers as usize).collect();
+    }
+    let pattern = |register: u32, of: fn((u32, u32)) -> u32| -> Vec<i32> {
+        (0..packing.lanes).map(|lane| of(packing.at(register, lane)) as i32).collect()
+    };
+    let every = 0..packing.registers;
+    if is_one {
+        let lanes = this.vector(first);
+        let repeated = |register| Reg::varying(b.shuffle(lanes, lanes, &pattern(register, |(item, _)| item)));
+        return every.map(repeated).collect();
+    }
+    if let Some(scalars) = val.iter().map(Reg::of_all_lanes).collect::<Option<Vec<Value>>>() {
+        let empty = b.poison(b.scalar_of(scalars[0]), packing.components);
+        let put = |vector, (at, scalar): (u32, &Value)| b.insert(vector, *scalar, b.i32(at));
+        let vector = (0..).zip(&scalars).fold(empty, put);
+        let repeated = |register| {
+            Reg::varying(b.shuffle(vector, vector, &pattern(register, |(_, component)| component)))
+        };
+        return every.map(repeated).collect();
+    }
+    // A bool has a byte in memory.
+    let scalar = b.scalar_of(this.vector(first));
+    let memory = access::in_memory(scalar);
+    let leaves = leaves_in_memory(memory, packing);
+    let bytes: Val = val.iter().map(|reg| Reg::varying(access::to_memory(this, this.vector(*reg)))).collect();
+    let vectors = runs::whole_vectors(this, &leaves, &bytes).into_iter().map(|(_, vector)| vector).collect();
+    let packed = b.regrouped(vectors, packing.lanes).into_iter();
+    packed.map(|register| Reg::varying(access::from_memory(this, register, scalar))).collect()
+}
+
+/// The lanes of a packed value.
+fn unpack(this: &Lowerer<'_, '_>, val: &Val, packing: Packing, scalar: Scalar) -> Val {
+    let memory = access::in_memory(scalar);
+    let bytes = registers(this, val, packing).into_iter().map(|register| access::to_memory(this, register));
+    let leaves = leaves_in_memory(memory, packing);
+    let lanes = runs::parts(this, &leaves, bytes.collect());
+    lanes.into_iter().map(|value| Reg::varying(access::from_memory(this, value, scalar))).collect()
+}
+
+impl Lowerer<'_, '_> {
+    /// How a value is held, if it is packed.
+    pub(super) fn packing_of(&self, id: Id) -> Option<Packing> {
+        // What flushes denormals is computed from operands that others do not see.
+        if self.float_modes.flushes_any() {
+            return None;
+        }
+        self.a.packed().get(&id).copied()
+    }
+
+    /// Has values read in a form.
+    pub(super) fn packed<T>(&mut self, packing: Option<Packing>, make: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.packing, packing);
+        let made = make(self);
+        self.packing = before;
+        made
+    }
+
+    /// A value that is held in one form in the form that is asked for.
+    pub(super) fn in_form(&mut self, id: Id, held: Val) -> Result<Val, EngineError> {
+        let (own, wanted) = (self.packing_of(id), self.packing);
+        if own == wanted {
+            return Ok(held);
+        }
+        let scalar = self.packed(None, |this| this.leaves_of(id))?[0].scalar;
+        let shapes = self.a.shape_at_definition(id);
+        Ok(self.packed(None, |this| {
+            let lanes = match own {
+                None => held,
+                Some(own) => {
+                    let lanes = unpack(this, &held, own, scalar).into_iter().zip(&shapes);
+                    // A component that is the same for all lanes is so wherever it is in the registers.
+                    lanes
+                        .map(|(reg, shape)| match shape.is_uniform() {
+                            true => Reg::uniform(this.b.extract(this.vector(reg), this.b.i32(0))),
+                            false => reg,
+                        })
+                        .collect()
+                }
+            };
+            match wanted {
+                None => lanes,
+                Some(wanted) => pack(this, &lanes, wanted),
+            }
+        }))
+    }
+
+    /// A mask for each register of a packed value.
+    pub(super) fn packed_mask(&self, mask: Value, packing: Packing, register: u32) -> Value {
+        let indices: Vec<i32> = (0..packing.lanes).map(|lane| packing.at(register, lane).0 as i32).collect();
+        self.b.shuffle(mask, mask, &indices)
+    }
+}

@@ -1,0 +1,333 @@
+// Vectors that lanes hold as they are in memory. Each kernel is there twice: with vectors, and once more, as `..._by_components`, with numbers only.
+// All have the same parameters: bytes that are read, bytes that are written, and how many work-items take part, each of which
+// has 64 bytes of either.
+
+#define PARAMETERS __global const uchar *a, __global const uchar *b, __global uchar *c, int n
+#define ITEM (get_global_id(1) * get_global_size(0) + get_global_id(0))
+
+__kernel void saturation(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    __global const uchar16 *x = (__global const uchar16 *)a, *y = (__global const uchar16 *)b;
+    __global uchar16 *z = (__global uchar16 *)c;
+    z[i] = abs_diff(add_sat(x[i], y[i]), sub_sat(rhadd(x[i], (uchar16)(7)), y[i] >> (uchar16)(2)));
+}
+
+__kernel void saturation_by_components(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    for (int k = 16 * i; k < 16 * i + 16; k++)
+        c[k] = abs_diff(add_sat(a[k], b[k]), sub_sat(rhadd(a[k], (uchar)(7)), (uchar)(b[k] >> 2)));
+}
+
+// Rows that begin anywhere, and an index that is widened without a sign.
+__kernel void neighbours(PARAMETERS)
+{
+    int x = (int)ITEM * 16;
+    if (x < 16 || x >= 16 * (n - 1))
+        return;
+    uchar16 least = vload16(0, a + x - 1), most = least;
+    for (int k = 0; k < 2; k++) {
+        least = min(least, vload16(0, a + x + k));
+        most = max(most, vload16(0, b + x + k));
+    }
+    vstore16(most - least, 0, c + x);
+}
+
+__kernel void neighbours_by_components(PARAMETERS)
+{
+    int x = (int)ITEM * 16;
+    if (x < 16 || x >= 16 * (n - 1))
+        return;
+    for (int at = x; at < x + 16; at++) {
+        uchar least = a[at - 1], most = least;
+        for (int k = 0; k < 2; k++) {
+            least = min(least, a[at + k]);
+            most = max(most, b[at + k]);
+        }
+        c[at] = most - least;
+    }
+}
+
+// Components of two sizes, division, and an alpha of its own.
+__kernel void blending(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    uchar4 over = ((__global const uchar4 *)a)[i], under = ((__global const uchar4 *)b)[i];
+    ushort4 sum = convert_ushort4(over) * (ushort)(100) + convert_ushort4(under) * (ushort)(155);
+    uchar4 pixel = convert_uchar4((sum + (ushort)(127)) / (ushort)(255)) ^ (uchar4)(1, 2, 3, 4);
+    pixel.w = i & 1 ? 255 : over.x;
+    ((__global uchar4 *)c)[i] = pixel.zyxw;
+}
+
+__kernel void blending_by_components(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    for (int k = 0; k < 3; k++) {
+        ushort sum = a[4 * i + k] * 100 + b[4 * i + k] * 155;
+        c[4 * i + 2 - k] = (uchar)((ushort)(sum + 127) / 255) ^ (k + 1);
+    }
+    c[4 * i + 3] = i & 1 ? 255 : a[4 * i];
+}
+
+// Votes of components decide where work-items go, and values meet behind that.
+__kernel void votes(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    uchar16 x = vload16(i, a), y = vload16(i, b);
+    char16 above = x > (uchar16)(y & (uchar16)(15));
+    if (all(x > (uchar16)(8)))
+        x = select(x, y, above);
+    else if (any(y > (uchar16)(250)))
+        x = x + y;
+    vstore16(x ^ as_uchar16(above), i, c);
+}
+
+__kernel void votes_by_components(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    int all_above = 1, any_above = 0;
+    for (int k = 16 * i; k < 16 * i + 16; k++) {
+        all_above &= a[k] > 8;
+        any_above |= b[k] > 250;
+    }
+    for (int k = 16 * i; k < 16 * i + 16; k++) {
+        uchar x = a[k], above = x > (b[k] & 15) ? 255 : 0;
+        c[k] = (all_above ? (above ? b[k] : x) : any_above ? x + b[k] : x) ^ above;
+    }
+}
+
+// Vectors as numbers and back.
+__kernel void bits(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    uchar4 pixel = as_uchar4(((__global const uint *)a)[i] * 3u) + ((__global const uchar4 *)b)[i];
+    ((__global uint *)c)[2 * n + i] = as_uint(pixel) + 5u;
+    uint4 words = as_uint4(vload16(i, a)) ^ (uint4)(0x00ffffffu);
+    ushort8 halves = as_ushort8(words + as_uint4(vload16(i, b))) >> (ushort8)(3);
+    ((__global ushort8 *)c)[n + i] = halves;
+}
+
+__kernel void bits_by_components(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    uint word = ((__global const uint *)a)[i] * 3u, sum = 0;
+    for (int k = 0; k < 4; k++)
+        sum |= (uint)(uchar)((word >> (8 * k)) + b[4 * i + k]) << (8 * k);
+    ((__global uint *)c)[2 * n + i] = sum + 5u;
+    for (int k = 0; k < 4; k++) {
+        uint both = (((__global const uint *)a)[4 * i + k] ^ 0x00ffffffu) + ((__global const uint *)b)[4 * i + k];
+        ((__global ushort *)c)[8 * (n + i) + 2 * k] = (ushort)both >> 3;
+        ((__global ushort *)c)[8 * (n + i) + 2 * k + 1] = both >> 19;
+    }
+}
+
+// Halves of vectors, and vectors of what two have in turn.
+__kernel void halves(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    short16 x = convert_short16(vload16(i, a)), y = convert_short16(as_char16(vload16(i, b)));
+    short8 sum = x.lo * y.lo + x.hi * y.hi;
+    short4 less = sum.even - sum.odd;
+    vstore4(less, i, (__global short *)c);
+    uchar16 turns;
+    turns.even = convert_uchar8(sum);
+    turns.odd = convert_uchar8(sum >> (short8)(8));
+    vstore16(shuffle2(turns, vload16(i, a), (uchar16)(0, 17, 2, 19, 4, 21, 6, 23, 31, 14, 29, 12, 27, 10, 25, 8)), i, c + 32 * n);
+}
+
+__kernel void halves_by_components(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    const int order[16] = { 0, 17, 2, 19, 4, 21, 6, 23, 31, 14, 29, 12, 27, 10, 25, 8 };
+    __global const uchar *x = a + 16 * i;
+    __global const char *y = (__global const char *)b + 16 * i;
+    short sums[8];
+    for (int k = 0; k < 8; k++)
+        sums[k] = x[k] * y[k] + x[8 + k] * y[8 + k];
+    for (int k = 0; k < 4; k++)
+        ((__global short *)c)[4 * i + k] = sums[2 * k] - sums[2 * k + 1];
+    for (int k = 0; k < 16; k++) {
+        int at = order[k];
+        c[32 * n + 16 * i + k] = at < 16 ? (at & 1 ? sums[at / 2] >> 8 : sums[at / 2]) : x[at - 16];
+    }
+}
+
+// Loops that work-items leave in their own time, with a sum that goes on.
+__kernel void loops(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    ushort8 sum = (ushort8)(i), last = (ushort8)(9);
+    for (int k = 0; k < (a[i] & 7); k++) {
+        last = convert_ushort8(vload8(i + k * n, a));
+        sum = sum * (ushort8)(3) + last;
+        if (b[i + k] > 240)
+            break;
+    }
+    vstore8(sum ^ (last << (ushort8)(8)), i, (__global ushort *)c);
+}
+
+__kernel void loops_by_components(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    for (int at = 0; at < 8; at++) {
+        ushort sum = i, last = 9;
+        for (int k = 0; k < (a[i] & 7); k++) {
+            last = a[8 * (i + k * n) + at];
+            sum = sum * 3 + last;
+            if (b[i + k] > 240)
+                break;
+        }
+        ((__global ushort *)c)[8 * i + at] = sum ^ (ushort)(last << 8);
+    }
+}
+
+// Vectors that lie anywhere, of all sizes.
+__kernel void apart(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    int from = (a[i] * 7 + b[i]) % n, to = i ^ 1;
+    if (to >= n)
+        to = i;
+    ((__global uchar4 *)c)[to] = add_sat(((__global const uchar4 *)a)[from], (uchar4)(9));
+    ((__global uchar8 *)(c + 4 * n))[to] = sub_sat(((__global const uchar8 *)a)[from], ((__global const uchar8 *)b)[i]);
+    ((__global uint4 *)(c + 16 * n))[to] = max(((__global const uint4 *)a)[from], (uint4)(77u, 1u << 31, 5u, 3u << 29));
+    vstore16(min(vload16(from, b), vload16(2 * i, a)), to, c + 32 * n);
+}
+
+__kernel void apart_by_components(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    int from = (a[i] * 7 + b[i]) % n, to = i ^ 1;
+    if (to >= n)
+        to = i;
+    const uint limits[4] = { 77u, 1u << 31, 5u, 3u << 29 };
+    for (int k = 0; k < 4; k++)
+        c[4 * to + k] = add_sat(a[4 * from + k], (uchar)(9));
+    for (int k = 0; k < 8; k++)
+        c[4 * n + 8 * to + k] = sub_sat(a[8 * from + k], b[8 * i + k]);
+    for (int k = 0; k < 4; k++)
+        ((__global uint *)(c + 16 * n))[4 * to + k] = max(((__global const uint *)a)[4 * from + k], limits[k]);
+    for (int k = 0; k < 16; k++)
+        c[32 * n + 16 * to + k] = min(b[16 * from + k], a[32 * i + k]);
+}
+
+// Three components, which follow each other without a gap.
+__kernel void threes(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    short3 x = vload3(i, (__global const short *)a), y = vload3(i, (__global const short *)b);
+    vstore3(add_sat(x, y) - (short3)(1, 2, 3), i, (__global short *)c);
+    float3 colour = convert_float3(vload3(i, a)) * 0.5f + convert_float3(vload3(i, b));
+    vstore3(colour, i, (__global float *)(c + 8 * n));
+}
+
+__kernel void threes_by_components(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    for (int k = 0; k < 3; k++) {
+        int at = 3 * i + k;
+        ((__global short *)c)[at] =
+            add_sat(((__global const short *)a)[at], ((__global const short *)b)[at]) - (short)(k + 1);
+        ((__global float *)(c + 8 * n))[at] = (float)a[at] * 0.5f + (float)b[at];
+    }
+}
+
+// A number for all components, of each work-item, and a condition for all.
+__kernel void scalars(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    float4 x = convert_float4(vload4(i, a)), y = convert_float4(vload4(i, b));
+    float weight = a[i] - 100.0f;
+    x = x * weight + y;
+    if (weight > 50.0f)
+        x = y - x;
+    vstore4(b[i] > 99 ? x : y * weight, i, (__global float *)c);
+    double2 wide = convert_double2(((__global const int2 *)a)[i]) * (double)weight;
+    vstore2(fmax(wide, (double2)(i, -i)), i, (__global double *)(c + 16 * n));
+    vstore8(convert_uchar8_sat_rte(convert_float8(vload8(i, a)) * 1.75f - 31.5f), i, c + 32 * n);
+}
+
+__kernel void scalars_by_components(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    float weight = a[i] - 100.0f;
+    for (int k = 0; k < 4; k++) {
+        float y = b[4 * i + k], x = a[4 * i + k] * weight + y;
+        if (weight > 50.0f)
+            x = y - x;
+        ((__global float *)c)[4 * i + k] = b[i] > 99 ? x : y * weight;
+    }
+    for (int k = 0; k < 2; k++) {
+        double wide = (double)((__global const int *)a)[2 * i + k] * (double)weight;
+        ((__global double *)(c + 16 * n))[2 * i + k] = fmax(wide, (double)(k ? -i : i));
+    }
+    for (int k = 0; k < 8; k++)
+        c[32 * n + 8 * i + k] = convert_uchar_sat_rte(a[8 * i + k] * 1.75f - 31.5f);
+}
+
+// Rows that end at an edge.
+__kernel void edges(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    __global const uchar4 *pixels = (__global const uchar4 *)a;
+    ushort4 sum = (ushort4)(0);
+    for (int k = -2; k <= 2; k++)
+        sum += convert_ushort4(pixels[clamp(i + k, 0, n - 1)]);
+    ((__global uchar4 *)c)[i] = convert_uchar4(sum / (ushort)(5));
+    uint up = (uint)i + 3u;
+    ((__global uint4 *)(c + 16 * n))[i] = ((__global const uint4 *)b)[up < (uint)n ? up : up - (uint)n] * 5u;
+}
+
+__kernel void edges_by_components(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    for (int at = 0; at < 4; at++) {
+        ushort sum = 0;
+        for (int k = -2; k <= 2; k++)
+            sum += a[4 * clamp(i + k, 0, n - 1) + at];
+        c[4 * i + at] = sum / 5;
+        uint up = (uint)i + 3u;
+        ((__global uint *)(c + 16 * n))[4 * i + at] = ((__global const uint *)b)[4 * (up < (uint)n ? up : up - (uint)n) + at] * 5u;
+    }
+}

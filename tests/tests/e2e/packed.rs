@@ -1,0 +1,53 @@
+//! Vectors that are held as they are in memory: kernels with vectors leave what the same ones with numbers do, bit by bit.
+
+use ze_tests::ulp::assert_same;
+use ze_tests::{Module, Random, platform};
+
+/// Work-items that take part, and groups and their size: whole sub-groups, partial ones, groups whose rows lanes cross.
+const LAUNCHES: [(usize, [u32; 2], [u32; 2]); 7] = [
+    (1, [1, 1], [1, 1]),
+    (9, [3, 1], [4, 1]),
+    (256, [4, 1], [64, 1]),
+    (301, [19, 1], [16, 1]),
+    (250, [2, 5], [5, 5]),
+    (77, [2, 3], [7, 2]),
+    (1024, [1, 8], [64, 2]),
+];
+
+/// Bytes of each work-item.
+const BYTES: usize = 64;
+
+const KERNELS: [&str; 11] = [
+    "saturation",
+    "neighbours",
+    "blending",
+    "votes",
+    "bits",
+    "halves",
+    "loops",
+    "apart",
+    "threes",
+    "scalars",
+    "edges",
+];
+
+#[test]
+fn vectors_are_what_their_components_are() {
+    let module = Module::named("packed");
+    for kernel in KERNELS {
+        let vectors = module.kernel(kernel);
+        let numbers = module.kernel(&format!("{kernel}_by_components"));
+        for (n, groups, size) in LAUNCHES {
+            let mut random = Random::new(n as u64);
+            let mut bytes =
+                || -> Vec<u8> { (0..BYTES * n + BYTES).map(|_| random.next_u32() as u8).collect() };
+            let (a, b) = (platform().buffer(&bytes()), platform().buffer(&bytes()));
+            let outputs = [&vectors, &numbers].map(|kernel| {
+                let out = platform().filled(0xA5u8, BYTES * n + BYTES);
+                kernel.run([groups[0], groups[1], 1], [size[0], size[1], 1], &[&a, &b, &out, &(n as i32)]);
+                out
+            });
+            assert_same(&format!("{kernel}, {n} items in groups of {size:?}"), &outputs[0], &outputs[1]);
+        }
+    }
+}
