@@ -271,7 +271,8 @@ impl Analysis<'_> {
         // Of what has to be looked at, only a pointer may be in doubt.
         let is_proven =
             offset.is_none_or(|offset| step(offset) == Some(0)) || self.trust(pointer) <= Trust::Addresses;
-        let is_row = all == Some(bytes) && is_proven || all.is_none() && self.may_be_row(block, pointer);
+        let may_be_row = || offset.is_none() && all.is_none() && self.may_be_row(block, pointer);
+        let is_row = all == Some(bytes) && is_proven || may_be_row();
         let is_apart = is_accessed_apart(bytes as u64)
             && components.is_power_of_two()
             && self.variant.width >= LEAST_LANES.max(components)

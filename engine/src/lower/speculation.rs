@@ -44,6 +44,11 @@ pub struct Hope {
 }
 
 impl Hope {
+    /// Whether addresses are so many bytes apart unless an index wraps around.
+    pub(super) fn has_step(self, bytes: i64) -> bool {
+        self.first.is_some_and(|(_, step)| step == bytes)
+    }
+
     /// The same so many bytes further.
     pub(super) fn moved(self, this: &Lowerer<'_, '_>, bytes: Value) -> Hope {
         let further = |address| this.b.offset(address, bytes);

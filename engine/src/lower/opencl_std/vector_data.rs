@@ -109,7 +109,9 @@ fn place(this: &mut Lowerer<'_, '_>, pointer: Id, offset: Id, size: u64) -> Resu
         let offset = this.apply(&[offset, index], |this, v| this.b.add(v[0], bytes(this, v[1])));
         return Ok(Place::Interleaved { object, offset });
     }
-    if let (Place::Hoped(hope), Some(index)) = (base, index.of_all_lanes()) {
+    if let (Place::Hoped(hope), Some(index)) = (base, index.of_all_lanes())
+        && hope.has_step(size as i64)
+    {
         return Ok(Place::Hoped(hope.moved(this, bytes(this, index))));
     }
     // As for access chains, narrow indices may wrap around between lanes.
