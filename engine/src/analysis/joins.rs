@@ -14,8 +14,11 @@ use spirv_env::{Id, Inst, Operand};
 /// Instructions that are computed again in front of a block's own for one of its phis, at most.
 const MOST_INSTS: usize = 8;
 
+/// Instructions that may be computed elsewhere, by their results.
+pub(super) type Plain = FxHashMap<Id, Inst>;
+
 /// What depends on nothing but its operands; conversions are looked at.
-const PLAIN: [Op; 20] = [
+const PLAIN: [Op; 33] = [
     Op::SConvert,
     Op::UConvert,
     Op::IAdd,
@@ -36,6 +39,19 @@ const PLAIN: [Op; 20] = [
     Op::PtrAccessChain,
     Op::InBoundsPtrAccessChain,
     Op::CopyObject,
+    Op::IEqual,
+    Op::INotEqual,
+    Op::ULessThan,
+    Op::ULessThanEqual,
+    Op::UGreaterThan,
+    Op::UGreaterThanEqual,
+    Op::SLessThan,
+    Op::SLessThanEqual,
+    Op::SGreaterThan,
+    Op::SGreaterThanEqual,
+    Op::LogicalAnd,
+    Op::LogicalOr,
+    Op::LogicalNot,
 ];
 
 /// Replaces phis whose operands are the same by what makes them.
@@ -60,7 +76,7 @@ pub fn compute_behind(func: &mut Func<'_>) {
 }
 
 /// The instructions that may be computed elsewhere, by their results. Built-ins are the same wherever they are read.
-fn plain_insts(func: &Func<'_>) -> FxHashMap<Id, Inst> {
+pub(super) fn plain_insts(func: &Func<'_>) -> Plain {
     let is_plain = |inst: &&Inst| match inst.op {
         Op::Load => func.class_of(inst.id(0)) == Some(StorageClass::Input),
         Op::SConvert | Op::UConvert => {
@@ -73,7 +89,7 @@ fn plain_insts(func: &Func<'_>) -> FxHashMap<Id, Inst> {
 }
 
 /// The instructions that compute a phi's result, if the same is handed on to it by all blocks before.
-fn computed(func: &mut Func<'_>, plain: &FxHashMap<Id, Inst>, phi: &Phi) -> Option<Vec<Inst>> {
+fn computed(func: &mut Func<'_>, plain: &Plain, phi: &Phi) -> Option<Vec<Inst>> {
     let own = |id: &Id| *id != phi.result;
     let incoming: SmallVec<[Id; 4]> = phi.incoming.iter().map(|(_, id)| *id).filter(own).collect();
     let first = *incoming.first()?;
@@ -84,14 +100,19 @@ fn computed(func: &mut Func<'_>, plain: &FxHashMap<Id, Inst>, phi: &Phi) -> Opti
         return Some(vec![copy]);
     }
     let mut made = Vec::new();
-    same(func, plain, &incoming, Some(phi.result), &mut made).map(|_| made)
+    computed_as(func, plain, &incoming, Some(phi.result), &mut made).map(|_| made)
+}
+
+/// A value that is the same as each of these where they all lead, and what makes it.
+pub(super) fn same(func: &mut Func<'_>, plain: &Plain, values: &[Id], made: &mut Vec<Inst>) -> Option<Id> {
+    computed_as(func, plain, values, None, made)
 }
 
 /// A value that is the same as each of these, and what makes it: the one that all are, or a new one. What they are all made of is there in
 /// every block that they lead to, for it is in front of each of them.
-fn same(
+fn computed_as(
     func: &mut Func<'_>,
-    plain: &FxHashMap<Id, Inst>,
+    plain: &Plain,
     values: &[Id],
     result: Option<Id>,
     made: &mut Vec<Inst>,
@@ -117,7 +138,7 @@ fn same(
                     Operand::Lit(_) => None,
                 });
                 let values = values.collect::<Option<SmallVec<[Id; 4]>>>()?;
-                Operand::Id(same(func, plain, &values, None, made)?)
+                Operand::Id(computed_as(func, plain, &values, None, made)?)
             }
         });
     }

@@ -5,6 +5,7 @@ pub mod bundles;
 pub mod calls;
 pub mod cfg;
 mod columns;
+pub mod exits;
 mod facts;
 mod fixpoint;
 pub mod func;

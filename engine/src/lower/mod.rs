@@ -81,7 +81,7 @@ use crate::analysis::inlining::{Inlining, Plan};
 use crate::analysis::lengths::Length;
 use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
-use crate::analysis::{cfg, joins, loops, mem2reg, simplify};
+use crate::analysis::{cfg, exits, joins, loops, mem2reg, simplify};
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
 use crate::jit::pipeline::Tier;
@@ -253,6 +253,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     joins::compute_behind(&mut func);
     simplify::propagate_copies(&mut func);
     loops::canonicalize(&mut func);
+    exits::leave_together(&mut func);
     // So that an edge finds its operand.
     let phis = func.blocks.values_mut().flat_map(|block| &mut block.phis);
     phis.for_each(|phi| phi.incoming.sort_unstable_by_key(|(pred, _)| *pred));
