@@ -258,3 +258,20 @@ __kernel void do_while_with_two_exits(__global const int *in, __global int *out,
     } while ((state >> 27) != 3 && steps < 200);
     out[i] = steps * 2 + (int)(state & 1);
 }
+
+// Compilers leave this loop in two places, one for each side of the condition, since what is behind it is known in either.
+__kernel void guarded_rounds(__global const uint *in, __global uint *out, __local uint *shared, int rounds, uint few)
+{
+    size_t i = get_global_id(0), l = get_local_id(0);
+    uint sum = 1;
+    for (int round = 0; round < 40; round++) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        shared[l] = in[i] + round * rounds;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (l < 50)
+            for (uint k = 0; k < 50; k++)
+                sum = sum * 5u + shared[k & few];
+    }
+    if (l < 50)
+        out[i] = sum;
+}

@@ -10,16 +10,30 @@ use super::cfg::{Cfg, Dominators};
 use super::func::{Block, BlockId, Func, Incoming, Phi, Synthetic, Terminator};
 use super::joins::{self, Plain};
 use super::loops::{LoopId, Loops};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv_env::{Id, Inst, TypeId};
+
+/// Exits of one loop that go on in one place, at most: they are compared.
+const MOST: usize = 8;
+
+/// A block that asks whether a loop goes on.
+struct Exit {
+    block: BlockId,
+    condition: Id,
+    /// Where the loop goes on.
+    stay: BlockId,
+    /// Whether it does so where the condition is true.
+    stays_if: bool,
+    /// Where it is left to.
+    leave: BlockId,
+}
 
 /// Blocks that ask the same whether a loop goes on.
 struct Exits {
     /// Each with where it leaves to.
     blocks: Vec<(BlockId, BlockId)>,
-    /// Where the loop goes on.
     stay: BlockId,
-    /// Whether it does so where the condition is true.
     stays_if: bool,
     condition: Id,
     /// What makes the condition behind all of them.
@@ -36,22 +50,24 @@ pub fn leave_together(func: &mut Func<'_>) {
     }
     let plain = joins::plain_insts(func);
     for (id, this) in loops.loops.iter().filter(|(_, this)| this.exits.len() > 1) {
-        let mut left: Vec<(BlockId, BlockId)> = this.exits.clone();
-        while let Some((first, _)) = left.first().copied() {
-            let exits = alike(func, &loops, id, &plain, first, &left);
-            left.retain(|(block, _)| {
-                *block != first && !exits.iter().any(|exits| exits.blocks.iter().any(|(other, _)| other == block))
-            });
-            if let Some(exits) = exits {
+        let mut by_stay: FxHashMap<(BlockId, bool), SmallVec<[Exit; 2]>> = FxHashMap::default();
+        for exit in this.exits.iter().filter_map(|(block, _)| exit_of(func, &loops, id, *block)) {
+            by_stay.entry((exit.stay, exit.stays_if)).or_default().push(exit);
+        }
+        let mut groups: Vec<_> =
+            by_stay.into_values().filter(|group| (2..=MOST).contains(&group.len())).collect();
+        // Ids that are made do not depend on how the map is ordered.
+        groups.sort_unstable_by_key(|group| group[0].block);
+        for group in groups {
+            if let Some(exits) = alike(func, &plain, &group) {
                 merge(func, exits);
             }
         }
     }
 }
 
-/// What a block of the loop itself asks: where the loop goes on, whether it does so if the condition is true, the condition, and where it
-/// leaves to.
-fn exit_of(func: &Func<'_>, loops: &Loops, id: LoopId, block: BlockId) -> Option<(BlockId, bool, Id, BlockId)> {
+/// What a block of the loop itself asks.
+fn exit_of(func: &Func<'_>, loops: &Loops, id: LoopId, block: BlockId) -> Option<Exit> {
     let Terminator::Cond { cond, then, els } = func.blocks[block].term else { return None };
     let is_inside = |to: BlockId| loops.around(to).any(|around| around == id);
     let (stay, leave, stays_if) = match (is_inside(then), is_inside(els)) {
@@ -59,40 +75,32 @@ fn exit_of(func: &Func<'_>, loops: &Loops, id: LoopId, block: BlockId) -> Option
         (false, true) => (els, then, false),
         _ => return None,
     };
-    (loops.of(block) == Some(id)).then_some((stay, stays_if, cond, leave))
+    (loops.of(block) == Some(id)).then_some(Exit { block, condition: cond, stay, stays_if, leave })
 }
 
-/// The exits that ask what the first one does.
-fn alike(
-    func: &mut Func<'_>,
-    loops: &Loops,
-    id: LoopId,
-    plain: &Plain,
-    first: BlockId,
-    exits: &[(BlockId, BlockId)],
-) -> Option<Exits> {
-    let (stay, stays_if, condition, leave) = exit_of(func, loops, id, first)?;
-    let mut same = Exits { blocks: vec![(first, leave)], stay, stays_if, condition, made: Vec::new() };
-    for (block, _) in exits.iter().filter(|(block, _)| *block != first) {
-        let Some((to, if_true, other, leave)) = exit_of(func, loops, id, *block) else { continue };
-        let is_new = same.blocks.iter().all(|(_, known)| *known != leave);
-        if to != stay || if_true != stays_if || !is_new {
+/// The exits that ask what the first one does, and go on in the same place.
+fn alike(func: &mut Func<'_>, plain: &Plain, group: &[Exit]) -> Option<Exits> {
+    let (first, others) = group.split_first()?;
+    let mut same = Exits {
+        blocks: vec![(first.block, first.leave)],
+        stay: first.stay,
+        stays_if: first.stays_if,
+        condition: first.condition,
+        made: Vec::new(),
+    };
+    for other in others {
+        // Who leaves to one place brings one value there.
+        if same.blocks.iter().any(|(_, leave)| *leave == other.leave) {
             continue;
         }
         // What makes the first condition makes all of them.
         let mut made = Vec::new();
-        if let Some(condition) = joins::same(func, plain, &[same.condition_of_first(func), other], &mut made) {
+        if let Some(condition) = joins::same(func, plain, &[first.condition, other.condition], &mut made) {
             (same.condition, same.made) = (condition, made);
-            same.blocks.push((*block, leave));
+            same.blocks.push((other.block, other.leave));
         }
     }
     (same.blocks.len() > 1).then_some(same)
-}
-
-impl Exits {
-    fn condition_of_first(&self, func: &Func<'_>) -> Id {
-        func.blocks[self.blocks[0].0].term.condition().expect("an exit has a condition")
-    }
 }
 
 fn merge(func: &mut Func<'_>, exits: Exits) {

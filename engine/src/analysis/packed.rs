@@ -43,6 +43,9 @@ impl Packing {
 /// makes several of one.
 const REGISTER_BITS: u32 = 512;
 
+/// More than this no vector has.
+const MOST_COMPONENTS: usize = 16;
+
 /// Whether an object of so many bytes is accessed at once where it does not follow others (`lower::apart`).
 fn is_accessed_apart(bytes: u64) -> bool {
     matches!(bytes, 4 | 8 | 16..=64)
@@ -107,10 +110,11 @@ impl Analysis<'_> {
                 }
             }
         }
+        let banned = classes.settle();
         let worth = self.worth_of_packing(&classes);
         let is_worth_it = |root: &usize| worth.get(root).is_some_and(|worth| *worth > 0);
         let members: Vec<(Id, usize)> =
-            classes.iter().filter(|(_, root)| !classes.is_banned(*root) && is_worth_it(root)).collect();
+            classes.iter().filter(|(_, root)| !banned.contains(root) && is_worth_it(root)).collect();
         let mut least_bits: FxHashMap<usize, u32> = FxHashMap::default();
         for (id, root) in &members {
             let bits = self.component(*id).map_or(REGISTER_BITS, |(scalar, _)| scalar.bits());
@@ -310,13 +314,14 @@ impl Analysis<'_> {
     }
 
     /// Whether a vector is made of scalars one by one, as compilers write what the source has in one expression.
-    fn is_put_together(&self, vector: Id) -> bool {
-        match self.definition(vector) {
-            None => true,
-            Some(inst) => {
-                inst.op == Op::Undef || (inst.op == Op::CompositeInsert && self.is_put_together(inst.id(1)))
+    fn is_put_together(&self, mut vector: Id) -> bool {
+        for _ in 0..=MOST_COMPONENTS {
+            match self.definition(vector) {
+                Some(inst) if inst.op == Op::CompositeInsert => vector = inst.id(1),
+                made => return made.is_none_or(|inst| inst.op == Op::Undef),
             }
         }
+        false
     }
 }
 
@@ -350,9 +355,10 @@ fn is_arithmetic_by_component(op: Op) -> bool {
 struct Classes {
     /// Of values that may be packed.
     numbers: FxHashMap<Id, usize>,
+    /// The class of a value's own, and of a class that has been joined with another one a lower number.
     parents: Vec<usize>,
-    /// What cannot be packed.
-    banned: FxHashSet<usize>,
+    /// Values that cannot be packed.
+    banned: Vec<usize>,
 }
 
 impl Classes {
@@ -377,20 +383,33 @@ impl Classes {
         self.numbers.iter().map(|(id, number)| (*id, self.root(*number)))
     }
 
-    fn is_banned(&self, root: usize) -> bool {
-        self.banned.iter().any(|class| self.root(*class) == root)
+    /// Has each class know its root, and gives those that cannot be packed.
+    fn settle(&mut self) -> FxHashSet<usize> {
+        for class in 0..self.parents.len() {
+            self.parents[class] = self.parents[self.parents[class]];
+        }
+        self.banned.iter().map(|class| self.root(*class)).collect()
     }
 
     /// Notes that a value is used in a block, by an instruction that has its result, or what it stores, in the same form.
     fn meet(&mut self, a: &Analysis<'_>, with: Option<Id>, id: Id, at: BlockId) {
-        let Some(own) = self.of(id) else { return };
+        let Some(number) = self.numbers.get(&id).copied() else { return };
         if a.is_temporal(at, id) {
-            self.banned.insert(own);
+            self.banned.push(number);
         }
-        if let Some(with) = with.and_then(|with| self.of(with)) {
-            let (least, most) = (own.min(with), own.max(with));
-            self.parents[most] = least;
+        if let Some(with) = with.and_then(|with| self.numbers.get(&with).copied()) {
+            let (own, with) = (self.find(number), self.find(with));
+            self.parents[own.max(with)] = own.min(with);
         }
+    }
+
+    /// The root of a class, to which the way is half as long from then on.
+    fn find(&mut self, mut class: usize) -> usize {
+        while self.parents[class] != class {
+            self.parents[class] = self.parents[self.parents[class]];
+            class = self.parents[class];
+        }
+        class
     }
 }
 

@@ -366,3 +366,30 @@ fn a_loop_behind_an_untaken_if_loads_nothing() {
         assert_same(name, &out, &want);
     });
 }
+
+#[test]
+fn work_items_leave_a_loop_together_in_two_places() {
+    const GUARD: usize = 50;
+    let kernel = Module::named("control_flow").kernel("guarded_rounds");
+    for (groups, size, few) in [(1, 1, 0), (3, 20, 7), (2, 64, 63), (5, 128, 31), (2, 51, 3)] {
+        let n = groups as usize * size as usize;
+        let input: Vec<u32> = Random::new(n as u64).ints(n, 0, 1000).into_iter().map(|x| x as u32).collect();
+        for step in [0, 3] {
+            let out = platform().filled(77u32, n);
+            let local = Local(4 * size as usize);
+            let arguments: [&dyn ze_tests::program::Argument; 5] =
+                [&platform().buffer(&input), &out, &local, &step, &(few as u32)];
+            kernel.run([groups, 1, 1], [size, 1, 1], &arguments);
+            let of = |i: usize| {
+                let group = i / size as usize * size as usize;
+                let added = (0..40).flat_map(|round| (0..50).map(move |k| (round, k & few)));
+                let sum = added.fold(1u32, |sum, (round, k)| {
+                    sum.wrapping_mul(5).wrapping_add(input[group + k] + round * step as u32)
+                });
+                if i - group < GUARD { sum } else { 77 }
+            };
+            let want: Vec<u32> = (0..n).map(of).collect();
+            assert_same(&format!("{groups} groups of {size}, {few}, by {step}"), &out, &want);
+        }
+    }
+}

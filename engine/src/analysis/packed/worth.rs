@@ -16,6 +16,9 @@ const MOST_LOOPS: usize = 3;
 /// Instructions of a function that is more than one.
 const FUNCTION: i64 = 8;
 
+/// How often all instructions are looked at for what they want. More is asked for by loops in loops only; then all is wanted.
+const MOST_PASSES: usize = 8;
+
 /// The components of a value that somebody wants, by their bits.
 type Wanted = u32;
 
@@ -162,8 +165,9 @@ impl Analysis<'_> {
     /// The components that are wanted of values that may be packed: some leave one out behind all that computed it, such as the alpha of a pixel.
     fn wanted_components(&self, classes: &Classes) -> FxHashMap<Id, Wanted> {
         let mut wanted: FxHashMap<Id, Wanted> = FxHashMap::default();
-        loop {
-            let mut is_final = true;
+        let mut is_final = false;
+        for _ in 0..MOST_PASSES {
+            is_final = true;
             let mut want = |wanted: &mut FxHashMap<Id, Wanted>, id: Id, more: Wanted| {
                 if classes.of(id).is_some() {
                     let before = wanted.entry(id).or_default();
@@ -172,7 +176,8 @@ impl Analysis<'_> {
                 }
             };
             // Uses come behind definitions, mostly.
-            for (block, code) in self.func.blocks.iter().rev() {
+            for block in self.cfg.rpo.iter().rev().copied() {
+                let code = &self.func.blocks[block];
                 for inst in code.insts.iter().rev() {
                     let of_result = || inst.result.and_then(|id| wanted.get(&id)).copied().unwrap_or(0);
                     match self.packed_kind(block, inst) {
@@ -207,6 +212,9 @@ impl Analysis<'_> {
             if is_final {
                 break;
             }
+        }
+        if !is_final {
+            return FxHashMap::default();
         }
         for (id, wanted) in &mut wanted {
             let components = self.component(*id).map_or(0, |(_, components)| components);
