@@ -9,7 +9,7 @@
 use super::cfg::{Cfg, Dominators};
 use super::func::{Block, BlockId, Func, Incoming, Phi, Synthetic, Terminator};
 use super::joins::{self, Plain};
-use super::loops::{LoopId, Loops};
+use super::loops::{self, LoopId, Loops};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv_env::{Id, Inst, TypeId};
@@ -112,26 +112,11 @@ fn merge(func: &mut Func<'_>, exits: Exits) {
         .enumerate()
         .map(|(number, (block, _))| (*block, func.synthetic(Synthetic::Int(number as u32))))
         .collect();
-    let mut join = Block::forward(exits.stay);
-    join.phis.push(Phi { result: selector, ty: TypeId(u32::MAX), incoming });
-    join.insts = exits.made;
-    let join = func.push(join);
     // Who stays brings the values that it brought, and the others bring theirs out.
     let from: SmallVec<[BlockId; 4]> = exits.blocks.iter().map(|(block, _)| *block).collect();
-    for mut phi in std::mem::take(&mut func.blocks[exits.stay].phis) {
-        let (moved, kept): (Incoming, Incoming) =
-            phi.incoming.drain(..).partition(|(pred, _)| from.contains(pred));
-        let result = func.fresh();
-        if func.selectors.contains(&phi.result) {
-            func.selectors.insert(result);
-        } else {
-            func.types.insert(result, phi.ty);
-        }
-        func.blocks[join].phis.push(Phi { result, ty: phi.ty, incoming: moved });
-        phi.incoming = kept;
-        phi.incoming.push((join, result));
-        func.blocks[exits.stay].phis.push(phi);
-    }
+    let join = loops::merge_edges(func, &from, exits.stay);
+    func.blocks[join].phis.push(Phi { result: selector, ty: TypeId(u32::MAX), incoming });
+    func.blocks[join].insts = exits.made;
     let targets: Vec<BlockId> = exits.blocks.iter().map(|(_, leave)| *leave).collect();
     let outside = func.push(Block::forward(targets[0]));
     func.blocks[outside].term = Terminator::Dispatch { selector, targets };

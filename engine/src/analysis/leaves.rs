@@ -96,6 +96,13 @@ pub struct Leaf {
     pub offset: u64,
 }
 
+impl Leaf {
+    /// Those of elements that follow each other.
+    pub fn consecutive(scalar: Scalar, count: usize) -> Vec<Leaf> {
+        (0..count as u64).map(|at| Leaf { scalar, offset: at * scalar.bytes() }).collect()
+    }
+}
+
 /// Leaf lists of a module's types, made on demand.
 #[derive(Debug)]
 pub struct LeafTable<'m> {

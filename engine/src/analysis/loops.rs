@@ -179,7 +179,7 @@ fn pred_is_unshared(cfg: &Cfg, pred: BlockId) -> bool {
 }
 
 /// Puts a new block on all edges from `preds` to `to`, and merges their phi operands in it.
-fn merge_edges(func: &mut Func<'_>, preds: &[BlockId], to: BlockId) -> BlockId {
+pub(super) fn merge_edges(func: &mut Func<'_>, preds: &[BlockId], to: BlockId) -> BlockId {
     let middle = func.push(Block::forward(to));
     for &pred in preds {
         func.blocks[pred].term.retarget(to, middle);

@@ -13,6 +13,7 @@ use super::func::BlockId;
 use super::leaves::Scalar;
 use super::members::LEAST_LANES;
 use super::shapes::{Shape, Trust};
+use cranelift_entity::SecondaryMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, OpenclStd100Op as StdOp};
 use spirv_env::opcodes::opencl_std;
@@ -32,6 +33,13 @@ pub struct Packing {
 }
 
 impl Packing {
+    /// Vectors of so many components of work-items of a sub-group, in registers that have room for so many.
+    pub fn new(components: u32, width: u32, room: u32) -> Self {
+        let all = components * width;
+        let lanes = if components.is_power_of_two() { room.max(components).min(all) } else { width };
+        Packing { components, lanes, registers: all / lanes }
+    }
+
     /// The work-item and the component at a place of a register.
     pub fn at(self, register: u32, lane: u32) -> (u32, u32) {
         let place = register * self.lanes + lane;
@@ -95,14 +103,15 @@ impl Analysis<'_> {
         if classes.numbers.is_empty() {
             return FxHashMap::default();
         }
+        let mut kinds = Kinds::default();
         for (block, code) in &self.func.blocks {
+            kinds[block] = code.insts.iter().map(|inst| self.packed_kind(block, inst)).collect();
             for phi in &code.phis {
                 phi.incoming.iter().for_each(|(pred, id)| classes.meet(self, Some(phi.result), *id, *pred));
             }
-            for inst in &code.insts {
-                let kind = self.packed_kind(block, inst);
+            for (inst, kind) in code.insts.iter().zip(&kinds[block]) {
                 for id in inst.ids() {
-                    let with = match &kind {
+                    let with = match kind {
                         Some(Packed::Store(value)) => Some(*value),
                         _ => inst.result.filter(|_| kind.is_some()),
                     };
@@ -111,7 +120,7 @@ impl Analysis<'_> {
             }
         }
         let banned = classes.settle();
-        let worth = self.worth_of_packing(&classes);
+        let worth = self.worth_of_packing(&classes, &kinds);
         let is_worth_it = |root: &usize| worth.get(root).is_some_and(|worth| *worth > 0);
         let members: Vec<(Id, usize)> =
             classes.iter().filter(|(_, root)| !banned.contains(root) && is_worth_it(root)).collect();
@@ -122,18 +131,11 @@ impl Analysis<'_> {
             let least = least_bits.entry(*root).or_insert(REGISTER_BITS / self.variant.width);
             *least = if bits > 1 { bits.min(*least) } else { *least };
         }
-        let packing =
-            |(id, root): (Id, usize)| Some((id, self.packing(self.component(id)?.1, least_bits[&root])));
-        members.into_iter().filter_map(packing).collect()
-    }
-
-    fn packing(&self, components: u32, bits: u32) -> Packing {
-        let (width, all) = (self.variant.width, components * self.variant.width);
-        let lanes = match components.is_power_of_two() {
-            true => (REGISTER_BITS / bits).max(components).min(all),
-            false => width,
+        let packing = |(id, root): (Id, usize)| {
+            let room = REGISTER_BITS / least_bits[&root];
+            Some((id, Packing::new(self.component(id)?.1, self.variant.width, room)))
         };
-        Packing { components, lanes, registers: all / lanes }
+        members.into_iter().filter_map(packing).collect()
     }
 
     /// What a component of a vector is, and how many it has.
@@ -350,6 +352,9 @@ fn is_arithmetic_by_component(op: Op) -> bool {
     )
 }
 
+/// What the instructions of each block do.
+type Kinds = SecondaryMap<BlockId, Vec<Option<Packed>>>;
+
 /// Values that are held in one form, or in the other, together.
 #[derive(Default)]
 struct Classes {
@@ -367,20 +372,13 @@ impl Classes {
         self.parents.push(self.parents.len());
     }
 
-    /// The class of a value.
+    /// The class of a value, when all have [settled](Self::settle).
     fn of(&self, id: Id) -> Option<usize> {
-        self.numbers.get(&id).map(|number| self.root(*number))
-    }
-
-    fn root(&self, mut class: usize) -> usize {
-        while self.parents[class] != class {
-            class = self.parents[class];
-        }
-        class
+        self.numbers.get(&id).map(|number| self.parents[*number])
     }
 
     fn iter(&self) -> impl Iterator<Item = (Id, usize)> + '_ {
-        self.numbers.iter().map(|(id, number)| (*id, self.root(*number)))
+        self.numbers.iter().map(|(id, number)| (*id, self.parents[*number]))
     }
 
     /// Has each class know its root, and gives those that cannot be packed.
@@ -388,7 +386,7 @@ impl Classes {
         for class in 0..self.parents.len() {
             self.parents[class] = self.parents[self.parents[class]];
         }
-        self.banned.iter().map(|class| self.root(*class)).collect()
+        self.banned.iter().map(|class| self.parents[*class]).collect()
     }
 
     /// Notes that a value is used in a block, by an instruction that has its result, or what it stores, in the same form.

@@ -91,7 +91,14 @@ struct Objects<'e> {
     align: u64,
 }
 
-impl Objects<'_> {
+impl<'e> Objects<'e> {
+    /// Objects of these leaves, of which some elements are wanted as vectors of their own.
+    fn new(this: &Lowerer<'_, '_>, leaves: &[Leaf], elements: &'e [usize], align: Option<u64>) -> Self {
+        let memory = in_memory(leaves[0].scalar);
+        let structures = Structures { memory, lanes: this.w, step: leaves.len(), elements };
+        Objects { structures, align: align_at(align, 0, memory) }
+    }
+
     fn count(&self) -> usize {
         self.structures.step
     }
@@ -156,11 +163,9 @@ impl Objects<'_> {
 
 /// Loads objects that [fit](fits).
 pub(super) fn load(this: &Lowerer<'_, '_>, addresses: Addresses, leaves: &[Leaf], align: Option<u64>) -> Val {
-    let memory = in_memory(leaves[0].scalar);
     let elements: Vec<usize> = (0..leaves.len()).collect();
-    let structures = Structures { memory, lanes: this.w, step: leaves.len(), elements: &elements };
-    let objects = Objects { structures, align: align_at(align, 0, memory) };
-    let vectors = objects.load(this, addresses);
+    let objects = Objects::new(this, leaves, &elements, align);
+    let (structures, vectors) = (objects.structures, objects.load(this, addresses));
     let value = |(element, leaf): (usize, &Leaf)| {
         Reg::varying(from_memory(this, structures.take(&this.b, &vectors, element), leaf.scalar))
     };
@@ -174,14 +179,12 @@ pub(super) fn load_vectors(
     leaves: &[Leaf],
     align: Option<u64>,
 ) -> Vec<Value> {
-    let memory = in_memory(leaves[0].scalar);
-    let structures = Structures { memory, lanes: this.w, step: leaves.len(), elements: &[] };
-    let objects = Objects { structures, align: align_at(align, 0, memory) };
+    let objects = Objects::new(this, leaves, &[], align);
     match objects.gathered() {
         None => objects.load(this, addresses),
         Some(word) => {
             let words = this.b.gather(word, addresses.vector(this), objects.align, this.mask_vector());
-            vec![this.b.reshape(words, memory, this.w * leaves.len() as u32)]
+            vec![this.b.reshape(words, objects.structures.memory, this.w * leaves.len() as u32)]
         }
     }
 }
@@ -194,9 +197,7 @@ pub(super) fn store_vectors(
     vectors: Vec<Value>,
     align: Option<u64>,
 ) {
-    let memory = in_memory(leaves[0].scalar);
-    let structures = Structures { memory, lanes: this.w, step: leaves.len(), elements: &[] };
-    Objects { structures, align: align_at(align, 0, memory) }.store(this, addresses, vectors);
+    Objects::new(this, leaves, &[], align).store(this, addresses, vectors);
 }
 
 /// Loads the elements of a group's structures, as unsigned integers: pieces of what follows each other, and the rest one by one. The
@@ -246,9 +247,7 @@ pub(super) fn load_words(
     count: u32,
     align: u64,
 ) -> Val {
-    let leaf = |at: u32| Leaf { scalar: word, offset: u64::from(at) * word.bytes() };
-    let leaves: Vec<Leaf> = (0..count).map(leaf).collect();
-    load(this, addresses, &leaves, Some(align))
+    load(this, addresses, &Leaf::consecutive(word, count as usize), Some(align))
 }
 
 /// The parts of words that have a number, as integers of so many bytes.
@@ -270,9 +269,8 @@ pub(super) fn store(
     val: &Val,
     align: Option<u64>,
 ) {
-    let memory = in_memory(leaves[0].scalar);
     let elements: Vec<usize> = (0..leaves.len()).collect();
-    let structures = Structures { memory, lanes: this.w, step: leaves.len(), elements: &elements };
-    let objects = Objects { structures, align: align_at(align, 0, memory) };
-    objects.store(this, addresses, structures.in_memory_order(&this.b, &runs::to_elements(this, val)));
+    let objects = Objects::new(this, leaves, &elements, align);
+    let vectors = objects.structures.in_memory_order(&this.b, &runs::to_elements(this, val));
+    objects.store(this, addresses, vectors);
 }

@@ -37,10 +37,6 @@ pub(super) fn compute(
     }
 }
 
-fn leaves_in_memory(scalar: Scalar, packing: Packing) -> Vec<Leaf> {
-    (0..u64::from(packing.components)).map(|at| Leaf { scalar, offset: at * scalar.bytes() }).collect()
-}
-
 /// The registers of a packed value, of which all may be the same.
 fn registers(this: &Lowerer<'_, '_>, val: &Val, packing: Packing) -> Vec<Value> {
     let lanes = |register: usize| this.spread(val[register.min(val.len() - 1)], packing.lanes);
@@ -80,11 +76,8 @@ fn shuffle(
             continue;
         }
         let components = this.leaves_of(source.operand)?.len() as u32;
-        let form = this.packing_of(source.operand).unwrap_or_else(|| {
-            let all = components * this.w;
-            let lanes = packing.lanes.max(components).min(all);
-            Packing { components, lanes, registers: all / lanes }
-        });
+        let like = || Packing::new(components, this.w, packing.lanes);
+        let form = this.packing_of(source.operand).unwrap_or_else(like);
         let val = this.packed(Some(form), |this| this.value(source.operand))?;
         operands.push((source.operand, form, all.len()));
         all.extend(registers(this, &val, form));
@@ -188,7 +181,7 @@ pub(super) fn pack(this: &Lowerer<'_, '_>, val: &Val, packing: Packing) -> Val {
     // A bool has a byte in memory.
     let scalar = b.scalar_of(this.vector(first));
     let memory = access::in_memory(scalar);
-    let leaves = leaves_in_memory(memory, packing);
+    let leaves = Leaf::consecutive(memory, packing.components as usize);
     let bytes: Val = val.iter().map(|reg| Reg::varying(access::to_memory(this, this.vector(*reg)))).collect();
     let vectors = runs::whole_vectors(this, &leaves, &bytes).into_iter().map(|(_, vector)| vector).collect();
     let packed = b.regrouped(vectors, packing.lanes).into_iter();
@@ -199,7 +192,7 @@ pub(super) fn pack(this: &Lowerer<'_, '_>, val: &Val, packing: Packing) -> Val {
 fn unpack(this: &Lowerer<'_, '_>, val: &Val, packing: Packing, scalar: Scalar) -> Val {
     let memory = access::in_memory(scalar);
     let bytes = registers(this, val, packing).into_iter().map(|register| access::to_memory(this, register));
-    let leaves = leaves_in_memory(memory, packing);
+    let leaves = Leaf::consecutive(memory, packing.components as usize);
     let lanes = runs::parts(this, &leaves, bytes.collect());
     lanes.into_iter().map(|value| Reg::varying(access::from_memory(this, value, scalar))).collect()
 }

@@ -3,7 +3,7 @@
 use super::super::Analysis;
 use super::super::func::BlockId;
 use super::super::leaves::Scalar;
-use super::{Classes, Packed, REGISTER_BITS, Source};
+use super::{Classes, Kinds, Packed, REGISTER_BITS, Source, is_division};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
 use spirv_env::opcodes::Cost;
@@ -24,8 +24,8 @@ type Wanted = u32;
 
 impl Analysis<'_> {
     /// For each class, instructions that packing saves.
-    pub(super) fn worth_of_packing(&self, classes: &Classes) -> FxHashMap<usize, i64> {
-        let wanted = self.wanted_components(classes);
+    pub(super) fn worth_of_packing(&self, classes: &Classes, kinds: &Kinds) -> FxHashMap<usize, i64> {
+        let wanted = self.wanted_components(classes, kinds);
         let mut worth: FxHashMap<usize, i64> = FxHashMap::default();
         // What has been brought from one form into the other for a class serves again.
         let mut brought: FxHashSet<(usize, Id)> = FxHashSet::default();
@@ -37,14 +37,13 @@ impl Analysis<'_> {
                     cost.into_iter().for_each(|(class, cost)| *worth.entry(class).or_default() -= cost);
                 }
             }
-            for inst in &code.insts {
-                let kind = self.packed_kind(block, inst);
-                let class = match &kind {
+            for (inst, kind) in code.insts.iter().zip(&kinds[block]) {
+                let class = match kind {
                     Some(Packed::Store(value)) => classes.of(*value),
                     Some(_) => inst.result.and_then(|id| classes.of(id)),
                     None => None,
                 };
-                if let (Some(kind), Some(class)) = (&kind, class) {
+                if let (Some(kind), Some(class)) = (kind, class) {
                     *worth.entry(class).or_default() += weight * self.saved(inst, kind, &wanted);
                 }
                 let is_access = matches!(kind, Some(Packed::Load | Packed::Store(_)));
@@ -135,7 +134,7 @@ impl Analysis<'_> {
                     return 0;
                 };
                 let live = wanted.get(&result).map_or(components, |wanted| wanted.count_ones());
-                let each = if inst.row().cost == Cost::High || self.is_function(inst) { FUNCTION } else { 1 };
+                let each = if inst.row().cost == Cost::High || is_function(inst.op) { FUNCTION } else { 1 };
                 let all = self.packed_registers(components, most.max(1));
                 // Where sizes differ, registers are cut to pieces or put together of them.
                 let between = if least < most { all - self.packed_registers(components, least) } else { 0 };
@@ -158,12 +157,8 @@ impl Analysis<'_> {
         }
     }
 
-    fn is_function(&self, inst: &Inst) -> bool {
-        matches!(inst.op, Op::FDiv | Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod)
-    }
-
     /// The components that are wanted of values that may be packed: some leave one out behind all that computed it, such as the alpha of a pixel.
-    fn wanted_components(&self, classes: &Classes) -> FxHashMap<Id, Wanted> {
+    fn wanted_components(&self, classes: &Classes, kinds: &Kinds) -> FxHashMap<Id, Wanted> {
         let mut wanted: FxHashMap<Id, Wanted> = FxHashMap::default();
         let mut is_final = false;
         for _ in 0..MOST_PASSES {
@@ -178,9 +173,9 @@ impl Analysis<'_> {
             // Uses come behind definitions, mostly.
             for block in self.cfg.rpo.iter().rev().copied() {
                 let code = &self.func.blocks[block];
-                for inst in code.insts.iter().rev() {
+                for (inst, kind) in code.insts.iter().zip(&kinds[block]).rev() {
                     let of_result = || inst.result.and_then(|id| wanted.get(&id)).copied().unwrap_or(0);
-                    match self.packed_kind(block, inst) {
+                    match kind {
                         Some(Packed::ByComponent) => {
                             let result = of_result();
                             inst.ids().for_each(|id| want(&mut wanted, id, result));
@@ -195,7 +190,7 @@ impl Analysis<'_> {
                             }
                         }
                         Some(Packed::Insert(component)) => {
-                            let result = of_result() & !(1 << component);
+                            let result = of_result() & !(1 << *component);
                             want(&mut wanted, inst.id(1), result);
                         }
                         _ if inst.op == Op::CompositeExtract && inst.operands.len() == 2 => {
@@ -222,4 +217,8 @@ impl Analysis<'_> {
         }
         wanted
     }
+}
+
+fn is_function(op: Op) -> bool {
+    op == Op::FDiv || is_division(op)
 }

@@ -34,7 +34,7 @@ pub fn lower(
 fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, op: StdOp) -> Result<Val, EngineError> {
     let types = this.leaves(inst.ty.expect("a load has a type"))?;
     let scalar = if op == StdOp::vloadn { types[0].scalar } else { Scalar::F16 };
-    let leaves = elements(scalar, types.len());
+    let leaves = Leaf::consecutive(scalar, types.len());
     let place = place(this, inst.id(3), inst.id(2), unit(op, types.len()) * scalar.bytes())?;
     let bytes = leaves.len() as u64 * scalar.bytes();
     let val = access::load_leaves(this, &place, &leaves, bytes, Access::default());
@@ -77,15 +77,10 @@ fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, op: StdOp) -> Result<(), Engin
             .map(|reg| this.apply(&[reg], |this, v| float_to_float(&this.b, v[0], scalar, rounding)))
             .collect();
     }
-    let leaves = elements(scalar, val.len());
+    let leaves = Leaf::consecutive(scalar, val.len());
     let place = place(this, inst.id(4), inst.id(3), unit(op, val.len()) * scalar.bytes())?;
     access::store_leaves(this, &place, &leaves, &val, Access::default());
     Ok(())
-}
-
-/// Leaves of consecutive elements.
-fn elements(scalar: Scalar, count: usize) -> Vec<Leaf> {
-    (0..count as u64).map(|at| Leaf { scalar, offset: at * scalar.bytes() }).collect()
 }
 
 /// Elements from one offset to the next.

@@ -6,8 +6,8 @@ use super::super::builder::Value;
 use super::super::opencl_std::vector_data;
 use super::super::values::{Mask, Reg, Val};
 use super::super::{Lowerer, memory, prefetch, rows, speculation, streaming};
-use super::{leaves_in_memory, pack, registers, unpack};
-use crate::analysis::leaves::Scalar;
+use super::{pack, registers, unpack};
+use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::packed::Packing;
 use crate::error::EngineError;
 use spirv::Op;
@@ -22,6 +22,10 @@ struct Row {
 }
 
 impl Row {
+    fn leaves(self) -> Vec<Leaf> {
+        Leaf::consecutive(self.scalar, self.packing.components as usize)
+    }
+
     fn object_bytes(self) -> u64 {
         u64::from(self.packing.components) * self.scalar.bytes()
     }
@@ -55,8 +59,7 @@ impl Row {
 
     /// Whether objects that do not follow each other are accessed one by one.
     fn is_apart(self, this: &Lowerer<'_, '_>) -> bool {
-        let leaves = leaves_in_memory(self.scalar, self.packing);
-        apart::fits(this.w, this.target.has_avx512(), &leaves)
+        apart::fits(this.w, this.target.has_avx512(), &self.leaves())
     }
 
     /// Whether such rows are accessed under masks by instructions.
@@ -167,7 +170,7 @@ pub(in crate::lower) fn store(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result
     let all = registers(this, &val, packing);
     let apart = |addresses: Addresses| {
         let vectors = this.b.regrouped(all.clone(), this.w);
-        apart::store_vectors(this, addresses, &leaves_in_memory(scalar, packing), vectors, access.align);
+        apart::store_vectors(this, addresses, &row.leaves(), vectors, access.align);
     };
     match place {
         Place::Strided { base, step, .. } if step == row.object_bytes() as i64 => {
@@ -179,7 +182,7 @@ pub(in crate::lower) fn store(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result
             Ok(true)
         }
         Place::Hoped(hope) => {
-            let leaves = leaves_in_memory(scalar, packing);
+            let leaves = row.leaves();
             let by_lanes = || {
                 if row.is_apart(this) {
                     apart(Addresses::Varying(hope.addresses));
