@@ -8,6 +8,8 @@
 //! `TYPE=VALUE` for a number, `TYPE*COUNT` for a buffer of random ones, and `local*BYTES`. A buffer can say what is in it:
 //! `:A..B` random numbers from A to below B, `:xA` multiples of A from 0 on, `:A` only that number. Types are OpenCL C's scalars.
 //! A buffer's results are compared with those of the first who computed them.
+//!
+//! A file of OpenCL C (`.cl`) is built; of one in another language the SPIR-V that its own compiler made of it lies beside it.
 
 use std::cell::RefCell;
 use std::fs;
@@ -170,10 +172,16 @@ impl File {
                 result => Some(result.map(|()| folder)),
             })
             .expect("numbers do not end")?;
-        // PoCL is given the source, from beside the SPIR-V.
-        fs::copy(path, folder.join(stem).with_extension("cl"))?;
         let module = folder.join(stem).to_str().ok_or("a name that is no text")?.to_owned().leak();
         let file = File { folder, module, specs };
+        let of_module = |extension| Path::new(module).with_extension(extension);
+        if path.extension().is_none_or(|extension| extension != "cl") {
+            let built = path.with_extension("spv");
+            fs::copy(&built, of_module("spv")).map_err(|error| format!("{}: {error}", built.display()))?;
+            return Ok(file);
+        }
+        // PoCL is given the source, from beside the SPIR-V.
+        fs::copy(path, of_module("cl"))?;
         let build = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/build");
         let source = path.canonicalize()?.with_extension("");
         let status = Command::new(build).arg("--into").arg(&file.folder).arg(source).status()?;
