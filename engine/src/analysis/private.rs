@@ -87,10 +87,12 @@ impl Private {
             return private;
         }
         let uses = Uses::new(func);
+        let facts_of = |(root, ty, _): &(Id, TypeId, bool)| Facts::of(func, leaves, &uses, *root, *ty);
+        let mut facts: Vec<Facts<'_>> = roots.iter().map(facts_of).collect();
+        give_leaves_to_copied(&mut facts);
         let mut unwritten: FxHashSet<Id> = FxHashSet::default();
-        for (root, ty, argument) in roots {
-            let facts = Facts::of(func, leaves, &uses, root, ty);
-            let placement = match (argument, facts.written, facts.regular) {
+        for ((root, _, argument), facts) in roots.into_iter().zip(facts) {
+            let placement = match (argument, facts.written, facts.is_regular()) {
                 (true, false, _) => Placement::Argument,
                 (false, _, true) => Placement::Interleaved,
                 _ => Placement::PerLane,
@@ -171,20 +173,61 @@ impl<'f> Uses<'f> {
     }
 }
 
-struct Facts {
+/// Finds the leaves of objects that are only copied: what their declared type says, often that they are bytes, means nothing. They have the
+/// leaves of what they are copied to and from, also by way of others. Where nothing is known of that, the largest are the best.
+fn give_leaves_to_copied(objects: &mut [Facts<'_>]) {
+    const LARGEST: u64 = 8;
+    let mut owner: FxHashMap<Id, usize> = FxHashMap::default();
+    for (at, facts) in objects.iter().enumerate() {
+        owner.extend(facts.pointers.iter().map(|pointer| (*pointer, at)));
+    }
+    let mut is_open: Vec<bool> = objects.iter().map(|facts| facts.is_only_copied()).collect();
+    let mut known: Vec<usize> = (0..objects.len()).filter(|at| !is_open[*at]).collect();
+    while let Some(at) = known.pop() {
+        let Some(bytes) = objects[at].leaf_bytes else { continue };
+        let copied = objects[at].copies.iter().flat_map(|inst| [inst.id(0), inst.id(1)]);
+        let others: Vec<usize> = copied.filter_map(|id| owner.get(&id).copied()).collect();
+        for other in others {
+            if is_open[other] && objects[other].copied.is_multiple_of(bytes) {
+                is_open[other] = false;
+                objects[other].leaf_bytes = Some(bytes);
+                known.push(other);
+            }
+        }
+    }
+    for (facts, _) in objects.iter_mut().zip(is_open).filter(|(_, is_open)| *is_open) {
+        let lowest = facts.copied & facts.copied.wrapping_neg();
+        facts.leaf_bytes = Some(lowest.clamp(1, LARGEST));
+    }
+}
+
+struct Facts<'f> {
     /// The object may change after it is set up.
     written: bool,
-    /// Every access is a load or store of leaves that the object's own leaves line up with.
+    /// Every access but copies is a load or store of leaves that the object's own leaves line up with.
     regular: bool,
+    /// There are such accesses.
+    accessed: bool,
     pointers: FxHashSet<Id>,
     /// Bytes of all leaves, if they have as many.
     leaf_bytes: Option<u64>,
+    /// What copies the object or a part of it.
+    copies: Vec<&'f Inst>,
+    /// The offsets and sizes of those copies, or'ed.
+    copied: u64,
 }
 
-impl Facts {
-    fn of(func: &Func<'_>, leaves: &LeafTable<'_>, uses: &Uses<'_>, root: Id, ty: TypeId) -> Self {
-        let mut facts =
-            Facts { written: false, regular: true, pointers: FxHashSet::default(), leaf_bytes: None };
+impl<'f> Facts<'f> {
+    fn of(func: &Func<'_>, leaves: &LeafTable<'_>, uses: &Uses<'f>, root: Id, ty: TypeId) -> Self {
+        let mut facts = Facts {
+            written: false,
+            regular: true,
+            accessed: false,
+            pointers: FxHashSet::default(),
+            leaf_bytes: None,
+            copies: Vec::new(),
+            copied: 0,
+        };
         let types = &func.module.types;
         let Type::Pointer { pointee, .. } = types.get(ty) else {
             return Facts { written: true, regular: false, ..facts };
@@ -192,10 +235,8 @@ impl Facts {
         // Whether some access may see the object under another type than the declared one.
         let mut reinterpreted = false;
         let mut sizes = FxHashSet::default();
-        // Offsets and sizes of copies, or'ed, and what they copy.
-        let (mut copied, mut copies) = (0, Vec::new());
         // The lowest set bit of `unit` divides the offset in the object.
-        let mut note = |facts: &mut Facts, ty: TypeId, unit: u64| match leaves.get(ty) {
+        let mut note = |facts: &mut Facts<'_>, ty: TypeId, unit: u64| match leaves.get(ty) {
             Some(list) => {
                 for leaf in list.iter().flat_map(|leaf| leaf.scalar.accesses(leaf.offset)) {
                     sizes.insert(leaf.scalar.bytes());
@@ -233,7 +274,9 @@ impl Facts {
                 if func.derived_from(inst) == Some(pointer) {
                     continue;
                 }
-                match inst.row().memory {
+                let memory = inst.row().memory;
+                facts.accessed |= !matches!(memory, Memory::Lifetime | Memory::Copy { .. });
+                match memory {
                     Memory::Read { .. } => note(&mut facts, inst.ty.expect("a load has a type"), unit),
                     Memory::Write { .. } if inst.id(1) != pointer => {
                         facts.written = true;
@@ -245,10 +288,10 @@ impl Facts {
                     Memory::Lifetime => {}
                     Memory::Copy { .. } => {
                         match copy_bytes(func, inst).filter(|bytes| *bytes <= MOST_COPIED) {
-                            Some(bytes) => copied |= unit | bytes,
+                            Some(bytes) => facts.copied |= unit | bytes,
                             None => facts.regular = false,
                         }
-                        copies.push(inst);
+                        facts.copies.push(inst);
                         facts.written |= inst.id(0) == pointer;
                     }
                     _ => {
@@ -260,11 +303,19 @@ impl Facts {
         }
         facts.leaf_bytes = sizes.iter().copied().next().filter(|_| sizes.len() == 1);
         facts.regular &= !reinterpreted || sizes.len() == 1;
-        // A copy moves whole leaves, and not within the object.
-        let whole = facts.leaf_bytes.is_some_and(|bytes| copied % bytes == 0);
-        let within = |inst: &Inst| [0, 1].iter().all(|at| facts.pointers.contains(&inst.id(*at)));
-        facts.regular &= copies.is_empty() || (whole && !copies.iter().any(|inst| within(inst)));
         facts
+    }
+
+    /// Nothing but copies accesses the object.
+    fn is_only_copied(&self) -> bool {
+        !self.accessed && self.regular && !self.copies.is_empty()
+    }
+
+    /// Every access is one to whole leaves, copies as well, and no copy is one within the object.
+    fn is_regular(&self) -> bool {
+        let whole = self.leaf_bytes.is_some_and(|bytes| self.copied.is_multiple_of(bytes));
+        let within = |inst: &&Inst| [0, 1].iter().all(|at| self.pointers.contains(&inst.id(*at)));
+        self.regular && (self.copies.is_empty() || (whole && !self.copies.iter().any(within)))
     }
 }
 

@@ -310,6 +310,39 @@ fn copies_take_the_alignment_that_they_are_promised() {
     }
 }
 
+#[test]
+fn copies_by_way_of_bytes_keep_what_they_carry() {
+    const ITEMS: usize = 50;
+    let data: Vec<u32> = (0..8 * ITEMS as u32).map(|at| at.wrapping_mul(0x9e37_79b9) >> 3).collect();
+    let input = platform().buffer(&data);
+    let rows = || data.chunks_exact(8);
+    let module = Module::named("copies_by_bytes");
+
+    let out = platform().filled(0u32, data.len());
+    module.kernel("shift").run_1d(ITEMS, 25, &[&input, &out]);
+    let shifted = rows().flat_map(|row| {
+        let times = if row[0] % 2 == 1 { 5 } else { 7 };
+        row[times..].iter().copied().chain(0..times as u32).collect::<Vec<u32>>()
+    });
+    assert_same("words that move on", &out, &shifted.collect::<Vec<u32>>());
+
+    let out = platform().filled(0u32, data.len());
+    module.kernel("pieces").run_1d(ITEMS, 25, &[&input, &out]);
+    let pieces = rows().flat_map(|row| {
+        let bytes: Vec<u8> = row.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut copied = [0; 32];
+        copied[..12].copy_from_slice(&bytes[..12]);
+        if row[0] % 2 == 1 {
+            copied[12..29].copy_from_slice(&bytes[3..20]);
+        }
+        copied
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes(word.try_into().expect("four")))
+            .collect::<Vec<u32>>()
+    });
+    assert_same("pieces", &out, &pieces.collect::<Vec<u32>>());
+}
+
 /// Pages at whose end memory ends.
 struct Cliff {
     start: *mut u8,

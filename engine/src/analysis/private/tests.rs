@@ -2,6 +2,7 @@
 
 use super::super::testing::{VARIANT, of_blocks, of_last};
 use super::{Placement, Uses, index_unit, private_stride};
+use spirv_env::Id;
 
 /// The number whose lowest set bit divides the last value.
 fn unit(body: &str) -> u64 {
@@ -92,4 +93,31 @@ fn words_that_are_set_from_constant_bytes_are_interleaved_all_the_same() {
     assert_eq!(written, [Placement::PerLane, Placement::PerLane]);
     // A part of a word is not where words of lanes beside each other have it.
     assert!(!placements("%ulong_7", "").contains(&Placement::Interleaved));
+}
+
+/// Where three objects of 16 bytes are kept: words that some lanes write, and two variables of bytes that are only copied, `bytes` of them
+/// from the words to the first, to the second, and to the words again.
+fn placements_on_a_way_of_bytes(bytes: &str, between: &str) -> Vec<(Placement, Option<u64>)> {
+    let body = format!(
+        "%way = OpVariable %private_bytes Function\n%ids = OpLoad %ulong3 %GlobalInvocationId\n\
+         %x = OpCompositeExtract %ulong %ids 0\n%own_uint = OpUConvert %uint %x\n%own_uchar = OpUConvert %uchar %x\n\
+         %word = OpInBoundsPtrAccessChain %private_uint %words %uint_0 %any_uint\nOpStore %word %own_uint\n\
+         %from = OpBitcast %private_uchar %words\n%first = OpBitcast %private_uchar %way\n\
+         %second = OpBitcast %private_uchar %zeros\n{between}OpCopyMemorySized %first %from {bytes}\n\
+         OpCopyMemorySized %second %first {bytes}\nOpCopyMemorySized %from %second {bytes}"
+    );
+    of_blocks(&body, VARIANT, |a| {
+        let private = &a.private;
+        let of = |(id, placement): (&Id, &Placement)| (*placement, private.leaf_bytes.get(id).copied());
+        private.placement.iter().map(of).collect()
+    })
+}
+
+#[test]
+fn what_is_only_copied_has_the_leaves_of_what_it_is_copied_to() {
+    let words = (Placement::Interleaved, Some(4));
+    assert_eq!(placements_on_a_way_of_bytes("%ulong_12", ""), [words; 3]);
+    // A part of a word, and a variable that is accessed as the bytes it is declared as.
+    assert!(!placements_on_a_way_of_bytes("%ulong_7", "").contains(&words));
+    assert!(!placements_on_a_way_of_bytes("%ulong_12", "OpStore %first %own_uchar\n").contains(&words));
 }
