@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! compile [--check] [--sizes] [--ir] [--raw-ir] [--lower-only] [--asm] [--fast] [--kernel NAME] [--inline never|always]
-//!         [--variant W:rows[:x4|:y4]|line|any] FILE-OR-FOLDER...
+//!         [--variant W:rows[:x4|:y4][+]|line|any] FILE-OR-FOLDER...
 //! ```
 //! Without `--variant` every kernel is compiled in eight variants. With `--check` none is: that is what loading a module
 //! does. `--sizes` prints what the passes leave. Prints what fails, by cause, and how long the thread computed. The output of
@@ -56,6 +56,9 @@ fn parse() -> Options {
             }
             "--variant" => {
                 let text = args.next().unwrap_or_default();
+                // A work-group is one bundle.
+                let one_bundle = text.ends_with('+');
+                let text = text.trim_end_matches('+').to_owned();
                 let (width, mapping) = text.split_once(':').unwrap_or((text.as_str(), "rows"));
                 let (mapping, bundle) = mapping.split_once(':').unwrap_or((mapping, ""));
                 let coarsening = match bundle.split_at(bundle.len().min(1)) {
@@ -73,6 +76,7 @@ fn parse() -> Options {
                     width,
                     mapping,
                     coarsening,
+                    one_bundle,
                     large_ids: false,
                     most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
                 });
@@ -95,6 +99,7 @@ fn parse() -> Options {
                 width,
                 mapping,
                 coarsening,
+                one_bundle: false,
                 large_ids: false,
                 most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
             });
@@ -217,7 +222,8 @@ fn compile(
     let object = pipeline::object_code(ir, target, options.tier).map_err(|error| error.to_string())?;
     times[2] = computed() - start;
     if options.ir || options.asm {
-        println!("; {} bytes of code, {} of stack", object.bytes.len(), calls.stack_bytes(&object.frames).0);
+        let (code, stack) = (object.bytes.len(), calls.stack_bytes(&object.frames).0);
+        println!("; bundles of {}, {code} bytes of code, {stack} of stack", info.factor);
     }
     Ok(())
 }

@@ -119,6 +119,7 @@ fn examine(options: &Options, path: &Path, found: &mut Findings) {
             width: options.width.unwrap_or(target.natural_width()),
             mapping: LaneMapping::Rows,
             coarsening: Coarsening::AlongX(8),
+            one_bundle: false,
             large_ids: false,
             most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
         };

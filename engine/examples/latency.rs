@@ -86,6 +86,7 @@ fn code(text: &str, target: &Target, has_barrier: bool) -> Arc<Code> {
         width: 16,
         mapping: LaneMapping::Rows,
         coarsening: Coarsening::Off,
+        one_bundle: false,
         large_ids: false,
         most_items: 1024,
     };

@@ -199,7 +199,7 @@ fn one(pattern: &Pattern, size: u32, variant: &str, stage: &str) {
     let fixed = |width, mapping| {
         let coarsening = Coarsening::Off;
         let most_items = ze_engine::engine::DEFAULT_MAX_GROUP_SIZE;
-        Variant { width, mapping, coarsening, large_ids: false, most_items }
+        Variant { width, mapping, coarsening, one_bundle: false, large_ids: false, most_items }
     };
     let launched = program.kernel(&module.kernels[0].name).expect("a kernel").variant([256, 1, 1]);
     let variant = match variant {

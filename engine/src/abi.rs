@@ -127,11 +127,21 @@ pub struct Variant {
     pub width: u32,
     pub mapping: LaneMapping,
     pub coarsening: Coarsening,
+    /// A work-group is one bundle, so that nobody in it waits for anybody. Only for kernels in which work-items meet.
+    pub one_bundle: bool,
     /// Some global id, global size or global offset may be 2^31 or more. Code without it knows that
     /// they fit 31 bits, which proves that 32-bit index arithmetic does not wrap.
     pub large_ids: bool,
     /// Work-items of a work-group at most: the device profile's limit. Code knows that local ids are below.
     pub most_items: u32,
+}
+
+impl Variant {
+    /// The same with bundles of so many sub-groups. Smaller ones than there were do not fill a work-group.
+    pub fn with_factor(self, factor: u32) -> Variant {
+        let coarsening = self.coarsening.with_factor(factor);
+        Variant { coarsening, one_bundle: self.one_bundle && coarsening == self.coarsening, ..self }
+    }
 }
 
 /// What lowering tells about the code that it made, beside the code.

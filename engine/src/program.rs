@@ -258,7 +258,10 @@ impl Kernel {
             kernel.size >= LONG && target.is_ok_and(|target| target.make.interleaves_chains())
         };
         let repeats = kernel.uses_barrier || kernel.has_loops || group_size[1] > 1 || is_long();
-        if repeats && !kernel.prints { group_size::coarsened(variant, group_size) } else { variant }
+        let variant =
+            if repeats && !kernel.prints { group_size::coarsened(variant, group_size) } else { variant };
+        let one_bundle = kernel.uses_barrier && group_size::is_one_bundle(variant, group_size);
+        Variant { one_bundle, ..variant }
     }
 
     /// The work-groups that a launch is executed in: larger ones than it asks for, where the kernel cannot tell.
@@ -385,8 +388,8 @@ impl Kernel {
         if variant.coarsening == Coarsening::Off {
             return Ok(variant);
         }
-        let largest =
-            Variant { coarsening: variant.coarsening.with_factor(group_size::FACTORS[0]), ..variant };
+        // What fills a work-group is worth more than what does not.
+        let largest = if variant.one_bundle { variant } else { variant.with_factor(group_size::FACTORS[0]) };
         let factors = &self.program.compiled[self.at].factors;
         let known = factors.read().iter().find(|(of, _)| *of == largest).map(|(_, factor)| *factor);
         let best = match known {
@@ -397,8 +400,7 @@ impl Kernel {
                 factor
             }
         };
-        let factor = best.min(variant.coarsening.factor());
-        Ok(Variant { coarsening: variant.coarsening.with_factor(factor), ..variant })
+        Ok(variant.with_factor(best.min(variant.coarsening.factor())))
     }
 
     fn best_factor(&self, variant: Variant) -> Result<u32, EngineError> {
@@ -433,7 +435,7 @@ impl Kernel {
             None => {}
         }
         // Sub-groups side by side take longer to compile, and nobody has found out yet whether they pay.
-        let alone = Variant { coarsening: Coarsening::Off, ..variant };
+        let alone = variant.with_factor(1);
         let code = match alone == variant {
             true => self.compile(variant, Tier::Fast)?,
             false => self.code_of(alone, Tier::Fast)?,
@@ -513,8 +515,7 @@ impl Kernel {
         let cache = engine.cache()?;
         let entry = cache.get(key)?;
         if entry.object.is_empty() && entry.info.factor < variant.coarsening.factor() {
-            let coarsening = variant.coarsening.with_factor(entry.info.factor);
-            return Some(Cached::Settled(Variant { coarsening, ..variant }));
+            return Some(Cached::Settled(variant.with_factor(entry.info.factor)));
         }
         match self.load_code(&entry, variant) {
             Ok(code) => Some(Cached::Code(Arc::new(code))),
@@ -655,9 +656,10 @@ fn variant_name(variant: Variant) -> String {
         Coarsening::AlongX(factor) => format!("-x{factor}"),
         Coarsening::AlongY(factor) => format!("-y{factor}"),
     };
+    let bundle = if variant.one_bundle { "-alone" } else { "" };
     let items = match variant.most_items {
         DEFAULT_MAX_GROUP_SIZE => String::new(),
         most => format!("-of{most}"),
     };
-    format!("w{}-{mapping}{factor}{ids}{items}", variant.width)
+    format!("w{}-{mapping}{factor}{bundle}{ids}{items}", variant.width)
 }

@@ -14,6 +14,7 @@ pub const VARIANT: Variant = Variant {
     width: 16,
     mapping: LaneMapping::Rows,
     coarsening: Coarsening::Off,
+    one_bundle: false,
     large_ids: false,
     most_items: 1024,
 };

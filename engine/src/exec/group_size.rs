@@ -41,6 +41,7 @@ pub fn fixed_width(size: [u32; 3], width: u32) -> Variant {
         width,
         mapping,
         coarsening: Coarsening::Off,
+        one_bundle: false,
         large_ids: false,
         most_items: DEFAULT_MAX_GROUP_SIZE,
     }
@@ -76,6 +77,17 @@ pub fn coarsened(variant: Variant, [x, y, _]: [u32; 3]) -> Variant {
         (None, None) => Coarsening::Off,
     };
     Variant { coarsening, ..variant }
+}
+
+/// Whether such code runs all sub-groups of a group of this size side by side.
+pub fn is_one_bundle(variant: Variant, [x, y, z]: [u32; 3]) -> bool {
+    let rows = u64::from(y) * u64::from(z);
+    let width = u64::from(variant.width);
+    let subgroups = match variant.mapping {
+        LaneMapping::Rows => rows * (u64::from(x) / width),
+        _ => (rows * u64::from(x)).div_ceil(width),
+    };
+    subgroups == u64::from(variant.coarsening.factor())
 }
 
 /// The same work-items in groups of up to [`ENOUGH_ITEMS`] and `max_items`, where groups have short rows and neighbours in x: for
@@ -248,6 +260,24 @@ mod tests {
     }
 
     #[test]
+    fn a_group_is_one_bundle_if_all_its_sub_groups_are() {
+        let is_one = |size| is_one_bundle(coarsened(best_width(size, 16), size), size);
+        for size in
+            [[256, 1, 1], [16, 16, 1], [64, 1, 1], [16, 1, 1], [5, 1, 1], [1, 1, 1], [5, 3, 1], [16, 2, 1]]
+        {
+            assert!(is_one(size), "{size:?}");
+        }
+        for size in
+            [[512, 1, 1], [16, 32, 1], [96, 1, 1], [17, 1, 1], [100, 1, 1], [5, 7, 1], [32, 2, 1], [16, 2, 2]]
+        {
+            assert!(!is_one(size), "{size:?}");
+        }
+        let one = Variant { one_bundle: true, ..coarsened(best_width([256, 1, 1], 16), [256, 1, 1]) };
+        assert_eq!(one.with_factor(16), one);
+        assert!(!one.with_factor(8).one_bundle);
+    }
+
+    #[test]
     fn small_groups_are_joined_where_rows_go_on() {
         let joined = |group_size, group_count| {
             let range = Range { group_count, group_size, global_offset: [7; 3] };
@@ -304,6 +334,7 @@ mod tests {
                 width: 16,
                 mapping: LaneMapping::Any,
                 coarsening: Coarsening::Off,
+                one_bundle: false,
                 large_ids: false,
                 most_items: DEFAULT_MAX_GROUP_SIZE
             }
@@ -314,6 +345,7 @@ mod tests {
                 width: 32,
                 mapping: LaneMapping::Line,
                 coarsening: Coarsening::Off,
+                one_bundle: false,
                 large_ids: false,
                 most_items: DEFAULT_MAX_GROUP_SIZE
             }

@@ -115,6 +115,7 @@ fn compile(text: &str, has_barrier: bool) -> Arc<Code> {
         width: 16,
         mapping: LaneMapping::Rows,
         coarsening: Coarsening::Off,
+        one_bundle: false,
         large_ids: false,
         most_items: 1024,
     };

@@ -16,6 +16,7 @@ pub fn lower(this: &Lowerer<'_, '_>, inst: &Inst) -> Result<(), EngineError> {
                 collective::launch_barrier(this);
             } else if inst.waits_for_work_group(this.a.func.module) {
                 collective::barrier(this);
+                order_for_others(this, inst);
             }
         }
         // Who waits, waits until all wait: so all have arrived.
@@ -23,6 +24,16 @@ pub fn lower(this: &Lowerer<'_, '_>, inst: &Inst) -> Result<(), EngineError> {
         _ => return Err(this.no_lowering(inst)),
     }
     Ok(())
+}
+
+/// What a work-group of one bundle keeps of a barrier: nobody waits, but others than the work-group may be meant to see an order.
+fn order_for_others(this: &Lowerer<'_, '_>, inst: &Inst) {
+    let is_within =
+        |bits| matches!(Scope::from_u32(bits), Some(Scope::Workgroup | Scope::Subgroup | Scope::Invocation));
+    let scope = this.a.func.constant_bits(inst.id(1)).and_then(|bits| u32::try_from(bits).ok());
+    if this.a.variant.one_bundle && !scope.is_some_and(is_within) {
+        this.b.fence_compiler();
+    }
 }
 
 fn memory_barrier(this: &Lowerer<'_, '_>, inst: &Inst) {

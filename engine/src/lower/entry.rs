@@ -49,8 +49,14 @@ pub fn emit(
     let b = Rc::new(builder);
     let (layouts, private) = private::layouts(unit)
         .ok_or_else(|| a.func.unsupported("private variables of more than 2^64 bytes".into()))?;
-    let has_barrier =
-        unit.analyses().any(|of| of.func.block_ids().any(|block| meets_at_barrier(&of.func, block)));
+    let has_launch_barrier = unit.analyses().any(|of| {
+        let mut insts = of.func.blocks.values().flat_map(|block| &block.insts);
+        insts.any(|inst| inst.waits_for_launch(of.func.module))
+    });
+    // Where a work-group is one bundle, nobody in it waits.
+    let has_barrier = has_launch_barrier
+        || (!a.variant.one_bundle
+            && unit.analyses().any(|of| of.func.block_ids().any(|block| meets_at_barrier(&of.func, block))));
     let offsets = Rc::new(a.func.kernel.local_variables.iter().copied().collect());
     let calls = Rc::new(calls::declare(&b, unit)?);
     let mut layouts = layouts.into_iter().map(Rc::new);
@@ -74,10 +80,6 @@ pub fn emit(
     let private_bytes = private.memory_bytes;
     let zeroed = &a.func.kernel.zeroed_local;
     let zeroed_local = [zeroed.start, zeroed.end];
-    let has_launch_barrier = unit.analyses().any(|of| {
-        let mut insts = of.func.blocks.values().flat_map(|block| &block.insts);
-        insts.any(|inst| inst.waits_for_launch(of.func.module))
-    });
     let info = CodeInfo {
         has_barrier,
         has_launch_barrier,
@@ -300,6 +302,10 @@ impl EntryPoint<'_, '_> {
         let width = self.a.variant.width;
         let (full, partial) = match self.a.variant.mapping {
             // The partial sub-group is the last of its group: rare code, kept out of the way.
+            // The only one is that.
+            LaneMapping::Line if self.a.variant.one_bundle => {
+                (None, Some(bodies.emit("partial", true, Inline::Always)?))
+            }
             LaneMapping::Line => (
                 Some(bodies.emit("full", false, Inline::Always)?),
                 Some(bodies.emit("partial", true, Inline::Never)?),
@@ -486,6 +492,12 @@ impl Calls<'_, '_, '_> {
         let (zero, one, width) = (b.i64(0), b.i64(1), self.width());
         let [x_size, y_size, z_size] = self.shared.size;
         match self.entry.a.variant.mapping {
+            LaneMapping::Rows if self.entry.a.variant.one_bundle => {
+                self.call(self.full.expect("rows are full"), group, [zero; 3], zero, width);
+            }
+            LaneMapping::Line if self.entry.a.variant.one_bundle => {
+                self.call(self.partial.expect("it is partial"), group, [zero; 3], zero, x_size);
+            }
             LaneMapping::Rows | LaneMapping::Iterations => {
                 let body = self.full.expect("rows are full");
                 let row = b.bin(super::builder::Opcode::LLVMUDiv, x_size, width);
@@ -569,6 +581,9 @@ impl Calls<'_, '_, '_> {
                 let (in_row, _) = divide(x, width);
                 let subgroup = b.add(b.mul(first_row, row), in_row);
                 self.call(self.full.expect("rows are full"), group, [x, y, z], subgroup, width);
+            }
+            LaneMapping::Line if self.entry.a.variant.one_bundle => {
+                self.call(self.partial.expect("it is partial"), group, [zero; 3], zero, x_size);
             }
             LaneMapping::Line => {
                 let rest = b.sub(x_size, base);

@@ -169,14 +169,15 @@ fn analysed<'m>(
     if plan.is_flat() {
         let mut analysis = Analysis::new(func, variant);
         let coarsening = coarsening::best(&analysis, target);
+        let settled = variant.with_factor(coarsening.factor());
         if coarsening == Coarsening::Off && variant.coarsening != coarsening {
-            analysis = Analysis::new(analysis.func, Variant { coarsening, ..variant });
+            analysis = Analysis::new(analysis.func, settled);
         }
-        analysis.variant.coarsening = coarsening;
+        analysis.variant = settled;
         return Ok(AnalysedKernel::flat(analysis));
     }
     // A function is compiled for one sub-group.
-    let alone = Variant { coarsening: Coarsening::Off, ..variant };
+    let alone = variant.with_factor(1);
     let callees = plan.functions().iter().map(|id| Func::of(module, kernel, *id, &plan).map(prepared));
     Ok(AnalysedKernel::new(func, callees.collect::<Result<Vec<_>, _>>()?, alone))
 }
@@ -220,7 +221,7 @@ pub fn single(
     if !plan.is_flat() {
         return Ok(None);
     }
-    let alone = Variant { coarsening: Coarsening::Off, ..variant };
+    let alone = variant.with_factor(1);
     let analysis = Analysis::new(prepared(Func::build(module, kernel, &plan)?), alone);
     let Some(walks) = analysis.walks() else {
         let is_list = !target.make.gathers_fast() && analysis.goes_through_lists();

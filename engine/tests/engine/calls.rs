@@ -164,6 +164,7 @@ fn ir_lines(bytes: &[u8], inlining: Inlining) -> usize {
         width: 16,
         mapping: LaneMapping::Rows,
         coarsening: Coarsening::Off,
+        one_bundle: false,
         large_ids: false,
         most_items: 1024,
     };

@@ -15,7 +15,8 @@ fn what_little_but_gathers_is_done_by_single_work_items() {
     let wants = |kernel: &str, width: u32| {
         let kernel = module.kernel(kernel).expect("the module has it");
         let (mapping, coarsening) = (LaneMapping::Line, Coarsening::Off);
-        let variant = Variant { width, mapping, coarsening, large_ids: false, most_items: 1024 };
+        let variant =
+            Variant { width, mapping, coarsening, one_bundle: false, large_ids: false, most_items: 1024 };
         let single = lower::single(&module, kernel, variant, Inlining::default(), &target).expect("analysed");
         single == Some(Single::Scalars)
     };

@@ -9,13 +9,18 @@ use crate::support::{built, file};
 
 /// The IR of a kernel with 16 lanes, before LLVM's passes.
 fn ir(module: &str, kernel: &str) -> String {
+    ir_of(module, kernel, Coarsening::Off, false)
+}
+
+fn ir_of(module: &str, kernel: &str, coarsening: Coarsening, one_bundle: bool) -> String {
     let module = built(&file(module)).expect("valid");
     let kernel = module.kernel(kernel).expect("the module has the kernel");
     let target = Target::limited(Isa::Avx512).expect("a target machine");
     let variant = Variant {
         width: 16,
         mapping: LaneMapping::Rows,
-        coarsening: Coarsening::Off,
+        coarsening,
+        one_bundle,
         large_ids: false,
         most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
     };
@@ -38,6 +43,17 @@ fn locked(ir: &str) -> usize {
 fn loads_of_grid_stride_loops_are_prefetched() {
     assert_eq!(calls(&ir("histogram", "histogram"), "llvm.prefetch"), 1);
     assert_eq!(calls(&ir("reduction", "reduce_float"), "llvm.prefetch"), 1);
+}
+
+#[test]
+fn nobody_waits_where_a_work_group_is_one_bundle() {
+    // Of the module's kernels, this one has a tile between barriers in a loop.
+    let calls_through_pointers = |one_bundle| {
+        let ir = ir_of("matmul", "matmul_tiled", Coarsening::AlongY(4), one_bundle);
+        ir.lines().filter(|line| line.contains("call void %")).count()
+    };
+    assert_eq!(calls_through_pointers(true), 0);
+    assert!(calls_through_pointers(false) > 0);
 }
 
 #[test]

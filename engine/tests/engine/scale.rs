@@ -15,6 +15,7 @@ const VARIANT: Variant = Variant {
     width: 16,
     mapping: LaneMapping::Rows,
     coarsening: Coarsening::Off,
+    one_bundle: false,
     large_ids: false,
     most_items: DEFAULT_MAX_GROUP_SIZE,
 };

@@ -79,6 +79,7 @@ fn source_lines_change_no_code() {
         width: 8,
         mapping: LaneMapping::Line,
         coarsening: Coarsening::Off,
+        one_bundle: false,
         large_ids: false,
         most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
     };

@@ -155,6 +155,7 @@ fn are_lanes(kernel: &str, target: &Target) -> (bool, bool) {
         width: 16,
         mapping: LaneMapping::Line,
         coarsening: Coarsening::Off,
+        one_bundle: false,
         large_ids: false,
         most_items: 1024,
     };

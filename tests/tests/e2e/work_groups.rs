@@ -11,13 +11,15 @@ const WIDTHS: [u32; 2] = [0, 32];
 const MORE_WIDTHS: [u32; 4] = [0, 8, 16, 32];
 
 /// Groups and group sizes: one sub-group or many, full, partial, across rows.
-const SHAPES: [([u32; 3], [u32; 3]); 9] = [
+const SHAPES: [([u32; 3], [u32; 3]); 11] = [
     ([1, 1, 1], [1, 1, 1]),
     ([3, 1, 1], [8, 1, 1]),
     ([2, 1, 1], [64, 1, 1]),
     ([2, 1, 1], [17, 1, 1]),
     ([1, 1, 1], [100, 1, 1]),
     ([5, 1, 1], [256, 1, 1]),
+    ([1, 1, 1], [1024, 1, 1]),
+    ([2, 1, 1], [16, 16, 1]),
     ([2, 2, 1], [5, 7, 1]),
     ([1, 2, 1], [32, 4, 1]),
     ([2, 1, 2], [3, 4, 5]),
@@ -102,6 +104,63 @@ reductions_and_scans! {
     reductions_and_scans_of_half f16, "half", WIDTHS;
     reductions_and_scans_of_float f32, "float", MORE_WIDTHS;
     reductions_and_scans_of_double f64, "double", WIDTHS;
+}
+
+/// Lanes together: halves of them, until one is left.
+fn by_halves(mut lanes: Vec<f32>) -> f32 {
+    while lanes.len() > 1 {
+        let high = lanes.split_off(lanes.len() / 2);
+        lanes.iter_mut().zip(high).for_each(|(low, high)| *low += high);
+    }
+    lanes[0]
+}
+
+/// The sums of sub-groups together: rounds of as many as there are lanes, and then the lanes.
+fn in_rounds(width: usize, parts: &[f32]) -> f32 {
+    let mut lanes = vec![-0.0; width];
+    for round in parts.chunks(width) {
+        lanes.iter_mut().zip(round).for_each(|(lane, part)| *lane += part);
+    }
+    by_halves(lanes)
+}
+
+/// Each lane with all before it, in steps of 1, 2, 4 lanes.
+fn scan(mut lanes: Vec<f32>) -> Vec<f32> {
+    let mut step = 1;
+    while step < lanes.len() {
+        let before = lanes.clone();
+        (step..lanes.len()).for_each(|lane| lanes[lane] = before[lane - step] + before[lane]);
+        step *= 2;
+    }
+    lanes
+}
+
+/// Code of the fast tier runs one sub-group after the other, other code all of a work-group side by side: to the last bit the same.
+#[test]
+fn floats_are_added_up_in_one_order() {
+    const RESULTS: usize = 21;
+    let module = Module::named("groups_work_group");
+    for width in [8, 16, 32] {
+        let kernel = module.kernel(&format!("float_{width}"));
+        for items in [width as u32, 64, 128, 256, 512, 1024] {
+            let n = items as usize;
+            let input = Random::new(u64::from(items)).floats(n, -1.0, 1.0);
+            let out = platform().filled(77.0f32, RESULTS * n);
+            kernel.run([1, 1, 1], [items, 1, 1], &[&platform().buffer(&input), &out, &1u32]);
+            let subgroups = || input.chunks(width);
+            let sums: Vec<f32> = subgroups().map(|lanes| by_halves(lanes.to_vec())).collect();
+            let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+            let what = format!("{items} work-items, {width} a sub-group");
+            assert_eq!(bits(&out[..n]), bits(&vec![in_rounds(width, &sums); n]), "{what}");
+            let scans: Vec<Vec<f32>> = subgroups().map(|lanes| scan(lanes.to_vec())).collect();
+            let lasts: Vec<f32> = scans.iter().map(|lanes| lanes[width - 1]).collect();
+            let through = scans.iter().enumerate().flat_map(|(at, lanes)| {
+                let before = in_rounds(width, &lasts[..at]);
+                lanes.iter().map(move |lane| before + lane)
+            });
+            assert_eq!(bits(&out[n..2 * n]), bits(&through.collect::<Vec<_>>()), "scan of {what}");
+        }
+    }
 }
 
 #[test]

@@ -60,7 +60,8 @@ fn has_room(target: &Target, live: usize, bundle: usize) -> bool {
 /// then, and what its rows have in common is loaded once.
 struct Part {
     insts: usize,
-    /// Vector registers that it needs at once, where sub-groups are in step.
+    /// Vector registers that it needs at once, where sub-groups are in step. In loops alone, where they do nothing but combine values: what
+    /// each brings is loaded when it is combined.
     live: usize,
     /// The largest bundle that has the guarded parts which a smaller one would have.
     guarded: usize,
@@ -75,7 +76,7 @@ impl Part {
 }
 
 fn at_barriers_alone(a: &Analysis<'_>, target: &Target) -> Option<Part> {
-    if !has_barriers(a) {
+    if !has_barriers(a) && !a.variant.one_bundle {
         return None;
     }
     let (simd_bits, in_step) = (target.simd_bits(), lockstep(a));
@@ -83,7 +84,10 @@ fn at_barriers_alone(a: &Analysis<'_>, target: &Target) -> Option<Part> {
     let in_pieces = in_pieces(a, &in_step, &parts);
     let blocks =
         || a.func.block_ids().filter(|block| in_step.contains(*block) && !in_pieces.contains(*block));
-    let live = blocks().map(|block| live_in_block(a, block, simd_bits)).collect::<Option<Vec<_>>>()?;
+    let live = match has_barriers(a) {
+        true => blocks().map(|block| live_in_block(a, block, simd_bits)).collect::<Option<Vec<_>>>()?,
+        false => Vec::new(),
+    };
     Some(Part {
         insts: a.func.block_ids().map(|block| own_vector_insts(a, block, simd_bits)).sum(),
         live: live.into_iter().max().unwrap_or(0).max(pressure(a, simd_bits)),

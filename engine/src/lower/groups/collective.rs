@@ -66,6 +66,9 @@ fn group_vote(this: &mut Lowerer<'_, '_>, inst: &Inst, combine: Combine) -> Resu
 
 /// Waits until all sub-groups of the work-group are here.
 pub fn barrier(this: &Lowerer<'_, '_>) {
+    if this.a.variant.one_bundle {
+        return;
+    }
     call_worker(this, offset_of!(Worker, barrier));
 }
 
@@ -106,7 +109,15 @@ pub fn arithmetic(this: &mut Lowerer<'_, '_>, inst: &Inst, combine: Combine) -> 
 
 /// A reduction of what the lanes of a bundle's members hold, where those that are off hold what changes nothing.
 fn reduction(this: &mut Lowerer<'_, '_>, combine: Combine, lanes: &[Value]) -> Result<Reg, EngineError> {
-    let parts = combine.reduce_each(&this.b, lanes);
+    let b = &this.b;
+    let parts = if combine.has_any_order() {
+        // One reduction is enough for all members; the others bring nothing.
+        let sum = combine.reduce(b, combine.across(b, lanes));
+        let nothing = combine.neutral(b, b.scalar_of(sum), 1);
+        std::iter::once(sum).chain(std::iter::repeat_n(nothing, lanes.len() - 1)).collect()
+    } else {
+        combine.reduce_each(b, lanes)
+    };
     of_all(this, combine, &parts).map(Reg::uniform)
 }
 
@@ -120,12 +131,18 @@ fn scan(
     let (b, last) = (&this.b, this.b.i32(this.w - 1));
     let scans: Vec<Value> = lanes.iter().map(|lanes| combine.inclusive_scan(b, *lanes)).collect();
     let parts: Vec<Value> = scans.iter().map(|scan| b.extract(*scan, last)).collect();
-    let base = publish(this, &parts)?;
-    let mut members = lanes.iter().zip(scans);
+    let befores = match this.a.variant.one_bundle {
+        true => Befores::Known(combine.before_each(b, &parts, this.w)),
+        false => Befores::Published(publish(this, &parts)?),
+    };
+    let mut members = lanes.iter().zip(scans).enumerate();
     this.of_each(|this| {
-        let (lanes, scan) = members.next().expect("as many as there are members");
+        let (at, (lanes, scan)) = members.next().expect("as many as there are members");
         let scalar = this.b.scalar_of(scan);
-        let before = gather(this, combine, base, this.items().subgroup, scalar);
+        let before = match befores {
+            Befores::Known(all) => this.b.extract(all, this.b.i32(at as u32)),
+            Befores::Published(base) => gather(this, combine, base, this.items().subgroup, scalar),
+        };
         let b = &this.b;
         let within = if inclusive {
             scan
@@ -138,8 +155,20 @@ fn scan(
     })
 }
 
+/// Where the parts of the sub-groups before one are.
+#[derive(Clone, Copy)]
+enum Befores {
+    /// They are combined, for each sub-group in a lane of this vector.
+    Known(Value),
+    /// Each is in memory, from here on.
+    Published(Value),
+}
+
 /// What all sub-groups of the work-group have together, given the parts of the bundle's members.
 fn of_all(this: &mut Lowerer<'_, '_>, combine: Combine, parts: &[Value]) -> Result<Value, EngineError> {
+    if this.a.variant.one_bundle {
+        return Ok(combine.in_rounds(&this.b, parts, this.w));
+    }
     let scalar = this.b.scalar_of(parts[0]);
     let count = this.scalar_builtin(BuiltIn::NumSubgroups)?;
     let base = publish(this, parts)?;

@@ -60,6 +60,11 @@ impl Combine {
         matches!(self, SMin | UMin | FMin | SMax | UMax | FMax | And | Or)
     }
 
+    /// Whether the result is the same in any order, bit for bit. Of zeros with signs, the minimum is either.
+    pub fn has_any_order(self) -> bool {
+        !matches!(self, Combine::FAdd | Combine::FMul | Combine::FMin | Combine::FMax)
+    }
+
     pub fn apply(self, b: &Builder, x: Value, y: Value) -> Value {
         match self {
             Combine::IAdd => b.add(x, y),
@@ -158,6 +163,61 @@ impl Combine {
         }
         let lanes = |vector: &Value| (0..b.lanes(*vector)).map(|lane| (*vector, lane)).collect::<Vec<_>>();
         vectors.iter().flat_map(lanes).map(|(vector, lane)| b.extract(vector, b.i32(lane))).collect()
+    }
+
+    /// A power of two of values together, each lane for itself.
+    pub fn across(self, b: &Builder, values: &[Value]) -> Value {
+        let mut values = values.to_vec();
+        while values.len() > 1 {
+            values = values.chunks_exact(2).map(|pair| self.apply(b, pair[0], pair[1])).collect();
+        }
+        values[0]
+    }
+
+    /// Scalars together, as many as a power of two: in the order in which vectors of `lanes` of them are added up, and then the lanes.
+    pub fn in_rounds(self, b: &Builder, parts: &[Value], lanes: u32) -> Value {
+        let scalar = b.scalar_of(parts[0]);
+        let vector = |parts: &[Value]| match parts {
+            [only] => *only,
+            _ => {
+                let all = (0..).zip(parts);
+                all.fold(b.poison(scalar, parts.len() as u32), |vector, (lane, part)| {
+                    b.insert(vector, *part, b.i32(lane))
+                })
+            }
+        };
+        let rounds = parts.chunks(lanes as usize).map(vector);
+        let sum = rounds.reduce(|sum, round| self.apply(b, sum, round)).expect("there are parts");
+        self.reduce(b, sum)
+    }
+
+    /// For each of some scalars, those before it together, in the order of [`Self::in_rounds`]: lanes of a vector.
+    pub fn before_each(self, b: &Builder, parts: &[Value], lanes: u32) -> Value {
+        let (scalar, count) = (b.scalar_of(parts[0]), parts.len() as u32);
+        let neutral = self.neutral(b, scalar, count);
+        // Each part for whom it is before.
+        let mut sums: Vec<Value> = (0..count)
+            .map(|at| {
+                let part = b.splat(parts[at as usize], count);
+                let behind: Vec<i32> =
+                    (0..count).map(|lane| (lane + if lane > at { 0 } else { count }) as i32).collect();
+                if count == 1 { neutral } else { b.shuffle(part, neutral, &behind) }
+            })
+            .collect();
+        while sums.len() > lanes as usize {
+            let round = sums.split_off(lanes as usize);
+            // The first `lanes` sums are of all rounds so far.
+            let rest = round.get(lanes as usize..).unwrap_or_default().to_vec();
+            for (sum, part) in sums.iter_mut().zip(&round) {
+                *sum = self.apply(b, *sum, *part);
+            }
+            sums.extend(rest);
+        }
+        while sums.len() > 1 {
+            let high = sums.split_off(sums.len() / 2);
+            sums.iter_mut().zip(high).for_each(|(low, high)| *low = self.apply(b, *low, high));
+        }
+        sums[0]
     }
 
     /// All lanes of each run of `cluster` lanes together, in each of them. `cluster` is a power of two.

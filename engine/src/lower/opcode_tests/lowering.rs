@@ -57,11 +57,17 @@ fn lowers(example: &Example, target: &Target) {
         let text = text(example, setting);
         let module = build(&text);
         let kernel = module.kernel("main").expect("the kernel");
-        for (width, coarsening) in [(1, Coarsening::Off), (8, Coarsening::Off), (8, Coarsening::AlongX(2))] {
+        for (width, coarsening, one_bundle) in [
+            (1, Coarsening::Off, false),
+            (8, Coarsening::Off, false),
+            (8, Coarsening::AlongX(2), false),
+            (8, Coarsening::AlongX(2), true),
+        ] {
             let variant = Variant {
                 width,
                 mapping: LaneMapping::Rows,
                 coarsening,
+                one_bundle,
                 large_ids: false,
                 most_items: crate::engine::DEFAULT_MAX_GROUP_SIZE,
             };
