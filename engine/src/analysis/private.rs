@@ -2,11 +2,12 @@
 //!
 //! A `Function` variable whose address goes nowhere but into loads and stores of matching leaves is laid
 //! out *interleaved*: the leaf at byte offset `o` of size `s` of lane `l` lies at `o * W + l * s`. Access at
-//! a uniform offset is then one contiguous vector, and SROA turns constant offsets into registers. All
+//! a uniform offset is then one contiguous vector, and SROA turns constant offsets into registers. Where an object is seen
+//! under several types, the least leaf is everybody's, and larger ones are several of it. All
 //! others keep each lane's object contiguous, so that their pointers are ordinary addresses.
 
 use super::func::{ChainStep, Func};
-use super::leaves::LeafTable;
+use super::leaves::{LeafTable, Scalar};
 use super::pointers::Pointers;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Decoration, Op, StorageClass};
@@ -32,7 +33,7 @@ pub struct Private {
     pub placement: FxHashMap<Id, Placement>,
     /// Pointers that lead into an interleaved variable, and which.
     pub interleaved: FxHashMap<Id, Id>,
-    /// Bytes of the leaves of an interleaved variable, where all have as many.
+    /// Bytes of the leaves of an interleaved variable, where all have as many or are made of such.
     pub leaf_bytes: FxHashMap<Id, u64>,
     /// Interleaved variables of which lanes read different leaves at once.
     pub gathered: FxHashSet<Id>,
@@ -209,7 +210,9 @@ struct Facts<'f> {
     /// There are such accesses.
     accessed: bool,
     pointers: FxHashSet<Id>,
-    /// Bytes of all leaves, if they have as many.
+    /// Some leaf is a pointer.
+    has_pointers: bool,
+    /// Bytes of all leaves, if they have as many; of the least, where larger ones are several of them.
     leaf_bytes: Option<u64>,
     /// What copies the object or a part of it.
     copies: Vec<&'f Inst>,
@@ -224,6 +227,7 @@ impl<'f> Facts<'f> {
             regular: true,
             accessed: false,
             pointers: FxHashSet::default(),
+            has_pointers: false,
             leaf_bytes: None,
             copies: Vec::new(),
             copied: 0,
@@ -234,38 +238,43 @@ impl<'f> Facts<'f> {
         };
         // Whether some access may see the object under another type than the declared one.
         let mut reinterpreted = false;
-        let mut sizes = FxHashSet::default();
+        // Bytes of leaves, and whether some such leaf is at an offset that is known only when the code runs.
+        let mut sizes: FxHashMap<u64, bool> = FxHashMap::default();
+        // Offsets of leaves, or'ed, and whether each is a multiple of the leaf.
+        let (mut offsets, mut aligned) = (0, true);
         // The lowest set bit of `unit` divides the offset in the object.
-        let mut note = |facts: &mut Facts<'_>, ty: TypeId, unit: u64| match leaves.get(ty) {
-            Some(list) => {
-                for leaf in list.iter().flat_map(|leaf| leaf.scalar.accesses(leaf.offset)) {
-                    sizes.insert(leaf.scalar.bytes());
-                    facts.regular &= (unit | leaf.offset).is_multiple_of(leaf.scalar.bytes());
+        let mut note =
+            |facts: &mut Facts<'_>, ty: TypeId, Offset { unit, varies }: Offset| match leaves.get(ty) {
+                Some(list) => {
+                    for leaf in list.iter().flat_map(|leaf| leaf.scalar.accesses(leaf.offset)) {
+                        *sizes.entry(leaf.scalar.bytes()).or_default() |= varies;
+                        offsets |= unit | leaf.offset;
+                        aligned &= (unit | leaf.offset).is_multiple_of(leaf.scalar.bytes());
+                        facts.has_pointers |= leaf.scalar == Scalar::Ptr;
+                    }
                 }
-            }
-            None => facts.regular = false,
-        };
+                None => facts.regular = false,
+            };
         // A large array is never loaded whole, so its element's leaves stand for it.
         let mut elem = *pointee;
         while let Type::Array { elem: inner, .. } = types.get(elem) {
             elem = *inner;
         }
-        note(&mut facts, elem, 0);
-        // Each pointer, and a number whose lowest set bit divides its offset in the object.
-        let mut units: Vec<(Id, u64)> = vec![(root, 0)];
-        let mut unit_of: FxHashMap<Id, u64> = FxHashMap::default();
+        note(&mut facts, elem, Offset::default());
+        let mut pointers: Vec<(Id, Offset)> = vec![(root, Offset::default())];
+        let mut offset_of: FxHashMap<Id, Offset> = FxHashMap::default();
         for derived in uses.pointers.in_root(root) {
-            let before = unit_of.get(&derived.base).copied().unwrap_or(0);
-            let unit = match derived.inst.row().derives {
-                Derives::Chain | Derives::ElementChain => before | chain_unit(func, uses, derived.inst),
+            let before = offset_of.get(&derived.base).copied().unwrap_or_default();
+            let offset = match derived.inst.row().derives {
+                Derives::Chain | Derives::ElementChain => before.and(chain_offset(func, uses, derived.inst)),
                 Derives::Address | Derives::AddressIfPointer | Derives::Nothing => before,
             };
             reinterpreted |= derived.reinterprets(func);
-            unit_of.insert(derived.pointer, unit);
-            units.push((derived.pointer, unit));
+            offset_of.insert(derived.pointer, offset);
+            pointers.push((derived.pointer, offset));
         }
-        facts.pointers.extend(units.iter().map(|(pointer, _)| *pointer));
-        for (pointer, unit) in units {
+        facts.pointers.extend(pointers.iter().map(|(pointer, _)| *pointer));
+        for (pointer, offset) in pointers {
             if uses.phis.contains(&pointer) {
                 facts.regular = false;
                 facts.written = true;
@@ -277,18 +286,18 @@ impl<'f> Facts<'f> {
                 let memory = inst.row().memory;
                 facts.accessed |= !matches!(memory, Memory::Lifetime | Memory::Copy { .. });
                 match memory {
-                    Memory::Read { .. } => note(&mut facts, inst.ty.expect("a load has a type"), unit),
+                    Memory::Read { .. } => note(&mut facts, inst.ty.expect("a load has a type"), offset),
                     Memory::Write { .. } if inst.id(1) != pointer => {
                         facts.written = true;
                         match func.type_of(inst.id(1)) {
-                            Some(ty) => note(&mut facts, ty, unit),
+                            Some(ty) => note(&mut facts, ty, offset),
                             None => facts.regular = false,
                         }
                     }
                     Memory::Lifetime => {}
                     Memory::Copy { .. } => {
                         match copy_bytes(func, inst).filter(|bytes| *bytes <= MOST_COPIED) {
-                            Some(bytes) => facts.copied |= unit | bytes,
+                            Some(bytes) => facts.copied |= offset.unit | bytes,
                             None => facts.regular = false,
                         }
                         facts.copies.push(inst);
@@ -301,8 +310,17 @@ impl<'f> Facts<'f> {
                 }
             }
         }
-        facts.leaf_bytes = sizes.iter().copied().next().filter(|_| sizes.len() == 1);
-        facts.regular &= !reinterpreted || sizes.len() == 1;
+        let least = sizes.keys().copied().min();
+        let is_alone = sizes.len() == 1;
+        if !is_alone && (reinterpreted || !facts.copies.is_empty()) {
+            // The least leaf is everybody's, and larger ones are several.
+            facts.regular &= least.is_some_and(|least| offsets.is_multiple_of(least) && pays(&sizes, least));
+            facts.regular &= !facts.has_pointers;
+            facts.leaf_bytes = least;
+        } else {
+            facts.regular &= aligned;
+            facts.leaf_bytes = least.filter(|_| is_alone);
+        }
         facts
     }
 
@@ -327,13 +345,38 @@ fn copy_bytes(func: &Func<'_>, inst: &Inst) -> Option<u64> {
     }
 }
 
-/// The byte offsets that an access chain adds, or'ed: their lowest set bit divides the sum, whatever the indices.
-fn chain_unit(func: &Func<'_>, uses: &Uses<'_>, inst: &Inst) -> u64 {
+/// What is known of a pointer's offset in its object.
+#[derive(Clone, Copy, Default)]
+struct Offset {
+    /// A number whose lowest set bit divides it.
+    unit: u64,
+    /// It depends on an index that is no constant.
+    varies: bool,
+}
+
+impl Offset {
+    /// The sum's.
+    fn and(self, other: Offset) -> Offset {
+        Offset { unit: self.unit | other.unit, varies: self.varies || other.varies }
+    }
+}
+
+/// The offset that an access chain adds.
+fn chain_offset(func: &Func<'_>, uses: &Uses<'_>, inst: &Inst) -> Offset {
     let of_step = |step: ChainStep| match step {
-        ChainStep::Constant(bytes) => bytes as u64,
-        ChainStep::Scaled { index, size } => index_unit(func, uses, index, 0).wrapping_mul(size),
+        ChainStep::Constant(bytes) => Offset { unit: bytes as u64, varies: false },
+        ChainStep::Scaled { index, size } => {
+            Offset { unit: index_unit(func, uses, index, 0).wrapping_mul(size), varies: true }
+        }
     };
-    func.chain(inst).into_iter().map(of_step).fold(0, |unit, step| unit | step)
+    func.chain(inst).into_iter().map(of_step).fold(Offset::default(), Offset::and)
+}
+
+/// Whether leaves of some sizes are well kept as several of the least each. Nothing gathers less than four bytes, so those of which lanes may
+/// access different ones are not.
+fn pays(sizes: &FxHashMap<u64, bool>, least: u64) -> bool {
+    const GATHERED: u64 = 4;
+    least >= GATHERED || !sizes.iter().any(|(bytes, varies)| *bytes > least && *varies)
 }
 
 /// A number whose lowest set bit divides an integer; 0 divides only 0.

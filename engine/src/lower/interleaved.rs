@@ -2,7 +2,7 @@
 //! at once where the offset is the same for them. Where it is not, each row of few is blended in, or a gather or scatter finds
 //! the lanes.
 
-use super::builder::{IntPred, Value};
+use super::builder::{IntPred, Opcode, Value};
 use super::values::{Mask, Reg};
 use super::{Lowerer, narrow};
 use crate::analysis::leaves::Scalar;
@@ -25,7 +25,7 @@ pub struct Object {
     base: Value,
     /// Of the object of one lane.
     bytes: u64,
-    /// Of its leaves, if all have as many.
+    /// Of its leaves, if all have as many. Larger ones are several of them then.
     leaf_bytes: Option<u64>,
     /// Lanes read different rows somewhere.
     gathered: bool,
@@ -65,6 +65,38 @@ impl Object {
 
     /// Loads the leaf at `offset + leaf` of each lane's object, for lanes that are on.
     pub fn load(&self, this: &Lowerer<'_, '_>, offset: Reg, leaf: u64, memory: Scalar) -> Value {
+        let Some((part, whole)) = self.parts(memory) else {
+            return self.load_one(this, offset, leaf, memory);
+        };
+        let (b, step) = (&this.b, part.bytes());
+        let parts = (0..memory.bytes() / step).map(|at| {
+            let value = self.load_one(this, offset, leaf + at * step, part);
+            b.shl(b.zext_or_trunc(value, whole), b.int(whole, this.w, 8 * at * step))
+        });
+        let joined = parts.reduce(|low, high| b.or(low, high)).expect("a leaf has bytes");
+        b.cast(Opcode::LLVMBitCast, joined, memory)
+    }
+
+    /// Stores to that leaf, for lanes that are on.
+    pub fn store(&self, this: &Lowerer<'_, '_>, offset: Reg, leaf: u64, memory: Scalar, value: Value) {
+        let Some((part, whole)) = self.parts(memory) else {
+            return self.store_one(this, offset, leaf, memory, value);
+        };
+        let (b, step) = (&this.b, part.bytes());
+        let bits = b.cast(Opcode::LLVMBitCast, value, whole);
+        for at in 0..memory.bytes() / step {
+            let shifted = b.lshr(bits, b.int(whole, this.w, 8 * at * step));
+            self.store_one(this, offset, leaf + at * step, part, b.zext_or_trunc(shifted, part));
+        }
+    }
+
+    /// The integer that is a leaf of the object, and the one of as many bytes as `memory`, if that is several leaves.
+    fn parts(&self, memory: Scalar) -> Option<(Scalar, Scalar)> {
+        let bytes = self.leaf_bytes.filter(|bytes| *bytes < memory.bytes())?;
+        Some((Scalar::int(8 * bytes as u32)?, Scalar::int(8 * memory.bytes() as u32)?))
+    }
+
+    fn load_one(&self, this: &Lowerer<'_, '_>, offset: Reg, leaf: u64, memory: Scalar) -> Value {
         let b = &this.b;
         match self.place(this, offset, leaf, memory) {
             Place::Row(address) => b.load(memory, this.w, address, memory.bytes()),
@@ -79,8 +111,7 @@ impl Object {
         }
     }
 
-    /// Stores to that leaf, for lanes that are on.
-    pub fn store(&self, this: &Lowerer<'_, '_>, offset: Reg, leaf: u64, memory: Scalar, value: Value) {
+    fn store_one(&self, this: &Lowerer<'_, '_>, offset: Reg, leaf: u64, memory: Scalar, value: Value) {
         let b = &this.b;
         // A blend instead of a masked store: the memory is ours, and SROA sees through it.
         let blend = |mask: Value, address: Value| {

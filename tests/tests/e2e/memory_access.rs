@@ -343,6 +343,38 @@ fn copies_by_way_of_bytes_keep_what_they_carry() {
     assert_same("pieces", &out, &pieces.collect::<Vec<u32>>());
 }
 
+/// What the kernels of `private_views` make of a work-item's 16 bytes; `by` is 1 where offsets depend on the first word and it is odd.
+fn seen_as_several_types(words: &[u32], by: usize) -> Vec<u32> {
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let at = words[0] as usize % 16;
+    bytes[at] = bytes[at].wrapping_mul(2);
+    let short = 2 * (3 + by);
+    let value = u16::from_le_bytes([bytes[short], bytes[short + 1]]);
+    bytes[short..short + 2].copy_from_slice(&value.wrapping_mul(value).to_le_bytes());
+    let float = 4 * (2 + by);
+    bytes[float..float + 4].iter_mut().for_each(|byte| *byte = !*byte);
+    if words[0] % 2 == 1 {
+        let long = 8 * by;
+        let value = u64::from_le_bytes(bytes[long..long + 8].try_into().expect("eight"));
+        bytes[long..long + 8].copy_from_slice(&value.wrapping_mul(7).to_le_bytes());
+    }
+    bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four"))).collect()
+}
+
+#[test]
+fn private_objects_are_seen_as_several_types() {
+    const ITEMS: usize = 70;
+    let data: Vec<u32> = (0..4 * ITEMS as u32).map(|at| at.wrapping_mul(0x9e37_79b9) >> 5).collect();
+    let input = platform().buffer(&data);
+    let module = Module::named("private_views");
+    for (kernel, varies) in [("known", false), ("found", true)] {
+        let out = platform().filled(0u32, data.len());
+        module.kernel(kernel).run_1d(ITEMS, 35, &[&input, &out]);
+        let of = |words: &[u32]| seen_as_several_types(words, usize::from(varies && words[0] % 2 == 1));
+        assert_same(kernel, &out, &data.chunks_exact(4).flat_map(of).collect::<Vec<_>>());
+    }
+}
+
 /// Pages at whose end memory ends.
 struct Cliff {
     start: *mut u8,

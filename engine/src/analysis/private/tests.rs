@@ -121,3 +121,25 @@ fn what_is_only_copied_has_the_leaves_of_what_it_is_copied_to() {
     assert!(!placements_on_a_way_of_bytes("%ulong_7", "").contains(&words));
     assert!(!placements_on_a_way_of_bytes("%ulong_12", "OpStore %first %own_uchar\n").contains(&words));
 }
+
+#[test]
+fn an_object_of_several_types_has_the_least_of_their_leaves() {
+    let leaves = |accesses: &str| {
+        let body = format!(
+            "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n%own_uint = OpUConvert %uint %x\n\
+             %own_uchar = OpUConvert %uchar %x\n%bytes = OpBitcast %private_uchar %words\n\
+             %byte = OpInBoundsPtrAccessChain %private_uchar %bytes %any_uint\nOpStore %byte %own_uchar\n\
+             %word = OpInBoundsPtrAccessChain %private_uint %words %uint_0 {accesses}\nOpStore %word %own_uint\n\
+             %other = OpBitcast %private_uchar %zeros"
+        );
+        of_blocks(&body, VARIANT, |a| {
+            let private = &a.private;
+            let mut of = private.placement.iter().filter(|(_, placement)| **placement != Placement::Uniform);
+            let (id, placement) = of.next().expect("the words");
+            (*placement, private.leaf_bytes.get(id).copied())
+        })
+    };
+    assert_eq!(leaves("%uint_1"), (Placement::Interleaved, Some(1)));
+    // No instruction gathers four bytes of a lane's word from four rows.
+    assert_eq!(leaves("%any_uint"), (Placement::PerLane, None));
+}
