@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use ze_engine::abi::{Coarsening, LaneMapping, Variant};
+use ze_engine::abi::{Coarsening, Ids, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::pipeline::{self, Tier};
@@ -77,7 +77,7 @@ fn parse() -> Options {
                     mapping,
                     coarsening,
                     one_bundle,
-                    large_ids: false,
+                    ids: Ids::SMALL,
                     most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
                 });
             }
@@ -100,7 +100,7 @@ fn parse() -> Options {
                 mapping,
                 coarsening,
                 one_bundle: false,
-                large_ids: false,
+                ids: Ids::SMALL,
                 most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
             });
         }

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::mem::offset_of;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use ze_engine::abi::{Coarsening, CodeInfo, LaneMapping, Variant, Worker};
+use ze_engine::abi::{Coarsening, CodeInfo, Ids, LaneMapping, Variant, Worker};
 use ze_engine::exec::{Arguments, Code, Plan, Range, Scheduler};
 use ze_engine::jit::pipeline::{self, Tier};
 use ze_engine::jit::target::Target;
@@ -87,7 +87,7 @@ fn code(text: &str, target: &Target, has_barrier: bool) -> Arc<Code> {
         mapping: LaneMapping::Rows,
         coarsening: Coarsening::Off,
         one_bundle: false,
-        large_ids: false,
+        ids: Ids::SMALL,
         most_items: 1024,
     };
     let info = CodeInfo { has_barrier, ..CodeInfo::default() };

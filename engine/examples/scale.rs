@@ -10,7 +10,7 @@
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use ze_engine::abi::{Coarsening, LaneMapping, Variant};
+use ze_engine::abi::{Coarsening, Ids, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::hash::digest;
@@ -199,7 +199,7 @@ fn one(pattern: &Pattern, size: u32, variant: &str, stage: &str) {
     let fixed = |width, mapping| {
         let coarsening = Coarsening::Off;
         let most_items = ze_engine::engine::DEFAULT_MAX_GROUP_SIZE;
-        Variant { width, mapping, coarsening, one_bundle: false, large_ids: false, most_items }
+        Variant { width, mapping, coarsening, one_bundle: false, ids: Ids::SMALL, most_items }
     };
     let launched = program.kernel(&module.kernels[0].name).expect("a kernel").variant([256, 1, 1]);
     let variant = match variant {

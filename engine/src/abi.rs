@@ -120,6 +120,24 @@ impl Coarsening {
     }
 }
 
+/// What code may not rely on of global ids.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Ids {
+    /// Some global id, global size or global offset may be 2^31 or more. Code without it knows that
+    /// they fit 31 bits, which proves that 32-bit index arithmetic does not wrap.
+    pub large: bool,
+    /// The global offset in x may be no multiple of [`Ids::ALIGNMENT`]. Code without it knows that rows of full sub-groups begin at
+    /// multiples of the lanes.
+    pub odd: bool,
+}
+
+impl Ids {
+    /// Those of most launches.
+    pub const SMALL: Ids = Ids { large: false, odd: false };
+    /// Lanes of the widest sub-group.
+    pub const ALIGNMENT: u64 = 32;
+}
+
 /// Which code of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Variant {
@@ -129,9 +147,7 @@ pub struct Variant {
     pub coarsening: Coarsening,
     /// A work-group is one bundle, so that nobody in it waits for anybody. Only for kernels in which work-items meet.
     pub one_bundle: bool,
-    /// Some global id, global size or global offset may be 2^31 or more. Code without it knows that
-    /// they fit 31 bits, which proves that 32-bit index arithmetic does not wrap.
-    pub large_ids: bool,
+    pub ids: Ids,
     /// Work-items of a work-group at most: the device profile's limit. Code knows that local ids are below.
     pub most_items: u32,
 }

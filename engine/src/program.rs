@@ -1,6 +1,6 @@
 //! A loaded module and its kernels: storage of module-scope variables, compiled variants.
 
-use crate::abi::{Coarsening, CodeInfo, LaneMapping, Variant};
+use crate::abi::{Coarsening, CodeInfo, Ids, LaneMapping, Variant};
 use crate::engine::{DEFAULT_MAX_GROUP_SIZE, Engine};
 use crate::error::EngineError;
 use crate::exec::promotion::Promotion;
@@ -650,7 +650,11 @@ fn variant_name(variant: Variant) -> String {
         LaneMapping::Any => "any",
         LaneMapping::Iterations => "iterations",
     };
-    let ids = if variant.large_ids { "-large" } else { "" };
+    let ids = match variant.ids {
+        Ids { large: true, .. } => "-large",
+        Ids { odd: true, .. } => "-odd",
+        Ids::SMALL => "",
+    };
     let factor = match variant.coarsening {
         Coarsening::Off => String::new(),
         Coarsening::AlongX(factor) => format!("-x{factor}"),

@@ -294,8 +294,7 @@ impl Launch {
 
 /// The code of another range, if it is that of this one too. The range is as it is executed.
 fn fitting_code<'a>(other: &'a Plan, range: &Range) -> Option<&'a Arc<Code>> {
-    let fits = other.executed().group_size == range.group_size
-        && other.code().variant().large_ids == range.has_large_ids();
+    let fits = other.executed().group_size == range.group_size && other.code().variant().ids == range.ids();
     fits.then(|| other.code().newest())
 }
 
@@ -310,8 +309,8 @@ fn plan(kernel: &Kernel, range: Range, local_bytes: u64, other: Option<&Plan>) -
     let code = match other.and_then(|other| fitting_code(other, &executed)) {
         Some(code) => Arc::clone(code),
         None => {
-            let large_ids = executed.has_large_ids();
-            kernel.code(Variant { large_ids, ..kernel.variant(executed.group_size) })?
+            let ids = executed.ids();
+            kernel.code(Variant { ids, ..kernel.variant(executed.group_size) })?
         }
     };
     Plan::new(code, range, executed, local_bytes).map_err(|fault| invalid(kernel, fault))

@@ -182,7 +182,7 @@ pub fn upper(pointer: &BuiltinPointer, leaves: &[Leaf], variant: Variant) -> Opt
         | BuiltIn::GlobalSize
         | BuiltIn::GlobalOffset => {
             let linear = pointer.builtin == BuiltIn::GlobalLinearId;
-            (!variant.large_ids && !linear).then_some(GREATEST_ID)
+            (!variant.ids.large && !linear).then_some(GREATEST_ID)
         }
         // A launch of larger groups is refused (`Kernel::launch`).
         BuiltIn::LocalInvocationId | BuiltIn::LocalInvocationIndex | BuiltIn::SubgroupId => {

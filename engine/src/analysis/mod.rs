@@ -1,5 +1,6 @@
 //! Analyses over a kernel: one a file. Their results are in [`Analysis`].
 
+mod alignment;
 pub mod builtins;
 pub mod bundles;
 pub mod calls;

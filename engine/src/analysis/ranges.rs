@@ -85,7 +85,7 @@ impl Analysis<'_> {
     }
 
     /// An upper bound of a value that is not negative as a signed integer.
-    fn upper_of_signed(&self, id: Id, depth: u32) -> Option<u64> {
+    pub(super) fn upper_of_signed(&self, id: Id, depth: u32) -> Option<u64> {
         let width = self.index_width(id).filter(|width| (1..=u64::BITS).contains(width))?;
         self.upper(id, depth + 1).filter(|upper| *upper < 1u64 << (width - 1))
     }
@@ -105,7 +105,7 @@ impl Analysis<'_> {
             };
             pair && local.0 == BuiltIn::LocalInvocationId && group.1 == size.1 && size.1 == local.1
         };
-        !self.variant.large_ids && (either(sum.id(0), sum.id(1)) || either(sum.id(1), sum.id(0)))
+        !self.variant.ids.large && (either(sum.id(0), sum.id(1)) || either(sum.id(1), sum.id(0)))
     }
 
     /// The component of a built-in that a value is, or has the low bits of, which are no greater.

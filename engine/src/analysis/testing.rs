@@ -3,7 +3,7 @@
 use super::func::{BlockId, ENTRY, Func};
 use super::inlining::{Inlining, Plan};
 use super::{Analysis, cfg, loops};
-use crate::abi::{Coarsening, LaneMapping, Variant};
+use crate::abi::{Coarsening, Ids, LaneMapping, Variant};
 use spirv_env::{Environment, Inst, Module, ModuleInput};
 use std::rc::Rc;
 use ze_extensions::limits::VALUE_SCALARS;
@@ -15,7 +15,7 @@ pub const VARIANT: Variant = Variant {
     mapping: LaneMapping::Rows,
     coarsening: Coarsening::Off,
     one_bundle: false,
-    large_ids: false,
+    ids: Ids::SMALL,
     most_items: 1024,
 };
 

@@ -1,6 +1,6 @@
 //! Work-group sizes: which code runs a group, and which size to suggest for a global size.
 
-use crate::abi::{Coarsening, LaneMapping, Variant};
+use crate::abi::{Coarsening, Ids, LaneMapping, Variant};
 use crate::engine::DEFAULT_MAX_GROUP_SIZE;
 use crate::exec::Range;
 
@@ -42,7 +42,7 @@ pub fn fixed_width(size: [u32; 3], width: u32) -> Variant {
         mapping,
         coarsening: Coarsening::Off,
         one_bundle: false,
-        large_ids: false,
+        ids: Ids::SMALL,
         most_items: DEFAULT_MAX_GROUP_SIZE,
     }
 }
@@ -318,12 +318,20 @@ mod tests {
     fn ids_are_large_from_two_to_the_31_on() {
         let has_large_ids = |group_count, global_offset| {
             let (group_count, global_offset) = ([1, group_count, 1], [0, global_offset, 0]);
-            Range { group_count, group_size: [1, 16, 1], global_offset }.has_large_ids()
+            Range { group_count, group_size: [1, 16, 1], global_offset }.ids().large
         };
         assert!(!has_large_ids((1 << 27) - 1, 0));
         assert!(has_large_ids(1 << 27, 0));
         assert!(has_large_ids(1, 1 << 31));
         assert!(has_large_ids(1, u64::MAX));
+    }
+
+    #[test]
+    fn ids_are_odd_where_rows_begin_between_multiples_of_all_sub_groups() {
+        let is_odd =
+            |global_offset| Range { group_count: [1; 3], group_size: [16, 1, 1], global_offset }.ids().odd;
+        assert!(!is_odd([0, 0, 0]) && !is_odd([64, 1, 1]));
+        assert!(is_odd([1, 0, 0]) && is_odd([16, 0, 0]));
     }
 
     #[test]
@@ -335,7 +343,7 @@ mod tests {
                 mapping: LaneMapping::Any,
                 coarsening: Coarsening::Off,
                 one_bundle: false,
-                large_ids: false,
+                ids: Ids::SMALL,
                 most_items: DEFAULT_MAX_GROUP_SIZE
             }
         );
@@ -346,7 +354,7 @@ mod tests {
                 mapping: LaneMapping::Line,
                 coarsening: Coarsening::Off,
                 one_bundle: false,
-                large_ids: false,
+                ids: Ids::SMALL,
                 most_items: DEFAULT_MAX_GROUP_SIZE
             }
         );

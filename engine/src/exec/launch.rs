@@ -7,7 +7,7 @@ use super::order::Order;
 use super::promotion::Promotion;
 use super::scheduler::{Cost, Job, Scheduler};
 use super::workgroup::Needs;
-use crate::abi::{BundleEntry, CodeInfo, ENTRY_SYMBOL, LaunchInfo, RangeEntry, Variant};
+use crate::abi::{BundleEntry, CodeInfo, ENTRY_SYMBOL, Ids, LaunchInfo, RangeEntry, Variant};
 use crate::error::{EngineError, LaunchFault};
 use crate::jit::JitError;
 use crate::jit::load::LoadedCode;
@@ -27,12 +27,13 @@ pub struct Range {
 }
 
 impl Range {
-    /// Whether some global id, size or offset is 2^31 or more.
-    pub fn has_large_ids(&self) -> bool {
-        (0..3).any(|at| {
+    /// What ids are like.
+    pub fn ids(&self) -> Ids {
+        let is_large = |at: usize| {
             let size = u64::from(self.group_count[at]) * u64::from(self.group_size[at]);
             size.checked_add(self.global_offset[at]).is_none_or(|end| end >= 1 << 31)
-        })
+        };
+        Ids { large: (0..3).any(is_large), odd: !self.global_offset[0].is_multiple_of(Ids::ALIGNMENT) }
     }
 
     /// Dimensions that are in use: Level Zero launches always have three, most of size one.

@@ -4,7 +4,7 @@ use super::arguments::Arguments;
 use super::launch::{Code, Plan, Range};
 use super::promotion::Promotion;
 use super::scheduler::Scheduler;
-use crate::abi::{Coarsening, CodeInfo, LaneMapping, LaunchInfo, Variant, Worker};
+use crate::abi::{Coarsening, CodeInfo, Ids, LaneMapping, LaunchInfo, Variant, Worker};
 use crate::error::{EngineError, LaunchFault};
 use crate::fork::OnceLock;
 use crate::jit::pipeline::{self, Tier};
@@ -116,7 +116,7 @@ fn compile(text: &str, has_barrier: bool) -> Arc<Code> {
         mapping: LaneMapping::Rows,
         coarsening: Coarsening::Off,
         one_bundle: false,
-        large_ids: false,
+        ids: Ids::SMALL,
         most_items: 1024,
     };
     Arc::new(

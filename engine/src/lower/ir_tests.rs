@@ -2,7 +2,7 @@
 
 use super::opcode_tests::{build, kernel};
 use super::{Options, lower_with};
-use crate::abi::{Coarsening, LaneMapping, Variant};
+use crate::abi::{Coarsening, Ids, LaneMapping, Variant};
 use crate::analysis::inlining::Inlining;
 use crate::jit::Context;
 use crate::jit::pipeline::{self, Tier};
@@ -24,7 +24,7 @@ const VARIANT: Variant = Variant {
     mapping: LaneMapping::Rows,
     coarsening: Coarsening::Off,
     one_bundle: false,
-    large_ids: false,
+    ids: Ids::SMALL,
     most_items: 1024,
 };
 

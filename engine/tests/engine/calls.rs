@@ -6,7 +6,7 @@ use rspirv::dr::{Builder, Operand};
 use rustc_hash::FxHashMap;
 use spirv::{AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel};
 use spirv::{FunctionControl, MemoryModel, StorageClass};
-use ze_engine::abi::{Coarsening, LaneMapping, Variant};
+use ze_engine::abi::{Coarsening, Ids, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::target::Target;
@@ -165,7 +165,7 @@ fn ir_lines(bytes: &[u8], inlining: Inlining) -> usize {
         mapping: LaneMapping::Rows,
         coarsening: Coarsening::Off,
         one_bundle: false,
-        large_ids: false,
+        ids: Ids::SMALL,
         most_items: 1024,
     };
     let kernel = module.kernel("tree").expect("the kernel");

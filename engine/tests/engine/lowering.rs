@@ -1,6 +1,6 @@
 //! What lowering makes of kernels, where speed depends on it: counts of instructions in the IR.
 
-use ze_engine::abi::{Coarsening, LaneMapping, Variant};
+use ze_engine::abi::{Coarsening, Ids, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::target::{Isa, Target};
@@ -21,7 +21,7 @@ fn ir_of(module: &str, kernel: &str, coarsening: Coarsening, one_bundle: bool) -
         mapping: LaneMapping::Rows,
         coarsening,
         one_bundle,
-        large_ids: false,
+        ids: Ids::SMALL,
         most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
     };
     let (ir, ..) =

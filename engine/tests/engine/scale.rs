@@ -1,6 +1,6 @@
 //! Compilation of large modules: in proportion to their size, or refused with a reason.
 
-use ze_engine::abi::{Coarsening, LaneMapping, Variant};
+use ze_engine::abi::{Coarsening, Ids, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::engine::DEFAULT_MAX_GROUP_SIZE;
 use ze_engine::jit::pipeline::{self, Tier};
@@ -16,7 +16,7 @@ const VARIANT: Variant = Variant {
     mapping: LaneMapping::Rows,
     coarsening: Coarsening::Off,
     one_bundle: false,
-    large_ids: false,
+    ids: Ids::SMALL,
     most_items: DEFAULT_MAX_GROUP_SIZE,
 };
 

@@ -1,7 +1,7 @@
 //! Code that says which source lines it was made from is the code that says nothing.
 
 use spirv_env::{Line, Module};
-use ze_engine::abi::{Coarsening, LaneMapping, Variant};
+use ze_engine::abi::{Coarsening, Ids, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::elf::{Definition, Relocatable};
@@ -80,7 +80,7 @@ fn source_lines_change_no_code() {
         mapping: LaneMapping::Line,
         coarsening: Coarsening::Off,
         one_bundle: false,
-        large_ids: false,
+        ids: Ids::SMALL,
         most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
     };
     let mut compared = 0;

@@ -3,7 +3,7 @@
 
 use crate::support::{built, file, load};
 use std::sync::Arc;
-use ze_engine::abi::{Coarsening, LaneMapping, Variant};
+use ze_engine::abi::{Coarsening, Ids, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::pipeline::{self, Tier, Tiering};
@@ -156,7 +156,7 @@ fn are_lanes(kernel: &str, target: &Target) -> (bool, bool) {
         mapping: LaneMapping::Line,
         coarsening: Coarsening::Off,
         one_bundle: false,
-        large_ids: false,
+        ids: Ids::SMALL,
         most_items: 1024,
     };
     let single = lower::single(&module, kernel, variant, Inlining::default(), target).expect("analysed");

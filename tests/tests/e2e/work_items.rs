@@ -176,3 +176,57 @@ fn the_bytes_of_a_built_in() {
         assert_same(&format!("{groups:?} groups of {size:?} at {offset:?}"), &out, &want);
     }
 }
+
+/// The twin of `index_parts`, for one work-item.
+fn parts_of_index(table: &[i32], x: u64, first: u64, local: i32, size: u64, n: i32) -> [i32; 9] {
+    let (i, own) = (x as i32, x - first);
+    let at = |index: i32| table[index as usize];
+    let u = (x as u32).wrapping_add(0xffff_fff0);
+    let mut sum = if i / 16 & 1 == 1 { at(i) } else { 0 };
+    sum += (0..(i >> 6 & 3)).map(|k| at(k + i)).sum::<i32>();
+    [
+        at(i / 16) + at(i % 80),
+        at(i >> 5) + at(i & 63),
+        i / 48 * 1000 + i % 24,
+        (i - 40) / 16 * 1000 + (i - 56) % 32,
+        at(i * 4 / 64 + local / 32) + at(local % 48),
+        i / n * 1000,
+        at((own / size) as i32),
+        at((u / 64 % 64) as i32) + (u & !31) as i32,
+        sum,
+    ]
+}
+
+/// Rows of full sub-groups begin at multiples of the lanes, unless the offset or the size of work-groups is none.
+#[test]
+fn quotients_and_remainders_of_ids_begin_where_sub_groups_do() {
+    const TABLE: usize = 2048;
+    let table: Vec<i32> = (0..TABLE as i32).map(|at| (at * 7919) % 10007).collect();
+    let input = platform().buffer(&table);
+    let kernel = Module::named("index_parts").kernel("index_parts");
+    for (groups, size) in [
+        ([5, 1, 1], [256, 1, 1]),
+        ([7, 1, 1], [48, 1, 1]),
+        ([9, 2, 1], [16, 4, 1]),
+        ([9, 1, 1], [100, 1, 1]),
+        ([20, 1, 1], [8, 1, 1]),
+        ([11, 3, 1], [5, 3, 1]),
+    ] {
+        for first in [0u32, 5, 16, 32, 40] {
+            kernel.set_global_offset([first, 0, 0]).unwrap();
+            let (width, rows) = (groups[0] * size[0], groups[1] * size[1]);
+            for n in [16, 10] {
+                let out = platform().filled(0i32, (width * rows) as usize * 9);
+                kernel.run(groups, size, &[&input, &out, &n]);
+                let want: Vec<i32> = (0..rows)
+                    .flat_map(|_| 0..width)
+                    .flat_map(|own| {
+                        let (x, local) = (u64::from(own + first), (own % size[0]) as i32);
+                        parts_of_index(&table, x, u64::from(first), local, u64::from(size[0]), n)
+                    })
+                    .collect();
+                assert_same(&format!("{groups:?} groups of {size:?} from {first} on, {n}"), &out, &want);
+            }
+        }
+    }
+}

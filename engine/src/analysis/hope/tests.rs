@@ -19,7 +19,7 @@ fn may_be_row(body: &str) -> bool {
 #[test]
 fn arithmetic_with_ids_and_arguments_may_make_rows() {
     assert!(may_be_row("%index = OpUMod %uint %i %any_uint"));
-    assert!(may_be_row("%index = OpSDiv %uint %i %uint_16"));
+    assert!(may_be_row("%index = OpSDiv %uint %i %uint_12"));
     assert!(may_be_row("%index = OpIMul %ulong %x %any_ulong"));
     assert!(may_be_row("%less = OpULessThan %bool %i %uint_8\n%index = OpSelect %uint %less %uint_8 %i"));
     assert!(may_be_row("%square = OpIMul %ulong %x %x\n%index = OpIAdd %ulong %square %x"));

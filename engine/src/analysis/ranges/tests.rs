@@ -1,7 +1,7 @@
 //! The bound of every operation, exactly, and the first operand at which nothing is known any more.
 
 use super::super::testing::{VARIANT, of_last};
-use crate::abi::Variant;
+use crate::abi::{Ids, Variant};
 
 /// The local id, at most 1023, of which all bounds are made, and values of a few widths that are at most 64 or 63.
 const VALUES: &str = "
@@ -67,7 +67,7 @@ fn built_ins_are_bounded_by_the_variant() {
         whole
     };
     let scalar = |ty: &str, builtin: &str| upper(&format!("OpLoad %{ty} %{builtin}"));
-    let large = Variant { large_ids: true, ..VARIANT };
+    let large = Variant { ids: Ids { large: true, odd: false }, ..VARIANT };
     for builtin in ["GlobalInvocationId", "GlobalSize", "GlobalOffset"] {
         assert_eq!(component(builtin, VARIANT), Some((1 << 31) - 1), "{builtin}");
         assert_eq!(component(builtin, large), None, "{builtin}");

@@ -2,7 +2,7 @@
 
 use super::examples::{Example, VARIABLES, examples, operands};
 use super::{STORED, build, kernel, std_examples};
-use crate::abi::{Coarsening, LaneMapping, Variant};
+use crate::abi::{Coarsening, Ids, LaneMapping, Variant};
 use crate::analysis::inlining::Inlining;
 use crate::jit::pipeline::{self, Tier};
 use crate::jit::target::{Isa, Target};
@@ -68,7 +68,7 @@ fn lowers(example: &Example, target: &Target) {
                 mapping: LaneMapping::Rows,
                 coarsening,
                 one_bundle,
-                large_ids: false,
+                ids: Ids::SMALL,
                 most_items: crate::engine::DEFAULT_MAX_GROUP_SIZE,
             };
             let context = Context::new();
