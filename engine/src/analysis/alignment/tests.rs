@@ -110,8 +110,11 @@ fn divisors_may_be_sizes_of_rows() {
 
 #[test]
 fn no_lane_of_a_run_wraps_around() {
-    // Of 32 bits whose upper ones are anything.
-    let sum = "%far = OpShiftLeftLogical %uint %any_uint %uint_4\n%y = OpIAdd %uint %i %far\n";
-    assert_eq!(shape(&format!("{sum}OpUConvert %ulong %y")), Shape::Strided(1));
-    assert_eq!(shape(&format!("{sum}%z = OpUConvert %ulong %y\nOpUDiv %ulong %z %ulong_16")), Shape::Uniform);
+    // Of 16 bits whose upper ones are anything.
+    let sum = "%s = OpUConvert %ushort %x\n%far = OpShiftLeftLogical %ushort %any_ushort %ushort_4\n%y = OpIAdd %ushort %s %far\n";
+    assert_eq!(shape(&format!("{sum}OpSConvert %ulong %y")), Shape::Strided(1));
+    assert_eq!(
+        shape(&format!("{sum}%z = OpSConvert %ulong %y\nOpShiftRightArithmetic %ulong %z %ulong_4")),
+        Shape::Uniform
+    );
 }
