@@ -19,9 +19,34 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
     }
     let reg = this.leaf(inst.id(2))?;
     let scalar = this.b.scalar_of(this.vector(reg));
-    let lanes = contributions(this, combine, reg);
-    let result = within_subgroup(this, inst, combine, lanes)?;
+    let result = match inst.lit(1) == GroupOperation::Reduce as u64 && is_of_each(this) {
+        true => of_each_member(this, inst, combine)?,
+        false => {
+            let lanes = contributions(this, combine, reg);
+            within_subgroup(this, inst, combine, lanes)?
+        }
+    };
     Ok(smallvec![this.apply(&[result], |this, values| narrow(&this.b, values[0], scalar))])
+}
+
+/// Whether the sub-groups of a bundle do the instruction one after the other, and no other instruction in between.
+fn is_of_each(this: &Lowerer<'_, '_>) -> bool {
+    let bundle = &this.bundle;
+    bundle.subgroups.len() > 1 && bundle.mask_of_all.is_none() && bundle.lockstep.contains(this.current_block())
+}
+
+/// A sub-group's reduction, of which the first member of a bundle makes those of all at once.
+fn of_each_member(this: &mut Lowerer<'_, '_>, inst: &Inst, combine: Combine) -> Result<Reg, EngineError> {
+    if this.bundle.at == 0 {
+        let lanes = this.of_each(|this| {
+            let reg = this.leaf(inst.id(2))?;
+            Ok(contributions(this, combine, reg))
+        })?;
+        let results = combine.reduce_each(&this.b, &lanes).into_iter().map(Reg::uniform);
+        this.bundle.ahead = results.map(|reg| smallvec![reg]).collect();
+    }
+    let made = this.bundle.ahead.pop_front().expect("the first member made one for each");
+    Ok(made[0])
 }
 
 fn within_subgroup(
