@@ -1,6 +1,6 @@
 //! Constants as memory has them: their bytes.
 
-use spirv::StorageClass;
+use spirv::{Decoration, StorageClass};
 use spirv_env::{ConstantValue, GlobalVariable, Id, Module, Type, TypeId};
 use ze_extensions::limits::NESTING;
 
@@ -63,7 +63,9 @@ pub fn known(module: &Module, variable: &GlobalVariable) -> Option<Vec<u8>> {
             Unknown
         }
     }
-    let initializer = variable.initializer.filter(|_| variable.class == StorageClass::UniformConstant)?;
+    let is_constant = variable.class == StorageClass::UniformConstant
+        || module.has_decoration(variable.id, Decoration::Constant);
+    let initializer = variable.initializer.filter(|_| is_constant)?;
     let Type::Pointer { pointee, .. } = module.types.get(variable.ty) else { return None };
     let size = module.types.layout(*pointee).size;
     let scalar = |id: Id, _| match &module.constants.get(&id).ok_or(Unknown)?.value {
@@ -74,4 +76,32 @@ pub fn known(module: &Module, variable: &GlobalVariable) -> Option<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(size).ok().filter(|_| size <= MOST_KNOWN)?];
     write(module, initializer, *pointee, &mut bytes, 0, &scalar).ok()?;
     Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::known;
+    use spirv_env::{Environment, ModuleInput};
+    use ze_tests::assembler::assemble;
+
+    /// What is known of a variable of the word 7 in this class, with this line among the decorations.
+    fn bytes(class: &str, decoration: &str) -> Option<Vec<u8>> {
+        let text = format!(
+            "OpCapability Addresses\nOpCapability Kernel\nOpMemoryModel Physical64 OpenCL\n{decoration}\n\
+             %uint = OpTypeInt 32 0\n%seven = OpConstant %uint 7\n%to_uint = OpTypePointer {class} %uint\n\
+             %table = OpVariable %to_uint {class} %seven"
+        );
+        let profile = ze_extensions::DeviceProfile::host();
+        let module = spirv_env::build(&[ModuleInput::new(&assemble(&text))], &Environment::new(&profile));
+        let module = module.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        known(&module, module.globals.first().expect("the variable"))
+    }
+
+    #[test]
+    fn what_nobody_can_change_is_known() {
+        let seven = Some(vec![7, 0, 0, 0]);
+        assert_eq!(bytes("UniformConstant", ""), seven);
+        assert_eq!(bytes("CrossWorkgroup", "OpDecorate %table Constant"), seven);
+        assert_eq!(bytes("CrossWorkgroup", ""), None);
+    }
 }

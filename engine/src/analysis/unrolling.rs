@@ -66,13 +66,23 @@ impl Analysis<'_> {
         self.gone_through.get_or_init(|| self.find_gone_through()).contains(&variable)
     }
 
-    /// What loops that are straight code read.
+    /// What loops that are straight code read, and what that was copied from.
     fn find_gone_through(&self) -> FxHashSet<Id> {
         let unrolled = self.loops.loops.iter().filter(|(id, _)| self.unrolls(*id));
         let insts =
             unrolled.flat_map(|(_, this)| &this.blocks).flat_map(|block| &self.func.blocks[*block].insts);
         let reads = insts.filter(|inst| matches!(inst.row().memory, Memory::Read { .. }));
-        reads.map(|inst| self.root_of(inst.id(0))).collect()
+        let mut found: FxHashSet<Id> = reads.map(|inst| self.root_of(inst.id(0))).collect();
+        if found.is_empty() {
+            return found;
+        }
+        let all = self.func.blocks.values().flat_map(|block| &block.insts);
+        let copies = all.filter(|inst| matches!(inst.row().memory, Memory::Copy { .. }));
+        let copies: Vec<[Id; 2]> = copies.map(|inst| [0, 1].map(|at| self.root_of(inst.id(at)))).collect();
+        let sources: Vec<Id> =
+            copies.iter().filter(|[to, _]| found.contains(to)).map(|[_, from]| *from).collect();
+        found.extend(sources);
+        found
     }
 
     /// What a pointer is made of by access chains and casts.

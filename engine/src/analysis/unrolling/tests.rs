@@ -29,3 +29,18 @@ fn what_is_only_read_or_always_the_same_element_stays_a_loop() {
                 %new = OpIAdd %uint %old %own\nOpStore %first %new";
     assert!(!unrolls("%uint_4", same));
 }
+
+#[test]
+fn what_an_array_was_copied_from_is_gone_through_as_well() {
+    let gone_through = |copy: &str| {
+        let ids = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n%own = OpUConvert %uint %x\n\
+                   %to = OpBitcast %private_uchar %words\n%from = OpBitcast %private_uchar %zeros";
+        let body = counted_loop("", &format!("%place = OpAccessChain %private_uint %words %n\n{CHANGED}"))
+            .replace("%n %any_uint", "%n %uint_4");
+        of_blocks(&format!("{ids}\n{copy}\n{body}"), VARIANT, |analysis| {
+            analysis.private.placement.keys().filter(|id| analysis.is_gone_through(**id)).count()
+        })
+    };
+    assert_eq!(gone_through("OpCopyMemorySized %to %from %ulong_16"), 2);
+    assert_eq!(gone_through("OpCopyMemorySized %from %to %ulong_16"), 1);
+}

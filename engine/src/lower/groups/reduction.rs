@@ -32,7 +32,9 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
 /// Whether the sub-groups of a bundle do the instruction one after the other, and no other instruction in between.
 fn is_of_each(this: &Lowerer<'_, '_>) -> bool {
     let bundle = &this.bundle;
-    bundle.subgroups.len() > 1 && bundle.mask_of_all.is_none() && bundle.lockstep.contains(this.current_block())
+    bundle.subgroups.len() > 1
+        && bundle.mask_of_all.is_none()
+        && bundle.lockstep.contains(this.current_block())
 }
 
 /// A sub-group's reduction, of which the first member of a bundle makes those of all at once.
