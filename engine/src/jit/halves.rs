@@ -1,8 +1,9 @@
-//! Vectors of halves on CPUs that compute in floats.
+//! Halves on CPUs that compute in floats.
 //!
 //! LLVM's passes shorten a comparison of two widened halves to one of halves, and rounding of one to rounding of halves. Without
 //! instructions for them its code generator then takes vectors apart, lane by lane: 200 instructions instead of four. Here they are
-//! widened again, behind all passes. Each result is exact, or rounded to the same half.
+//! widened again, behind all passes. Each result is exact, or rounded to the same half. What is exact goes on as a float: most of the time
+//! of a chain of minima was conversions. The least of two single halves would be a call of the C library, before which everything else is saved.
 
 use super::blocks::{blocks, functions, instructions, opcode};
 use super::context::IrModule;
@@ -10,6 +11,8 @@ use super::target::Target;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMOpcode, LLVMTypeKind};
+use rustc_hash::FxBuildHasher;
+use std::collections::HashSet;
 
 const NAME: *const std::ffi::c_char = c"".as_ptr();
 
@@ -30,6 +33,8 @@ const FUNCTIONS: [&str; 12] = [
     "llvm.trunc",
 ];
 
+const SQRT: &str = "llvm.sqrt";
+
 /// Has a module's vectors of halves compared and rounded as vectors of floats, unless the CPU has instructions for halves.
 pub fn widen(module: &IrModule, target: &Target) {
     if target.has_feature("avx512fp16") {
@@ -40,18 +45,28 @@ pub fn widen(module: &IrModule, target: &Target) {
         let functions_of_halves =
             FUNCTIONS.map(|name| LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len()));
         let context = module.context().raw();
-        let widening = Widening { module, context, builder: LLVMCreateBuilderInContext(context) };
+        let sqrt = LLVMLookupIntrinsicID(SQRT.as_ptr().cast(), SQRT.len());
+        let mut widening = Widening {
+            module,
+            context,
+            builder: LLVMCreateBuilderInContext(context),
+            exact: HashSet::default(),
+        };
         for inst in functions(module).into_iter().flat_map(blocks).flat_map(instructions) {
             let new = match opcode(inst) {
                 LLVMOpcode::LLVMFCmp if is_halves(LLVMTypeOf(LLVMGetOperand(inst, 0))) => {
                     widening.compare(inst)
                 }
-                LLVMOpcode::LLVMCall if is_halves(LLVMTypeOf(inst)) => {
+                LLVMOpcode::LLVMFPExt => match widening.known(LLVMGetOperand(inst, 0)) {
+                    Some(float) if LLVMTypeOf(float) == LLVMTypeOf(inst) => float,
+                    _ => continue,
+                },
+                LLVMOpcode::LLVMCall if is_half(LLVMTypeOf(inst)) || is_halves(LLVMTypeOf(inst)) => {
                     let id = LLVMGetIntrinsicID(LLVMGetCalledValue(inst));
                     if id == 0 || !functions_of_halves.contains(&id) {
                         continue;
                     }
-                    widening.call(inst, id)
+                    widening.call(inst, id, id != sqrt)
                 }
                 _ => continue,
             };
@@ -62,19 +77,23 @@ pub fn widen(module: &IrModule, target: &Target) {
     }
 }
 
+unsafe fn is_half(ty: LLVMTypeRef) -> bool {
+    // SAFETY: the type is alive.
+    unsafe { LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMHalfTypeKind }
+}
+
 /// Whether it is the type of vectors of halves.
 unsafe fn is_halves(ty: LLVMTypeRef) -> bool {
     // SAFETY: the type is alive.
-    unsafe {
-        LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMVectorTypeKind
-            && LLVMGetTypeKind(LLVMGetElementType(ty)) == LLVMTypeKind::LLVMHalfTypeKind
-    }
+    unsafe { LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMVectorTypeKind && is_half(LLVMGetElementType(ty)) }
 }
 
 struct Widening<'m> {
     module: &'m IrModule,
     context: LLVMContextRef,
     builder: LLVMBuilderRef,
+    /// Halves made of floats that are no others.
+    exact: HashSet<LLVMValueRef, FxBuildHasher>,
 }
 
 impl Widening<'_> {
@@ -88,8 +107,8 @@ impl Widening<'_> {
         }
     }
 
-    /// What the function of floats gives, rounded.
-    unsafe fn call(&self, inst: LLVMValueRef, id: u32) -> LLVMValueRef {
+    /// What the function of floats gives, rounded if it is not exact.
+    unsafe fn call(&mut self, inst: LLVMValueRef, id: u32, is_exact: bool) -> LLVMValueRef {
         // SAFETY: a call that is alive, of a function that takes as many floats.
         unsafe {
             LLVMPositionBuilderBefore(self.builder, inst);
@@ -100,16 +119,32 @@ impl Widening<'_> {
             let function = LLVMGetIntrinsicDeclaration(self.module.raw(), id, &raw mut wide, 1);
             let ty = LLVMGlobalGetValueType(function);
             let result = LLVMBuildCall2(self.builder, ty, function, arguments.as_mut_ptr(), count, NAME);
-            LLVMBuildFPTrunc(self.builder, result, LLVMTypeOf(inst), NAME)
+            let halves = LLVMBuildFPTrunc(self.builder, result, LLVMTypeOf(inst), NAME);
+            if is_exact && LLVMIsAFPTruncInst(halves) == halves {
+                self.exact.insert(halves);
+            }
+            halves
         }
     }
 
     unsafe fn widened(&self, halves: LLVMValueRef) -> LLVMValueRef {
-        // SAFETY: a vector of halves that is alive.
+        // SAFETY: a half or a vector of them that is alive.
         unsafe {
-            let lanes = LLVMGetVectorSize(LLVMTypeOf(halves));
-            let floats = LLVMVectorType(LLVMFloatTypeInContext(self.context), lanes);
-            LLVMBuildFPExt(self.builder, halves, floats, NAME)
+            if let Some(floats) = self.known(halves) {
+                return floats;
+            }
+            let float = LLVMFloatTypeInContext(self.context);
+            let ty = match is_half(LLVMTypeOf(halves)) {
+                true => float,
+                false => LLVMVectorType(float, LLVMGetVectorSize(LLVMTypeOf(halves))),
+            };
+            LLVMBuildFPExt(self.builder, halves, ty, NAME)
         }
+    }
+
+    /// The floats that halves were made of, if they are the same.
+    unsafe fn known(&self, halves: LLVMValueRef) -> Option<LLVMValueRef> {
+        // SAFETY: only what is alive is in the set, and it is a conversion.
+        self.exact.contains(&halves).then(|| unsafe { LLVMGetOperand(halves, 0) })
     }
 }

@@ -706,6 +706,25 @@ fn halves_are_compared_and_rounded_as_floats() {
     }
 }
 
+/// The least of three halves.
+const HALF: &str = "
+declare half @llvm.minnum.f16(half, half)
+define half @f(half %a, half %b, half %c) {
+  %ab = call half @llvm.minnum.f16(half %a, half %b)
+  %abc = call half @llvm.minnum.f16(half %ab, half %c)
+  ret half %abc
+}";
+
+#[test]
+fn the_least_of_halves_is_no_call_and_is_rounded_once() {
+    let target = Target::limited(Isa::Avx512).expect("a target machine");
+    let context = Context::new();
+    let ir = IrModule::parse(&context, HALF, &target).expect("IR");
+    let text = pipeline::assembly(&ir, &target, Tier::Optimising).expect("assembly");
+    assert!(!text.contains("fmin"), "{text}");
+    assert_eq!(text.matches("vcvtps2ph").count(), 1, "{text}");
+}
+
 #[test]
 fn halves_are_compared_without_going_from_lane_to_lane() {
     for isa in [Isa::Avx2, Isa::Avx512] {
