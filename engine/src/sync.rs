@@ -7,6 +7,7 @@ pub use crate::vigil::{Vigil, computing};
 pub use std::hint::spin_loop;
 pub use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 pub use std::thread;
+pub use std::thread_local;
 pub use std::time::Instant;
 
 use std::time::Duration;

@@ -5,6 +5,7 @@ pub use crate::clock::Instant;
 pub use shuttle::hint::spin_loop;
 pub use shuttle::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 pub use shuttle::thread;
+pub use shuttle::thread_local;
 
 use crate::{clock, once_in};
 use shuttle::thread::Thread;
@@ -42,7 +43,7 @@ pub fn computing(_threads: usize) -> Computing {
     Computing
 }
 
-thread_local! {
+std::thread_local! {
     /// Who sleeps on the word of an address. All threads of an execution are one thread of the system.
     static SLEEPERS: RefCell<HashMap<usize, Vec<Thread>>> = RefCell::default();
 }

@@ -464,6 +464,9 @@ impl Stream {
                 }
             }
             let (start, done, result, _section) = MutexGuard::unlocked(state, || {
+                if executor == Executor::Worker {
+                    workers().pay();
+                }
                 let start = timed.then(clock::now);
                 let mut kind = command.work();
                 let mut busy = kind.map(|kind| self.activity.begin(kind));
