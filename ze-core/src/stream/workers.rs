@@ -12,7 +12,7 @@
 //! executes one thing after the other; and what is short is done before the next one begins: who would overtake what a worker
 //! has just taken waits for [`HEAD_START`] at most. No longer, as streams may wait for each other by way of memory.
 
-use super::{Executor, Stream};
+use super::{Executor, Priority, Stream};
 use crate::clock;
 use crate::fork::{self, Mutex, MutexGuard, PerProcess};
 use crate::futex::{Counter, Deadline};
@@ -39,6 +39,7 @@ struct Turn {
     /// Only to be compared.
     stream: usize,
     engine: EngineId,
+    priority: Priority,
     submitter: usize,
     began: u64,
 }
@@ -46,7 +47,8 @@ struct Turn {
 impl Turn {
     fn of(stream: &Stream, began: u64) -> Turn {
         let (engine, submitter) = (stream.engine, stream.submitter());
-        Turn { stream: std::ptr::from_ref(stream).addr(), engine, submitter, began }
+        let priority = stream.priority;
+        Turn { stream: std::ptr::from_ref(stream).addr(), engine, priority, submitter, began }
     }
 }
 
@@ -74,11 +76,12 @@ impl State {
         before.position(|stream| stream.priority > other.priority || stream.engine == other.engine)
     }
 
-    /// Whether a worker has just taken a stream to which this one's submitter gave work of this one's engine before.
+    /// Whether a worker has just taken a stream to which this one's submitter gave work of this one's engine before, and which is as urgent.
     fn is_ahead(&self, other: &Stream, now: u64) -> bool {
         let mut ahead = self.turns.iter().take_while(|turn| turn.stream != std::ptr::from_ref(other).addr());
         ahead.any(|turn| {
             turn.engine == other.engine
+                && turn.priority >= other.priority
                 && turn.submitter == other.submitter()
                 && now.saturating_sub(turn.began) < HEAD_START
         })
@@ -279,7 +282,6 @@ impl Workers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::Priority;
 
     #[test]
     fn what_is_more_urgent_or_of_the_same_engine_comes_first() {
@@ -315,6 +317,8 @@ mod tests {
         assert!(!state.is_ahead(&second, 1000 + HEAD_START), "the head start is over");
         assert!(!state.is_ahead(&unrelated, 1000), "its engine is another");
         assert!(state.is_ahead(&stream(own), 1000));
+        let urgent = Stream::with_priority(own, &Arc::default(), Priority::High);
+        assert!(!state.is_ahead(&urgent, 1000), "it waits for nothing that is less urgent");
         second.submitted_by(1);
         assert!(!state.is_ahead(&second, 1000), "another thread's order is its own");
     }
