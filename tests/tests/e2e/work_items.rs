@@ -182,8 +182,8 @@ fn parts_of_index(table: &[i32], x: u64, first: u64, local: i32, size: u64, n: i
     let (i, own) = (x as i32, x - first);
     let at = |index: i32| table[index as usize];
     let u = (x as u32).wrapping_add(0xffff_fff0);
-    let mut sum = if i / 16 & 1 == 1 { at(i) } else { 0 };
-    sum += (0..(i >> 6 & 3)).map(|k| at(k + i)).sum::<i32>();
+    let mut sum = if (i / 16) & 1 == 1 { at(i) } else { 0 };
+    sum += (0..((i >> 6) & 3)).map(|k| at(k + i)).sum::<i32>();
     [
         at(i / 16) + at(i % 80),
         at(i >> 5) + at(i & 63),

@@ -31,7 +31,7 @@ const HEAD_START: u64 = 50_000;
 
 thread_local! {
     /// In a worker: how many streams it has made ready without waking anybody.
-    static OWED: Cell<Option<usize>> = Cell::new(None);
+    static OWED: Cell<Option<usize>> = Cell::default();
 }
 
 /// A stream that a worker executes.
