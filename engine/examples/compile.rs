@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use ze_engine::abi::{Coarsening, Ids, LaneMapping, Variant};
+use ze_engine::abi::{Coarsening, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::pipeline::{self, Tier};
@@ -72,14 +72,7 @@ fn parse() -> Options {
                     _ => LaneMapping::Rows,
                 };
                 let width = width.parse().expect("--variant W:MAPPING, W a number");
-                options.variants.push(Variant {
-                    width,
-                    mapping,
-                    coarsening,
-                    one_bundle,
-                    ids: Ids::SMALL,
-                    most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
-                });
+                options.variants.push(Variant { coarsening, one_bundle, ..Variant::new(width, mapping) });
             }
             path => options.paths.push(path.into()),
         }
@@ -95,14 +88,7 @@ fn parse() -> Options {
             (16, LaneMapping::Any, Coarsening::Off),
             (32, LaneMapping::Rows, Coarsening::Off),
         ] {
-            options.variants.push(Variant {
-                width,
-                mapping,
-                coarsening,
-                one_bundle: false,
-                ids: Ids::SMALL,
-                most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
-            });
+            options.variants.push(Variant { coarsening, ..Variant::new(width, mapping) });
         }
     }
     options

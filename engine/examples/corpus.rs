@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use ze_engine::abi::{Coarsening, Ids, LaneMapping, Variant};
+use ze_engine::abi::{Coarsening, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::pipeline::{self, Tier};
@@ -116,12 +116,8 @@ fn examine(options: &Options, path: &Path, found: &mut Findings) {
     for kernel in &module.kernels {
         let name = format!("{} {}", path.display(), kernel.name);
         let variant = Variant {
-            width: options.width.unwrap_or(target.natural_width()),
-            mapping: LaneMapping::Rows,
             coarsening: Coarsening::AlongX(8),
-            one_bundle: false,
-            ids: Ids::SMALL,
-            most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
+            ..Variant::new(options.width.unwrap_or(target.natural_width()), LaneMapping::Rows)
         };
         match Census::of(&module, kernel, variant, Inlining::default(), &target) {
             Ok(census) => {

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::mem::offset_of;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use ze_engine::abi::{Coarsening, CodeInfo, Ids, LaneMapping, Variant, Worker};
+use ze_engine::abi::{CodeInfo, LaneMapping, Variant, Worker};
 use ze_engine::exec::{Arguments, Code, Plan, Range, Scheduler};
 use ze_engine::jit::pipeline::{self, Tier};
 use ze_engine::jit::target::Target;
@@ -82,14 +82,7 @@ fn object(text: &str, target: &Target, tier: Tier) -> Vec<u8> {
 fn code(text: &str, target: &Target, has_barrier: bool) -> Arc<Code> {
     let object = object(text, target, Tier::Optimising);
     let loaded = load::load(&object, &symbols::function_address).expect("loads");
-    let variant = Variant {
-        width: 16,
-        mapping: LaneMapping::Rows,
-        coarsening: Coarsening::Off,
-        one_bundle: false,
-        ids: Ids::SMALL,
-        most_items: 1024,
-    };
+    let variant = Variant::new(16, LaneMapping::Rows);
     let info = CodeInfo { has_barrier, ..CodeInfo::default() };
     Arc::new(Code::new(loaded, info, variant).expect("entry"))
 }

@@ -10,7 +10,7 @@
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use ze_engine::abi::{Coarsening, Ids, LaneMapping, Variant};
+use ze_engine::abi::{LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::hash::digest;
@@ -196,18 +196,13 @@ fn one(pattern: &Pattern, size: u32, variant: &str, stage: &str) {
         return;
     }
     let target = Target::host().expect("a target machine");
-    let fixed = |width, mapping| {
-        let coarsening = Coarsening::Off;
-        let most_items = ze_engine::engine::DEFAULT_MAX_GROUP_SIZE;
-        Variant { width, mapping, coarsening, one_bundle: false, ids: Ids::SMALL, most_items }
-    };
     let launched = program.kernel(&module.kernels[0].name).expect("a kernel").variant([256, 1, 1]);
     let variant = match variant {
         "launched" => launched,
-        "rows" => fixed(16, LaneMapping::Rows),
-        "line" => fixed(16, LaneMapping::Line),
-        "any" => fixed(16, LaneMapping::Any),
-        _ => fixed(1, LaneMapping::Rows),
+        "rows" => Variant::new(16, LaneMapping::Rows),
+        "line" => Variant::new(16, LaneMapping::Line),
+        "any" => Variant::new(16, LaneMapping::Any),
+        _ => Variant::new(1, LaneMapping::Rows),
     };
     let (kernel, inlining) = (&module.kernels[0], Inlining::default());
     let lowered = ze_engine::lower::best_coarsening(&module, kernel, variant, inlining, &target).and_then(

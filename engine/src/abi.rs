@@ -3,6 +3,7 @@
 //! Compiled code is relocatable and kept on disk, so it reaches the runtime only through the function
 //! pointers in [`Worker`], never through addresses baked into it.
 
+use crate::engine::DEFAULT_MAX_GROUP_SIZE;
 use crate::exec::failure::Failure;
 use crate::print::Buffer;
 use std::ffi::c_void;
@@ -153,6 +154,18 @@ pub struct Variant {
 }
 
 impl Variant {
+    /// One sub-group after the other, of most launches.
+    pub const fn new(width: u32, mapping: LaneMapping) -> Variant {
+        Variant {
+            width,
+            mapping,
+            coarsening: Coarsening::Off,
+            one_bundle: false,
+            ids: Ids::SMALL,
+            most_items: DEFAULT_MAX_GROUP_SIZE,
+        }
+    }
+
     /// The same with bundles of so many sub-groups. Smaller ones than there were do not fill a work-group.
     pub fn with_factor(self, factor: u32) -> Variant {
         let coarsening = self.coarsening.with_factor(factor);

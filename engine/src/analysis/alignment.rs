@@ -80,17 +80,8 @@ impl Analysis<'_> {
                 self.whole_component(id).map_or(0, |(builtin, at)| self.zeros_of(builtin, at))
             }
             Op::ISub if self.is_without_offset(inst) => self.zeros_of(BuiltIn::GlobalLinearId, 0),
-            Op::IAdd | Op::ISub | Op::BitwiseOr | Op::BitwiseXor => of(0).min(of(1)),
-            Op::IMul => of(0).saturating_add(of(1)).min(ALL),
-            Op::BitwiseAnd => of(0).max(of(1)),
-            Op::ShiftLeftLogical => match self.func.constant_bits(inst.id(1)) {
-                Some(amount) if amount < u64::from(ALL) => of(0).saturating_add(amount as u32).min(ALL),
-                _ => 0,
-            },
             Op::Select => of(1).min(of(2)),
-            Op::UConvert | Op::SConvert if !self.saturates(inst) => of(0),
-            Op::CopyObject => of(0),
-            _ => 0,
+            _ => self.zeros_of_result(inst, of),
         }
     }
 

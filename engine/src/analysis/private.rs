@@ -210,8 +210,6 @@ struct Facts<'f> {
     /// There are such accesses.
     accessed: bool,
     pointers: FxHashSet<Id>,
-    /// Some leaf is a pointer.
-    has_pointers: bool,
     /// Bytes of all leaves, if they have as many; of the least, where larger ones are several of them.
     leaf_bytes: Option<u64>,
     /// What copies the object or a part of it.
@@ -227,7 +225,6 @@ impl<'f> Facts<'f> {
             regular: true,
             accessed: false,
             pointers: FxHashSet::default(),
-            has_pointers: false,
             leaf_bytes: None,
             copies: Vec::new(),
             copied: 0,
@@ -240,8 +237,8 @@ impl<'f> Facts<'f> {
         let mut reinterpreted = false;
         // Bytes of leaves, and whether some such leaf is at an offset that is known only when the code runs.
         let mut sizes: FxHashMap<u64, bool> = FxHashMap::default();
-        // Offsets of leaves, or'ed, and whether each is a multiple of the leaf.
-        let (mut offsets, mut aligned) = (0, true);
+        // Offsets of leaves, or'ed, whether each is a multiple of the leaf, and whether some leaf is a pointer.
+        let (mut offsets, mut aligned, mut has_pointers) = (0, true, false);
         // The lowest set bit of `unit` divides the offset in the object.
         let mut note =
             |facts: &mut Facts<'_>, ty: TypeId, Offset { unit, varies }: Offset| match leaves.get(ty) {
@@ -250,7 +247,7 @@ impl<'f> Facts<'f> {
                         *sizes.entry(leaf.scalar.bytes()).or_default() |= varies;
                         offsets |= unit | leaf.offset;
                         aligned &= (unit | leaf.offset).is_multiple_of(leaf.scalar.bytes());
-                        facts.has_pointers |= leaf.scalar == Scalar::Ptr;
+                        has_pointers |= leaf.scalar == Scalar::Ptr;
                     }
                 }
                 None => facts.regular = false,
@@ -314,8 +311,8 @@ impl<'f> Facts<'f> {
         let is_alone = sizes.len() == 1;
         if !is_alone && (reinterpreted || !facts.copies.is_empty()) {
             // The least leaf is everybody's, and larger ones are several.
-            facts.regular &= least.is_some_and(|least| offsets.is_multiple_of(least) && pays(&sizes, least));
-            facts.regular &= !facts.has_pointers;
+            facts.regular &= !has_pointers
+                && least.is_some_and(|least| offsets.is_multiple_of(least) && pays(&sizes, least));
             facts.leaf_bytes = least;
         } else {
             facts.regular &= aligned;

@@ -5,7 +5,7 @@
 
 use super::Analysis;
 use super::builtins;
-use spirv::{BuiltIn, Decoration, Op};
+use spirv::{BuiltIn, Op};
 use spirv_env::{Id, Inst};
 
 /// The greatest id of launches that code for small ids is for.
@@ -157,7 +157,11 @@ impl Analysis<'_> {
             return bits.trailing_zeros();
         }
         let Some(inst) = self.definition(id).filter(|_| depth < 8) else { return 0 };
-        let of = |at: usize| self.trailing_zeros(inst.id(at), depth + 1);
+        self.zeros_of_result(inst, |at| self.trailing_zeros(inst.id(at), depth + 1))
+    }
+
+    /// The same of a result, given those of the operands: in the lanes that they are of.
+    pub(super) fn zeros_of_result(&self, inst: &Inst, of: impl Fn(usize) -> u32) -> u32 {
         match inst.op {
             Op::ShiftLeftLogical => {
                 of(0).saturating_add(self.func.constant_bits(inst.id(1)).unwrap_or(0).min(63) as u32)
@@ -165,11 +169,7 @@ impl Analysis<'_> {
             Op::IMul => of(0).saturating_add(of(1)),
             Op::IAdd | Op::ISub | Op::BitwiseOr | Op::BitwiseXor => of(0).min(of(1)),
             Op::BitwiseAnd => of(0).max(of(1)),
-            Op::UConvert | Op::SConvert
-                if self.func.decoration(id, Decoration::SaturatedConversion).is_some() =>
-            {
-                0
-            }
+            Op::UConvert | Op::SConvert if self.saturates(inst) => 0,
             Op::UConvert | Op::SConvert | Op::CopyObject => of(0),
             _ => 0,
         }

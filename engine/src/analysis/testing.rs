@@ -3,21 +3,14 @@
 use super::func::{BlockId, ENTRY, Func};
 use super::inlining::{Inlining, Plan};
 use super::{Analysis, cfg, loops};
-use crate::abi::{Coarsening, Ids, LaneMapping, Variant};
+use crate::abi::{LaneMapping, Variant};
 use spirv_env::{Environment, Inst, Module, ModuleInput};
 use std::rc::Rc;
 use ze_extensions::limits::VALUE_SCALARS;
 use ze_tests::assembler::assemble;
 
 /// 16 lanes in rows of x, ids below 2^31, and 1024 work-items in a work-group.
-pub const VARIANT: Variant = Variant {
-    width: 16,
-    mapping: LaneMapping::Rows,
-    coarsening: Coarsening::Off,
-    one_bundle: false,
-    ids: Ids::SMALL,
-    most_items: 1024,
-};
+pub const VARIANT: Variant = Variant::new(16, LaneMapping::Rows);
 
 const TYPES: [(&str, u32); 4] = [("uchar", 8), ("ushort", 16), ("uint", 32), ("ulong", 64)];
 

@@ -78,9 +78,8 @@ impl Analysis<'_> {
         }
         let all = self.func.blocks.values().flat_map(|block| &block.insts);
         let copies = all.filter(|inst| matches!(inst.row().memory, Memory::Copy { .. }));
-        let copies: Vec<[Id; 2]> = copies.map(|inst| [0, 1].map(|at| self.root_of(inst.id(at)))).collect();
-        let sources: Vec<Id> =
-            copies.iter().filter(|[to, _]| found.contains(to)).map(|[_, from]| *from).collect();
+        let roots = copies.map(|inst| [0, 1].map(|at| self.root_of(inst.id(at))));
+        let sources: Vec<Id> = roots.filter(|[to, _]| found.contains(to)).map(|[_, from]| from).collect();
         found.extend(sources);
         found
     }

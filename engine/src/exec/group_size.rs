@@ -1,7 +1,6 @@
 //! Work-group sizes: which code runs a group, and which size to suggest for a global size.
 
-use crate::abi::{Coarsening, Ids, LaneMapping, Variant};
-use crate::engine::DEFAULT_MAX_GROUP_SIZE;
+use crate::abi::{Coarsening, LaneMapping, Variant};
 use crate::exec::Range;
 
 /// Sub-group sizes that code can be made for, ascending.
@@ -37,14 +36,7 @@ pub fn fixed_width(size: [u32; 3], width: u32) -> Variant {
         () if y == 1 && z == 1 => LaneMapping::Line,
         () => LaneMapping::Any,
     };
-    Variant {
-        width,
-        mapping,
-        coarsening: Coarsening::Off,
-        one_bundle: false,
-        ids: Ids::SMALL,
-        most_items: DEFAULT_MAX_GROUP_SIZE,
-    }
+    Variant::new(width, mapping)
 }
 
 /// The code for groups of this size of a kernel that cannot tell the sub-group size, for ids below 2^31.
@@ -80,14 +72,9 @@ pub fn coarsened(variant: Variant, [x, y, _]: [u32; 3]) -> Variant {
 }
 
 /// Whether such code runs all sub-groups of a group of this size side by side.
-pub fn is_one_bundle(variant: Variant, [x, y, z]: [u32; 3]) -> bool {
-    let rows = u64::from(y) * u64::from(z);
-    let width = u64::from(variant.width);
-    let subgroups = match variant.mapping {
-        LaneMapping::Rows => rows * (u64::from(x) / width),
-        _ => (rows * u64::from(x)).div_ceil(width),
-    };
-    subgroups == u64::from(variant.coarsening.factor())
+pub fn is_one_bundle(variant: Variant, size: [u32; 3]) -> bool {
+    let items = size.into_iter().map(u64::from).product::<u64>();
+    items.div_ceil(u64::from(variant.width)) == u64::from(variant.coarsening.factor())
 }
 
 /// The same work-items in groups of up to [`ENOUGH_ITEMS`] and `max_items`, where groups have short rows and neighbours in x: for
@@ -179,6 +166,8 @@ fn score(size: [u32; 3], global: [u64; 3], preferences: &Preferences) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::Ids;
+    use crate::engine::DEFAULT_MAX_GROUP_SIZE;
 
     const PREFERENCES: Preferences = Preferences { max_items: 1024, width: 16, threads: 4, hint: None };
 

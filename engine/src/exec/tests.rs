@@ -4,7 +4,7 @@ use super::arguments::Arguments;
 use super::launch::{Code, Plan, Range};
 use super::promotion::Promotion;
 use super::scheduler::Scheduler;
-use crate::abi::{Coarsening, CodeInfo, Ids, LaneMapping, LaunchInfo, Variant, Worker};
+use crate::abi::{CodeInfo, LaneMapping, LaunchInfo, Variant, Worker};
 use crate::error::{EngineError, LaunchFault};
 use crate::fork::OnceLock;
 use crate::jit::pipeline::{self, Tier};
@@ -111,14 +111,7 @@ fn compile(text: &str, has_barrier: bool) -> Arc<Code> {
     pipeline::optimise(&ir, &target, Tier::Optimising).expect("passes");
     let object = pipeline::object_code(ir, &target, Tier::Optimising).expect("object code");
     let loaded = load::load(&object.bytes, &symbols::function_address).expect("loads");
-    let variant = Variant {
-        width: 16,
-        mapping: LaneMapping::Rows,
-        coarsening: Coarsening::Off,
-        one_bundle: false,
-        ids: Ids::SMALL,
-        most_items: 1024,
-    };
+    let variant = Variant::new(16, LaneMapping::Rows);
     Arc::new(
         Code::new(loaded, CodeInfo { has_barrier, ..CodeInfo::default() }, variant).expect("has an entry"),
     )

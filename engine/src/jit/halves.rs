@@ -11,8 +11,7 @@ use super::target::Target;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMOpcode, LLVMTypeKind};
-use rustc_hash::FxBuildHasher;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 const NAME: *const std::ffi::c_char = c"".as_ptr();
 
@@ -50,7 +49,7 @@ pub fn widen(module: &IrModule, target: &Target) {
             module,
             context,
             builder: LLVMCreateBuilderInContext(context),
-            exact: HashSet::default(),
+            exact: FxHashSet::default(),
         };
         for inst in functions(module).into_iter().flat_map(blocks).flat_map(instructions) {
             let new = match opcode(inst) {
@@ -93,7 +92,7 @@ struct Widening<'m> {
     context: LLVMContextRef,
     builder: LLVMBuilderRef,
     /// Halves made of floats that are no others.
-    exact: HashSet<LLVMValueRef, FxBuildHasher>,
+    exact: FxHashSet<LLVMValueRef>,
 }
 
 impl Widening<'_> {

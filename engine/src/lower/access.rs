@@ -368,25 +368,18 @@ fn load_parts(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, access: Access)
 
 /// The integer whose accesses gave these parts.
 pub fn join_parts(this: &Lowerer<'_, '_>, leaf: Leaf, parts: &[Value]) -> Value {
-    let (b, whole) = (&this.b, whole_bytes(leaf.scalar));
-    let lanes = b.lanes(parts[0]);
-    let shifted = leaf
-        .scalar
-        .accesses(0)
-        .into_iter()
-        .zip(parts)
-        .map(|(part, value)| b.shl(b.zext_or_trunc(*value, whole), b.int(whole, lanes, 8 * part.offset)));
-    let joined = shifted.reduce(|low, high| b.or(low, high)).expect("an integer has bytes");
-    b.zext_or_trunc(joined, leaf.scalar)
+    let b = &this.b;
+    let accesses = leaf.scalar.accesses(0).into_iter();
+    let parts = accesses.zip(parts).map(|(access, part)| (access.offset, *part));
+    b.zext_or_trunc(b.of_bytes(whole_bytes(leaf.scalar), parts), leaf.scalar)
 }
 
 fn store_parts(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, access: Access) {
     let whole = whole_bytes(leaf.scalar);
     for part in leaf.scalar.accesses(leaf.offset) {
         let value = this.apply(&[reg], |this, v| {
-            let b = &this.b;
-            let shift = b.int(whole, b.lanes(v[0]), 8 * (part.offset - leaf.offset));
-            b.zext_or_trunc(b.lshr(b.zext_or_trunc(v[0], whole), shift), part.scalar)
+            let whole = this.b.zext_or_trunc(v[0], whole);
+            this.b.bytes_from(whole, part.offset - leaf.offset, part.scalar)
         });
         store_leaf(this, place, part, value, access);
     }

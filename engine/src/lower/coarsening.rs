@@ -200,6 +200,13 @@ impl Lowerer<'_, '_> {
         Ok(())
     }
 
+    /// Whether the sub-groups of a bundle do an instruction one after the other, and no other one in between: the first may do it for all.
+    pub(super) fn takes_turns(&self) -> bool {
+        self.bundle.subgroups.len() > 1
+            && self.bundle.mask_of_all.is_none()
+            && self.bundle.lockstep.contains(self.current_block())
+    }
+
     /// What `make` makes for each member of the bundle, of an instruction that is lowered for all of them at once.
     pub(super) fn of_each<T>(
         &mut self,

@@ -96,11 +96,7 @@ fn one_by_one(this: &mut Lowerer<'_, '_>, members: usize, mut emit: impl FnMut(&
 
 /// Whether an instruction may be an access to a column that is lowered for one member of a bundle after the other.
 fn may_be_one(this: &Lowerer<'_, '_>, inst: &Inst) -> bool {
-    this.bundle.subgroups.len() > 1
-        && this.bundle.mask_of_all.is_none()
-        && this.bundle.lockstep.contains(this.current_block())
-        && !inst.is_volatile()
-        && this.a.columns().contains(&inst.id(0))
+    this.takes_turns() && !inst.is_volatile() && this.a.columns().contains(&inst.id(0))
 }
 
 /// Loads a column, for the first member and those after it.

@@ -301,11 +301,11 @@ impl EntryPoint<'_, '_> {
         let b = &self.b;
         let width = self.a.variant.width;
         let (full, partial) = match self.a.variant.mapping {
-            // The partial sub-group is the last of its group: rare code, kept out of the way.
-            // The only one is that.
+            // The only sub-group is a partial one.
             LaneMapping::Line if self.a.variant.one_bundle => {
                 (None, Some(bodies.emit("partial", true, Inline::Always)?))
             }
+            // The partial sub-group is the last of its group: rare code, kept out of the way.
             LaneMapping::Line => (
                 Some(bodies.emit("full", false, Inline::Always)?),
                 Some(bodies.emit("partial", true, Inline::Never)?),
@@ -333,7 +333,8 @@ impl EntryPoint<'_, '_> {
             size: each(offset_of!(LaunchInfo, group_size)),
         };
         let code = Calls { entry: self, function, shared, full, partial };
-        if self.has_barrier {
+        // The only bundle is all of its work-group, also where the launch waits.
+        if self.has_barrier && !self.a.variant.one_bundle {
             let bundle = b.zext_or_trunc(b.param(function, 5), Scalar::I64);
             code.each_group(|group| code.one(group, bundle));
         } else {
@@ -581,9 +582,6 @@ impl Calls<'_, '_, '_> {
                 let (in_row, _) = divide(x, width);
                 let subgroup = b.add(b.mul(first_row, row), in_row);
                 self.call(self.full.expect("rows are full"), group, [x, y, z], subgroup, width);
-            }
-            LaneMapping::Line if self.entry.a.variant.one_bundle => {
-                self.call(self.partial.expect("it is partial"), group, [zero; 3], zero, x_size);
             }
             LaneMapping::Line => {
                 let rest = b.sub(x_size, base);

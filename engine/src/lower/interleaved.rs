@@ -68,13 +68,9 @@ impl Object {
         let Some((part, whole)) = self.parts(memory) else {
             return self.load_one(this, offset, leaf, memory);
         };
-        let (b, step) = (&this.b, part.bytes());
-        let parts = (0..memory.bytes() / step).map(|at| {
-            let value = self.load_one(this, offset, leaf + at * step, part);
-            b.shl(b.zext_or_trunc(value, whole), b.int(whole, this.w, 8 * at * step))
-        });
-        let joined = parts.reduce(|low, high| b.or(low, high)).expect("a leaf has bytes");
-        b.cast(Opcode::LLVMBitCast, joined, memory)
+        let starts = (0..memory.bytes()).step_by(part.bytes() as usize);
+        let parts = starts.map(|at| (at, self.load_one(this, offset, leaf + at, part)));
+        this.b.cast(Opcode::LLVMBitCast, this.b.of_bytes(whole, parts), memory)
     }
 
     /// Stores to that leaf, for lanes that are on.
@@ -82,11 +78,9 @@ impl Object {
         let Some((part, whole)) = self.parts(memory) else {
             return self.store_one(this, offset, leaf, memory, value);
         };
-        let (b, step) = (&this.b, part.bytes());
-        let bits = b.cast(Opcode::LLVMBitCast, value, whole);
-        for at in 0..memory.bytes() / step {
-            let shifted = b.lshr(bits, b.int(whole, this.w, 8 * at * step));
-            self.store_one(this, offset, leaf + at * step, part, b.zext_or_trunc(shifted, part));
+        let bits = this.b.cast(Opcode::LLVMBitCast, value, whole);
+        for at in (0..memory.bytes()).step_by(part.bytes() as usize) {
+            self.store_one(this, offset, leaf + at, part, this.b.bytes_from(bits, at, part));
         }
     }
 

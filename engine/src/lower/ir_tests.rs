@@ -2,7 +2,7 @@
 
 use super::opcode_tests::{build, kernel};
 use super::{Options, lower_with};
-use crate::abi::{Coarsening, Ids, LaneMapping, Variant};
+use crate::abi::{LaneMapping, Variant};
 use crate::analysis::inlining::Inlining;
 use crate::jit::Context;
 use crate::jit::pipeline::{self, Tier};
@@ -19,14 +19,7 @@ fn ir_of_mode(mode: &str, body: &str) -> String {
 }
 
 /// Full sub-groups of 16.
-const VARIANT: Variant = Variant {
-    width: 16,
-    mapping: LaneMapping::Rows,
-    coarsening: Coarsening::Off,
-    one_bundle: false,
-    ids: Ids::SMALL,
-    most_items: 1024,
-};
+const VARIANT: Variant = Variant::new(16, LaneMapping::Rows);
 
 fn ir_of(mode: &str, body: &str, isa: Isa, variant: Variant) -> String {
     let id = "%gid = OpVariable %pi_ulong3 Input";

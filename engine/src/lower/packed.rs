@@ -170,9 +170,7 @@ pub(super) fn pack(this: &Lowerer<'_, '_>, val: &Val, packing: Packing) -> Val {
         return every.map(repeated).collect();
     }
     if let Some(scalars) = val.iter().map(Reg::of_all_lanes).collect::<Option<Vec<Value>>>() {
-        let empty = b.poison(b.scalar_of(scalars[0]), packing.components);
-        let put = |vector, (at, scalar): (u32, &Value)| b.insert(vector, *scalar, b.i32(at));
-        let vector = (0..).zip(&scalars).fold(empty, put);
+        let vector = b.collected(&scalars);
         let repeated = |register| {
             Reg::varying(b.shuffle(vector, vector, &pattern(register, |(_, component)| component)))
         };

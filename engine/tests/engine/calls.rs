@@ -6,7 +6,7 @@ use rspirv::dr::{Builder, Operand};
 use rustc_hash::FxHashMap;
 use spirv::{AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel};
 use spirv::{FunctionControl, MemoryModel, StorageClass};
-use ze_engine::abi::{Coarsening, Ids, LaneMapping, Variant};
+use ze_engine::abi::{LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::target::Target;
@@ -160,14 +160,7 @@ impl Source {
 fn ir_lines(bytes: &[u8], inlining: Inlining) -> usize {
     let module = built(bytes).expect("valid");
     let target = Target::host().expect("a target machine");
-    let variant = Variant {
-        width: 16,
-        mapping: LaneMapping::Rows,
-        coarsening: Coarsening::Off,
-        one_bundle: false,
-        ids: Ids::SMALL,
-        most_items: 1024,
-    };
+    let variant = Variant::new(16, LaneMapping::Rows);
     let kernel = module.kernel("tree").expect("the kernel");
     let (ir, ..) = ze_engine::lower::lower(&module, kernel, variant, inlining, &target, &Context::new())
         .expect("lowers");

@@ -1,7 +1,7 @@
 //! Lists of work-items' own: one work-item after the other where gathers take long, and the same results wherever.
 
 use crate::support::{address, built, file, launch, load};
-use ze_engine::abi::{Coarsening, Ids, LaneMapping, Variant};
+use ze_engine::abi::{LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::target::{Isa, Target};
 use ze_engine::lower::{self, Single};
@@ -14,9 +14,7 @@ fn what_little_but_gathers_is_done_by_single_work_items() {
     assert!(!target.make.gathers_fast());
     let wants = |kernel: &str, width: u32| {
         let kernel = module.kernel(kernel).expect("the module has it");
-        let (mapping, coarsening) = (LaneMapping::Line, Coarsening::Off);
-        let variant =
-            Variant { width, mapping, coarsening, one_bundle: false, ids: Ids::SMALL, most_items: 1024 };
+        let variant = Variant::new(width, LaneMapping::Line);
         let single = lower::single(&module, kernel, variant, Inlining::default(), &target).expect("analysed");
         single == Some(Single::Scalars)
     };

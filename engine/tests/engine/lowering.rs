@@ -1,6 +1,6 @@
 //! What lowering makes of kernels, where speed depends on it: counts of instructions in the IR.
 
-use ze_engine::abi::{Coarsening, Ids, LaneMapping, Variant};
+use ze_engine::abi::{Coarsening, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::target::{Isa, Target};
@@ -16,14 +16,7 @@ fn ir_of(module: &str, kernel: &str, coarsening: Coarsening, one_bundle: bool) -
     let module = built(&file(module)).expect("valid");
     let kernel = module.kernel(kernel).expect("the module has the kernel");
     let target = Target::limited(Isa::Avx512).expect("a target machine");
-    let variant = Variant {
-        width: 16,
-        mapping: LaneMapping::Rows,
-        coarsening,
-        one_bundle,
-        ids: Ids::SMALL,
-        most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
-    };
+    let variant = Variant { coarsening, one_bundle, ..Variant::new(16, LaneMapping::Rows) };
     let (ir, ..) =
         ze_engine::lower::lower(&module, kernel, variant, Inlining::default(), &target, &Context::new())
             .expect("lowers");

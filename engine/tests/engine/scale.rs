@@ -1,8 +1,7 @@
 //! Compilation of large modules: in proportion to their size, or refused with a reason.
 
-use ze_engine::abi::{Coarsening, Ids, LaneMapping, Variant};
+use ze_engine::abi::{LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
-use ze_engine::engine::DEFAULT_MAX_GROUP_SIZE;
 use ze_engine::jit::pipeline::{self, Tier};
 use ze_engine::jit::size::Size;
 use ze_engine::jit::target::{Isa, Target};
@@ -11,14 +10,7 @@ use ze_tests::scale::{PATTERNS, Pattern};
 
 use crate::support::built;
 
-const VARIANT: Variant = Variant {
-    width: 16,
-    mapping: LaneMapping::Rows,
-    coarsening: Coarsening::Off,
-    one_bundle: false,
-    ids: Ids::SMALL,
-    most_items: DEFAULT_MAX_GROUP_SIZE,
-};
+const VARIANT: Variant = Variant::new(16, LaneMapping::Rows);
 
 /// The IR of a module's first kernel, or why there is none.
 fn lowered(pattern: &Pattern, size: u32, target: &Target) -> Result<IrModule, String> {

@@ -1,7 +1,7 @@
 //! Code that says which source lines it was made from is the code that says nothing.
 
 use spirv_env::{Line, Module};
-use ze_engine::abi::{Coarsening, Ids, LaneMapping, Variant};
+use ze_engine::abi::{Coarsening, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::elf::{Definition, Relocatable};
@@ -75,14 +75,7 @@ fn source_lines_change_no_code() {
         .filter_map(|entry| Some(entry.ok()?.path().file_name()?.to_str()?.strip_suffix(".spv")?.to_owned()))
         .collect();
     names.sort();
-    let base = Variant {
-        width: 8,
-        mapping: LaneMapping::Line,
-        coarsening: Coarsening::Off,
-        one_bundle: false,
-        ids: Ids::SMALL,
-        most_items: ze_engine::engine::DEFAULT_MAX_GROUP_SIZE,
-    };
+    let base = Variant::new(8, LaneMapping::Line);
     let mut compared = 0;
     for name in names.iter().step_by(SPARSE).map(String::as_str).chain(["lines", "calls"]) {
         let Ok(module) = built(&file(name)) else { continue };

@@ -3,7 +3,7 @@
 
 use crate::support::{built, file, load};
 use std::sync::Arc;
-use ze_engine::abi::{Coarsening, Ids, LaneMapping, Variant};
+use ze_engine::abi::{LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::pipeline::{self, Tier, Tiering};
@@ -151,14 +151,7 @@ fn indices_of_16_bits_wrap_around() {
 fn are_lanes(kernel: &str, target: &Target) -> (bool, bool) {
     let module = built(&file("walks")).expect("valid");
     let kernel = module.kernel(kernel).expect("the module has it");
-    let variant = Variant {
-        width: 16,
-        mapping: LaneMapping::Line,
-        coarsening: Coarsening::Off,
-        one_bundle: false,
-        ids: Ids::SMALL,
-        most_items: 1024,
-    };
+    let variant = Variant::new(16, LaneMapping::Line);
     let single = lower::single(&module, kernel, variant, Inlining::default(), target).expect("analysed");
     let walks = matches!(single, Some(Single::Iterations(_)));
     let alone = Variant { width: 1, mapping: LaneMapping::Iterations, ..variant };

@@ -284,6 +284,11 @@ fn private_memory_may_be_read_across_its_elements() {
     }
 }
 
+/// The words that bytes are in memory.
+fn words_of(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four"))).collect()
+}
+
 #[test]
 fn copies_take_the_alignment_that_they_are_promised() {
     let data: Vec<u32> = (1..=20).collect();
@@ -302,11 +307,7 @@ fn copies_take_the_alignment_that_they_are_promised() {
         Module::named("copy_alignment").kernel("copy").run_1d(1, 1, &[&from, &out]);
         let bytes: Vec<u8> =
             data.iter().flat_map(|x| x.to_le_bytes()).skip(shift as usize).take(32).collect();
-        let want: Vec<u32> = bytes
-            .chunks_exact(4)
-            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
-            .collect();
-        assert_same(&format!("32 bytes at byte {shift}"), &out, &want);
+        assert_same(&format!("32 bytes at byte {shift}"), &out, &words_of(&bytes));
     }
 }
 
@@ -335,10 +336,7 @@ fn copies_by_way_of_bytes_keep_what_they_carry() {
         if row[0] % 2 == 1 {
             copied[12..29].copy_from_slice(&bytes[3..20]);
         }
-        copied
-            .chunks_exact(4)
-            .map(|word| u32::from_le_bytes(word.try_into().expect("four")))
-            .collect::<Vec<u32>>()
+        words_of(&copied)
     });
     assert_same("pieces", &out, &pieces.collect::<Vec<u32>>());
 }
@@ -358,7 +356,7 @@ fn seen_as_several_types(words: &[u32], by: usize) -> Vec<u32> {
         let value = u64::from_le_bytes(bytes[long..long + 8].try_into().expect("eight"));
         bytes[long..long + 8].copy_from_slice(&value.wrapping_mul(7).to_le_bytes());
     }
-    bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four"))).collect()
+    words_of(&bytes)
 }
 
 #[test]

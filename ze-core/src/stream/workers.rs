@@ -215,11 +215,10 @@ impl Workers {
     pub fn away<T>(&'static self, function: impl FnOnce() -> T) -> T {
         let mut state = self.state.lock();
         state.away += 1;
-        let wanted = state.wants_worker();
-        state.workers += usize::from(wanted);
-        drop(state);
-        if wanted && !self.start() {
-            self.state.lock().workers -= 1;
+        if state.wants_worker() {
+            self.summon(state);
+        } else {
+            drop(state);
         }
         // What it makes ready it may wait for.
         let owed = OWED.with(|owed| owed.take());

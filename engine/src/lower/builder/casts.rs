@@ -12,6 +12,20 @@ impl Builder {
         Value(llvm!(LLVMBuildCast(self.raw, opcode, value.0, ty, NAME)))
     }
 
+    /// An integer made of others, given the bytes at which they begin in it.
+    pub fn of_bytes(&self, whole: Scalar, parts: impl IntoIterator<Item = (u64, Value)>) -> Value {
+        let shifted = parts.into_iter().map(|(at, part)| {
+            self.shl(self.zext_or_trunc(part, whole), self.int(whole, self.lanes(part), 8 * at))
+        });
+        shifted.reduce(|low, high| self.or(low, high)).expect("an integer has bytes")
+    }
+
+    /// The part of an integer that begins at a byte.
+    pub fn bytes_from(&self, whole: Value, at: u64, part: Scalar) -> Value {
+        let shift = self.int(self.scalar_of(whole), self.lanes(whole), 8 * at);
+        self.zext_or_trunc(self.lshr(whole, shift), part)
+    }
+
     /// Zero-extends or truncates an integer.
     pub fn zext_or_trunc(&self, value: Value, to: Scalar) -> Value {
         self.resize(value, to, LLVMOpcode::LLVMZExt)

@@ -31,6 +31,16 @@ impl Builder {
         Value(llvm!(LLVMBuildInsertElement(self.raw, vector.0, scalar.0, lane.0, NAME)))
     }
 
+    /// A vector of these scalars; the scalar, if it is one.
+    pub fn collected(&self, scalars: &[Value]) -> Value {
+        if let [only] = scalars {
+            return *only;
+        }
+        let empty = self.poison(self.scalar_of(scalars[0]), scalars.len() as u32);
+        let put = |vector, (at, scalar): (u32, &Value)| self.insert(vector, *scalar, self.i32(at));
+        (0..).zip(scalars).fold(empty, put)
+    }
+
     /// A shuffle by constant indices into the lanes of `a` and then `b`; -1 is any value.
     pub fn shuffle(&self, a: Value, b: Value, indices: &[i32]) -> Value {
         let mut list: Vec<LLVMValueRef> = indices

@@ -76,7 +76,8 @@ impl Part {
 }
 
 fn at_barriers_alone(a: &Analysis<'_>, target: &Target) -> Option<Part> {
-    if !has_barriers(a) && !a.variant.one_bundle {
+    let has_barriers = has_barriers(a);
+    if !has_barriers && !a.variant.one_bundle {
         return None;
     }
     let (simd_bits, in_step) = (target.simd_bits(), lockstep(a));
@@ -84,7 +85,7 @@ fn at_barriers_alone(a: &Analysis<'_>, target: &Target) -> Option<Part> {
     let in_pieces = in_pieces(a, &in_step, &parts);
     let blocks =
         || a.func.block_ids().filter(|block| in_step.contains(*block) && !in_pieces.contains(*block));
-    let live = match has_barriers(a) {
+    let live = match has_barriers {
         true => blocks().map(|block| live_in_block(a, block, simd_bits)).collect::<Option<Vec<_>>>()?,
         false => Vec::new(),
     };

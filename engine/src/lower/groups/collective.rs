@@ -7,7 +7,7 @@
 //! there are bundles or not: the tiers' code differs in that, and floating-point results may not.
 
 use super::combine::{Combine, narrow, widen};
-use super::{contributions, is_of_work_group, shuffle, vote};
+use super::{contributions_of_each, is_of_work_group, shuffle, vote};
 use crate::abi::Worker;
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
@@ -92,10 +92,7 @@ pub fn arithmetic(this: &mut Lowerer<'_, '_>, inst: &Inst, combine: Combine) -> 
     }
     let reg = this.leaf(inst.id(2))?;
     let scalar = this.b.scalar_of(this.vector(reg));
-    let lanes = this.of_each(|this| {
-        let reg = this.leaf(inst.id(2))?;
-        Ok(contributions(this, combine, reg))
-    })?;
+    let lanes = contributions_of_each(this, inst, combine)?;
     let results = match inst.lit(1) == GroupOperation::Reduce as u64 {
         true => smallvec![reduction(this, combine, &lanes)?],
         false => scan(this, combine, inst.lit(1) == GroupOperation::InclusiveScan as u64, &lanes)?,
@@ -112,7 +109,7 @@ fn reduction(this: &mut Lowerer<'_, '_>, combine: Combine, lanes: &[Value]) -> R
     let b = &this.b;
     let parts = if combine.has_any_order() {
         // One reduction is enough for all members; the others bring nothing.
-        let sum = combine.reduce(b, combine.across(b, lanes));
+        let sum = combine.reduce(b, combine.across(b, lanes.to_vec()));
         let nothing = combine.neutral(b, b.scalar_of(sum), 1);
         std::iter::once(sum).chain(std::iter::repeat_n(nothing, lanes.len() - 1)).collect()
     } else {

@@ -165,59 +165,43 @@ impl Combine {
         vectors.iter().flat_map(lanes).map(|(vector, lane)| b.extract(vector, b.i32(lane))).collect()
     }
 
-    /// A power of two of values together, each lane for itself.
-    pub fn across(self, b: &Builder, values: &[Value]) -> Value {
-        let mut values = values.to_vec();
+    /// A power of two of values together, each lane for itself: halves of them, as [`Self::reduce`] does with lanes.
+    pub fn across(self, b: &Builder, mut values: Vec<Value>) -> Value {
         while values.len() > 1 {
-            values = values.chunks_exact(2).map(|pair| self.apply(b, pair[0], pair[1])).collect();
+            let high = values.split_off(values.len() / 2);
+            values = self.pairwise(b, values, &high);
         }
         values[0]
     }
 
+    /// Each of some values with the one at the same place of others.
+    fn pairwise(self, b: &Builder, values: Vec<Value>, others: &[Value]) -> Vec<Value> {
+        values.into_iter().zip(others).map(|(value, other)| self.apply(b, value, *other)).collect()
+    }
+
     /// Scalars together, as many as a power of two: in the order in which vectors of `lanes` of them are added up, and then the lanes.
     pub fn in_rounds(self, b: &Builder, parts: &[Value], lanes: u32) -> Value {
-        let scalar = b.scalar_of(parts[0]);
-        let vector = |parts: &[Value]| match parts {
-            [only] => *only,
-            _ => {
-                let all = (0..).zip(parts);
-                all.fold(b.poison(scalar, parts.len() as u32), |vector, (lane, part)| {
-                    b.insert(vector, *part, b.i32(lane))
-                })
-            }
-        };
-        let rounds = parts.chunks(lanes as usize).map(vector);
+        let rounds = parts.chunks(lanes as usize).map(|round| b.collected(round));
         let sum = rounds.reduce(|sum, round| self.apply(b, sum, round)).expect("there are parts");
         self.reduce(b, sum)
     }
 
     /// For each of some scalars, those before it together, in the order of [`Self::in_rounds`]: lanes of a vector.
     pub fn before_each(self, b: &Builder, parts: &[Value], lanes: u32) -> Value {
-        let (scalar, count) = (b.scalar_of(parts[0]), parts.len() as u32);
-        let neutral = self.neutral(b, scalar, count);
+        let count = parts.len() as u32;
+        let neutral = self.neutral(b, b.scalar_of(parts[0]), count);
+        if count == 1 {
+            return neutral;
+        }
         // Each part for whom it is before.
-        let mut sums: Vec<Value> = (0..count)
-            .map(|at| {
-                let part = b.splat(parts[at as usize], count);
-                let behind: Vec<i32> =
-                    (0..count).map(|lane| (lane + if lane > at { 0 } else { count }) as i32).collect();
-                if count == 1 { neutral } else { b.shuffle(part, neutral, &behind) }
-            })
-            .collect();
-        while sums.len() > lanes as usize {
-            let round = sums.split_off(lanes as usize);
-            // The first `lanes` sums are of all rounds so far.
-            let rest = round.get(lanes as usize..).unwrap_or_default().to_vec();
-            for (sum, part) in sums.iter_mut().zip(&round) {
-                *sum = self.apply(b, *sum, *part);
-            }
-            sums.extend(rest);
-        }
-        while sums.len() > 1 {
-            let high = sums.split_off(sums.len() / 2);
-            sums.iter_mut().zip(high).for_each(|(low, high)| *low = self.apply(b, *low, high));
-        }
-        sums[0]
+        let for_those_behind = |(at, part): (u32, &Value)| {
+            let lane_of = |lane: u32| (lane + if lane > at { 0 } else { count }) as i32;
+            b.shuffle(b.splat(*part, count), neutral, &(0..count).map(lane_of).collect::<Vec<_>>())
+        };
+        let brought: Vec<Value> = (0..).zip(parts).map(for_those_behind).collect();
+        let rounds = brought.chunks(lanes as usize).map(<[Value]>::to_vec);
+        let sums = rounds.reduce(|sums, round| self.pairwise(b, sums, &round)).expect("there are parts");
+        self.across(b, sums)
     }
 
     /// All lanes of each run of `cluster` lanes together, in each of them. `cluster` is a power of two.

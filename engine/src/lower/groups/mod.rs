@@ -20,8 +20,11 @@ pub mod vote;
 pub use lanes::{first_bit, parts};
 
 use super::Lowerer;
+use super::builder::Value;
 use super::values::{Mask, Reg};
+use crate::error::EngineError;
 use combine::{Combine, widen};
+use smallvec::SmallVec;
 use spirv::Scope;
 use spirv_env::opcodes::Convergence;
 use spirv_env::{Inst, Module, op_name};
@@ -47,8 +50,20 @@ pub(super) fn is_of_work_group(this: &Lowerer<'_, '_>, inst: &Inst) -> bool {
     inst.execution_scope(this.a.func.module) == Some(Scope::Workgroup)
 }
 
+/// What the lanes of each member of a bundle bring to a reduction or scan, whose value is operand 2.
+fn contributions_of_each(
+    this: &mut Lowerer<'_, '_>,
+    inst: &Inst,
+    combine: Combine,
+) -> Result<SmallVec<[Value; 1]>, EngineError> {
+    this.of_each(|this| {
+        let reg = this.leaf(inst.id(2))?;
+        Ok(contributions(this, combine, reg))
+    })
+}
+
 /// What each lane brings to a reduction: its value, or what changes nothing if it is off.
-pub(super) fn contributions(this: &Lowerer<'_, '_>, combine: Combine, reg: Reg) -> super::builder::Value {
+pub(super) fn contributions(this: &Lowerer<'_, '_>, combine: Combine, reg: Reg) -> Value {
     let lanes = widen(&this.b, this.vector(reg));
     match this.mask() {
         Mask::All => lanes,

@@ -1,7 +1,7 @@
 //! Reductions and scans of sub-groups and work-groups.
 
 use super::combine::{self, Combine, narrow};
-use super::{collective, contributions, is_of_work_group};
+use super::{collective, contributions, contributions_of_each, is_of_work_group};
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
 use crate::lower::Lowerer;
@@ -19,7 +19,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
     }
     let reg = this.leaf(inst.id(2))?;
     let scalar = this.b.scalar_of(this.vector(reg));
-    let result = match inst.lit(1) == GroupOperation::Reduce as u64 && is_of_each(this) {
+    let result = match inst.lit(1) == GroupOperation::Reduce as u64 && this.takes_turns() {
         true => of_each_member(this, inst, combine)?,
         false => {
             let lanes = contributions(this, combine, reg);
@@ -29,21 +29,10 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
     Ok(smallvec![this.apply(&[result], |this, values| narrow(&this.b, values[0], scalar))])
 }
 
-/// Whether the sub-groups of a bundle do the instruction one after the other, and no other instruction in between.
-fn is_of_each(this: &Lowerer<'_, '_>) -> bool {
-    let bundle = &this.bundle;
-    bundle.subgroups.len() > 1
-        && bundle.mask_of_all.is_none()
-        && bundle.lockstep.contains(this.current_block())
-}
-
 /// A sub-group's reduction, of which the first member of a bundle makes those of all at once.
 fn of_each_member(this: &mut Lowerer<'_, '_>, inst: &Inst, combine: Combine) -> Result<Reg, EngineError> {
     if this.bundle.at == 0 {
-        let lanes = this.of_each(|this| {
-            let reg = this.leaf(inst.id(2))?;
-            Ok(contributions(this, combine, reg))
-        })?;
+        let lanes = contributions_of_each(this, inst, combine)?;
         let results = combine.reduce_each(&this.b, &lanes).into_iter().map(Reg::uniform);
         this.bundle.ahead = results.map(|reg| smallvec![reg]).collect();
     }

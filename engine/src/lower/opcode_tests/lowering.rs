@@ -2,7 +2,7 @@
 
 use super::examples::{Example, VARIABLES, examples, operands};
 use super::{STORED, build, kernel, std_examples};
-use crate::abi::{Coarsening, Ids, LaneMapping, Variant};
+use crate::abi::{Coarsening, LaneMapping, Variant};
 use crate::analysis::inlining::Inlining;
 use crate::jit::pipeline::{self, Tier};
 use crate::jit::target::{Isa, Target};
@@ -63,14 +63,7 @@ fn lowers(example: &Example, target: &Target) {
             (8, Coarsening::AlongX(2), false),
             (8, Coarsening::AlongX(2), true),
         ] {
-            let variant = Variant {
-                width,
-                mapping: LaneMapping::Rows,
-                coarsening,
-                one_bundle,
-                ids: Ids::SMALL,
-                most_items: crate::engine::DEFAULT_MAX_GROUP_SIZE,
-            };
+            let variant = Variant { coarsening, one_bundle, ..Variant::new(width, LaneMapping::Rows) };
             let context = Context::new();
             let (ir, ..) = lower::lower(&module, kernel, variant, Inlining::default(), target, &context)
                 .unwrap_or_else(|error| panic!("{error}: {} {setting:?} {variant:?}", example.text));
