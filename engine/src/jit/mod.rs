@@ -23,6 +23,7 @@ pub mod hash;
 pub mod isolate;
 mod lanes;
 pub mod load;
+mod masks;
 pub mod pipeline;
 pub mod size;
 pub mod symbols;

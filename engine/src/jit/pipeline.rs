@@ -8,6 +8,7 @@ use super::context::{IrModule, REPORT_FRAME, take_message};
 use super::contraction;
 use super::halves;
 use super::lanes;
+use super::masks;
 use super::size::Size;
 use super::target::Target;
 use super::vectors;
@@ -60,14 +61,16 @@ pub enum Loops {
 }
 
 impl Tier {
-    /// The passes of both tiers, after which products and sums are fused. Variables become registers before the code of a sub-group
+    /// The passes of both tiers, before and after products and sums are fused. Variables become registers before the code of a sub-group
     /// comes into the loop over all of them: behind that, what a lane that is off leaves in one would be kept for the next sub-group.
-    fn first_passes(size: &Size) -> &'static CStr {
+    /// In that loop some ids are constants, if the variant knows them, and products of those have been rounded: fusing comes before.
+    fn first_passes(size: &Size) -> [&'static CStr; 2] {
         match size.can_simplify() {
-            true => {
-                c"function(sroa<modify-cfg>),always-inline,function(sroa<modify-cfg>,early-cse,simplifycfg)"
-            }
-            false => c"function(sroa),always-inline,function(sroa,early-cse)",
+            true => [
+                c"function(sroa<modify-cfg>)",
+                c"always-inline,function(sroa<modify-cfg>,early-cse,simplifycfg)",
+            ],
+            false => [c"function(sroa)", c"always-inline,function(sroa,early-cse)"],
         }
     }
 
@@ -144,11 +147,18 @@ fn run_all(module: &IrModule, target: &Target, tier: Tier, loops: Loops) -> Resu
             size = Size::of(module, target);
         }
     }
-    let first = if size.can_promote() { Tier::first_passes(&size) } else { PASSES_OVER_MANY_BLOCKS };
-    run(module, target, tier, first)?;
+    if !size.can_promote() {
+        run(module, target, tier, PASSES_OVER_MANY_BLOCKS)?;
+        contraction::contract(module, target);
+        return Ok(());
+    }
+    let [before, behind] = Tier::first_passes(&size);
+    run(module, target, tier, before)?;
     contraction::contract(module, target);
-    match tier.passes(&size, loops).filter(|_| size.can_promote()) {
+    run(module, target, tier, behind)?;
+    match tier.passes(&size, loops) {
         Some(passes) => {
+            masks::constant(module);
             run(module, target, tier, passes)?;
             addresses::sink(module, target);
             lanes::take_apart(module, target);

@@ -358,6 +358,8 @@ pub(super) fn items(b: &Builder, callable: &Callable, is_partial: bool) -> WorkI
         local: three(field::LOCAL),
         subgroup: word(field::SUBGROUP, Scalar::I64),
         active: is_partial.then(|| word(field::ACTIVE, Scalar::I64)),
+        size: None,
+        subgroups: None,
         cache: FxHashMap::default(),
         local_memory: None,
         collective_turn: Some(word(field::COLLECTIVE_TURN, Scalar::Ptr)),

@@ -114,8 +114,11 @@ fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mask) -> Vec<S
     let width = u64::from(variant.width);
     let [x, y, z] = first.local;
     let row = || {
-        let size = b.offset_const(first.info, offset_of!(LaunchInfo, group_size) as u64);
-        let size = b.zext_or_trunc(b.load_invariant(Scalar::I32, size, 4), Scalar::I64);
+        let load = || {
+            let size = b.offset_const(first.info, offset_of!(LaunchInfo, group_size) as u64);
+            b.zext_or_trunc(b.load_invariant(Scalar::I32, size, 4), Scalar::I64)
+        };
+        let size = first.size.map_or_else(load, |[x, ..]| x);
         b.bin(Opcode::LLVMUDiv, size, b.i64(width))
     };
     let member = |at: u64| {

@@ -8,7 +8,7 @@ use super::float_modes::FloatModes;
 use super::values::{DistantUses, Mask, Reg};
 use super::work_item::WorkItems;
 use super::{Lowerer, Options, Position, Storage, coarsening, private};
-use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, LaneMapping, LaunchInfo, Worker};
+use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, LaneMapping, LaunchInfo, Variant, Worker};
 use crate::analysis::Analysis;
 use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::{BlockId, ENTRY, Func};
@@ -23,10 +23,15 @@ use spirv_env::{ArgKind, Id};
 use std::mem::offset_of;
 use std::rc::Rc;
 
-/// Parameters of a body: info, worker, group x y z, local x y z of lane 0, sub-group, active lanes.
-const BODY_PARAMS: [(Scalar, u32); 10] = [
+/// Parameters of a body: info, worker, group x y z, local x y z of lane 0, sub-group, active lanes, work-items of a work-group in x y z,
+/// its sub-groups.
+const BODY_PARAMS: [(Scalar, u32); 14] = [
     (Scalar::Ptr, 1),
     (Scalar::Ptr, 1),
+    (Scalar::I64, 1),
+    (Scalar::I64, 1),
+    (Scalar::I64, 1),
+    (Scalar::I64, 1),
     (Scalar::I64, 1),
     (Scalar::I64, 1),
     (Scalar::I64, 1),
@@ -134,6 +139,8 @@ impl<'a, 'm> Bodies<'a, 'm> {
             local: [param(5), param(6), param(7)],
             subgroup: param(8),
             active: partial.then(|| param(9)),
+            size: Some([10, 11, 12].map(param)),
+            subgroups: Some(param(13)),
             cache: FxHashMap::default(),
             local_memory: None,
             collective_turn: None,
@@ -289,11 +296,13 @@ struct EntryPoint<'a, 'm> {
 }
 
 /// What all work-groups of a call share, as 64-bit scalars.
+#[derive(Clone, Copy)]
 struct LaunchScalars {
     info: Value,
     worker: Value,
     count: [Value; 3],
     size: [Value; 3],
+    subgroups: Value,
 }
 
 impl EntryPoint<'_, '_> {
@@ -331,6 +340,7 @@ impl EntryPoint<'_, '_> {
             worker,
             count: each(offset_of!(LaunchInfo, group_count)),
             size: each(offset_of!(LaunchInfo, group_size)),
+            subgroups: field(offset_of!(LaunchInfo, subgroups), 0),
         };
         let code = Calls { entry: self, function, shared, full, partial };
         // The only bundle is all of its work-group, also where the launch waits.
@@ -388,7 +398,25 @@ impl Calls<'_, '_, '_> {
     fn call(&self, body: Function, group: [Value; 3], local: [Value; 3], subgroup: Value, active: Value) {
         let [gx, gy, gz] = group;
         let [x, y, z] = local;
-        self.b().call(body, &[self.shared.info, self.shared.worker, gx, gy, gz, x, y, z, subgroup, active]);
+        let LaunchScalars { info, worker, .. } = self.shared;
+        let ([sx, sy, sz], subgroups) = self.group_size();
+        let arguments = [info, worker, gx, gy, gz, x, y, z, subgroup, active, sx, sy, sz, subgroups];
+        self.b().call(body, &arguments);
+    }
+
+    /// The work-items and sub-groups of a work-group: known where that is one bundle.
+    fn group_size(&self) -> ([Value; 3], Value) {
+        let (b, LaunchScalars { size, subgroups, .. }) = (self.b(), self.shared);
+        let Variant { mapping, coarsening, width, one_bundle, .. } = self.entry.a.variant;
+        if !one_bundle || mapping != LaneMapping::Rows {
+            return (size, subgroups);
+        }
+        let factor = coarsening.factor();
+        let [x, y] = match coarsening {
+            Coarsening::AlongY(_) => [width, factor],
+            Coarsening::AlongX(_) | Coarsening::Off => [width * factor, 1],
+        };
+        ([x, y, 1].map(|size| b.i64(size.into())), b.i64(factor.into()))
     }
 
     /// Each of the work-groups that the entry point is called for. Which one the first is takes divisions; from one to the next is

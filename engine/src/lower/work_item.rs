@@ -28,6 +28,9 @@ pub struct WorkItems {
     pub subgroup: Value,
     /// Lanes that stand for work-items, if not all do.
     pub active: Option<Value>,
+    /// Work-items of a work-group, and its sub-groups, where they are at hand.
+    pub size: Option<[Value; 3]>,
+    pub subgroups: Option<Value>,
     pub(super) cache: FxHashMap<(BuiltIn, u32), Reg>,
     pub(super) local_memory: Option<Value>,
     /// The address of a number: which half of the collectives' scratch the next one uses.
@@ -242,9 +245,10 @@ impl Lowerer<'_, '_> {
         match builtin {
             BuiltIn::WorkgroupId => uniform(self.items().group[at]),
             BuiltIn::NumWorkgroups => uniform(self.info_u32(each_u32(offset_of!(LaunchInfo, group_count)))),
-            BuiltIn::WorkgroupSize | BuiltIn::EnqueuedWorkgroupSize => {
-                uniform(self.info_u32(each_u32(offset_of!(LaunchInfo, group_size))))
-            }
+            BuiltIn::WorkgroupSize | BuiltIn::EnqueuedWorkgroupSize => match self.items().size {
+                Some(size) => uniform(size[at]),
+                None => uniform(self.info_u32(each_u32(offset_of!(LaunchInfo, group_size)))),
+            },
             BuiltIn::GlobalOffset => uniform(self.info_u64(offset_of!(LaunchInfo, global_offset) + at * 8)),
             BuiltIn::GlobalSize => {
                 let (count, size) = (
@@ -256,7 +260,8 @@ impl Lowerer<'_, '_> {
             BuiltIn::WorkDim => uniform(self.info_u32(offset_of!(LaunchInfo, work_dim))),
             BuiltIn::SubgroupId => uniform(self.items().subgroup),
             BuiltIn::NumSubgroups | BuiltIn::NumEnqueuedSubgroups => {
-                uniform(self.info_u32(offset_of!(LaunchInfo, subgroups)))
+                let known = self.items().subgroups;
+                uniform(known.unwrap_or_else(|| self.info_u32(offset_of!(LaunchInfo, subgroups))))
             }
             BuiltIn::SubgroupMaxSize => uniform(self.b.i64(u64::from(self.w))),
             BuiltIn::SubgroupSize => {

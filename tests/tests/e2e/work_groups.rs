@@ -318,3 +318,70 @@ fn stacks_have_room_for_large_values_across_a_barrier() {
     assert_same("the first array", &to_a, &a);
     assert_same("the second array", &to_b, &b);
 }
+
+/// Ids and sizes are constants in code for a whole work-group, and products of them are not to be rounded before they are added.
+#[test]
+fn products_of_ids_are_rounded_with_their_sums() {
+    let kernel = Module::named("whole_groups").kernel("products");
+    for (groups, size) in SHAPES.into_iter().filter(|(groups, _)| groups[1..] == [1, 1]) {
+        let items = size.iter().product::<u32>() as usize;
+        let n = groups[0] as usize * items;
+        let input = Random::new(n as u64).floats(n, 0.0, 1.0);
+        let out = platform().filled(-1.0f32, 3 * n);
+        let scratch = Local(items * size_of::<f32>());
+        kernel.run(groups, size, &[&platform().buffer(&input), &out, &scratch]);
+        // A processor that does not fuse rounds them all.
+        let want = |add: fn(f32, f32, f32) -> f32| -> Vec<f32> {
+            let of_item = |(at, own): (usize, &f32)| {
+                let (group, id) = (at / items, at % items);
+                let mirror = items - 1 - id;
+                let other = add(mirror as f32, 0.1, input[group * items + mirror]);
+                let chosen = if id < 16 { own * 0.7 } else { *own };
+                [other, add(size[0] as f32, 0.3, other), chosen + other]
+            };
+            input.iter().enumerate().flat_map(of_item).collect()
+        };
+        let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        let [fused, rounded] =
+            [want(|a, b, c| a.mul_add(b, c)), want(|a, b, c| a * b + c)].map(|want| bits(&want));
+        let got = bits(&out);
+        assert!(got == fused || got == rounded, "{groups:?} groups of {size:?}");
+    }
+}
+
+#[test]
+fn loops_of_some_work_items_of_a_group() {
+    let kernel = Module::named("whole_groups").kernel("leaders");
+    for (groups, size) in SHAPES.into_iter().filter(|(groups, _)| groups[1..] == [1, 1]) {
+        let items = size.iter().product::<u32>() as usize;
+        let n = groups[0] as usize * items;
+        let input: Vec<i32> = (0..n as u64).map(|at| Random::new(at).between(-1000, 1000)).collect();
+        let out = platform().filled(-1i32, n);
+        let scratch = Local(items * size_of::<i32>());
+        kernel.run(groups, size, &[&platform().buffer(&input), &out, &scratch]);
+        let mut want = Vec::new();
+        for all in input.chunks(items) {
+            let mut sums = all.to_vec();
+            let mut half = items / 2;
+            while half > 0 {
+                (0..half).for_each(|id| sums[id] = sums[id].wrapping_add(sums[id + half]));
+                half /= 2;
+            }
+            for id in 0..items {
+                let mut result = -1i32;
+                if id < 16 {
+                    result = all.iter().skip(id).step_by(items.min(16)).copied().max().unwrap_or(i32::MIN);
+                }
+                if id == items - 1 {
+                    result = all.iter().fold(0, |sum, value| sum.wrapping_mul(31).wrapping_add(*value));
+                }
+                if (32..48).contains(&id) {
+                    let rounds = 0..all[id] & 7;
+                    result = rounds.fold(all[id], |result, at| result ^ all[at as usize] << at);
+                }
+                want.push(result ^ sums[0]);
+            }
+        }
+        assert_same(&format!("{groups:?} groups of {size:?}"), &out, &want);
+    }
+}
