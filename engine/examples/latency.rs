@@ -112,6 +112,7 @@ fn arguments(value: &[u8]) -> Arguments {
         required_subgroup_size: None,
         uses_subgroups: false,
         has_loops: false,
+        may_wait: false,
         size: 0,
         uses_barrier: false,
         indirect: Vec::new(),
@@ -145,7 +146,7 @@ fn plan(code: &Arc<Code>, groups: u32, items: u32) -> Plan {
 }
 
 fn run(scheduler: &Scheduler, plan: &Plan, arguments: &Arguments) {
-    plan.run(scheduler, "kernel", arguments, None).expect("launches");
+    plan.run(scheduler, "kernel", arguments, 0, None).expect("launches");
 }
 
 fn main() {

@@ -196,6 +196,24 @@ pub struct CodeInfo {
     pub strip_height: u32,
     /// The code may have stores that go past the caches.
     pub streams: bool,
+    /// What says how long its loops are.
+    pub loop_inputs: LoopInputs,
+}
+
+/// What says how long loops are, beside ids and sizes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LoopInputs {
+    /// The arguments that do ([`bit`](Self::bit)).
+    pub arguments: u64,
+    /// Something in memory does.
+    pub data: bool,
+}
+
+impl LoopInputs {
+    /// The bit of an argument. Those from the 64th on share one.
+    pub fn bit(argument: usize) -> u64 {
+        1 << argument.min(63)
+    }
 }
 
 impl Default for CodeInfo {
@@ -210,6 +228,7 @@ impl Default for CodeInfo {
             call_room: 0,
             strip_height: 1,
             streams: false,
+            loop_inputs: LoopInputs::default(),
         }
     }
 }

@@ -1,13 +1,15 @@
 //! What is set on a kernel, and the launches that are made of it.
 
-use crate::abi::Variant;
+use crate::abi::{LoopInputs, Variant};
 use crate::error::{EngineError, LaunchFault};
 use crate::exec::arguments::{NoMemory, Owner};
 use crate::exec::{Arguments, Code, Plan, Range};
 use crate::fork::OnceLock;
 use crate::print::Buffer;
 use crate::program::Kernel;
+use rustc_hash::FxHasher;
 use spirv_env::{ArgKind, KernelArg, Type};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -199,7 +201,7 @@ impl Setup {
         let arguments = self.cloned_arguments()?;
         let kernel = Arc::clone(&self.kernel);
         let plan = self.plan(group_count)?.clone();
-        Ok(Box::new(Launch { kernel, plan, better: OnceLock::new(), arguments }))
+        Ok(Box::new(Launch { kernel, plan, better: OnceLock::new(), arguments, numbers: OnceLock::new() }))
     }
 
     fn invalid(&self, fault: LaunchFault) -> EngineError {
@@ -214,6 +216,8 @@ pub struct Launch {
     /// What is executed instead since there is better code.
     better: OnceLock<Plan>,
     arguments: Arguments,
+    /// See [`numbers`](Self::numbers).
+    numbers: OnceLock<u64>,
 }
 
 impl Launch {
@@ -244,7 +248,7 @@ impl Launch {
     fn run_plan(&self, plan: &Plan) -> Result<(), EngineError> {
         let (program, kernel) = (self.kernel.program(), self.kernel.reflection());
         let run = |print: Option<&Buffer>| {
-            plan.run(program.engine().scheduler(), &kernel.name, &self.arguments, print)
+            plan.run(program.engine().scheduler(), &kernel.name, &self.arguments, self.numbers(), print)
         };
         if !kernel.prints {
             return run(None);
@@ -286,9 +290,30 @@ impl Launch {
     }
 
     /// About how long it takes on one thread. `None` where nothing is known, or where what it took before says nothing
-    /// about the next time: a loop may wait for something.
+    /// about the next time: it may wait for something, or its loops go by other numbers.
     pub fn expected_time(&self) -> Option<Duration> {
-        if self.kernel.reflection().has_loops { None } else { self.plan().expected_time() }
+        let is_by_data = self.plan.code().info().loop_inputs.data;
+        if self.kernel.reflection().may_wait || is_by_data {
+            return None;
+        }
+        self.plan().expected_time(self.numbers())
+    }
+
+    /// Stands for what says how long the kernel's loops are: the arguments that do, and how many work-items there are. Zero for a kernel
+    /// without loops.
+    fn numbers(&self) -> u64 {
+        let kernel = self.kernel.reflection();
+        if !kernel.has_loops {
+            return 0;
+        }
+        *self.numbers.get_or_init(|| {
+            let mut hasher = FxHasher::default();
+            self.plan.range().hash(&mut hasher);
+            let inputs = self.plan.code().info().loop_inputs.arguments;
+            let args = kernel.args.iter().enumerate().filter(|(at, _)| inputs & LoopInputs::bit(*at) != 0);
+            args.for_each(|(_, arg)| hasher.write(self.arguments.get(arg)));
+            hasher.finish().max(1)
+        })
     }
 }
 

@@ -401,6 +401,9 @@ pub struct Kernel {
     pub uses_barrier: bool,
     /// The kernel, or a function that it reaches, has a branch back to an earlier block.
     pub has_loops: bool,
+    /// The kernel may go on only once somebody else writes to memory: there are loops, and atomic or volatile accesses or fences, or calls
+    /// through pointers. What else it does takes some time, and ends.
+    pub may_wait: bool,
     /// Instructions of the kernel and of the functions that it reaches, those of extended instruction sets counted as
     /// 16: functions of the math library are about as long.
     pub size: u32,

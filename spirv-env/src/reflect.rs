@@ -33,6 +33,8 @@ struct Summary {
     groups: bool,
     /// It has atomic or volatile accesses, with which work-items may wait for each other.
     shares: bool,
+    /// It orders its accesses to memory without a barrier.
+    fences: bool,
     /// What its calls through pointers hand over, each once.
     indirect: Vec<CallShape>,
     private_size: u64,
@@ -110,6 +112,7 @@ impl Context<'_> {
             uses_subgroups: false,
             uses_barrier: false,
             has_loops: false,
+            may_wait: false,
             size: 0,
             prints: false,
             indirect: Vec::new(),
@@ -121,7 +124,7 @@ impl Context<'_> {
             attributes: String::new(),
         };
         execution_modes(module, input, entry, &mut kernel)?;
-        let (mut matrices, mut shares) = (false, false);
+        let (mut matrices, mut shares, mut fences) = (false, false, false);
         let mut locals: Vec<usize> = Vec::new();
         let mut seen = FxHashSet::default();
         let mut shapes: FxHashSet<&CallShape> = FxHashSet::default();
@@ -146,6 +149,7 @@ impl Context<'_> {
             kernel.sees_groups |= summary.groups;
             matrices |= summary.matrices;
             shares |= summary.shares;
+            fences |= summary.fences;
             kernel.private_size = kernel.private_size.saturating_add(summary.private_size);
             locals.extend(&summary.locals);
             work.extend(&summary.callees);
@@ -172,6 +176,7 @@ impl Context<'_> {
         }
         // What work-items print is in the order of their groups, and who waits for another work-item in a loop may count on that
         // being in another group.
+        kernel.may_wait = !kernel.indirect.is_empty() || ((shares || fences) && kernel.has_loops);
         kernel.sees_groups |= kernel.prints || !kernel.indirect.is_empty() || (shares && kernel.has_loops);
         kernel.indirect.sort_unstable();
         locals.sort_unstable();
@@ -222,6 +227,7 @@ fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Functio
         summary.prints |= inst.prints(module);
         summary.matrices |= row.family == Family::Matrix;
         summary.groups |= row.convergence != Convergence::None;
+        summary.fences |= row.memory == Memory::Fence;
         summary.shares |= inst.is_volatile()
             || matches!(row.memory, Memory::AtomicRead | Memory::AtomicWrite | Memory::AtomicUpdate);
         match row.convergence {
@@ -552,6 +558,19 @@ mod tests {
         assert!(has_loops(
             "OpBranch %head\n%head = OpLabel\nOpBranchConditional %true %head %next\n%next = OpLabel"
         ));
+    }
+
+    #[test]
+    fn who_looks_again_at_what_others_write_may_wait_for_them() {
+        let in_loop = |body: &str| {
+            let body = format!(
+                "OpBranch %head\n%head = OpLabel\n{body}\nOpBranchConditional %true %head %next\n%next = OpLabel"
+            );
+            through_a_call("", &body).may_wait
+        };
+        assert!(!in_loop("OpControlBarrier %u2 %u2 %u0"), "a work-group's own work-items come");
+        assert!(in_loop("OpMemoryBarrier %u1 %u0"));
+        assert!(!through_a_call("", "OpMemoryBarrier %u1 %u0").may_wait, "it looks once");
     }
 
     #[test]

@@ -156,7 +156,7 @@ impl Operation {
 
     /// Whether it ends whatever the program does meanwhile.
     pub(crate) fn surely_ends(&self) -> bool {
-        let surely_ends = |launch: &Launch| !launch.kernel().reflection().has_loops;
+        let surely_ends = |launch: &Launch| !launch.kernel().reflection().may_wait;
         match self.own() {
             Operation::Launch(launch) | Operation::LaunchIndirect { launch, .. } => surely_ends(launch),
             Operation::LaunchMultipleIndirect { launches, .. } => launches.iter().all(surely_ends),

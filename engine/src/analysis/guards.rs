@@ -68,6 +68,7 @@ impl Analysis<'_> {
         let Terminator::Cond { cond, .. } = self.func.blocks[decides].term else { return None };
         let part = self.regions.order.get(at..end)?;
         let is_worth_it = self.is_guard(decides, cond, MOST_DEPTH)
+            && !self.is_of_known_items(cond, MOST_DEPTH)
             && self.is_plain(part)
             && part.iter().any(|block| control.class[*block] == Some(first) && self.has_rows(*block))
             && self.is_entered_first(part);

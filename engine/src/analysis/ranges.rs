@@ -109,7 +109,7 @@ impl Analysis<'_> {
     }
 
     /// The component of a built-in that a value is, or has the low bits of, which are no greater.
-    fn id_component(&self, id: Id) -> Option<(BuiltIn, u32)> {
+    pub(super) fn id_component(&self, id: Id) -> Option<(BuiltIn, u32)> {
         let mut id = id;
         loop {
             let inst = self.definition(id)?;

@@ -3,18 +3,25 @@
 //! A private array is registers where all its accesses are to elements that are known, and an array of constants is constants. A loop over
 //! their elements keeps both in memory. LLVM unrolls such loops as long as they are short; it does not see what comes of it, as the array's
 //! other accesses are elsewhere. Where each of a few iterations reads and writes an element of its own, it is told to (`lower::control`).
+//! So are the steps of trees and scans of a work-group that is one bundle, in which ever fewer sub-groups have a part.
 
 use super::Analysis;
+use super::func::{BlockId, Phi};
 use super::lengths::Length;
 use super::loops::LoopId;
 use rustc_hash::FxHashSet;
+use spirv::{BuiltIn, Op};
 use spirv_env::Id;
-use spirv_env::opcodes::Memory;
+use spirv_env::opcodes::{Family, Memory};
 
 /// Iterations of such a loop, at most.
 const MOST_ITERATIONS: u64 = 64;
 /// Instructions of the processor that it becomes, at most, counted for each sub-group of a bundle.
 const MOST_INSTS: u64 = 400;
+/// The same of the steps of a tree.
+const MOST_OF_TREE: u64 = 1500;
+/// How far a number is followed back.
+const MOST_DEPTH: u32 = 8;
 /// Bytes of a work-item's private arrays, at most: twice what the registers have room for, of 16 lanes with AVX-512. More than that is
 /// spilled, and memory that is accessed by an index does better.
 const MOST_BYTES: u64 = 256;
@@ -27,11 +34,78 @@ impl Analysis<'_> {
         if !is_innermost || self.control.divergent_loops.contains(id) {
             return false;
         }
+        if self.is_tree(id) {
+            return true;
+        }
         let Some(Length::Constant(iterations)) = self.length(id) else { return false };
         let insts: usize = this.blocks.iter().map(|block| self.processor_insts(*block)).sum();
         let of_bundle = iterations.saturating_mul(insts as u64).saturating_mul(self.factor().into());
         let is_short = (2..=MOST_ITERATIONS).contains(&iterations) && of_bundle <= MOST_INSTS;
         is_short && self.goes_through_array(id) && self.array_bytes() <= MOST_BYTES
+    }
+
+    /// Whether a loop is the steps of a tree or a scan of a work-group's items: half as many in each, or twice as far apart, from what is known
+    /// when the code of a work-group is made. Which of them have a part in each step is known, too, where each step is code of its own.
+    fn is_tree(&self, id: LoopId) -> bool {
+        let this = self.loops.get(id);
+        let insts = || this.blocks.iter().flat_map(|block| &self.func.blocks[*block].insts);
+        if !self.knows_items() || !insts().any(|inst| inst.waits_for_work_group(self.func.module)) {
+            return false;
+        }
+        let from = |phi: &Phi, block: BlockId| {
+            phi.incoming.iter().find(|(pred, _)| *pred == block).map(|(_, id)| *id)
+        };
+        let is_step = |phi: &Phi| {
+            let (Some(first), Some(next)) = (from(phi, this.preheader), from(phi, this.latch)) else {
+                return false;
+            };
+            self.is_known_number(first, MOST_DEPTH)
+                && self.definition(next).is_some_and(|next| {
+                    let by = || self.func.constant_bits(next.id(1)).is_some();
+                    match next.op {
+                        Op::ShiftLeftLogical
+                        | Op::ShiftRightLogical
+                        | Op::ShiftRightArithmetic
+                        | Op::UDiv
+                        | Op::SDiv
+                        | Op::IMul => next.id(0) == phi.result && by(),
+                        _ => false,
+                    }
+                })
+        };
+        let of_blocks = |is_masked: bool| -> usize {
+            let blocks =
+                this.blocks.iter().filter(|block| self.control.class[**block].is_some() == is_masked);
+            blocks.map(|block| self.processor_insts(*block)).sum()
+        };
+        let items = u64::from(self.factor()) * u64::from(self.variant.width);
+        // All have a part in what is under no mask, and twice as many as there are in all steps of what is.
+        let insts = of_blocks(true) as u64 * 2 + of_blocks(false) as u64 * u64::from(items.ilog2());
+        insts * u64::from(self.factor()) <= MOST_OF_TREE
+            && self.func.blocks[this.header].phis.iter().any(is_step)
+    }
+
+    /// Whether a number is made of constants and the sizes of a work-group.
+    fn is_known_number(&self, id: Id, depth: u32) -> bool {
+        if self.func.constant_bits(id).is_some() {
+            return true;
+        }
+        let is_size = |builtin| {
+            matches!(
+                builtin,
+                BuiltIn::WorkgroupSize
+                    | BuiltIn::EnqueuedWorkgroupSize
+                    | BuiltIn::NumSubgroups
+                    | BuiltIn::SubgroupMaxSize
+            )
+        };
+        if self.id_component(id).is_some_and(|(builtin, _)| is_size(builtin)) {
+            return true;
+        }
+        let Some(inst) = self.definition(id).filter(|_| depth > 0) else { return false };
+        let is_number =
+            matches!(inst.row().family, Family::Arithmetic | Family::Conversion) && inst.row().is_pure();
+        is_number && inst.ids().all(|part| self.is_known_number(part, depth / 2))
     }
 
     /// Bytes of the private objects that may be registers.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The work-groups of a launch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Range {
     /// Work-groups in each dimension. A zero makes the launch empty.
     pub group_count: [u32; 3],
@@ -214,18 +214,20 @@ impl Plan {
         self.needs.local_bytes
     }
 
-    /// About how long it takes on one thread, from what its work-groups took before; `None` before the first.
-    pub fn expected_time(&self) -> Option<Duration> {
-        self.code.cost.of(self.groups)
+    /// About how long it takes on one thread, from what its work-groups took before, with the same `numbers` ([`run`](Self::run)); `None`
+    /// before the first.
+    pub fn expected_time(&self, numbers: u64) -> Option<Duration> {
+        self.code.cost.of_same(self.groups, numbers)
     }
 
-    /// Runs all work-groups and waits for their end. `kernel` is for messages.
+    /// Runs all work-groups and waits for their end. `kernel` is for messages. `numbers` stand for what tells how long a work-group takes.
     /// What work-items print goes to `print`.
     pub fn run(
         &self,
         scheduler: &Scheduler,
         kernel: &str,
         arguments: &Arguments,
+        numbers: u64,
         print: Option<&Buffer>,
     ) -> Result<(), EngineError> {
         if self.groups == 0 {
@@ -252,6 +254,7 @@ impl Plan {
             needs: self.needs,
             kernel,
             groups: self.groups,
+            numbers,
             order: Order::new(self.executed.group_count, self.code.info.strip_height),
             failure: &failure,
         };

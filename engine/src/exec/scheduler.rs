@@ -45,25 +45,37 @@ pub(super) const SPIN: Duration = Duration::from_micros(50);
 /// Kernels may have private variables on the stack of the thread that runs them.
 const WORKER_STACK_BYTES: usize = 8 << 20;
 
-/// What a work-group costs, in picoseconds; 0 while unknown.
+/// What a work-group costs.
 #[derive(Default, Debug)]
-pub struct Cost(AtomicU64);
+pub struct Cost {
+    /// Zero while unknown.
+    picoseconds: AtomicU64,
+    /// The [`numbers`](Job::numbers) of the launch that was measured last.
+    numbers: AtomicU64,
+}
 
 impl Cost {
     fn get(&self) -> Option<u64> {
-        Some(self.0.load(Ordering::Relaxed)).filter(|cost| *cost > 0)
+        Some(self.picoseconds.load(Ordering::Relaxed)).filter(|cost| *cost > 0)
+    }
+
+    /// What this many work-groups cost that do as much as those that were measured last.
+    pub(super) fn of_same(&self, groups: u64, numbers: u64) -> Option<Duration> {
+        self.of(groups).filter(|_| self.numbers.load(Ordering::Relaxed) == numbers)
     }
 
     /// What this many work-groups cost.
-    pub(super) fn of(&self, groups: u64) -> Option<Duration> {
+    fn of(&self, groups: u64) -> Option<Duration> {
         self.get().map(|cost| Duration::from_nanos(cost.saturating_mul(groups) / 1000))
     }
 
-    /// Half of what was known, half of what was just seen.
-    fn update(&self, time: Duration, groups: u64) {
+    /// Half of what was known of as much, half of what was just seen.
+    fn update(&self, time: Duration, groups: u64, numbers: u64) {
         let Some(seen) = picoseconds(time).checked_div(groups) else { return };
-        let cost = self.get().map_or(seen, |known| known / 2 + seen / 2);
-        self.0.store(cost.max(1), Ordering::Relaxed);
+        let same = self.get().filter(|_| self.numbers.load(Ordering::Relaxed) == numbers);
+        let cost = same.map_or(seen, |known| known / 2 + seen / 2);
+        self.picoseconds.store(cost.max(1), Ordering::Relaxed);
+        self.numbers.store(numbers, Ordering::Relaxed);
     }
 }
 
@@ -79,6 +91,8 @@ pub struct Job<'a> {
     pub kernel: &'a str,
     /// Work-groups in all dimensions together.
     pub groups: u64,
+    /// Stand for what tells how much a work-group does, which nothing does of a kernel that always does the same: that is zero.
+    pub numbers: u64,
     /// Which of them are executed after which. Better code has the same.
     pub order: Order,
     /// Why the launch ends early, if it does.
@@ -174,16 +188,16 @@ impl Scheduler {
 
     /// Runs work-groups until the rest is worth sharing. Returns how many it ran.
     unsafe fn run_alone(&self, job: &Job, workspace: &mut Workspace) -> u64 {
-        let Job { code, info, groups, order, failure, .. } = *job;
+        let Job { code, info, groups, numbers, order, failure, .. } = *job;
         if groups == 1 || (self.threads == 1 && code.promotion().is_none()) {
-            // What is known to be cheap is not measured: the clock would cost as much.
+            // What is known to be cheap, and always is, is not measured: the clock would cost as much.
             let known = code.cost.of(groups);
-            let start = known.is_none_or(|time| time > CHUNK).then(Instant::now);
+            let start = known.is_none_or(|time| time > CHUNK || numbers != 0).then(Instant::now);
             // SAFETY: up to the caller.
             unsafe { workspace.run(code, info, order, 0..groups, failure) };
             let time = start.map_or(known.unwrap_or_default(), |start| start.elapsed());
             if start.is_some() {
-                code.cost.update(time, groups);
+                code.cost.update(time, groups, numbers);
             }
             if let Some(promotion) = code.promotion() {
                 promotion.spend(time);
@@ -207,7 +221,7 @@ impl Scheduler {
             let cost = picoseconds(elapsed) / done;
             let share = done < groups && worth_sharing(cost, groups - done) && self.pool().is_some();
             if share || done == groups {
-                code.cost.update(elapsed, done);
+                code.cost.update(elapsed, done, numbers);
                 return done;
             }
             chunk = chunk.saturating_mul(2).min(most_groups(code, cost));
@@ -243,7 +257,7 @@ impl Scheduler {
         // SAFETY: the job lives until the last group has ended, which is waited for below.
         let ran = unsafe { shared.take_part(workspace, 0) };
         let time = start.elapsed();
-        job.code.cost.update(time, ran);
+        job.code.cost.update(time, ran, job.numbers);
         if let Some(pool) = pool.filter(|_| time > LATE && helpers == threads) {
             // Each share is that of one thread of the pool.
             let late =
@@ -525,6 +539,18 @@ mod tests {
             }
             assert_eq!(next, groups.end);
         }
+    }
+
+    #[test]
+    fn what_launches_took_is_known_of_others_that_do_as_much() {
+        let (cost, time) = (Cost::default(), Duration::from_micros);
+        assert_eq!(cost.of_same(1, 7), None);
+        cost.update(time(8), 4, 7);
+        assert_eq!((cost.of_same(10, 7), cost.of_same(10, 8)), (Some(time(20)), None));
+        cost.update(time(24), 4, 7);
+        assert_eq!(cost.of_same(1, 7), Some(time(4)), "half of each");
+        cost.update(time(1000), 1, 8);
+        assert_eq!((cost.of_same(1, 7), cost.of_same(1, 8)), (None, Some(time(1000))));
     }
 
     #[test]

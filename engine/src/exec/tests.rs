@@ -144,6 +144,7 @@ fn kernel(args: Vec<KernelArg>, static_local_size: u64) -> Kernel {
         required_subgroup_size: None,
         uses_subgroups: false,
         has_loops: false,
+        may_wait: false,
         size: 0,
         prints: false,
         uses_barrier: false,
@@ -180,7 +181,7 @@ fn launch(
     range: Range,
 ) -> Result<(), EngineError> {
     let plan = Plan::new(Arc::clone(code), range, range, arguments.local_bytes()).expect("a range");
-    plan.run(scheduler, "test", arguments, None)
+    plan.run(scheduler, "test", arguments, 0, None)
 }
 
 fn count_groups(scheduler: &Scheduler, code: &Arc<Code>, groups: u32) {

@@ -11,7 +11,7 @@
 
 use super::folder::{Access, Folder};
 use super::hash::{Digest, digest, hex};
-use crate::abi::CodeInfo;
+use crate::abi::{CodeInfo, LoopInputs};
 use crate::fork::OnceLock;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -29,7 +29,7 @@ const TEMPORARY: &str = "tmp";
 
 const MAGIC: [u8; 8] = *b"ZECPUOBJ";
 const DIGEST: usize = size_of::<Digest>();
-const INFO: usize = 51;
+const INFO: usize = 60;
 const HEADER: usize = MAGIC.len() + DIGEST;
 const EXTENSION: &str = "zeo";
 /// Eviction goes down to this part of the bound, so that it is rare.
@@ -220,6 +220,7 @@ fn encode(entry: &CachedCode) -> Vec<u8> {
         call_room,
         strip_height,
         streams,
+        loop_inputs,
     } = entry.info;
     let mut file = vec![0; HEADER];
     file.push(u8::from(has_barrier));
@@ -231,6 +232,8 @@ fn encode(entry: &CachedCode) -> Vec<u8> {
     file.push(u8::from(has_launch_barrier));
     file.extend_from_slice(&strip_height.to_le_bytes());
     file.push(u8::from(streams));
+    file.extend_from_slice(&loop_inputs.arguments.to_le_bytes());
+    file.push(u8::from(loop_inputs.data));
     file.extend_from_slice(&entry.object);
     let check = digest(&[&file[HEADER..]]);
     file[..MAGIC.len()].copy_from_slice(&MAGIC);
@@ -255,6 +258,7 @@ fn decode(file: &[u8]) -> Option<CachedCode> {
         has_launch_barrier: info[45] != 0,
         strip_height: info[46..50].try_into().ok().map(u32::from_le_bytes)?.max(1),
         streams: info[50] != 0,
+        loop_inputs: LoopInputs { arguments: number(51)?, data: info[59] != 0 },
     };
     Some(CachedCode { info, object: object.to_vec() })
 }
@@ -286,6 +290,7 @@ mod tests {
             call_room: 5,
             strip_height: 6,
             streams: true,
+            loop_inputs: LoopInputs { arguments: 7, data: true },
         };
         CachedCode { info, object: vec![7; len] }
     }

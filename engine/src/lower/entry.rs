@@ -95,6 +95,7 @@ pub fn emit(
         call_room: 0,
         strip_height: a.strips().height,
         streams: target.streams_stores && !a.streaming().pointers.is_empty(),
+        loop_inputs: a.loop_inputs(),
     };
     Ok((info, CallTree::new(unit, &calls)))
 }

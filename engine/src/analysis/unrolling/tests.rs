@@ -1,4 +1,5 @@
-use super::super::testing::{VARIANT, counted_loop, of_blocks};
+use super::super::testing::{VARIANT, a_loop, counted_loop, of_blocks};
+use crate::abi::{Coarsening, Variant};
 
 /// Whether a loop of so many iterations over the private array `%words` of four `uint` is straight code. The array's name `%zeros` has the
 /// types declared.
@@ -43,4 +44,31 @@ fn what_an_array_was_copied_from_is_gone_through_as_well() {
     };
     assert_eq!(gone_through("OpCopyMemorySized %to %from %ulong_16"), 2);
     assert_eq!(gone_through("OpCopyMemorySized %from %to %ulong_16"), 1);
+}
+
+/// Whether a loop over a `%step` that begins at `first` and goes on with `next` is straight code in a work-group of 16 sub-groups.
+fn steps_unroll(first: &str, next: &str, inside: &str, one_bundle: bool) -> bool {
+    let sizes = "%sizes = OpLoad %ulong3 %WorkgroupSize\n%size = OpCompositeExtract %ulong %sizes 0\n\
+        %half = OpShiftRightLogical %ulong %size %ulong_1\n%narrow = OpUConvert %uint %half\n";
+    let body = a_loop(
+        &format!("%step = OpPhi %uint {first} %entry %next %inside"),
+        "%more = OpUGreaterThan %bool %step %uint_0",
+        &format!("{inside}\n%next = {next}"),
+    );
+    let variant = Variant { coarsening: Coarsening::AlongX(16), one_bundle, ..VARIANT };
+    of_blocks(&format!("{sizes}{body}"), variant, |analysis| {
+        analysis.loops.loops.keys().map(|id| analysis.unrolls(id)).collect::<Vec<_>>() == [true]
+    })
+}
+
+#[test]
+fn the_steps_of_a_tree_of_a_known_work_group_are_straight_code() {
+    const BARRIER: &str = "OpControlBarrier %uint_2 %uint_2 %uint_0";
+    let halved = "OpShiftRightLogical %uint %step %uint_1";
+    assert!(steps_unroll("%narrow", halved, BARRIER, true));
+    assert!(steps_unroll("%uint_1", "OpIMul %uint %step %uint_2", BARRIER, true));
+    assert!(!steps_unroll("%narrow", halved, BARRIER, false), "nobody knows how many there are");
+    assert!(!steps_unroll("%any_uint", halved, BARRIER, true));
+    assert!(!steps_unroll("%narrow", halved, "", true), "nobody meets");
+    assert!(!steps_unroll("%narrow", "OpISub %uint %step %uint_1", BARRIER, true), "there are many steps");
 }

@@ -14,7 +14,7 @@ use crate::jit::target::Target;
 use crate::lower::opencl_std::table;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
-use spirv_env::opcodes::{Convergence, Derives, Family};
+use spirv_env::opcodes::{Convergence, Cost, Derives, Family, Memory};
 use spirv_env::{Id, Inst};
 
 /// The coarsening that serves a kernel best, up to the one that it was analysed for.
@@ -60,18 +60,32 @@ fn has_room(target: &Target, live: usize, bundle: usize) -> bool {
 /// then, and what its rows have in common is loaded once.
 struct Part {
     insts: usize,
-    /// Vector registers that it needs at once, where sub-groups are in step. In loops alone, where they do nothing but combine values: what
-    /// each brings is loaded when it is combined.
-    live: usize,
+    /// Vector registers that it needs at once, where sub-groups are in step, if that is known. In loops alone, where they do nothing but combine
+    /// values: what each brings is loaded when it is combined.
+    live: Option<usize>,
+    /// Sub-groups of the whole work-group, if that may be one bundle. It is known then who has a part in what.
+    whole: Option<Whole>,
     /// The largest bundle that has the guarded parts which a smaller one would have.
     guarded: usize,
 }
 
+/// The sub-groups of a work-group, and the instructions and registers of all of them.
+#[derive(Clone, Copy)]
+struct Whole {
+    subgroups: usize,
+    insts: usize,
+    live: usize,
+}
+
 impl Part {
     fn fits(&self, target: &Target, bundle: usize) -> bool {
-        self.insts * bundle <= MOST_INSTS_AT_BARRIERS
-            && has_room(target, self.live, bundle)
-            && bundle <= self.guarded
+        let fits = |insts: usize, live: usize| {
+            insts <= MOST_INSTS_AT_BARRIERS && live + SHARED_REGISTERS <= target.vector_registers()
+        };
+        let whole = self.whole.filter(|whole| whole.subgroups == bundle);
+        let fits_whole = whole.is_some_and(|whole| fits(whole.insts, whole.live));
+        let fits_part = self.live.is_some_and(|live| fits(self.insts * bundle, live * bundle));
+        (fits_whole || fits_part) && bundle <= self.guarded
     }
 }
 
@@ -85,14 +99,49 @@ fn at_barriers_alone(a: &Analysis<'_>, target: &Target) -> Option<Part> {
     let in_pieces = in_pieces(a, &in_step, &parts);
     let blocks =
         || a.func.block_ids().filter(|block| in_step.contains(*block) && !in_pieces.contains(*block));
-    let live = match has_barriers {
-        true => blocks().map(|block| live_in_block(a, block, simd_bits)).collect::<Option<Vec<_>>>()?,
-        false => Vec::new(),
-    };
+    let blocks = || blocks().filter(|_| has_barriers);
+    let in_loops = pressure(a, simd_bits);
+    let live = blocks().map(|block| live_in_block(a, block, simd_bits, Straight(false)));
+    let live = live.reduce(|most, live| Some(most?.max(live?)));
     Some(Part {
         insts: a.func.block_ids().map(|block| own_vector_insts(a, block, simd_bits)).sum(),
-        live: live.into_iter().max().unwrap_or(0).max(pressure(a, simd_bits)),
+        live: live.unwrap_or(Some(0)).map(|live| live.max(in_loops)),
+        whole: if a.variant.one_bundle { whole(a, blocks(), in_loops, simd_bits) } else { None },
         guarded,
+    })
+}
+
+/// All sub-groups of a work-group, which run these blocks in step.
+fn whole(
+    a: &Analysis<'_>,
+    in_step: impl Iterator<Item = BlockId>,
+    in_loops: usize,
+    simd_bits: u32,
+) -> Option<Whole> {
+    let parts = |block: BlockId| a.participants(block) as usize;
+    let is_straight = |block: BlockId| Straight(a.loops.of(block).is_none_or(|id| a.unrolls(id)));
+    // What one sub-group does alone is the same with others and without.
+    let live = in_step.filter(|block| parts(*block) > 1);
+    let live = live.map(|block| Some(live_in_block(a, block, simd_bits, is_straight(block))? * parts(block)));
+    let live = live.collect::<Option<Vec<_>>>()?;
+    let lane_by_lane = |block: BlockId| -> usize {
+        let of_inst = |inst: &Inst| match inst.row().memory {
+            memory if memory.is_atomic() => ATOMIC,
+            Memory::Read { .. } | Memory::Write { .. } if a.builtins.contains_key(&inst.id(0)) => 0,
+            Memory::Read { .. } | Memory::Write { .. }
+                if a.shape(block, inst.id(0)).contains(&Shape::Varying) =>
+            {
+                LANE_BY_LANE
+            }
+            _ => 0,
+        };
+        a.func.blocks[block].insts.iter().map(of_inst).sum()
+    };
+    let insts = |block: BlockId| own_vector_insts(a, block, simd_bits) + lane_by_lane(block);
+    Some(Whole {
+        subgroups: a.factor() as usize,
+        insts: a.func.block_ids().map(|block| insts(block) * parts(block)).sum(),
+        live: live.into_iter().max().unwrap_or(0).max(in_loops * a.factor() as usize),
     })
 }
 
@@ -117,6 +166,9 @@ const LATENCY: usize = 4;
 const ISSUE: usize = 2;
 /// The instructions of a division of integers, by one of floats, and how many of them wait for each other.
 const INTEGER_DIVISION: (usize, usize) = (9, 6);
+/// The instructions of an atomic operation, which each lane does for itself, and of another access to memory that lanes make each for itself.
+const ATOMIC: usize = 80;
+const LANE_BY_LANE: usize = 20;
 /// The bundle that is wanted at most for a loop that sub-groups go through a different number of times.
 const IF_DIVERGENT: usize = 2;
 /// Vector instructions of such a loop from which on the waste outweighs the gain, and the time to compile, too.
@@ -355,9 +407,39 @@ fn pressure(a: &Analysis<'_>, simd_bits: u32) -> usize {
     a.loops.loops.iter().map(of_loop).max().unwrap_or(0)
 }
 
-/// Vector registers that each sub-group needs at once in a block, at most, for what the block uses itself. None where values are of several: LLVM loads what they share
-/// early, and spills it.
-fn live_in_block(a: &Analysis<'_>, block: BlockId, simd_bits: u32) -> Option<usize> {
+/// What is loaded as rows for one instruction, of which that takes one operand from memory.
+fn operands_in_memory(a: &Analysis<'_>, block: BlockId) -> FxHashSet<Id> {
+    let insts = || a.func.blocks[block].insts.iter();
+    let mut uses: FxHashMap<Id, usize> = FxHashMap::default();
+    insts().flat_map(|inst| inst.ids()).for_each(|id| *uses.entry(id).or_default() += 1);
+    let is_row = |id: &Id| {
+        a.definition(*id).is_some_and(|inst| {
+            inst.op == Op::Load
+                && a.def.get(id) == Some(&block)
+                && uses.get(id) == Some(&1)
+                && matches!(*a.shape(block, inst.id(0)), [Shape::Strided(_)])
+        })
+    };
+    let takes_operand = |inst: &&Inst| match inst.row().family {
+        Family::Arithmetic => inst.row().cost == Cost::Low,
+        Family::Extended => extent(a, inst).0 <= 1,
+        _ => false,
+    };
+    insts().filter(takes_operand).filter_map(|inst| inst.ids().filter(is_row).last()).collect()
+}
+
+/// No loop is around a block, or one whose iterations are code of their own.
+#[derive(Clone, Copy)]
+struct Straight(bool);
+
+/// Vector registers that each sub-group needs at once in a block, at most, for what the block uses itself. None where values are of several,
+/// unless sub-groups share nothing that is loaded for straight code: LLVM loads that early, and spills it.
+fn live_in_block(
+    a: &Analysis<'_>,
+    block: BlockId,
+    simd_bits: u32,
+    Straight(is_straight): Straight,
+) -> Option<usize> {
     let is_vector = |id: &Id| !a.is_common(block, *id) && a.shape(block, *id).contains(&Shape::Varying);
     let code = &a.func.blocks[block];
     let mut live: FxHashSet<Id> = FxHashSet::default();
@@ -369,23 +451,35 @@ fn live_in_block(a: &Analysis<'_>, block: BlockId, simd_bits: u32) -> Option<usi
     let is_read: FxHashSet<Id> = (code.insts.iter())
         .flat_map(|inst| inst.ids().filter(move |id| reads(inst).is_none_or(|pointer| pointer == *id)))
         .collect();
+    let operands = if is_straight { operands_in_memory(a, block) } else { FxHashSet::default() };
     // A product becomes part of the sum that it is for, and what is loaded to be stored is one instruction behind the other.
     let takes_register = |id: &&Id| match a.definition(**id).map(|inst| inst.op) {
         Some(Op::FMul) => false,
-        Some(Op::Load) => is_read.contains(*id),
+        Some(Op::Load) => is_read.contains(*id) && !operands.contains(*id),
         _ => true,
     };
-    let mut most = live.len();
+    let is_load = |inst: &Inst| inst.op == Op::Load && !a.builtins.contains_key(&inst.id(0));
+    let counts = is_straight && !code.insts.iter().any(|inst| is_load(inst) && a.is_shared(block, inst));
+    // Indices and addresses are not what an access takes in the end.
+    let is_index = |inst: &Inst| {
+        inst.row().derives != Derives::Nothing || matches!(inst.op, Op::UConvert | Op::SConvert)
+    };
+    let registers_of = |id: &Id| match a.definition(*id) {
+        Some(inst) if is_straight && is_index(inst) => 1,
+        _ => registers(a, *id, simd_bits).max(1),
+    };
+    let of_all = |live: &FxHashSet<Id>| live.iter().filter(takes_register).map(registers_of).sum::<usize>();
+    let mut most = of_all(&live);
     for inst in code.insts.iter().rev() {
         let of_function = if extent(a, inst).0 > 1 { OF_A_FUNCTION } else { 0 };
         if let Some(result) = inst.result {
-            if is_vector(&result) && registers(a, result, simd_bits) > 1 {
+            if !counts && is_vector(&result) && registers_of(&result) > 1 {
                 return None;
             }
             live.remove(&result);
         }
         live.extend(inst.ids().filter(|id| a.def.contains_key(id)).filter(is_vector));
-        most = most.max(live.iter().filter(takes_register).count() + of_function);
+        most = most.max(of_all(&live) + of_function);
     }
     Some(most)
 }
