@@ -7,9 +7,9 @@
 //! the indices have 32 bits: those are looked at then, which for the last lane is one comparison of the first one's, and
 //! addresses are made of them only for a gather.
 //!
-//! Where such indices are no row, those of a load may still be within one aligned piece of W elements, in any order: lanes that
-//! swap places, two lanes that share an element, rows backwards. One access and a permutation is then enough, a third of a
-//! gather's time.
+//! Where such indices are no row, those of a load may still be within W elements, in any order: lanes that swap places are in an aligned
+//! piece, and those that share elements (`x / 2`, clamped indices) behind the first lane's. One access and a permutation is then enough, a third
+//! of a gather's time.
 
 use super::access::{Access, Place, in_memory, lane_addresses, load_leaves, store_leaves};
 use super::builder::{IntPred, Value};
@@ -112,7 +112,7 @@ pub(super) fn may_be_one_access(
     access: Access,
 ) -> Value {
     let row = useful_step(hope, &[leaf], bytes, access).map(|step| is_row(this, hope, step).0);
-    let piece = piece_of(this, hope, &[leaf]).map(|piece| is_in_piece(this, piece).0);
+    let piece = piece_of(this, hope, &[leaf]).map(|piece| Piece::of(this, piece).is_all);
     let either = row.into_iter().chain(piece).reduce(|row, piece| this.b.or(row, piece));
     either.unwrap_or_else(|| this.b.int(Scalar::Bool, 1, 0))
 }
@@ -218,9 +218,9 @@ pub(super) fn load(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], bytes: u
     let piece = piece_of(this, hope, leaves);
     let apart = || match piece {
         Some(piece) => {
-            let (inside, first) = is_in_piece(this, piece);
-            let permuted = || vec![load_permuted(this, piece, leaves[0].scalar, first)];
-            this.b.branch_of_many(inside, permuted, || load(lanes))
+            let piece = Piece::of(this, piece);
+            let permuted = || vec![piece.load(this, leaves[0].scalar)];
+            this.b.branch_of_many(piece.is_all, permuted, || load(lanes))
         }
         None => load(lanes),
     };
@@ -229,9 +229,17 @@ pub(super) fn load(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], bytes: u
         apart()
     } else {
         let (row, base) = is_row(this, hope, step);
+        let base = near(this, hope, base);
         this.b.branch_of_many(row, || load(Place::Strided { base, step, into: 0 }), apart)
     };
     values.into_iter().map(Reg::varying).collect()
+}
+
+/// An address that is not far away from all that there is, also if a sub-group of a bundle has no lane on. Nobody's index may be anything, and to load
+/// for no lane from where nothing is takes a Zen 4 hundreds of cycles. Signed indices with a step are near those of other sub-groups.
+fn near(this: &Lowerer<'_, '_>, hope: Hope, base: Value) -> Value {
+    let is_near = hope.look == Look::LastLane && hope.indexed.is_some_and(|of| of.is_signed || of.is_wide);
+    if is_near { base } else { this.readable(base) }
 }
 
 /// What one access of a row of vectors gives if addresses follow each other so, else what `apart` does.
@@ -247,6 +255,7 @@ pub(super) fn as_row(
         return apart();
     }
     let (is_row, base) = is_row(this, hope, bytes as i64);
+    let base = near(this, hope, base);
     this.b.branch_of_many(is_row, || row(base), apart)
 }
 
@@ -264,25 +273,56 @@ fn piece_of(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf]) -> Option<Index
 /// Bytes of such a piece at most: two registers.
 const MOST_PIECE: u64 = 128;
 
-/// Whether the lanes that are on, and there are some, have indices in one such piece that is there to be read, and the piece's first index.
-fn is_in_piece(this: &Lowerer<'_, '_>, indexed: Indexed) -> (Value, Value) {
+/// W elements in which the lanes that are on may have theirs.
+struct Piece {
+    /// Whether they have, and there are some, and all of the elements are there to be read.
+    is_all: Value,
+    address: Value,
+    /// Where each lane's is.
+    places: Value,
+}
+
+impl Piece {
+    fn of(this: &Lowerer<'_, '_>, indexed: Indexed) -> Piece {
+        let (together, first, places) =
+            if indexed.is_exchange { aligned(this, indexed) } else { behind_first(this, indexed) };
+        let address = this.b.element(indexed.base, indexed.widened(&this.b, first), indexed.size);
+        let readable = rows::can_be_read(this, address, indexed.size * u64::from(this.w));
+        Piece { is_all: this.b.and(together, readable), address, places }
+    }
+
+    fn load(&self, this: &Lowerer<'_, '_>, scalar: Scalar) -> Value {
+        let row = this.b.load(scalar, this.w, self.address, 1);
+        this.permute(row, this.b.zext_or_trunc(self.places, Scalar::I32))
+    }
+}
+
+/// Whether the lanes that are on have indices in one aligned piece, the piece's first index, and the places in it.
+fn aligned(this: &Lowerer<'_, '_>, indexed: Indexed) -> (Value, Value, Value) {
     let (b, w) = (&this.b, this.w);
     let indices = b.freeze(this.vector(indexed.index));
     let aligned = |value: Value| b.and(value, b.int(b.scalar_of(value), b.lanes(value), !u64::from(w - 1)));
     let first = aligned(b.extract(indices, b.i32(0)));
-    let together = none_on(this, b.icmp(IntPred::LLVMIntNE, aligned(indices), b.splat(first, w)));
-    let readable = rows::can_be_read(this, piece_address(this, indexed, first), indexed.size * u64::from(w));
-    (b.and(together, readable), first)
+    (none_on(this, b.icmp(IntPred::LLVMIntNE, aligned(indices), b.splat(first, w))), first, indices)
 }
 
-fn piece_address(this: &Lowerer<'_, '_>, indexed: Indexed, first: Value) -> Value {
-    this.b.element(indexed.base, indexed.widened(&this.b, first), indexed.size)
-}
-
-fn load_permuted(this: &Lowerer<'_, '_>, indexed: Indexed, scalar: Scalar, first: Value) -> Value {
-    let row = this.b.load(scalar, this.w, piece_address(this, indexed, first), 1);
-    let indices = this.b.freeze(this.vector(indexed.index));
-    this.permute(row, this.b.zext_or_trunc(indices, Scalar::I32))
+/// The same of the piece that begins with the first lane's index. What is looked at is what lanes do not share. (To ask for the first lane that is on
+/// is slower where all of them share an element: it goes through memory.)
+fn behind_first(this: &Lowerer<'_, '_>, indexed: Indexed) -> (Value, Value, Value) {
+    let (b, w) = (&this.b, this.w);
+    let (shared, own) = indexed.parts.map_or((None, indexed.index), |(shared, own)| (Some(shared), own));
+    let own = b.freeze(this.vector(own));
+    let first = b.extract(own, b.i32(0));
+    let places = b.sub(own, b.splat(first, w));
+    let far = b.icmp(IntPred::LLVMIntUGE, places, b.int(b.scalar_of(places), w, w.into()));
+    let first = shared.map_or(first, |shared| b.add(b.freeze(shared), first));
+    let most = if indexed.is_signed { i32::MAX as u32 } else { u32::MAX };
+    let stays = match (indexed.is_wide, indexed.is_signed) {
+        (true, _) => b.int(Scalar::Bool, 1, 1),
+        (_, true) => b.icmp(IntPred::LLVMIntSLE, first, b.i32(most - (w - 1))),
+        (_, false) => b.icmp(IntPred::LLVMIntULE, first, b.i32(most - (w - 1))),
+    };
+    (b.and(none_on(this, far), stays), first, places)
 }
 
 pub(super) fn store(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], val: &Val, access: Access) {
@@ -292,6 +332,7 @@ pub(super) fn store(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], val: &V
         return store_leaves(this, &lanes, leaves, val, access);
     };
     let (row, base) = is_row(this, hope, step);
+    let base = near(this, hope, base);
     let store = |place: Place| {
         store_leaves(this, &place, leaves, val, access);
         Vec::new()
