@@ -34,12 +34,35 @@ impl Analysis<'_> {
         if !is_innermost || self.control.divergent_loops.contains(id) {
             return false;
         }
-        if self.is_tree(id) {
-            return true;
+        self.is_tree(id) || self.unrolls_array(id, self.factor())
+    }
+
+    /// The largest bundle in which all private arrays are registers that are so for a sub-group alone, if there are some.
+    pub fn largest_with_arrays(&self) -> Option<u32> {
+        let mut alone = self.loops.loops.keys().filter(|id| self.unrolls_array(*id, 1)).peekable();
+        alone.peek()?;
+        let fits = |factor: u32| {
+            self.array_bytes().saturating_mul(factor.into()) <= MOST_BYTES
+                && self
+                    .loops
+                    .loops
+                    .keys()
+                    .all(|id| !self.unrolls_array(id, 1) || self.unrolls_array(id, factor))
+        };
+        std::iter::successors(Some(self.factor()), |factor| Some(factor / 2))
+            .find(|factor| *factor <= 1 || fits(*factor))
+    }
+
+    /// Whether a short loop goes through a private array of so many sub-groups.
+    fn unrolls_array(&self, id: LoopId, factor: u32) -> bool {
+        let this = self.loops.get(id);
+        let is_innermost = this.blocks.iter().all(|block| self.loops.of(*block) == Some(id));
+        if !is_innermost || self.control.divergent_loops.contains(id) {
+            return false;
         }
         let Some(Length::Constant(iterations)) = self.length(id) else { return false };
         let insts: usize = this.blocks.iter().map(|block| self.processor_insts(*block)).sum();
-        let of_bundle = iterations.saturating_mul(insts as u64).saturating_mul(self.factor().into());
+        let of_bundle = iterations.saturating_mul(insts as u64).saturating_mul(factor.into());
         let is_short = (2..=MOST_ITERATIONS).contains(&iterations) && of_bundle <= MOST_INSTS;
         is_short && self.goes_through_array(id) && self.array_bytes() <= MOST_BYTES
     }

@@ -72,3 +72,19 @@ fn the_steps_of_a_tree_of_a_known_work_group_are_straight_code() {
     assert!(!steps_unroll("%narrow", halved, "", true), "nobody meets");
     assert!(!steps_unroll("%narrow", "OpISub %uint %step %uint_1", BARRIER, true), "there are many steps");
 }
+
+#[test]
+fn bundles_are_no_larger_than_arrays_in_registers_allow() {
+    let largest = |iterations: &str, factor: u32| {
+        let body = counted_loop("", &format!("%place = OpAccessChain %private_uint %words %n\n{CHANGED}"))
+            .replace("%n %any_uint", &format!("%n {iterations}"));
+        let ids = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n%own = OpUConvert %uint %x\n";
+        let variant = Variant { coarsening: Coarsening::AlongX(factor), ..VARIANT };
+        of_blocks(&format!("{ids}{body}\n%seen = OpLoad %bytes_type %zeros"), variant, |analysis| {
+            analysis.largest_with_arrays()
+        })
+    };
+    assert_eq!(largest("%uint_4", 4), Some(4));
+    assert_eq!(largest("%uint_4", 32), Some(16), "of 16 bytes each");
+    assert_eq!(largest("%any_uint", 16), None);
+}

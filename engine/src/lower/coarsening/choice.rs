@@ -28,6 +28,11 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
     let fits = |bundle: u32| at_barriers.as_ref().is_some_and(|part| part.fits(target, bundle as usize));
     let alike = alike(a, target);
     let bundle = bundles.find(|bundle| *bundle <= alike || fits(*bundle)).unwrap_or(1);
+    // What would be gained by neighbours is less than what is lost where arrays are memory for them.
+    let bundle = match a.largest_with_arrays() {
+        Some(largest) if at_barriers.is_none() => bundle.min(largest),
+        _ => bundle,
+    };
     a.variant.coarsening.with_factor(bundle)
 }
 
