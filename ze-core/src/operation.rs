@@ -156,9 +156,12 @@ impl Operation {
 
     /// Whether it ends whatever the program does meanwhile.
     pub(crate) fn surely_ends(&self) -> bool {
-        let surely_ends = |launch: &Launch| !launch.kernel().reflection().may_wait;
+        let surely_ends = |launch: &Launch| !launch.kernel().reflection().has_loops;
         match self.own() {
-            Operation::Launch(launch) | Operation::LaunchIndirect { launch, .. } => surely_ends(launch),
+            Operation::Launch(launch) if surely_ends(launch) => true,
+            // A loop may be long, and whoever asks has something else to do.
+            Operation::Launch(_) => self.is_instant(),
+            Operation::LaunchIndirect { launch, .. } => surely_ends(launch),
             Operation::LaunchMultipleIndirect { launches, .. } => launches.iter().all(surely_ends),
             Operation::HostFunction { .. } => false,
             _ => true,

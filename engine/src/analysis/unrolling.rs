@@ -29,12 +29,13 @@ const MOST_BYTES: u64 = 256;
 impl Analysis<'_> {
     /// Whether all iterations of a loop shall be code of their own.
     pub fn unrolls(&self, id: LoopId) -> bool {
-        let this = self.loops.get(id);
-        let is_innermost = this.blocks.iter().all(|block| self.loops.of(*block) == Some(id));
-        if !is_innermost || self.control.divergent_loops.contains(id) {
-            return false;
-        }
         self.is_tree(id) || self.unrolls_array(id, self.factor())
+    }
+
+    /// Whether there is no loop in a loop, and all lanes go through it together.
+    fn is_plain_loop(&self, id: LoopId) -> bool {
+        let is_own = |block: &BlockId| self.loops.of(*block) == Some(id);
+        self.loops.get(id).blocks.iter().all(is_own) && !self.control.divergent_loops.contains(id)
     }
 
     /// The largest bundle in which all private arrays are registers that are so for a sub-group alone, if there are some.
@@ -56,8 +57,7 @@ impl Analysis<'_> {
     /// Whether a short loop goes through a private array of so many sub-groups.
     fn unrolls_array(&self, id: LoopId, factor: u32) -> bool {
         let this = self.loops.get(id);
-        let is_innermost = this.blocks.iter().all(|block| self.loops.of(*block) == Some(id));
-        if !is_innermost || self.control.divergent_loops.contains(id) {
+        if !self.is_plain_loop(id) {
             return false;
         }
         let Some(Length::Constant(iterations)) = self.length(id) else { return false };
@@ -72,7 +72,10 @@ impl Analysis<'_> {
     fn is_tree(&self, id: LoopId) -> bool {
         let this = self.loops.get(id);
         let insts = || this.blocks.iter().flat_map(|block| &self.func.blocks[*block].insts);
-        if !self.knows_items() || !insts().any(|inst| inst.waits_for_work_group(self.func.module)) {
+        if !self.knows_items()
+            || !self.is_plain_loop(id)
+            || !insts().any(|inst| inst.waits_for_work_group(self.func.module))
+        {
             return false;
         }
         let from = |phi: &Phi, block: BlockId| {

@@ -345,16 +345,28 @@ fn what_a_launch_takes_is_known_only_of_kernels_that_wait_for_nothing() {
     let engine = Engine::new(EngineConfig::default());
     let mut buffer = vec![0f32; 256];
     let address = buffer.as_mut_ptr() as u64;
-    let (straight, loops) = (kernel(&engine, "saxpy", "saxpy"), kernel(&engine, "reduction", "reduce_float"));
-    for (kernel, values, known) in
-        [(straight, [0, address, address, 16], true), (loops, [address, address, 64, 0], false)]
-    {
-        let args = block(&kernel, &values);
+    let mut flags = vec![1u32; 256];
+    let flags = flags.as_mut_ptr() as u64;
+    let straight = kernel(&engine, "saxpy", "saxpy");
+    let loops = kernel(&engine, "reduction", "reduce_float");
+    let waits = kernel(&engine, "memory_forms", "wait_for_host");
+    let captured = |kernel: &Arc<Kernel>, values: &[u64]| {
+        let args = block(kernel, values);
         let dispatch =
             Dispatch { group_count: [1; 3], group_size: [16, 1, 1], global_offset: [0; 3], args: &args };
-        let launch = kernel.capture(&dispatch).expect("a launch");
+        kernel.capture(&dispatch).expect("a launch")
+    };
+    for (kernel, values, known) in [
+        (&straight, &[0, address, address, 16][..], true),
+        (&loops, &[address, address, 64, 16], true),
+        (&waits, &[flags, flags, flags], false),
+    ] {
+        let launch = captured(kernel, values);
         assert_eq!(launch.expected_time(), None, "it never ran");
         launch.run().expect("runs");
         assert_eq!(launch.expected_time().is_some(), known, "{}", kernel.reflection().name);
     }
+    let elsewhere = captured(&loops, &[address + 64, address, 64, 16]);
+    assert!(elsewhere.expected_time().is_some(), "it does as much");
+    assert_eq!(captured(&loops, &[address, address, 64, 32]).expected_time(), None, "it does more");
 }
