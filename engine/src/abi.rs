@@ -166,6 +166,15 @@ impl Variant {
         }
     }
 
+    /// The work-items of a work-group in each dimension, where they are known: that of rows that is one bundle.
+    pub fn known_group_size(&self) -> Option<[u32; 3]> {
+        let [x, y] = match self.coarsening {
+            Coarsening::AlongY(factor) => [1, factor],
+            Coarsening::AlongX(_) | Coarsening::Off => [self.coarsening.factor(), 1],
+        };
+        (self.one_bundle && self.mapping == LaneMapping::Rows).then_some([self.width * x, y, 1])
+    }
+
     /// The same with bundles of so many sub-groups. Smaller ones than there were do not fill a work-group.
     pub fn with_factor(self, factor: u32) -> Variant {
         let coarsening = self.coarsening.with_factor(factor);

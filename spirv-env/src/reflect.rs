@@ -174,9 +174,9 @@ impl Context<'_> {
                 _ => {}
             }
         }
+        kernel.may_wait = !kernel.indirect.is_empty() || ((shares || fences) && kernel.has_loops);
         // What work-items print is in the order of their groups, and who waits for another work-item in a loop may count on that
         // being in another group.
-        kernel.may_wait = !kernel.indirect.is_empty() || ((shares || fences) && kernel.has_loops);
         kernel.sees_groups |= kernel.prints || !kernel.indirect.is_empty() || (shares && kernel.has_loops);
         kernel.indirect.sort_unstable();
         locals.sort_unstable();

@@ -170,6 +170,11 @@ pub fn shapes(pointer: &BuiltinPointer, leaves: &[Leaf], variant: Variant) -> Sh
     leaves.iter().map(one).collect()
 }
 
+/// Whether a built-in is the number of work-items of a work-group. All work-groups of a launch have as many.
+pub fn is_group_size(builtin: BuiltIn) -> bool {
+    matches!(builtin, BuiltIn::WorkgroupSize | BuiltIn::EnqueuedWorkgroupSize)
+}
+
 /// An upper bound of the leaves of a load through a pointer to a built-in.
 pub fn upper(pointer: &BuiltinPointer, leaves: &[Leaf], variant: Variant) -> Option<u64> {
     if leaves.iter().any(|leaf| pointer.piece(*leaf) < leaf.scalar.bytes()) {

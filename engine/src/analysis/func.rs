@@ -39,6 +39,13 @@ pub struct Phi {
     pub incoming: Incoming,
 }
 
+impl Phi {
+    /// What it is if control comes from a block.
+    pub fn from(&self, block: BlockId) -> Option<Id> {
+        self.incoming.iter().find(|(pred, _)| *pred == block).map(|(_, id)| *id)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum Terminator {
     Branch(BlockId),

@@ -100,8 +100,8 @@ impl Analysis<'_> {
         let mut sum = self.sum(id, 0);
         for phi in &self.func.blocks[of.header].phis {
             let Some(factor) = sum.terms.remove(&phi.result) else { continue };
-            let begin = phi.incoming.iter().find(|(pred, _)| *pred == of.preheader);
-            begin.iter().for_each(|(_, begin)| sum.add(&self.sum(*begin, 0), factor));
+            let begin = phi.from(of.preheader);
+            begin.into_iter().for_each(|begin| sum.add(&self.sum(begin, 0), factor));
         }
         sum
     }

@@ -4,8 +4,9 @@
 //! work-group ids are constants, so nothing is made for those that have no part.
 
 use super::Analysis;
+use super::builtins::is_group_size;
 use super::func::{BlockId, Terminator};
-use crate::abi::{Coarsening, LaneMapping};
+use crate::abi::Coarsening;
 use spirv::{BuiltIn, Op};
 use spirv_env::{Id, Inst};
 
@@ -57,7 +58,7 @@ impl Analysis<'_> {
 
     /// Whether work-items are known when code is made.
     pub(super) fn knows_items(&self) -> bool {
-        self.variant.one_bundle && self.variant.mapping == LaneMapping::Rows
+        self.variant.known_group_size().is_some()
     }
 
     /// For how many sub-groups of a bundle a condition may hold, or not hold.
@@ -71,43 +72,27 @@ impl Analysis<'_> {
             _ => {}
         }
         use Op::*;
-        // Every condition as one on the id at its left, and as one that holds.
-        let (a, b) = match inst.op {
-            ULessThan | ULessThanEqual | UGreaterThan | UGreaterThanEqual | SLessThan | SLessThanEqual
-            | SGreaterThan | SGreaterThanEqual | IEqual | INotEqual => (inst.id(0), inst.id(1)),
-            _ => return None,
-        };
+        let is_equal = matches!(inst.op, IEqual | INotEqual);
+        let is_less = matches!(inst.op, ULessThan | ULessThanEqual | SLessThan | SLessThanEqual);
+        let is_strict = matches!(inst.op, ULessThan | UGreaterThan | SLessThan | SGreaterThan);
+        let is_greater = is_strict || matches!(inst.op, UGreaterThanEqual | SGreaterThanEqual);
+        if !(is_equal || is_less || is_greater) {
+            return None;
+        }
+        let [a, b] = [inst.id(0), inst.id(1)];
         let (id, bound, is_left) = match (self.func.constant_bits(a), self.func.constant_bits(b)) {
             (None, Some(bound)) => (a, bound, true),
             (Some(bound), None) => (b, bound, false),
             _ => return None,
         };
-        let is_below = |op: Op| match (op, is_left) {
-            (ULessThan | SLessThan, true) | (UGreaterThan | SGreaterThan, false) => Some(bound),
-            (ULessThanEqual | SLessThanEqual, true) | (UGreaterThanEqual | SGreaterThanEqual, false) => {
-                bound.checked_add(1)
-            }
-            _ => None,
-        };
-        let opposite = |op: Op| match op {
-            UGreaterThan => ULessThanEqual,
-            UGreaterThanEqual => ULessThan,
-            SGreaterThan => SLessThanEqual,
-            SGreaterThanEqual => SLessThan,
-            ULessThan => UGreaterThanEqual,
-            ULessThanEqual => UGreaterThan,
-            SLessThan => SGreaterThanEqual,
-            SLessThanEqual => SGreaterThan,
-            other => other,
-        };
         let items = self.items_of_a_number(id)?;
-        match (inst.op, holds) {
-            (IEqual, true) | (INotEqual, false) => Some(1),
-            (op, _) => {
-                let numbers = is_below(if holds { op } else { opposite(op) })?;
-                u32::try_from(numbers.div_ceil(items)).ok()
-            }
+        if is_equal {
+            return ((inst.op == IEqual) == holds).then_some(1);
         }
+        // The id is below the bound, or at it at most.
+        let is_below = (is_less == is_left) == holds;
+        let end = if is_strict == holds { Some(bound) } else { bound.checked_add(1) };
+        u32::try_from(end.filter(|_| is_below)?.div_ceil(items)).ok()
     }
 
     /// How many numbers in a row are those of one sub-group: all of a sub-group's items have one sub-group's number, and each has a local id.
@@ -135,14 +120,10 @@ impl Analysis<'_> {
         };
         let Some(sum) = whole(id).filter(|inst| inst.op == Op::IAdd) else { return false };
         let is_size = |id: Id| {
-            let row = match self.variant.coarsening {
-                Coarsening::AlongX(factor) => self.variant.width * factor,
-                Coarsening::AlongY(_) | Coarsening::Off => self.variant.width,
-            };
-            let is_builtin = self.id_component(id).is_some_and(|(builtin, at)| {
-                matches!(builtin, BuiltIn::WorkgroupSize | BuiltIn::EnqueuedWorkgroupSize) && at == 0
-            });
-            is_builtin || self.func.constant_bits(id) == Some(row.into())
+            let row = self.variant.known_group_size().map(|[x, ..]| x.into());
+            let is_builtin =
+                self.id_component(id).is_some_and(|(builtin, at)| is_group_size(builtin) && at == 0);
+            is_builtin || (row.is_some() && self.func.constant_bits(id) == row)
         };
         let is_rows = |id: Id| {
             whole(id).filter(|inst| inst.op == Op::IMul).is_some_and(|product| {

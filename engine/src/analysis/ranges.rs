@@ -98,9 +98,8 @@ impl Analysis<'_> {
             };
             let [group, size, local] = [product.id(0), product.id(1), second].map(|id| self.id_component(id));
             let (Some(group), Some(size), Some(local)) = (group, size, local) else { return false };
-            let is_size = |of| matches!(of, BuiltIn::WorkgroupSize | BuiltIn::EnqueuedWorkgroupSize);
             let pair = match (group.0, size.0) {
-                (BuiltIn::WorkgroupId, of) | (of, BuiltIn::WorkgroupId) => is_size(of),
+                (BuiltIn::WorkgroupId, of) | (of, BuiltIn::WorkgroupId) => builtins::is_group_size(of),
                 _ => false,
             };
             pair && local.0 == BuiltIn::LocalInvocationId && group.1 == size.1 && size.1 == local.1

@@ -6,6 +6,7 @@
 //! So are the steps of trees and scans of a work-group that is one bundle, in which ever fewer sub-groups have a part.
 
 use super::Analysis;
+use super::builtins::is_group_size;
 use super::func::{BlockId, Phi};
 use super::lengths::Length;
 use super::loops::LoopId;
@@ -40,18 +41,14 @@ impl Analysis<'_> {
 
     /// The largest bundle in which all private arrays are registers that are so for a sub-group alone, if there are some.
     pub fn largest_with_arrays(&self) -> Option<u32> {
-        let mut alone = self.loops.loops.keys().filter(|id| self.unrolls_array(*id, 1)).peekable();
-        alone.peek()?;
-        let fits = |factor: u32| {
-            self.array_bytes().saturating_mul(factor.into()) <= MOST_BYTES
-                && self
-                    .loops
-                    .loops
-                    .keys()
-                    .all(|id| !self.unrolls_array(id, 1) || self.unrolls_array(id, factor))
+        let alone: Vec<LoopId> = self.loops.loops.keys().filter(|id| self.unrolls_array(*id, 1)).collect();
+        let fits = |factor: &u32| {
+            self.array_bytes().saturating_mul((*factor).into()) <= MOST_BYTES
+                && alone.iter().all(|id| self.unrolls_array(*id, *factor))
         };
-        std::iter::successors(Some(self.factor()), |factor| Some(factor / 2))
-            .find(|factor| *factor <= 1 || fits(*factor))
+        let mut factors = std::iter::successors(Some(self.factor()), |factor| Some(factor / 2));
+        // A sub-group alone fits.
+        (!alone.is_empty()).then(|| factors.find(fits)).flatten()
     }
 
     /// Whether a short loop goes through a private array of so many sub-groups.
@@ -78,11 +75,8 @@ impl Analysis<'_> {
         {
             return false;
         }
-        let from = |phi: &Phi, block: BlockId| {
-            phi.incoming.iter().find(|(pred, _)| *pred == block).map(|(_, id)| *id)
-        };
         let is_step = |phi: &Phi| {
-            let (Some(first), Some(next)) = (from(phi, this.preheader), from(phi, this.latch)) else {
+            let (Some(first), Some(next)) = (phi.from(this.preheader), phi.from(this.latch)) else {
                 return false;
             };
             self.is_known_number(first, MOST_DEPTH)
@@ -117,13 +111,7 @@ impl Analysis<'_> {
             return true;
         }
         let is_size = |builtin| {
-            matches!(
-                builtin,
-                BuiltIn::WorkgroupSize
-                    | BuiltIn::EnqueuedWorkgroupSize
-                    | BuiltIn::NumSubgroups
-                    | BuiltIn::SubgroupMaxSize
-            )
+            is_group_size(builtin) || matches!(builtin, BuiltIn::NumSubgroups | BuiltIn::SubgroupMaxSize)
         };
         if self.id_component(id).is_some_and(|(builtin, _)| is_size(builtin)) {
             return true;

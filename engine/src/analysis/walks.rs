@@ -388,7 +388,7 @@ impl Analysis<'_> {
         let phis = &self.func.blocks[of.header].phis;
         let from = |id: Id, pred: BlockId| {
             let phi = phis.iter().find(|phi| phi.result == id)?;
-            phi.incoming.iter().find(|(from, _)| *from == pred).map(|(_, id)| *id)
+            phi.from(pred)
         };
         // What a value is a constant more than.
         let parted = |id: Id| {
@@ -408,8 +408,7 @@ impl Analysis<'_> {
     pub fn induction(&self, inside: LoopId, id: Id) -> Option<Id> {
         let of = self.loops.get(inside);
         let phi = self.func.blocks[of.header].phis.iter().find(|phi| phi.result == id)?;
-        let (_, next) = *phi.incoming.iter().find(|(pred, _)| *pred == of.latch)?;
-        let next = self.passed_on(inside, next)?;
+        let next = self.passed_on(inside, phi.from(of.latch)?)?;
         let inst = self.definition(next).filter(|inst| inst.op == Op::IAdd)?;
         match (inst.id(0), inst.id(1)) {
             (phi, by) | (by, phi) if phi == id => Some(by),

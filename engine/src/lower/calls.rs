@@ -8,9 +8,9 @@
 use super::builder::{Builder, Function, Inline, Value};
 use super::dispatch::Dispatcher;
 use super::values::{Mask, Reg, Val};
-use super::work_item::WorkItems;
+use super::work_item::{self, WorkItems};
 use super::{Lowerer, private};
-use crate::abi::Worker;
+use crate::abi::{LaunchInfo, Worker};
 use crate::analysis::Analysis;
 use crate::analysis::calls::{AnalysedKernel, Callee};
 use crate::analysis::func::{ENTRY, Func};
@@ -351,15 +351,16 @@ pub(super) fn items(b: &Builder, callable: &Callable, is_partial: bool) -> WorkI
     let context = b.param(callable.function, 0);
     let word = |at: u64, scalar: Scalar| b.load(scalar, 1, b.offset_const(context, at), 8);
     let three = |start: u64| [0, 8, 16].map(|at| word(start + at, Scalar::I64));
+    let info = word(field::INFO, Scalar::Ptr);
     WorkItems {
-        info: word(field::INFO, Scalar::Ptr),
+        info,
         worker: word(field::WORKER, Scalar::Ptr),
         group: three(field::GROUP),
         local: three(field::LOCAL),
         subgroup: word(field::SUBGROUP, Scalar::I64),
         active: is_partial.then(|| word(field::ACTIVE, Scalar::I64)),
-        size: None,
-        subgroups: None,
+        size: work_item::three_fields(b, info, offset_of!(LaunchInfo, group_size)),
+        subgroups: work_item::field(b, info, offset_of!(LaunchInfo, subgroups)),
         cache: FxHashMap::default(),
         local_memory: None,
         collective_turn: Some(word(field::COLLECTIVE_TURN, Scalar::Ptr)),

@@ -17,7 +17,7 @@ use super::builder::{Builder, Opcode, Value};
 use super::values::{Mask, Reg, Val, Values};
 use super::work_item::WorkItems;
 use super::{Lowerer, interleaved};
-use crate::abi::{Coarsening, LaunchInfo, Variant};
+use crate::abi::{Coarsening, Variant};
 use crate::analysis::Analysis;
 use crate::analysis::func::BlockId;
 use crate::analysis::leaves::Scalar;
@@ -31,7 +31,6 @@ use smallvec::{SmallVec, smallvec};
 use spirv_env::opcodes::{Convergence, Cost, Family, Memory};
 use spirv_env::{Id, Inst};
 use std::collections::VecDeque;
-use std::mem::offset_of;
 
 /// Sub-groups of a larger bundle that run a block under a mask together.
 const PIECE: usize = 4;
@@ -113,14 +112,7 @@ impl Bundle {
 fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mask) -> Vec<Subgroup> {
     let width = u64::from(variant.width);
     let [x, y, z] = first.local;
-    let row = || {
-        let load = || {
-            let size = b.offset_const(first.info, offset_of!(LaunchInfo, group_size) as u64);
-            b.zext_or_trunc(b.load_invariant(Scalar::I32, size, 4), Scalar::I64)
-        };
-        let size = first.size.map_or_else(load, |[x, ..]| x);
-        b.bin(Opcode::LLVMUDiv, size, b.i64(width))
-    };
+    let row = || b.bin(Opcode::LLVMUDiv, first.size[0], b.i64(width));
     let member = |at: u64| {
         let (local, subgroup) = match variant.coarsening {
             _ if at == 0 => (first.local, first.subgroup),

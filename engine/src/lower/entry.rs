@@ -6,9 +6,9 @@ use super::calls::{self, CallTree, Callable, Functions, Linkage};
 use super::control::Flow;
 use super::float_modes::FloatModes;
 use super::values::{DistantUses, Mask, Reg};
-use super::work_item::WorkItems;
+use super::work_item::{self, WorkItems};
 use super::{Lowerer, Options, Position, Storage, coarsening, private};
-use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, LaneMapping, LaunchInfo, Variant, Worker};
+use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, LaneMapping, LaunchInfo, Worker};
 use crate::analysis::Analysis;
 use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::{BlockId, ENTRY, Func};
@@ -140,8 +140,8 @@ impl<'a, 'm> Bodies<'a, 'm> {
             local: [param(5), param(6), param(7)],
             subgroup: param(8),
             active: partial.then(|| param(9)),
-            size: Some([10, 11, 12].map(param)),
-            subgroups: Some(param(13)),
+            size: [10, 11, 12].map(param),
+            subgroups: param(13),
             cache: FxHashMap::default(),
             local_memory: None,
             collective_turn: None,
@@ -331,17 +331,13 @@ impl EntryPoint<'_, '_> {
         let start = b.block(function, "start");
         b.at_end(start);
         let (info, worker) = (b.param(function, 0), b.param(function, 1));
-        let field = |offset: usize, at: usize| {
-            let field = b.offset_const(info, (offset + at * 4) as u64);
-            b.zext_or_trunc(b.load_invariant(Scalar::I32, field, 4), Scalar::I64)
-        };
-        let each = |offset: usize| [0, 1, 2].map(|at| field(offset, at));
+        let each = |offset: usize| work_item::three_fields(b, info, offset);
         let shared = LaunchScalars {
             info,
             worker,
             count: each(offset_of!(LaunchInfo, group_count)),
             size: each(offset_of!(LaunchInfo, group_size)),
-            subgroups: field(offset_of!(LaunchInfo, subgroups), 0),
+            subgroups: work_item::field(b, info, offset_of!(LaunchInfo, subgroups)),
         };
         let code = Calls { entry: self, function, shared, full, partial };
         // The only bundle is all of its work-group, also where the launch waits.
@@ -407,17 +403,11 @@ impl Calls<'_, '_, '_> {
 
     /// The work-items and sub-groups of a work-group: known where that is one bundle.
     fn group_size(&self) -> ([Value; 3], Value) {
-        let (b, LaunchScalars { size, subgroups, .. }) = (self.b(), self.shared);
-        let Variant { mapping, coarsening, width, one_bundle, .. } = self.entry.a.variant;
-        if !one_bundle || mapping != LaneMapping::Rows {
-            return (size, subgroups);
+        let (b, a) = (self.b(), self.entry.a);
+        match a.variant.known_group_size() {
+            Some(size) => (size.map(|size| b.i64(size.into())), b.i64(a.factor().into())),
+            None => (self.shared.size, self.shared.subgroups),
         }
-        let factor = coarsening.factor();
-        let [x, y] = match coarsening {
-            Coarsening::AlongY(_) => [width, factor],
-            Coarsening::AlongX(_) | Coarsening::Off => [width * factor, 1],
-        };
-        ([x, y, 1].map(|size| b.i64(size.into())), b.i64(factor.into()))
     }
 
     /// Each of the work-groups that the entry point is called for. Which one the first is takes divisions; from one to the next is

@@ -12,7 +12,7 @@
 //! of a gather's time.
 
 use super::access::{Access, Place, in_memory, lane_addresses, load_leaves, store_leaves};
-use super::builder::{IntPred, Value};
+use super::builder::{Builder, IntPred, Value};
 use super::groups::lanes::has_permute;
 use super::memory::Indexed;
 use super::values::{Mask, Reg, Val};
@@ -167,26 +167,29 @@ fn is_row_of_indices(this: &Lowerer<'_, '_>, indexed: Indexed, by: u32) -> (Valu
     };
     // Where indices of 32 bits are a row, they do not wrap around within it.
     let span = (w - 1) * by;
-    let (stays, first) = match (indexed.is_wide, indexed.is_signed, this.mask()) {
-        (true, ..) => (b.int(Scalar::Bool, 1, 1), first),
-        (_, true, _) => {
-            (b.icmp(IntPred::LLVMIntSLE, first, b.i32(i32::MAX as u32 - span)), indexed.widened(b, first))
-        }
-        (_, false, mask) if !indexed.is_local || matches!(mask, Mask::All) => {
-            (b.icmp(IntPred::LLVMIntULE, first, b.i32(u32::MAX - span)), indexed.widened(b, first))
-        }
-        // Where lanes at 0 and above are on, those below may be off: `if (i >= n) x = a[i - n];`. Local memory has no more than 2^31 elements,
-        // so the indices of those are negative as signed ones. To look at all lanes is one instruction more than at the first, and no jump
-        // to mispredict, which pays where each work-group comes to it. (An address that is not far away is no matter of taste: a Zen 4 takes
-        // hundreds of cycles to load for no lane from where nothing is.)
-        _ => {
-            let indices = b.freeze(this.vector(indexed.index));
-            let negative = b.icmp(IntPred::LLVMIntSLT, indices, b.zero(Scalar::I32, w));
-            (none_on(this, negative), b.sext_or_trunc(first, Scalar::I64))
-        }
+    // Where lanes at 0 and above are on, those below may be off: `if (i >= n) x = a[i - n];`. Local memory has no more than 2^31 elements,
+    // so the indices of those are negative as signed ones. To look at all lanes is one instruction more than at the first, and no jump
+    // to mispredict, which pays where each work-group comes to it. (An address that is not far away is no matter of taste: a Zen 4 takes
+    // hundreds of cycles to load for no lane from where nothing is.)
+    let may_be_below = !indexed.is_wide && !indexed.is_signed && indexed.is_local && this.mask() != Mask::All;
+    let (stays, first) = if may_be_below {
+        let indices = b.freeze(this.vector(indexed.index));
+        let negative = b.icmp(IntPred::LLVMIntSLT, indices, b.zero(Scalar::I32, w));
+        (none_on(this, negative), b.sext_or_trunc(first, Scalar::I64))
+    } else {
+        (stays(b, indexed, first, span), indexed.widened(b, first))
     };
     let row = together.map_or(stays, |together| b.and(together, stays));
     (row, b.element(indexed.base, first, indexed.size))
+}
+
+/// Whether so many indices behind the first one do not wrap around.
+fn stays(b: &Builder, indexed: Indexed, first: Value, span: u32) -> Value {
+    match (indexed.is_wide, indexed.is_signed) {
+        (true, _) => b.int(Scalar::Bool, 1, 1),
+        (_, true) => b.icmp(IntPred::LLVMIntSLE, first, b.i32(i32::MAX as u32 - span)),
+        (_, false) => b.icmp(IntPred::LLVMIntULE, first, b.i32(u32::MAX - span)),
+    }
 }
 
 /// Whether a mask is on in no lane that is.
@@ -316,12 +319,7 @@ fn behind_first(this: &Lowerer<'_, '_>, indexed: Indexed) -> (Value, Value, Valu
     let places = b.sub(own, b.splat(first, w));
     let far = b.icmp(IntPred::LLVMIntUGE, places, b.int(b.scalar_of(places), w, w.into()));
     let first = shared.map_or(first, |shared| b.add(b.freeze(shared), first));
-    let most = if indexed.is_signed { i32::MAX as u32 } else { u32::MAX };
-    let stays = match (indexed.is_wide, indexed.is_signed) {
-        (true, _) => b.int(Scalar::Bool, 1, 1),
-        (_, true) => b.icmp(IntPred::LLVMIntSLE, first, b.i32(most - (w - 1))),
-        (_, false) => b.icmp(IntPred::LLVMIntULE, first, b.i32(most - (w - 1))),
-    };
+    let stays = stays(b, indexed, first, w - 1);
     (b.and(none_on(this, far), stays), first, places)
 }
 

@@ -1,7 +1,7 @@
 //! Work-item built-ins: ids and sizes, computed once in the prologue from where the sub-group is.
 
 use super::Lowerer;
-use super::builder::{IntPred, Opcode, Value};
+use super::builder::{Builder, IntPred, Opcode, Value};
 use super::values::{Reg, Val};
 use crate::abi::{LaneMapping, LaunchInfo, Worker};
 use crate::analysis::builtins::{BuiltinPointer, Part};
@@ -28,13 +28,24 @@ pub struct WorkItems {
     pub subgroup: Value,
     /// Lanes that stand for work-items, if not all do.
     pub active: Option<Value>,
-    /// Work-items of a work-group, and its sub-groups, where they are at hand.
-    pub size: Option<[Value; 3]>,
-    pub subgroups: Option<Value>,
+    /// Work-items of a work-group, and its sub-groups.
+    pub size: [Value; 3],
+    pub subgroups: Value,
     pub(super) cache: FxHashMap<(BuiltIn, u32), Reg>,
     pub(super) local_memory: Option<Value>,
     /// The address of a number: which half of the collectives' scratch the next one uses.
     pub(super) collective_turn: Option<Value>,
+}
+
+/// A 32-bit field of [`LaunchInfo`], zero-extended to 64 bits.
+pub(super) fn field(b: &Builder, info: Value, offset: usize) -> Value {
+    let field = b.load_invariant(Scalar::I32, b.offset_const(info, offset as u64), 4);
+    b.zext_or_trunc(field, Scalar::I64)
+}
+
+/// Three such fields, one behind the other.
+pub(super) fn three_fields(b: &Builder, info: Value, offset: usize) -> [Value; 3] {
+    [0, 4, 8].map(|at| field(b, info, offset + at))
 }
 
 impl Lowerer<'_, '_> {
@@ -63,13 +74,9 @@ impl Lowerer<'_, '_> {
         turn
     }
 
-    /// A 32-bit field of [`LaunchInfo`], zero-extended to 64 bits.
     fn info_u32(&self, offset: usize) -> Value {
         let info = self.items().info;
-        self.in_prologue(|b| {
-            let field = b.load_invariant(Scalar::I32, b.offset_const(info, offset as u64), 4);
-            b.cast(Opcode::LLVMZExt, field, Scalar::I64)
-        })
+        self.in_prologue(|b| field(b, info, offset))
     }
 
     fn info_u64(&self, offset: usize) -> Value {
@@ -245,10 +252,7 @@ impl Lowerer<'_, '_> {
         match builtin {
             BuiltIn::WorkgroupId => uniform(self.items().group[at]),
             BuiltIn::NumWorkgroups => uniform(self.info_u32(each_u32(offset_of!(LaunchInfo, group_count)))),
-            BuiltIn::WorkgroupSize | BuiltIn::EnqueuedWorkgroupSize => match self.items().size {
-                Some(size) => uniform(size[at]),
-                None => uniform(self.info_u32(each_u32(offset_of!(LaunchInfo, group_size)))),
-            },
+            BuiltIn::WorkgroupSize | BuiltIn::EnqueuedWorkgroupSize => uniform(self.items().size[at]),
             BuiltIn::GlobalOffset => uniform(self.info_u64(offset_of!(LaunchInfo, global_offset) + at * 8)),
             BuiltIn::GlobalSize => {
                 let (count, size) = (
@@ -259,10 +263,7 @@ impl Lowerer<'_, '_> {
             }
             BuiltIn::WorkDim => uniform(self.info_u32(offset_of!(LaunchInfo, work_dim))),
             BuiltIn::SubgroupId => uniform(self.items().subgroup),
-            BuiltIn::NumSubgroups | BuiltIn::NumEnqueuedSubgroups => {
-                let known = self.items().subgroups;
-                uniform(known.unwrap_or_else(|| self.info_u32(offset_of!(LaunchInfo, subgroups))))
-            }
+            BuiltIn::NumSubgroups | BuiltIn::NumEnqueuedSubgroups => uniform(self.items().subgroups),
             BuiltIn::SubgroupMaxSize => uniform(self.b.i64(u64::from(self.w))),
             BuiltIn::SubgroupSize => {
                 uniform(self.items().active.unwrap_or_else(|| self.b.i64(u64::from(self.w))))

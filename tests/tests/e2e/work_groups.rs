@@ -319,12 +319,17 @@ fn stacks_have_room_for_large_values_across_a_barrier() {
     assert_same("the second array", &to_b, &b);
 }
 
+/// Those whose work-groups are in a row, with the work-items of one.
+fn in_a_row() -> impl Iterator<Item = ([u32; 3], [u32; 3], usize)> {
+    let in_a_row = SHAPES.into_iter().filter(|(groups, _)| groups[1..] == [1, 1]);
+    in_a_row.map(|(groups, size)| (groups, size, size.iter().product::<u32>() as usize))
+}
+
 /// Ids and sizes are constants in code for a whole work-group, and products of them are not to be rounded before they are added.
 #[test]
 fn products_of_ids_are_rounded_with_their_sums() {
     let kernel = Module::named("whole_groups").kernel("products");
-    for (groups, size) in SHAPES.into_iter().filter(|(groups, _)| groups[1..] == [1, 1]) {
-        let items = size.iter().product::<u32>() as usize;
+    for (groups, size, items) in in_a_row() {
         let n = groups[0] as usize * items;
         let input = Random::new(n as u64).floats(n, 0.0, 1.0);
         let out = platform().filled(-1.0f32, 3 * n);
@@ -352,8 +357,7 @@ fn products_of_ids_are_rounded_with_their_sums() {
 #[test]
 fn loops_of_some_work_items_of_a_group() {
     let kernel = Module::named("whole_groups").kernel("leaders");
-    for (groups, size) in SHAPES.into_iter().filter(|(groups, _)| groups[1..] == [1, 1]) {
-        let items = size.iter().product::<u32>() as usize;
+    for (groups, size, items) in in_a_row() {
         let n = groups[0] as usize * items;
         let input: Vec<i32> = (0..n as u64).map(|at| Random::new(at).between(-1000, 1000)).collect();
         let out = platform().filled(-1i32, n);

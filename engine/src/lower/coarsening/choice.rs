@@ -84,9 +84,7 @@ struct Whole {
 
 impl Part {
     fn fits(&self, target: &Target, bundle: usize) -> bool {
-        let fits = |insts: usize, live: usize| {
-            insts <= MOST_INSTS_AT_BARRIERS && live + SHARED_REGISTERS <= target.vector_registers()
-        };
+        let fits = |insts: usize, live: usize| insts <= MOST_INSTS_AT_BARRIERS && has_room(target, live, 1);
         let whole = self.whole.filter(|whole| whole.subgroups == bundle);
         let fits_whole = whole.is_some_and(|whole| fits(whole.insts, whole.live));
         let fits_part = self.live.is_some_and(|live| fits(self.insts * bundle, live * bundle));
@@ -449,8 +447,8 @@ fn live_in_block(
     let code = &a.func.blocks[block];
     let mut live: FxHashSet<Id> = FxHashSet::default();
     for succ in &a.cfg.succs[block] {
-        let handed_on = |phi: &Phi| phi.incoming.iter().find(|(pred, _)| *pred == block).map(|(_, id)| *id);
-        live.extend(a.func.blocks[*succ].phis.iter().filter_map(handed_on).filter(is_vector));
+        let handed_on = a.func.blocks[*succ].phis.iter().filter_map(|phi| phi.from(block));
+        live.extend(handed_on.filter(is_vector));
     }
     let reads = |inst: &Inst| if inst.op == Op::Store { Some(inst.id(0)) } else { None };
     let is_read: FxHashSet<Id> = (code.insts.iter())
