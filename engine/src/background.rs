@@ -1,6 +1,6 @@
 //! Work that nobody waits for: one thread does it, piece by piece, and exists while there is some.
 
-use crate::fork::{Mutex, PerProcess};
+use crate::fork::{self, Mutex, PerProcess};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ impl Background {
         drop(state);
         let this = Arc::clone(self);
         let thread = std::thread::Builder::new().name("ze-cpu-background".into()).stack_size(STACK_BYTES);
-        if let Err(error) = thread.spawn(move || this.work()) {
+        if let Err(error) = fork::spawn(thread, move || this.work()) {
             tracing::debug!("no thread for the background: {error}");
             let mut state = self.state().lock();
             state.has_thread = false;

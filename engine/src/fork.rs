@@ -2,7 +2,7 @@
 //!
 //! A child has the memory of its parent and, of its threads, only the one that forked. Whatever the others were in
 //! the middle of stays so for ever: a lock that one held is never released, a value that one was making is
-//! never finished. Three means keep that from a child, and every lock and every value that is made once is one of
+//! never finished. Four means keep that from a child, and every lock and every value that is made once is one of
 //! the types here (`clippy.toml` refuses the standard library's and `parking_lot`'s in the driver's crates).
 //!
 //! - *Sections* are short stretches in which shared data changes: a [`Mutex`] or [`RwLock`] is held inside of one, an
@@ -12,6 +12,7 @@
 //!   takes long: not for a compilation, a command, an event or the program.
 //! - *Compilations* ([`compilation`]) are what LLVM does, whose own locks are not ours. `fork` waits for those in flight
 //!   before it waits for sections, which they use, and lets none begin.
+//! - Threads are [started](spawn) in sections, as the C library's own part of that is not whole in between.
 //! - *Generations* tell processes apart. Threads of a [`PerProcess`] value are started anew in a child, and a [`Slow`] value
 //!   that a thread of the parent was making is made again.
 //!
@@ -27,8 +28,10 @@ pub use once::{OnceLock, PerProcess, Slow};
 pub use sections::retire;
 
 use crate::futex::{Counter, Deadline};
+use std::io;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How long `fork` waits. A compilation takes a second at most for anything that is accepted; a child of a process
@@ -71,7 +74,7 @@ impl Gate {
             if Instant::now() > end {
                 return false;
             }
-            std::thread::sleep(LOOK);
+            thread::sleep(LOOK);
         }
         true
     }
@@ -134,6 +137,18 @@ impl Drop for Compilation {
     }
 }
 
+/// Starts a thread, in a section. The C library (glibc 2.36) has a new thread use the stack of one that has ended, and frees that one's
+/// thread-local storage before it forgets it. A child that is forked in between takes all threads' stacks for ones that
+/// have ended: its next thread frees the storage once more.
+pub fn spawn<T: Send + 'static>(
+    thread: thread::Builder,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    let _section = section();
+    #[allow(clippy::disallowed_methods, reason = "this is what stands for it")]
+    thread.spawn(work)
+}
+
 /// How many forks are between the process that first called [`watch`] and this one. A thread that was started in another
 /// generation does not exist.
 pub fn generation() -> u32 {
@@ -160,9 +175,8 @@ pub fn watch() {
     if is_single_threaded() {
         sections::register();
     } else {
-        let thread =
-            std::thread::Builder::new().name("ze_cpu barriers".into()).stack_size(libc::PTHREAD_STACK_MIN);
-        drop(thread.spawn(sections::register));
+        let thread = thread::Builder::new().name("ze_cpu barriers".into());
+        drop(spawn(thread.stack_size(libc::PTHREAD_STACK_MIN), sections::register));
     }
 }
 
@@ -180,7 +194,7 @@ fn is_single_threaded() -> bool {
 extern "C" fn prepare() {
     // One at a time: who comes second stays here until the first has its child.
     while FORKING.swap(true, Ordering::Acquire) {
-        std::thread::sleep(LOOK);
+        thread::sleep(LOOK);
     }
     // A signal handler may fork in the middle of a section. What others do cannot be waited for then: they may wait for
     // this thread. The child's own thread goes on with the section.

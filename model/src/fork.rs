@@ -21,6 +21,13 @@ pub fn section() -> Section {
 
 pub fn watch() {}
 
+pub fn spawn<T: Send + 'static>(
+    thread: shuttle::thread::Builder,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> std::io::Result<shuttle::thread::JoinHandle<T>> {
+    thread.spawn(work)
+}
+
 pub fn generation() -> u32 {
     0
 }

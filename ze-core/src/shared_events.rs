@@ -12,7 +12,7 @@
 
 use crate::error::{Error, Result};
 use crate::external_memory::{AllShared, Shared};
-use crate::fork::{Mutex, PerProcess};
+use crate::fork::{self, Mutex, PerProcess};
 use crate::ipc::Contents;
 use crate::memfd::{self, Memfd};
 use crate::memory::PAGE_SIZE;
@@ -234,7 +234,7 @@ impl SharedEvents {
             let (page, events) = (Arc::clone(&self.page), Arc::downgrade(self));
             page.header().listeners.fetch_add(1, Ordering::SeqCst);
             let builder = thread::Builder::new().name("ze_cpu events".into()).stack_size(STACK);
-            if let Err(error) = builder.spawn(move || listen(&page, &events)) {
+            if let Err(error) = fork::spawn(builder, move || listen(&page, &events)) {
                 tracing::error!("no thread to notice the events of other processes: {error}");
             }
         });

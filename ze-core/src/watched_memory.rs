@@ -5,7 +5,7 @@
 
 use crate::clock;
 use crate::error::{Error, Result};
-use crate::fork::{Mutex, PerProcess};
+use crate::fork::{self, Mutex, PerProcess};
 use crate::signal::{Outcome, Outside, Signal, Timestamps};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -153,7 +153,7 @@ impl Watcher {
         watching.running = true;
         drop(watching);
         let builder = thread::Builder::new().name("ze_cpu counters".into()).stack_size(STACK);
-        if let Err(error) = builder.spawn(move || self.look()) {
+        if let Err(error) = fork::spawn(builder, move || self.look()) {
             tracing::error!("no thread to look at the counters of events: {error}");
             self.0.lock().running = false;
         }

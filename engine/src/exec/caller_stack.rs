@@ -170,12 +170,8 @@ mod tests {
     }
 
     fn on_thread(bytes: usize, work: impl FnOnce() + Send + 'static) {
-        std::thread::Builder::new()
-            .stack_size(bytes)
-            .spawn(work)
-            .expect("a thread")
-            .join()
-            .expect("no panic");
+        let thread = std::thread::Builder::new().stack_size(bytes);
+        crate::fork::spawn(thread, work).expect("a thread").join().expect("no panic");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::promotion::Promotion;
 use super::workgroup::{self, Needs, Workspace};
 use crate::abi::LaunchInfo;
 use crate::error::EngineError;
-use crate::fork::PerProcess;
+use crate::fork::{self, PerProcess};
 use crate::futex::{Counter, Deadline};
 use crate::sync::computing;
 use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
@@ -357,7 +357,7 @@ fn spawn_worker(thread: ThreadBuilder) -> io::Result<JoinHandle<()>> {
     if let Some(bytes) = thread.stack_size() {
         builder = builder.stack_size(bytes);
     }
-    builder.spawn(|| thread.run())
+    fork::spawn(builder, || thread.run())
 }
 
 /// The work-groups that are one thread's until others have nothing left to do. Apart from others', which other threads write.

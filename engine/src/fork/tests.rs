@@ -264,3 +264,25 @@ fn sections_of_threads_that_end_leave_their_places_to_others() {
     // Other tests have some, too.
     assert!(count() < 500, "{} of the 1,000 threads' places are taken", count());
 }
+
+#[test]
+fn no_thread_is_started_while_the_process_forks() {
+    static STARTED: AtomicBool = AtomicBool::new(false);
+    let asked = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        prepare();
+        let starter = scope.spawn(|| {
+            asked.store(true, Ordering::SeqCst);
+            spawn(thread::Builder::new(), || STARTED.store(true, Ordering::SeqCst))
+        });
+        while !asked.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        let early = STARTED.load(Ordering::SeqCst);
+        in_parent();
+        starter.join().expect("no panic").expect("a thread").join().expect("no panic");
+        assert!(!early);
+    });
+    assert!(STARTED.load(Ordering::SeqCst));
+}

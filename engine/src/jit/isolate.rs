@@ -144,10 +144,8 @@ pub fn run_mapped<T: Send + 'static, E: Send + 'static>(
     let compile = Arc::new(Mutex::new(Some(compile)));
     let on_thread = Arc::clone(&compile);
     let take = |compile: &Mutex<Option<_>>| compile.lock().take();
-    let started = std::thread::Builder::new()
-        .name(format!("ze-cpu-jit {name}"))
-        .stack_size(STACK_BYTES)
-        .spawn(move || take(&on_thread).map_or((), |compile| compile(None)));
+    let thread = std::thread::Builder::new().name(format!("ze-cpu-jit {name}")).stack_size(STACK_BYTES);
+    let started = fork::spawn(thread, move || take(&on_thread).map_or((), |compile| compile(None)));
     if let Err(error) = started {
         tracing::debug!("no thread for a compilation ({error}): compiling on the caller's");
         let compile = compile.lock().take();

@@ -1,4 +1,4 @@
-//! Forks again and again while other threads compile, allocate, free, create and destroy handles, and launch. Each child does
+//! Forks again and again while other threads compile, allocate, free, create and destroy handles, start threads, and launch. Each child does
 //! all of that too, with as many threads as its parent. The argument is the number of forks. Fails where a child
 //! does, or where an alarm ends it. `ZE_CPU_THREADS` says how many threads run kernels.
 
@@ -57,6 +57,43 @@ fn create_handles() {
     queue.synchronize(NANOSECONDS).unwrap();
 }
 
+/// A metric group, made active.
+fn metrics() -> zet_metric_group_handle_t {
+    let (api, mut groups, mut count) = (&platform().api, [std::ptr::null_mut()], 1);
+    // SAFETY: live handles and arrays of the length that is said.
+    unsafe {
+        assert_eq!(
+            api.zetMetricGroupGet(platform().device, &mut count, groups.as_mut_ptr()),
+            ZE_RESULT_SUCCESS
+        );
+        let (context, device) = (platform().context, platform().device);
+        let code = api.zetContextActivateMetricGroups(context, device, 1, groups.as_mut_ptr());
+        assert_eq!(code, ZE_RESULT_SUCCESS);
+    }
+    groups[0]
+}
+
+/// Each metric streamer is a thread.
+fn start_threads(metrics: zet_metric_group_handle_t) {
+    let api = &platform().api;
+    for _ in 0..50 {
+        let mut desc = zet_metric_streamer_desc_t {
+            stype: ZET_STRUCTURE_TYPE_METRIC_STREAMER_DESC,
+            notifyEveryNReports: 1,
+            samplingPeriod: 1_000_000,
+            ..Default::default()
+        };
+        let (context, device, mut streamer) = (platform().context, platform().device, std::ptr::null_mut());
+        // SAFETY: live handles, and places to write to.
+        unsafe {
+            let event = std::ptr::null_mut();
+            let code = api.zetMetricStreamerOpen(context, device, metrics, &mut desc, event, &mut streamer);
+            assert_eq!(code, ZE_RESULT_SUCCESS);
+            assert_eq!(api.zetMetricStreamerClose(streamer), ZE_RESULT_SUCCESS);
+        }
+    }
+}
+
 fn launch(module: &Module) {
     let (x, y) = (platform().filled(1.0f32, ITEMS), platform().filled(0.0f32, ITEMS));
     let kernel = module.kernel("saxpy");
@@ -97,7 +134,7 @@ fn launch_on_all_threads(module: &Module, threads: usize) {
     }
 }
 
-fn child(threads: usize) {
+fn child(threads: usize, metrics: zet_metric_group_handle_t) {
     // SAFETY: the default action ends the process.
     unsafe { libc::alarm(SECONDS) };
     // SAFETY: null, or a module that is never dropped.
@@ -108,6 +145,7 @@ fn child(threads: usize) {
     compile();
     allocate();
     create_handles();
+    start_threads(metrics);
     launch_on_all_threads(new_module(), threads);
 }
 
@@ -120,11 +158,14 @@ fn main() {
         .expect("ZE_CPU_THREADS is set");
     let threads = threads - 1;
     launch_on_all_threads(module, threads);
-    let workers: [Box<dyn Fn() + Send>; 5] = [
+    let metrics = metrics();
+    let own = metrics as usize;
+    let workers: [Box<dyn Fn() + Send>; 6] = [
         Box::new(compile),
         Box::new(allocate),
         Box::new(create_handles),
         Box::new(create_handles),
+        Box::new(move || start_threads(own as zet_metric_group_handle_t)),
         Box::new(move || launch(module)),
     ];
     let workers = workers.map(|work| {
@@ -141,7 +182,7 @@ fn main() {
         let child_id = unsafe { libc::fork() };
         assert!(child_id >= 0, "the process cannot fork");
         if child_id == 0 {
-            let done = std::panic::catch_unwind(|| child(threads)).is_ok();
+            let done = std::panic::catch_unwind(|| child(threads, metrics)).is_ok();
             // SAFETY: ends the child, without the exit handlers of its parent.
             unsafe { libc::_exit(if done { 0 } else { 1 }) };
         }

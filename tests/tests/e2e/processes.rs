@@ -66,7 +66,8 @@ fn exit_handlers_may_use_the_driver_after_everything_else_is_destroyed() {
 
 #[test]
 fn children_that_are_forked_in_the_middle_of_everything_can_do_everything() {
-    let output = program(env!("CARGO_BIN_EXE_fork_storm"), "20").output().unwrap();
+    let mut command = program(env!("CARGO_BIN_EXE_fork_storm"), "20");
+    let output = command.env("ZET_ENABLE_METRICS", "1").output().unwrap();
     assert_success(&output, "20 forks");
 }
 

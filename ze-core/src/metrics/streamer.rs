@@ -5,7 +5,7 @@ use super::{MetricGroup, Metrics, User};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::fallible;
-use crate::fork::Mutex;
+use crate::fork::{self, Mutex};
 use crate::futex::{Counter, Deadline};
 use crate::handle::object;
 use std::collections::VecDeque;
@@ -100,7 +100,7 @@ impl Streamer {
         });
         let own = Arc::clone(&sampling);
         let builder = thread::Builder::new().name("ze_cpu metrics".into()).stack_size(STACK);
-        let started = builder.spawn(move || own.sample(Duration::from_nanos(period.into())));
+        let started = fork::spawn(builder, move || own.sample(Duration::from_nanos(period.into())));
         started
             .map_err(|error| Error::OutOfHostMemory(format!("no thread for a metric streamer: {error}")))?;
         (desc.samplingPeriod, desc.notifyEveryNReports) = (period, notify);

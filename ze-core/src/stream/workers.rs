@@ -198,7 +198,7 @@ impl Workers {
 
     fn start(&'static self) -> bool {
         let builder = thread::Builder::new().name("ze_cpu queue".into()).stack_size(STACK);
-        let started = builder.spawn(move || self.work());
+        let started = fork::spawn(builder, move || self.work());
         if let Err(error) = &started {
             tracing::warn!("no thread to execute commands: {error}");
         }
