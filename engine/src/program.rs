@@ -598,6 +598,9 @@ impl Kernel {
 
     fn load_code(&self, entry: &CachedCode, variant: Variant) -> Result<Code, JitError> {
         let loaded = load::load(&entry.object, &|symbol| self.program.resolve(symbol))?;
+        if let Some(dump) = &self.program.engine.config().dump {
+            dump.perf(&format!("{}.{}", self.reflection().name, variant_name(variant)), &loaded);
+        }
         Code::new(loaded, entry.info, variant)
     }
 

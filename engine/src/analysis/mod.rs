@@ -14,6 +14,7 @@ pub mod func;
 pub mod guards;
 mod hope;
 pub mod inlining;
+pub mod invariant_loads;
 pub mod joins;
 pub mod leaves;
 pub mod lengths;

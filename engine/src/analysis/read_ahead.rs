@@ -132,11 +132,7 @@ impl Analysis<'_> {
         load: &Inst,
         class: StorageClass,
     ) -> Option<SmallVec<[Id; MOST_STORES]>> {
-        let writes_elsewhere = |inst: &Inst| {
-            let written = self.func.class_of(inst.id(0));
-            class == StorageClass::UniformConstant
-                || written.is_some_and(|written| written != class && written != StorageClass::Generic)
-        };
+        let writes_elsewhere = |inst: &Inst| self.writes_elsewhere(class, inst);
         let this = self.loops.get(inside);
         let mut before =
             self.func.blocks[this.header].insts.iter().take_while(|inst| !std::ptr::eq(*inst, load));
@@ -145,17 +141,7 @@ impl Analysis<'_> {
         }
         let mut stores = SmallVec::new();
         for inst in this.blocks.iter().flat_map(|block| &self.func.blocks[*block].insts) {
-            let row = inst.row();
-            let is_pure = inst.opencl_std(self.func.module).is_some_and(|function| function.is_pure());
-            let memory = if is_pure { Memory::None } else { row.memory };
-            if row.synchronizes()
-                || inst.is_volatile()
-                || row.convergence != Convergence::None
-                || row.family == Family::Call
-            {
-                return None;
-            }
-            match memory {
+            match self.quiet_memory(inst)? {
                 Memory::None | Memory::Object | Memory::Lifetime | Memory::Read { .. } => {}
                 Memory::Write { .. } if writes_elsewhere(inst) => {}
                 // A lane that stores anywhere has no rows that are worth the looks: breadth-first search took 1.15 of the time.
@@ -170,6 +156,25 @@ impl Analysis<'_> {
             }
         }
         Some(stores)
+    }
+
+    /// What an instruction does to memory, if it does nothing that makes others' writes seen.
+    pub(super) fn quiet_memory(&self, inst: &Inst) -> Option<Memory> {
+        let row = inst.row();
+        let is_quiet = !row.synchronizes()
+            && !inst.is_volatile()
+            && row.convergence == Convergence::None
+            && row.family != Family::Call;
+        let is_pure = inst.opencl_std(self.func.module).is_some_and(|function| function.is_pure());
+        is_quiet.then_some(if is_pure { Memory::None } else { row.memory })
+    }
+
+    /// Whether what a store changes is not seen through pointers of a class.
+    pub(super) fn writes_elsewhere(&self, class: StorageClass, store: &Inst) -> bool {
+        let written = self.func.class_of(store.id(0));
+        class == StorageClass::UniformConstant
+            || written
+                .is_some_and(|written| written != class && ![written, class].contains(&StorageClass::Generic))
     }
 
     /// Accesses of a loop by which each lane goes through memory of its own, and comes to the same line of a cache again and again.

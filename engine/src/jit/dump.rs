@@ -1,7 +1,13 @@
 //! `ZE_CPU_DUMP`: what the engine reads and makes, written to files for people.
 
 use super::folder::{Access, Folder};
+use super::load::LoadedCode;
+use crate::fork::Mutex;
+use std::fmt::Write;
 use std::path::PathBuf;
+
+/// The lines of [`DumpConfig::perf`] so far. A forked child has its parent's code.
+static MAP: Mutex<String> = Mutex::new(String::new());
 
 /// What is written, and where to.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -9,14 +15,16 @@ pub struct DumpConfig {
     pub spirv: bool,
     pub ir: bool,
     pub asm: bool,
+    pub perf: bool,
     pub dir: PathBuf,
 }
 
 impl DumpConfig {
-    /// Reads `KIND[,KIND...]:DIR` with the kinds `spirv`, `ir` and `asm`. The error says what is wrong.
+    /// Reads `KIND[,KIND...]:DIR` with the kinds `spirv`, `ir`, `asm` and `perf`. The error says what is wrong.
     pub fn parse(text: &str) -> Result<DumpConfig, String> {
-        let (kinds, dir) =
-            text.split_once(':').ok_or_else(|| format!("'{text}' is not of the form spirv,ir,asm:DIR"))?;
+        let (kinds, dir) = text
+            .split_once(':')
+            .ok_or_else(|| format!("'{text}' is not of the form spirv,ir,asm,perf:DIR"))?;
         if dir.is_empty() {
             return Err(format!("'{text}' names no folder"));
         }
@@ -26,7 +34,8 @@ impl DumpConfig {
                 "spirv" => config.spirv = true,
                 "ir" => config.ir = true,
                 "asm" => config.asm = true,
-                _ => return Err(format!("'{kind}' is none of spirv, ir, asm")),
+                "perf" => config.perf = true,
+                _ => return Err(format!("'{kind}' is none of spirv, ir, asm, perf")),
             }
         }
         Ok(config)
@@ -53,6 +62,19 @@ impl DumpConfig {
                 Ok(text) => self.write(name, "s", text.as_bytes()),
                 Err(error) => tracing::warn!("no assembly of {name}: {error}"),
             }
+        }
+    }
+
+    /// Adds code to `perf-PID.map`, where Linux's `perf` finds what code that was made at run time is called. It looks in `/tmp`.
+    pub fn perf(&self, name: &str, code: &LoadedCode) {
+        if self.perf {
+            let mut map = MAP.lock();
+            let [start, length] = [code.start(), code.len()];
+            // Writing to a string does not fail.
+            _ = writeln!(map, "{start:x} {length:x} {name}");
+            let contents = map.clone();
+            drop(map);
+            self.write(&format!("perf-{}", std::process::id()), "map", contents.as_bytes());
         }
     }
 
@@ -84,7 +106,7 @@ mod tests {
     #[test]
     fn kinds_and_folder_are_read() {
         let config = DumpConfig::parse("ir,asm:/tmp/d").expect("valid");
-        assert_eq!(config, DumpConfig { spirv: false, ir: true, asm: true, dir: "/tmp/d".into() });
+        assert_eq!(config, DumpConfig { ir: true, asm: true, dir: "/tmp/d".into(), ..DumpConfig::default() });
     }
 
     #[test]

@@ -59,6 +59,11 @@ impl LoadedCode {
         address.checked_sub(base as usize).and_then(|at| memory.get(at..at.checked_add(len)?)).unwrap_or(&[])
     }
 
+    /// Where the code begins.
+    pub fn start(&self) -> usize {
+        self.pages.base().as_ptr() as usize
+    }
+
     /// Bytes that the code takes.
     pub fn len(&self) -> usize {
         self.pages.len()

@@ -6,6 +6,7 @@
 use super::access::in_memory;
 use super::builder::{IntPred, Label, Value};
 use super::entry::meets_at_barrier;
+use super::invariant_loads::InvariantLoads;
 use super::read_ahead::ReadAhead;
 use super::values::{Mask, Reg, Slot};
 use super::{Lowerer, rows, speculation, tables};
@@ -39,6 +40,7 @@ pub(super) struct Flow {
     /// Where loops count their iterations.
     pub(super) iterations: FxHashMap<LoopId, Value>,
     pub(super) read_ahead: ReadAhead,
+    pub(super) invariant_loads: InvariantLoads,
     /// Parts that are there twice (`analysis::guards`).
     guarded: Vec<Vec<BlockId>>,
     /// Where sub-groups go all of whose lanes are on, by the blocks where such parts begin.
@@ -65,6 +67,7 @@ impl Flow {
             with_barriers: with_barriers(a),
             iterations: FxHashMap::default(),
             read_ahead: ReadAhead::new(a.read_ahead()),
+            invariant_loads: InvariantLoads::new(a.invariant_loads()),
             guarded,
             full_entries: FxHashMap::default(),
             full: None,
@@ -278,6 +281,7 @@ impl Lowerer<'_, '_> {
         }
         self.count_iterations(block);
         self.begin_reading_ahead(block);
+        self.begin_invariant_loads(block);
         let func = &a.func.blocks[block];
         let lockstep = self.bundle.lockstep.contains(block);
         for phi in &func.phis {

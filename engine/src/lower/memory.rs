@@ -39,6 +39,9 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
             if let Some(val) = super::read_ahead::load(this, inst)? {
                 return Ok(Some(val));
             }
+            if let Some(val) = super::invariant_loads::load(this, inst)? {
+                return Ok(Some(val));
+            }
             load_from(this, inst.id(0), ty, accesses(inst)[1]).map(Some)
         }
         Op::Store => {

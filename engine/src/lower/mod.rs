@@ -13,7 +13,7 @@
 //! | `dispatch` | calls through pointers |
 //! | `work_item` | work-item built-ins |
 //! | `arithmetic`, `dot`, `reinterpretation`, `conversion`, `composite`, `memory`, `atomics`, `barrier`, `groups`, `image`, `opencl_std`, `hints` | instruction families |
-//! | `access`, `interleaved`, `speculation`, `spaced`, `apart`, `read_ahead`, `members`, `structures`, `narrow`, `rows`, `copy`, `private` | what `memory` is made of |
+//! | `access`, `interleaved`, `speculation`, `spaced`, `apart`, `read_ahead`, `invariant_loads`, `members`, `structures`, `narrow`, `rows`, `copy`, `private` | what `memory` is made of |
 //! | `packed` | vectors that are held as they are in memory |
 //! | `float_modes`, `rounding` | what execution modes and decorations ask of floating-point arithmetic |
 
@@ -45,6 +45,7 @@ pub mod groups;
 mod hints;
 mod image;
 mod interleaved;
+mod invariant_loads;
 #[cfg(test)]
 mod ir_tests;
 mod iterations;
@@ -357,6 +358,13 @@ impl<'a, 'm> Lowerer<'a, 'm> {
     /// The mask that code runs under.
     pub fn mask(&self) -> Mask {
         self.bundle.mask_of_all.unwrap_or(self.subgroup().mask)
+    }
+
+    /// Has what comes next done for other lanes, and returns those it was to be done for.
+    fn replace_mask(&mut self, mask: Mask) -> Mask {
+        let at = self.bundle.at;
+        let own = self.bundle.mask_of_all.as_mut().unwrap_or(&mut self.bundle.subgroups[at].mask);
+        std::mem::replace(own, mask)
     }
 
     /// The lanes whose values change where those of others stay; see [`coarsening::Subgroup`].

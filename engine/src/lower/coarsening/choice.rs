@@ -154,7 +154,7 @@ pub(super) fn fills_gaps(a: &Analysis<'_>, target: &Target) -> bool {
 }
 
 /// Instructions that a coarsened kernel may have, sub-groups of a bundle counted one by one.
-const MOST_INSTS: usize = 500;
+const MOST_INSTS: usize = 600;
 /// Instructions of the CPU, of vectors, for larger bundles of a kernel with barriers.
 const MOST_INSTS_AT_BARRIERS: usize = 1300;
 /// Vector registers that a function of numbers needs beside its argument.

@@ -13,6 +13,7 @@ mod geometric;
 mod groups;
 mod guarded;
 mod integers;
+mod invariant_loads;
 mod lane_masks;
 mod lowering;
 mod masked;
