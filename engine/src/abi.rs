@@ -207,6 +207,8 @@ pub struct CodeInfo {
     pub streams: bool,
     /// What says how long its loops are.
     pub loop_inputs: LoopInputs,
+    /// Code for one work-item after the other may be faster, and does the same (`exec::trial`).
+    pub has_rival: bool,
 }
 
 /// What says how long loops are, beside ids and sizes.
@@ -238,6 +240,7 @@ impl Default for CodeInfo {
             strip_height: 1,
             streams: false,
             loop_inputs: LoopInputs::default(),
+            has_rival: false,
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::abi::{Coarsening, CodeInfo, Ids, LaneMapping, Variant};
 use crate::engine::{DEFAULT_MAX_GROUP_SIZE, Engine};
 use crate::error::EngineError;
 use crate::exec::promotion::Promotion;
+use crate::exec::trial::Trial;
 use crate::exec::{Code, Range, group_size};
 use crate::fork::{RwLock, Slow};
 use crate::globals::{Globals, Part};
@@ -16,7 +17,7 @@ use crate::lower::{self, Options, Single, SourceLines};
 use crate::pointers::{self, FunctionPointers};
 use crate::reserve;
 use spirv_env::Module;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 /// A module that kernels can be taken from.
@@ -445,15 +446,7 @@ impl Kernel {
             return self.code_of(variant, Tier::Optimising);
         }
         let (program, at) = (Arc::downgrade(&self.program), self.at);
-        let promotion = Promotion::new(move || {
-            let Some(of) = program.upgrade() else { return };
-            let program = program.clone();
-            of.engine.background().add(move || {
-                if let Some(program) = program.upgrade() {
-                    Kernel { program, at }.promote(variant);
-                }
-            });
-        });
+        let promotion = Promotion::new(in_background(program, at, move |kernel| kernel.promote(variant)));
         Ok(Arc::new(code.with_promotion(promotion)))
     }
 
@@ -601,7 +594,33 @@ impl Kernel {
         if let Some(dump) = &self.program.engine.config().dump {
             dump.perf(&format!("{}.{}", self.reflection().name, variant_name(variant)), &loaded);
         }
-        Code::new(loaded, entry.info, variant)
+        let code = Code::new(loaded, entry.info, variant)?;
+        Ok(if entry.info.has_rival { code.with_trial(self.trial(variant)) } else { code })
+    }
+
+    /// What finds out whether one work-item after the other is faster than a variant's code.
+    fn trial(&self, variant: Variant) -> Trial {
+        let (program, at) = (Arc::downgrade(&self.program), self.at);
+        Trial::new(in_background(program, at, move |kernel| kernel.make_rival(variant)))
+    }
+
+    /// Makes the code that is to be compared with a variant's.
+    fn make_rival(&self, variant: Variant) {
+        let mapping = LaneMapping::Rows;
+        let alone = Variant { width: 1, mapping, coarsening: Coarsening::Off, one_bundle: false, ..variant };
+        let rival = match self.code_of(alone, Tier::Optimising) {
+            Ok(rival) => rival,
+            Err(error) => return tracing::debug!("vectors of work-items stay: {error}"),
+        };
+        // Code from the cache is in the slot of whichever tier was wanted.
+        for (_, slot) in self.program.compiled[self.at].code.read().iter() {
+            if let Some(Ok(code)) = slot.0.get()
+                && code.variant() == variant
+                && let Some(trial) = code.trial()
+            {
+                trial.give(code, &rival);
+            }
+        }
     }
 
     /// Hash of everything that the object code depends on.
@@ -620,6 +639,23 @@ impl Kernel {
             .field(target.features().as_bytes())
             .field(driver_id().as_bytes());
         Ok(hasher.finish())
+    }
+}
+
+/// Has something done for a kernel some time, each time that it is asked for, while its program is there.
+fn in_background(
+    program: Weak<Program>,
+    at: usize,
+    work: impl Fn(&Kernel) + Copy + Send + Sync + 'static,
+) -> impl Fn() + Send + Sync + 'static {
+    move || {
+        let Some(of) = program.upgrade() else { return };
+        let program = program.clone();
+        of.engine.background().add(move || {
+            if let Some(program) = program.upgrade() {
+                work(&Kernel { program, at });
+            }
+        });
     }
 }
 

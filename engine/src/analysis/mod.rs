@@ -1,6 +1,7 @@
 //! Analyses over a kernel: one a file. Their results are in [`Analysis`].
 
 mod alignment;
+pub mod alone;
 pub mod builtins;
 pub mod bundles;
 pub mod calls;

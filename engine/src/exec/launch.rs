@@ -6,6 +6,7 @@ use super::failure::Failure;
 use super::order::Order;
 use super::promotion::Promotion;
 use super::scheduler::{Cost, Job, Scheduler};
+use super::trial::Trial;
 use super::workgroup::Needs;
 use crate::abi::{BundleEntry, CodeInfo, ENTRY_SYMBOL, Ids, LaunchInfo, RangeEntry, Variant};
 use crate::error::{EngineError, LaunchFault};
@@ -61,6 +62,8 @@ pub struct Code {
     variant: Variant,
     /// What a work-group has cost so far.
     pub(super) cost: Cost,
+    /// Whether other code is faster, of code that may have such.
+    trial: Option<Trial>,
     /// Of code that better code may be made for.
     promotion: Option<Promotion>,
     /// Keeps the entry callable.
@@ -80,7 +83,7 @@ impl Code {
             }
         };
         let (loaded, cost) = (Arc::new(loaded), Cost::default());
-        Ok(Code { entry, info, variant, cost, promotion: None, loaded })
+        Ok(Code { entry, info, variant, cost, trial: None, promotion: None, loaded })
     }
 
     /// The same code, until there is better code.
@@ -91,9 +94,19 @@ impl Code {
             info: self.info,
             variant: self.variant,
             cost,
+            trial: None,
             promotion: Some(promotion),
             loaded,
         }
+    }
+
+    /// The same code, which finds out whether other code is faster.
+    pub fn with_trial(self, trial: Trial) -> Code {
+        Code { trial: Some(trial), ..self }
+    }
+
+    pub fn trial(&self) -> Option<&Trial> {
+        self.trial.as_ref()
     }
 
     pub fn promotion(&self) -> Option<&Promotion> {

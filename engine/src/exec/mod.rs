@@ -19,6 +19,7 @@ mod placement;
 pub mod promotion;
 pub mod scheduler;
 mod switch;
+pub mod trial;
 pub mod workgroup;
 
 pub use arguments::Arguments;

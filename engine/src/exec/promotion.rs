@@ -1,4 +1,5 @@
 //! From code that was made soon to code that runs fast: when it is worth making, and how launches get it.
+//! The same finds out when it is worth making another code that may run faster ([`trial`](super::trial)).
 //!
 //! Code of the fast tier counts the time that threads run it. Once that is about what better code would have saved, it asks for
 //! that, once; whoever makes it leaves it here. Launches look here at their beginning and between work-groups, so
@@ -16,6 +17,7 @@ const WORTH: Duration = Duration::from_millis(1);
 
 /// What code of the fast tier knows of better code.
 pub struct Promotion {
+    worth: Duration,
     spent: AtomicU64,
     /// One more than the generation that asked: a forked child is given nothing that its parent asked for.
     asked: AtomicU32,
@@ -26,7 +28,13 @@ pub struct Promotion {
 impl Promotion {
     /// `ask` has better code made, without waiting for it, which is then [given](Self::give).
     pub fn new(ask: impl Fn() + Send + Sync + 'static) -> Promotion {
+        Promotion::after(WORTH, ask)
+    }
+
+    /// The same for code that is worth making after so much time.
+    pub fn after(worth: Duration, ask: impl Fn() + Send + Sync + 'static) -> Promotion {
         Promotion {
+            worth,
             spent: AtomicU64::new(0),
             asked: AtomicU32::new(0),
             ask: Box::new(ask),
@@ -42,7 +50,7 @@ impl Promotion {
         }
         let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let spent = self.spent.fetch_add(time, Ordering::Relaxed).saturating_add(time);
-        if Duration::from_nanos(spent) >= WORTH && self.asked.swap(asked, Ordering::Relaxed) != asked {
+        if Duration::from_nanos(spent) >= self.worth && self.asked.swap(asked, Ordering::Relaxed) != asked {
             (self.ask)();
         }
     }

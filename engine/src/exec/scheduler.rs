@@ -15,6 +15,7 @@ use super::launch::Code;
 use super::order::Order;
 use super::placement::{LATE, Placement};
 use super::promotion::Promotion;
+use super::trial::{Form, Plan};
 use super::workgroup::{self, Needs, Workspace};
 use crate::abi::LaunchInfo;
 use crate::error::EngineError;
@@ -194,7 +195,7 @@ impl Scheduler {
             let known = code.cost.of(groups);
             let start = known.is_none_or(|time| time > CHUNK || numbers != 0).then(Instant::now);
             // SAFETY: up to the caller.
-            unsafe { workspace.run(code, info, order, 0..groups, failure) };
+            unsafe { run_faster(workspace, code, info, order, 0..groups, failure) };
             let time = start.map_or(known.unwrap_or_default(), |start| start.elapsed());
             if start.is_some() {
                 code.cost.update(time, groups, numbers);
@@ -276,6 +277,45 @@ fn most_groups(code: &Code, cost: u64) -> u64 {
     }
 }
 
+/// Runs work-groups with a code or its rival, whichever is faster, or finds out which that is.
+///
+/// # Safety
+/// As for [`Workspace::run`].
+unsafe fn run_faster(
+    workspace: &mut Workspace,
+    code: &Code,
+    info: &LaunchInfo,
+    order: Order,
+    places: Range<u64>,
+    failure: &Failure,
+) {
+    let mut run = |code: &Code, places: Range<u64>| {
+        // SAFETY: passed on to the caller; a rival needs no more memory.
+        unsafe { workspace.run(code, info, order, places, failure) };
+    };
+    let Some(trial) = code.trial().filter(|trial| !trial.is_over()) else { return run(code, places) };
+    let mut timed = |code: &Code, places: Range<u64>| {
+        let start = Instant::now();
+        run(code, places);
+        start.elapsed()
+    };
+    let Some(rival) = trial.rival() else { return trial.spend(timed(code, places)) };
+    let of = |form: Form| if form == Form::Lanes { code } else { rival };
+    let (first, last) = (places.start, places.end);
+    match trial.plan(last - first) {
+        Plan::All(form) => run(of(form), places),
+        Plan::One(form, turn) => trial.note_one(form, turn, timed(of(form), places), last - first),
+        Plan::Pair { of: count, first: form } => {
+            let forms = [form, form.other(), form.other(), form];
+            let piece = |at: u64| first + at * count..first + (at + 1) * count;
+            let [own, other, other_again, own_again] =
+                std::array::from_fn(|at| timed(of(forms[at]), piece(at as u64)));
+            trial.note(form, own.min(own_again), other.min(other_again));
+            run(code, first + 4 * count..last);
+        }
+    }
+}
+
 /// What a thread runs of a launch: the launch's code, or better code since there is some.
 struct Running<'a> {
     code: &'a Code,
@@ -305,7 +345,7 @@ impl<'a> Running<'a> {
         self.improve(workspace);
         let start = self.code.promotion().map(|promotion| (promotion, Instant::now()));
         // SAFETY: passed on to the caller; the workspace has what better code needs, too.
-        unsafe { workspace.run(self.code, info, order, places, failure) };
+        unsafe { run_faster(workspace, self.code, info, order, places, failure) };
         if let Some((promotion, start)) = start {
             promotion.spend(start.elapsed());
         }

@@ -243,6 +243,12 @@ pub fn single(
     Ok(Some(Single::Iterations(conditions)))
 }
 
+/// Whether code for one work-item after the other may be faster than this, and does the same.
+fn may_have_rival(a: &Analysis<'_>) -> bool {
+    let kernel = a.func.kernel;
+    a.variant.width > 1 && kernel.has_loops && !has_order(kernel) && a.may_be_faster_alone()
+}
+
 /// Whether something is done in an order among work-items, or by several of them together.
 fn has_order(kernel: &Kernel) -> bool {
     kernel.sees_width() || kernel.uses_barrier || kernel.prints

@@ -16,6 +16,7 @@ mod lists;
 mod lowering;
 mod masked_rows;
 mod program;
+mod rivals;
 mod scale;
 mod source_lines;
 mod streaming;

@@ -173,7 +173,7 @@ const INTEGER_DIVISION: (usize, usize) = (9, 6);
 const ATOMIC: usize = 80;
 const LANE_BY_LANE: usize = 20;
 /// The bundle that is wanted at most for a loop that sub-groups go through a different number of times.
-const IF_DIVERGENT: usize = 2;
+const IF_DIVERGENT: usize = 4;
 /// Vector instructions of such a loop from which on the waste outweighs the gain, and the time to compile, too.
 const LARGE_IF_DIVERGENT: usize = 40;
 /// Lines that lanes walk through for themselves, at most: so many are in a first cache of eight ways also where all of them are
