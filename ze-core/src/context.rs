@@ -5,6 +5,7 @@ use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::handle::object;
 use crate::memory::DeferredFrees;
+use crate::system_memory;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,13 +65,18 @@ impl Context {
     }
 
     /// `zeContextMakeMemoryResident` and `zeContextEvictMemory`: host memory is always resident, so only the range
-    /// is checked.
+    /// is checked. It may be the program's own, which kernels can use as well.
     pub fn check_range(&self, address: *const c_void, size: usize) -> Result<()> {
-        // ZE_RESULT_ERROR_INVALID_ARGUMENT: ptr is not recognized by the implementation
-        let (base, bytes) =
-            self.driver().allocations().bounds(address as usize).ok_or_else(|| {
-                Error::InvalidArgument(Error::AddressNotFound(address as usize).to_string())
-            })?;
+        let Some((base, bytes)) = self.driver().allocations().bounds(address as usize) else {
+            if system_memory::is_mapped(address as usize, size) {
+                return Ok(());
+            }
+            // ZE_RESULT_ERROR_INVALID_ARGUMENT: ptr is not recognized by the implementation
+            let reason = format!(
+                "{size} bytes at {address:p} are in no allocation, and not all memory of the process"
+            );
+            return Err(Error::InvalidArgument(reason));
+        };
         let end = (address as usize).checked_add(size);
         if end.is_none_or(|end| end > base + bytes) {
             return Err(Error::InvalidSize(format!("{size} bytes at {address:p} reach past the allocation")));

@@ -2,6 +2,7 @@
 
 use crate::fork::Mutex;
 use std::ops::Range;
+use ze_engine::pages::page_size;
 use ze_headers::ze_memory_atomic_attr_exp_flags_t;
 
 /// Atomic access attributes of ranges of addresses. A program sets them on few ranges, so a list.
@@ -27,9 +28,34 @@ impl SystemAttributes {
     }
 }
 
+/// Whether all of a range of addresses is memory of the process, of one byte at least.
+pub fn is_mapped(start: usize, size: usize) -> bool {
+    /// Pages that the system is asked for at once: it fills a byte for each.
+    const PAGES: usize = 4096;
+    let page = page_size();
+    let Some(last) = start.checked_add(size.max(1) - 1) else { return false };
+    let mut resident = [0u8; PAGES];
+    (start & !(page - 1)..=last).step_by(PAGES * page).all(|from| {
+        let bytes = (last - from + 1).min(PAGES * page);
+        // SAFETY: the system writes a byte for each page of the range, for which there is room.
+        unsafe { libc::mincore(from as *mut libc::c_void, bytes, resident.as_mut_ptr()) == 0 }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_of_the_process_is_told_from_holes() {
+        let own = vec![0u8; 40 << 20];
+        let start = own.as_ptr() as usize;
+        assert!(
+            is_mapped(start, own.len()) && is_mapped(start + 5, 0) && is_mapped(&raw const own as usize, 8)
+        );
+        assert!(!is_mapped(0, 64) && !is_mapped(usize::MAX - 7, 64) && !is_mapped(usize::MAX - 7, 8));
+        assert!(!is_mapped(start, 1 << 46), "past the end");
+    }
 
     #[test]
     fn the_last_attributes_of_an_address_count() {

@@ -205,13 +205,17 @@ fn an_address_in_no_allocation_has_no_range() {
     unsafe {
         let code = platform.api.zeMemGetAddressRange(platform.context, address, &mut base, &mut size);
         assert_eq!(code, ZE_RESULT_ERROR_ADDRESS_NOT_FOUND);
-        let code = platform.api.zeContextMakeMemoryResident(
-            platform.context,
-            platform.device,
-            address,
-            size_of::<u32>(),
-        );
-        assert_eq!(code, ZE_RESULT_ERROR_INVALID_ARGUMENT);
+        // Kernels can use it all the same.
+        let changes = |address, size| {
+            let (context, device) = (platform.context, platform.device);
+            [
+                platform.api.zeContextMakeMemoryResident(context, device, address, size),
+                platform.api.zeContextEvictMemory(context, device, address, size),
+            ]
+        };
+        assert_eq!(changes(address, size_of::<u32>()), [ZE_RESULT_SUCCESS; 2]);
+        assert_eq!(changes(address, 1 << 46), [ZE_RESULT_ERROR_INVALID_ARGUMENT; 2]);
+        assert_eq!(changes(64 as _, 64), [ZE_RESULT_ERROR_INVALID_ARGUMENT; 2]);
     }
 }
 
