@@ -213,7 +213,7 @@ cases! {
             |w| w.api.zeCommandListImmediateGetMode(w.regular.handle, &mut ze_command_queue_mode_t(0));
         zeCommandListImmediateGetPriority "not an immediate list" =>
             |w| w.api.zeCommandListImmediateGetPriority(w.regular.handle, &mut ze_command_queue_priority_t(0));
-        zeContextMakeMemoryResident "ptr is no memory" => |w| {
+        zeContextMakeMemoryResident "ptr is in no allocation" => |w| {
             w.api.zeContextMakeMemoryResident(w.context(), w.device(), 64 as _, 64)
         };
         zeCommandListUpdateMutableCommandsExp "an argument or descriptor that does not fit" => |w| with_mutable(w, |mutable| {
