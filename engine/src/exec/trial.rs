@@ -18,6 +18,8 @@ use std::time::Duration;
 const WORTH: Duration = Duration::from_millis(10);
 /// Pairs that decide.
 const PAIRS: usize = 9;
+/// How often threads are asked to compare at most. Where work-groups take no time, it does not matter which way is faster.
+const MOST_PLANS: u32 = 4 * PAIRS as u32 * 2 * TURNS;
 /// A pair is not counted that took this part of the longest, or less.
 const SHORT: u64 = 3;
 /// One or two of these do, if the other way took this many times as long in each.
@@ -85,6 +87,8 @@ pub struct Trial {
     rival: OnceLock<Arc<Code>>,
     /// 0 until it is settled; else one more than the form.
     settled: AtomicU32,
+    /// How often a thread has asked what to do since there was something to be compared.
+    plans: AtomicU32,
     /// How many pairs have begun to be noted, and how many are.
     begun: AtomicU32,
     noted: AtomicU32,
@@ -115,6 +119,7 @@ impl Trial {
             promotion: Promotion::after(WORTH, ask),
             rival: OnceLock::new(),
             settled: AtomicU32::new(0),
+            plans: AtomicU32::new(0),
             begun: AtomicU32::new(0),
             noted: AtomicU32::new(0),
             pairs: Default::default(),
@@ -127,6 +132,7 @@ impl Trial {
     /// The second code of this one, if it runs with the memory that this one has.
     pub fn give(&self, of: &Code, rival: &Arc<Code>) {
         let (first, second) = (of.info(), rival.info());
+        // What has a rival calls nothing, so that the stack that is kept for what is called is its own.
         let fits = second.private_bytes == 0
             && second.stack_bytes <= first.stack_bytes.max(STACK_RESERVE / 2)
             && second.strip_height == first.strip_height
@@ -155,6 +161,11 @@ impl Trial {
 
     pub fn plan(&self, groups: u64) -> Plan {
         match self.settled.load(Ordering::Relaxed) {
+            // Nothing that was measured told anything.
+            0 if self.plans.fetch_add(1, Ordering::Relaxed) >= MOST_PLANS => {
+                self.settle(Form::Lanes);
+                Plan::All(Form::Lanes)
+            }
             0 if groups >= PART => {
                 let is_odd = self.begun.load(Ordering::Relaxed) % 2 == 1;
                 let first = if is_odd { Form::Alone } else { Form::Lanes };
@@ -296,5 +307,7 @@ mod tests {
         }
         assert_eq!(trial.plan(64), Plan::Pair { of: 10, first: Form::Lanes });
         assert_eq!(trial.plan(1), Plan::One(Form::Lanes, 0));
+        (0..MOST_PLANS).for_each(|_| _ = trial.plan(1));
+        assert_eq!(trial.plan(1), Plan::All(Form::Lanes), "it was tried often enough");
     }
 }
