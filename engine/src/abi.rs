@@ -175,6 +175,11 @@ impl Variant {
         (self.one_bundle && self.mapping == LaneMapping::Rows).then_some([self.width * x, y, 1])
     }
 
+    /// The same of one work-item after the other.
+    pub fn alone(self, mapping: LaneMapping) -> Variant {
+        Variant { width: 1, mapping, coarsening: Coarsening::Off, one_bundle: false, ..self }
+    }
+
     /// The same with bundles of so many sub-groups. Smaller ones than there were do not fill a work-group.
     pub fn with_factor(self, factor: u32) -> Variant {
         let coarsening = self.coarsening.with_factor(factor);

@@ -566,10 +566,11 @@ impl Kernel {
                 Tier::Optimising => lower::single(module, kernel, variant, inlining, target)?,
                 Tier::Fast => None,
             };
-            let singly = |mapping| Variant { width: 1, mapping, coarsening: Coarsening::Off, ..variant };
             let of_single = match &single {
-                Some(Single::Iterations(_)) => make(singly(LaneMapping::Iterations), Loops::Vectorised)?,
-                Some(Single::Scalars) => make(singly(LaneMapping::Rows), Loops::Kept)?,
+                Some(Single::Iterations(_)) => {
+                    make(variant.alone(LaneMapping::Iterations), Loops::Vectorised)?
+                }
+                Some(Single::Scalars) => make(variant.alone(LaneMapping::Rows), Loops::Kept)?,
                 None => None,
             };
             // Memory is there for the variant's sub-groups.
@@ -606,9 +607,7 @@ impl Kernel {
 
     /// Makes the code that is to be compared with a variant's.
     fn make_rival(&self, variant: Variant) {
-        let mapping = LaneMapping::Rows;
-        let alone = Variant { width: 1, mapping, coarsening: Coarsening::Off, one_bundle: false, ..variant };
-        let rival = match self.code_of(alone, Tier::Optimising) {
+        let rival = match self.code_of(variant.alone(LaneMapping::Rows), Tier::Optimising) {
             Ok(rival) => rival,
             Err(error) => return tracing::debug!("vectors of work-items stay: {error}"),
         };

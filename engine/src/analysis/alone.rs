@@ -69,14 +69,7 @@ impl Analysis<'_> {
             return false;
         }
         if row.family == Family::Extended {
-            return inst.opencl_std(self.func.module).is_some_and(|function| {
-                let is_float = |id: Id| {
-                    let leaves = self.func.type_of(id).and_then(|ty| self.leaves.get(ty));
-                    leaves.is_none_or(|leaves| leaves.iter().any(|leaf| leaf.scalar.is_float()))
-                };
-                function.pointer().is_none()
-                    && (!inst.result.is_none_or(is_float) || EXACT.contains(&function.op))
-            });
+            return self.is_function_among(inst, &EXACT);
         }
         // Who looks at what others write, again and again, may wait for it.
         let waits = || inst.result.is_some_and(|result| self.uses(result) > 0);

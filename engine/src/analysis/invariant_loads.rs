@@ -37,12 +37,11 @@ impl Analysis<'_> {
             return found;
         }
         for block in self.func.block_ids().filter(|block| self.control.class[*block].is_some()) {
-            let Some(inside) = self.loops.of(block) else { continue };
             for inst in &self.func.blocks[block].insts {
                 if found.len() == MOST_LOADS {
                     return found;
                 }
-                if let (Some(result), Some(load)) = (inst.result, self.invariant_load(inside, block, inst)) {
+                if let (Some(result), Some(load)) = (inst.result, self.invariant_load(block, inst)) {
                     found.insert(result, load);
                 }
             }
@@ -50,24 +49,14 @@ impl Analysis<'_> {
         found
     }
 
-    fn invariant_load(&self, inside: LoopId, block: BlockId, inst: &Inst) -> Option<InvariantLoad> {
+    fn invariant_load(&self, block: BlockId, inst: &Inst) -> Option<InvariantLoad> {
         if inst.op != Op::Load || self.shape(block, inst.id(0))[0] != Shape::Varying {
             return None;
         }
-        let scalar = match *self.leaves.get(inst.ty?)? {
-            [leaf] => leaf.scalar,
-            _ => return None,
-        };
-        if matches!(scalar, Scalar::Bool | Scalar::Ptr | Scalar::Int(_)) {
-            return None;
-        }
-        let mut outermost = None;
-        let mut at = Some(inside);
-        while let Some(this) = at.filter(|this| self.loads_the_same(*this, inst, 0)) {
-            outermost = Some(this);
-            at = self.loops.get(this).parent;
-        }
-        Some(InvariantLoad { preheader: self.loops.get(outermost?).preheader, scalar })
+        let scalar = self.number(inst.ty?)?;
+        let outermost =
+            self.loops.around(block).take_while(|this| self.loads_the_same(*this, inst, 0)).last()?;
+        Some(InvariantLoad { preheader: self.loops.get(outermost).preheader, scalar })
     }
 
     /// Whether a load gives the same in each iteration of a loop: its address does not change, nor does the loop what is there.

@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::{Op, StorageClass};
 use spirv_env::opcodes::{Convergence, Family, Memory};
-use spirv_env::{Id, Inst};
+use spirv_env::{Id, Inst, TypeId};
 
 /// Words of a piece.
 pub const WORDS: u32 = 4;
@@ -93,14 +93,7 @@ impl Analysis<'_> {
         }
         let (pointer, this) = (inst.id(0), self.loops.get(inside));
         let class = self.class_of_global_memory(pointer)?;
-        let scalar = match *self.leaves.get(inst.ty?)? {
-            [leaf] => leaf.scalar,
-            _ => return None,
-        };
-        let is_whole = !matches!(scalar, Scalar::Bool | Scalar::Ptr | Scalar::Int(_));
-        if !is_whole {
-            return None;
-        }
+        let scalar = self.number(inst.ty?)?;
         let mut widened = SmallVec::new();
         let step = self.row_step(inside, pointer, &mut widened)?;
         let stores = self.stores_into(inside, inst, class)?;
@@ -115,6 +108,13 @@ impl Analysis<'_> {
             && self.is_far(inside, this.header, pointer, scalar.bytes())
             && ahead.widened.iter().all(is_there))
         .then_some(ahead)
+    }
+
+    /// What a type is, if it is one number that is in memory as in registers.
+    pub(super) fn number(&self, ty: TypeId) -> Option<Scalar> {
+        let [leaf] = *self.leaves.get(ty)? else { return None };
+        let is_whole = !matches!(leaf.scalar, Scalar::Bool | Scalar::Ptr | Scalar::Int(_));
+        is_whole.then_some(leaf.scalar)
     }
 
     /// The class of a pointer to what is in memory for all work-items, and is no builtin variable.

@@ -128,12 +128,17 @@ impl Analysis<'_> {
 
     /// Whether a function of `OpenCL.std` does the same to one number and to a vector, in little time.
     fn is_plain_function(&self, inst: &Inst) -> bool {
+        self.is_function_among(inst, &ARITHMETIC)
+    }
+
+    /// Whether an instruction is a function of `OpenCL.std` that is not of floats, or one of these, and has no pointer.
+    pub(super) fn is_function_among(&self, inst: &Inst, floats: &[OpenclStd100Op]) -> bool {
         let is_float = |id: Id| {
             let leaves = self.func.type_of(id).and_then(|ty| self.leaves.get(ty));
             leaves.is_none_or(|leaves| leaves.iter().any(|leaf| leaf.scalar.is_float()))
         };
         inst.opencl_std(self.func.module).is_some_and(|std| {
-            std.pointer().is_none() && (!inst.result.is_none_or(is_float) || ARITHMETIC.contains(&std.op))
+            std.pointer().is_none() && (!inst.result.is_none_or(is_float) || floats.contains(&std.op))
         })
     }
 

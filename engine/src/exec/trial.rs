@@ -9,7 +9,6 @@
 use super::coroutine::STACK_RESERVE;
 use super::launch::Code;
 use super::promotion::Promotion;
-use crate::fork::OnceLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -82,9 +81,8 @@ impl Form {
 
 /// What has been found out.
 pub struct Trial {
-    /// Has the second code made.
+    /// Has the second code made, and has it then.
     promotion: Promotion,
-    rival: OnceLock<Arc<Code>>,
     /// 0 until it is settled; else one more than the form.
     settled: AtomicU32,
     /// How often a thread has asked what to do since there was something to be compared.
@@ -117,7 +115,6 @@ impl Trial {
     pub fn new(ask: impl Fn() + Send + Sync + 'static) -> Trial {
         Trial {
             promotion: Promotion::after(WORTH, ask),
-            rival: OnceLock::new(),
             settled: AtomicU32::new(0),
             plans: AtomicU32::new(0),
             begun: AtomicU32::new(0),
@@ -138,7 +135,7 @@ impl Trial {
             && second.strip_height == first.strip_height
             && !second.has_barrier;
         if fits {
-            self.rival.get_or_init(|| Arc::clone(rival));
+            self.promotion.give(Arc::clone(rival));
         } else {
             self.settle(Form::Lanes);
         }
@@ -146,7 +143,7 @@ impl Trial {
 
     /// The second code, once it is there.
     pub fn rival(&self) -> Option<&Code> {
-        self.rival.get().map(|rival| &**rival)
+        self.promotion.better().map(|rival| &**rival)
     }
 
     /// Whether the first code is known to be the better one.

@@ -76,11 +76,7 @@ pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val
     let kept = this.kept(id, at, of.scalar);
     let own = this.b.load(of.scalar, this.w, kept.elements, of.scalar.bytes());
     let have = this.b.load(Scalar::Bool, this.w, kept.lanes, 1);
-    let missing = this.b.not(have);
-    let missing = match this.mask() {
-        Mask::All => missing,
-        Mask::Lanes(on) => this.b.and(on, missing),
-    };
+    let missing = this.b.and(this.mask_vector(), this.b.not(have));
     let mask = this.replace_mask(Mask::Lanes(missing));
     let leaf = Leaf { scalar: of.scalar, offset: 0 };
     let access = super::memory::accesses(inst)[1];

@@ -215,7 +215,7 @@ pub fn single(
     inlining: Inlining,
     target: &Target,
 ) -> Result<Option<Single>, EngineError> {
-    if variant.width == 1 || !kernel.has_loops || has_order(kernel) {
+    if !may_be_single(kernel, variant) {
         return Ok(None);
     }
     let plan = Rc::new(Plan::new(module, kernel, inlining)?);
@@ -245,13 +245,14 @@ pub fn single(
 
 /// Whether code for one work-item after the other may be faster than this, and does the same.
 fn may_have_rival(a: &Analysis<'_>) -> bool {
-    let kernel = a.func.kernel;
-    a.variant.width > 1 && kernel.has_loops && !has_order(kernel) && a.may_be_faster_alone()
+    may_be_single(a.func.kernel, a.variant) && a.may_be_faster_alone()
 }
 
-/// Whether something is done in an order among work-items, or by several of them together.
-fn has_order(kernel: &Kernel) -> bool {
-    kernel.sees_width() || kernel.uses_barrier || kernel.prints
+/// Whether a kernel that takes long may be executed as one work-item after the other, and is not: nothing is done in an order among
+/// work-items, or by several of them together.
+fn may_be_single(kernel: &Kernel, variant: Variant) -> bool {
+    let has_order = kernel.sees_width() || kernel.uses_barrier || kernel.prints;
+    variant.width > 1 && kernel.has_loops && !has_order
 }
 
 /// A function in the form that analyses take.
