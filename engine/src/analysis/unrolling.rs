@@ -23,9 +23,11 @@ const MOST_INSTS: u64 = 400;
 const MOST_OF_TREE: u64 = 1500;
 /// How far a number is followed back.
 const MOST_DEPTH: u32 = 8;
-/// Bytes of a work-item's private arrays, at most: twice what the registers have room for, of 16 lanes with AVX-512. More than that is
-/// spilled, and memory that is accessed by an index does better.
-const MOST_BYTES: u64 = 256;
+/// Bytes of a work-item's private arrays, at most: four times what the registers have room for, of 16 lanes with AVX-512. Loops that add up
+/// more sums than that are split (`jit::fission`); what else is spilled does no better than memory that is accessed by an index.
+const MOST_BYTES: u64 = 512;
+/// The same of all sub-groups of a bundle.
+const MOST_BYTES_OF_BUNDLE: u64 = 256;
 
 impl Analysis<'_> {
     /// Whether all iterations of a loop shall be code of their own.
@@ -43,12 +45,11 @@ impl Analysis<'_> {
     pub fn largest_with_arrays(&self) -> Option<u32> {
         let alone: Vec<LoopId> = self.loops.loops.keys().filter(|id| self.unrolls_array(*id, 1)).collect();
         let fits = |factor: &u32| {
-            self.array_bytes().saturating_mul((*factor).into()) <= MOST_BYTES
+            self.array_bytes().saturating_mul((*factor).into()) <= MOST_BYTES_OF_BUNDLE
                 && alone.iter().all(|id| self.unrolls_array(*id, *factor))
         };
         let mut factors = std::iter::successors(Some(self.factor()), |factor| Some(factor / 2));
-        // A sub-group alone fits.
-        (!alone.is_empty()).then(|| factors.find(fits)).flatten()
+        (!alone.is_empty()).then(|| factors.find(fits).unwrap_or(1))
     }
 
     /// Whether a short loop goes through a private array of so many sub-groups.

@@ -6,10 +6,12 @@ use super::blocks;
 use super::constants;
 use super::context::{IrModule, REPORT_FRAME, take_message};
 use super::contraction;
+use super::fission;
 use super::halves;
 use super::lanes;
 use super::masks;
 use super::size::Size;
+use super::stack;
 use super::target::Target;
 use super::vectors;
 use llvm_sys::LLVMAttributeFunctionIndex;
@@ -159,7 +161,9 @@ fn run_all(module: &IrModule, target: &Target, tier: Tier, loops: Loops) -> Resu
     match tier.passes(&size, loops) {
         Some(passes) => {
             masks::constant(module);
+            stack::tell_apart(module);
             run(module, target, tier, passes)?;
+            fission::split_loops(module, target);
             addresses::sink(module, target);
             lanes::take_apart(module, target);
             Ok(())

@@ -15,11 +15,11 @@ fn object(text: &str, target: &Target, tier: Tier) -> Result<Vec<u8>, JitError> 
     pipeline::object_code(ir, target, tier).map(|object| object.bytes)
 }
 
-fn compile(text: &str, tier: Tier) -> Result<LoadedCode, JitError> {
+pub(super) fn compile(text: &str, tier: Tier) -> Result<LoadedCode, JitError> {
     load::load(&object(text, &Target::host()?, tier)?, &symbols::function_address)
 }
 
-fn function<F: Copy>(code: &LoadedCode, name: &str) -> F {
+pub(super) fn function<F: Copy>(code: &LoadedCode, name: &str) -> F {
     let address = code.address(name).expect("defined");
     assert_eq!(size_of::<F>(), size_of_val(&address));
     // SAFETY: every caller asks for the type that its IR gives the function.

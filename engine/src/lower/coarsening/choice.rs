@@ -29,10 +29,7 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
     let alike = alike(a, target);
     let bundle = bundles.find(|bundle| *bundle <= alike || fits(*bundle)).unwrap_or(1);
     // What would be gained by neighbours is less than what is lost where arrays are memory for them.
-    let bundle = match a.largest_with_arrays() {
-        Some(largest) if at_barriers.is_none() => bundle.min(largest),
-        _ => bundle,
-    };
+    let bundle = a.largest_with_arrays().map_or(bundle, |largest| bundle.min(largest));
     a.variant.coarsening.with_factor(bundle)
 }
 
