@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! compile [--check] [--sizes] [--ir] [--raw-ir] [--lower-only] [--asm] [--fast] [--kernel NAME] [--inline never|always]
-//!         [--variant W:rows[:x4|:y4][+]|line|any] FILE-OR-FOLDER...
+//!         [--variant W:rows[:x4|:y4][+]|line|halves|quarters|eighths|any] FILE-OR-FOLDER...
 //! ```
 //! Without `--variant` every kernel is compiled in eight variants. With `--check` none is: that is what loading a module
 //! does. `--sizes` prints what the passes leave. Prints what fails, by cause, and how long the thread computed. The output of
@@ -68,6 +68,9 @@ fn parse() -> Options {
                 };
                 let mapping = match mapping {
                     "line" => LaneMapping::Line,
+                    "halves" => LaneMapping::Halves,
+                    "quarters" => LaneMapping::Quarters,
+                    "eighths" => LaneMapping::Eighths,
                     "any" => LaneMapping::Any,
                     _ => LaneMapping::Rows,
                 };

@@ -84,10 +84,37 @@ pub enum LaneMapping {
     Rows,
     /// y and z sizes are 1 and x is no multiple of W: as `Rows`, and the last sub-group is partial.
     Line,
+    /// The x size is a half of W, and sub-groups are full: each is two whole rows, one after the other as the linear local id has them.
+    Halves,
+    /// The same with a quarter and four rows.
+    Quarters,
+    /// The same with an eighth and eight rows.
+    Eighths,
     /// Anything else: lanes follow the linear local id across rows.
     Any,
     /// One work-item after the other (W is 1), and vectors are made of the iterations of its loops (`analysis::walks`).
     Iterations,
+}
+
+impl LaneMapping {
+    /// Those of sub-groups that are several rows, and how many.
+    pub const SHORT_ROWS: [(LaneMapping, u32); 3] =
+        [(LaneMapping::Halves, 2), (LaneMapping::Quarters, 4), (LaneMapping::Eighths, 8)];
+
+    /// The rows that a sub-group is, if it is several.
+    pub fn short_rows(self) -> Option<u32> {
+        Self::SHORT_ROWS.into_iter().find(|(mapping, _)| *mapping == self).map(|(_, count)| count)
+    }
+
+    /// Whether lanes go across rows.
+    pub fn crosses_rows(self) -> bool {
+        self == LaneMapping::Any || self.short_rows().is_some()
+    }
+
+    /// Whether sub-groups have no lanes that stand for no work-item.
+    pub fn fills_subgroups(self) -> bool {
+        !matches!(self, LaneMapping::Line | LaneMapping::Any)
+    }
 }
 
 /// Thread coarsening: which sub-groups of a work-group one instruction stream may run side by side, as a *bundle*.

@@ -685,6 +685,9 @@ fn variant_name(variant: Variant) -> String {
     let mapping = match variant.mapping {
         LaneMapping::Rows => "rows",
         LaneMapping::Line => "line",
+        LaneMapping::Halves => "halves",
+        LaneMapping::Quarters => "quarters",
+        LaneMapping::Eighths => "eighths",
         LaneMapping::Any => "any",
         LaneMapping::Iterations => "iterations",
     };

@@ -9,7 +9,7 @@ use super::leaves::Leaf;
 use super::pointers::Pointers;
 use super::ranges::GREATEST_ID;
 use super::shapes::{Shape, Shapes};
-use crate::abi::{LaneMapping, Variant};
+use crate::abi::Variant;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::{BuiltIn, Op};
@@ -136,12 +136,12 @@ pub fn shape(builtin: BuiltIn, component: u32, variant: Variant) -> Shape {
     }
     match builtin {
         BuiltIn::GlobalInvocationId | BuiltIn::LocalInvocationId => match (variant.mapping, component) {
-            (LaneMapping::Any, _) => Shape::Varying,
+            (mapping, _) if mapping.crosses_rows() => Shape::Varying,
             (_, 0) => Shape::Strided(1),
             _ => Shape::Uniform,
         },
         BuiltIn::GlobalLinearId => match variant.mapping {
-            LaneMapping::Any => Shape::Varying,
+            mapping if mapping.crosses_rows() => Shape::Varying,
             _ => Shape::Strided(1),
         },
         // Lanes follow the linear local id, whatever the shape.

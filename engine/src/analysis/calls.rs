@@ -11,7 +11,7 @@
 use super::Analysis;
 use super::func::{BlockId, Func};
 use super::shapes::{Shape, Shapes, Trust};
-use crate::abi::{LaneMapping, Variant};
+use crate::abi::Variant;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 use spirv::Op;
@@ -74,7 +74,7 @@ impl<'m> AnalysedKernel<'m> {
             interface.results.borrow_mut().insert(analysis.func.function, result.collect());
             analyses.push(analysis);
         }
-        let partial = variant.width > 1 && variant.mapping != LaneMapping::Rows;
+        let partial = variant.width > 1 && !variant.mapping.fills_subgroups();
         let kernel = Analysis::with_calls(kernel, variant, interface.clone());
         let mut calls: FxHashMap<Id, Calls> = FxHashMap::default();
         kernel.note_calls(partial, &mut calls);

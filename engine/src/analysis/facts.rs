@@ -12,6 +12,7 @@ use super::packed::Packing;
 use super::private::Private;
 use super::regions::Regions;
 use super::shapes::{Shape, Shapes, Trust};
+use super::short_rows::ShortRows;
 use super::streaming::Streaming;
 use super::strips::Strips;
 use super::uniform_objects::Holds;
@@ -40,6 +41,10 @@ pub struct Analysis<'m> {
     /// Strided values whose step is not proven (see [`Analysis::convert_shape`]).
     pub(super) trusts: FxHashMap<Id, Trust>,
     pub(super) differing: Differing,
+    /// How values vary within rows that are shorter than a sub-group.
+    pub(super) short_rows: Option<Box<ShortRows>>,
+    /// How they do over the sub-group, while that is found.
+    pub(super) of_subgroup: Option<FxHashMap<Id, Shapes>>,
     /// What private objects that may be uniform hold.
     pub(super) holds: FxHashMap<Id, Holds>,
     /// The block that defines a value; module-scope values and parameters have none.
@@ -58,7 +63,9 @@ pub struct Analysis<'m> {
 impl<'m> Analysis<'m> {
     /// Runs all analyses over a kernel whose loops are canonical and that has no calls left.
     pub fn new(func: Func<'m>, variant: Variant) -> Self {
-        Self::with_calls(func, variant, Interface::default())
+        let mut analysis = Self::with_calls(func, variant, Interface::default());
+        analysis.find_short_rows();
+        analysis
     }
 
     /// As [`new`](Self::new), for a function that is called or has calls itself.
@@ -97,6 +104,8 @@ impl<'m> Analysis<'m> {
             shapes: FxHashMap::default(),
             trusts: FxHashMap::default(),
             differing: Differing::default(),
+            short_rows: None,
+            of_subgroup: None,
             holds: FxHashMap::default(),
             def,
             at,

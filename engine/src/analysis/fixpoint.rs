@@ -72,7 +72,7 @@ impl Analysis<'_> {
     }
 
     /// Finds the shapes that the private objects, taken to hold what they are taken to hold, leave possible.
-    fn solve_shapes(&mut self) {
+    pub(super) fn solve_shapes(&mut self) {
         for &(param, ty) in &self.func.params.clone() {
             let shape = match self.private.placement.get(&param) {
                 Some(Placement::PerLane) => self.lane_stride(ty),

@@ -9,7 +9,6 @@
 use super::Analysis;
 use super::func::{BlockId, ChainStep};
 use super::shapes::{Shape, Trust};
-use crate::abi::LaneMapping;
 use rustc_hash::FxHashMap;
 use spirv::{Op, StorageClass};
 use spirv_env::opcodes::{Derives, Family, Memory};
@@ -32,7 +31,7 @@ impl Analysis<'_> {
     pub fn may_be_row(&self, at: BlockId, pointer: Id) -> bool {
         let elsewhere = self.func.class_of(pointer).is_some_and(|class| class != StorageClass::Function);
         self.variant.width > 1
-            && self.variant.mapping != LaneMapping::Any
+            && !self.variant.mapping.crosses_rows()
             && elsewhere
             && !self.is_temporal(at, pointer)
             && self.grain_of_address(at, pointer) <= self.func.pointee_bytes(pointer).unwrap_or(u64::MAX)

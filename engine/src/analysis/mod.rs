@@ -34,6 +34,7 @@ pub mod read_ahead;
 mod rearrangement;
 pub mod regions;
 pub mod shapes;
+mod short_rows;
 pub mod simplify;
 mod steps;
 pub mod streaming;

@@ -42,7 +42,16 @@ const NUMBERS: [u64; 26] =
 /// `%callee` is a function from `uint` to `uint`. `%words` is a private array of four `uint`, `%zeros` one of 16 `uchar` that are initialised.
 pub fn module(body: &str) -> Module {
     let mut text = String::new();
-    for capability in ["Addresses", "Kernel", "Groups", "Int8", "Int16", "Int64", "SubgroupDispatch"] {
+    for capability in [
+        "Addresses",
+        "Kernel",
+        "Groups",
+        "Int8",
+        "Int16",
+        "Int64",
+        "SubgroupDispatch",
+        "SubgroupShuffleINTEL",
+    ] {
         text += &format!("OpCapability {capability}\n");
     }
     text += "%std = OpExtInstImport \"OpenCL.std\"\nOpMemoryModel Physical64 OpenCL\nOpEntryPoint Kernel %main \"main\"";

@@ -30,6 +30,9 @@ impl Analysis<'_> {
         if self.variant.width == 1 {
             return smallvec![Shape::Uniform; count];
         }
+        if let Some(shapes) = self.shape_beyond_row(inst, count) {
+            return shapes;
+        }
         let all = |shape: Shape| -> Shapes { smallvec![shape; count] };
         let one = |at: usize| self.shape(block, inst.id(at)).first().copied().unwrap_or(Shape::Uniform);
         match inst.row().uniformity {
@@ -134,6 +137,10 @@ impl Analysis<'_> {
                     None => self.elementwise(block, inst, count),
                 }
             }
+            Op::UDiv | Op::SDiv if count == 1 => match self.divided_exactly(block, inst) {
+                Some(step) => smallvec![Shape::strided(step)],
+                None => self.elementwise(block, inst, count),
+            },
             Op::BitwiseAnd | Op::UMod if count == 1 && self.is_identity(inst) => operand(0),
             Op::BitwiseAnd if count == 1 && self.keeps_low_half(inst) && self.is_near(one(0)) => operand(0),
             Op::UConvert | Op::SConvert if count == 1 && !self.saturates(inst) => {
@@ -364,6 +371,20 @@ impl Analysis<'_> {
         // As for conversions: the two sides of a wrap are 2^32 units apart.
         let far = width == 64 && amount <= 32 && self.is_near(Shape::Strided(shifted));
         far.then_some((shifted, if signed { Trust::Addresses } else { Trust::LastLane }))
+    }
+
+    /// The step of a strided value, which never wraps around, divided by a power of two that all lanes are multiples of.
+    fn divided_exactly(&self, block: BlockId, inst: &Inst) -> Option<i64> {
+        let (value, divisor) = (inst.id(0), self.func.constant_bits(inst.id(1))?);
+        let Shape::Strided(step) = *self.shape(block, value).first()? else { return None };
+        let amount = divisor.trailing_zeros();
+        let is_exact = divisor.is_power_of_two()
+            && amount <= self.trailing_zeros(value, 0)
+            && amount <= step.trailing_zeros();
+        let fits = is_exact
+            && self.trust(value) < Trust::LastLane
+            && self.never_wraps(value, step, self.index_width(value)?, inst.op == Op::SDiv);
+        fits.then_some(step >> amount)
     }
 
     /// `x & 0xffffffff` on 64 bits, also where some of the lowest bits are zero in `x` and left out of the mask.

@@ -31,10 +31,15 @@ pub struct Preferences {
 /// The code for groups of this size of a kernel whose sub-group size is given, for ids below 2^31.
 pub fn fixed_width(size: [u32; 3], width: u32) -> Variant {
     let [x, y, z] = size;
+    let rows = u64::from(y) * u64::from(z);
     let mapping = match () {
         () if x % width == 0 => LaneMapping::Rows,
         () if y == 1 && z == 1 => LaneMapping::Line,
-        () => LaneMapping::Any,
+        () => {
+            let short = LaneMapping::SHORT_ROWS.into_iter();
+            let mut fitting = short.filter(|(_, count)| x * count == width && rows % u64::from(*count) == 0);
+            fitting.next().map_or(LaneMapping::Any, |(mapping, _)| mapping)
+        }
     };
     Variant::new(width, mapping)
 }
@@ -151,8 +156,8 @@ fn score(size: [u32; 3], global: [u64; 3], preferences: &Preferences) -> f64 {
     let mapping = match fixed_width(size, width).mapping {
         LaneMapping::Rows | LaneMapping::Iterations => 1.0,
         LaneMapping::Line => 0.95,
-        LaneMapping::Any if size[0].is_multiple_of(8) => 0.8,
-        LaneMapping::Any => 0.6,
+        _ if size[0].is_multiple_of(8) => 0.8,
+        _ => 0.6,
     };
     // Beginning a group costs about as much as a few work-items.
     let overhead = f64::from(items) / (f64::from(items) + f64::from(width) / 4.0);
@@ -325,27 +330,21 @@ mod tests {
 
     #[test]
     fn observable_subgroup_size_is_kept() {
-        assert_eq!(
-            fixed_width([8, 8, 1], 16),
-            Variant {
-                width: 16,
-                mapping: LaneMapping::Any,
-                coarsening: Coarsening::Off,
-                one_bundle: false,
-                ids: Ids::SMALL,
-                most_items: DEFAULT_MAX_GROUP_SIZE
-            }
-        );
-        assert_eq!(
-            fixed_width([1, 1, 1], 32),
-            Variant {
-                width: 32,
-                mapping: LaneMapping::Line,
-                coarsening: Coarsening::Off,
-                one_bundle: false,
-                ids: Ids::SMALL,
-                most_items: DEFAULT_MAX_GROUP_SIZE
-            }
-        );
+        use LaneMapping::{Any, Eighths, Halves, Line, Quarters, Rows};
+        for (size, width, mapping) in [
+            ([32, 4, 1], 16, Rows),
+            ([8, 8, 1], 16, Halves),
+            ([8, 1, 6], 16, Halves),
+            ([8, 3, 1], 16, Any),
+            ([4, 4, 1], 16, Quarters),
+            ([8, 8, 1], 32, Quarters),
+            ([4, 2, 4], 32, Eighths),
+            ([2, 4, 2], 16, Eighths),
+            ([1, 64, 1], 16, Any),
+            ([6, 8, 1], 16, Any),
+            ([1, 1, 1], 32, Line),
+        ] {
+            assert_eq!(fixed_width(size, width), Variant::new(width, mapping), "{size:?}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! are made for GPUs: 64 sums are common, and of those three quarters wait in memory, loaded and stored in each iteration. What
 //! is loaded to be multiplied is little beside that, and it costs less to load it again in a second loop.
 //!
-//! Loops of one block that do nothing but load and compute are split: what they carry and is its own next value is dealt out so
+//! Loops that do nothing but load and compute are split, where no other is inside: what they carry and is its own next value is dealt out so
 //! that what shares operands stays together, and each loop gets what its part is computed from, counters included. Each value is
 //! computed by the same instructions as before.
 
@@ -13,99 +13,150 @@ use super::context::IrModule;
 use super::target::Target;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
-use llvm_sys::{LLVMAtomicOrdering, LLVMAttributeFunctionIndex, LLVMOpcode, LLVMTypeKind};
-use rustc_hash::FxHashMap;
+use llvm_sys::{
+    LLVMAtomicOrdering, LLVMAttributeFunctionIndex, LLVMInlineAsmDialect, LLVMOpcode, LLVMTypeKind,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+const NAME: *const std::ffi::c_char = c"".as_ptr();
 
 /// Of a processor's registers, those that sums may have. The others are for operands.
 const SUMS: u32 = 3;
 const OF: u32 = 4;
-/// What a sum in memory costs in each iteration: it is loaded and stored.
-const SPILLED: u32 = 8;
+/// What a sum in memory costs in each iteration: it is loaded and stored, and waited for. (On a Zen 4, 48 of them cost ten cycles each.)
+const SPILLED: u32 = 16;
 /// What an instruction on a vector costs, and one on a number, of which most are part of an address.
 const VECTOR: u32 = 4;
 const SCALAR: u32 = 1;
+/// What may cost so much at most is rather computed by each loop that needs it: indices of lanes that grow in each iteration.
+const OPERAND: u32 = 16;
 /// Loops of more instructions than this, times the square of their sums, are left alone: that is the time that dealing out takes.
 const MOST_STEPS: usize = 1 << 25;
 
-/// Splits loops that carry too much.
-pub fn split_loops(module: &IrModule, target: &Target) {
+/// Blocks of a loop, at most.
+const MOST_BLOCKS: usize = 32;
+
+/// Splits loops that carry too much; whether branches are left that lead nowhere.
+pub fn split_loops(module: &IrModule, target: &Target) -> bool {
+    let mut leaves_branches = false;
     // SAFETY: the module's context lives; the builder is ours and used by this thread only.
     unsafe {
         let builder = LLVMCreateBuilderInContext(module.context().raw());
-        for block in functions(module).into_iter().flat_map(blocks) {
-            if let Some(body) = Body::of(block, target)
-                && let Some(parts) = body.parts()
-            {
-                body.split(module.context().raw(), builder, &parts);
+        for function in functions(module) {
+            let mut gone = FxHashSet::default();
+            for block in blocks(function) {
+                if !gone.contains(&block)
+                    && let Some(body) = Body::of(block, target)
+                    && let Some(parts) = body.parts()
+                {
+                    body.split(module.context().raw(), builder, &parts);
+                    gone.extend(body.blocks.iter().copied());
+                    leaves_branches |= body.blocks.len() > 1;
+                }
             }
         }
         LLVMDisposeBuilder(builder);
     }
+    leaves_branches
 }
 
-/// A loop of one block, whose instructions go by number.
+/// A loop whose last block is the only one that leads back and out of it, and that has no loop inside. Instructions go by number.
 struct Body<'t> {
-    block: LLVMBasicBlockRef,
+    /// Those that lead to a block are in front of it.
+    blocks: Vec<LLVMBasicBlockRef>,
     /// The only block outside that leads here.
     entering: LLVMBasicBlockRef,
     insts: Vec<LLVMValueRef>,
-    /// What an instruction needs of this iteration, and a phi of the one before.
+    /// The number of the block that an instruction is in.
+    at: Vec<usize>,
+    /// What an instruction needs of this iteration, and a phi of the first block of the one before.
     operands: Vec<Vec<usize>>,
+    /// Whether a block is on the cheapest way through: accesses are there twice, for what is expected and for the rest.
+    is_usual: Vec<bool>,
     target: &'t Target,
 }
 
 /// A set of a body's instructions.
 type Set = Vec<bool>;
 
-/// What one loop computes.
-#[derive(Default)]
-struct Part {
-    needs: Set,
-    registers: u32,
-}
-
 impl<'t> Body<'t> {
-    /// The loop of this block, if it can be split and carries more than there are registers.
+    /// The loop that a block is the last one of, if it can be split and carries more than there are registers.
     ///
     /// # Safety
-    /// The block is alive and finished.
-    unsafe fn of(block: LLVMBasicBlockRef, target: &'t Target) -> Option<Self> {
+    /// The block is alive and finished, as are all others of its function.
+    unsafe fn of(latch: LLVMBasicBlockRef, target: &'t Target) -> Option<Self> {
         // SAFETY: the caller's promise; a finished block has a terminator, and operands are as alive as what uses them.
         unsafe {
-            let last = LLVMGetBasicBlockTerminator(block);
+            let last = LLVMGetBasicBlockTerminator(latch);
             if opcode(last) != LLVMOpcode::LLVMBr || LLVMGetNumSuccessors(last) != 2 {
                 return None;
             }
-            let is_back = [0, 1].map(|at| LLVMGetSuccessor(last, at) == block);
-            if is_back[0] == is_back[1] {
+            let (first, blocks) = [0, 1].into_iter().find_map(|at| {
+                let first = LLVMGetSuccessor(last, at);
+                Some((first, between(first, latch).filter(|_| LLVMGetSuccessor(last, 1 - at) != first)?))
+            })?;
+            let phis =
+                instructions(first).into_iter().take_while(|inst| opcode(*inst) == LLVMOpcode::LLVMPHI);
+            let carried: u32 = phis.map(|phi| registers(phi, target)).sum();
+            if carried as usize <= target.vector_registers() {
                 return None;
             }
-            let insts = instructions(block);
-            let carried = insts.iter().take_while(|inst| opcode(**inst) == LLVMOpcode::LLVMPHI);
-            if carried.map(|phi| registers(*phi, target)).sum::<u32>() as usize <= target.vector_registers() {
-                return None;
+            let entering = predecessors(first).into_iter().filter(|of| *of != latch).collect::<Vec<_>>();
+            let [entering] = entering[..] else { return None };
+            let (mut insts, mut at) = (Vec::new(), Vec::new());
+            for (number, block) in blocks.iter().enumerate() {
+                insts.extend(instructions(*block));
+                at.resize(insts.len(), number);
             }
-            let phi = *insts.first()?;
-            if LLVMCountIncoming(phi) != 2 {
-                return None;
-            }
-            let entering =
-                [0, 1].map(|at| LLVMGetIncomingBlock(phi, at)).into_iter().find(|of| *of != block)?;
-            if !insts.iter().all(|inst| *inst == last || is_kept(*inst) || is_dropped(*inst)) {
+            if !insts.iter().all(|inst| is_kept(*inst) || is_dropped(*inst)) {
                 return None;
             }
             let numbers: FxHashMap<LLVMValueRef, usize> =
                 insts.iter().enumerate().map(|(number, inst)| (*inst, number)).collect();
-            let operands = insts.iter().map(|inst| {
+            let operands = insts.iter().zip(&at).map(|(inst, block)| {
                 let values: Vec<LLVMValueRef> = match opcode(*inst) {
-                    LLVMOpcode::LLVMPHI => vec![incoming(*inst, block)],
+                    LLVMOpcode::LLVMPHI if *block == 0 => vec![incoming(*inst, latch)],
+                    LLVMOpcode::LLVMPHI => {
+                        (0..LLVMCountIncoming(*inst)).map(|at| LLVMGetIncomingValue(*inst, at)).collect()
+                    }
                     _ => (0..LLVMGetNumOperands(*inst) as u32).map(|at| LLVMGetOperand(*inst, at)).collect(),
                 };
                 values.iter().filter_map(|value| numbers.get(value).copied()).collect()
             });
             let operands = operands.collect();
-            Some(Body { block, entering, insts, operands, target })
+            let is_usual = vec![true; blocks.len()];
+            let mut body = Body { blocks, entering, insts, at, operands, is_usual, target };
+            body.find_usual();
+            Some(body)
         }
+    }
+
+    /// Finds the cheapest way from the first block to the last.
+    fn find_usual(&mut self) {
+        let mut own = vec![0; self.blocks.len()];
+        for (at, block) in self.at.iter().enumerate() {
+            own[*block] += self.cost(at);
+        }
+        let mut ways: Vec<(u32, usize)> = Vec::new();
+        for (number, block) in self.blocks.iter().enumerate() {
+            // SAFETY: the body's blocks are alive.
+            let from = unsafe { predecessors(*block) };
+            let from =
+                from.iter().filter_map(|of| self.blocks[..number].iter().position(|block| block == of));
+            let (cost, from) = from.map(|of| (ways[of].0, of)).min().unwrap_or((0, 0));
+            ways.push((cost + own[number], from));
+        }
+        let mut is_usual = vec![false; self.blocks.len()];
+        let mut at = self.blocks.len() - 1;
+        while !std::mem::replace(&mut is_usual[at], true) {
+            at = ways[at].1;
+        }
+        self.is_usual = is_usual;
+    }
+
+    /// The instructions that decide where each block leads.
+    fn ends(&self) -> impl Iterator<Item = usize> {
+        (0..self.insts.len()).filter(|at| self.at.get(at + 1) != Some(&self.at[*at]))
     }
 
     /// What some instructions are computed from, with themselves.
@@ -123,6 +174,9 @@ impl<'t> Body<'t> {
     /// What an instruction costs.
     fn cost(&self, at: usize) -> u32 {
         let inst = self.insts[at];
+        if !self.is_usual[self.at[at]] {
+            return 0;
+        }
         // SAFETY: the body's instructions are alive.
         unsafe {
             let ty = LLVMTypeOf(inst);
@@ -144,90 +198,101 @@ impl<'t> Body<'t> {
     }
 
     /// What each of several loops computes, if that is faster than one loop.
-    fn parts(&self) -> Option<Vec<Part>> {
-        let last = self.insts.len() - 1;
-        let shared = self.needs([last]);
-        let sums = self.sums(&shared)?;
-        let registers = self.target.vector_registers() as u32;
-        let all: u32 = sums.iter().map(|sum| sum.registers).sum();
-        if all <= registers || sums.len().pow(2) * self.insts.len() > MOST_STEPS {
+    fn parts(&self) -> Option<Vec<Set>> {
+        let shared = self.needs(self.ends());
+        let sums = self.sums(&shared);
+        let (registers, all) =
+            (self.target.vector_registers() as u32, self.registers(&vec![true; self.insts.len()]));
+        if sums.len().pow(2) * self.insts.len() > MOST_STEPS {
             return None;
         }
         let mut parts = self.deal_out(&shared, sums, registers * SUMS / OF);
-        let alone: Set = (0..self.insts.len()).map(|at| parts.iter().any(|part| part.needs[at])).collect();
-        let together: u32 = parts.iter().map(|part| self.cost_of(&part.needs)).sum();
+        let alone: Set = (0..self.insts.len()).map(|at| parts.iter().any(|part| part[at])).collect();
+        let together: u32 = parts.iter().map(|part| self.cost_of(part)).sum();
         if parts.len() < 2 || together - self.cost_of(&alone) > SPILLED * (all - registers) {
             return None;
         }
         // What else is used behind the loop, or has an effect, is the first one's.
         for at in self.wanted().filter(|at| !alone[*at]) {
-            parts[0].add(&Part { needs: self.needs([at]), registers: 0 });
+            add(&mut parts[0], &self.needs([at]));
         }
         Some(parts)
     }
 
-    /// What the loop carries that is its own next value, those together that cannot be computed apart. `None` if the loop's end needs
-    /// one.
-    fn sums(&self, shared: &Set) -> Option<Vec<Part>> {
-        let mut sums: Vec<Part> = Vec::new();
-        let mut phis = Vec::new();
-        for at in self.phis() {
+    /// What the loop carries that is its own next value, with what it needs, and those together that cannot be computed apart. What the loop's
+    /// end needs is left out, since each loop has it, and so is what others need and what is little: each has its own.
+    fn sums(&self, shared: &Set) -> Vec<Set> {
+        let of_phi = |at: usize| {
             // SAFETY: the body's instructions are alive.
-            let registers = unsafe { registers(self.insts[at], self.target) };
+            let is_vector = unsafe { registers(self.insts[at], self.target) } > 0;
             let needs = self.needs(self.operands[at].iter().copied());
-            if registers > 0 && needs[at] {
-                if shared[at] {
-                    return None;
-                }
-                phis.push(at);
-                sums.push(Part { needs, registers });
-            }
-        }
+            (is_vector && needs[at] && !shared[at]).then_some((at, needs))
+        };
+        let mut sums: Vec<(usize, Set)> = self.phis().filter_map(of_phi).collect();
+        let is_operand = |(at, needs): &(usize, Set)| {
+            let is_used = sums.iter().any(|(other, of)| of[*at] && !needs[*other]);
+            is_used && self.cost_of(needs) <= OPERAND
+        };
+        let is_sum: Vec<bool> = sums.iter().map(|sum| !is_operand(sum)).collect();
+        let mut is_sum = is_sum.into_iter();
+        sums.retain(|_| is_sum.next() == Some(true));
         // Those of which one needs the other are one, and those that something is made of that is used behind the loop.
         let wanted = self.wanted().map(|at| self.needs([at]));
-        let together: Vec<Set> = sums.iter().map(|sum| sum.needs.clone()).chain(wanted).collect();
+        let together: Vec<Set> = sums.iter().map(|(_, needs)| needs.clone()).chain(wanted).collect();
         let mut groups: Vec<usize> = (0..sums.len()).collect();
         for needs in together {
-            let mut members = (0..phis.len()).filter(|sum| needs[phis[*sum]]);
+            let mut members = (0..sums.len()).filter(|sum| needs[sums[*sum].0]);
             let Some(first) = members.next() else { continue };
             for other in members {
                 let (to, from) = (groups[first], groups[other]);
                 groups.iter_mut().filter(|group| **group == from).for_each(|group| *group = to);
             }
         }
-        for (at, group) in groups.iter().enumerate().filter(|(at, group)| at != *group) {
-            let member = std::mem::take(&mut sums[at]);
-            sums[*group].add(&member);
+        let mut joined: Vec<Set> = vec![Set::new(); sums.len()];
+        for ((_, needs), group) in sums.into_iter().zip(groups) {
+            match &mut joined[group] {
+                empty if empty.is_empty() => *empty = needs,
+                joined => add(joined, &needs),
+            }
         }
-        sums.retain(|sum| sum.registers > 0);
-        Some(sums)
+        joined.retain(|needs| !needs.is_empty());
+        joined
     }
 
     fn phis(&self) -> impl Iterator<Item = usize> {
-        (0..self.insts.len()).take_while(|at| opcode(self.insts[*at]) == LLVMOpcode::LLVMPHI)
+        (0..self.insts.len())
+            .take_while(|at| self.at[*at] == 0 && opcode(self.insts[*at]) == LLVMOpcode::LLVMPHI)
+    }
+
+    /// Registers of what a set has of what the loop carries.
+    fn registers(&self, set: &Set) -> u32 {
+        // SAFETY: the body's instructions are alive.
+        self.phis().filter(|at| set[*at]).map(|at| unsafe { registers(self.insts[at], self.target) }).sum()
     }
 
     /// What is used behind the loop, and what has an effect.
     fn wanted(&self) -> impl Iterator<Item = usize> {
         // SAFETY: the body's instructions are alive.
-        (0..self.insts.len() - 1)
-            .filter(|at| unsafe { is_prefetch(self.insts[*at]) || self.is_used_outside(*at) })
+        let is_wanted = |at: &usize| unsafe { is_prefetch(self.insts[*at]) || self.is_used_outside(*at) };
+        (0..self.insts.len()).filter(is_wanted)
     }
 
     /// Deals sums out to loops of at most so many registers: next is always the one that needs the least beside what is there.
-    fn deal_out(&self, shared: &Set, mut sums: Vec<Part>, most: u32) -> Vec<Part> {
+    fn deal_out(&self, shared: &Set, mut sums: Vec<Set>, most: u32) -> Vec<Set> {
         let mut parts = Vec::new();
         while !sums.is_empty() {
-            let mut part = Part { needs: shared.clone(), registers: 0 };
+            let mut part = shared.clone();
+            let mut is_empty = true;
             loop {
-                let fits = |sum: &Part| part.registers == 0 || part.registers + sum.registers <= most;
-                let added = |sum: &Part| -> u32 {
-                    let new = (0..sum.needs.len()).filter(|at| sum.needs[*at] && !part.needs[*at]);
-                    new.map(|at| self.cost(at)).sum()
+                let with = |sum: &Set| part.iter().zip(sum).map(|(part, sum)| *part || *sum).collect::<Set>();
+                let fits = |sum: &Set| is_empty || self.registers(&with(sum)) <= most;
+                let added = |sum: &Set| -> u32 {
+                    (0..sum.len()).filter(|at| sum[*at] && !part[*at]).map(|at| self.cost(at)).sum()
                 };
                 let candidates = sums.iter().enumerate().filter(|(_, sum)| fits(sum));
                 let Some((next, _)) = candidates.min_by_key(|(_, sum)| added(sum)) else { break };
-                part.add(&sums.remove(next));
+                add(&mut part, &sums.remove(next));
+                is_empty = false;
             }
             parts.push(part);
         }
@@ -236,41 +301,50 @@ impl<'t> Body<'t> {
 
     unsafe fn is_used_outside(&self, at: usize) -> bool {
         // SAFETY: the body's instructions are alive, and what uses them with them.
-        unsafe { users(self.insts[at]).into_iter().any(|user| LLVMGetInstructionParent(user) != self.block) }
+        unsafe {
+            users(self.insts[at])
+                .into_iter()
+                .any(|user| !self.blocks.contains(&LLVMGetInstructionParent(user)))
+        }
     }
 
-    /// Makes a loop of each part, one behind the other. The block itself stays as the one behind the last, so that phis there need
-    /// no change.
+    /// Whether an instruction is a sum's next value that LLVM's code generator would move to the last block, since only a phi uses it. What
+    /// is loaded for the next iteration would be in registers then before what it replaces is used.
+    fn stays(&self, at: usize) -> bool {
+        let is_next = |phi: usize| self.operands[phi].contains(&at) && self.needs([at])[phi];
+        // SAFETY: the body's instructions are alive.
+        let is_register = unsafe { registers(self.insts[at], self.target) } == 1;
+        self.blocks.len() > 1
+            && self.at[at] == 0
+            && opcode(self.insts[at]) != LLVMOpcode::LLVMPHI
+            && is_register
+            && self.phis().any(is_next)
+    }
+
+    /// Makes a loop of each part, one behind the other. The last block itself stays as the one behind the last loop, so that phis there
+    /// need no change.
     ///
     /// # Safety
-    /// Context and builder are of the block's module, and alive.
-    unsafe fn split(&self, context: LLVMContextRef, builder: LLVMBuilderRef, parts: &[Part]) {
-        let none = c"".as_ptr();
+    /// Context and builder are of the blocks' module, and alive.
+    unsafe fn split(&self, context: LLVMContextRef, builder: LLVMBuilderRef, parts: &[Set]) {
+        let (first, latch) = (self.blocks[0], self.blocks[self.blocks.len() - 1]);
         // SAFETY: the caller's promise. What is made is used in loops that follow each other, where it dominates its users; what is
         // erased has no users any more.
         unsafe {
-            let last = LLVMGetBasicBlockTerminator(self.block);
-            let outside = [0, 1]
-                .map(|at| LLVMGetSuccessor(last, at))
-                .into_iter()
-                .find(|successor| *successor != self.block)
-                .unwrap_or(self.block);
+            let last = LLVMGetBasicBlockTerminator(latch);
+            let outside = [0, 1].map(|at| LLVMGetSuccessor(last, at)).into_iter().find(|of| *of != first);
+            let outside = outside.unwrap_or(first);
             let mut made: FxHashMap<usize, LLVMValueRef> = FxHashMap::default();
             let mut from = self.entering;
             for part in parts {
-                let head = LLVMInsertBasicBlockInContext(context, self.block, none);
-                let behind = LLVMInsertBasicBlockInContext(context, self.block, none);
+                let behind = LLVMInsertBasicBlockInContext(context, first, NAME);
+                let (head, own) = self.copy(context, builder, part, from, behind);
                 self.lead(builder, from, head);
-                let own = self.copy(builder, part, head, from);
-                let end = own[self.insts.len() - 1].unwrap_or(last);
-                for at in [0, 1] {
-                    let to = if LLVMGetSuccessor(end, at) == self.block { head } else { behind };
-                    LLVMSetSuccessor(end, at, to);
-                }
+                LLVMMoveBasicBlockAfter(behind, LLVMGetPreviousBasicBlock(first));
                 made.extend(own.into_iter().enumerate().filter_map(|(at, own)| Some((at, own?))));
                 from = behind;
             }
-            self.lead(builder, from, self.block);
+            self.lead(builder, from, latch);
             for (at, inst) in self.insts.iter().enumerate() {
                 let ty = LLVMTypeOf(*inst);
                 if LLVMGetTypeKind(ty) != LLVMTypeKind::LLVMVoidTypeKind {
@@ -283,8 +357,11 @@ impl<'t> Body<'t> {
             for inst in self.insts.iter().rev() {
                 LLVMInstructionEraseFromParent(*inst);
             }
-            LLVMPositionBuilderAtEnd(builder, self.block);
+            LLVMPositionBuilderAtEnd(builder, latch);
             LLVMBuildBr(builder, outside);
+            for block in self.blocks.iter().filter(|block| **block != latch) {
+                LLVMDeleteBasicBlock(*block);
+            }
         }
     }
 
@@ -298,29 +375,39 @@ impl<'t> Body<'t> {
                 LLVMBuildBr(builder, to);
                 return;
             }
-            for at in (0..LLVMGetNumSuccessors(last)).filter(|at| LLVMGetSuccessor(last, *at) == self.block) {
+            for at in
+                (0..LLVMGetNumSuccessors(last)).filter(|at| LLVMGetSuccessor(last, *at) == self.blocks[0])
+            {
                 LLVMSetSuccessor(last, at, to);
             }
         }
     }
 
-    /// Copies of a part's instructions at the end of a block that another leads to, by number.
+    /// A loop of a part's instructions, between two blocks: its first block, and the copies by number.
     unsafe fn copy(
         &self,
+        context: LLVMContextRef,
         builder: LLVMBuilderRef,
-        part: &Part,
-        head: LLVMBasicBlockRef,
+        part: &Set,
         from: LLVMBasicBlockRef,
-    ) -> Vec<Option<LLVMValueRef>> {
-        // SAFETY: blocks and instructions that are alive; operands in the block are copied before what uses them, since a part
-        // has all that it needs, in the order of the block.
+        behind: LLVMBasicBlockRef,
+    ) -> (LLVMBasicBlockRef, Vec<Option<LLVMValueRef>>) {
+        // SAFETY: blocks and instructions that are alive; operands in the loop are copied before what uses them, since a part
+        // has all that it needs, in the order of the blocks.
         unsafe {
-            LLVMPositionBuilderAtEnd(builder, head);
+            let new: Vec<LLVMBasicBlockRef> = self
+                .blocks
+                .iter()
+                .map(|_| LLVMInsertBasicBlockInContext(context, self.blocks[0], NAME))
+                .collect();
+            let block_of =
+                |of: LLVMBasicBlockRef| self.blocks.iter().position(|block| *block == of).map(|at| new[at]);
             let mut own: Vec<Option<LLVMValueRef>> = vec![None; self.insts.len()];
             let mut copies: FxHashMap<LLVMValueRef, LLVMValueRef> = FxHashMap::default();
-            for (at, &inst) in self.insts.iter().enumerate().filter(|(at, _)| part.needs[*at]) {
+            for (at, &inst) in self.insts.iter().enumerate().filter(|(at, _)| part[*at]) {
+                LLVMPositionBuilderAtEnd(builder, new[self.at[at]]);
                 let copy = match opcode(inst) {
-                    LLVMOpcode::LLVMPHI => LLVMBuildPhi(builder, LLVMTypeOf(inst), c"".as_ptr()),
+                    LLVMOpcode::LLVMPHI => LLVMBuildPhi(builder, LLVMTypeOf(inst), NAME),
                     _ => {
                         let copy = LLVMInstructionClone(inst);
                         for at in 0..LLVMGetNumOperands(copy) as u32 {
@@ -332,27 +419,54 @@ impl<'t> Body<'t> {
                         copy
                     }
                 };
+                let copy = if self.stays(at) { stay(builder, copy) } else { copy };
                 copies.insert(inst, copy);
                 own[at] = Some(copy);
             }
-            for (inst, phi) in self.insts.iter().zip(&own) {
-                if let Some(phi) = phi.filter(|_| opcode(*inst) == LLVMOpcode::LLVMPHI) {
-                    let next = incoming(*inst, self.block);
-                    let mut values =
-                        [incoming(*inst, self.entering), copies.get(&next).copied().unwrap_or(next)];
-                    LLVMAddIncoming(phi, values.as_mut_ptr(), [from, head].as_mut_ptr(), 2);
+            for (inst, copy) in self.insts.iter().zip(&own).filter_map(|(inst, copy)| Some((*inst, (*copy)?)))
+            {
+                match opcode(inst) {
+                    LLVMOpcode::LLVMPHI => {
+                        for at in 0..LLVMCountIncoming(inst) {
+                            let value = LLVMGetIncomingValue(inst, at);
+                            let mut value = copies.get(&value).copied().unwrap_or(value);
+                            let mut block = block_of(LLVMGetIncomingBlock(inst, at)).unwrap_or(from);
+                            LLVMAddIncoming(copy, &raw mut value, &raw mut block, 1);
+                        }
+                    }
+                    LLVMOpcode::LLVMBr => {
+                        for at in 0..LLVMGetNumSuccessors(copy) {
+                            LLVMSetSuccessor(
+                                copy,
+                                at,
+                                block_of(LLVMGetSuccessor(copy, at)).unwrap_or(behind),
+                            );
+                        }
+                    }
+                    _ => {}
                 }
             }
-            own
+            (new[0], own)
         }
     }
 }
 
-impl Part {
-    fn add(&mut self, other: &Part) {
-        self.needs.iter_mut().zip(&other.needs).for_each(|(of, other)| *of |= other);
-        self.registers += other.registers;
+/// The same value, which is not computed later than here: an empty piece of assembly makes it.
+unsafe fn stay(builder: LLVMBuilderRef, value: LLVMValueRef) -> LLVMValueRef {
+    const CONSTRAINTS: &str = "=v,0";
+    let dialect = LLVMInlineAsmDialect::LLVMInlineAsmDialectATT;
+    // SAFETY: builder and value are the caller's and alive; both texts have the lengths that are passed with them.
+    unsafe {
+        let of = LLVMTypeOf(value);
+        let ty = LLVMFunctionType(of, [of].as_mut_ptr(), 1, 0);
+        let (text, operands) = (NAME.cast_mut(), CONSTRAINTS.as_ptr().cast_mut().cast());
+        let nothing = LLVMGetInlineAsm(ty, text, 0, operands, CONSTRAINTS.len(), 1, 0, dialect, 0);
+        LLVMBuildCall2(builder, ty, nothing, [value].as_mut_ptr(), 1, NAME)
     }
+}
+
+fn add(set: &mut Set, other: &Set) {
+    set.iter_mut().zip(other).for_each(|(of, other)| *of |= other);
 }
 
 /// How many registers a phi takes, or any other value.
@@ -383,6 +497,65 @@ unsafe fn registers_of(ty: LLVMTypeRef, target: &Target) -> u32 {
     }
 }
 
+/// The blocks that lead to one.
+unsafe fn predecessors(block: LLVMBasicBlockRef) -> Vec<LLVMBasicBlockRef> {
+    // SAFETY: the caller's block is alive, and what leads to it with it. (A function may use the address of a block, which leads nowhere.)
+    unsafe {
+        let users = users(LLVMBasicBlockAsValue(block)).into_iter();
+        users
+            .filter(|user| !LLVMIsAInstruction(*user).is_null())
+            .map(|user| LLVMGetInstructionParent(user))
+            .collect()
+    }
+}
+
+/// The blocks from the first of a loop to the last, those that lead to a block in front of it, if nothing else leads to any but the
+/// first, there is no loop among them, and none but the last leads elsewhere.
+unsafe fn between(first: LLVMBasicBlockRef, last: LLVMBasicBlockRef) -> Option<Vec<LLVMBasicBlockRef>> {
+    // SAFETY: the caller's blocks are alive, and the others of their function with them.
+    unsafe {
+        let mut all = vec![last];
+        let mut next = 0;
+        while let Some(&block) = all.get(next) {
+            next += 1;
+            if block == first {
+                continue;
+            }
+            for of in predecessors(block) {
+                if !all.contains(&of) {
+                    all.push(of);
+                }
+            }
+            // The block that a function begins with has none, and is no loop's but as its first.
+            if all.len() > MOST_BLOCKS || predecessors(block).is_empty() {
+                return None;
+            }
+        }
+        let mut order = vec![first];
+        let mut next = 0;
+        while let Some(&block) = order.get(next) {
+            next += 1;
+            let end = LLVMGetBasicBlockTerminator(block);
+            if opcode(end) != LLVMOpcode::LLVMBr {
+                return None;
+            }
+            if block == last {
+                continue;
+            }
+            for at in 0..LLVMGetNumSuccessors(end) {
+                let to = LLVMGetSuccessor(end, at);
+                if !all.contains(&to) || to == first {
+                    return None;
+                }
+                if !order.contains(&to) && predecessors(to).iter().all(|of| order[..next].contains(of)) {
+                    order.push(to);
+                }
+            }
+        }
+        (order.len() == all.len()).then_some(order)
+    }
+}
+
 /// What comes to a phi from a block.
 unsafe fn incoming(phi: LLVMValueRef, from: LLVMBasicBlockRef) -> LLVMValueRef {
     // SAFETY: the caller's phi is alive, and has that block.
@@ -408,7 +581,9 @@ unsafe fn is_kept(inst: LLVMValueRef) -> bool {
             | LLVMAnd | LLVMOr | LLVMXor | LLVMGetElementPtr | LLVMTrunc | LLVMZExt | LLVMSExt
             | LLVMFPToUI | LLVMFPToSI | LLVMUIToFP | LLVMSIToFP | LLVMFPTrunc | LLVMFPExt | LLVMPtrToInt
             | LLVMIntToPtr | LLVMBitCast | LLVMICmp | LLVMFCmp | LLVMSelect | LLVMExtractElement
-            | LLVMInsertElement | LLVMShuffleVector | LLVMExtractValue | LLVMInsertValue => true,
+            | LLVMInsertElement | LLVMShuffleVector | LLVMExtractValue | LLVMInsertValue | LLVMBr
+            // What is frozen twice may be two values, but only where anything would do.
+            | LLVMFreeze => true,
             _ => false,
         }
     }

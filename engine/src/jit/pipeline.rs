@@ -163,7 +163,9 @@ fn run_all(module: &IrModule, target: &Target, tier: Tier, loops: Loops) -> Resu
             masks::constant(module);
             stack::tell_apart(module);
             run(module, target, tier, passes)?;
-            fission::split_loops(module, target);
+            if fission::split_loops(module, target) {
+                run(module, target, tier, c"function(simplifycfg,adce)")?;
+            }
             addresses::sink(module, target);
             lanes::take_apart(module, target);
             Ok(())

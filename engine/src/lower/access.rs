@@ -4,9 +4,12 @@
 
 use super::apart::Addresses;
 use super::builder::{IntPred, Opcode, Value};
+use super::short_rows::ShortRows;
 use super::speculation::{Hope, Look};
 use super::values::{Mask, Reg, Val};
-use super::{Lowerer, apart, interleaved, memory, narrow, rows, runs, spaced, speculation, streaming};
+use super::{
+    Lowerer, apart, interleaved, memory, narrow, rows, runs, short_rows, spaced, speculation, streaming,
+};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
@@ -37,6 +40,8 @@ pub enum Place {
     Varying(Value),
     /// Addresses that may follow each other.
     Hoped(Hope),
+    /// Lanes of several rows, which follow each other within each.
+    ShortRows(ShortRows),
     /// A byte offset (64-bit) in each lane's object of an interleaved variable.
     Interleaved {
         object: interleaved::Object,
@@ -78,7 +83,10 @@ pub fn place(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Place, EngineErr
             let indexed = memory::indexed(this, pointer)?;
             speculation::place(this, this.vector(reg), None, indexed, Look::AllLanes)
         }
-        _ => Place::Varying(this.vector(reg)),
+        _ => match short_rows::place(this, pointer)? {
+            Some(rows) => Place::ShortRows(rows),
+            None => Place::Varying(this.vector(reg)),
+        },
     })
 }
 
@@ -127,6 +135,9 @@ pub fn load_leaves(
     if let Place::Hoped(hope) = place {
         return speculation::load(this, *hope, leaves, bytes, access);
     }
+    if let Place::ShortRows(rows) = place {
+        return rows.load(this, leaves, bytes, access);
+    }
     if let Place::Strided { base, step, .. } = place
         && !access.volatile
         && let Some(stride) = runs::stride(leaves, *step)
@@ -155,6 +166,9 @@ pub fn store_place(
 pub fn store_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], val: &Val, access: Access) {
     if let Place::Hoped(hope) = place {
         return speculation::store(this, *hope, leaves, val, access);
+    }
+    if let Place::ShortRows(rows) = place {
+        return rows.store(this, leaves, val, access);
     }
     if streaming::store(this, place, leaves, val, access) {
         return;
@@ -287,7 +301,9 @@ pub fn load_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, access: Acce
                 in_order(this, access, || narrow::gather(this, memory, addresses, align))
             }
         }
-        Place::Varying(addresses) | Place::Hoped(Hope { addresses, .. }) => {
+        Place::Varying(addresses)
+        | Place::Hoped(Hope { addresses, .. })
+        | Place::ShortRows(ShortRows { addresses, .. }) => {
             let at = b.offset_const(addresses, leaf.offset);
             in_order(this, access, || narrow::gather(this, memory, at, align))
         }
@@ -348,7 +364,9 @@ pub fn store_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, a
                 in_order(this, access, || b.scatter(value, addresses, align, this.mask_vector()));
             }
         }
-        Place::Varying(addresses) | Place::Hoped(Hope { addresses, .. }) => {
+        Place::Varying(addresses)
+        | Place::Hoped(Hope { addresses, .. })
+        | Place::ShortRows(ShortRows { addresses, .. }) => {
             let value = to_memory(this, this.vector(reg));
             let addresses = b.offset_const(addresses, leaf.offset);
             in_order(this, access, || b.scatter(value, addresses, align, this.mask_vector()));

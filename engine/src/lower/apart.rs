@@ -40,6 +40,7 @@ impl Addresses {
             Place::Strided { base, step, .. } => Some(Addresses::Strided(base, step)),
             Place::Varying(addresses) => Some(Addresses::Varying(addresses)),
             Place::Hoped(hope) => Some(Addresses::Varying(hope.addresses)),
+            Place::ShortRows(rows) => Some(Addresses::Varying(rows.addresses)),
             Place::Interleaved { .. } => None,
         }
     }

@@ -164,7 +164,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
         let b = &self.b;
         let prologue = b.block(callable.function, "prologue");
         b.at_end(prologue);
-        let is_partial = self.a.variant.width > 1 && self.a.variant.mapping != LaneMapping::Rows;
+        let is_partial = self.a.variant.width > 1 && !self.a.variant.mapping.fills_subgroups();
         let items = calls::items(b, callable, is_partial);
         let context = Some(b.param(callable.function, 0));
         let mut lowerer = self.lowerer(callable.function, prologue, items, callable.mask(b), context);
@@ -558,7 +558,7 @@ impl Calls<'_, '_, '_> {
                     );
                 });
             }
-            LaneMapping::Any => {
+            LaneMapping::Halves | LaneMapping::Quarters | LaneMapping::Eighths | LaneMapping::Any => {
                 let total = b.mul(b.mul(x_size, y_size), z_size);
                 self.each_of_some(total, width, |base| {
                     let subgroup = b.bin(super::builder::Opcode::LLVMUDiv, base, width);
@@ -631,7 +631,7 @@ impl Calls<'_, '_, '_> {
                 b.br(done);
                 b.at_end(done);
             }
-            LaneMapping::Any => {
+            LaneMapping::Halves | LaneMapping::Quarters | LaneMapping::Eighths | LaneMapping::Any => {
                 let total = b.mul(b.mul(x_size, y_size), z_size);
                 self.any(group, base, subgroup, total);
             }

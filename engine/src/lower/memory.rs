@@ -168,7 +168,10 @@ fn chain_from_uniform<'a>(
     pointer: Id,
 ) -> Result<Option<(Value, &'a Inst)>, EngineError> {
     let is_chain = |inst: &&Inst| matches!(inst.row().derives, Derives::Chain | Derives::ElementChain);
-    let Some(inst) = made_here(this, pointer).filter(is_chain) else { return Ok(None) };
+    // A pointer to something else is the same address.
+    let cast = |inst: &&'a Inst| made_here(this, inst.id(0)).filter(|_| inst.op == Op::Bitcast);
+    let last = std::iter::successors(made_here(this, pointer), cast).last();
+    let Some(inst) = last.filter(is_chain) else { return Ok(None) };
     let base = this.leaf(inst.id(0))?;
     let base = base.of_all_lanes();
     Ok(base.map(|base| (base, inst)))

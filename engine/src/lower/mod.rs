@@ -13,7 +13,7 @@
 //! | `dispatch` | calls through pointers |
 //! | `work_item` | work-item built-ins |
 //! | `arithmetic`, `dot`, `reinterpretation`, `conversion`, `composite`, `memory`, `atomics`, `barrier`, `groups`, `image`, `opencl_std`, `hints` | instruction families |
-//! | `access`, `interleaved`, `speculation`, `spaced`, `apart`, `read_ahead`, `invariant_loads`, `members`, `structures`, `narrow`, `rows`, `copy`, `private` | what `memory` is made of |
+//! | `access`, `interleaved`, `speculation`, `spaced`, `apart`, `read_ahead`, `invariant_loads`, `members`, `structures`, `narrow`, `rows`, `short_rows`, `copy`, `private` | what `memory` is made of |
 //! | `packed` | vectors that are held as they are in memory |
 //! | `float_modes`, `rounding` | what execution modes and decorations ask of floating-point arithmetic |
 
@@ -66,6 +66,7 @@ mod reinterpretation;
 mod rounding;
 mod rows;
 mod runs;
+mod short_rows;
 mod spaced;
 mod speculation;
 mod streaming;

@@ -49,6 +49,20 @@ impl Hope {
         self.first.is_some_and(|(_, step)| step == bytes)
     }
 
+    /// What is done by row, or else lane by lane. An index hardly ever wraps around.
+    fn branch(
+        self,
+        this: &Lowerer<'_, '_>,
+        is_row: Value,
+        by_row: impl FnOnce() -> Vec<Value>,
+        apart: impl FnOnce() -> Vec<Value>,
+    ) -> Vec<Value> {
+        match self.look {
+            Look::LastLane => this.b.branch_usually(is_row, by_row, apart),
+            Look::AllLanes => this.b.branch_of_many(is_row, by_row, apart),
+        }
+    }
+
     /// The same so many bytes further.
     pub(super) fn moved(self, this: &Lowerer<'_, '_>, bytes: Value) -> Hope {
         let further = |address| this.b.offset(address, bytes);
@@ -233,7 +247,7 @@ pub(super) fn load(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], bytes: u
     } else {
         let (row, base) = is_row(this, hope, step);
         let base = near(this, hope, base);
-        this.b.branch_of_many(row, || load(Place::Strided { base, step, into: 0 }), apart)
+        hope.branch(this, row, || load(Place::Strided { base, step, into: 0 }), apart)
     };
     values.into_iter().map(Reg::varying).collect()
 }
@@ -259,7 +273,7 @@ pub(super) fn as_row(
     }
     let (is_row, base) = is_row(this, hope, bytes as i64);
     let base = near(this, hope, base);
-    this.b.branch_of_many(is_row, || row(base), apart)
+    hope.branch(this, is_row, || row(base), apart)
 }
 
 /// The indices of a load that may be one of an aligned piece of W elements, and a permutation, which is worth it where registers
@@ -335,5 +349,5 @@ pub(super) fn store(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], val: &V
         store_leaves(this, &place, leaves, val, access);
         Vec::new()
     };
-    this.b.branch_of_many(row, || store(Place::Strided { base, step, into: 0 }), || store(lanes));
+    hope.branch(this, row, || store(Place::Strided { base, step, into: 0 }), || store(lanes));
 }

@@ -39,7 +39,7 @@ pub(super) struct Structures<'e> {
 /// The lanes are in 2^`levels` blocks, and elements in groups of as many. At level 0 a node has a group of a block's structures, at
 /// the places that they have in memory; at each level it has the lanes of twice as many blocks, and half of the elements; at the
 /// last one an element of all lanes, in order.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Node {
     level: u32,
     /// Which of the level's ranges of lanes.
@@ -47,6 +47,13 @@ struct Node {
     /// Which of the level's classes of a group's elements.
     class: usize,
     group: usize,
+}
+
+impl Node {
+    /// What no other node has. (A derived comparison of its members crashes the optimiser of rustc 1.95.)
+    fn number(self) -> [usize; 4] {
+        [self.level as usize, self.range, self.class, self.group]
+    }
 }
 
 /// A vector that is stored.
@@ -292,9 +299,9 @@ impl Structures<'_> {
         b: &Builder,
         values: &[(usize, Value)],
         node: Node,
-        known: &mut FxHashMap<Node, Value>,
+        known: &mut FxHashMap<[usize; 4], Value>,
     ) -> Option<Value> {
-        if let Some(vector) = known.get(&node) {
+        if let Some(vector) = known.get(&node.number()) {
             return Some(*vector);
         }
         let of_node = |value: &&(usize, Value)| self.elements_of(node).any(|element| element == value.0);
@@ -326,7 +333,7 @@ impl Structures<'_> {
                 self.pick(b, vectors.map(|vector| vector.unwrap_or(some)), places)
             }
         };
-        known.insert(node, vector);
+        known.insert(node.number(), vector);
         Some(vector)
     }
 

@@ -3,7 +3,7 @@
 use super::Lowerer;
 use super::builder::{Builder, IntPred, Opcode, Value};
 use super::values::{Reg, Val};
-use crate::abi::{LaneMapping, LaunchInfo, Worker};
+use crate::abi::{LaunchInfo, Worker};
 use crate::analysis::builtins::{BuiltinPointer, Part};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::error::EngineError;
@@ -22,7 +22,7 @@ pub struct WorkItems {
     pub worker: Value,
     /// Work-group id.
     pub group: [Value; 3],
-    /// Local id of lane 0; for [`LaneMapping::Any`] x is the linear local id of lane 0 and the rest is unused.
+    /// Local id of lane 0; where lanes go across rows, x is the linear local id of lane 0 and the rest is unused.
     pub local: [Value; 3],
     /// Number of the sub-group in its work-group.
     pub subgroup: Value,
@@ -337,19 +337,35 @@ impl Lowerer<'_, '_> {
     }
 
     fn local_id(&mut self, at: usize) -> Result<Reg, EngineError> {
-        if self.a.variant.mapping != LaneMapping::Any {
+        let mapping = self.a.variant.mapping;
+        if !mapping.crosses_rows() {
             let base = self.items().local[at];
             return Ok(if at == 0 { self.lanes_from(base) } else { Reg::uniform(base) });
         }
         let (x_size, y_size) =
             (self.scalar_of(BuiltIn::WorkgroupSize, 0)?, self.scalar_of(BuiltIn::WorkgroupSize, 1)?);
-        let linear = self.lanes_from(self.items().local[0]);
-        let (row, x) = self.divide(linear, x_size);
+        let (row, x) = match mapping.short_rows() {
+            Some(rows) => self.row_and_place(self.w / rows),
+            None => self.divide(self.lanes_from(self.items().local[0]), x_size),
+        };
         let (z, y) = self.divide(row, y_size);
         for (dim, reg) in [x, y, z].into_iter().enumerate() {
             self.subgroup_mut().items.cache.insert((BuiltIn::LocalInvocationId, dim as u32), reg);
         }
         Ok([x, y, z][at])
+    }
+
+    /// The row of each lane and its place in it, of rows of so many.
+    fn row_and_place(&self, lanes: u32) -> (Reg, Reg) {
+        let (w, first) = (self.w, self.items().local[0]);
+        self.in_prologue(|b| {
+            let of = |number: fn(u32, u32) -> u32| {
+                b.int_vector(Scalar::I64, (0..w).map(|lane| u64::from(number(lane, lanes))))
+            };
+            let first_row = b.lshr(first, b.i64(u64::from(lanes.trailing_zeros())));
+            let row = b.add(b.splat(first_row, w), of(|lane, lanes| lane / lanes));
+            (Reg::varying(row), Reg::varying(of(|lane, lanes| lane % lanes)))
+        })
     }
 
     /// Quotient and remainder of linear local ids by a group size. Exact in single precision: both are below

@@ -18,6 +18,7 @@ mod masked_rows;
 mod program;
 mod rivals;
 mod scale;
+mod short_rows;
 mod source_lines;
 mod streaming;
 mod support;

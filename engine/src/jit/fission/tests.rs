@@ -98,12 +98,22 @@ fn sums_that_need_each_other_stay_together() {
 }
 
 #[test]
-fn a_loop_that_a_sum_ends_or_that_stores_stays_one() {
-    let ended = "  %e = extractelement <4 x float> %t39, i64 0\n  %end = fcmp ogt float %e, 1.0e3\n";
-    let text = loop_of_sums(own, ended);
-    assert_eq!(loops(&text), 1);
-    let [fast, optimised] = results(&text, 16);
-    assert_eq!(fast, optimised);
+fn a_loop_that_all_sums_end_or_that_stores_stays_one() {
+    // One that a single sum ends is two loops, of which each has that sum.
+    let end_at = |value: &str| {
+        format!("  %e = extractelement <4 x float> {value}, i64 0\n  %end = fcmp ogt float %e, 1.0e3\n")
+    };
+    let all = (0..SUMS).map(|sum| {
+        let before = if sum == 0 { "%x".into() } else { format!("%all{}", sum - 1) };
+        format!("  %all{sum} = fadd <{LANES} x float> {before}, %t{sum}\n")
+    });
+    let by_all = format!("{}{}", all.collect::<String>(), end_at(&format!("%all{}", SUMS - 1)));
+    for (end, expected) in [(end_at("%t39"), 2), (by_all, 1)] {
+        let text = loop_of_sums(own, &end);
+        assert_eq!(loops(&text), expected, "{end}");
+        let [fast, optimised] = results(&text, 16);
+        assert_eq!(fast, optimised);
+    }
     let stored = format!("  store float 1.0, ptr %a, align 4\n{AT_N}");
     assert_eq!(loops(&loop_of_sums(own, &stored)), 1);
 }
@@ -125,4 +135,61 @@ fn a_loop_whose_operands_cost_more_than_its_sums_stays_one() {
         text + &format!("  %t{sum} = fadd {ty} %s{sum}, %c{sum}.7\n")
     };
     assert_eq!(loops(&loop_of_sums(chain, AT_N)), 1);
+}
+
+/// The same sums of vectors that are loaded one iteration ahead, where there are two ways: as they are, or from the fourth on doubled.
+fn loop_of_two_ways() -> String {
+    let ty = format!("<{LANES} x float>");
+    let mut text = format!(
+        "define void @f(ptr %in, ptr %out, i64 %n) {{\nentry:\n  %x0 = load {ty}, ptr %in, align 4\n"
+    );
+    text += "  br label %loop\nloop:\n  %i = phi i64 [ 0, %entry ], [ %j, %latch ]\n";
+    writeln!(text, "  %x = phi {ty} [ %x0, %entry ], [ %y, %latch ]").expect("text");
+    for sum in 0..SUMS {
+        let first = format!("splat (float {sum}.0)");
+        writeln!(text, "  %s{sum} = phi {ty} [ {first}, %entry ], [ %t{sum}, %latch ]").expect("text");
+    }
+    text += "  %j = add i64 %i, 1\n";
+    (0..SUMS).for_each(|sum| text += &own(sum));
+    write!(
+        text,
+        "  %a = getelementptr {ty}, ptr %in, i64 %j\n  %early = icmp ult i64 %j, 3
+           br i1 %early, label %plain, label %doubled\nplain:\n  %p = load {ty}, ptr %a, align 4\n  br label %latch
+         doubled:\n  %q = load {ty}, ptr %a, align 4\n  %d = fadd {ty} %q, %q\n  call void @g(ptr %out)\n  br label %latch
+         latch:\n  %y = phi {ty} [ %p, %plain ], [ %d, %doubled ]\n{AT_N}  br i1 %end, label %behind, label %loop\nbehind:\n"
+    )
+    .expect("text");
+    for at in 0..SUMS {
+        writeln!(text, "  %o{at} = getelementptr {ty}, ptr %out, i64 {at}").expect("text");
+        writeln!(text, "  store {ty} %t{at}, ptr %o{at}, align 4").expect("text");
+    }
+    text + "  ret void\n}\n"
+}
+
+#[test]
+fn loops_with_two_ways_through_are_split_if_neither_has_an_effect() {
+    let effect = "  call void @g(ptr %out)\n";
+    let text = loop_of_two_ways().replace(effect, "");
+    assert_eq!(loops(&text), 2);
+    for n in [1, 2, 3, 4, 9] {
+        // One vector more is loaded than there are iterations.
+        let input: Vec<f32> = (1..=(n + 1) * LANES).map(|number| number as f32).collect();
+        let run = |tier| {
+            let code = compile(&text, tier).expect("code");
+            let f: extern "C" fn(*const f32, *mut f32, u64) = function(&code, "f");
+            let mut out = vec![0.0; SUMS * LANES];
+            f(input.as_ptr(), out.as_mut_ptr(), n as u64);
+            out
+        };
+        let of = |sum: usize, lane: usize| {
+            let x = |i: usize| (i * LANES + lane + 1) as f32 * if i < 3 { 1.0 } else { 2.0 };
+            (0..n).fold(sum as f32, |all, i| all + x(i) * (sum + 1) as f32)
+        };
+        let expected: Vec<f32> =
+            (0..SUMS).flat_map(|sum| (0..LANES).map(move |lane| of(sum, lane))).collect();
+        assert_eq!(run(Tier::Fast), expected);
+        assert_eq!(run(Tier::Optimising), expected);
+    }
+    let with_effect = format!("declare void @g(ptr)\n{}", loop_of_two_ways());
+    assert_eq!(loops(&with_effect), 1);
 }

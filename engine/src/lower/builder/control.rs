@@ -5,6 +5,9 @@ use crate::analysis::leaves::Scalar;
 use llvm_sys::core::*;
 use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 
+/// How often what usually happens does so, for once that it does not.
+const USUALLY: u32 = 1 << 20;
+
 impl Builder {
     pub fn block(&self, function: Function, name: &str) -> Label {
         let name = symbol(name);
@@ -36,8 +39,31 @@ impl Builder {
         then: impl FnOnce() -> Vec<Value>,
         els: impl FnOnce() -> Vec<Value>,
     ) -> Vec<Value> {
+        self.branch_with(condition, None, then, els)
+    }
+
+    /// The same of what nearly always runs and what hardly ever does. Registers are spilled there rather than here.
+    pub fn branch_usually(
+        &self,
+        condition: Value,
+        usual: impl FnOnce() -> Vec<Value>,
+        rare: impl FnOnce() -> Vec<Value>,
+    ) -> Vec<Value> {
+        self.branch_with(condition, Some([USUALLY, 1]), usual, rare)
+    }
+
+    fn branch_with(
+        &self,
+        condition: Value,
+        weights: Option<[u32; 2]>,
+        then: impl FnOnce() -> Vec<Value>,
+        els: impl FnOnce() -> Vec<Value>,
+    ) -> Vec<Value> {
         let (then_start, els_start, join) = (self.block_here(), self.block_here(), self.block_here());
-        self.cond_br(condition, then_start, els_start);
+        let branch = llvm!(LLVMBuildCondBr(self.raw, condition.0, then_start.0, els_start.0));
+        if let Some(weights) = weights {
+            self.set_weights(Value(branch), weights);
+        }
         self.at_end(then_start);
         let then_values = then();
         let then_end = self.here();
@@ -61,7 +87,7 @@ impl Builder {
         let before = self.here();
         let (start, join) = (self.block_here(), self.block_here());
         let branch = llvm!(LLVMBuildCondBr(self.raw, condition.0, start.0, join.0));
-        self.set_weights(Value(branch), [1, 1 << 20]);
+        self.set_weights(Value(branch), [1, USUALLY]);
         self.at_end(start);
         let value = rare();
         let end = self.here();

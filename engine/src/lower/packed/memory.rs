@@ -137,6 +137,14 @@ pub(super) fn load(
         }
         Place::Strided { base, step, .. } if row.is_apart(this) => apart(Addresses::Strided(base, step)),
         Place::Varying(addresses) if row.is_apart(this) => apart(Addresses::Varying(addresses)),
+        Place::ShortRows(rows) => {
+            let otherwise = || match row.is_apart(this) {
+                true => apart(Addresses::Varying(rows.addresses)),
+                false => by_lanes(&Place::Varying(rows.addresses)),
+            };
+            let whole = |vectors| this.b.regrouped(vectors, packing.lanes);
+            rows.as_rows(this, &leaves, access, whole, otherwise)
+        }
         place => by_lanes(&place),
     };
     Ok(Some(registers.into_iter().map(Reg::varying).collect()))

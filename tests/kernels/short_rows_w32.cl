@@ -1,0 +1,2 @@
+// build: -DWIDTH=32
+#include "short_rows.cl"
