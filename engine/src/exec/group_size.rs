@@ -171,8 +171,6 @@ fn score(size: [u32; 3], global: [u64; 3], preferences: &Preferences) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Ids;
-    use crate::engine::DEFAULT_MAX_GROUP_SIZE;
 
     const PREFERENCES: Preferences = Preferences { max_items: 1024, width: 16, threads: 4, hint: None };
 

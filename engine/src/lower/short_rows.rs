@@ -34,8 +34,9 @@ pub(super) fn place(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<Sh
     let look = match speculation::needs_look(trust) {
         None => None,
         Some(Look::LastLane) => {
-            let is_narrow =
-                |of: &Indexed| !of.is_wide && !of.is_signed && step > 0 && step as u64 % of.size == 0;
+            let is_narrow = |of: &Indexed| {
+                !of.is_wide && !of.is_signed && step > 0 && (step as u64).is_multiple_of(of.size)
+            };
             Some(memory::indexed(this, pointer)?.filter(is_narrow))
         }
         Some(Look::AllLanes) => Some(None),
