@@ -94,8 +94,15 @@ impl ShortRows {
         if !self.are_useful(this, leaves, access) {
             return apart();
         }
-        let none = |()| Vec::new();
-        self.either(this, || none(self.store_rows(this, leaves, val, access)), || none(apart()));
+        let by_row = || {
+            self.store_rows(this, leaves, val, access);
+            Vec::new()
+        };
+        let apart = || {
+            apart();
+            Vec::new()
+        };
+        self.either(this, by_row, apart);
     }
 
     /// Whether lanes of a row access one run of elements, by instructions that there are.
