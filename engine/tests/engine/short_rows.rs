@@ -123,7 +123,7 @@ fn rows_go_any_way() {
         let [x, y, _] =
             runner.run("rows", [2, 2, 1], &[address(&input), address(&out), u64::from(pitch), last]);
         let pitch = pitch as usize;
-        for at in 0..out.len() {
+        for (at, got) in out.iter().enumerate() {
             let (row, place) = (at / pitch, at % pitch);
             let of = |at: usize| input[at];
             let sum = || {
@@ -136,7 +136,7 @@ fn rows_go_any_way() {
                     .wrapping_add(apart)
             };
             let want = if place < x && row < y { sum() } else { 0 };
-            assert_eq!(out[at], want, "{at}, {}", runner.place);
+            assert_eq!(*got, want, "{at}, {}", runner.place);
         }
     });
 }
