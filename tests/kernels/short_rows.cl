@@ -68,6 +68,20 @@ KERNEL lists(global const uint *lengths, global const uint *in, global uint *out
   out[y * columns + x] = sum;
 }
 
+// Lanes at the beginning of a row may be off: what they would load, and take from either side, nobody knows.
+KERNEL guarded(global const uint *in, global const uint *odd, global const uint *even, global uint *out, uint pitch) {
+  size_t x = get_global_id(0), y = get_global_id(1);
+  if (x % 3 != 0 || y % 4 == 3) {
+    uint from;
+    if (y & 1)
+      from = odd[y];
+    else
+      from = even[y] + 1;
+    out[y * pitch + 2 * x] = in[from + x];
+    out[y * pitch + 2 * x + 1] = in[from + 3 * x] + odd[y];
+  }
+}
+
 // Which lane is where.
 KERNEL ids(global uint4 *out) {
   size_t items = get_local_size(0) * get_local_size(1) * get_local_size(2);

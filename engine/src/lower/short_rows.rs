@@ -13,6 +13,9 @@ use crate::analysis::leaves::{Leaf, Scalar};
 use crate::error::EngineError;
 use spirv_env::Id;
 
+/// Elements from lane to lane at most, where others lie between.
+const MOST_APART: u64 = 4;
+
 /// Lanes in rows that are shorter than the sub-group.
 #[derive(Clone, Copy, Debug)]
 pub struct ShortRows {
@@ -81,11 +84,13 @@ impl ShortRows {
         by_row: impl FnOnce() -> Vec<Value>,
         apart: impl FnOnce() -> Vec<Value>,
     ) -> Vec<Value> {
-        match self.look {
-            None => by_row(),
+        let holds = self.look.map(|indexed| self.hold(this, indexed));
+        let have_firsts = this.mask().lanes().map(|mask| self.have_firsts(this, mask));
+        match (holds.into_iter().chain(have_firsts).reduce(|a, b| this.b.and(a, b)), self.look) {
+            (None, _) => by_row(),
+            (Some(condition), Some(None)) => this.b.branch_of_many(condition, by_row, apart),
             // An index hardly ever wraps around.
-            Some(indexed @ Some(_)) => this.b.branch_usually(self.hold(this, indexed), by_row, apart),
-            Some(None) => this.b.branch_of_many(self.hold(this, None), by_row, apart),
+            (Some(condition), _) => this.b.branch_usually(condition, by_row, apart),
         }
     }
 
@@ -105,15 +110,24 @@ impl ShortRows {
         self.either(this, by_row, apart);
     }
 
-    /// Whether lanes of a row access one run of elements, by instructions that there are.
+    /// Whether lanes of a row access one run of elements, or elements near each other, by instructions that there are.
     fn are_useful(&self, this: &Lowerer<'_, '_>, leaves: &[Leaf], access: Access) -> bool {
-        let Some(element) = runs::element(leaves) else { return false };
-        let is_run = self.step == (element.bytes() * leaves.len() as u64) as i64;
-        let has_masks = this.mask() == Mask::All || this.target.has_avx512();
+        let (Some(element), Ok(step)) = (runs::element(leaves), u64::try_from(self.step)) else {
+            return false;
+        };
+        let is_run = step == element.bytes() * leaves.len() as u64;
+        let is_near =
+            leaves.len() == 1 && step.is_multiple_of(element.bytes()) && step <= MOST_APART * element.bytes();
+        let needs_masks = this.mask() != Mask::All || !is_run;
         !access.volatile
-            && is_run
-            && has_masks
+            && (is_run || is_near && step > 0)
+            && (!needs_masks || this.target.has_avx512())
             && (leaves.len() == 1 || runs::stride(leaves, self.step).is_some())
+    }
+
+    /// Elements from lane to lane in a row, of which the leaves are the first.
+    fn elements(&self, leaves: &[Leaf]) -> usize {
+        (self.step as u64 / in_memory(leaves[0].scalar).bytes()) as usize
     }
 
     /// Whether all lanes of a row load the same, and all rows have lanes that are on.
@@ -139,11 +153,27 @@ impl ShortRows {
         b.offset_const(address, offset)
     }
 
-    /// The mask of a row's elements, so many a lane.
-    fn mask(&self, this: &Lowerer<'_, '_>, first: u32, elements: usize) -> Option<Value> {
-        let mask = this.mask().lanes()?;
-        let lanes = (0..self.lanes as usize * elements).map(|at| (first as usize + at / elements) as i32);
-        Some(this.b.shuffle(mask, mask, &lanes.collect::<Vec<_>>()))
+    /// The mask of a row's elements, given its first lane's number, if not all of them are accessed.
+    fn mask(&self, this: &Lowerer<'_, '_>, first: u32, leaves: &[Leaf]) -> Option<Value> {
+        let (b, each) = (&this.b, self.elements(leaves));
+        let all = || 0..self.lanes as usize * each;
+        let lanes = this.mask().lanes().map(|mask| {
+            let lanes: Vec<i32> = all().map(|at| (first as usize + at / each) as i32).collect();
+            b.shuffle(mask, mask, &lanes)
+        });
+        let is_accessed = |at: usize| u64::from(at % each < leaves.len());
+        let near = (leaves.len() < each).then(|| b.int_vector(Scalar::Bool, all().map(is_accessed)));
+        lanes.into_iter().chain(near).reduce(|a, c| b.and(a, c))
+    }
+
+    /// Whether each row that has lanes which are on has its first one among them: that one's address is known to be right.
+    fn have_firsts(&self, this: &Lowerer<'_, '_>, mask: Value) -> Value {
+        let b = &this.b;
+        let bits = b.mask_bits(mask);
+        let firsts = self.rows(this).map(|lane| 1 << lane).sum();
+        let firsts = b.and(bits, b.i64(firsts));
+        let of_rows = b.sub(b.shl(firsts, b.i64(self.lanes.into())), firsts);
+        b.icmp(IntPred::LLVMIntEQ, b.and(bits, b.not(of_rows)), b.i64(0))
     }
 
     /// Whether all rows are what they are taken for.
@@ -192,10 +222,10 @@ impl ShortRows {
     fn load_rows(&self, this: &Lowerer<'_, '_>, leaves: &[Leaf], access: Access) -> Vec<Value> {
         let (b, memory) = (&this.b, in_memory(leaves[0].scalar));
         let align = align_at(access.align, 0, memory);
-        let elements = self.lanes * leaves.len() as u32;
+        let elements = self.lanes * self.elements(leaves) as u32;
         let row = |lane| {
             let address = self.first(this, lane, 0);
-            match self.mask(this, lane, leaves.len()) {
+            match self.mask(this, lane, leaves) {
                 Some(mask) => b.masked_load(memory, elements, address, align, mask),
                 None => b.load(memory, elements, address, align),
             }
@@ -205,8 +235,14 @@ impl ShortRows {
 
     /// The leaves in rows as they are in memory.
     fn parts_of(&self, this: &Lowerer<'_, '_>, leaves: &[Leaf], rows: Vec<Value>) -> Vec<Value> {
-        let values =
-            if leaves.len() == 1 { vec![this.b.concat(rows)] } else { runs::parts(this, leaves, rows) };
+        let values = match leaves {
+            [_] => {
+                let (all, each) = (this.b.concat(rows), self.elements(leaves));
+                let lanes: Vec<i32> = (0..this.w as usize).map(|lane| (lane * each) as i32).collect();
+                vec![if each == 1 { all } else { this.b.shuffle(all, all, &lanes) }]
+            }
+            _ => runs::parts(this, leaves, rows),
+        };
         let values = values.into_iter().zip(leaves);
         values.map(|(value, leaf)| from_memory(this, value, leaf.scalar)).collect()
     }
@@ -219,12 +255,13 @@ impl ShortRows {
                 runs::whole_vectors(this, leaves, val).into_iter().map(|(_, vector)| vector).collect(),
             ),
         };
-        let elements = self.lanes as usize * leaves.len();
+        // What is between lanes' leaves is not stored, whatever it is.
+        let (each, count) = (self.elements(leaves), leaves.len());
         for lane in self.rows(this) {
-            let first = lane as usize * leaves.len();
-            let own: Vec<i32> = (first..first + elements).map(|at| at as i32).collect();
+            let place = |at: usize| (lane as usize + at / each) * count + (at % each).min(count - 1);
+            let own: Vec<i32> = (0..self.lanes as usize * each).map(|at| place(at) as i32).collect();
             let (value, address) = (b.shuffle(all, all, &own), self.first(this, lane, 0));
-            match self.mask(this, lane, leaves.len()) {
+            match self.mask(this, lane, leaves) {
                 Some(mask) => b.masked_store(value, address, align, mask),
                 None => b.store(value, address, align),
             }

@@ -212,6 +212,31 @@ fn what_rows_take_out_of_a_loop_at_different_times_is_each_rows_own() {
 }
 
 #[test]
+fn rows_whose_first_lanes_are_off_are_accessed_where_the_others_say() {
+    everywhere(|runner| {
+        let counts = [2, 2, 1];
+        let [x, y] = [0, 1].map(|at| (counts[at] * runner.group[at]) as usize);
+        let input: Vec<u32> = (0..4 * (x + y) as u32 + 100).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+        let [odd, even] = [3, 5].map(|step| (0..y as u32).map(|row| row * step % 13).collect::<Vec<_>>());
+        let pitch = 2 * x + 1;
+        let out = vec![0u32; pitch * y];
+        let pointers = [&input, &odd, &even, &out].map(|of: &Vec<u32>| address(of));
+        runner.run("guarded", counts, &[&pointers[..], &[pitch as u64]].concat());
+        for (at, got) in out.iter().enumerate() {
+            let (row, place) = (at / pitch, at % pitch / 2);
+            let is_on = place < x && (place % 3 != 0 || row % 4 == 3);
+            let from = || (if row % 2 == 1 { odd[row] } else { even[row] + 1 }) as usize;
+            let want = match at % pitch % 2 {
+                _ if !is_on => 0,
+                0 => input[from() + place],
+                _ => input[from() + 3 * place].wrapping_add(odd[row]),
+            };
+            assert_eq!(*got, want, "{row}, {place}, {}", runner.place);
+        }
+    });
+}
+
+#[test]
 fn lanes_follow_the_linear_local_id() {
     everywhere(|runner| {
         let counts = [2, 1, 2];
