@@ -84,7 +84,7 @@ pub enum LaneMapping {
     Rows,
     /// y and z sizes are 1 and x is no multiple of W: as `Rows`, and the last sub-group is partial.
     Line,
-    /// The x size is a half of W, and sub-groups are full: each is two whole rows, one after the other as the linear local id has them.
+    /// The x size is a half of W and more than 1, and sub-groups are full: each is two whole rows, one after the other as the linear local id has them.
     Halves,
     /// The same with a quarter and four rows.
     Quarters,

@@ -1,9 +1,11 @@
-// Work-groups whose rows are shorter than a sub-group, which is several of them.
+// Work-groups whose rows are shorter than a sub-group, which is several of them. `short_rows_w16` and `short_rows_w32` are for sub-groups
+// of 16 and 32.
 
-#ifndef WIDTH
-#define WIDTH 16
-#endif
+#ifdef WIDTH
 #define KERNEL kernel __attribute__((intel_reqd_sub_group_size(WIDTH))) void
+#else
+#define KERNEL kernel void
+#endif
 
 #define COPY(NAME, TYPE)                                                                                             \
   KERNEL copy_##NAME(global const TYPE *in, global TYPE *out, int width, int height) {                             \
@@ -82,6 +84,7 @@ KERNEL guarded(global const uint *in, global const uint *odd, global const uint 
   }
 }
 
+#ifdef WIDTH
 // Which lane is where.
 KERNEL ids(global uint4 *out) {
   size_t items = get_local_size(0) * get_local_size(1) * get_local_size(2);
@@ -89,3 +92,4 @@ KERNEL ids(global uint4 *out) {
   out[group * items + get_sub_group_id() * WIDTH + get_sub_group_local_id()] =
       (uint4)(get_local_id(0), get_local_id(1), get_local_id(2), get_sub_group_size());
 }
+#endif

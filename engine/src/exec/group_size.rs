@@ -37,7 +37,8 @@ pub fn fixed_width(size: [u32; 3], width: u32) -> Variant {
         () if y == 1 && z == 1 => LaneMapping::Line,
         () => {
             let short = LaneMapping::SHORT_ROWS.into_iter();
-            let mut fitting = short.filter(|(_, count)| x * count == width && rows % u64::from(*count) == 0);
+            let mut fitting =
+                short.filter(|(_, count)| x > 1 && x * count == width && rows % u64::from(*count) == 0);
             fitting.next().map_or(LaneMapping::Any, |(mapping, _)| mapping)
         }
     };
@@ -339,6 +340,8 @@ mod tests {
             ([4, 2, 4], 32, Eighths),
             ([2, 4, 2], 16, Eighths),
             ([1, 64, 1], 16, Any),
+            ([2, 2, 1], 4, Halves),
+            ([1, 4, 1], 4, Any),
             ([6, 8, 1], 16, Any),
             ([1, 1, 1], 32, Line),
         ] {

@@ -22,7 +22,10 @@ const GROUPS: [[u32; 3]; 10] = [
     [1, 32, 1],
 ];
 const ISAS: [Option<Isa>; 3] = [None, Some(Isa::Avx2), Some(Isa::Sse)];
-const MODULES: [(&str, u32); 2] = [("short_rows", 16), ("short_rows_w32", 32)];
+/// Those of a kernel that leaves it to the driver how many lanes a sub-group has: as many as there are work-items.
+const SMALL_GROUPS: [[u32; 3]; 8] =
+    [[2, 2, 1], [1, 4, 1], [2, 4, 1], [4, 2, 1], [1, 8, 1], [2, 2, 2], [4, 4, 1], [2, 8, 1]];
+const MODULES: [(&str, u32); 3] = [("short_rows", 0), ("short_rows_w16", 16), ("short_rows_w32", 32)];
 
 struct Runner {
     program: Arc<Program>,
@@ -52,10 +55,14 @@ fn everywhere(check: impl Fn(&Runner)) {
     for isa in ISAS {
         for tier in [Tier::Fast, Tier::Optimising] {
             let tiering = Tiering::Only(tier);
-            let engine = Engine::new(EngineConfig { threads: 1, isa, tiering, ..EngineConfig::default() });
+            // The code of small groups, and that of joined ones.
+            let joins_groups = tier == Tier::Optimising;
+            let config = EngineConfig { threads: 1, isa, tiering, joins_groups, ..EngineConfig::default() };
+            let engine = Engine::new(config);
             for (module, width) in MODULES {
                 let program = load(&engine, &file(module));
-                for group in GROUPS {
+                for group in if width == 0 { &SMALL_GROUPS[..] } else { &GROUPS } {
+                    let group = *group;
                     let place = format!("{module}, {group:?}, {isa:?}, {tier:?}");
                     check(&Runner { program: program.clone(), width, group, place });
                 }
@@ -239,6 +246,9 @@ fn rows_whose_first_lanes_are_off_are_accessed_where_the_others_say() {
 #[test]
 fn lanes_follow_the_linear_local_id() {
     everywhere(|runner| {
+        if runner.width == 0 {
+            return;
+        }
         let counts = [2, 1, 2];
         let items = runner.group.iter().product::<u32>();
         let out = vec![[u32::MAX; 4]; (counts.iter().product::<u32>() * items) as usize];

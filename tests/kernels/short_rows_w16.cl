@@ -1,0 +1,2 @@
+// build: -DWIDTH=16
+#include "short_rows.cl"
