@@ -33,8 +33,9 @@ const OPERAND: u32 = 16;
 /// Loops of more instructions than this, times the square of their sums, are left alone: that is the time that dealing out takes.
 const MOST_STEPS: usize = 1 << 25;
 
-/// Blocks of a loop, at most.
+/// Blocks of a loop, at most, and its instructions.
 const MOST_BLOCKS: usize = 32;
+const MOST_INSTS: usize = 4096;
 
 /// Splits loops that carry too much; whether branches are left that lead nowhere.
 pub fn split_loops(module: &IrModule, target: &Target) -> bool {
@@ -91,16 +92,16 @@ impl<'t> Body<'t> {
             if opcode(last) != LLVMOpcode::LLVMBr || LLVMGetNumSuccessors(last) != 2 {
                 return None;
             }
+            let carries_much = |first: LLVMBasicBlockRef| {
+                let phis = instructions(first).into_iter();
+                let phis = phis.take_while(|inst| opcode(*inst) == LLVMOpcode::LLVMPHI);
+                phis.map(|phi| registers(phi, target)).sum::<u32>() as usize > target.vector_registers()
+            };
             let (first, blocks) = [0, 1].into_iter().find_map(|at| {
-                let first = LLVMGetSuccessor(last, at);
-                Some((first, between(first, latch).filter(|_| LLVMGetSuccessor(last, 1 - at) != first)?))
+                let [first, other] = [at, 1 - at].map(|at| LLVMGetSuccessor(last, at));
+                let blocks = if first != other && carries_much(first) { between(first, latch) } else { None };
+                Some((first, blocks?))
             })?;
-            let phis =
-                instructions(first).into_iter().take_while(|inst| opcode(*inst) == LLVMOpcode::LLVMPHI);
-            let carried: u32 = phis.map(|phi| registers(phi, target)).sum();
-            if carried as usize <= target.vector_registers() {
-                return None;
-            }
             let entering = predecessors(first).into_iter().filter(|of| *of != latch).collect::<Vec<_>>();
             let [entering] = entering[..] else { return None };
             let (mut insts, mut at) = (Vec::new(), Vec::new());
@@ -108,7 +109,7 @@ impl<'t> Body<'t> {
                 insts.extend(instructions(*block));
                 at.resize(insts.len(), number);
             }
-            if !insts.iter().all(|inst| is_kept(*inst) || is_dropped(*inst)) {
+            if insts.len() > MOST_INSTS || !insts.iter().all(|inst| is_kept(*inst) || is_dropped(*inst)) {
                 return None;
             }
             let numbers: FxHashMap<LLVMValueRef, usize> =
