@@ -51,6 +51,15 @@ pub fn sgemm_tiled() -> Case {
     case.int()
 }
 
+/// A tile a work-group, and 8 x 8 sums a work-item, as for GPUs.
+pub fn sgemm_registers() -> Case {
+    let mut case = sgemm("SGEMM, 8x8 a work-item", "multiply_tiles");
+    case.module = "bench_tiles";
+    case.launches[0].args.truncate(4);
+    case.launches[0].groups = [4, 4, 1];
+    case.int()
+}
+
 pub fn transpose() -> Case {
     let (rows, cols) = (2048usize, 4096usize);
     let input: Vec<f32> = (0..rows * cols).map(|i| i as f32).collect();

@@ -73,6 +73,7 @@ pub const CASES: &[fn() -> Case] = &[
     matrices::sgemm_tiled_edges,
     matrices::sgemm_tiled,
     matrices::sgemm_o0,
+    matrices::sgemm_registers,
     matrices::product_half,
     matrices::product_double,
     matrices::transpose,
