@@ -23,11 +23,16 @@ const NAME: *const std::ffi::c_char = c"".as_ptr();
 /// Of a processor's registers, those that sums may have. The others are for operands.
 const SUMS: u32 = 3;
 const OF: u32 = 4;
+/// Half as many registers as there are, so often, are what a loop carries that is worth being split: a few values in memory do not matter, least of
+/// all where a loop waits for what it loads.
+const MANY: u32 = 3;
 /// What a sum in memory costs in each iteration: it is loaded and stored, and waited for. (On a Zen 4, 48 of them cost ten cycles each.)
 const SPILLED: u32 = 16;
 /// What an instruction on a vector costs, and one on a number, of which most are part of an address.
 const VECTOR: u32 = 4;
 const SCALAR: u32 = 1;
+/// How much more a vector from memory costs.
+const LOADED: u32 = 3;
 /// What may cost so much at most is rather computed by each loop that needs it: indices of lanes that grow in each iteration.
 const OPERAND: u32 = 16;
 /// Loops of more instructions than this, times the square of their sums, are left alone: that is the time that dealing out takes.
@@ -95,7 +100,8 @@ impl<'t> Body<'t> {
             let carries_much = |first: LLVMBasicBlockRef| {
                 let phis = instructions(first).into_iter();
                 let phis = phis.take_while(|inst| opcode(*inst) == LLVMOpcode::LLVMPHI);
-                phis.map(|phi| registers(phi, target)).sum::<u32>() as usize > target.vector_registers()
+                phis.map(|phi| registers(phi, target)).sum::<u32>()
+                    >= MANY * target.vector_registers() as u32 / 2
             };
             let (first, blocks) = [0, 1].into_iter().find_map(|at| {
                 let [first, other] = [at, 1 - at].map(|at| LLVMGetSuccessor(last, at));
@@ -183,6 +189,10 @@ impl<'t> Body<'t> {
             let ty = LLVMTypeOf(inst);
             match opcode(inst) {
                 LLVMOpcode::LLVMPHI => 0,
+                LLVMOpcode::LLVMLoad => SCALAR.max(LOADED * VECTOR * registers_of(ty, self.target)),
+                LLVMOpcode::LLVMCall if is_call_of(inst, "llvm.masked.load") => {
+                    LOADED * VECTOR * registers_of(ty, self.target)
+                }
                 LLVMOpcode::LLVMCall if is_call_of(inst, "llvm.masked.gather") => {
                     VECTOR * LLVMGetVectorSize(ty)
                 }
