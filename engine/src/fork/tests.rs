@@ -23,10 +23,24 @@ fn child(work: impl FnOnce() -> bool) -> bool {
     }
 }
 
-/// Runs `work` again and again in other threads while `test` runs.
+/// A test that forks, or that has sections which do not end at once, until this is dropped. A fork in the middle of a section waits for
+/// another thread's fork, which waits for the section and gives up after a while: there is nothing that could be at rest for both.
+fn one_at_a_time() -> std::sync::MutexGuard<'static, ()> {
+    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Runs `work` again and again in other threads while `test` runs, to its end or until it panics.
 fn beside(work: impl Fn() + Sync, test: impl FnOnce()) {
+    struct Stop<'a>(&'a AtomicBool);
+    impl Drop for Stop<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _stop = Stop(&stop);
         for _ in 0..3 {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
@@ -35,12 +49,12 @@ fn beside(work: impl Fn() + Sync, test: impl FnOnce()) {
             });
         }
         test();
-        stop.store(true, Ordering::Relaxed);
     });
 }
 
 #[test]
 fn locks_are_free_and_what_they_guard_is_whole_in_a_child() {
+    let _alone = one_at_a_time();
     let (pair, list) = (Mutex::new((0u64, 0u64)), RwLock::new(Vec::<u64>::new()));
     let work = || {
         let mut pair = pair.lock();
@@ -64,6 +78,7 @@ fn locks_are_free_and_what_they_guard_is_whole_in_a_child() {
 
 #[test]
 fn what_is_unlocked_for_a_while_can_be_locked_in_a_child() {
+    let _alone = one_at_a_time();
     let lock = Mutex::new(7);
     let (entered, stop) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -87,6 +102,7 @@ fn what_is_unlocked_for_a_while_can_be_locked_in_a_child() {
 
 #[test]
 fn a_value_that_the_parent_is_making_is_made_again_in_a_child() {
+    let _alone = one_at_a_time();
     let slow = Slow::default();
     let (making, go_on) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -136,6 +152,7 @@ fn a_slow_value_is_made_once_and_again_after_a_panic() {
 
 #[test]
 fn a_child_makes_its_own_of_what_belongs_to_a_process() {
+    let _alone = one_at_a_time();
     let value = PerProcess::default();
     assert_eq!((value.get(), *value.get_or_init(|| 1)), (None, 1));
     assert!(child(|| value.get().is_none() && *value.get_or_init(|| 2) == 2 && value.get() == Some(&2)));
@@ -144,6 +161,7 @@ fn a_child_makes_its_own_of_what_belongs_to_a_process() {
 
 #[test]
 fn a_fork_waits_for_compilations_and_they_for_it() {
+    let _alone = one_at_a_time();
     let (inside, forks) = (AtomicU32::new(0), AtomicU32::new(0));
     let work = || {
         let _compilation = compilation();
@@ -167,6 +185,7 @@ fn a_fork_waits_for_compilations_and_they_for_it() {
 
 #[test]
 fn a_child_that_is_forked_inside_of_a_section_goes_on_with_it() {
+    let _alone = one_at_a_time();
     let lock = Mutex::new(1);
     let mut guard = lock.lock();
     *guard = 2;
@@ -178,6 +197,7 @@ fn a_child_that_is_forked_inside_of_a_section_goes_on_with_it() {
 
 #[test]
 fn what_is_retired_is_given_back_when_no_section_can_use_it() {
+    let _alone = one_at_a_time();
     static GIVEN_BACK: AtomicUsize = AtomicUsize::new(0);
     /// Retires and has looked what can be given back.
     fn retire_many() {
@@ -267,6 +287,7 @@ fn sections_of_threads_that_end_leave_their_places_to_others() {
 
 #[test]
 fn no_thread_is_started_while_the_process_forks() {
+    let _alone = one_at_a_time();
     static STARTED: AtomicBool = AtomicBool::new(false);
     let asked = AtomicBool::new(false);
     std::thread::scope(|scope| {
