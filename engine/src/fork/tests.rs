@@ -25,6 +25,7 @@ fn child(work: impl FnOnce() -> bool) -> bool {
 
 /// A test that forks, or that has sections which do not end at once, until this is dropped. A fork in the middle of a section waits for
 /// another thread's fork, which waits for the section and gives up after a while: there is nothing that could be at rest for both.
+#[allow(clippy::disallowed_types, reason = "the driver's own is a section, and forks wait for it")]
 fn one_at_a_time() -> std::sync::MutexGuard<'static, ()> {
     static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
