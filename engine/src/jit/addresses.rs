@@ -5,7 +5,7 @@
 //! and twice the gathers. Passes put them there: what is loaded, tested and stored has its addresses in front of the test, and what
 //! lanes add to a scalar that each iteration of a loop changes is added to the loop's own scalar, in front of it.
 
-use super::blocks::{blocks, called_intrinsic, functions, instructions, opcode};
+use super::blocks::{blocks, called_intrinsic, functions, instructions, intrinsic_number, opcode};
 use super::context::IrModule;
 use super::target::Target;
 use llvm_sys::core::*;
@@ -30,11 +30,7 @@ const SCATTER: Intrinsic =
 
 /// Both, each with the number that LLVM knows it by.
 pub(super) fn intrinsics() -> [(u32, Intrinsic); 2] {
-    [GATHER, SCATTER].map(|intrinsic| {
-        let name = intrinsic.name;
-        // SAFETY: a name with its length.
-        (unsafe { LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len()) }, intrinsic)
-    })
+    [GATHER, SCATTER].map(|intrinsic| (intrinsic_number(intrinsic.name), intrinsic))
 }
 
 /// Which of some intrinsics an instruction calls.

@@ -192,6 +192,19 @@ pub(super) fn called_intrinsic(inst: LLVMValueRef) -> Option<LLVMValueRef> {
     }
 }
 
+/// The number that LLVM knows an intrinsic by.
+pub(super) fn intrinsic_number(name: &str) -> u32 {
+    // SAFETY: a name with its length.
+    unsafe { LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len()) }
+}
+
+/// Whether an instruction calls the intrinsic of this name.
+pub(super) fn calls(inst: LLVMValueRef, name: &str) -> bool {
+    // SAFETY: a function of the module.
+    called_intrinsic(inst)
+        .is_some_and(|callee| unsafe { LLVMGetIntrinsicID(callee) } == intrinsic_number(name))
+}
+
 pub(super) fn functions(module: &IrModule) -> Vec<LLVMValueRef> {
     // SAFETY: the module is alive.
     unsafe { list(LLVMGetFirstFunction(module.raw()), |function| LLVMGetNextFunction(function)) }

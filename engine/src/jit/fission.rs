@@ -8,14 +8,13 @@
 //! that what shares operands stays together, and each loop gets what its part is computed from, counters included. Each value is
 //! computed by the same instructions as before.
 
-use super::blocks::{blocks, called_intrinsic, functions, instructions, opcode, users};
+use super::blocks::{blocks, called_intrinsic, calls, functions, instructions, opcode, users};
 use super::context::IrModule;
+use super::pieces::empty_assembly;
 use super::target::Target;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
-use llvm_sys::{
-    LLVMAtomicOrdering, LLVMAttributeFunctionIndex, LLVMInlineAsmDialect, LLVMOpcode, LLVMTypeKind,
-};
+use llvm_sys::{LLVMAtomicOrdering, LLVMAttributeFunctionIndex, LLVMOpcode, LLVMTypeKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 const NAME: *const std::ffi::c_char = c"".as_ptr();
@@ -190,12 +189,10 @@ impl<'t> Body<'t> {
             match opcode(inst) {
                 LLVMOpcode::LLVMPHI => 0,
                 LLVMOpcode::LLVMLoad => SCALAR.max(LOADED * VECTOR * registers_of(ty, self.target)),
-                LLVMOpcode::LLVMCall if is_call_of(inst, "llvm.masked.load") => {
+                LLVMOpcode::LLVMCall if calls(inst, "llvm.masked.load") => {
                     LOADED * VECTOR * registers_of(ty, self.target)
                 }
-                LLVMOpcode::LLVMCall if is_call_of(inst, "llvm.masked.gather") => {
-                    VECTOR * LLVMGetVectorSize(ty)
-                }
+                LLVMOpcode::LLVMCall if calls(inst, "llvm.masked.gather") => VECTOR * LLVMGetVectorSize(ty),
                 _ => match registers_of(ty, self.target) {
                     0 => SCALAR,
                     registers => VECTOR * registers,
@@ -212,8 +209,7 @@ impl<'t> Body<'t> {
     fn parts(&self) -> Option<Vec<Set>> {
         let shared = self.needs(self.ends());
         let sums = self.sums(&shared);
-        let (registers, all) =
-            (self.target.vector_registers() as u32, self.registers(&vec![true; self.insts.len()]));
+        let (registers, all) = (self.target.vector_registers() as u32, self.registers(|_| true));
         if sums.len().pow(2) * self.insts.len() > MOST_STEPS {
             return None;
         }
@@ -275,10 +271,13 @@ impl<'t> Body<'t> {
             .take_while(|at| self.at[*at] == 0 && opcode(self.insts[*at]) == LLVMOpcode::LLVMPHI)
     }
 
-    /// Registers of what a set has of what the loop carries.
-    fn registers(&self, set: &Set) -> u32 {
+    /// Registers of these of what the loop carries.
+    fn registers(&self, is_among: impl Fn(usize) -> bool) -> u32 {
         // SAFETY: the body's instructions are alive.
-        self.phis().filter(|at| set[*at]).map(|at| unsafe { registers(self.insts[at], self.target) }).sum()
+        self.phis()
+            .filter(|at| is_among(*at))
+            .map(|at| unsafe { registers(self.insts[at], self.target) })
+            .sum()
     }
 
     /// What is used behind the loop, and what has an effect.
@@ -295,8 +294,7 @@ impl<'t> Body<'t> {
             let mut part = shared.clone();
             let mut is_empty = true;
             loop {
-                let with = |sum: &Set| part.iter().zip(sum).map(|(part, sum)| *part || *sum).collect::<Set>();
-                let fits = |sum: &Set| is_empty || self.registers(&with(sum)) <= most;
+                let fits = |sum: &Set| is_empty || self.registers(|at| part[at] || sum[at]) <= most;
                 let added = |sum: &Set| -> u32 {
                     (0..sum.len()).filter(|at| sum[*at] && !part[*at]).map(|at| self.cost(at)).sum()
                 };
@@ -464,14 +462,11 @@ impl<'t> Body<'t> {
 
 /// The same value, which is not computed later than here: an empty piece of assembly makes it.
 unsafe fn stay(builder: LLVMBuilderRef, value: LLVMValueRef) -> LLVMValueRef {
-    const CONSTRAINTS: &str = "=v,0";
-    let dialect = LLVMInlineAsmDialect::LLVMInlineAsmDialectATT;
-    // SAFETY: builder and value are the caller's and alive; both texts have the lengths that are passed with them.
+    // SAFETY: builder and value are the caller's and alive.
     unsafe {
         let of = LLVMTypeOf(value);
         let ty = LLVMFunctionType(of, [of].as_mut_ptr(), 1, 0);
-        let (text, operands) = (NAME.cast_mut(), CONSTRAINTS.as_ptr().cast_mut().cast());
-        let nothing = LLVMGetInlineAsm(ty, text, 0, operands, CONSTRAINTS.len(), 1, 0, dialect, 0);
+        let nothing = empty_assembly(ty, "=v,0", true);
         LLVMBuildCall2(builder, ty, nothing, [value].as_mut_ptr(), 1, NAME)
     }
 }
@@ -601,22 +596,12 @@ unsafe fn is_kept(inst: LLVMValueRef) -> bool {
 }
 
 /// Whether an instruction only says something that passes may use.
-unsafe fn is_dropped(inst: LLVMValueRef) -> bool {
-    // SAFETY: the caller's instruction is alive.
-    unsafe { is_call_of(inst, "llvm.assume") || is_call_of(inst, "llvm.experimental.noalias.scope.decl") }
+fn is_dropped(inst: LLVMValueRef) -> bool {
+    calls(inst, "llvm.assume") || calls(inst, "llvm.experimental.noalias.scope.decl")
 }
 
-unsafe fn is_prefetch(inst: LLVMValueRef) -> bool {
-    // SAFETY: the caller's instruction is alive.
-    unsafe { is_call_of(inst, "llvm.prefetch") }
-}
-
-unsafe fn is_call_of(inst: LLVMValueRef, name: &str) -> bool {
-    // SAFETY: a function of the module, and a name with its length.
-    unsafe {
-        let number = LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len());
-        called_intrinsic(inst).is_some_and(|callee| LLVMGetIntrinsicID(callee) == number)
-    }
+fn is_prefetch(inst: LLVMValueRef) -> bool {
+    calls(inst, "llvm.prefetch")
 }
 
 /// Whether a function may write memory, as LLVM's attribute has it: two bits for each kind of memory, one for reads and one for writes.

@@ -4,11 +4,11 @@
 //! nowhere but in its own accesses that is certain, but it looks at a hundred uses of the address at most, and an array of 64 sums has
 //! more when its loops are unrolled. So it is said here of each access, while there are few, whether it is one of such an array.
 
-use super::blocks::{blocks, called_intrinsic, functions, instructions, opcode, users};
+use super::blocks::{blocks, calls, functions, instructions, opcode, users};
 use super::context::IrModule;
+use super::pieces::distinct_node;
 use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
-use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 use llvm_sys::prelude::*;
 use rustc_hash::FxHashSet;
 use std::ffi::CStr;
@@ -78,7 +78,7 @@ unsafe fn accesses(array: LLVMValueRef) -> Option<Vec<LLVMValueRef>> {
 }
 
 /// Which operand of a call is the address of its only access, none if it has no access. `None` for calls that may keep an address.
-unsafe fn access(call: LLVMValueRef) -> Option<Option<u32>> {
+fn access(call: LLVMValueRef) -> Option<Option<u32>> {
     const ACCESSES: [(&str, u32); 5] = [
         ("llvm.masked.load", 0),
         ("llvm.masked.store", 1),
@@ -87,15 +87,9 @@ unsafe fn access(call: LLVMValueRef) -> Option<Option<u32>> {
         ("llvm.memset", 0),
     ];
     const OTHERS: [&str; 2] = ["llvm.lifetime.start", "llvm.lifetime.end"];
-    let callee = called_intrinsic(call)?;
-    // SAFETY: a function of the module, and names with their lengths.
-    unsafe {
-        let number = LLVMGetIntrinsicID(callee);
-        let is = |name: &str| LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len()) == number;
-        match ACCESSES.iter().find(|(name, _)| is(name)) {
-            Some((_, at)) => Some(Some(*at)),
-            None => OTHERS.iter().any(|name| is(name)).then_some(None),
-        }
+    match ACCESSES.iter().find(|(name, _)| calls(call, name)) {
+        Some((_, at)) => Some(Some(*at)),
+        None => OTHERS.iter().any(|name| calls(call, name)).then_some(None),
     }
 }
 
@@ -107,17 +101,10 @@ struct Scope {
 
 impl Scope {
     unsafe fn new(context: LLVMContextRef) -> Scope {
-        // SAFETY: the context is alive. Domain and scope name themselves first, so that they are no others.
+        // SAFETY: the context is alive, and so is the domain.
         unsafe {
-            let distinct = |behind: &[LLVMMetadataRef]| {
-                let this = LLVMTemporaryMDNode(context, std::ptr::null_mut(), 0);
-                let mut parts: Vec<LLVMMetadataRef> = [this].iter().chain(behind).copied().collect();
-                let node = LLVMMDNodeInContext2(context, parts.as_mut_ptr(), parts.len());
-                LLVMMetadataReplaceAllUsesWith(this, node);
-                node
-            };
-            let domain = distinct(&[]);
-            Scope { context, scope: distinct(&[domain]) }
+            let domain = distinct_node(context, &[]);
+            Scope { context, scope: distinct_node(context, &[domain]) }
         }
     }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use ze_engine::jit::pipeline::{Tier, Tiering};
 use ze_engine::jit::target::Isa;
-use ze_engine::{Dispatch, Engine, EngineConfig, Program};
+use ze_engine::{Engine, EngineConfig, Program};
 
-use crate::support::{Sparse, address, file, load};
+use crate::support::{Sparse, address, file, launch_3d, load};
 
 /// Groups of two, four and eight rows a sub-group of 16 lanes, and of 32, some of several planes; and such whose last sub-group is a
 /// part, or whose rows are none.
@@ -37,16 +37,7 @@ struct Runner {
 impl Runner {
     /// Launches so many groups, and returns the work-items in each dimension.
     fn run(&self, kernel: &str, counts: [u32; 3], args: &[u64]) -> [usize; 3] {
-        let kernel = self.program.kernel(kernel).expect("the module has it");
-        let mut bytes = vec![0; kernel.reflection().arg_block_size as usize];
-        assert_eq!(kernel.reflection().args.len(), args.len());
-        for (place, value) in kernel.reflection().args.iter().zip(args) {
-            let size = place.size as usize;
-            bytes[place.offset as usize..][..size].copy_from_slice(&value.to_le_bytes()[..size]);
-        }
-        let dispatch =
-            Dispatch { group_count: counts, group_size: self.group, global_offset: [0; 3], args: &bytes };
-        kernel.launch(&dispatch).expect("launches");
+        launch_3d(&self.program, kernel, counts, self.group, args);
         std::array::from_fn(|at| (counts[at] * self.group[at]) as usize)
     }
 }

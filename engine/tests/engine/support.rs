@@ -70,6 +70,17 @@ impl Drop for Guarded {
 
 /// Launches a kernel with these arguments, each of as many bytes as the kernel takes.
 pub fn launch(program: &Arc<Program>, kernel: &str, counts: [u32; 2], sizes: [u32; 2], values: &[u64]) {
+    launch_3d(program, kernel, [counts[0], counts[1], 1], [sizes[0], sizes[1], 1], values);
+}
+
+/// The same in three dimensions.
+pub fn launch_3d(
+    program: &Arc<Program>,
+    kernel: &str,
+    group_count: [u32; 3],
+    group_size: [u32; 3],
+    values: &[u64],
+) {
     let kernel = program.kernel(kernel).expect("the module has it");
     let reflection = kernel.reflection();
     let mut args = vec![0; reflection.arg_block_size as usize];
@@ -78,12 +89,7 @@ pub fn launch(program: &Arc<Program>, kernel: &str, counts: [u32; 2], sizes: [u3
         let bytes = place.size as usize;
         args[place.offset as usize..][..bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
     }
-    let dispatch = Dispatch {
-        group_count: [counts[0], counts[1], 1],
-        group_size: [sizes[0], sizes[1], 1],
-        global_offset: [0; 3],
-        args: &args,
-    };
+    let dispatch = Dispatch { group_count, group_size, global_offset: [0; 3], args: &args };
     kernel.launch(&dispatch).expect("launches");
 }
 

@@ -1,9 +1,10 @@
 //! Empty pieces of assembly: no instructions, but limits to what LLVM knows.
 
 use super::{Builder, Function, NAME, Value};
+use crate::jit::pieces::empty_assembly;
+use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
-use llvm_sys::{LLVMInlineAsmDialect, LLVMOpcode};
 
 impl Builder {
     /// An address that is the same, which LLVM does not know: what is stored by the one is loaded by the other, and not taken
@@ -43,10 +44,8 @@ impl Builder {
     /// # Safety
     /// `ty` is a function type of the builder's context.
     unsafe fn empty_assembly(&self, ty: LLVMTypeRef, constraints: &str) -> Function {
-        let (text, operands) = (NAME.cast_mut(), constraints.as_ptr().cast_mut().cast());
-        let dialect = LLVMInlineAsmDialect::LLVMInlineAsmDialectATT;
-        // SAFETY: both texts have the lengths that are passed with them.
-        let value = unsafe { LLVMGetInlineAsm(ty, text, 0, operands, constraints.len(), 0, 0, dialect, 0) };
+        // SAFETY: the caller's promise.
+        let value = unsafe { empty_assembly(ty, constraints, false) };
         Function { value, ty }
     }
 }

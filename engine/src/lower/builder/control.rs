@@ -2,8 +2,8 @@
 
 use super::{Builder, Function, Label, NAME, Value, symbol};
 use crate::analysis::leaves::Scalar;
+use crate::jit::pieces::distinct_node;
 use llvm_sys::core::*;
-use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 
 /// How often what usually happens does so, for once that it does not.
 const USUALLY: u32 = 1 << 20;
@@ -156,11 +156,8 @@ impl Builder {
             let name = LLVMMDStringInContext2(self.context, property.as_ptr().cast(), property.len());
             let mut name = [name];
             let property = LLVMMDNodeInContext2(self.context, name.as_mut_ptr(), name.len());
-            // A loop's node names itself first, so that no two loops share it.
-            let this = LLVMTemporaryMDNode(self.context, std::ptr::null_mut(), 0);
-            let mut parts = [this, property];
-            let node = LLVMMDNodeInContext2(self.context, parts.as_mut_ptr(), parts.len());
-            LLVMMetadataReplaceAllUsesWith(this, node);
+            // No two loops share a node.
+            let node = distinct_node(self.context, &[property]);
             let kind = LLVMGetMDKindIDInContext(self.context, kind.as_ptr().cast(), kind.len() as u32);
             LLVMSetMetadata(branch.0, kind, LLVMMetadataAsValue(self.context, node));
         });

@@ -124,26 +124,23 @@ pub(super) fn load(
         let val = access::load_leaves(this, place, &leaves, bytes, access);
         registers(this, &pack(this, &val, packing), packing)
     };
+    let no_row = |addresses| match row.is_apart(this) {
+        true => apart(Addresses::Varying(addresses)),
+        false => by_lanes(&Place::Varying(addresses)),
+    };
     let registers = match place {
         Place::Strided { base, step, .. } if step == bytes as i64 && row.has_masks(this) => {
             row.load(this, base)
         }
         Place::Hoped(hope) if row.has_masks(this) => {
-            let otherwise = || match row.is_apart(this) {
-                true => apart(Addresses::Varying(hope.addresses)),
-                false => by_lanes(&Place::Varying(hope.addresses)),
-            };
+            let otherwise = || no_row(hope.addresses);
             speculation::as_row(this, hope, &leaves, bytes, |base| row.load(this, base), otherwise)
         }
         Place::Strided { base, step, .. } if row.is_apart(this) => apart(Addresses::Strided(base, step)),
-        Place::Varying(addresses) if row.is_apart(this) => apart(Addresses::Varying(addresses)),
+        Place::Varying(addresses) => no_row(addresses),
         Place::ShortRows(rows) => {
-            let otherwise = || match row.is_apart(this) {
-                true => apart(Addresses::Varying(rows.addresses)),
-                false => by_lanes(&Place::Varying(rows.addresses)),
-            };
             let whole = |vectors| this.b.regrouped(vectors, packing.lanes);
-            rows.as_rows(this, &leaves, access, whole, otherwise)
+            rows.as_rows(this, &leaves, access, whole, || no_row(rows.addresses))
         }
         place => by_lanes(&place),
     };

@@ -1,0 +1,32 @@
+//! Pieces of IR that take several calls to make: empty assembly, and nodes that are like no other.
+
+use llvm_sys::LLVMInlineAsmDialect;
+use llvm_sys::core::*;
+use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
+use llvm_sys::prelude::*;
+
+/// A function of no instructions, as a piece of assembly. What has an effect stays where it is called.
+///
+/// # Safety
+/// The type is a function's, and alive.
+pub unsafe fn empty_assembly(ty: LLVMTypeRef, constraints: &str, has_effect: bool) -> LLVMValueRef {
+    let (text, operands) = (c"".as_ptr().cast_mut(), constraints.as_ptr().cast_mut().cast());
+    let dialect = LLVMInlineAsmDialect::LLVMInlineAsmDialectATT;
+    // SAFETY: the caller's promise; both texts have the lengths that are passed with them.
+    unsafe { LLVMGetInlineAsm(ty, text, 0, operands, constraints.len(), has_effect.into(), 0, dialect, 0) }
+}
+
+/// A node of metadata that names itself first, so that it is no other.
+///
+/// # Safety
+/// The context is alive, and so is what stands behind the node's own name.
+pub unsafe fn distinct_node(context: LLVMContextRef, behind: &[LLVMMetadataRef]) -> LLVMMetadataRef {
+    // SAFETY: the caller's promise; the temporary node is replaced at once.
+    unsafe {
+        let this = LLVMTemporaryMDNode(context, std::ptr::null_mut(), 0);
+        let mut parts: Vec<LLVMMetadataRef> = [this].iter().chain(behind).copied().collect();
+        let node = LLVMMDNodeInContext2(context, parts.as_mut_ptr(), parts.len());
+        LLVMMetadataReplaceAllUsesWith(this, node);
+        node
+    }
+}
