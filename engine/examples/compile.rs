@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! compile [--check] [--sizes] [--ir] [--raw-ir] [--lower-only] [--asm] [--fast] [--kernel NAME] [--inline never|always]
-//!         [--variant W:rows[:x4|:y4][+]|line|halves|quarters|eighths|any] FILE-OR-FOLDER...
+//!         [--variant W:rows[:x4|:y4][+]|line|halves|quarters|eighths|any[@y|@z]] FILE-OR-FOLDER...
 //! ```
 //! Without `--variant` every kernel is compiled in eight variants. With `--check` none is: that is what loading a module
 //! does. `--sizes` prints what the passes leave. Prints what fails, by cause, and how long the thread computed. The output of
@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use ze_engine::abi::{Coarsening, LaneMapping, Variant};
+use ze_engine::abi::{Axis, Coarsening, LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::pipeline::{self, Tier};
@@ -59,6 +59,13 @@ fn parse() -> Options {
                 // A work-group is one bundle.
                 let one_bundle = text.ends_with('+');
                 let text = text.trim_end_matches('+').to_owned();
+                let (text, axis) = text.split_once('@').unwrap_or((text.as_str(), "x"));
+                let axis = match axis {
+                    "y" => Axis::Y,
+                    "z" => Axis::Z,
+                    _ => Axis::X,
+                };
+                let text = text.to_owned();
                 let (width, mapping) = text.split_once(':').unwrap_or((text.as_str(), "rows"));
                 let (mapping, bundle) = mapping.split_once(':').unwrap_or((mapping, ""));
                 let coarsening = match bundle.split_at(bundle.len().min(1)) {
@@ -75,7 +82,12 @@ fn parse() -> Options {
                     _ => LaneMapping::Rows,
                 };
                 let width = width.parse().expect("--variant W:MAPPING, W a number");
-                options.variants.push(Variant { coarsening, one_bundle, ..Variant::new(width, mapping) });
+                options.variants.push(Variant {
+                    axis,
+                    coarsening,
+                    one_bundle,
+                    ..Variant::new(width, mapping)
+                });
             }
             path => options.paths.push(path.into()),
         }

@@ -148,6 +148,45 @@ impl Coarsening {
     }
 }
 
+/// The dimension that lanes go along. Code for another one than x is that of the kernel with the two dimensions exchanged in all ids,
+/// sizes, numbers and offsets, and is launched with the two exchanged as well.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Axis {
+    #[default]
+    X,
+    Y,
+    Z,
+}
+
+impl Axis {
+    /// The ones that are not usual.
+    pub const OTHERS: [Axis; 2] = [Axis::Y, Axis::Z];
+
+    /// Its place among the dimensions of a launch.
+    pub fn place(self) -> usize {
+        match self {
+            Axis::X => 0,
+            Axis::Y => 1,
+            Axis::Z => 2,
+        }
+    }
+
+    /// The dimension of the code that one of the kernel is, and the other way round.
+    pub fn exchanged(self, dimension: u32) -> u32 {
+        match dimension as usize {
+            0 => self.place() as u32,
+            at if at == self.place() => 0,
+            _ => dimension,
+        }
+    }
+
+    /// What is said of three dimensions, of the exchanged ones.
+    pub fn exchange<T>(self, mut of: [T; 3]) -> [T; 3] {
+        of.swap(0, self.place());
+        of
+    }
+}
+
 /// What code may not rely on of global ids.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ids {
@@ -172,6 +211,7 @@ pub struct Variant {
     /// Lanes of a sub-group: 1, 4, 8, 16 or 32.
     pub width: u32,
     pub mapping: LaneMapping,
+    pub axis: Axis,
     pub coarsening: Coarsening,
     /// A work-group is one bundle, so that nobody in it waits for anybody. Only for kernels in which work-items meet.
     pub one_bundle: bool,
@@ -186,6 +226,7 @@ impl Variant {
         Variant {
             width,
             mapping,
+            axis: Axis::X,
             coarsening: Coarsening::Off,
             one_bundle: false,
             ids: Ids::SMALL,
@@ -193,7 +234,7 @@ impl Variant {
         }
     }
 
-    /// The work-items of a work-group in each dimension, where they are known: that of rows that is one bundle.
+    /// The work-items of a work-group in each dimension of the code, where they are known: that of rows that is one bundle.
     pub fn known_group_size(&self) -> Option<[u32; 3]> {
         let [x, y] = match self.coarsening {
             Coarsening::AlongY(factor) => [1, factor],

@@ -1,6 +1,6 @@
 //! A loaded module and its kernels: storage of module-scope variables, compiled variants.
 
-use crate::abi::{Coarsening, CodeInfo, Ids, LaneMapping, Variant};
+use crate::abi::{Axis, Coarsening, CodeInfo, Ids, LaneMapping, Variant};
 use crate::engine::{DEFAULT_MAX_GROUP_SIZE, Engine};
 use crate::error::EngineError;
 use crate::exec::promotion::Promotion;
@@ -57,6 +57,16 @@ struct Variants {
     code: RwLock<Vec<(Kind, Arc<Slot>)>>,
     /// The factor that serves the kernel best, for each variant with the largest.
     factors: RwLock<Vec<(Variant, u32)>>,
+    /// The dimension that lanes go along best; none if that has to be x.
+    axis: Slow<Option<Axis>>,
+}
+
+/// How a launch's work-items are executed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Executed {
+    /// In these work-groups, with x and the axis exchanged.
+    pub range: Range,
+    pub axis: Axis,
 }
 
 /// A variant that is compiled, or about to be by whoever came first.
@@ -265,13 +275,74 @@ impl Kernel {
         Variant { one_bundle, ..variant }
     }
 
-    /// The work-groups that a launch is executed in: larger ones than it asks for, where the kernel cannot tell.
-    pub fn executed(&self, range: Range) -> Range {
+    /// The work-groups that a launch is executed in: with another dimension in the place of x, and larger ones than it asks for, where the
+    /// kernel cannot tell.
+    pub fn executed(&self, range: Range) -> Executed {
         let (kernel, engine) = (self.reflection(), &self.program.engine);
-        if kernel.sees_groups || kernel.required_subgroups().is_some() || !engine.config().joins_groups {
-            return range;
+        let (most, threads) = (engine.config().max_group_size, engine.threads() as u64);
+        if !engine.config().joins_groups {
+            return Executed { range, axis: Axis::X };
         }
-        group_size::enlarged(range, engine.config().max_group_size, engine.threads() as u64)
+        let can_group = !kernel.sees_groups && kernel.required_subgroups().is_none();
+        let axis = if self.may_turn(&range) { self.axis_of(&range) } else { Axis::X };
+        if axis != Axis::X {
+            let turned = group_size::turned(range, axis);
+            let grouped = if can_group { group_size::in_rows(turned, most, threads) } else { None };
+            if let Some(range) = grouped.or_else(|| Some(turned).filter(group_size::has_rows)) {
+                return Executed { range, axis };
+            }
+        }
+        let range = if can_group { group_size::enlarged(range, most, threads) } else { range };
+        Executed { range, axis: Axis::X }
+    }
+
+    /// Whether lanes may go along another dimension than x, as far as that is known without a look at the code.
+    fn may_turn(&self, range: &Range) -> bool {
+        let kernel = self.reflection();
+        let is_long = Axis::OTHERS.into_iter().any(|axis| range.is_long(axis));
+        is_long && !kernel.sees_width() && !kernel.prints && !kernel.may_wait
+    }
+
+    /// The dimension that lanes go along best in a launch.
+    fn axis_of(&self, range: &Range) -> Axis {
+        let Some(best) = *self.program.compiled[self.at].axis.get_or_init(|| self.best_axis()) else {
+            return Axis::X;
+        };
+        let is_long = |axis: &Axis| range.is_long(*axis);
+        // Where rows are one work-item, what is longer is a better row.
+        let best = if range.is_column() { Axis::OTHERS.into_iter().find(is_long) } else { Some(best) };
+        best.filter(is_long).unwrap_or_default()
+    }
+
+    fn best_axis(&self) -> Option<Axis> {
+        let (width, start) = (self.subgroup_size(), Instant::now());
+        let cache = self.program.engine.cache().map(|cache| (cache, self.axis_key(width)));
+        let known = cache.as_ref().and_then(|(cache, key)| cache.get(key));
+        if let Some(known) = known.and_then(|entry| axis_of_entry(&entry)) {
+            return known;
+        }
+        let best = self.isolated(move |program, kernel, _| {
+            lower::best_axis(&program.module, kernel, width, program.engine.config().inlining)
+        });
+        let took = start.elapsed();
+        tracing::debug!("kernel '{}': lanes go along {best:?}, found in {took:?}", self.reflection().name);
+        // Whatever is wrong is wrong with the code for x, too, and is told then.
+        let Ok(best) = best else { return None };
+        if let Some((cache, key)) = cache {
+            cache.put(&key, &axis_entry(best));
+        }
+        best
+    }
+
+    /// Hash of everything that [`best_axis`](Self::best_axis) depends on.
+    fn axis_key(&self, width: u32) -> Digest {
+        let mut hasher = Hasher::new();
+        hasher
+            .field(&self.program.key)
+            .field(self.reflection().name.as_bytes())
+            .field(format!("axis, {width} lanes, {:?}", self.program.engine.config().inlining).as_bytes())
+            .field(driver_id().as_bytes());
+        hasher.finish()
     }
 
     /// Compiles the code for groups of this size, if that has not been done.
@@ -673,6 +744,20 @@ fn settled_entry(settled: Variant) -> CachedCode {
     }
 }
 
+/// The entry of what [`Kernel::best_axis`] found: a number, and no code.
+fn axis_entry(best: Option<Axis>) -> CachedCode {
+    let number = best.map_or(0, |axis| 1 + axis.place() as u8);
+    CachedCode { info: CodeInfo::default(), object: vec![number] }
+}
+
+fn axis_of_entry(entry: &CachedCode) -> Option<Option<Axis>> {
+    match entry.object.as_slice() {
+        [0] => Some(None),
+        [number] => Some(Some([Axis::X, Axis::Y, Axis::Z].into_iter().nth(usize::from(*number) - 1)?)),
+        _ => None,
+    }
+}
+
 fn code_generation(kernel: &str, error: JitError) -> EngineError {
     if let JitError::Memory(_) = error {
         return EngineError::OutOfHostMemory { kernel: kernel.to_owned(), reason: error.to_string() };
@@ -691,6 +776,11 @@ fn variant_name(variant: Variant) -> String {
         LaneMapping::Any => "any",
         LaneMapping::Iterations => "iterations",
     };
+    let axis = match variant.axis {
+        Axis::X => "",
+        Axis::Y => "-turned-y",
+        Axis::Z => "-turned-z",
+    };
     let ids = match variant.ids {
         Ids { large: true, .. } => "-large",
         Ids { odd: true, .. } => "-odd",
@@ -706,5 +796,5 @@ fn variant_name(variant: Variant) -> String {
         DEFAULT_MAX_GROUP_SIZE => String::new(),
         most => format!("-of{most}"),
     };
-    format!("w{}-{mapping}{factor}{bundle}{ids}{items}", variant.width)
+    format!("w{}-{mapping}{axis}{factor}{bundle}{ids}{items}", variant.width)
 }

@@ -6,7 +6,7 @@ use crate::exec::arguments::{NoMemory, Owner};
 use crate::exec::{Arguments, Code, Plan, Range};
 use crate::fork::OnceLock;
 use crate::print::Buffer;
-use crate::program::Kernel;
+use crate::program::{Executed, Kernel};
 use rustc_hash::FxHasher;
 use spirv_env::{ArgKind, KernelArg, Type};
 use std::hash::{Hash, Hasher};
@@ -317,9 +317,12 @@ impl Launch {
     }
 }
 
-/// The code of another range, if it is that of this one too. The range is as it is executed.
-fn fitting_code<'a>(other: &'a Plan, range: &Range) -> Option<&'a Arc<Code>> {
-    let fits = other.executed().group_size == range.group_size && other.code().variant().ids == range.ids();
+/// The code of another range, if it is that of this one too.
+fn fitting_code<'a>(other: &'a Plan, executed: &Executed) -> Option<&'a Arc<Code>> {
+    let (variant, range) = (other.code().variant(), &executed.range);
+    let fits = other.executed().group_size == range.group_size
+        && variant.ids == range.ids()
+        && variant.axis == executed.axis;
     fits.then(|| other.code().newest())
 }
 
@@ -334,11 +337,11 @@ fn plan(kernel: &Kernel, range: Range, local_bytes: u64, other: Option<&Plan>) -
     let code = match other.and_then(|other| fitting_code(other, &executed)) {
         Some(code) => Arc::clone(code),
         None => {
-            let ids = executed.ids();
-            kernel.code(Variant { ids, ..kernel.variant(executed.group_size) })?
+            let Executed { range, axis } = executed;
+            kernel.code(Variant { ids: range.ids(), axis, ..kernel.variant(range.group_size) })?
         }
     };
-    Plan::new(code, range, executed, local_bytes).map_err(|fault| invalid(kernel, fault))
+    Plan::new(code, range, executed.range, local_bytes).map_err(|fault| invalid(kernel, fault))
 }
 
 fn check_local_memory(kernel: &Kernel, needed: u64) -> Result<(), EngineError> {

@@ -20,8 +20,8 @@ use std::time::Duration;
 use ze_engine::Launch;
 use ze_headers::{ze_group_count_t, ze_kernel_timestamp_data_t, ze_kernel_timestamp_result_t};
 
-/// Launches up to this time, too.
-const INSTANT_TIME: Duration = Duration::from_micros(3);
+/// Launches up to this time, too: to wake a thread costs the one that wakes half of it, and the work waits longer still.
+const INSTANT_TIME: Duration = Duration::from_micros(10);
 /// Copies and fills up to this size take less time than to wake another thread.
 const INSTANT_BYTES: usize = 32 << 10;
 

@@ -9,7 +9,7 @@ use super::leaves::Leaf;
 use super::pointers::Pointers;
 use super::ranges::GREATEST_ID;
 use super::shapes::{Shape, Shapes};
-use crate::abi::Variant;
+use crate::abi::{Axis, Variant};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::{BuiltIn, Op};
@@ -23,6 +23,8 @@ pub struct BuiltinPointer {
     pub components: u32,
     /// Of a component.
     pub component_bytes: u64,
+    /// That of the variant, if components are dimensions.
+    axis: Axis,
     /// The known part of the offset, in bytes.
     pub offset: i64,
     /// The rest of it: indices, sign-extended to 64 bits, and what they count, in bytes.
@@ -44,7 +46,7 @@ pub enum Part {
 const MOST_INDICES: usize = 16;
 
 impl BuiltinPointer {
-    fn new(func: &Func<'_>, builtin: BuiltIn, pointer: TypeId) -> Option<Self> {
+    fn new(func: &Func<'_>, builtin: BuiltIn, pointer: TypeId, axis: Axis) -> Option<Self> {
         let types = &func.module.types;
         let Type::Pointer { pointee, .. } = *types.get(pointer) else { return None };
         let (component, components) = match *types.get(pointee) {
@@ -52,7 +54,20 @@ impl BuiltinPointer {
             _ => (pointee, 1),
         };
         let component_bytes = types.layout(component).size;
-        Some(BuiltinPointer { builtin, components, component_bytes, offset: 0, indices: SmallVec::new() })
+        let axis = if is_of_dimensions(builtin) { axis } else { Axis::X };
+        Some(BuiltinPointer {
+            builtin,
+            components,
+            component_bytes,
+            axis,
+            offset: 0,
+            indices: SmallVec::new(),
+        })
+    }
+
+    /// The component of the variant's code that one of the kernel is: the other way round it is the same.
+    pub fn in_code(&self, component: u32) -> u32 {
+        self.axis.exchanged(component)
     }
 
     /// What a leaf of a load through the pointer is. Bytes behind the last component are undefined.
@@ -80,11 +95,11 @@ impl BuiltinPointer {
     }
 }
 
-/// All pointers of a function that lead to built-in variables.
-pub fn pointers(func: &Func<'_>) -> FxHashMap<Id, BuiltinPointer> {
+/// All pointers of a function that lead to built-in variables, in code for this axis.
+pub fn pointers(func: &Func<'_>, axis: Axis) -> FxHashMap<Id, BuiltinPointer> {
     let globals = func.module.globals.iter();
     let variable = |global: &spirv_env::GlobalVariable| {
-        Some((global.id, BuiltinPointer::new(func, global.builtin?, global.ty)?))
+        Some((global.id, BuiltinPointer::new(func, global.builtin?, global.ty, axis)?))
     };
     let mut found: FxHashMap<Id, BuiltinPointer> = globals.filter_map(variable).collect();
     for derived in Pointers::new(func).iter() {
@@ -105,7 +120,7 @@ pub fn pointers(func: &Func<'_>) -> FxHashMap<Id, BuiltinPointer> {
 }
 
 impl Analysis<'_> {
-    /// The built-in and the component of it that a value is, if it is all of one.
+    /// The built-in and the component of it, in the variant's code, that a value is, if it is all of one.
     pub fn whole_component(&self, id: Id) -> Option<(BuiltIn, u32)> {
         let inst = self.definition(id)?;
         let (load, at) = match inst.op {
@@ -122,14 +137,29 @@ impl Analysis<'_> {
         let leaf = *self.leaves.get(load.ty?)?.get(at)?;
         match pointer.part(leaf) {
             Part::Low(at) if at < pointer.components && leaf.scalar.bytes() == pointer.component_bytes => {
-                Some((pointer.builtin, at))
+                Some((pointer.builtin, pointer.in_code(at)))
             }
             _ => None,
         }
     }
 }
 
-/// How one component varies over the lanes of a sub-group.
+/// Whether the components of a built-in are the dimensions of a launch.
+fn is_of_dimensions(builtin: BuiltIn) -> bool {
+    matches!(
+        builtin,
+        BuiltIn::GlobalInvocationId
+            | BuiltIn::LocalInvocationId
+            | BuiltIn::WorkgroupId
+            | BuiltIn::NumWorkgroups
+            | BuiltIn::WorkgroupSize
+            | BuiltIn::EnqueuedWorkgroupSize
+            | BuiltIn::GlobalSize
+            | BuiltIn::GlobalOffset
+    )
+}
+
+/// How one component of a variant's code varies over the lanes of a sub-group.
 pub fn shape(builtin: BuiltIn, component: u32, variant: Variant) -> Shape {
     if variant.width == 1 {
         return Shape::Uniform;
@@ -159,7 +189,11 @@ pub fn shape(builtin: BuiltIn, component: u32, variant: Variant) -> Shape {
 pub fn shapes(pointer: &BuiltinPointer, leaves: &[Leaf], variant: Variant) -> Shapes {
     // What is behind the last component is zero.
     let of = |at: u32| {
-        if at < pointer.components { shape(pointer.builtin, at, variant) } else { Shape::Uniform }
+        if at < pointer.components {
+            shape(pointer.builtin, pointer.in_code(at), variant)
+        } else {
+            Shape::Uniform
+        }
     };
     let one = |leaf: &Leaf| match pointer.part(*leaf) {
         Part::Low(at) if leaf.scalar.is_int() => of(at),

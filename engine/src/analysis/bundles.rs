@@ -153,7 +153,8 @@ impl Analysis<'_> {
     }
 
     fn builtin_differs(&self, block: BlockId, pointer: &BuiltinPointer, load: &Inst) -> Differs {
-        let component = |at: u32| differs_between(pointer.builtin, at, self.variant.coarsening);
+        let component =
+            |at: u32| differs_between(pointer.builtin, pointer.in_code(at), self.variant.coarsening);
         let leaves = load.ty.and_then(|ty| self.leaves.get(ty)).unwrap_or_default();
         let differs = |leaf: &Leaf| match pointer.part(*leaf) {
             Part::Low(at) => component(at),
@@ -182,7 +183,7 @@ impl Analysis<'_> {
     }
 }
 
-/// Whether a component of a built-in differs between the sub-groups of a bundle.
+/// Whether a component of a built-in, in the variant's code, differs between the sub-groups of a bundle.
 fn differs_between(builtin: BuiltIn, component: u32, coarsening: Coarsening) -> bool {
     let along = match coarsening {
         Coarsening::Off => return false,

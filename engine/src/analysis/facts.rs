@@ -76,7 +76,7 @@ impl<'m> Analysis<'m> {
         let regions = Regions::new(&cfg, &loops);
         let leaves = LeafTable::new(func.module);
         let private = Private::new(&func, &leaves);
-        let builtins = builtins::pointers(&func);
+        let builtins = builtins::pointers(&func, variant.axis);
         let graph = Graph { func: &func, cfg: &cfg, doms: &doms, loops: &loops, regions: &regions };
         let control = Control::new(&graph, EntitySet::new());
         let (mut def, mut at) = (FxHashMap::default(), FxHashMap::default());

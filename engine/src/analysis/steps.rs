@@ -1,4 +1,4 @@
-//! How addresses change from one work-group or work-item to the next, along x and along y.
+//! How addresses change from one work-group or work-item to the next, along each dimension of the code.
 //!
 //! That is found as loops find induction variables: ids change by known amounts, sums and products by constants keep that, and
 //! products by numbers that are known at run time are far. Integers that wrap around are not followed: who needs to be sure, looks.
@@ -33,11 +33,11 @@ pub(super) enum Step {
     Unknown,
 }
 
-/// Along x and along y.
-pub(super) type Steps = [Step; 2];
+/// Along x, y and z.
+pub(super) type Steps = [Step; 3];
 
-const SAME: Steps = [Step::Known(0); 2];
-const UNKNOWN: Steps = [Step::Unknown; 2];
+const SAME: Steps = [Step::Known(0); 3];
+const UNKNOWN: Steps = [Step::Unknown; 3];
 
 impl Step {
     fn plus(self, other: Step) -> Step {
@@ -48,7 +48,7 @@ impl Step {
         }
     }
 
-    fn times(self, factor: i64) -> Step {
+    pub fn times(self, factor: i64) -> Step {
         match self {
             Step::Known(step) => step.checked_mul(factor).map_or(Step::Unknown, Step::Known),
             Step::Far if factor == 0 => Step::Known(0),
@@ -86,8 +86,8 @@ fn is_low_half(mask: i64) -> bool {
     matches!(mask, 0xff | 0xffff | 0xffff_ffff)
 }
 
-fn sum(a: Steps, b: Steps) -> Steps {
-    [a[0].plus(b[0]), a[1].plus(b[1])]
+pub(super) fn sum(a: Steps, b: Steps) -> Steps {
+    std::array::from_fn(|at| a[at].plus(b[at]))
 }
 
 /// How numbers of a kernel change.
@@ -124,7 +124,10 @@ impl<'a, 'm> Changes<'a, 'm> {
     fn of_id(&self, id: Id) -> Option<Steps> {
         let (builtin, dimension) = self.a.whole_component(id)?;
         let at = dimension as usize;
-        let group = || self.a.func.kernel.required_group_size;
+        let group = || {
+            let size = self.a.func.kernel.required_group_size;
+            size.map(|size| self.a.variant.axis.exchange(size))
+        };
         let step = match (builtin, self.unit) {
             (BuiltIn::WorkgroupId, Unit::WorkGroup) => 1,
             (BuiltIn::GlobalInvocationId, Unit::WorkGroup) => {
@@ -158,9 +161,10 @@ impl<'a, 'm> Changes<'a, 'm> {
                 match (constant(inst.id(0)), constant(inst.id(1))) {
                     (_, Some(factor)) => a.map(|step| step.times(factor)),
                     (Some(factor), _) => b.map(|step| step.times(factor)),
-                    _ if b == SAME => a.map(Step::times_some),
-                    _ if a == SAME => b.map(Step::times_some),
-                    _ => UNKNOWN,
+                    _ => std::array::from_fn(|at| match (a[at], b[at]) {
+                        (step, Step::Known(0)) | (Step::Known(0), step) => step.times_some(),
+                        _ => Step::Unknown,
+                    }),
                 }
             }
             Op::ShiftLeftLogical => match constant(inst.id(1)) {
@@ -205,8 +209,13 @@ impl<'a, 'm> Changes<'a, 'm> {
 
     /// A result of which nothing is known but that it is the same where all operands are.
     fn of_operands(&mut self, inst: &Inst) -> Steps {
-        let same = inst.ids().all(|id| self.of(id) == SAME);
-        if same { SAME } else { UNKNOWN }
+        inst.ids().fold(SAME, |steps, id| {
+            let operand = self.of(id);
+            std::array::from_fn(|at| match (steps[at], operand[at]) {
+                (Step::Known(0), Step::Known(0)) => Step::Known(0),
+                _ => Step::Unknown,
+            })
+        })
     }
 
     fn of_phi(&mut self, id: Id) -> Steps {
@@ -217,12 +226,13 @@ impl<'a, 'm> Changes<'a, 'm> {
         };
         let mut all = phi.incoming.iter().map(|(_, incoming)| self.of(*incoming));
         let first = all.next().unwrap_or(SAME);
-        all.fold(first, |steps, other| match (steps == SAME, other == SAME) {
-            _ if steps == other => steps,
-            // From before a loop, and from its end, which the loop made of what came from before.
-            (true, _) => other,
-            (_, true) => steps,
-            _ => UNKNOWN,
+        all.fold(first, |steps, other| {
+            std::array::from_fn(|at| match (steps[at], other[at]) {
+                (step, other) if step == other => step,
+                // From before a loop, and from its end, which the loop made of what came from before.
+                (Step::Known(0), step) | (step, Step::Known(0)) => step,
+                _ => Step::Unknown,
+            })
         })
     }
 }

@@ -63,11 +63,11 @@ impl Analysis<'_> {
                 continue;
             }
             match changes.of(inst.id(0)) {
-                [Step::Far, along_y] => {
+                [Step::Far, along_y, _] => {
                     let high = along_y.near().map(|step| (PIECE / step.unsigned_abs()).clamp(2, HIGHEST));
                     strips.height = strips.height.max(high.unwrap_or(1) as u32);
                 }
-                [along_x, Step::Far] => {
+                [along_x, Step::Far, _] => {
                     strips.along_x.extend(along_x.near().map(|step| (inst.id(0), step)));
                 }
                 _ => {}

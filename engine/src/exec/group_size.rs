@@ -1,6 +1,6 @@
 //! Work-group sizes: which code runs a group, and which size to suggest for a global size.
 
-use crate::abi::{Coarsening, LaneMapping, Variant};
+use crate::abi::{Axis, Coarsening, LaneMapping, Variant};
 use crate::exec::Range;
 
 /// Sub-group sizes that code can be made for, ascending.
@@ -11,6 +11,8 @@ pub const FACTORS: [u32; 4] = [16, 8, 4, 2];
 const LINE_FROM: u64 = 64;
 /// Rows of a multiple of this fill vectors of every machine.
 const ROW: u32 = 16;
+/// Rows of a multiple of this do so with half of the lanes.
+const SHORT_ROW: u32 = 8;
 /// Groups larger than this gain nothing when the application leaves the size to the driver.
 const ENOUGH_ITEMS: u32 = 256;
 /// A suggestion leaves at least this many groups a thread where it can.
@@ -102,6 +104,46 @@ pub fn enlarged(range: Range, max_items: u32, threads: u64) -> Range {
         group_count: [count[0] / times, count[1], count[2]],
         ..range
     }
+}
+
+/// The same work-items with an axis and x exchanged, in the same groups.
+pub fn turned(range: Range, axis: Axis) -> Range {
+    Range {
+        group_count: axis.exchange(range.group_count),
+        group_size: axis.exchange(range.group_size),
+        global_offset: axis.exchange(range.global_offset),
+    }
+}
+
+/// Whether the rows of its groups fill vectors, perhaps with half of the lanes.
+pub fn has_rows(range: &Range) -> bool {
+    range.group_size[0].is_multiple_of(SHORT_ROW)
+}
+
+/// The same work-items in groups whose rows fill vectors, as they are if that is so, else of up to [`ENOUGH_ITEMS`] and `max_items`: for kernels that cannot tell. None
+/// where rows are too short, or of a length without such a divisor.
+pub fn in_rows(range: Range, max_items: u32, threads: u64) -> Option<Range> {
+    if range.group_size[0].is_multiple_of(ROW) {
+        return Some(range);
+    }
+    let global = |at: usize| u64::from(range.group_count[at]) * u64::from(range.group_size[at]);
+    let items = (0..3).map(global).fold(1, u64::saturating_mul);
+    let shared = (items / (threads * GROUPS_A_THREAD)).max(u64::from(ROW));
+    let most = u64::from(max_items.min(ENOUGH_ITEMS)).min(shared) as u32;
+    // Launches come here: nothing is collected.
+    let divisor = |of: u64, most: u32, step: u32| {
+        (1..=most / step).rev().map(|times| times * step).find(|size| of.is_multiple_of(u64::from(*size)))
+    };
+    let row = |most: u32| [ROW, SHORT_ROW].into_iter().find_map(|row| divisor(global(0), most, row));
+    // Rows above each other share more than what is behind a row does.
+    let y = divisor(global(1), most / row(most.min(LINE_FROM as u32))?, 1).unwrap_or(1);
+    let x = row(most / y)?;
+    let group_size = [x, y, 1];
+    let mut group_count = [0; 3];
+    for at in 0..3 {
+        group_count[at] = u32::try_from(global(at) / u64::from(group_size[at])).ok()?;
+    }
+    Some(Range { group_size, group_count, ..range })
 }
 
 /// A group size that divides the global size in each dimension, within the limits. A zero counts as one.
@@ -305,6 +347,32 @@ mod tests {
         }
         let small = Range { group_count: [64, 1, 1], group_size: [4, 1, 1], global_offset: [0; 3] };
         assert_eq!(enlarged(small, 8, 1).group_size, [8, 1, 1]);
+    }
+
+    #[test]
+    fn turned_launches_have_the_same_work_items_in_rows() {
+        let range = |group_size, group_count| Range { group_count, group_size, global_offset: [1, 2, 3] };
+        let of = turned(range([32, 8, 2], [3, 5, 7]), Axis::Z);
+        assert_eq!(of, Range { global_offset: [3, 2, 1], ..range([2, 8, 32], [7, 5, 3]) });
+        let size = |group_size: [u32; 3], group_count: [u32; 3]| {
+            let own = range(group_size, group_count);
+            let rows = in_rows(own, 1024, 4)?;
+            for at in 0..3 {
+                let items = |range: Range| range.group_count[at] * range.group_size[at];
+                assert_eq!(items(rows), items(own), "{rows:?}");
+            }
+            assert_eq!(rows.global_offset, own.global_offset);
+            Some(rows.group_size)
+        };
+        assert_eq!(size([16, 16, 1], [64, 64, 1]), Some([16, 16, 1]), "as they are");
+        assert_eq!(size([8, 32, 1], [64, 16, 1]), Some([64, 4, 1]));
+        assert_eq!(size([1, 256, 1], [512, 2, 1]), Some([64, 4, 1]));
+        assert_eq!(size([1, 1, 1], [1000, 999, 1]), Some([40, 3, 1]), "half of the lanes");
+        assert_eq!(size([1, 64, 1], [48, 7, 5]), Some([48, 4, 1]));
+        assert_eq!(size([4, 8, 1], [8, 2, 1]), Some([32, 1, 1]), "all threads have groups");
+        assert_eq!(size([5, 7, 1], [7, 16, 1]), None, "rows of 35");
+        assert!(in_rows(range([8, 32, 1], [64, 16, 1]), 8, 1).is_some_and(|of| of.group_size == [8, 1, 1]));
+        assert!(has_rows(&range([24, 3, 1], [1; 3])) && !has_rows(&range([12, 3, 1], [1; 3])));
     }
 
     #[test]

@@ -8,13 +8,16 @@ use super::promotion::Promotion;
 use super::scheduler::{Cost, Job, Scheduler};
 use super::trial::Trial;
 use super::workgroup::Needs;
-use crate::abi::{BundleEntry, CodeInfo, ENTRY_SYMBOL, Ids, LaunchInfo, RangeEntry, Variant};
+use crate::abi::{Axis, BundleEntry, CodeInfo, ENTRY_SYMBOL, Ids, LaunchInfo, RangeEntry, Variant};
 use crate::error::{EngineError, LaunchFault};
 use crate::jit::JitError;
 use crate::jit::load::LoadedCode;
 use crate::print::Buffer;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Work-items along a dimension that vectors may be made of.
+const LONG: u64 = 8;
 
 /// The work-groups of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -35,6 +38,17 @@ impl Range {
             size.checked_add(self.global_offset[at]).is_none_or(|end| end >= 1 << 31)
         };
         Ids { large: (0..3).any(is_large), odd: !self.global_offset[0].is_multiple_of(Ids::ALIGNMENT) }
+    }
+
+    /// Whether there are more work-items along a dimension than a vector may have lanes, or nearly.
+    pub fn is_long(&self, axis: Axis) -> bool {
+        let at = axis.place();
+        u64::from(self.group_count[at]) * u64::from(self.group_size[at]) >= LONG
+    }
+
+    /// Whether all work-items have the same place along x.
+    pub fn is_column(&self) -> bool {
+        self.group_count[0] == 1 && self.group_size[0] == 1
     }
 
     /// Dimensions that are in use: Level Zero launches always have three, most of size one.

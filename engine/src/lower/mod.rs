@@ -75,7 +75,7 @@ mod tables;
 pub mod values;
 pub mod work_item;
 
-use crate::abi::{Coarsening, CodeInfo, Variant};
+use crate::abi::{Axis, Coarsening, CodeInfo, LaneMapping, Variant};
 use crate::analysis::Analysis;
 use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::{BlockId, Func};
@@ -197,6 +197,21 @@ pub fn best_coarsening(
         return Ok(Coarsening::Off);
     }
     Ok(coarsening::best(&Analysis::new(prepared(Func::build(module, kernel, &plan)?), variant), target))
+}
+
+/// The dimension that a kernel's lanes go along best, in sub-groups of this width; none if it has to be x.
+pub fn best_axis(
+    module: &Module,
+    kernel: &Kernel,
+    width: u32,
+    inlining: Inlining,
+) -> Result<Option<Axis>, EngineError> {
+    let plan = Rc::new(Plan::new(module, kernel, inlining)?);
+    if !plan.is_flat() {
+        return Ok(None);
+    }
+    let variant = Variant::new(width, LaneMapping::Rows);
+    Ok(Analysis::new(prepared(Func::build(module, kernel, &plan)?), variant).best_axis())
 }
 
 /// Code for one work-item after the other.

@@ -133,7 +133,7 @@ impl Lowerer<'_, '_> {
     /// A component, in 64 bits; zero behind the last one.
     fn component(&mut self, pointer: &BuiltinPointer, at: u32) -> Result<Reg, EngineError> {
         if at < pointer.components {
-            return self.builtin(pointer.builtin, at);
+            return self.builtin(pointer.builtin, pointer.in_code(at));
         }
         Ok(Reg::uniform(self.b.i64(0)))
     }
@@ -235,7 +235,7 @@ impl Lowerer<'_, '_> {
         result
     }
 
-    /// A component of a built-in, in 64 bits.
+    /// A component of a built-in, in the variant's code, in 64 bits.
     pub fn builtin(&mut self, builtin: BuiltIn, component: u32) -> Result<Reg, EngineError> {
         if let Some(reg) = self.items().cache.get(&(builtin, component)) {
             return Ok(*reg);

@@ -3,6 +3,7 @@
 //! One binary, since each has LLVM in it.
 
 mod accepted;
+mod axes;
 mod called_functions;
 mod calls;
 mod columns;

@@ -1,0 +1,184 @@
+//! The dimension that lanes go along.
+//!
+//! That is x as a rule: `get_global_id(0)` counts the elements of a row in most kernels, so that lanes access neighbours. In others it counts
+//! rows (`a[get_global_id(0) * width + get_global_id(1)]`): lanes along y have neighbours there, and lanes along x gather and scatter. A
+//! kernel that cannot tell is compiled with the dimensions exchanged in all ids (`Axis`), and launched so.
+//!
+//! How addresses change along each dimension is `steps`' to say.
+
+use super::Analysis;
+use super::func::BlockId;
+use super::steps::{Changes, Step, Steps, Unit, sum};
+use crate::abi::Axis;
+use rustc_hash::FxHashMap;
+use spirv::{BuiltIn, StorageClass};
+use spirv_env::opcodes::opencl_std::Through;
+use spirv_env::opcodes::{Convergence, Family, Memory};
+use spirv_env::{Id, Inst};
+
+/// What an access of a sub-group costs: one of a vector, or of a scalar.
+const ONE: u64 = 2;
+/// One of elements with small gaps between them.
+const SPACED: u64 = 3 * ONE;
+/// One that goes from lane to lane.
+const LANES: u64 = 16 * ONE;
+/// Elements at most from one lane to the next of an access with small gaps.
+const GAP: u64 = 4;
+/// Iterations of a loop, where nobody knows: more than one access outside is worth.
+const ITERATIONS: u64 = 8;
+/// Nested loops that are counted.
+const MOST_LOOPS: usize = 4;
+/// Another dimension has to cost less than this part of what x does, in halves of halves.
+const WORTH: u64 = 3;
+
+impl Analysis<'_> {
+    /// The dimension that lanes go along best; none if it has to be x. The analysis is that of lanes along x.
+    pub fn best_axis(&self) -> Option<Axis> {
+        if !self.cannot_tell_axis() {
+            return None;
+        }
+        let along = self.costs_along();
+        let is_better = |axis: &Axis| {
+            let other = along[axis.place()];
+            other.has_rows && other.cost * 4 < along[0].cost * WORTH
+        };
+        let best = Axis::OTHERS.into_iter().filter(is_better).min_by_key(|axis| along[axis.place()].cost);
+        Some(best.unwrap_or_default())
+    }
+
+    /// Whether it does the same with dimensions exchanged: work-items that are of one work-group stay that, and nothing
+    /// else goes by the order that they have in it, or work-groups have among each other.
+    fn cannot_tell_axis(&self) -> bool {
+        let kernel = self.func.kernel;
+        let is_free = |inst: &Inst| {
+            let row = inst.row();
+            let meets = match row.convergence {
+                Convergence::None => true,
+                Convergence::Barrier => inst.waits_for_work_group(self.func.module),
+                _ => false,
+            };
+            // Rows of images lie along x in all kernels that somebody has thought about.
+            meets && row.family != Family::Call && !row.memory.is_of_images()
+        };
+        let counts = |builtin: BuiltIn| {
+            matches!(
+                builtin,
+                BuiltIn::LocalInvocationIndex
+                    | BuiltIn::GlobalLinearId
+                    | BuiltIn::WorkDim
+                    | BuiltIn::SubgroupId
+            )
+        };
+        !kernel.sees_width()
+            && !kernel.prints
+            && !kernel.may_wait
+            && !self
+                .builtins
+                .values()
+                .any(|pointer| self.is_loaded(pointer.builtin) && counts(pointer.builtin))
+            && self.func.blocks.values().flat_map(|block| &block.insts).all(is_free)
+    }
+
+    /// Whether the function reads a built-in.
+    fn is_loaded(&self, builtin: BuiltIn) -> bool {
+        let mut insts = self.func.blocks.values().flat_map(|block| &block.insts);
+        insts.any(|inst| {
+            matches!(inst.row().memory, Memory::Read { .. })
+                && self.builtins.get(&inst.id(0)).is_some_and(|pointer| pointer.builtin == builtin)
+        })
+    }
+
+    /// Memory accesses with lanes along each dimension. Those of which nothing is known along x have no say: there, looks at run time may find
+    /// rows.
+    fn costs_along(&self) -> [Along; 3] {
+        let mut changes = Changes::new(self, Unit::WorkItem);
+        let iterations = self.iterations_along(&mut changes);
+        let mut along = [Along::default(); 3];
+        for (block, code) in &self.func.blocks {
+            let times = iterations.get(&block).copied().unwrap_or([1; 3]);
+            for inst in &code.insts {
+                let Some((steps, bytes)) = self.accessed(inst, &mut changes) else { continue };
+                if steps[0] == Step::Unknown {
+                    continue;
+                }
+                for (at, step) in steps.into_iter().enumerate() {
+                    let cost = cost(step, bytes).saturating_mul(times[at]);
+                    along[at].cost = along[at].cost.saturating_add(cost);
+                    along[at].has_rows |= is_row(step, bytes) && self::cost(steps[0], bytes) == LANES;
+                }
+            }
+        }
+        along
+    }
+
+    /// How often a block is executed, with lanes along each dimension: where they leave a loop at different times, those that are
+    /// through wait for the others.
+    fn iterations_along(&self, changes: &mut Changes<'_, '_>) -> FxHashMap<BlockId, [u64; 3]> {
+        let mut diverges = FxHashMap::default();
+        for (block, code) in &self.func.blocks {
+            let Some(condition) = code.term.condition() else { continue };
+            let differs = changes.of(condition).map(|step| step != Step::Known(0));
+            for left in self.cfg.succs[block].iter().flat_map(|to| self.loops.left_by(block, *to)) {
+                let of_loop = diverges.entry(left).or_insert([false; 3]);
+                (0..3).for_each(|at| of_loop[at] |= differs[at]);
+            }
+        }
+        let of_block = |block: BlockId| {
+            let around = self.loops.around(block).take(MOST_LOOPS);
+            around.fold([1; 3], |times: [u64; 3], around| {
+                let differs = diverges.get(&around).copied().unwrap_or_default();
+                std::array::from_fn(|at| times[at] * if differs[at] { 2 * ITERATIONS } else { ITERATIONS })
+            })
+        };
+        self.func.block_ids().map(|block| (block, of_block(block))).collect()
+    }
+
+    /// How the address changes of what loads, stores or changes something in memory, and the bytes that it accesses.
+    fn accessed(&self, inst: &Inst, changes: &mut Changes<'_, '_>) -> Option<(Steps, u64)> {
+        let is_memory = |pointer: Id| {
+            let is_private = self.func.class_of(pointer) == Some(StorageClass::Function);
+            !is_private && !self.builtins.contains_key(&pointer)
+        };
+        let bytes_at = |pointer: Id| self.func.pointee_bytes(pointer).unwrap_or(1).max(1);
+        let memory = inst.row().memory;
+        if matches!(memory, Memory::Read { .. } | Memory::Write { .. }) || memory.is_atomic() {
+            let pointer = Some(inst.id(0)).filter(|pointer| is_memory(*pointer))?;
+            return Some((changes.of(pointer), bytes_at(pointer)));
+        }
+        // `vload4(offset, pointer)`, `vstore4(vector, offset, pointer)`.
+        let (place, through) = inst.opencl_std(self.func.module)?.pointer()?;
+        let pointer = Some(inst.id(2 + place)).filter(|pointer| place > 0 && is_memory(*pointer))?;
+        let vector = match through {
+            Through::Reads => inst.ty?,
+            Through::Writes => self.func.type_of(inst.id(2))?,
+        };
+        let bytes = bytes_at(pointer) * self.leaves.count(vector).max(1) as u64;
+        let by_offset = changes.of(inst.id(1 + place)).map(|step| step.times(bytes as i64));
+        Some((sum(changes.of(pointer), by_offset), bytes))
+    }
+}
+
+/// Memory accesses with lanes along a dimension.
+#[derive(Clone, Copy, Default, Debug)]
+struct Along {
+    cost: u64,
+    /// Some go from lane to lane along x, and are of neighbours here.
+    has_rows: bool,
+}
+
+/// Whether an access is of neighbours.
+fn is_row(step: Step, bytes: u64) -> bool {
+    matches!(step, Step::Known(step) if step.unsigned_abs() == bytes)
+}
+
+/// What an access costs whose address changes so from lane to lane.
+fn cost(step: Step, bytes: u64) -> u64 {
+    match step {
+        _ if step == Step::Known(0) || is_row(step, bytes) => ONE,
+        Step::Known(step) if step.unsigned_abs() <= GAP * bytes => SPACED,
+        Step::Known(_) | Step::Far | Step::Unknown => LANES,
+    }
+}
+
+#[cfg(test)]
+mod tests;
