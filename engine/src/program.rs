@@ -262,6 +262,10 @@ impl Kernel {
             group_size::best_width(group_size, width)
         };
         let variant = Variant { most_items: self.program.engine.config().max_group_size, ..variant };
+        // What a work-item does alone, it does in loops.
+        if variant.width == 1 && kernel.has_loops {
+            return variant.alone(LaneMapping::Iterations);
+        }
         // Straight code gains from several sub-groups side by side only where they go through columns together or much of it waits for
         // the rest; code that prints never.
         let is_long = || {
@@ -629,19 +633,26 @@ impl Kernel {
                     Ok(serves)
                 };
                 let serves = optimised().map_err(failed)?;
-                Ok::<_, EngineError>(serves.then_some((ir, info, calls)))
+                Ok::<_, EngineError>(((ir, info, calls), serves))
             };
-            let of_items =
-                || Ok::<_, EngineError>(make(variant, Loops::Kept)?.expect("code of work-items serves"));
+            let of_items = || {
+                let loops = match (variant.width, variant.mapping) {
+                    (_, LaneMapping::Iterations) => Loops::Vectorised,
+                    (1, _) => Loops::Rolled,
+                    _ => Loops::Kept,
+                };
+                make(variant, loops).map(|(made, _)| made)
+            };
             let single = match tier {
                 Tier::Optimising => lower::single(module, kernel, variant, inlining, target)?,
                 Tier::Fast => None,
             };
             let of_single = match &single {
                 Some(Single::Iterations(_)) => {
-                    make(variant.alone(LaneMapping::Iterations), Loops::Vectorised)?
+                    let (made, serves) = make(variant.alone(LaneMapping::Iterations), Loops::Vectorised)?;
+                    serves.then_some(made)
                 }
-                Some(Single::Scalars) => make(variant.alone(LaneMapping::Rows), Loops::Kept)?,
+                Some(Single::Scalars) => Some(make(variant.alone(LaneMapping::Rows), Loops::Rolled)?.0),
                 None => None,
             };
             // Memory is there for the variant's sub-groups.

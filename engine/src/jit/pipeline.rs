@@ -58,6 +58,9 @@ const fn c_text(text: &'static str) -> &'static CStr {
 pub enum Loops {
     /// They stay: the code is vector code already.
     Kept,
+    /// They stay, and those that end nobody knows when are not unrolled: each time that ends between two multiples, a branch is mispredicted that
+    /// costs more than the branches saved.
+    Rolled,
     /// LLVM makes vectors of their iterations where that pays.
     Vectorised,
 }
@@ -81,7 +84,7 @@ impl Tier {
     /// kernel is lowered, so there is no interprocedural pass.
     fn passes(self, size: &Size, loops: Loops) -> Option<&'static CStr> {
         macro_rules! passes {
-            ($loops:literal, $vectors:literal) => {
+            ($loops:literal, $vectors:literal, $unroll:literal) => {
                 concat!(
                     "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,",
                     "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,",
@@ -90,22 +93,26 @@ impl Tier {
                     "loop-deletion),loop-unroll-full,",
                     "sroa,gvn,sccp,bdce,instcombine<no-verify-fixpoint>,dse,loop-mssa(licm),adce,",
                     $vectors,
-                    "loop-unroll<O2>,early-cse<memssa>,instcombine<no-verify-fixpoint>,",
+                    $unroll,
+                    ",early-cse<memssa>,instcombine<no-verify-fixpoint>,",
                     "simplifycfg<sink-common-insts;hoist-common-insts>)\0"
                 )
             };
         }
-        const ALL: &CStr = c_text(passes!("loop-idiom,", ""));
-        const WITHOUT_COMPARED_STORES: &CStr = c_text(passes!("", ""));
+        const ALL: &CStr = c_text(passes!("loop-idiom,", "", "loop-unroll<O2>"));
+        const WITHOUT_COMPARED_STORES: &CStr = c_text(passes!("", "", "loop-unroll<O2>"));
+        const ROLLED: &CStr = c_text(passes!("loop-idiom,", "", "loop-unroll<O2;no-runtime>"));
         const VECTORS: &CStr = c_text(passes!(
             "loop-idiom,",
-            "loop-vectorize,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+            "loop-vectorize,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,",
+            "loop-unroll<O2>"
         ));
-        match self {
-            Tier::Fast => None,
-            Tier::Optimising if size.can_compare_stores() && loops == Loops::Vectorised => Some(VECTORS),
-            Tier::Optimising if size.can_compare_stores() => Some(ALL),
-            Tier::Optimising => Some(WITHOUT_COMPARED_STORES),
+        match (self, loops) {
+            (Tier::Fast, _) => None,
+            (Tier::Optimising, _) if !size.can_compare_stores() => Some(WITHOUT_COMPARED_STORES),
+            (Tier::Optimising, Loops::Kept) => Some(ALL),
+            (Tier::Optimising, Loops::Rolled) => Some(ROLLED),
+            (Tier::Optimising, Loops::Vectorised) => Some(VECTORS),
         }
     }
 

@@ -26,7 +26,7 @@ pub(super) fn copy(
     const SMALL: u64 = 256;
     let [to_align, from_align] = [write, read].map(|access| access.align.unwrap_or(1).min(16) as u32);
     let volatile = write.volatile || read.volatile;
-    let (target, source) = (place(this, to)?, place(this, from)?);
+    let (target, source) = (whole(this, to)?, whole(this, from)?);
     let uniform_size = match size {
         Size::Bytes(bytes) => Some(this.b.i64(bytes)),
         Size::Value(id) => {
@@ -72,6 +72,14 @@ pub(super) fn copy(
         this.b.copy((pick(target), to_align), (pick(source), from_align), bytes, volatile);
     });
     Ok(())
+}
+
+/// Where a pointer leads. A single lane's rows follow each other in memory: they are copied at once.
+fn whole(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Place, EngineError> {
+    Ok(match place(this, pointer)? {
+        Place::Interleaved { object, offset } if this.w == 1 => Place::Uniform(object.only(this, offset)),
+        place => place,
+    })
 }
 
 impl Lowerer<'_, '_> {

@@ -63,6 +63,11 @@ impl Object {
         }
     }
 
+    /// The address of what begins at an offset in the object of the only lane.
+    pub fn only(&self, this: &Lowerer<'_, '_>, offset: Reg) -> Value {
+        this.b.offset(self.base, this.vector(offset))
+    }
+
     /// Loads the leaf at `offset + leaf` of each lane's object, for lanes that are on.
     pub fn load(&self, this: &Lowerer<'_, '_>, offset: Reg, leaf: u64, memory: Scalar) -> Value {
         let Some((part, whole)) = self.parts(memory) else {

@@ -23,5 +23,6 @@ mod short_rows;
 mod source_lines;
 mod streaming;
 mod support;
+mod tasks;
 mod tiers;
 mod walks;
