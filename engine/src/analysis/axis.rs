@@ -20,8 +20,12 @@ use spirv_env::{Id, Inst};
 const ONE: u64 = 2;
 /// One of elements with small gaps between them.
 const SPACED: u64 = 3 * ONE;
-/// One that goes from lane to lane.
+/// One along x of rows that lie along y: sub-groups side by side have a piece of each, and transpose them (`columns`).
+const COLUMN: u64 = 5 * ONE;
+/// One that goes from lane to lane, in memory that is surely in the cache, and elsewhere: each lane has a line of its own, and where rows are as
+/// long as a page all of these are in one set of the cache.
 const LANES: u64 = 16 * ONE;
+const LINES: u64 = 2 * LANES;
 /// Elements at most from one lane to the next of an access with small gaps.
 const GAP: u64 = 4;
 /// Iterations of a loop, where nobody knows: more than one access outside is worth.
@@ -97,14 +101,14 @@ impl Analysis<'_> {
         for (block, code) in &self.func.blocks {
             let times = iterations.get(&block).copied().unwrap_or([1; 3]);
             for inst in &code.insts {
-                let Some((steps, bytes)) = self.accessed(inst, &mut changes) else { continue };
-                if steps[0] == Step::Unknown {
+                let Some(access) = self.accessed(inst, &mut changes) else { continue };
+                if access.steps[0] == Step::Unknown {
                     continue;
                 }
-                for (at, step) in steps.into_iter().enumerate() {
-                    let cost = cost(step, bytes).saturating_mul(times[at]);
-                    along[at].cost = along[at].cost.saturating_add(cost);
-                    along[at].has_rows |= is_row(step, bytes) && self::cost(steps[0], bytes) == LANES;
+                for (at, along) in along.iter_mut().enumerate() {
+                    let cost = access.cost_along(at).saturating_mul(times[at]);
+                    along.cost = along.cost.saturating_add(cost);
+                    along.has_rows |= access.is_row(at) && access.is_far(0);
                 }
             }
         }
@@ -133,17 +137,19 @@ impl Analysis<'_> {
         self.func.block_ids().map(|block| (block, of_block(block))).collect()
     }
 
-    /// How the address changes of what loads, stores or changes something in memory, and the bytes that it accesses.
-    fn accessed(&self, inst: &Inst, changes: &mut Changes<'_, '_>) -> Option<(Steps, u64)> {
+    /// What an instruction does that loads, stores or changes something in memory.
+    fn accessed(&self, inst: &Inst, changes: &mut Changes<'_, '_>) -> Option<Access> {
         let is_memory = |pointer: Id| {
             let is_private = self.func.class_of(pointer) == Some(StorageClass::Function);
             !is_private && !self.builtins.contains_key(&pointer)
         };
+        let is_local = |pointer: Id| self.func.class_of(pointer) == Some(StorageClass::Workgroup);
         let bytes_at = |pointer: Id| self.func.pointee_bytes(pointer).unwrap_or(1).max(1);
         let memory = inst.row().memory;
         if matches!(memory, Memory::Read { .. } | Memory::Write { .. }) || memory.is_atomic() {
             let pointer = Some(inst.id(0)).filter(|pointer| is_memory(*pointer))?;
-            return Some((changes.of(pointer), bytes_at(pointer)));
+            let (steps, bytes) = (changes.of(pointer), bytes_at(pointer));
+            return Some(Access { steps, bytes, is_local: is_local(pointer) });
         }
         // `vload4(offset, pointer)`, `vstore4(vector, offset, pointer)`.
         let (place, through) = inst.opencl_std(self.func.module)?.pointer()?;
@@ -154,7 +160,8 @@ impl Analysis<'_> {
         };
         let bytes = bytes_at(pointer) * self.leaves.count(vector).max(1) as u64;
         let by_offset = changes.of(inst.id(1 + place)).map(|step| step.times(bytes as i64));
-        Some((sum(changes.of(pointer), by_offset), bytes))
+        let steps = sum(changes.of(pointer), by_offset);
+        Some(Access { steps, bytes, is_local: is_local(pointer) })
     }
 }
 
@@ -166,17 +173,37 @@ struct Along {
     has_rows: bool,
 }
 
-/// Whether an access is of neighbours.
-fn is_row(step: Step, bytes: u64) -> bool {
-    matches!(step, Step::Known(step) if step.unsigned_abs() == bytes)
+/// What a load or store does.
+struct Access {
+    /// How its address changes from lane to lane.
+    steps: Steps,
+    bytes: u64,
+    /// It goes to local memory.
+    is_local: bool,
 }
 
-/// What an access costs whose address changes so from lane to lane.
-fn cost(step: Step, bytes: u64) -> u64 {
-    match step {
-        _ if step == Step::Known(0) || is_row(step, bytes) => ONE,
-        Step::Known(step) if step.unsigned_abs() <= GAP * bytes => SPACED,
-        Step::Known(_) | Step::Far | Step::Unknown => LANES,
+impl Access {
+    /// Whether lanes along a dimension access neighbours.
+    fn is_row(&self, at: usize) -> bool {
+        matches!(self.steps[at], Step::Known(step) if step.unsigned_abs() == self.bytes)
+    }
+
+    /// Whether they go from lane to lane.
+    fn is_far(&self, at: usize) -> bool {
+        match self.steps[at] {
+            Step::Known(step) => step.unsigned_abs() > GAP * self.bytes,
+            Step::Far | Step::Unknown => true,
+        }
+    }
+
+    fn cost_along(&self, at: usize) -> u64 {
+        match self.steps[at] {
+            step if step == Step::Known(0) || self.is_row(at) => ONE,
+            _ if !self.is_far(at) => SPACED,
+            _ if at == 0 && self.is_row(1) => COLUMN,
+            _ if self.is_local => LANES,
+            _ => LINES,
+        }
     }
 }
 

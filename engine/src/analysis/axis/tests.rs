@@ -32,8 +32,11 @@ fn lanes_go_where_neighbours_are() {
 fn rows_along_x_are_worth_as_much_as_others() {
     let transpose = format!("{}{}", store(0, "row0"), store(1, "row1"));
     assert_eq!(axis(&transpose), Some(Axis::X));
-    let more = format!("{transpose}{}", store(2, "row0"));
-    assert_eq!(axis(&more), Some(Axis::Y));
+    // Sub-groups side by side access columns together, so that it takes many.
+    let few = (2..6).map(|number| store(number, "row0")).collect::<String>();
+    assert_eq!(axis(&format!("{transpose}{few}")), Some(Axis::X));
+    let many = (2..20).map(|number| store(number, "row0")).collect::<String>();
+    assert_eq!(axis(&format!("{transpose}{many}")), Some(Axis::Y));
 }
 
 #[test]
