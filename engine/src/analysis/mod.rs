@@ -28,7 +28,7 @@ pub mod members;
 mod neighbours;
 pub mod packed;
 mod participants;
-mod pointers;
+pub mod pointers;
 pub mod private;
 mod ranges;
 pub mod read_ahead;

@@ -10,7 +10,7 @@ use spirv_env::{Id, Inst};
 
 /// A pointer that an access chain or a cast makes from another one.
 #[derive(Debug)]
-pub(super) struct Derived<'f> {
+pub struct Derived<'f> {
     pub pointer: Id,
     pub base: Id,
     /// The access chain or cast.
@@ -31,7 +31,7 @@ impl Derived<'_> {
 
 /// All derived pointers of a function.
 #[derive(Debug, Default)]
-pub(super) struct Pointers<'f> {
+pub struct Pointers<'f> {
     /// Each behind its base.
     all: Vec<Derived<'f>>,
     roots: FxHashMap<Id, Id>,

@@ -8,12 +8,13 @@ use crate::abi::Coarsening;
 use crate::analysis::Analysis;
 use crate::analysis::func::{BlockId, Phi};
 use crate::analysis::loops::{Loop, LoopId};
+use crate::analysis::pointers::Pointers;
 use crate::analysis::shapes::Shape;
 use crate::exec::group_size;
 use crate::jit::target::Target;
 use crate::lower::opencl_std::table;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::Op;
+use spirv::{Op, StorageClass};
 use spirv_env::opcodes::{Convergence, Cost, Derives, Family, Memory};
 use spirv_env::{Id, Inst};
 
@@ -162,6 +163,8 @@ const IMAGE_ACCESS: usize = 30;
 const SHARED_REGISTERS: usize = 4;
 /// Cycles until a result can be used, of most vector instructions.
 const LATENCY: usize = 4;
+/// Instructions that it takes as long as to load what was stored just now.
+const FORWARD: usize = 2;
 /// Vector instructions that a CPU begins in a cycle.
 const ISSUE: usize = 2;
 /// The instructions of a division of integers, by one of floats, and how many of them wait for each other.
@@ -176,6 +179,12 @@ const LARGE_IF_DIVERGENT: usize = 40;
 /// Lines that lanes walk through for themselves, at most: so many are in a first cache of eight ways also where all of them are
 /// a kilobyte apart, which is what rows of matrices are.
 const MOST_LINES: usize = 32;
+/// Bytes next to each other that sub-groups access together where each iteration is in another row, and instructions of a loop that waits for those.
+const PIECE_BYTES: u64 = 256;
+const MOST_AT_A_PIECE: usize = 24;
+/// The bundle that is wanted where sub-groups share so many times as much as each does for itself.
+const TO_SHARE: usize = 4;
+const SHARED_OF_OWN: usize = 2;
 /// The least bundle that makes up for what a barrier costs.
 const AT_A_BARRIER: usize = 4;
 /// The same where a work-group combines values: bundles also have them in registers, and a work-group that is one bundle
@@ -229,6 +238,7 @@ fn wanted(a: &Analysis<'_>, simd_bits: u32) -> usize {
         }
         let own: usize = this.blocks.iter().map(|block| own_vector_insts(a, *block, simd_bits)).sum();
         let Chains { recurrence, longest } = chains(a, this);
+        let recurrence = recurrence.max(through_memory(a, this));
         let from_iterations = (recurrence * LATENCY * ISSUE + own / 2) / own.max(1);
         let wanted = from_iterations.max(wanted_for_chain(longest, own));
         let wanted = match wanted {
@@ -238,11 +248,71 @@ fn wanted(a: &Analysis<'_>, simd_bits: u32) -> usize {
         match a.control.divergent_loops.contains(id) {
             true if own > LARGE_IF_DIVERGENT => 1,
             true => wanted.min(IF_DIVERGENT),
-            false => wanted,
+            false => wanted.max(wanted_for_pieces(a, id, own)).max(wanted_to_share(a, this, own, simd_bits)),
         }
     };
     let in_loops = a.loops.loops.iter().map(in_loop).max().unwrap_or(1);
     in_loops.max(at_meetings.max().unwrap_or(1)).max(at_columns)
+}
+
+/// Sub-groups side by side that have a piece of memory worth a look of the hardware ahead, in a loop that goes down columns: each iteration is in
+/// another row, as far away as it likes.
+fn wanted_for_pieces(a: &Analysis<'_>, id: LoopId, own: usize) -> usize {
+    let this = &a.loops.loops[id];
+    let class = a.control.class[this.header];
+    let is_straight = this.blocks.iter().all(|block| a.control.class[*block] == class);
+    if !matches!(a.variant.coarsening, Coarsening::AlongX(_)) || own > MOST_AT_A_PIECE || !is_straight {
+        return 1;
+    }
+    let piece = |block: BlockId, inst: &Inst| -> Option<u64> {
+        let pointer = inst.id(0);
+        let is_memory = matches!(inst.op, Op::Load | Op::Store) && !a.builtins.contains_key(&pointer);
+        let is_private = !is_memory || a.func.class_of(pointer) == Some(StorageClass::Function);
+        if is_private || !a.def.get(&pointer).is_some_and(|block| this.blocks.contains(block)) {
+            return None;
+        }
+        let bytes = a.func.pointee_bytes(pointer)?;
+        match *a.shape(block, pointer) {
+            [Shape::Uniform] => None,
+            [Shape::Strided(step)] if step.unsigned_abs() == bytes => {
+                Some(bytes * u64::from(a.variant.width))
+            }
+            // Lanes with lines of their own have enough to wait for.
+            _ => Some(PIECE_BYTES),
+        }
+    };
+    let pieces = this.blocks.iter().flat_map(|block| {
+        let insts = a.func.blocks[*block].insts.iter();
+        insts.filter_map(|inst| piece(*block, inst)).map(|bytes| PIECE_BYTES.div_ceil(bytes) as usize)
+    });
+    pieces.min().unwrap_or(1)
+}
+
+/// The same where much of an iteration is done once for all of them, such as a gather of what rows above each other have in common.
+fn wanted_to_share(a: &Analysis<'_>, this: &Loop, own: usize, simd_bits: u32) -> usize {
+    let cost = |block: BlockId, inst: &Inst| -> usize {
+        let Some(id) = inst.result.filter(|id| a.is_common(block, *id)) else { return 0 };
+        if a.shape(block, id).iter().all(|shape| shape.is_uniform()) {
+            return 0;
+        }
+        let is_gather = || match *a.shape(block, inst.id(0)) {
+            [Shape::Strided(step)] => {
+                let bytes = a.func.pointee_bytes(inst.id(0));
+                bytes.is_some_and(|bytes| step.unsigned_abs() > 4 * bytes)
+            }
+            [Shape::Varying] => true,
+            _ => false,
+        };
+        match inst.op {
+            Op::Load if !a.builtins.contains_key(&inst.id(0)) && is_gather() => LANE_BY_LANE,
+            _ => extent(a, inst).0 * registers(a, id, simd_bits),
+        }
+    };
+    let shared = this.blocks.iter().flat_map(|block| {
+        let insts = a.func.blocks[*block].insts.iter();
+        insts.map(|inst| cost(*block, inst))
+    });
+    if shared.sum::<usize>() >= SHARED_OF_OWN * own { TO_SHARE } else { 1 }
 }
 
 /// The same for code without loops. The CPU begins the next sub-groups before one ends, as far as it looks ahead; of more instructions
@@ -318,8 +388,48 @@ fn chains(a: &Analysis<'_>, this: &Loop) -> Chains {
     }
 }
 
+/// What an iteration loads that the one before has stored, as in `sum[id] += ...`: instructions from the load to the store, and the way
+/// through memory.
+fn through_memory(a: &Analysis<'_>, this: &Loop) -> usize {
+    let insts = || this.blocks.iter().flat_map(|block| &a.func.blocks[*block].insts);
+    let is_memory = |pointer: Id| {
+        let class = a.func.class_of(pointer);
+        class.is_some_and(|class| class != StorageClass::Function) && !a.builtins.contains_key(&pointer)
+    };
+    let stores: Vec<(Id, Id)> = insts()
+        .filter(|inst| inst.op == Op::Store && is_memory(inst.id(0)))
+        .map(|inst| (inst.id(0), inst.id(1)))
+        .collect();
+    if stores.is_empty() {
+        return 0;
+    }
+    let roots = Pointers::new(&a.func).into_roots();
+    let root = |pointer: Id| roots.get(&pointer).copied().unwrap_or(pointer);
+    let is_of_iteration = |pointer: Id| a.def.get(&pointer).is_some_and(|block| this.blocks.contains(block));
+    let loads = insts().filter(|inst| inst.op == Op::Load && is_memory(inst.id(0)));
+    let of_load = |load: &Inst| {
+        let place = load.id(0);
+        // The same element in each iteration, or another one of the same memory.
+        let is_next = |stored: Id| {
+            if stored == place { !is_of_iteration(place) } else { root(stored) == root(place) }
+        };
+        let mut next = stores.iter().filter(|(stored, _)| is_next(*stored)).peekable();
+        next.peek()?;
+        let depth = depths(a, this, load.result?);
+        next.filter_map(|(_, value)| depth.get(value)).max().map(|length| length + FORWARD)
+    };
+    loads.filter_map(of_load).max().unwrap_or(0)
+}
+
 /// Instructions of the longest way through an iteration from one value that it begins with to each that it hands on.
 fn lengths(a: &Analysis<'_>, this: &Loop, from: Id, to: &[&Phi]) -> Vec<Option<usize>> {
+    let depth = depths(a, this, from);
+    let handed_on = |phi: &&Phi| phi.incoming.iter().filter_map(|(_, id)| depth.get(id)).max().copied();
+    to.iter().map(handed_on).collect()
+}
+
+/// Those from a value to each that is made of it in an iteration.
+fn depths(a: &Analysis<'_>, this: &Loop, from: Id) -> FxHashMap<Id, usize> {
     let mut depth: FxHashMap<Id, usize> = FxHashMap::from_iter([(from, 0)]);
     // A loop's blocks are together in the order, its header first.
     let first = a.regions.position[this.header] as usize;
@@ -341,8 +451,7 @@ fn lengths(a: &Analysis<'_>, this: &Loop, from: Id, to: &[&Phi]) -> Vec<Option<u
             depth.insert(result, most + extent(a, inst).1);
         }
     }
-    let handed_on = |phi: &&Phi| phi.incoming.iter().filter_map(|(_, id)| depth.get(id)).max().copied();
-    to.iter().map(handed_on).collect()
+    depth
 }
 
 /// Whether a bundle can run the kernel: no sub-group waits for another in a way that lockstep would not end.

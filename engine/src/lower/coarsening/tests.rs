@@ -85,6 +85,69 @@ fn sub_groups_go_through_columns_together() {
 }
 
 #[test]
+fn what_iterations_hand_on_through_memory_is_a_chain() {
+    // Many instructions that do not wait for each other, and a sum of the element that the iteration before has stored.
+    let side = (0..8).map(|at| format!("%a{at} = OpIMul %uint %own %n\n%b{at} = OpIAdd %uint %own %a{at}\n"));
+    let side = side.collect::<String>();
+    let place = "%q = OpPtrAccessChain %to_uint %pointer %x\n";
+    let of = |loads: &str, stores: &str| {
+        let body = format!(
+            "{side}%old = OpLoad %uint %{loads}\n%new = OpIAdd %uint %old %b7\nOpStore %{stores} %new"
+        );
+        format!("{place}{}", counted("%any_uint", &body, "%sum"))
+    };
+    // (1 + 2) * 4 * 2 / 18.
+    assert_eq!(chosen(Isa::Avx512, &of("q", "q")), 1);
+    let short = "%old = OpLoad %uint %q\n%new = OpIAdd %uint %old %own\nOpStore %q %new";
+    assert_eq!(chosen(Isa::Avx512, &format!("{place}{}", counted("%any_uint", short, "%sum"))), 8);
+    // Another element of the same memory.
+    let wide = "%wide = OpUConvert %ulong %n\n%at = OpIMul %ulong %wide %any_ulong\n%to = OpIAdd %ulong %at %x\n\
+                %after = OpIAdd %ulong %to %ulong_1\n%r = OpPtrAccessChain %to_uint %pointer %to\n\
+                %s = OpPtrAccessChain %to_uint %pointer %after\n";
+    let before = format!("{wide}%old = OpLoad %uint %r\n%new = OpIMul %uint %old %old\nOpStore %s %new");
+    assert_eq!(chosen(Isa::Avx512, &counted("%any_uint", &before, "%sum")), 4);
+}
+
+#[test]
+fn loops_down_columns_want_pieces_that_are_worth_a_look_ahead() {
+    let row = "%wide = OpUConvert %ulong %n\n%at = OpIMul %ulong %wide %any_ulong\n%to = OpIAdd %ulong %at %x\n\
+               %q = OpPtrAccessChain %to_uint %pointer %to\n%a = OpLoad %uint %q\n";
+    // Four rows of 64 bytes.
+    let sum = |load: &str| counted("%own", &format!("{load}%s = OpIAdd %uint %sum %a"), "%s");
+    let much = (0..3).map(|at| format!("%m{at} = OpIMul %uint %a %a\n")).collect::<String>();
+    assert_eq!(chosen(Isa::Avx512, &counted("%any_uint", &format!("{row}{much}"), "%sum")), 4);
+    // Where there is much else to do, memory is no reason.
+    let more = (0..30).map(|at| format!("%m{at} = OpIMul %uint %a %a\n")).collect::<String>();
+    assert_eq!(chosen(Isa::Avx512, &counted("%any_uint", &format!("{row}{more}"), "%sum")), 1);
+    // Each lane has a row of its own: side by side they would be more than the cache has room for.
+    let own = row
+        .replace("%ulong %at %x", "%ulong %far %wide")
+        .replace("%ulong %wide %any_ulong", "%ulong %wide %ulong_1");
+    let own = format!("%far = OpIMul %ulong %x %any_ulong\n{}", sum(&own));
+    assert!(chosen(Isa::Avx512, &own) <= 2);
+}
+
+#[test]
+fn what_rows_above_each_other_have_in_common_is_shared() {
+    let target = Target::limited(Isa::Avx512).expect("a target machine");
+    let chosen = |load: &str| {
+        let body = format!(
+            "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
+             %y = OpCompositeExtract %ulong %ids 1\n%far = OpIMul %ulong %x %any_ulong\n{}",
+            counted_loop("", &format!("%wide = OpUConvert %ulong %n\n{load}"))
+        );
+        let variant = Variant { coarsening: Coarsening::AlongY(8), ..VARIANT };
+        of_blocks(&body, variant, |analysis| best(analysis, &target).factor())
+    };
+    let gather =
+        "%at = OpIAdd %ulong %far %wide\n%q = OpPtrAccessChain %to_uint %pointer %at\n%a = OpLoad %uint %q\n";
+    let own = "%low = OpUConvert %uint %y\n%b = OpIMul %uint %a %low\n%c = OpIAdd %uint %b %a\n";
+    assert_eq!(chosen(&format!("{gather}{own}")), 4);
+    let row = gather.replace("%far", "%x");
+    assert_eq!(chosen(&format!("{row}{own}")), 1, "one load is not worth it");
+}
+
+#[test]
 fn a_work_group_with_barriers_is_one_bundle_where_its_registers_are_enough() {
     let barrier = "OpControlBarrier %uint_2 %uint_2 %uint_0\n";
     assert_eq!(chosen_of(16, Isa::Avx512, barrier), 16);
