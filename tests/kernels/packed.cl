@@ -331,3 +331,64 @@ __kernel void edges_by_components(PARAMETERS)
         ((__global uint *)(c + 16 * n))[4 * i + at] = ((__global const uint *)b)[4 * (up < (uint)n ? up : up - (uint)n) + at] * 5u;
     }
 }
+
+// Components from where a mask says.
+__kernel void choices(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    vstore16(shuffle(vload16(i, a), vload16(i, b)), i, c);
+    ushort8 x = ((__global const ushort8 *)a)[i], y = ((__global const ushort8 *)b)[i];
+    ((__global ushort8 *)c)[n + i] = shuffle2(x, y, y + x);
+    uint4 words = ((__global const uint4 *)a)[i];
+    ((__global uint4 *)c)[2 * n + i] = shuffle2(words, words * (uint4)(3), ((__global const uint4 *)b)[i]);
+    double2 longs = as_double2(((__global const ulong2 *)a)[i]);
+    ((__global ulong2 *)c)[3 * n + i] = as_ulong2(shuffle(longs, ((__global const ulong2 *)b)[i]));
+}
+
+__kernel void choices_by_components(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    for (int k = 0; k < 16; k++)
+        c[16 * i + k] = a[16 * i + (b[16 * i + k] & 15)];
+    __global const ushort *x = (__global const ushort *)a + 8 * i, *y = (__global const ushort *)b + 8 * i;
+    for (int k = 0; k < 8; k++) {
+        int at = (x[k] + y[k]) & 15;
+        ((__global ushort *)c)[8 * (n + i) + k] = at < 8 ? x[at] : y[at - 8];
+    }
+    for (int k = 0; k < 4; k++) {
+        int at = ((__global const uint *)b)[4 * i + k] & 7;
+        uint word = ((__global const uint *)a)[4 * i + (at & 3)];
+        ((__global uint *)c)[4 * (2 * n + i) + k] = at < 4 ? word : word * 3;
+    }
+    for (int k = 0; k < 2; k++)
+        ((__global ulong *)c)[2 * (3 * n + i) + k] =
+            ((__global const ulong *)a)[2 * i + (((__global const ulong *)b)[2 * i + k] & 1)];
+}
+
+__kernel void wide_choices(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    ((__global int8 *)c)[i] = shuffle(((__global const int8 *)a)[i], ((__global const uint8 *)b)[i]);
+    short16 x = ((__global const short16 *)a)[i], y = ((__global const short16 *)b)[i];
+    ((__global short16 *)c)[n + i] = shuffle2(x, y, as_ushort16(x ^ y));
+}
+
+__kernel void wide_choices_by_components(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    for (int k = 0; k < 8; k++)
+        ((__global int *)c)[8 * i + k] = ((__global const int *)a)[8 * i + (((__global const uint *)b)[8 * i + k] & 7)];
+    __global const short *x = (__global const short *)a + 16 * i, *y = (__global const short *)b + 16 * i;
+    for (int k = 0; k < 16; k++) {
+        int at = (x[k] ^ y[k]) & 31;
+        ((__global short *)c)[16 * (n + i) + k] = at < 16 ? x[at] : y[at - 16];
+    }
+}

@@ -69,12 +69,23 @@ pub enum Packed {
     ByComponent,
     /// It puts components of one or two vectors into another order, or leaves some out: where each of the result is from.
     Shuffle(Vec<Option<Source>>),
+    /// It takes each component from where a mask says, in one or two vectors with as many as the result.
+    Choose(Choice),
     /// It puts a scalar in the place of a component.
     Insert(u32),
     /// It takes the bits for components of another size, or for a scalar.
     Bitcast,
     /// It asks whether any or all components are true.
     Vote,
+}
+
+/// The operands of the builtin function `shuffle`, or `shuffle2`, by a mask that is computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Choice {
+    pub first: Id,
+    /// What is behind the first.
+    pub second: Option<Id>,
+    pub mask: Id,
 }
 
 /// A component of an operand.
@@ -172,7 +183,7 @@ impl Analysis<'_> {
             return matches!(components, 8 | 16).then_some(Packed::Vote);
         }
         let components = self.component(inst.result?).map(|(_, components)| components);
-        if let Some(shuffle) = self.constant_shuffle(inst) {
+        if let Some(shuffle) = self.constant_shuffle(inst).or_else(|| self.computed_shuffle(inst)) {
             return Some(shuffle);
         }
         let vector = |id: Id| self.component(id);
@@ -218,6 +229,19 @@ impl Analysis<'_> {
         let place = |at: usize| Some(self.func.constant_component(mask, at)? as u64 & u64::from(all - 1));
         let places: Vec<u64> = (0..components).map(place).collect::<Option<_>>()?;
         self.shuffle_of(operands, places.into_iter())
+    }
+
+    /// The same by a mask that is not known. All operands have the form of the result.
+    fn computed_shuffle(&self, inst: &Inst) -> Option<Packed> {
+        let choice = match inst.opencl_std(self.func.module)?.op {
+            StdOp::shuffle => Choice { first: inst.id(2), second: None, mask: inst.id(3) },
+            StdOp::shuffle2 => Choice { first: inst.id(2), second: Some(inst.id(3)), mask: inst.id(4) },
+            _ => return None,
+        };
+        let components = |id: Id| self.component(id).map(|(_, components)| components);
+        let own = components(inst.result?).filter(|own| own.is_power_of_two())?;
+        let mut operands = [choice.first, choice.mask].into_iter().chain(choice.second);
+        operands.all(|id| components(id) == Some(own)).then_some(Packed::Choose(choice))
     }
 
     /// A shuffle by places in two vectors, one behind the other.

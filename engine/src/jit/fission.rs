@@ -10,7 +10,7 @@
 
 use super::blocks::{blocks, called_intrinsic, calls, functions, instructions, opcode, users};
 use super::context::IrModule;
-use super::pieces::empty_assembly;
+use super::pieces::{empty_assembly, is_register};
 use super::target::Target;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -322,7 +322,7 @@ impl<'t> Body<'t> {
     fn stays(&self, at: usize) -> bool {
         let is_next = |phi: usize| self.operands[phi].contains(&at) && self.needs([at])[phi];
         // SAFETY: the body's instructions are alive.
-        let is_register = unsafe { registers(self.insts[at], self.target) } == 1;
+        let is_register = unsafe { is_register(LLVMTypeOf(self.insts[at]), self.target.simd_bits()) };
         self.blocks.len() > 1
             && self.at[at] == 0
             && opcode(self.insts[at]) != LLVMOpcode::LLVMPHI

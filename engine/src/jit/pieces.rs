@@ -1,9 +1,9 @@
-//! Pieces of IR that take several calls to make: empty assembly, and nodes that are like no other.
+//! Pieces of IR that take several calls to make: empty assembly and what it takes, and nodes that are like no other.
 
-use llvm_sys::LLVMInlineAsmDialect;
 use llvm_sys::core::*;
 use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 use llvm_sys::prelude::*;
+use llvm_sys::{LLVMInlineAsmDialect, LLVMTypeKind};
 
 /// A function of no instructions, as a piece of assembly. What has an effect stays where it is called.
 ///
@@ -14,6 +14,30 @@ pub unsafe fn empty_assembly(ty: LLVMTypeRef, constraints: &str, has_effect: boo
     let dialect = LLVMInlineAsmDialect::LLVMInlineAsmDialectATT;
     // SAFETY: the caller's promise; both texts have the lengths that are passed with them.
     unsafe { LLVMGetInlineAsm(ty, text, 0, operands, constraints.len(), has_effect.into(), 0, dialect, 0) }
+}
+
+/// Whether values of a type are a register of vectors, all of it or a part that has instructions, for which assembly may ask (`v`). Vectors of
+/// halves are none for LLVM unless the CPU computes with halves.
+///
+/// # Safety
+/// The type is alive.
+pub unsafe fn is_register(ty: LLVMTypeRef, simd_bits: u32) -> bool {
+    const LEAST_BITS: u32 = 128;
+    // SAFETY: the caller's promise; an element's type is alive with its vector's.
+    unsafe {
+        if LLVMGetTypeKind(ty) != LLVMTypeKind::LLVMVectorTypeKind {
+            return false;
+        }
+        let element = LLVMGetElementType(ty);
+        let bits = match LLVMGetTypeKind(element) {
+            LLVMTypeKind::LLVMFloatTypeKind => 32,
+            LLVMTypeKind::LLVMDoubleTypeKind => 64,
+            LLVMTypeKind::LLVMIntegerTypeKind => LLVMGetIntTypeWidth(element),
+            _ => return false,
+        };
+        let all = bits * LLVMGetVectorSize(ty);
+        matches!(bits, 8 | 16 | 32 | 64) && all.is_power_of_two() && (LEAST_BITS..=simd_bits).contains(&all)
+    }
 }
 
 /// A node of metadata that names itself first, so that it is no other.

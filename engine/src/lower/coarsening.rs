@@ -230,11 +230,9 @@ impl Lowerer<'_, '_> {
                 _ => None,
             })
             .collect();
-        let fits = |value: &Value| {
-            let bits = self.b.scalar_of(*value).bits() * self.b.lanes(*value);
-            // What is fused is the same as for one sub-group.
-            bits <= self.target.simd_bits() && bits >= 128 && !self.b.is_product(*value)
-        };
+        let bits = self.target.simd_bits();
+        // What is fused is the same as for one sub-group.
+        let fits = |value: &Value| self.b.is_register(*value, bits) && !self.b.is_product(*value);
         let Some(values) = values.filter(|values| values.iter().all(fits)) else { return Ok(()) };
         let together = self.b.together(&values);
         self.each_subgroup(None, |this| {

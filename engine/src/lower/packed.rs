@@ -7,9 +7,9 @@
 
 use super::builder::{IntPred, Value};
 use super::values::{Reg, Val};
-use super::{Lowerer, access, runs};
+use super::{Lowerer, access, runs, tables};
 use crate::analysis::leaves::{Leaf, Scalar};
-use crate::analysis::packed::{Packed, Packing, Source};
+use crate::analysis::packed::{Choice, Packed, Packing, Source};
 use crate::error::EngineError;
 use smallvec::SmallVec;
 use spirv::Op;
@@ -33,6 +33,7 @@ pub(super) fn compute(
             this.packed(Some(packing), |this| insert(this, inst, component, packing)).map(Some)
         }
         Some(Packed::Shuffle(sources)) => shuffle(this, &sources, packing),
+        Some(Packed::Choose(choice)) => choose(this, choice, packing),
         Some(Packed::Bitcast) => bitcast(this, inst, packing),
     }
 }
@@ -100,6 +101,94 @@ fn shuffle(
         Reg::varying(this.b.freeze(this.b.assembled(&all, &lanes)))
     };
     Ok(Some((0..packing.registers).map(register).collect()))
+}
+
+/// Components that a mask says. `None` where the CPU has no permutation that reaches as far.
+fn choose(this: &mut Lowerer<'_, '_>, choice: Choice, packing: Packing) -> Result<Option<Val>, EngineError> {
+    let scalar = this.packed(None, |this| this.leaves_of(choice.first))?[0].scalar;
+    let Some(word) = Scalar::int(scalar.bytes() as u32 * 8).filter(|_| scalar != Scalar::Bool) else {
+        return Ok(None);
+    };
+    let permutes = Permutes { word, packing };
+    if !permutes.are_there(this) {
+        return Ok(None);
+    }
+    let mut held = |id: Id| -> Result<Vec<Value>, EngineError> {
+        let val = this.packed(Some(packing), |this| this.value(id))?;
+        let all = registers(this, &val, packing).into_iter();
+        Ok(all.map(|register| this.b.reinterpret(register, word)).collect())
+    };
+    let (first, mask) = (held(choice.first)?, held(choice.mask)?);
+    let second = choice.second.map(held).transpose()?;
+    let register = |at: usize| {
+        let (b, lanes) = (&this.b, packing.lanes);
+        let number = |number: u64| b.int(word, lanes, number);
+        let count = u64::from(packing.components);
+        let place = b.and(mask[at], number(count - 1));
+        let found = permutes.of(this, first[at], place);
+        let found = second.as_ref().map_or(found, |second| {
+            let is_second = b.icmp(IntPred::LLVMIntNE, b.and(mask[at], number(count)), number(0));
+            b.select(is_second, permutes.of(this, second[at], place), found)
+        });
+        Reg::varying(b.reinterpret(found, scalar))
+    };
+    Ok(Some((0..packing.registers as usize).map(register).collect()))
+}
+
+/// Permutations of components within the vectors of a register.
+struct Permutes {
+    word: Scalar,
+    packing: Packing,
+}
+
+/// Bytes that `pshufb` permutes.
+const PART: u64 = 16;
+
+impl Permutes {
+    fn are_in_parts(&self) -> bool {
+        u64::from(self.packing.components) * self.word.bytes() <= PART
+    }
+
+    fn are_there(&self, this: &Lowerer<'_, '_>) -> bool {
+        let bytes = u64::from(self.packing.lanes) * self.word.bytes();
+        match self.are_in_parts() {
+            true => bytes.is_multiple_of(PART) && this.target.has_feature("ssse3"),
+            false => this.target.has_avx512() && self.word.bytes() > 1,
+        }
+    }
+
+    /// The components at these places of each vector of a register.
+    fn of(&self, this: &Lowerer<'_, '_>, register: Value, place: Value) -> Value {
+        let (b, Packing { components, lanes, .. }) = (&this.b, self.packing);
+        // Where the vector begins that a lane is of.
+        let begin = |lane: u32| u64::from(lane / components * components);
+        if !self.are_in_parts() {
+            let begins = b.int_vector(self.word, (0..lanes).map(begin));
+            let whole = tables::REGISTER / self.word.bits();
+            let all: Vec<i32> = (0..whole).map(|lane| (lane % lanes) as i32).collect();
+            let table = b.shuffle(register, register, &all);
+            return tables::look_up(b, &[table], b.add(place, begins));
+        }
+        // Each byte of a component has a number: that of the component's first one, and its own.
+        let size = self.word.bytes();
+        let each = |byte: u64| (0..size).fold(0, |word, at| word | byte << (8 * at));
+        let own = (0..size).fold(0, |word, at| word | at << (8 * at));
+        let begins = (0..lanes).map(|lane| own + each(begin(lane) * size % PART));
+        let numbers = b.mul(place, b.int(self.word, lanes, each(size)));
+        let numbers = b.add(numbers, b.int_vector(self.word, begins));
+        let bytes = lanes * size as u32;
+        let [data, numbers] = [register, numbers].map(|value| b.reshape(value, Scalar::I8, bytes));
+        let at_once = (this.target.simd_bits() / 8).min(bytes);
+        let name = match at_once {
+            64 => "llvm.x86.avx512.pshuf.b.512",
+            32 => "llvm.x86.avx2.pshuf.b",
+            _ => "llvm.x86.ssse3.pshuf.b.128",
+        };
+        let at_once = if at_once >= 32 { at_once } else { PART as u32 };
+        let pieces = b.regrouped(vec![data], at_once).into_iter().zip(b.regrouped(vec![numbers], at_once));
+        let found = pieces.map(|(data, numbers)| b.intrinsic_plain(name, &[data, numbers]));
+        b.reshape(b.concat(found.collect()), self.word, lanes)
+    }
 }
 
 /// The same bits in registers of another size, out of those of a packed value or of a scalar.

@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 use spirv_env::{Inst, TypeId};
 
 /// Bits of a register that is permuted.
-const REGISTER: u32 = 512;
+pub(super) const REGISTER: u32 = 512;
 /// Registers of a table for 16 lanes, each counted as often as lanes take something from it.
 const MOST: u64 = 20;
 /// The same for an access that may be one of a row.

@@ -17,7 +17,7 @@ const LAUNCHES: [(usize, [u32; 2], [u32; 2]); 7] = [
 /// Bytes of each work-item.
 const BYTES: usize = 64;
 
-const KERNELS: [&str; 11] = [
+const KERNELS: [&str; 13] = [
     "saturation",
     "neighbours",
     "blending",
@@ -29,6 +29,8 @@ const KERNELS: [&str; 11] = [
     "threes",
     "scalars",
     "edges",
+    "choices",
+    "wide_choices",
 ];
 
 #[test]

@@ -16,6 +16,9 @@ const MOST_LOOPS: usize = 3;
 /// Instructions of a function that is more than one.
 const FUNCTION: i64 = 8;
 
+/// Those of a permutation that numbers of components say, which become those of bytes.
+const OF_A_CHOICE: i64 = 5;
+
 /// How often all instructions are looked at for what they want. More is asked for by loops in loops only; then all is wanted.
 const MOST_PASSES: usize = 8;
 
@@ -148,6 +151,13 @@ impl Analysis<'_> {
                 let from =
                     operands.iter().filter_map(|id| Some(self.packed_registers(of(*id)?.1, scalar.bits())));
                 -from.sum::<i64>()
+            }
+            Packed::Choose(choice) => {
+                let Some((scalar, components)) = inst.result.and_then(of) else { return 0 };
+                // A tree of selections for each component, and a permutation of a register.
+                let sources = i64::from(components) * if choice.second.is_some() { 2 } else { 1 };
+                let by_lanes = self.by_lanes(components, scalar.bits()) * (sources - 1);
+                by_lanes - OF_A_CHOICE * self.packed_registers(components, scalar.bits())
             }
             Packed::Insert(_) => inst
                 .result

@@ -1,7 +1,7 @@
 //! Empty pieces of assembly: no instructions, but limits to what LLVM knows.
 
 use super::{Builder, Function, NAME, Value};
-use crate::jit::pieces::empty_assembly;
+use crate::jit::pieces::{empty_assembly, is_register};
 use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -17,7 +17,12 @@ impl Builder {
         })
     }
 
-    /// The same vectors, each no larger than a register, of which LLVM does not take one without having made the others.
+    /// Whether a value is a register that assembly may ask for.
+    pub fn is_register(&self, value: Value, simd_bits: u32) -> bool {
+        llvm!(is_register(LLVMTypeOf(value.0), simd_bits))
+    }
+
+    /// The same vectors, each of them [a register](Self::is_register), of which LLVM does not take one without having made the others.
     pub fn together(&self, vectors: &[Value]) -> Vec<Value> {
         let outputs = vec!["=v"; vectors.len()];
         let inputs: Vec<String> = (0..vectors.len()).map(|at| at.to_string()).collect();
