@@ -146,3 +146,26 @@ fn few_private_elements_are_blended_and_more_are_gathered_or_scattered() {
         assert_eq!(both(kernel), [false, apart], "{kernel}");
     }
 }
+
+/// Sums of components that are smaller than a register, in loops with more than one way through: what pins them asks for registers that
+/// there are.
+#[test]
+fn sums_of_all_sizes_have_code_on_all_processors() {
+    use ze_engine::jit::pipeline::{Tier, object_code, optimise};
+    let module = built(&file("packed")).expect("valid");
+    for isa in [Isa::Avx512, Isa::Avx2, Isa::Sse] {
+        let target = Target::limited(isa).expect("a target machine");
+        for name in ["loops", "loops_by_components", "wide_choices"] {
+            let kernel = module.kernel(name).expect("the module has the kernel");
+            for width in [4, 8, 16, 32] {
+                let (context, variant) = (Context::new(), Variant::new(width, LaneMapping::Rows));
+                let inlining = Inlining::default();
+                let (ir, ..) = ze_engine::lower::lower(&module, kernel, variant, inlining, &target, &context)
+                    .expect("lowers");
+                optimise(&ir, &target, Tier::Optimising).expect("passes");
+                let code = object_code(ir, &target, Tier::Optimising).map(drop);
+                assert!(code.is_ok(), "{name}, {width} lanes, {isa:?}: {:?}", code.err());
+            }
+        }
+    }
+}
