@@ -265,9 +265,9 @@ fn wanted_for_pieces(a: &Analysis<'_>, id: LoopId, own: usize) -> usize {
         return 1;
     }
     let piece = |block: BlockId, inst: &Inst| -> Option<u64> {
-        let pointer = inst.id(0);
-        let is_memory = matches!(inst.op, Op::Load | Op::Store) && !a.builtins.contains_key(&pointer);
-        let is_private = !is_memory || a.func.class_of(pointer) == Some(StorageClass::Function);
+        let pointer = matches!(inst.op, Op::Load | Op::Store).then(|| inst.id(0))?;
+        let is_private = a.builtins.contains_key(&pointer)
+            || a.func.class_of(pointer) == Some(StorageClass::Function);
         if is_private || !a.def.get(&pointer).is_some_and(|block| this.blocks.contains(block)) {
             return None;
         }

@@ -116,6 +116,9 @@ fn loops_down_columns_want_pieces_that_are_worth_a_look_ahead() {
     let sum = |load: &str| counted("%own", &format!("{load}%s = OpIAdd %uint %sum %a"), "%s");
     let much = (0..3).map(|at| format!("%m{at} = OpIMul %uint %a %a\n")).collect::<String>();
     assert_eq!(chosen(Isa::Avx512, &counted("%any_uint", &format!("{row}{much}"), "%sum")), 4);
+    // Among instructions without operands, too.
+    let undefined = format!("%none = OpUndef %uint\n{row}{much}");
+    assert_eq!(chosen(Isa::Avx512, &counted("%any_uint", &undefined, "%sum")), 4);
     // Where there is much else to do, memory is no reason.
     let more = (0..30).map(|at| format!("%m{at} = OpIMul %uint %a %a\n")).collect::<String>();
     assert_eq!(chosen(Isa::Avx512, &counted("%any_uint", &format!("{row}{more}"), "%sum")), 1);
