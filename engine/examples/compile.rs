@@ -58,15 +58,14 @@ fn parse() -> Options {
                 let text = args.next().unwrap_or_default();
                 // A work-group is one bundle.
                 let one_bundle = text.ends_with('+');
-                let text = text.trim_end_matches('+').to_owned();
-                let (text, axis) = text.split_once('@').unwrap_or((text.as_str(), "x"));
+                let text = text.trim_end_matches('+');
+                let (text, axis) = text.split_once('@').unwrap_or((text, "x"));
                 let axis = match axis {
                     "y" => Axis::Y,
                     "z" => Axis::Z,
                     _ => Axis::X,
                 };
-                let text = text.to_owned();
-                let (width, mapping) = text.split_once(':').unwrap_or((text.as_str(), "rows"));
+                let (width, mapping) = text.split_once(':').unwrap_or((text, "rows"));
                 let (mapping, bundle) = mapping.split_once(':').unwrap_or((mapping, ""));
                 let coarsening = match bundle.split_at(bundle.len().min(1)) {
                     ("x", bundle) => Coarsening::AlongX(bundle.parse().expect("--variant W:rows:xN")),

@@ -32,7 +32,7 @@ const GAP: u64 = 4;
 const ITERATIONS: u64 = 8;
 /// Nested loops that are counted.
 const MOST_LOOPS: usize = 4;
-/// Another dimension has to cost less than this part of what x does, in halves of halves.
+/// Another dimension has to cost less than so many quarters of what x does.
 const WORTH: u64 = 3;
 
 impl Analysis<'_> {
@@ -54,16 +54,6 @@ impl Analysis<'_> {
     /// else goes by the order that they have in it, or work-groups have among each other.
     fn cannot_tell_axis(&self) -> bool {
         let kernel = self.func.kernel;
-        let is_free = |inst: &Inst| {
-            let row = inst.row();
-            let meets = match row.convergence {
-                Convergence::None => true,
-                Convergence::Barrier => inst.waits_for_work_group(self.func.module),
-                _ => false,
-            };
-            // Rows of images lie along x in all kernels that somebody has thought about.
-            meets && row.family != Family::Call && !row.memory.is_of_images()
-        };
         let counts = |builtin: BuiltIn| {
             matches!(
                 builtin,
@@ -73,23 +63,23 @@ impl Analysis<'_> {
                     | BuiltIn::SubgroupId
             )
         };
+        let is_free = |inst: &Inst| {
+            let row = inst.row();
+            let meets = match row.convergence {
+                Convergence::None => true,
+                Convergence::Barrier => inst.waits_for_work_group(self.func.module),
+                _ => false,
+            };
+            let reads = matches!(row.memory, Memory::Read { .. });
+            let builtin = if reads { self.builtins.get(&inst.id(0)) } else { None };
+            let counts = builtin.is_some_and(|pointer| counts(pointer.builtin));
+            // Rows of images lie along x in all kernels that somebody has thought about.
+            meets && row.family != Family::Call && !row.memory.is_of_images() && !counts
+        };
         !kernel.sees_width()
             && !kernel.prints
             && !kernel.may_wait
-            && !self
-                .builtins
-                .values()
-                .any(|pointer| self.is_loaded(pointer.builtin) && counts(pointer.builtin))
             && self.func.blocks.values().flat_map(|block| &block.insts).all(is_free)
-    }
-
-    /// Whether the function reads a built-in.
-    fn is_loaded(&self, builtin: BuiltIn) -> bool {
-        let mut insts = self.func.blocks.values().flat_map(|block| &block.insts);
-        insts.any(|inst| {
-            matches!(inst.row().memory, Memory::Read { .. })
-                && self.builtins.get(&inst.id(0)).is_some_and(|pointer| pointer.builtin == builtin)
-        })
     }
 
     /// Memory accesses with lanes along each dimension. Those of which nothing is known along x have no say: there, looks at run time may find
@@ -139,21 +129,17 @@ impl Analysis<'_> {
 
     /// What an instruction does that loads, stores or changes something in memory.
     fn accessed(&self, inst: &Inst, changes: &mut Changes<'_, '_>) -> Option<Access> {
-        let is_memory = |pointer: Id| {
-            let is_private = self.func.class_of(pointer) == Some(StorageClass::Function);
-            !is_private && !self.builtins.contains_key(&pointer)
-        };
         let is_local = |pointer: Id| self.func.class_of(pointer) == Some(StorageClass::Workgroup);
         let bytes_at = |pointer: Id| self.func.pointee_bytes(pointer).unwrap_or(1).max(1);
         let memory = inst.row().memory;
         if matches!(memory, Memory::Read { .. } | Memory::Write { .. }) || memory.is_atomic() {
-            let pointer = Some(inst.id(0)).filter(|pointer| is_memory(*pointer))?;
+            let pointer = Some(inst.id(0)).filter(|pointer| self.is_in_memory(*pointer))?;
             let (steps, bytes) = (changes.of(pointer), bytes_at(pointer));
             return Some(Access { steps, bytes, is_local: is_local(pointer) });
         }
         // `vload4(offset, pointer)`, `vstore4(vector, offset, pointer)`.
         let (place, through) = inst.opencl_std(self.func.module)?.pointer()?;
-        let pointer = Some(inst.id(2 + place)).filter(|pointer| place > 0 && is_memory(*pointer))?;
+        let pointer = Some(inst.id(2 + place)).filter(|pointer| place > 0 && self.is_in_memory(*pointer))?;
         let vector = match through {
             Through::Reads => inst.ty?,
             Through::Writes => self.func.type_of(inst.id(2))?,

@@ -11,7 +11,7 @@ use super::shapes::Shape;
 use super::steps::{Changes, Step, Unit};
 use crate::abi::Coarsening;
 use rustc_hash::FxHashSet;
-use spirv::{Op, StorageClass};
+use spirv::Op;
 use spirv_env::opcodes::Memory;
 use spirv_env::{Id, Inst};
 
@@ -59,11 +59,9 @@ impl Analysis<'_> {
             }
             _ => false,
         };
-        let class = self.func.class_of(pointer);
         is_single.and_then(|ty| self.leaves.get(ty)).is_some_and(|leaves| leaves.len() == 1)
             && !inst.is_volatile()
-            && !self.builtins.contains_key(&pointer)
-            && class.is_some_and(|class| class != StorageClass::Function)
+            && self.is_in_memory(pointer)
             && !self.private.interleaved.contains_key(&pointer)
             && is_far()
     }

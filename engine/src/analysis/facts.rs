@@ -20,6 +20,7 @@ use crate::abi::Variant;
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
+use spirv::StorageClass;
 use spirv_env::{Id, Inst};
 use std::cell::OnceCell;
 
@@ -128,6 +129,12 @@ impl<'m> Analysis<'m> {
             loops: &self.loops,
             regions: &self.regions,
         }
+    }
+
+    /// Whether a pointer leads to memory, and not to a built-in or a private variable.
+    pub fn is_in_memory(&self, pointer: Id) -> bool {
+        let class = self.func.class_of(pointer);
+        class.is_some_and(|class| class != StorageClass::Function) && !self.builtins.contains_key(&pointer)
     }
 
     /// How often the function uses a value.

@@ -1,20 +1,13 @@
 //! Lanes along another dimension than x: work-items see the ids, sizes and offsets of the launch, whatever is exchanged in the code.
 
-use crate::support::{address, file, launch, load};
+use crate::support::{address, launch, launch_3d, on_all_processors};
 use std::sync::Arc;
 use ze_engine::abi::Axis;
 use ze_engine::exec::Range;
-use ze_engine::jit::target::Isa;
-use ze_engine::{Dispatch, Engine, EngineConfig, Program};
+use ze_engine::{Dispatch, Program};
 
 fn everywhere(check: impl Fn(&Arc<Program>, &str)) {
-    for isa in [None, Some(Isa::Avx512), Some(Isa::Avx2), Some(Isa::Sse)] {
-        if isa == Some(Isa::Avx512) && !is_x86_feature_detected!("avx512vl") {
-            continue;
-        }
-        let engine = Engine::new(EngineConfig { threads: 2, isa, ..EngineConfig::default() });
-        check(&load(&engine, &file("axes")), &format!("{isa:?}"));
-    }
+    on_all_processors("axes", 2, check);
 }
 
 const OFFSET: [u64; 3] = [5, 32, 7];
@@ -115,7 +108,7 @@ fn a_dimension_that_the_launch_says_is_the_launchs() {
                 let out = vec![0u32; all_items(count, size).count()];
                 let numbers = [count[1] * size[1], count[2] * size[2], which].map(u64::from);
                 let values = [address(&out), numbers[0], numbers[1], numbers[2]];
-                crate::support::launch_3d(program, "dimension", count, size, &values);
+                launch_3d(program, "dimension", count, size, &values);
                 for (own, got) in all_items(count, size).zip(&out) {
                     let id = own[which as usize];
                     assert_eq!(*got, id * 4 + id % size[which as usize], "{own:?}, {which}, {size:?} {isa}");

@@ -1,25 +1,19 @@
 //! Columns that the sub-groups of a bundle access together: right in groups of any shape, at edges, under masks, and where an index wraps
 //! around between two sub-groups.
 
-use crate::support::{Sparse, address, file, launch, load};
+use crate::support::{Sparse, address, launch, on_all_processors};
 use std::sync::Arc;
-use ze_engine::jit::target::Isa;
-use ze_engine::{Engine, EngineConfig, Program};
+use ze_engine::Program;
 
 /// Groups of rows of full sub-groups, which are bundles of 8, 4 and 2, and of other ones.
 const GROUPS: [[u32; 2]; 8] = [[16, 16], [16, 8], [32, 4], [16, 2], [8, 8], [64, 1], [16, 6], [12, 3]];
 
 fn everywhere(check: impl Fn(&Arc<Program>, [u32; 2], &str)) {
-    for isa in [None, Some(Isa::Avx512), Some(Isa::Avx2), Some(Isa::Sse)] {
-        if isa == Some(Isa::Avx512) && !is_x86_feature_detected!("avx512vl") {
-            continue;
-        }
-        let engine = Engine::new(EngineConfig { threads: 1, isa, ..EngineConfig::default() });
-        let program = load(&engine, &file("columns"));
+    on_all_processors("columns", 1, |program, isa| {
         for group in GROUPS {
-            check(&program, group, &format!("{group:?}, {isa:?}"));
+            check(program, group, &format!("{group:?}, {isa}"));
         }
-    }
+    });
 }
 
 /// The bytes of the numbers from 0 on.

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 use ze_engine::jit::hash::digest;
-use ze_engine::{Dispatch, Engine, Program};
+use ze_engine::jit::target::Isa;
+use ze_engine::{Dispatch, Engine, EngineConfig, Program};
 
 /// What the intake makes of a module for a device of the host's profile.
 pub fn built(bytes: &[u8]) -> Result<spirv_env::Module, String> {
@@ -65,6 +66,17 @@ impl Drop for Guarded {
     fn drop(&mut self) {
         // SAFETY: the whole mapping, which nobody uses any more.
         unsafe { libc::munmap(self.map.cast(), self.map_bytes) };
+    }
+}
+
+/// Has a module of `tests/kernels` checked in code for this processor, and for such with fewer instructions, whose name it is told.
+pub fn on_all_processors(module: &str, threads: usize, check: impl Fn(&Arc<Program>, &str)) {
+    for isa in [None, Some(Isa::Avx512), Some(Isa::Avx2), Some(Isa::Sse)] {
+        if isa == Some(Isa::Avx512) && !is_x86_feature_detected!("avx512vl") {
+            continue;
+        }
+        let engine = Engine::new(EngineConfig { threads, isa, ..EngineConfig::default() });
+        check(&load(&engine, &file(module)), &format!("{isa:?}"));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Kernels of one work-item: LLVM makes vectors of the iterations of their loops, and they compute the same.
 
-use crate::support::{address, built, file, launch, load};
+use crate::support::{address, built, file, launch, load, on_all_processors};
 use std::sync::Arc;
 use ze_engine::abi::LaneMapping;
 use ze_engine::analysis::inlining::Inlining;
@@ -12,13 +12,7 @@ use ze_engine::{Engine, EngineConfig, Program, lower};
 const LENGTHS: [usize; 8] = [0, 1, 7, 16, 33, 64, 255, 1000];
 
 fn everywhere(check: impl Fn(&Arc<Program>, &str)) {
-    for isa in [None, Some(Isa::Avx512), Some(Isa::Avx2), Some(Isa::Sse)] {
-        if isa == Some(Isa::Avx512) && !is_x86_feature_detected!("avx512vl") {
-            continue;
-        }
-        let engine = Engine::new(EngineConfig { threads: 1, isa, ..EngineConfig::default() });
-        check(&load(&engine, &file("tasks")), &format!("{isa:?}"));
-    }
+    on_all_processors("tasks", 1, check);
 }
 
 fn task(program: &Arc<Program>, kernel: &str, values: &[u64]) {

@@ -14,9 +14,10 @@ use crate::exec::group_size;
 use crate::jit::target::Target;
 use crate::lower::opencl_std::table;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{Op, StorageClass};
+use spirv::Op;
 use spirv_env::opcodes::{Convergence, Cost, Derives, Family, Memory};
 use spirv_env::{Id, Inst};
+use std::cell::LazyCell;
 
 /// The coarsening that serves a kernel best, up to the one that it was analysed for.
 pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
@@ -231,6 +232,7 @@ fn wanted(a: &Analysis<'_>, simd_bits: u32) -> usize {
     });
     let in_step = |block: BlockId| lockstep.contains(block) && has_column(a, block);
     let at_columns = if a.func.block_ids().any(in_step) { AT_A_COLUMN } else { 1 };
+    let pointers = LazyCell::new(|| Pointers::new(&a.func));
     let in_loop = |(id, this): (LoopId, &Loop)| {
         let inside = |block: &BlockId| lockstep.contains(*block);
         if !this.blocks.iter().all(inside) {
@@ -238,7 +240,7 @@ fn wanted(a: &Analysis<'_>, simd_bits: u32) -> usize {
         }
         let own: usize = this.blocks.iter().map(|block| own_vector_insts(a, *block, simd_bits)).sum();
         let Chains { recurrence, longest } = chains(a, this);
-        let recurrence = recurrence.max(through_memory(a, this));
+        let recurrence = recurrence.max(through_memory(a, this, &pointers));
         let from_iterations = (recurrence * LATENCY * ISSUE + own / 2) / own.max(1);
         let wanted = from_iterations.max(wanted_for_chain(longest, own));
         let wanted = match wanted {
@@ -266,9 +268,8 @@ fn wanted_for_pieces(a: &Analysis<'_>, id: LoopId, own: usize) -> usize {
     }
     let piece = |block: BlockId, inst: &Inst| -> Option<u64> {
         let pointer = matches!(inst.op, Op::Load | Op::Store).then(|| inst.id(0))?;
-        let is_private = a.builtins.contains_key(&pointer)
-            || a.func.class_of(pointer) == Some(StorageClass::Function);
-        if is_private || !a.def.get(&pointer).is_some_and(|block| this.blocks.contains(block)) {
+        let is_of_loop = a.def.get(&pointer).is_some_and(|block| this.blocks.contains(block));
+        if !is_of_loop || !a.is_in_memory(pointer) {
             return None;
         }
         let bytes = a.func.pointee_bytes(pointer)?;
@@ -390,28 +391,30 @@ fn chains(a: &Analysis<'_>, this: &Loop) -> Chains {
 
 /// What an iteration loads that the one before has stored, as in `sum[id] += ...`: instructions from the load to the store, and the way
 /// through memory.
-fn through_memory(a: &Analysis<'_>, this: &Loop) -> usize {
+fn through_memory<'f>(
+    a: &Analysis<'_>,
+    this: &Loop,
+    pointers: &LazyCell<Pointers<'f>, impl FnOnce() -> Pointers<'f>>,
+) -> usize {
     let insts = || this.blocks.iter().flat_map(|block| &a.func.blocks[*block].insts);
-    let is_memory = |pointer: Id| {
-        let class = a.func.class_of(pointer);
-        class.is_some_and(|class| class != StorageClass::Function) && !a.builtins.contains_key(&pointer)
-    };
     let stores: Vec<(Id, Id)> = insts()
-        .filter(|inst| inst.op == Op::Store && is_memory(inst.id(0)))
+        .filter(|inst| inst.op == Op::Store && a.is_in_memory(inst.id(0)))
         .map(|inst| (inst.id(0), inst.id(1)))
         .collect();
     if stores.is_empty() {
         return 0;
     }
-    let roots = Pointers::new(&a.func).into_roots();
-    let root = |pointer: Id| roots.get(&pointer).copied().unwrap_or(pointer);
     let is_of_iteration = |pointer: Id| a.def.get(&pointer).is_some_and(|block| this.blocks.contains(block));
-    let loads = insts().filter(|inst| inst.op == Op::Load && is_memory(inst.id(0)));
+    let loads = insts().filter(|inst| inst.op == Op::Load && a.is_in_memory(inst.id(0)));
     let of_load = |load: &Inst| {
         let place = load.id(0);
         // The same element in each iteration, or another one of the same memory.
         let is_next = |stored: Id| {
-            if stored == place { !is_of_iteration(place) } else { root(stored) == root(place) }
+            if stored == place {
+                !is_of_iteration(place)
+            } else {
+                pointers.root(stored) == pointers.root(place)
+            }
         };
         let mut next = stores.iter().filter(|(stored, _)| is_next(*stored)).peekable();
         next.peek()?;
