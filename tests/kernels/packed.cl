@@ -392,3 +392,50 @@ __kernel void wide_choices_by_components(PARAMETERS)
         ((__global short *)c)[16 * (n + i) + k] = at < 16 ? x[at] : y[at - 16];
     }
 }
+
+// More components than a register has of one size, and sub-groups that need several registers for each vector.
+#define LONG_CHOICES \
+    int i = ITEM; \
+    if (i >= n) \
+        return; \
+    __global const int8 *words = (__global const int8 *)a; \
+    __global const short16 *shorts = (__global const short16 *)b; \
+    ((__global int8 *)c)[i] = shuffle2(words[i], words[i] + (int8)(5), ((__global const uint8 *)b)[i]); \
+    long16 x = convert_long16(shorts[i]); \
+    x = shuffle(x * x, convert_ulong16(as_ushort16(shorts[i])) >> (ulong16)(3)); \
+    ((__global short16 *)c)[n + i] = convert_short16(x >> (long16)(7));
+
+#define LONG_CHOICES_BY_COMPONENTS \
+    int i = ITEM; \
+    if (i >= n) \
+        return; \
+    __global const int *words = (__global const int *)a + 8 * i; \
+    for (int k = 0; k < 8; k++) { \
+        int at = ((__global const uint *)b)[8 * i + k] & 15; \
+        ((__global int *)c)[8 * i + k] = at < 8 ? words[at] : words[at - 8] + 5; \
+    } \
+    __global const short *shorts = (__global const short *)b + 16 * i; \
+    for (int k = 0; k < 16; k++) { \
+        long x = shorts[(ushort)shorts[k] >> 3 & 15]; \
+        ((__global short *)c)[16 * (n + i) + k] = x * x >> 7; \
+    }
+
+__kernel void long_choices(PARAMETERS)
+{
+    LONG_CHOICES
+}
+
+__kernel void long_choices_by_components(PARAMETERS)
+{
+    LONG_CHOICES_BY_COMPONENTS
+}
+
+__kernel __attribute__((intel_reqd_sub_group_size(32))) void long_choices_of_32(PARAMETERS)
+{
+    LONG_CHOICES
+}
+
+__kernel __attribute__((intel_reqd_sub_group_size(32))) void long_choices_of_32_by_components(PARAMETERS)
+{
+    LONG_CHOICES_BY_COMPONENTS
+}

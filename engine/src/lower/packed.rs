@@ -163,11 +163,22 @@ impl Permutes {
         // Where the vector begins that a lane is of.
         let begin = |lane: u32| u64::from(lane / components * components);
         if !self.are_in_parts() {
-            let begins = b.int_vector(self.word, (0..lanes).map(begin));
+            // Registers of the CPU, and as many of them as have whole vectors.
             let whole = tables::REGISTER / self.word.bits();
-            let all: Vec<i32> = (0..whole).map(|lane| (lane % lanes) as i32).collect();
-            let table = b.shuffle(register, register, &all);
-            return tables::look_up(b, &[table], b.add(place, begins));
+            let group = whole.max(components);
+            let begins = b.int_vector(self.word, (0..lanes).map(|lane| begin(lane % group)));
+            let numbers = b.add(place, begins);
+            let all = |from: u32, count: u32| -> Vec<i32> {
+                (from..from + count).map(|lane| (lane % lanes) as i32).collect()
+            };
+            let of_group = |from: u32| {
+                let table = (from..from + group).step_by(whole as usize);
+                let table: Vec<Value> =
+                    table.map(|from| b.shuffle(register, register, &all(from, whole))).collect();
+                let numbers = b.shuffle(numbers, numbers, &all(from, group.min(lanes)));
+                tables::look_up(b, &table, numbers)
+            };
+            return b.concat((0..lanes).step_by(group as usize).map(of_group).collect());
         }
         // Each byte of a component has a number: that of the component's first one, and its own.
         let size = self.word.bytes();

@@ -17,7 +17,7 @@ const LAUNCHES: [(usize, [u32; 2], [u32; 2]); 7] = [
 /// Bytes of each work-item.
 const BYTES: usize = 64;
 
-const KERNELS: [&str; 13] = [
+const KERNELS: [&str; 15] = [
     "saturation",
     "neighbours",
     "blending",
@@ -31,6 +31,8 @@ const KERNELS: [&str; 13] = [
     "edges",
     "choices",
     "wide_choices",
+    "long_choices",
+    "long_choices_of_32",
 ];
 
 #[test]
