@@ -112,6 +112,7 @@ fn arguments(value: &[u8]) -> Arguments {
         required_subgroup_size: None,
         uses_subgroups: false,
         has_loops: false,
+        has_small_values: false,
         may_wait: false,
         size: 0,
         uses_barrier: false,

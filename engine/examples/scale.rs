@@ -205,12 +205,10 @@ fn one(pattern: &Pattern, size: u32, variant: &str, stage: &str) {
         _ => Variant::new(1, LaneMapping::Rows),
     };
     let (kernel, inlining) = (&module.kernels[0], Inlining::default());
-    let lowered = ze_engine::lower::best_coarsening(&module, kernel, variant, inlining, &target).and_then(
-        |coarsening| {
-            let variant = Variant { coarsening, ..variant };
+    let lowered =
+        ze_engine::lower::best_variant(&module, kernel, variant, inlining, &target).and_then(|variant| {
             ze_engine::lower::lower(&module, kernel, variant, inlining, &target, &Context::new())
-        },
-    );
+        });
     lap();
     let (ir, calls) = match lowered {
         Ok((ir, _, calls)) => (ir, calls),

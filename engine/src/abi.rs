@@ -202,14 +202,17 @@ impl Ids {
     /// Those of most launches.
     pub const SMALL: Ids = Ids { large: false, odd: false };
     /// Lanes of the widest sub-group.
-    pub const ALIGNMENT: u64 = 32;
+    pub const ALIGNMENT: u64 = 64;
 }
 
 /// Which code of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Variant {
-    /// Lanes of a sub-group: 1, 4, 8, 16 or 32.
+    /// Lanes of a sub-group: 1, 4, 8, 16 or 32, and 64 where the kernel cannot tell.
     pub width: u32,
+    /// How many times as many lanes code that serves it may have, if values are small (`lower::coarsening::width`); 1 once that is
+    /// settled.
+    pub wider: u32,
     pub mapping: LaneMapping,
     pub axis: Axis,
     pub coarsening: Coarsening,
@@ -225,6 +228,7 @@ impl Variant {
     pub const fn new(width: u32, mapping: LaneMapping) -> Variant {
         Variant {
             width,
+            wider: 1,
             mapping,
             axis: Axis::X,
             coarsening: Coarsening::Off,
@@ -245,13 +249,37 @@ impl Variant {
 
     /// The same of one work-item after the other.
     pub fn alone(self, mapping: LaneMapping) -> Variant {
-        Variant { width: 1, mapping, coarsening: Coarsening::Off, one_bundle: false, ..self }
+        Variant { width: 1, wider: 1, mapping, coarsening: Coarsening::Off, one_bundle: false, ..self }
     }
 
     /// The same with bundles of so many sub-groups. Smaller ones than there were do not fill a work-group.
     pub fn with_factor(self, factor: u32) -> Variant {
         let coarsening = self.coarsening.with_factor(factor);
         Variant { coarsening, one_bundle: self.one_bundle && coarsening == self.coarsening, ..self }
+    }
+
+    /// The same with sub-groups of so many lanes, up to the widest, settled. What a bundle along x has in a row becomes fewer of them.
+    pub fn with_width(self, width: u32) -> Variant {
+        let coarsening = match self.coarsening {
+            Coarsening::AlongX(factor) => Coarsening::AlongX(factor).with_factor(factor * self.width / width),
+            other => other,
+        };
+        Variant { width, wider: 1, coarsening, ..self }
+    }
+
+    /// The same that may have up to so many lanes.
+    pub fn up_to(self, lanes: u32) -> Variant {
+        Variant { wider: (lanes / self.width).max(1), ..self }
+    }
+
+    /// The most lanes that it may have.
+    pub fn widest(&self) -> u32 {
+        self.width * self.wider
+    }
+
+    /// Whether it says which code it is: it does not leave the lanes open.
+    pub fn is_settled(&self) -> bool {
+        self.wider == 1
     }
 }
 
@@ -262,6 +290,8 @@ pub struct CodeInfo {
     pub has_barrier: bool,
     /// All work-groups of a launch have to be begun before one of them ends: they wait for each other.
     pub has_launch_barrier: bool,
+    /// Lanes of a sub-group.
+    pub width: u32,
     /// Sub-groups that the code runs side by side: those of the variant's coarsening, or 1 if that did not pay.
     pub factor: u32,
     /// Bytes of `Worker::private_memory` that each sub-group needs.
@@ -305,6 +335,7 @@ impl Default for CodeInfo {
         CodeInfo {
             has_barrier: false,
             has_launch_barrier: false,
+            width: 1,
             factor: 1,
             private_bytes: 0,
             stack_bytes: 0,

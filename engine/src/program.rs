@@ -13,7 +13,7 @@ use crate::jit::hash::{Digest, Hasher};
 use crate::jit::pipeline::{Loops, Tier, Tiering};
 use crate::jit::target::Target;
 use crate::jit::{Context, JitError, choice, debug_file, isolate, load, pipeline, symbols};
-use crate::lower::{self, Options, Single, SourceLines};
+use crate::lower::{self, Form, Options, Single, SourceLines};
 use crate::pointers::{self, FunctionPointers};
 use crate::reserve;
 use spirv_env::Module;
@@ -55,10 +55,10 @@ type Kind = (Variant, Tier);
 #[derive(Default)]
 struct Variants {
     code: RwLock<Vec<(Kind, Arc<Slot>)>>,
-    /// The factor that serves the kernel best, for each variant with the largest.
-    factors: RwLock<Vec<(Variant, u32)>>,
-    /// The dimension that lanes go along best; none if that has to be x.
-    axis: Slow<Option<Axis>>,
+    /// The variant that serves the kernel best, for each with the largest factor.
+    settled: RwLock<Vec<(Variant, Variant)>>,
+    /// How work-items are best put together in sub-groups.
+    form: Slow<Form>,
 }
 
 /// How a launch's work-items are executed.
@@ -276,7 +276,22 @@ impl Kernel {
         let variant =
             if repeats && !kernel.prints { group_size::coarsened(variant, group_size) } else { variant };
         let one_bundle = kernel.uses_barrier && group_size::is_one_bundle(variant, group_size);
-        Variant { one_bundle, ..variant }
+        let widest = match self.may_widen() {
+            true => group_size::widest(variant, group_size, self.most_lanes()),
+            false => variant.width,
+        };
+        Variant { one_bundle, ..variant.up_to(widest) }
+    }
+
+    /// Whether sub-groups may have more lanes than is natural, as far as that is known without a look at the code.
+    fn may_widen(&self) -> bool {
+        let kernel = self.reflection();
+        kernel.has_small_values && !kernel.sees_width() && !kernel.prints && !kernel.may_wait
+    }
+
+    /// Lanes of a byte each that a register has.
+    fn most_lanes(&self) -> u32 {
+        self.program.engine.target().map_or(1, |target| target.simd_bits() / u8::BITS)
     }
 
     /// The work-groups that a launch is executed in: with another dimension in the place of x, and larger ones than it asks for, where the
@@ -291,13 +306,26 @@ impl Kernel {
         let axis = if self.may_turn(&range) { self.axis_of(&range) } else { Axis::X };
         if axis != Axis::X {
             let turned = group_size::turned(range, axis);
-            let grouped = if can_group { group_size::in_rows(turned, most, threads) } else { None };
+            let grouped =
+                if can_group { group_size::in_rows(turned, &group_size::ROWS, most, threads) } else { None };
             if let Some(range) = grouped.or_else(|| Some(turned).filter(group_size::has_rows)) {
                 return Executed { range, axis };
             }
         }
-        let range = if can_group { group_size::enlarged(range, most, threads) } else { range };
+        if !can_group {
+            return Executed { range, axis: Axis::X };
+        }
+        // Rows that fill a sub-group of the natural width may be too short for a wider one.
+        let is_narrow = range.group_size[0] < self.most_lanes() && self.may_widen();
+        let rows = if is_narrow { self.wide_rows(range, most, threads) } else { None };
+        let range = rows.unwrap_or_else(|| group_size::enlarged(range, most, threads));
         Executed { range, axis: Axis::X }
+    }
+
+    /// The launch in groups with rows of as many lanes as the kernel's values have room for, if those are more than is natural.
+    fn wide_rows(&self, range: Range, most: u32, threads: u64) -> Option<Range> {
+        let lanes = self.form().lanes;
+        if lanes > self.subgroup_size() { group_size::in_rows(range, &[lanes], most, threads) } else { None }
     }
 
     /// Whether lanes may go along another dimension than x, as far as that is known without a look at the code.
@@ -309,42 +337,50 @@ impl Kernel {
 
     /// The dimension that lanes go along best in a launch.
     fn axis_of(&self, range: &Range) -> Axis {
-        let Some(best) = *self.program.compiled[self.at].axis.get_or_init(|| self.best_axis()) else {
-            return Axis::X;
-        };
+        let Some(best) = self.form().axis else { return Axis::X };
         let is_long = |axis: &Axis| range.is_long(*axis);
         // Where rows are one work-item, what is longer is a better row.
         let best = if range.is_column() { Axis::OTHERS.into_iter().find(is_long) } else { Some(best) };
         best.filter(is_long).unwrap_or_default()
     }
 
-    fn best_axis(&self) -> Option<Axis> {
+    /// How work-items are best put together in sub-groups, where work-groups allow it.
+    fn form(&self) -> Form {
+        *self.program.compiled[self.at].form.get_or_init(|| self.best_form())
+    }
+
+    fn best_form(&self) -> Form {
         let (width, start) = (self.subgroup_size(), Instant::now());
-        let cache = self.program.engine.cache().map(|cache| (cache, self.axis_key(width)));
+        let widest = if self.may_widen() { self.most_lanes().max(width) } else { width };
+        let cache = self.program.engine.cache().map(|cache| (cache, self.form_key([width, widest])));
         let known = cache.as_ref().and_then(|(cache, key)| cache.get(key));
-        if let Some(known) = known.and_then(|entry| axis_of_entry(&entry)) {
+        if let Some(known) = known.and_then(|entry| form_of_entry(&entry)) {
             return known;
         }
-        let best = self.isolated(move |program, kernel, _| {
-            lower::best_axis(&program.module, kernel, width, program.engine.config().inlining)
+        let best = self.isolated(move |program, kernel, target| {
+            let inlining = program.engine.config().inlining;
+            lower::best_form(&program.module, kernel, [width, widest], inlining, target)
         });
         let took = start.elapsed();
-        tracing::debug!("kernel '{}': lanes go along {best:?}, found in {took:?}", self.reflection().name);
+        tracing::debug!("kernel '{}': its form is {best:?}, found in {took:?}", self.reflection().name);
         // Whatever is wrong is wrong with the code for x, too, and is told then.
-        let Ok(best) = best else { return None };
+        let Ok(best) = best else { return Form { axis: None, lanes: width } };
         if let Some((cache, key)) = cache {
-            cache.put(&key, &axis_entry(best));
+            cache.put(&key, &form_entry(best));
         }
         best
     }
 
-    /// Hash of everything that [`best_axis`](Self::best_axis) depends on.
-    fn axis_key(&self, width: u32) -> Digest {
+    /// Hash of everything that [`best_form`](Self::best_form) depends on.
+    fn form_key(&self, [width, widest]: [u32; 2]) -> Digest {
         let mut hasher = Hasher::new();
         hasher
             .field(&self.program.key)
             .field(self.reflection().name.as_bytes())
-            .field(format!("axis, {width} lanes, {:?}", self.program.engine.config().inlining).as_bytes())
+            .field(
+                format!("form, {width} to {widest} lanes, {:?}", self.program.engine.config().inlining)
+                    .as_bytes(),
+            )
             .field(driver_id().as_bytes());
         hasher.finish()
     }
@@ -459,30 +495,31 @@ impl Kernel {
         })
     }
 
-    /// The variant whose code serves launches of this one: with as many sub-groups side by side as pay.
+    /// The variant whose code serves launches of this one: with as many lanes, and as many sub-groups side by side, as pay.
     fn settled(&self, variant: Variant) -> Result<Variant, EngineError> {
-        if variant.coarsening == Coarsening::Off {
+        if variant.coarsening == Coarsening::Off && variant.is_settled() {
             return Ok(variant);
         }
         // What fills a work-group is worth more than what does not.
         let largest = if variant.one_bundle { variant } else { variant.with_factor(group_size::FACTORS[0]) };
-        let factors = &self.program.compiled[self.at].factors;
-        let known = factors.read().iter().find(|(of, _)| *of == largest).map(|(_, factor)| *factor);
+        let settled = &self.program.compiled[self.at].settled;
+        let known = settled.read().iter().find(|(of, _)| *of == largest).map(|(_, best)| *best);
         let best = match known {
-            Some(factor) => factor,
+            Some(best) => best,
             None => {
-                let factor = self.best_factor(largest)?;
-                factors.write().push((largest, factor));
-                factor
+                let best = self.best_variant(largest)?;
+                settled.write().push((largest, best));
+                best
             }
         };
-        Ok(variant.with_factor(best.min(variant.coarsening.factor())))
+        let wide = variant.with_width(best.width);
+        Ok(wide.with_factor(best.coarsening.factor().min(wide.coarsening.factor())))
     }
 
-    fn best_factor(&self, variant: Variant) -> Result<u32, EngineError> {
+    fn best_variant(&self, variant: Variant) -> Result<Variant, EngineError> {
         self.isolated(move |program, kernel, target| {
             let inlining = program.engine.config().inlining;
-            lower::best_coarsening(&program.module, kernel, variant, inlining, target).map(Coarsening::factor)
+            lower::best_variant(&program.module, kernel, variant, inlining, target)
         })
     }
 
@@ -511,7 +548,7 @@ impl Kernel {
             None => {}
         }
         // Sub-groups side by side take longer to compile, and nobody has found out yet whether they pay.
-        let alone = variant.with_factor(1);
+        let alone = variant.with_width(variant.width).with_factor(1);
         let code = match alone == variant {
             true => self.compile(variant, Tier::Fast)?,
             false => self.code_of(alone, Tier::Fast)?,
@@ -582,8 +619,9 @@ impl Kernel {
         }
         let cache = engine.cache()?;
         let entry = cache.get(key)?;
-        if entry.object.is_empty() && entry.info.factor < variant.coarsening.factor() {
-            return Some(Cached::Settled(variant.with_factor(entry.info.factor)));
+        if entry.object.is_empty() {
+            let settled = variant.with_width(entry.info.width).with_factor(entry.info.factor);
+            return (settled != variant).then_some(Cached::Settled(settled));
         }
         match self.load_code(&entry, variant) {
             Ok(code) => Some(Cached::Code(Arc::new(code))),
@@ -743,30 +781,29 @@ fn in_background(
 /// What the cache on disk has for a variant.
 enum Cached {
     Code(Arc<Code>),
-    /// The variant with a smaller factor, whose code serves launches of this one.
+    /// The variant whose code serves launches of this one.
     Settled(Variant),
 }
 
-/// The entry of a variant that is served by the code of another one: the factor, and no code.
+/// The entry of a variant that is served by the code of another one: the lanes, the factor, and no code.
 fn settled_entry(settled: Variant) -> CachedCode {
-    CachedCode {
-        info: CodeInfo { factor: settled.coarsening.factor(), ..CodeInfo::default() },
-        object: Vec::new(),
-    }
+    let factor = settled.coarsening.factor();
+    CachedCode { info: CodeInfo { width: settled.width, factor, ..CodeInfo::default() }, object: Vec::new() }
 }
 
-/// The entry of what [`Kernel::best_axis`] found: a number, and no code.
-fn axis_entry(best: Option<Axis>) -> CachedCode {
-    let number = best.map_or(0, |axis| 1 + axis.place() as u8);
-    CachedCode { info: CodeInfo::default(), object: vec![number] }
+/// The entry of what [`Kernel::best_form`] found: a number for the axis, and no code.
+fn form_entry(best: Form) -> CachedCode {
+    let number = best.axis.map_or(0, |axis| 1 + axis.place() as u8);
+    CachedCode { info: CodeInfo { width: best.lanes, ..CodeInfo::default() }, object: vec![number] }
 }
 
-fn axis_of_entry(entry: &CachedCode) -> Option<Option<Axis>> {
-    match entry.object.as_slice() {
-        [0] => Some(None),
-        [number] => Some(Some([Axis::X, Axis::Y, Axis::Z].into_iter().nth(usize::from(*number) - 1)?)),
-        _ => None,
-    }
+fn form_of_entry(entry: &CachedCode) -> Option<Form> {
+    let axis = match entry.object.as_slice() {
+        [0] => None,
+        [number] => Some([Axis::X, Axis::Y, Axis::Z].into_iter().nth(usize::from(*number) - 1)?),
+        _ => return None,
+    };
+    Some(Form { axis, lanes: entry.info.width })
 }
 
 fn code_generation(kernel: &str, error: JitError) -> EngineError {
@@ -807,5 +844,9 @@ fn variant_name(variant: Variant) -> String {
         DEFAULT_MAX_GROUP_SIZE => String::new(),
         most => format!("-of{most}"),
     };
-    format!("w{}-{mapping}{axis}{factor}{bundle}{ids}{items}", variant.width)
+    let lanes = match variant.is_settled() {
+        true => format!("w{}", variant.width),
+        false => format!("w{}to{}", variant.width, variant.widest()),
+    };
+    format!("{lanes}-{mapping}{axis}{factor}{bundle}{ids}{items}")
 }

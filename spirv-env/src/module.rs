@@ -401,6 +401,8 @@ pub struct Kernel {
     pub uses_barrier: bool,
     /// The kernel, or a function that it reaches, has a branch back to an earlier block.
     pub has_loops: bool,
+    /// The kernel, or a function that it reaches, has values of at most 16 bits, or vectors of those.
+    pub has_small_values: bool,
     /// The kernel may go on only once somebody else writes to memory: there are loops, and atomic or volatile accesses or fences, or calls
     /// through pointers. What else it does takes some time, and ends.
     pub may_wait: bool,

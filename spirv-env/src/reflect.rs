@@ -5,7 +5,7 @@ mod args;
 use crate::diagnostics::{Diagnostic, Diagnostics, Fault, RuleId};
 use crate::indirect::{self, CallShape};
 use crate::load::{EntryPoint, Loaded};
-use crate::module::{ArgKind, ConstantValue, Function, Id, Inst, Kernel, Module, Operand, Type};
+use crate::module::{ArgKind, ConstantValue, Function, Id, Inst, Kernel, Module, Operand, Type, TypeId};
 use crate::opcodes::{Convergence, Family, Memory};
 use crate::prune::{callees, successors};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -26,6 +26,7 @@ struct Summary {
     subgroups: bool,
     barrier: bool,
     loops: bool,
+    small_values: bool,
     size: u32,
     prints: bool,
     matrices: bool,
@@ -112,6 +113,7 @@ impl Context<'_> {
             uses_subgroups: false,
             uses_barrier: false,
             has_loops: false,
+            has_small_values: false,
             may_wait: false,
             size: 0,
             prints: false,
@@ -144,6 +146,7 @@ impl Context<'_> {
             kernel.uses_subgroups |= summary.subgroups;
             kernel.uses_barrier |= summary.barrier;
             kernel.has_loops |= summary.loops;
+            kernel.has_small_values |= summary.small_values;
             kernel.size = kernel.size.saturating_add(summary.size);
             kernel.prints |= summary.prints;
             kernel.sees_groups |= summary.groups;
@@ -225,6 +228,7 @@ fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Functio
         let row = inst.row();
         summary.size += if row.family == Family::Extended { EXTENDED_SIZE } else { 1 };
         summary.prints |= inst.prints(module);
+        summary.small_values |= inst.ty.is_some_and(|ty| is_small(module, ty));
         summary.matrices |= row.family == Family::Matrix;
         summary.groups |= row.convergence != Convergence::None;
         summary.fences |= row.memory == Memory::Fence;
@@ -270,6 +274,15 @@ fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Functio
         }
     }
     summary
+}
+
+/// Whether a value is a number of at most 16 bits, or a vector of those.
+fn is_small(module: &Module, ty: TypeId) -> bool {
+    let number = match *module.types.get(ty) {
+        Type::Vector { elem, .. } => elem,
+        _ => ty,
+    };
+    matches!(module.types.get(number), Type::Int { width, .. } | Type::Float { width, .. } if *width <= u16::BITS)
 }
 
 /// Whether a block leads to itself or an earlier one. A block stands before those that it dominates
@@ -558,6 +571,22 @@ mod tests {
         assert!(has_loops(
             "OpBranch %head\n%head = OpLabel\nOpBranchConditional %true %head %next\n%next = OpLabel"
         ));
+    }
+
+    #[test]
+    fn small_values_are_found_through_calls() {
+        let types = "%smalls = OpTypeVector %ushort 4\n";
+        let is_found = |ty: &str| {
+            let text = kernel(types, "%c = OpFunctionCall %void %f");
+            let function = format!(
+                "%f = OpFunction %void None %fn\n%l = OpLabel\n%v = OpUndef %{ty}\nOpReturn\nOpFunctionEnd\n%main = OpFunction"
+            );
+            let text = text.replace("%main = OpFunction", &function);
+            let text = declaring("Int16", &text);
+            reflected(&text).has_small_values
+        };
+        assert!(is_found("ushort") && is_found("smalls"));
+        assert!(!is_found("ulong"));
     }
 
     #[test]

@@ -13,6 +13,8 @@ const LINE_FROM: u64 = 64;
 const ROW: u32 = 16;
 /// Rows of a multiple of this do so with half of the lanes.
 const SHORT_ROW: u32 = 8;
+/// What rows are multiples of, the best first.
+pub const ROWS: [u32; 2] = [ROW, SHORT_ROW];
 /// Groups larger than this gain nothing when the application leaves the size to the driver.
 const ENOUGH_ITEMS: u32 = 256;
 /// A suggestion leaves at least this many groups a thread where it can.
@@ -79,6 +81,15 @@ pub fn coarsened(variant: Variant, [x, y, _]: [u32; 3]) -> Variant {
     Variant { coarsening, ..variant }
 }
 
+/// The lanes that sub-groups of such code may have in groups of this size, up to so many.
+pub fn widest(variant: Variant, [x, ..]: [u32; 3], most: u32) -> u32 {
+    if variant.mapping != LaneMapping::Rows || variant.width == 1 {
+        return variant.width;
+    }
+    let wider = std::iter::successors(Some(variant.width), |width| Some(2 * width));
+    wider.take_while(|width| *width <= most && x.is_multiple_of(*width)).last().unwrap_or(variant.width)
+}
+
 /// Whether such code runs all sub-groups of a group of this size side by side.
 pub fn is_one_bundle(variant: Variant, size: [u32; 3]) -> bool {
     let items = size.into_iter().map(u64::from).product::<u64>();
@@ -120,21 +131,22 @@ pub fn has_rows(range: &Range) -> bool {
     range.group_size[0].is_multiple_of(SHORT_ROW)
 }
 
-/// The same work-items in groups whose rows fill vectors, as they are if that is so, else of up to [`ENOUGH_ITEMS`] and `max_items`: for kernels that cannot tell. None
-/// where rows are too short, or of a length without such a divisor.
-pub fn in_rows(range: Range, max_items: u32, threads: u64) -> Option<Range> {
-    if range.group_size[0].is_multiple_of(ROW) {
+/// The same work-items in groups whose rows are multiples of one of these, the first that there is, as they are if that is the first of all, else
+/// of up to [`ENOUGH_ITEMS`] and `max_items`: for kernels that cannot tell. None where rows are too short, or of a length without such a divisor.
+pub fn in_rows(range: Range, rows: &[u32], max_items: u32, threads: u64) -> Option<Range> {
+    let best = *rows.first()?;
+    if range.group_size[0].is_multiple_of(best) {
         return Some(range);
     }
     let global = |at: usize| u64::from(range.group_count[at]) * u64::from(range.group_size[at]);
     let items = (0..3).map(global).fold(1, u64::saturating_mul);
-    let shared = (items / (threads * GROUPS_A_THREAD)).max(u64::from(ROW));
+    let shared = (items / (threads * GROUPS_A_THREAD)).max(u64::from(best));
     let most = u64::from(max_items.min(ENOUGH_ITEMS)).min(shared) as u32;
     // Launches come here: nothing is collected.
     let divisor = |of: u64, most: u32, step: u32| {
         (1..=most / step).rev().map(|times| times * step).find(|size| of.is_multiple_of(u64::from(*size)))
     };
-    let row = |most: u32| [ROW, SHORT_ROW].into_iter().find_map(|row| divisor(global(0), most, row));
+    let row = |most: u32| rows.iter().find_map(|row| divisor(global(0), most, *row));
     // Rows above each other share more than what is behind a row does.
     let y = divisor(global(1), most / row(most.min(LINE_FROM as u32))?, 1).unwrap_or(1);
     let x = row(most / y)?;
@@ -356,7 +368,7 @@ mod tests {
         assert_eq!(of, Range { global_offset: [3, 2, 1], ..range([2, 8, 32], [7, 5, 3]) });
         let size = |group_size: [u32; 3], group_count: [u32; 3]| {
             let own = range(group_size, group_count);
-            let rows = in_rows(own, 1024, 4)?;
+            let rows = in_rows(own, &ROWS, 1024, 4)?;
             for at in 0..3 {
                 let items = |range: Range| range.group_count[at] * range.group_size[at];
                 assert_eq!(items(rows), items(own), "{rows:?}");
@@ -371,7 +383,9 @@ mod tests {
         assert_eq!(size([1, 64, 1], [48, 7, 5]), Some([48, 4, 1]));
         assert_eq!(size([4, 8, 1], [8, 2, 1]), Some([32, 1, 1]), "all threads have groups");
         assert_eq!(size([5, 7, 1], [7, 16, 1]), None, "rows of 35");
-        assert!(in_rows(range([8, 32, 1], [64, 16, 1]), 8, 1).is_some_and(|of| of.group_size == [8, 1, 1]));
+        assert!(
+            in_rows(range([8, 32, 1], [64, 16, 1]), &ROWS, 8, 1).is_some_and(|of| of.group_size == [8, 1, 1])
+        );
         assert!(has_rows(&range([24, 3, 1], [1; 3])) && !has_rows(&range([12, 3, 1], [1; 3])));
     }
 

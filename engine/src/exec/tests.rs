@@ -144,6 +144,7 @@ fn kernel(args: Vec<KernelArg>, static_local_size: u64) -> Kernel {
         required_subgroup_size: None,
         uses_subgroups: false,
         has_loops: false,
+        has_small_values: false,
         may_wait: false,
         size: 0,
         prints: false,

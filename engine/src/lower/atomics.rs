@@ -209,8 +209,9 @@ fn merged(
     used.then(|| {
         let before = match (uniform, combine) {
             (Some(value), Combine::IAdd) if w > 1 => {
-                let below = b.int_vector(Scalar::I32, (0..w).map(|lane| (1u64 << lane) - 1));
-                let bits = b.and(b.splat(b.zext_or_trunc(bits, Scalar::I32), w), below);
+                let word = if w <= u32::BITS { Scalar::I32 } else { Scalar::I64 };
+                let below = b.int_vector(word, (0..w).map(|lane| (1u64 << lane) - 1));
+                let bits = b.and(b.splat(b.zext_or_trunc(bits, word), w), below);
                 let lanes = b.intrinsic("llvm.ctpop", &[bits]);
                 b.mul(b.splat(value, w), b.zext_or_trunc(lanes, scalar))
             }

@@ -10,8 +10,10 @@
 //! work-group has barriers and so the others may be idle.
 
 mod choice;
+mod width;
 
 pub use choice::best;
+pub use width::best as best_width;
 
 use super::builder::{Builder, Opcode, Value};
 use super::values::{Mask, Reg, Val, Values};

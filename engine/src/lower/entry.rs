@@ -89,6 +89,7 @@ pub fn emit(
         has_barrier,
         has_launch_barrier,
         factor,
+        width: a.variant.width,
         private_bytes,
         stack_bytes,
         zeroed_local,

@@ -169,7 +169,8 @@ fn analysed<'m>(
     let plan = Rc::new(Plan::new(module, kernel, inlining)?);
     let func = prepared(Func::build(module, kernel, &plan)?);
     if plan.is_flat() {
-        let mut analysis = Analysis::new(func, variant);
+        let mut analysis = widened(Analysis::new(func, variant), target);
+        let variant = analysis.variant;
         let coarsening = coarsening::best(&analysis, target);
         let settled = variant.with_factor(coarsening.factor());
         if coarsening == Coarsening::Off && variant.coarsening != coarsening {
@@ -179,39 +180,64 @@ fn analysed<'m>(
         return Ok(AnalysedKernel::flat(analysis));
     }
     // A function is compiled for one sub-group.
-    let alone = variant.with_factor(1);
+    let alone = variant.with_width(variant.width).with_factor(1);
     let callees = plan.functions().iter().map(|id| Func::of(module, kernel, *id, &plan).map(prepared));
     Ok(AnalysedKernel::new(func, callees.collect::<Result<Vec<_>, _>>()?, alone))
 }
 
-/// The coarsening that serves a kernel best, up to the variant's: that of the variant which is worth compiling.
-pub fn best_coarsening(
+/// The analysis with as many lanes as serve a kernel best, up to the variant's widest.
+fn widened<'m>(mut analysis: Analysis<'m>, target: &Target) -> Analysis<'m> {
+    let variant = analysis.variant;
+    if variant.is_settled() {
+        return analysis;
+    }
+    let wide = variant.with_width(coarsening::best_width(&analysis, target));
+    if wide.width != variant.width {
+        return Analysis::new(analysis.func, wide);
+    }
+    analysis.variant = wide;
+    analysis
+}
+
+/// The variant that serves a kernel best, with up to so many lanes and sub-groups side by side: the one that is worth compiling.
+pub fn best_variant(
     module: &Module,
     kernel: &Kernel,
     variant: Variant,
     inlining: Inlining,
     target: &Target,
-) -> Result<Coarsening, EngineError> {
+) -> Result<Variant, EngineError> {
     let plan = Rc::new(Plan::new(module, kernel, inlining)?);
     if !plan.is_flat() {
-        return Ok(Coarsening::Off);
+        return Ok(variant.with_width(variant.width).with_factor(1));
     }
-    Ok(coarsening::best(&Analysis::new(prepared(Func::build(module, kernel, &plan)?), variant), target))
+    let analysis = widened(Analysis::new(prepared(Func::build(module, kernel, &plan)?), variant), target);
+    Ok(analysis.variant.with_factor(coarsening::best(&analysis, target).factor()))
 }
 
-/// The dimension that a kernel's lanes go along best, in sub-groups of this width; none if it has to be x.
-pub fn best_axis(
+/// How a kernel's work-items are best put together in sub-groups, where work-groups allow it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Form {
+    /// The dimension that lanes go along; none if it has to be x.
+    pub axis: Option<Axis>,
+    pub lanes: u32,
+}
+
+/// The form that serves a kernel best, whose sub-groups have so many lanes, or as many as its values have room for up to the widest.
+pub fn best_form(
     module: &Module,
     kernel: &Kernel,
-    width: u32,
+    [width, widest]: [u32; 2],
     inlining: Inlining,
-) -> Result<Option<Axis>, EngineError> {
+    target: &Target,
+) -> Result<Form, EngineError> {
     let plan = Rc::new(Plan::new(module, kernel, inlining)?);
     if !plan.is_flat() {
-        return Ok(None);
+        return Ok(Form { axis: None, lanes: width });
     }
-    let variant = Variant::new(width, LaneMapping::Rows);
-    Ok(Analysis::new(prepared(Func::build(module, kernel, &plan)?), variant).best_axis())
+    let variant = Variant::new(width, LaneMapping::Rows).up_to(widest);
+    let analysis = Analysis::new(prepared(Func::build(module, kernel, &plan)?), variant);
+    Ok(Form { axis: analysis.best_axis(), lanes: coarsening::best_width(&analysis, target) })
 }
 
 /// Code for one work-item after the other.

@@ -157,7 +157,7 @@ fn sums_of_all_sizes_have_code_on_all_processors() {
         let target = Target::limited(isa).expect("a target machine");
         for name in ["loops", "loops_by_components", "wide_choices"] {
             let kernel = module.kernel(name).expect("the module has the kernel");
-            for width in [4, 8, 16, 32] {
+            for width in [4, 8, 16, 32, 64] {
                 let (context, variant) = (Context::new(), Variant::new(width, LaneMapping::Rows));
                 let inlining = Inlining::default();
                 let (ir, ..) = ze_engine::lower::lower(&module, kernel, variant, inlining, &target, &context)

@@ -26,3 +26,4 @@ mod support;
 mod tasks;
 mod tiers;
 mod walks;
+mod widths;

@@ -161,7 +161,7 @@ const OF_A_FUNCTION: usize = 3;
 /// What an access to an image counts for: its code has a piece for each common format.
 const IMAGE_ACCESS: usize = 30;
 /// Vector registers that are left for what a bundle shares, and for intermediate results.
-const SHARED_REGISTERS: usize = 4;
+pub(super) const SHARED_REGISTERS: usize = 4;
 /// Cycles until a result can be used, of most vector instructions.
 const LATENCY: usize = 4;
 /// Instructions that it takes as long as to load what was stored just now.
@@ -492,16 +492,25 @@ fn own_vector_insts(a: &Analysis<'_>, block: BlockId, simd_bits: u32) -> usize {
 
 /// Vector registers that a value takes, if it is in some.
 fn registers(a: &Analysis<'_>, id: Id, simd_bits: u32) -> usize {
+    registers_of(a, id, simd_bits, a.variant.width)
+}
+
+/// The same for so many lanes.
+pub(super) fn registers_of(a: &Analysis<'_>, id: Id, simd_bits: u32, width: u32) -> usize {
     // The engine's own values have no type of the module.
     let ty = a.func.type_of(id).filter(|_| !a.func.selectors.contains(&id));
     let leaves = ty.and_then(|ty| a.leaves.get(ty));
-    let bits =
-        leaves.iter().flat_map(|leaves| leaves.iter()).map(|leaf| leaf.scalar.bits() * a.variant.width);
+    let bits = leaves.iter().flat_map(|leaves| leaves.iter()).map(|leaf| leaf.scalar.bits() * width);
     bits.map(|bits| bits.div_ceil(simd_bits) as usize).sum::<usize>().max(1)
 }
 
 /// Vector registers that each sub-group keeps through a loop, in the loop that has most of them.
 fn pressure(a: &Analysis<'_>, simd_bits: u32) -> usize {
+    pressure_at(a, simd_bits, a.variant.width)
+}
+
+/// The same of sub-groups of so many lanes.
+pub(super) fn pressure_at(a: &Analysis<'_>, simd_bits: u32, width: u32) -> usize {
     let is_vector =
         |block: BlockId, id: Id| !a.is_common(block, id) && a.shape(block, id).contains(&Shape::Varying);
     let of_loop = |(id, this): (LoopId, &Loop)| {
@@ -514,7 +523,7 @@ fn pressure(a: &Analysis<'_>, simd_bits: u32) -> usize {
             let outside = |id: &Id| a.def.get(id).is_some_and(|def| !inside(*def));
             live.extend(used.filter(outside).filter(|id| is_vector(block, *id)));
         }
-        live.into_iter().map(|id| registers(a, id, simd_bits)).sum()
+        live.into_iter().map(|id| registers_of(a, id, simd_bits, width)).sum()
     };
     a.loops.loops.iter().map(of_loop).max().unwrap_or(0)
 }

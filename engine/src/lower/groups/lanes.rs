@@ -29,7 +29,7 @@ impl Lowerer<'_, '_> {
 
     /// The bits of all lanes of a sub-group.
     pub(in crate::lower) fn all_bits(&self) -> u64 {
-        (1u64 << self.w) - 1
+        u64::MAX >> (u64::BITS - self.w)
     }
 
     /// The number of the first lane that is on, as a 32-bit scalar; some lane if none is.

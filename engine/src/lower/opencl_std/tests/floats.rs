@@ -556,7 +556,7 @@ fn functions_with_two_results_are_exact() {
                 let code = compile(&target, lanes, &[Scalar::F32; 2], |m, x| function(m, x).to_vec());
                 let (mut first, mut second) = (vec![0f32; a.len()], vec![0u32; a.len()]);
                 for at in (0..a.len()).step_by(code.lanes) {
-                    let part = at..at + code.lanes;
+                    let part = at..(at + code.lanes).min(a.len());
                     let (first, second) = (&mut first[part.clone()], &mut second[part.clone()]);
                     code.call(&a[part.clone()], &b[part], &[0u8; 0], first, second);
                 }

@@ -15,8 +15,8 @@ use crate::jit::{Context, IrModule, symbols};
 use spirv::OpenclStd100Op as StdOp;
 use spirv_env::opcodes::opencl_std;
 
-/// Bytes of the longest operand: 32 lanes of f64.
-const MOST_BYTES: usize = 256;
+/// Bytes of the longest operand: 64 lanes of f64.
+const MOST_BYTES: usize = 512;
 
 #[repr(align(64))]
 #[derive(Clone, Copy)]
@@ -80,7 +80,7 @@ pub fn forms() -> Vec<(Target, Vec<u32>)> {
         found.push((Isa::Avx2, vec![1, 4, 8, 16]));
     }
     if is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vl") {
-        found.push((Isa::Avx512, vec![4, 8, 16, 32]));
+        found.push((Isa::Avx512, vec![4, 8, 16, 32, 64]));
     }
     let target = |isa: &Isa| Target::limited(*isa).expect("target");
     let mut forms: Vec<_> = found.iter().map(|(isa, lanes)| (target(isa), lanes.clone())).collect();

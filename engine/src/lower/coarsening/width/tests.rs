@@ -1,0 +1,44 @@
+//! The width that is chosen for a few instructions. Whole kernels are `engine/tests/engine/widths.rs`'.
+
+use super::best;
+use crate::analysis::testing::{VARIANT, counted_loop, of_blocks};
+use crate::jit::target::{Isa, Target};
+
+/// What is chosen of up to 64 lanes for a kernel of bytes (`%small`) and words (`%own`) that differ.
+fn chosen(isa: Isa, body: &str) -> u32 {
+    let ids = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
+               %i = OpUConvert %uint %x\n%own = OpIMul %uint %i %i\n%small = OpUConvert %uchar %own\n";
+    let target = Target::limited(isa).expect("a target machine");
+    let variant = VARIANT.up_to(64);
+    of_blocks(&format!("{ids}{body}"), variant, |analysis| best(analysis, &target))
+}
+
+fn repeated(times: u32, inst: impl Fn(u32) -> String) -> String {
+    (0..times).map(inst).collect()
+}
+
+fn of_bytes(times: u32) -> String {
+    repeated(times, |at| format!("%b{at} = OpIAdd %uchar %small %small\n"))
+}
+
+fn of_words(times: u32) -> String {
+    repeated(times, |at| format!("%w{at} = OpIAdd %uint %own %own\n"))
+}
+
+#[test]
+fn bytes_fill_registers_if_there_are_more_of_them_than_words() {
+    assert_eq!(chosen(Isa::Avx512, &of_bytes(20)), 64);
+    assert_eq!(chosen(Isa::Avx512, &(of_bytes(5) + &of_words(20))), 16);
+    assert_eq!(chosen(Isa::Avx512, &of_words(20)), 16);
+    assert_eq!(chosen(Isa::Sse, &of_bytes(20)), 16, "16 bytes are a register of SSE");
+}
+
+#[test]
+fn loops_count_more_than_what_is_around_them() {
+    let sum = |ty: &str, first: &str| {
+        let phi = format!("%sum = OpPhi %{ty} {first} %entry %s %inside");
+        counted_loop(&phi, &format!("%s = OpIMul %{ty} %sum {first}"))
+    };
+    assert!(chosen(Isa::Avx512, &(of_words(4) + &sum("uchar", "%small"))) > 16);
+    assert_eq!(chosen(Isa::Avx512, &(of_bytes(4) + &sum("uint", "%own"))), 16);
+}
