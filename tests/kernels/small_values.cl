@@ -74,7 +74,7 @@ __kernel void columns(__global const uchar *data, __global uchar *largest, __glo
 }
 
 // What is done to words is not faster in wider sub-groups, although bytes are read.
-__kernel void words(__global const uchar *in, __global uint *out)
+__kernel void mixed_words(__global const uchar *in, __global uint *out)
 {
     size_t i = get_global_id(0);
     uint x = in[i];
@@ -94,3 +94,27 @@ __kernel void collatz(__global const uchar *in, __global uchar *out)
     }
     out[i] = steps;
 }
+
+// Elements at places that depend on ids alone, which may be a row, lie close together, or far apart.
+#define PLACES(NAME, TYPE) \
+    __kernel void NAME(__global const TYPE *in, __global TYPE *out, uint times, uint by, uint from, uint last) \
+    { \
+        uint i = get_global_id(0); \
+        out[i] = in[min(i * times / by + from, last)]; \
+    } \
+    __kernel void NAME##_in_part(__global const TYPE *in, __global TYPE *out, uint times, uint by, uint from, uint last) \
+    { \
+        uint i = get_global_id(0); \
+        if (i % 3 != 1) \
+            out[i] = in[min(i * times / by + from, last)]; \
+    } \
+    __kernel void NAME##_exchanged(__global const TYPE *in, __global TYPE *out, uint times, uint by, uint from, uint last) \
+    { \
+        uint i = get_global_id(0); \
+        out[i] = in[min((i ^ times) + from, last)]; \
+    }
+
+PLACES(bytes, uchar)
+PLACES(shorts, ushort)
+PLACES(words, uint)
+PLACES(longs, ulong)

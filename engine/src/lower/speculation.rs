@@ -7,8 +7,8 @@
 //! the indices have 32 bits: those are looked at then, which for the last lane is one comparison of the first one's, and
 //! addresses are made of them only for a gather.
 //!
-//! Where such indices are no row, those of a load may still be within W elements, in any order: lanes that swap places are in an aligned
-//! piece, and those that share elements (`x / 2`, clamped indices) behind the first lane's. One access and a permutation is then enough, a third
+//! Where such indices are no row, those of a load may still be within a register, or two for bytes and halves of a word, in any order: lanes that swap places are in an aligned
+//! piece, and those that share elements (`x / 2`, clamped indices) or leave some out behind the first lane's. One access and a permutation is then enough, a third
 //! of a gather's time.
 
 use super::access::{Access, Place, in_memory, lane_addresses, load_leaves, store_leaves};
@@ -16,7 +16,7 @@ use super::builder::{Builder, IntPred, Value};
 use super::groups::lanes::has_permute;
 use super::memory::Indexed;
 use super::values::{Mask, Reg, Val};
-use super::{Lowerer, rows, runs};
+use super::{Lowerer, rows, runs, tables};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Trust;
 
@@ -276,12 +276,13 @@ pub(super) fn as_row(
     hope.branch(this, is_row, || row(base), apart)
 }
 
-/// The indices of a load that may be one of an aligned piece of W elements, and a permutation, which is worth it where registers
+/// The indices of a load that may be one of a piece of memory, and a permutation, which is worth it where registers
 /// are permuted by an instruction.
 fn piece_of(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf]) -> Option<Indexed> {
     let indexed = hope.indexed.filter(|_| hope.look == Look::AllLanes && hope.first.is_none())?;
     let [Leaf { scalar, .. }] = leaves else { return None };
-    let fits = matches!(scalar, Scalar::I32 | Scalar::F32 | Scalar::I64 | Scalar::F64)
+    let fits = matches!(scalar.bits(), 8 | 16 | 32 | 64)
+        && !matches!(scalar, Scalar::Ptr | Scalar::Int(_))
         && scalar.bytes() == indexed.size
         && indexed.size * u64::from(this.w) <= MOST_PIECE;
     (fits && this.w > 1 && has_permute(this, *scalar)).then_some(indexed)
@@ -290,27 +291,49 @@ fn piece_of(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf]) -> Option<Index
 /// Bytes of such a piece at most: two registers.
 const MOST_PIECE: u64 = 128;
 
-/// W elements in which the lanes that are on may have theirs.
+/// Elements in which the lanes that are on may have theirs.
 struct Piece {
     /// Whether they have, and there are some, and all of the elements are there to be read.
     is_all: Value,
     address: Value,
     /// Where each lane's is.
     places: Value,
+    /// How many there are: W at least.
+    elements: u32,
 }
 
 impl Piece {
     fn of(this: &Lowerer<'_, '_>, indexed: Indexed) -> Piece {
-        let (together, first, places) =
-            if indexed.is_exchange { aligned(this, indexed) } else { behind_first(this, indexed) };
+        // Instructions that permute two registers take as long as those for one, but more is loaded. What has a gather is not worth that.
+        let most = if has_look_up(this, indexed.size) { (MOST_PIECE / indexed.size) as u32 } else { this.w };
+        let elements = if indexed.is_exchange { this.w } else { most.max(this.w) };
+        let (together, first, places) = match indexed.is_exchange {
+            true => aligned(this, indexed),
+            false => behind_first(this, indexed, elements),
+        };
         let address = this.b.element(indexed.base, indexed.widened(&this.b, first), indexed.size);
-        let readable = rows::can_be_read(this, address, indexed.size * u64::from(this.w));
-        Piece { is_all: this.b.and(together, readable), address, places }
+        let readable = rows::can_be_read(this, address, indexed.size * u64::from(elements));
+        Piece { is_all: this.b.and(together, readable), address, places, elements }
     }
 
     fn load(&self, this: &Lowerer<'_, '_>, scalar: Scalar) -> Value {
-        let row = this.b.load(scalar, this.w, self.address, 1);
-        this.permute(row, this.b.zext_or_trunc(self.places, Scalar::I32))
+        let b = &this.b;
+        let row = b.load(scalar, self.elements, self.address, 1);
+        if self.elements == this.w {
+            return this.permute(row, b.zext_or_trunc(self.places, Scalar::I32));
+        }
+        let integer = Scalar::machine_int(scalar.bits()).expect("a number of a register's");
+        let table = tables::registers_of(b, b.reinterpret(row, integer));
+        b.reinterpret(tables::look_up(b, &table, b.zext_or_trunc(self.places, integer)), scalar)
+    }
+}
+
+/// Whether elements of so many bytes have no gather, and one instruction looks them up in two registers.
+fn has_look_up(this: &Lowerer<'_, '_>, bytes: u64) -> bool {
+    match bytes {
+        1 => this.target.has_feature("avx512vbmi"),
+        2 => this.target.has_avx512(),
+        _ => false,
     }
 }
 
@@ -323,17 +346,17 @@ fn aligned(this: &Lowerer<'_, '_>, indexed: Indexed) -> (Value, Value, Value) {
     (none_on(this, b.icmp(IntPred::LLVMIntNE, aligned(indices), b.splat(first, w))), first, indices)
 }
 
-/// The same of the piece that begins with the first lane's index. What is looked at is what lanes do not share. (To ask for the first lane that is on
+/// The same of a piece of so many elements that begins with the first lane's index. What is looked at is what lanes do not share. (To ask for the first lane that is on
 /// is slower where all of them share an element: it goes through memory.)
-fn behind_first(this: &Lowerer<'_, '_>, indexed: Indexed) -> (Value, Value, Value) {
+fn behind_first(this: &Lowerer<'_, '_>, indexed: Indexed, elements: u32) -> (Value, Value, Value) {
     let (b, w) = (&this.b, this.w);
     let (shared, own) = indexed.parts.map_or((None, indexed.index), |(shared, own)| (Some(shared), own));
     let own = b.freeze(this.vector(own));
     let first = b.extract(own, b.i32(0));
     let places = b.sub(own, b.splat(first, w));
-    let far = b.icmp(IntPred::LLVMIntUGE, places, b.int(b.scalar_of(places), w, w.into()));
+    let far = b.icmp(IntPred::LLVMIntUGE, places, b.int(b.scalar_of(places), w, elements.into()));
     let first = shared.map_or(first, |shared| b.add(b.freeze(shared), first));
-    let stays = stays(b, indexed, first, w - 1);
+    let stays = stays(b, indexed, first, elements - 1);
     (b.and(none_on(this, far), stays), first, places)
 }
 

@@ -125,6 +125,16 @@ fn registers(b: &Builder, table: Table, base: Value) -> Vec<Value> {
     (0..table.words).step_by(lanes as usize).map(register).collect()
 }
 
+/// A vector as whole registers. What is behind its end is anything.
+pub(super) fn registers_of(b: &Builder, vector: Value) -> Vec<Value> {
+    let (all, whole) = (b.lanes(vector), REGISTER / b.scalar_of(vector).bits());
+    let register = |first: u32| {
+        let lanes: Vec<i32> = (first..first + whole).map(|lane| (lane % all) as i32).collect();
+        b.shuffle(vector, vector, &lanes)
+    };
+    (0..all).step_by(whole as usize).map(register).collect()
+}
+
 /// The elements of registers of integers that indices of as many bits name. Where an index is beyond them, any element.
 pub(super) fn look_up(b: &Builder, table: &[Value], index: Value) -> Value {
     let (integer, lanes) = (b.scalar_of(index), b.lanes(index));

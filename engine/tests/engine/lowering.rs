@@ -50,6 +50,14 @@ fn nobody_waits_where_a_work_group_is_one_bundle() {
 }
 
 #[test]
+fn what_has_no_gather_is_permuted_where_it_lies_together() {
+    assert_eq!(calls(&ir("small_values", "bytes"), "llvm.x86.ssse3.pshuf.b.128"), 1);
+    assert_eq!(calls(&ir("small_values", "shorts"), "llvm.x86.avx512.vpermi2var.hi.512"), 1);
+    // One register is enough for those that have one.
+    assert_eq!(calls(&ir("small_values", "words"), "llvm.x86.avx512.permvar.si.512"), 1);
+}
+
+#[test]
 fn short_strides_are_left_to_the_hardware() {
     assert_eq!(calls(&ir("saxpy", "saxpy"), "llvm.prefetch"), 0);
     assert_eq!(calls(&ir("nbody", "nbody_step"), "llvm.prefetch"), 0);

@@ -1,6 +1,6 @@
 //! Sub-groups of more lanes than is natural: which kernels have them, and that they do what others do.
 
-use crate::support::{address, built, file, launch, on_all_processors};
+use crate::support::{Guarded, address, built, file, launch, on_all_processors};
 use ze_engine::abi::{LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::target::{Isa, Target};
@@ -29,7 +29,7 @@ fn small_values_fill_registers() {
     for part in ["median", "mix"] {
         assert_eq!(lanes(part), [32, 16, 8], "{part}");
     }
-    for other in ["words", "collatz"] {
+    for other in ["mixed_words", "collatz"] {
         assert_eq!(lanes(other), [16, 8, 8], "{other}");
     }
 }
@@ -141,7 +141,7 @@ fn numbers_are_those_of_narrower_sub_groups() {
                 assert_eq!(*got, want, "{x} and {y} at {at} of groups of {size} {isa}");
             }
             let mut wide = vec![0u32; n];
-            launch(program, "words", groups, [size, 1], &[address(&a), wide.as_mut_ptr() as u64]);
+            launch(program, "mixed_words", groups, [size, 1], &[address(&a), wide.as_mut_ptr() as u64]);
             for (at, got) in wide.iter().enumerate() {
                 let x = u32::from(a[at]);
                 let x = x.wrapping_mul(0x9e37_79b9) ^ x >> 3;
@@ -191,6 +191,56 @@ fn work_groups_meet_at_barriers() {
                         own.rotate_left(1) ^ here[from]
                     });
                     assert_eq!(data[group * size as usize + at], own, "{at} of groups of {size} {isa}");
+                }
+            }
+        }
+    });
+}
+
+/// Factors, divisors and offsets of places, and the last place that there is: at the end of a page, behind which nothing may be read.
+const PLACES: [[u32; 4]; 9] = [
+    [1, 1, 0, 900],
+    [1, 2, 3, 700],
+    [3, 1, 0, 4095],
+    [2, 3, 1, 511],
+    [5, 1, 7, 6000],
+    [0, 1, 5, 8],
+    [1, 1, 1000, 1023],
+    [700, 1, 0, 9000],
+    [6, 1, 2, 2000],
+];
+
+#[test]
+fn elements_at_regular_places_are_found_and_nothing_else_is_read() {
+    on_all_processors("small_values", 2, |program, isa| {
+        for (name, size) in [("bytes", 1), ("shorts", 2), ("words", 4), ("longs", 8)] {
+            for (at, [times, by, from, last]) in PLACES.into_iter().enumerate() {
+                let mut input = Guarded::new((last as usize + 1) * size);
+                input
+                    .bytes_mut()
+                    .copy_from_slice(&bytes(&mut Random::new(at as u64), (last as usize + 1) * size));
+                for group in [320, 64, 48, 20] {
+                    let n = 960u32;
+                    let values = |out: &mut [u8]| {
+                        let buffers = [input.bytes().as_ptr() as u64, out.as_mut_ptr() as u64];
+                        let numbers = [times, by, from, last].map(u64::from);
+                        [buffers.as_slice(), &numbers].concat()
+                    };
+                    let run = |kernel: &str, is_on: fn(u32) -> bool, place: &dyn Fn(u32) -> u32| {
+                        let mut out = vec![0xA5; n as usize * size];
+                        let values = values(&mut out);
+                        launch(program, kernel, [n / group, 1], [group, 1], &values);
+                        for (id, got) in (0..n).zip(out.chunks(size)) {
+                            let from = place(id).min(last) as usize * size;
+                            let want =
+                                if is_on(id) { &input.bytes()[from..][..size] } else { &[0xA5; 8][..size] };
+                            assert_eq!(got, want, "{id} of {kernel} {at} in groups of {group} {isa}");
+                        }
+                    };
+                    let along = |id: u32| id * times / by + from;
+                    run(name, |_| true, &along);
+                    run(&format!("{name}_in_part"), |id| id % 3 != 1, &along);
+                    run(&format!("{name}_exchanged"), |_| true, &|id| (id ^ times) + from);
                 }
             }
         }

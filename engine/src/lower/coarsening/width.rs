@@ -14,16 +14,18 @@ use spirv_env::{Id, Inst};
 
 /// Wider sub-groups take no more than so many quarters of the instructions for each lane.
 const WORTH: u64 = 3;
+/// What an instruction counts: parts of it are counted, too.
+const ONE: u64 = 64;
 /// What lanes access each for itself costs as much as so many instructions.
-const A_LANE: u64 = 2;
+const A_LANE: u64 = 2 * ONE;
 /// The same of an atomic operation, and of an access to an image.
-const A_SLOW_LANE: u64 = 8;
+const A_SLOW_LANE: u64 = 8 * ONE;
 /// Elements with gaps between them, and vectors, are loaded whole and taken apart, with as many instructions for each register.
-const SPACED: u64 = 3;
+const SPACED: u64 = 3 * ONE;
 /// Elements at most from one lane to the next of such an access.
 const GAP: u64 = 4;
 /// Bits of a lane that are compared to see that an access is a row, and for each of the instructions that do so.
-const COMPARED: u64 = 3 * 32;
+const COMPARED: u64 = 3 * 32 * ONE;
 /// Iterations of a loop, where nobody knows.
 const ITERATIONS: u64 = 8;
 /// Nested loops that are counted.
@@ -79,7 +81,7 @@ fn insts_of(a: &Analysis<'_>, block: BlockId, simd_bits: u32, width: u32) -> u64
 }
 
 fn insts(a: &Analysis<'_>, block: BlockId, inst: &Inst, simd_bits: u32, width: u32) -> u64 {
-    let registers = |id: Id| registers_of(a, id, simd_bits, width) as u64;
+    let registers = |id: Id| ONE * registers_of(a, id, simd_bits, width) as u64;
     let lanes = u64::from(width);
     let row = inst.row();
     match row.memory {
@@ -98,7 +100,7 @@ fn insts(a: &Analysis<'_>, block: BlockId, inst: &Inst, simd_bits: u32, width: u
                     let bytes = a.func.pointee_bytes(pointer).unwrap_or(1).max(1);
                     let step = step.unsigned_abs();
                     // What is put together from what is loaded, or the other way round, is as much as there is.
-                    let spaced = || SPACED * (step * lanes * u64::from(u8::BITS)).div_ceil(simd_bits.into());
+                    let spaced = || SPACED * step * lanes * u64::from(u8::BITS) / u64::from(simd_bits);
                     match a.func.type_of(value).map_or(0, |ty| a.leaves.count(ty)) {
                         _ if step > GAP * bytes => lanes * A_LANE,
                         1 if step == bytes => registers(value),

@@ -1,9 +1,9 @@
 //! Lanes of a sub-group: which are on, one of them, and any permutation of them.
 
 use crate::analysis::leaves::Scalar;
-use crate::lower::Lowerer;
 use crate::lower::builder::{Builder, IntPred, Opcode, Value};
 use crate::lower::values::{Mask, Reg};
+use crate::lower::{Lowerer, tables};
 
 /// Where each lane of a shuffle takes its value from: lane numbers below W, or, with two sources, below 2 W
 /// where the second source begins.
@@ -101,6 +101,7 @@ impl Lowerer<'_, '_> {
                 let wide = b.cast(Opcode::LLVMZExt, vector, Scalar::I64);
                 b.cast(Opcode::LLVMTrunc, permute_64(self, wide, indices), scalar)
             }
+            Scalar::I8 | Scalar::I16 if has_permute(self, scalar) => permute_small(self, vector, indices),
             Scalar::Bool | Scalar::I8 | Scalar::I16 | Scalar::Int(_) => {
                 let wide = b.cast(Opcode::LLVMZExt, vector, Scalar::I32);
                 b.cast(Opcode::LLVMTrunc, permute_32(self, wide, indices), scalar)
@@ -138,7 +139,65 @@ pub fn first_bit(b: &Builder, bits: Value, w: u32) -> Value {
 /// Whether lanes of a type can be permuted in registers.
 pub(in crate::lower) fn has_permute(this: &Lowerer<'_, '_>, scalar: Scalar) -> bool {
     let simd = this.target.simd_bits();
-    simd == 512 || (simd == 256 && scalar.bits() <= 32)
+    let bits = scalar.bits();
+    simd == 512
+        || (simd == 256 && bits <= 32)
+        || (matches!(bits, 8 | 16) && this.target.has_feature("ssse3") && bits * this.w <= PART_BITS)
+}
+
+/// Bits of the parts of a register whose bytes one instruction permutes (`pshufb`).
+const PART_BITS: u32 = 128;
+
+/// The same of bytes and halves of a word.
+fn permute_small(this: &Lowerer<'_, '_>, vector: Value, indices: Value) -> Value {
+    let (b, w, target) = (&this.b, this.w, this.target);
+    let scalar = b.scalar_of(vector);
+    let numbers = b.zext_or_trunc(indices, scalar);
+    let by_words = scalar == Scalar::I16 && w > 8 && target.has_feature("avx512bw");
+    let by_bytes = scalar == Scalar::I8 && w > 16 && target.has_feature("avx512vbmi");
+    if by_words || by_bytes {
+        return tables::look_up(b, &tables::registers_of(b, vector), numbers);
+    }
+    if scalar == Scalar::I8 {
+        return permute_bytes(this, vector, numbers);
+    }
+    // The two bytes of each.
+    let both = b.mul(numbers, b.int(scalar, w, 0x0202));
+    let both = b.add(both, b.int(scalar, w, 0x0100));
+    let [vector, both] = [vector, both].map(|of| b.reshape(of, Scalar::I8, 2 * w));
+    b.reshape(permute_bytes(this, vector, both), scalar, w)
+}
+
+/// Bytes of a vector by their numbers in it. Each part of it may hold what a place wants.
+fn permute_bytes(this: &Lowerer<'_, '_>, vector: Value, numbers: Value) -> Value {
+    let b = &this.b;
+    let (part, count) = (PART_BITS / u8::BITS, b.lanes(vector));
+    let (name, at_once) = match (this.target.simd_bits() / u8::BITS).min(count) {
+        64 => ("llvm.x86.avx512.pshuf.b.512", 64),
+        32 => ("llvm.x86.avx2.pshuf.b", 32),
+        _ => ("llvm.x86.ssse3.pshuf.b.128", part),
+    };
+    let places: Vec<i32> = (0..at_once.max(count)).map(|at| (at % count) as i32).collect();
+    let wide = b.shuffle(numbers, numbers, &places);
+    let of_part = |at: u32| {
+        let from: Vec<i32> = (0..at_once).map(|place| ((at * part + place % part) % count) as i32).collect();
+        b.shuffle(vector, vector, &from)
+    };
+    let sources: Vec<Value> = (0..count.div_ceil(part)).map(of_part).collect();
+    let int = |value: u32| b.int(Scalar::I8, at_once, value.into());
+    let found = b.regrouped(vec![wide], at_once).into_iter().map(|numbers| {
+        // The highest bit of a number would say that a byte is 0.
+        let places = b.and(numbers, int(part - 1));
+        let of = |source: &Value| b.intrinsic_plain(name, &[*source, places]);
+        let first = of(&sources[0]);
+        (1u32..).zip(&sources[1..]).fold(first, |found, (at, source)| {
+            let is_here = b.icmp(IntPred::LLVMIntUGE, numbers, int(at * part));
+            b.select(is_here, of(source), found)
+        })
+    });
+    let all = b.concat(found.collect());
+    let own: Vec<i32> = (0..count as i32).collect();
+    b.shuffle(all, all, &own)
 }
 
 fn permute_32(this: &Lowerer<'_, '_>, vector: Value, indices: Value) -> Value {
