@@ -69,3 +69,31 @@ BLOCK_SIZES(uchar, _uc, 1)
 BLOCK_SIZES(uchar, _uc16, 16)
 BLOCK_SIZES(ulong, _ul, 1)
 BLOCK_SIZES(ulong, _ul2, 2)
+
+// Blocks of 8 x 8, transposed in three steps. Each stores to one of two elements, which the lane chooses: compilers choose the address.
+__attribute__((intel_reqd_sub_group_size(8))) __kernel void transposed(__global const int *in, __global int *out)
+{
+    uint lane = get_sub_group_local_id();
+    size_t base = (get_global_id(0) - lane) * 8;
+    int v[8];
+#pragma unroll
+    for (uint k = 0; k < 8; ++k)
+        v[k] = in[base + 8 * k + lane];
+#pragma unroll
+    for (uint s = 1; s < 8; s <<= 1) {
+        bool upper = lane & s;
+#pragma unroll
+        for (uint k = 0; k < 8; ++k) {
+            if (k & s)
+                continue;
+            int got = intel_sub_group_shuffle_xor(upper ? v[k] : v[k | s], s);
+            if (upper)
+                v[k] = got;
+            else
+                v[k | s] = got;
+        }
+    }
+#pragma unroll
+    for (uint k = 0; k < 8; ++k)
+        out[base + 8 * k + lane] = v[k];
+}

@@ -28,6 +28,7 @@ pub mod members;
 mod neighbours;
 pub mod packed;
 mod participants;
+pub mod places;
 pub mod pointers;
 pub mod private;
 mod ranges;

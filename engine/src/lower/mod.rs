@@ -83,7 +83,7 @@ use crate::analysis::inlining::{Inlining, Plan};
 use crate::analysis::lengths::Length;
 use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
-use crate::analysis::{cfg, exits, joins, loops, mem2reg, simplify};
+use crate::analysis::{cfg, exits, joins, loops, mem2reg, places, simplify};
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
 use crate::jit::pipeline::Tier;
@@ -300,6 +300,7 @@ fn may_be_single(kernel: &Kernel, variant: Variant) -> bool {
 /// A function in the form that analyses take.
 pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     cfg::remove_unreachable(&mut func);
+    places::choose_indices(&mut func);
     mem2reg::promote(&mut func);
     joins::compute_behind(&mut func);
     simplify::propagate_copies(&mut func);

@@ -2,6 +2,7 @@
 
 use half::f16;
 use std::fmt::Debug;
+use ze_tests::ulp::assert_same;
 use ze_tests::{Buffer, Module, Random, platform};
 
 const WIDTHS: [u32; 3] = [8, 16, 32];
@@ -369,6 +370,21 @@ fn votes_and_ballots() {
                 .to_vec()
             });
         });
+    }
+}
+
+/// Elements of private arrays whose addresses lanes choose.
+#[test]
+fn blocks_are_transposed_by_lanes_that_choose_elements() {
+    let kernel = Module::named("groups_intel").kernel("transposed");
+    for (groups, size) in [(3, 64), (5, 8), (4, 24)] {
+        let n = (groups * size) as usize;
+        let input = Random::new(n as u64).ints(8 * n, -1000, 1000);
+        let out = platform().filled(0i32, 8 * n);
+        kernel.run([groups, 1, 1], [size, 1, 1], &[&platform().buffer(&input), &out]);
+        let place = |at: usize| at / 64 * 64 + at % 8 * 8 + at / 8 % 8;
+        let want: Vec<i32> = (0..8 * n).map(|at| input[place(at)]).collect();
+        assert_same(&format!("groups of {size}"), &out, &want);
     }
 }
 
