@@ -112,6 +112,18 @@ __kernel void collatz(__global const uchar *in, __global uchar *out)
     { \
         uint i = get_global_id(0); \
         out[i] = in[min((i ^ times) + from, last)]; \
+    } \
+    __kernel void NAME##_apart(__global const TYPE *in, __global TYPE *out, uint from, uint last) \
+    { \
+        uint i = get_global_id(0), at = 3 * i + from; \
+        if (at <= last) \
+            out[i] = in[at]; \
+    } \
+    __kernel void NAME##_spread(__global const TYPE *in, __global TYPE *out, uint from, uint last) \
+    { \
+        uint i = get_global_id(0), at = 3 * i + from; \
+        if (at <= last) \
+            out[at] = in[i]; \
     }
 
 PLACES(bytes, uchar)

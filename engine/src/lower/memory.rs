@@ -314,7 +314,11 @@ fn is_exchange(this: &Lowerer<'_, '_>, index: Id, depth: u32) -> bool {
     let Some(inst) = this.a.definition(index).filter(|_| depth > 0) else { return false };
     let of = |at: usize| is_exchange(this, inst.id(at), depth - 1);
     match inst.op {
-        Op::BitwiseXor => true,
+        // To swap all bits is to count backwards.
+        Op::BitwiseXor => {
+            let constants = inst.ids().filter_map(|id| this.a.func.constant_bits(id));
+            !constants.into_iter().any(|bits| bits.trailing_ones() >= u32::BITS - 1)
+        }
         Op::IAdd | Op::ISub | Op::BitwiseOr => of(0) || of(1),
         Op::UConvert | Op::SConvert | Op::CopyObject => of(0),
         _ => false,

@@ -16,7 +16,7 @@ use super::builder::{Builder, IntPred, Value};
 use super::groups::lanes::has_permute;
 use super::memory::Indexed;
 use super::values::{Mask, Reg, Val};
-use super::{Lowerer, rows, runs, tables};
+use super::{Lowerer, rows, runs, spaced, tables};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::shapes::Trust;
 
@@ -102,15 +102,22 @@ pub(super) fn place(
     }
 }
 
-/// The step from lane to lane that makes one access of leaves, if the hope is for that.
-fn useful_step(hope: Hope, leaves: &[Leaf], bytes: u64, access: Access) -> Option<i64> {
+/// The step from lane to lane that makes one access of leaves, or one of all that they lie in, if the hope is for that.
+fn useful_step(
+    this: &Lowerer<'_, '_>,
+    hope: Hope,
+    leaves: &[Leaf],
+    bytes: u64,
+    access: Access,
+) -> Option<i64> {
     if access.volatile {
         return None;
     }
     let step = hope.first.map_or(bytes as i64, |(_, step)| step);
     let is_row = match leaves {
         [leaf] if !matches!(leaf.scalar, Scalar::Int(_)) => {
-            step.unsigned_abs() == in_memory(leaf.scalar).bytes()
+            let memory = in_memory(leaf.scalar);
+            step.unsigned_abs() == memory.bytes() || spaced::is_worth_it(this.target, step, memory)
         }
         _ => runs::stride(leaves, step).is_some(),
     };
@@ -125,7 +132,7 @@ pub(super) fn may_be_one_access(
     bytes: u64,
     access: Access,
 ) -> Value {
-    let row = useful_step(hope, &[leaf], bytes, access).map(|step| is_row(this, hope, step).0);
+    let row = useful_step(this, hope, &[leaf], bytes, access).map(|step| is_row(this, hope, step).0);
     let piece = piece_of(this, hope, &[leaf]).map(|piece| Piece::of(this, piece).is_all);
     let either = row.into_iter().chain(piece).reduce(|row, piece| this.b.or(row, piece));
     either.unwrap_or_else(|| this.b.int(Scalar::Bool, 1, 0))
@@ -225,7 +232,7 @@ fn whole_quotient(step: i64, size: u64) -> Option<u32> {
 
 pub(super) fn load(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], bytes: u64, access: Access) -> Val {
     let lanes = Place::Varying(hope.addresses);
-    let Some(step) = useful_step(hope, leaves, bytes, access) else {
+    let Some(step) = useful_step(this, hope, leaves, bytes, access) else {
         return load_leaves(this, &lanes, leaves, bytes, access);
     };
     let load = |place: Place| -> Vec<Value> {
@@ -233,21 +240,23 @@ pub(super) fn load(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], bytes: u
         val.into_iter().map(|reg| this.vector(reg)).collect()
     };
     let piece = piece_of(this, hope, leaves);
-    let apart = || match piece {
+    let of_piece = |other: &dyn Fn() -> Vec<Value>| match piece {
         Some(piece) => {
             let piece = Piece::of(this, piece);
             let permuted = || vec![piece.load(this, leaves[0].scalar)];
-            this.b.branch_of_many(piece.is_all, permuted, || load(lanes))
+            this.b.branch_of_many(piece.is_all, permuted, other)
         }
-        None => load(lanes),
+        None => other(),
     };
-    // Those that swap places are a row only where that is an aligned one, too.
-    let values = if piece.is_some_and(|piece| piece.is_exchange) {
-        apart()
-    } else {
+    let of_row = |other: &dyn Fn() -> Vec<Value>| {
         let (row, base) = is_row(this, hope, step);
         let base = near(this, hope, base);
-        hope.branch(this, row, || load(Place::Strided { base, step, into: 0 }), apart)
+        hope.branch(this, row, || load(Place::Strided { base, step, into: 0 }), other)
+    };
+    // Those that swap places are a row where that is an aligned one, too, as a rule.
+    let values = match piece.is_some_and(|piece| piece.is_exchange) {
+        true => of_piece(&|| of_row(&|| load(lanes))),
+        false => of_row(&|| of_piece(&|| load(lanes))),
     };
     values.into_iter().map(Reg::varying).collect()
 }
@@ -268,7 +277,7 @@ pub(super) fn as_row(
     row: impl FnOnce(Value) -> Vec<Value>,
     apart: impl FnOnce() -> Vec<Value>,
 ) -> Vec<Value> {
-    if useful_step(hope, leaves, bytes, Access::default()) != Some(bytes as i64) {
+    if useful_step(this, hope, leaves, bytes, Access::default()) != Some(bytes as i64) {
         return apart();
     }
     let (is_row, base) = is_row(this, hope, bytes as i64);
@@ -363,7 +372,7 @@ fn behind_first(this: &Lowerer<'_, '_>, indexed: Indexed, elements: u32) -> (Val
 pub(super) fn store(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], val: &Val, access: Access) {
     let lanes = Place::Varying(hope.addresses);
     let bytes = leaves.iter().map(|leaf| in_memory(leaf.scalar).bytes()).sum();
-    let Some(step) = useful_step(hope, leaves, bytes, access) else {
+    let Some(step) = useful_step(this, hope, leaves, bytes, access) else {
         return store_leaves(this, &lanes, leaves, val, access);
     };
     let (row, base) = is_row(this, hope, step);

@@ -3,7 +3,7 @@
 //! Iterations that wait for each other leave a CPU without work, which other sub-groups have; too many of them need more registers than
 //! there are, and more code. Where a work-group has barriers, the best bundle is often the whole of it.
 
-use super::{in_pieces, lockstep};
+use super::{in_pieces, lockstep, width};
 use crate::abi::Coarsening;
 use crate::analysis::Analysis;
 use crate::analysis::func::{BlockId, Phi};
@@ -52,7 +52,8 @@ pub(super) fn alike(a: &Analysis<'_>, target: &Target) -> u32 {
         // Of twice as many as are wanted, half would do nothing but take time to compile.
         bundle < 2 * wanted && own * bundle <= MOST_INSTS && has_room(target, live, bundle)
     };
-    group_size::FACTORS.into_iter().find(|bundle| *bundle <= a.factor() && fits(*bundle)).unwrap_or(1)
+    let most = a.factor().min(width::most_subgroups(a, target));
+    group_size::FACTORS.into_iter().find(|bundle| *bundle <= most && fits(*bundle)).unwrap_or(1)
 }
 
 /// Whether the registers of so many sub-groups are there.

@@ -7,13 +7,17 @@
 use super::choice::{SHARED_REGISTERS, extent, pressure_at, registers_of};
 use crate::analysis::Analysis;
 use crate::analysis::func::BlockId;
-use crate::analysis::shapes::Shape;
+use crate::analysis::shapes::{Shape, Trust};
 use crate::jit::target::Target;
 use spirv_env::opcodes::{Derives, Memory};
 use spirv_env::{Id, Inst};
 
-/// Wider sub-groups take no more than so many quarters of the instructions for each lane.
-const WORTH: u64 = 3;
+/// Wider sub-groups take no more than so many hundredths of the instructions for each lane, and still wider ones of those.
+const WORTH: u64 = 75;
+const WORTH_MORE: u64 = 90;
+/// Of the time of an instruction, the parts that it takes to begin it and for each piece of a data path's bits.
+const TO_BEGIN: u64 = 2;
+const FOR_A_PIECE: u64 = 3;
 /// What an instruction counts: parts of it are counted, too.
 const ONE: u64 = 64;
 /// What lanes access each for itself costs as much as so many instructions.
@@ -26,6 +30,9 @@ const SPACED: u64 = 3 * ONE;
 const GAP: u64 = 4;
 /// Bits of a lane that are compared to see that an access is a row, and for each of the instructions that do so.
 const COMPARED: u64 = 3 * 32 * ONE;
+/// Lanes of all accesses that have code for each of them, at most, with all sub-groups of a bundle: more than that is no loop that a CPU keeps
+/// decoded.
+const MOST_LANES: u64 = 512;
 /// Iterations of a loop, where nobody knows.
 const ITERATIONS: u64 = 8;
 /// Nested loops that are counted.
@@ -38,7 +45,7 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> u32 {
     if !a.control.divergent_loops.is_empty() || !a.packed().is_empty() {
         return natural;
     }
-    let simd_bits = target.simd_bits();
+    let costs = Costs::of(a, target);
     let cost = |width: u32| {
         let of_block = |block: BlockId| {
             // Whether any of a few lanes is on is seldom in some iterations of a loop, and often for more lanes.
@@ -46,21 +53,50 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> u32 {
                 true => (natural, times(a, block) * u64::from(width / natural)),
                 false => (width, times(a, block)),
             };
-            insts_of(a, block, simd_bits, width) * times
+            costs.of_block(block, width) * times
         };
         // For as many lanes as the widest has.
         a.func.block_ids().map(of_block).sum::<u64>() * u64::from(a.variant.widest() / width)
     };
-    let has_room =
-        |width: u32| pressure_at(a, simd_bits, width) + SHARED_REGISTERS <= target.vector_registers();
+    let lane_by_lane = lane_by_lane(a);
+    let has_room = |width: u32| {
+        pressure_at(a, costs.simd_bits, width) + SHARED_REGISTERS <= target.vector_registers()
+            && lane_by_lane * u64::from(width) <= MOST_LANES
+    };
     let wider = std::iter::successors(Some(2 * natural), |width| Some(2 * width));
     let wider = wider.take_while(|width| *width <= a.variant.widest() && has_room(*width));
     wider
         .fold((natural, cost(natural)), |(best, least), width| {
             let cost = cost(width);
-            if cost * 4 <= least * WORTH { (width, cost) } else { (best, least) }
+            let worth = if best == natural { WORTH } else { WORTH_MORE };
+            if cost * 100 <= least * worth { (width, cost) } else { (best, least) }
         })
         .0
+}
+
+/// Sub-groups of more lanes than is natural that a bundle may have of a kernel.
+pub(super) fn most_subgroups(a: &Analysis<'_>, target: &Target) -> u32 {
+    let lanes = lane_by_lane(a) * u64::from(a.variant.width);
+    match a.variant.width > target.natural_width() && lanes > 0 {
+        true => (MOST_LANES / lanes).max(1) as u32,
+        false => u32::MAX,
+    }
+}
+
+/// Accesses to memory that are made lane by lane, or may have to be.
+fn lane_by_lane(a: &Analysis<'_>) -> u64 {
+    let is_known = |block: BlockId, pointer: Id| match a.shape(block, pointer)[0] {
+        Shape::Uniform => true,
+        Shape::Strided(_) => matches!(a.trust(pointer), Trust::Proven | Trust::Addresses),
+        Shape::Varying | Shape::Undefined => false,
+    };
+    let of_block = |block: BlockId| {
+        let insts = a.func.blocks[block].insts.iter();
+        let accesses =
+            insts.filter(|inst| matches!(inst.row().memory, Memory::Read { .. } | Memory::Write { .. }));
+        accesses.filter(|inst| a.is_in_memory(inst.id(0)) && !is_known(block, inst.id(0))).count() as u64
+    };
+    a.func.block_ids().map(of_block).sum()
 }
 
 /// Whether not all lanes that are in a loop come to a block of it.
@@ -74,54 +110,84 @@ fn times(a: &Analysis<'_>, block: BlockId) -> u64 {
     ITERATIONS.pow(a.loops.around(block).take(MOST_LOOPS).count() as u32)
 }
 
-/// The instructions of the CPU that a sub-group takes for a block, those aside that are for all lanes together.
-fn insts_of(a: &Analysis<'_>, block: BlockId, simd_bits: u32, width: u32) -> u64 {
-    let of_inst = |inst: &Inst| insts(a, block, inst, simd_bits, width);
-    a.func.blocks[block].insts.iter().map(of_inst).sum()
+/// What instructions cost a sub-group of a kernel, those aside that are for all lanes together.
+struct Costs<'a, 'm> {
+    a: &'a Analysis<'m>,
+    simd_bits: u32,
+    /// Bits that are computed at once.
+    path_bits: u32,
 }
 
-fn insts(a: &Analysis<'_>, block: BlockId, inst: &Inst, simd_bits: u32, width: u32) -> u64 {
-    let registers = |id: Id| ONE * registers_of(a, id, simd_bits, width) as u64;
-    let lanes = u64::from(width);
-    let row = inst.row();
-    match row.memory {
-        // Lanes with one place are one operation.
-        memory if memory.is_atomic() && a.shape(block, inst.id(0))[0].is_uniform() => A_SLOW_LANE,
-        memory if memory.is_of_images() || memory.is_atomic() => lanes * A_SLOW_LANE,
-        Memory::Read { .. } | Memory::Write { .. } => {
-            let pointer = inst.id(0);
-            if a.builtins.contains_key(&pointer) {
-                return 0;
-            }
-            let value = inst.result.unwrap_or_else(|| inst.id(1));
-            match *a.shape(block, pointer) {
-                [Shape::Uniform] => 0,
-                [Shape::Strided(step)] => {
-                    let bytes = a.func.pointee_bytes(pointer).unwrap_or(1).max(1);
-                    let step = step.unsigned_abs();
-                    // What is put together from what is loaded, or the other way round, is as much as there is.
-                    let spaced = || SPACED * step * lanes * u64::from(u8::BITS) / u64::from(simd_bits);
-                    match a.func.type_of(value).map_or(0, |ty| a.leaves.count(ty)) {
-                        _ if step > GAP * bytes => lanes * A_LANE,
-                        1 if step == bytes => registers(value),
-                        _ => spaced(),
-                    }
-                }
-                // A private object of each lane's is a row.
-                _ if !a.is_in_memory(pointer) => registers(value),
-                _ if a.may_be_row(block, pointer) => {
-                    registers(value) + lanes * COMPARED / u64::from(simd_bits)
-                }
-                _ => lanes * A_LANE,
-            }
+impl<'a, 'm> Costs<'a, 'm> {
+    fn of(a: &'a Analysis<'m>, target: &Target) -> Self {
+        let simd_bits = target.simd_bits();
+        let halves = simd_bits == 512 && target.make.halves_registers();
+        Costs { a, simd_bits, path_bits: if halves { simd_bits / 2 } else { simd_bits } }
+    }
+
+    fn of_block(&self, block: BlockId, width: u32) -> u64 {
+        self.a.func.blocks[block].insts.iter().map(|inst| self.of_inst(block, inst, width)).sum()
+    }
+
+    /// A value's registers for as many lanes, loaded or stored.
+    fn moved(&self, id: Id, width: u32) -> u64 {
+        ONE * registers_of(self.a, id, self.simd_bits, width) as u64
+    }
+
+    /// The same computed. Data paths are what loops wait for: code without one has as much to load and store, and to begin.
+    fn computed(&self, block: BlockId, id: Id, width: u32) -> u64 {
+        if self.a.loops.of(block).is_none() {
+            return self.moved(id, width);
         }
-        _ if row.derives != Derives::Nothing => 0,
-        _ => {
-            let is_vector = |id: &Id| a.shape(block, *id).contains(&Shape::Varying);
-            let Some(result) = inst.result.filter(is_vector) else { return 0 };
-            let operands = inst.ids().filter(|id| a.def.contains_key(id) && !a.builtins.contains_key(id));
-            let widest = operands.map(registers).fold(registers(result), u64::max);
-            extent(a, inst).0 as u64 * widest
+        let pieces = ONE * registers_of(self.a, id, self.path_bits, width) as u64;
+        (TO_BEGIN * self.moved(id, width) + FOR_A_PIECE * pieces) / (TO_BEGIN + FOR_A_PIECE)
+    }
+
+    fn of_inst(&self, block: BlockId, inst: &Inst, width: u32) -> u64 {
+        let (a, simd_bits) = (self.a, self.simd_bits);
+        let registers = |id: Id| self.moved(id, width);
+        let lanes = u64::from(width);
+        let row = inst.row();
+        match row.memory {
+            // Lanes with one place are one operation.
+            memory if memory.is_atomic() && a.shape(block, inst.id(0))[0].is_uniform() => A_SLOW_LANE,
+            memory if memory.is_of_images() || memory.is_atomic() => lanes * A_SLOW_LANE,
+            Memory::Read { .. } | Memory::Write { .. } => {
+                let pointer = inst.id(0);
+                if a.builtins.contains_key(&pointer) {
+                    return 0;
+                }
+                let value = inst.result.unwrap_or_else(|| inst.id(1));
+                match *a.shape(block, pointer) {
+                    [Shape::Uniform] => 0,
+                    [Shape::Strided(step)] => {
+                        let bytes = a.func.pointee_bytes(pointer).unwrap_or(1).max(1);
+                        let step = step.unsigned_abs();
+                        // What is put together from what is loaded, or the other way round, is as much as there is.
+                        let spaced = || SPACED * step * lanes * u64::from(u8::BITS) / u64::from(simd_bits);
+                        match a.func.type_of(value).map_or(0, |ty| a.leaves.count(ty)) {
+                            _ if step > GAP * bytes => lanes * A_LANE,
+                            1 if step == bytes => registers(value),
+                            _ => spaced(),
+                        }
+                    }
+                    // A private object of each lane's is a row.
+                    _ if !a.is_in_memory(pointer) => registers(value),
+                    _ if a.may_be_row(block, pointer) => {
+                        registers(value) + lanes * COMPARED / u64::from(simd_bits)
+                    }
+                    _ => lanes * A_LANE,
+                }
+            }
+            _ if row.derives != Derives::Nothing => 0,
+            _ => {
+                let is_vector = |id: &Id| a.shape(block, *id).contains(&Shape::Varying);
+                let Some(result) = inst.result.filter(is_vector) else { return 0 };
+                let operands = inst.ids().filter(|id| a.def.contains_key(id) && !a.builtins.contains_key(id));
+                let computed = |id: Id| self.computed(block, id, width);
+                let widest = operands.map(computed).fold(computed(result), u64::max);
+                extent(a, inst).0 as u64 * widest
+            }
         }
     }
 }

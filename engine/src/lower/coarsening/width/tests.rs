@@ -6,11 +6,14 @@ use crate::jit::target::{Isa, Target};
 
 /// What is chosen of up to 64 lanes for a kernel of bytes (`%small`) and words (`%own`) that differ.
 fn chosen(isa: Isa, body: &str) -> u32 {
+    chosen_on(&Target::limited(isa).expect("a target machine"), body)
+}
+
+fn chosen_on(target: &Target, body: &str) -> u32 {
     let ids = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
                %i = OpUConvert %uint %x\n%own = OpIMul %uint %i %i\n%small = OpUConvert %uchar %own\n";
-    let target = Target::limited(isa).expect("a target machine");
     let variant = VARIANT.up_to(64);
-    of_blocks(&format!("{ids}{body}"), variant, |analysis| best(analysis, &target))
+    of_blocks(&format!("{ids}{body}"), variant, |analysis| best(analysis, target))
 }
 
 fn repeated(times: u32, inst: impl Fn(u32) -> String) -> String {
@@ -41,4 +44,19 @@ fn loops_count_more_than_what_is_around_them() {
     };
     assert!(chosen(Isa::Avx512, &(of_words(4) + &sum("uchar", "%small"))) > 16);
     assert_eq!(chosen(Isa::Avx512, &(of_bytes(4) + &sum("uint", "%own"))), 16);
+}
+
+#[test]
+fn wider_registers_pay_less_in_loops_where_data_paths_are_narrower() {
+    use crate::jit::tuning::Make;
+    let chain = counted_loop(
+        "%sum = OpPhi %ushort %half %entry %s %inside",
+        "%t = OpIMul %ushort %sum %half\n%s = OpIAdd %ushort %t %half",
+    );
+    let body = format!("%half = OpUConvert %ushort %own\n{chain}");
+    assert_eq!(chosen(Isa::Avx512, &body), 32);
+    let mut target = Target::limited(Isa::Avx512).expect("a target machine");
+    target.make = Make::Zen4;
+    assert_eq!(chosen_on(&target, &body), 16);
+    assert_eq!(chosen_on(&target, &of_bytes(20)), 64);
 }
