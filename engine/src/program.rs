@@ -325,7 +325,8 @@ impl Kernel {
     /// The launch in groups with rows of as many lanes as the kernel's values have room for, if those are more than is natural.
     fn wide_rows(&self, range: Range, most: u32, threads: u64) -> Option<Range> {
         let lanes = self.form().lanes;
-        if lanes > self.subgroup_size() { group_size::in_rows(range, &[lanes], most, threads) } else { None }
+        let is_short = lanes > self.subgroup_size() && !range.group_size[0].is_multiple_of(lanes);
+        if is_short { group_size::in_rows(range, &[lanes], most, threads) } else { None }
     }
 
     /// Whether lanes may go along another dimension than x, as far as that is known without a look at the code.
@@ -620,6 +621,9 @@ impl Kernel {
         let cache = engine.cache()?;
         let entry = cache.get(key)?;
         if entry.object.is_empty() {
+            if !(variant.width..=variant.widest()).contains(&entry.info.width) {
+                return None;
+            }
             let settled = variant.with_width(entry.info.width).with_factor(entry.info.factor);
             return (settled != variant).then_some(Cached::Settled(settled));
         }
