@@ -267,6 +267,11 @@ impl Variant {
         Variant { width, wider: 1, coarsening, ..self }
     }
 
+    /// The code of least effort: with the lanes that are natural, one sub-group after the other.
+    pub fn simplest(self) -> Variant {
+        self.with_width(self.width).with_factor(1)
+    }
+
     /// The same that may have up to so many lanes.
     pub fn up_to(self, lanes: u32) -> Variant {
         Variant { wider: (lanes / self.width).max(1), ..self }

@@ -549,7 +549,7 @@ impl Kernel {
             None => {}
         }
         // Sub-groups side by side take longer to compile, and nobody has found out yet whether they pay.
-        let alone = variant.with_width(variant.width).with_factor(1);
+        let alone = variant.simplest();
         let code = match alone == variant {
             true => self.compile(variant, Tier::Fast)?,
             false => self.code_of(alone, Tier::Fast)?,

@@ -8,6 +8,7 @@
 
 use super::Analysis;
 use super::func::BlockId;
+use super::loops::{ITERATIONS, MOST_LOOPS};
 use super::steps::{Changes, Step, Steps, Unit, sum};
 use crate::abi::Axis;
 use rustc_hash::FxHashMap;
@@ -28,10 +29,6 @@ const LANES: u64 = 16 * ONE;
 const LINES: u64 = 2 * LANES;
 /// Elements at most from one lane to the next of an access with small gaps.
 const GAP: u64 = 4;
-/// Iterations of a loop, where nobody knows: more than one access outside is worth.
-const ITERATIONS: u64 = 8;
-/// Nested loops that are counted.
-const MOST_LOOPS: usize = 4;
 /// Another dimension has to cost less than so many quarters of what x does.
 const WORTH: u64 = 3;
 

@@ -17,6 +17,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use spirv_env::Id;
 
+/// Iterations of a loop, where nobody knows: more than one access outside is worth.
+pub const ITERATIONS: u64 = 8;
+/// Nested loops that are counted.
+pub const MOST_LOOPS: usize = 4;
+
 /// A loop of [`Loops`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LoopId(u32);

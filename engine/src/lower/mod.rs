@@ -180,7 +180,7 @@ fn analysed<'m>(
         return Ok(AnalysedKernel::flat(analysis));
     }
     // A function is compiled for one sub-group.
-    let alone = variant.with_width(variant.width).with_factor(1);
+    let alone = variant.simplest();
     let callees = plan.functions().iter().map(|id| Func::of(module, kernel, *id, &plan).map(prepared));
     Ok(AnalysedKernel::new(func, callees.collect::<Result<Vec<_>, _>>()?, alone))
 }
@@ -209,7 +209,7 @@ pub fn best_variant(
 ) -> Result<Variant, EngineError> {
     let plan = Rc::new(Plan::new(module, kernel, inlining)?);
     if !plan.is_flat() {
-        return Ok(variant.with_width(variant.width).with_factor(1));
+        return Ok(variant.simplest());
     }
     let analysis = widened(Analysis::new(prepared(Func::build(module, kernel, &plan)?), variant), target);
     Ok(analysis.variant.with_factor(coarsening::best(&analysis, target).factor()))

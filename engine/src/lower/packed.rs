@@ -6,6 +6,7 @@
 //! one by lanes has it packed: which values are packed is no matter of what is right.
 
 use super::builder::{IntPred, Value};
+use super::groups::lanes::byte_permutation;
 use super::values::{Reg, Val};
 use super::{Lowerer, access, runs, tables};
 use crate::analysis::leaves::{Leaf, Scalar};
@@ -189,13 +190,7 @@ impl Permutes {
         let numbers = b.add(numbers, b.int_vector(self.word, begins));
         let bytes = lanes * size as u32;
         let [data, numbers] = [register, numbers].map(|value| b.reshape(value, Scalar::I8, bytes));
-        let at_once = (this.target.simd_bits() / 8).min(bytes);
-        let name = match at_once {
-            64 => "llvm.x86.avx512.pshuf.b.512",
-            32 => "llvm.x86.avx2.pshuf.b",
-            _ => "llvm.x86.ssse3.pshuf.b.128",
-        };
-        let at_once = if at_once >= 32 { at_once } else { PART as u32 };
+        let (name, at_once) = byte_permutation(this.target, bytes);
         let pieces = b.regrouped(vec![data], at_once).into_iter().zip(b.regrouped(vec![numbers], at_once));
         let found = pieces.map(|(data, numbers)| b.intrinsic_plain(name, &[data, numbers]));
         b.reshape(b.concat(found.collect()), self.word, lanes)

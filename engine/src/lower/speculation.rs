@@ -299,6 +299,8 @@ fn piece_of(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf]) -> Option<Index
 
 /// Bytes of such a piece at most: two registers.
 const MOST_PIECE: u64 = 128;
+/// Bytes of the largest elements that no instruction gathers.
+const HAVE_NO_GATHER: u64 = 2;
 
 /// Elements in which the lanes that are on may have theirs.
 struct Piece {
@@ -314,7 +316,8 @@ struct Piece {
 impl Piece {
     fn of(this: &Lowerer<'_, '_>, indexed: Indexed) -> Piece {
         // Instructions that permute two registers take as long as those for one, but more is loaded. What has a gather is not worth that.
-        let most = if has_look_up(this, indexed.size) { (MOST_PIECE / indexed.size) as u32 } else { this.w };
+        let in_two = indexed.size <= HAVE_NO_GATHER && tables::looks_up(this.target, indexed.size);
+        let most = if in_two { (MOST_PIECE / indexed.size) as u32 } else { this.w };
         let elements = if indexed.is_exchange { this.w } else { most.max(this.w) };
         let (together, first, places) = match indexed.is_exchange {
             true => aligned(this, indexed),
@@ -334,15 +337,6 @@ impl Piece {
         let integer = Scalar::machine_int(scalar.bits()).expect("a number of a register's");
         let table = tables::registers_of(b, b.reinterpret(row, integer));
         b.reinterpret(tables::look_up(b, &table, b.zext_or_trunc(self.places, integer)), scalar)
-    }
-}
-
-/// Whether elements of so many bytes have no gather, and one instruction looks them up in two registers.
-fn has_look_up(this: &Lowerer<'_, '_>, bytes: u64) -> bool {
-    match bytes {
-        1 => this.target.has_feature("avx512vbmi"),
-        2 => this.target.has_avx512(),
-        _ => false,
     }
 }
 

@@ -31,6 +31,11 @@ const MOST_IF_ROW: u64 = 2;
 /// instructions is no faster.
 pub(super) const MOST_OF_FUNCTION: u64 = 3072;
 
+/// Whether there are instructions that look up elements of so many bytes in registers.
+pub(super) fn looks_up(target: &Target, bytes: u64) -> bool {
+    target.has_avx512() && (bytes > 1 || target.has_feature("avx512vbmi"))
+}
+
 /// The table that a block's load is from, and its registers, if permutations are faster than what else it would be.
 pub(super) fn table(a: &Analysis<'_>, at: BlockId, load: &Inst, target: &Target) -> Option<(Table, u64)> {
     let lanes = u64::from(a.variant.width);
@@ -38,7 +43,7 @@ pub(super) fn table(a: &Analysis<'_>, at: BlockId, load: &Inst, target: &Target)
         return None;
     }
     let table = a.table(at, load)?;
-    let has_permutation = table.word.bytes() > 1 || target.has_feature("avx512vbmi");
+    let has_permutation = looks_up(target, table.word.bytes());
     let registers = (8 * table.bytes()).div_ceil(REGISTER.into());
     // Lanes of 64 bits are several registers, each of which is permuted for itself.
     let pieces = (table.word.bytes() * 8 * lanes).div_ceil(REGISTER.into());

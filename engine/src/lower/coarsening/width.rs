@@ -7,6 +7,7 @@
 use super::choice::{SHARED_REGISTERS, extent, pressure_at, registers_of};
 use crate::analysis::Analysis;
 use crate::analysis::func::BlockId;
+use crate::analysis::loops::{ITERATIONS, MOST_LOOPS};
 use crate::analysis::shapes::{Shape, Trust};
 use crate::jit::target::Target;
 use spirv_env::opcodes::{Derives, Memory};
@@ -33,10 +34,6 @@ const COMPARED: u64 = 3 * 32 * ONE;
 /// Lanes of all accesses that have code for each of them, at most, with all sub-groups of a bundle: more than that is no loop that a CPU keeps
 /// decoded.
 const MOST_LANES: u64 = 512;
-/// Iterations of a loop, where nobody knows.
-const ITERATIONS: u64 = 8;
-/// Nested loops that are counted.
-const MOST_LOOPS: usize = 4;
 
 /// The lanes that serve a kernel best, up to the variant's widest.
 pub fn best(a: &Analysis<'_>, target: &Target) -> u32 {

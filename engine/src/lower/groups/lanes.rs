@@ -1,6 +1,7 @@
 //! Lanes of a sub-group: which are on, one of them, and any permutation of them.
 
 use crate::analysis::leaves::Scalar;
+use crate::jit::target::Target;
 use crate::lower::builder::{Builder, IntPred, Opcode, Value};
 use crate::lower::values::{Mask, Reg};
 use crate::lower::{Lowerer, tables};
@@ -153,9 +154,8 @@ fn permute_small(this: &Lowerer<'_, '_>, vector: Value, indices: Value) -> Value
     let (b, w, target) = (&this.b, this.w, this.target);
     let scalar = b.scalar_of(vector);
     let numbers = b.zext_or_trunc(indices, scalar);
-    let by_words = scalar == Scalar::I16 && w > 8 && target.has_feature("avx512bw");
-    let by_bytes = scalar == Scalar::I8 && w > 16 && target.has_feature("avx512vbmi");
-    if by_words || by_bytes {
+    // A part is permuted by an instruction that all have.
+    if scalar.bits() * w > PART_BITS && tables::looks_up(target, scalar.bytes()) {
         return tables::look_up(b, &tables::registers_of(b, vector), numbers);
     }
     if scalar == Scalar::I8 {
@@ -168,15 +168,20 @@ fn permute_small(this: &Lowerer<'_, '_>, vector: Value, indices: Value) -> Value
     b.reshape(permute_bytes(this, vector, both), scalar, w)
 }
 
+/// The instruction that permutes so many bytes within the parts that they lie in, and how many it takes at once.
+pub(in crate::lower) fn byte_permutation(target: &Target, bytes: u32) -> (&'static str, u32) {
+    match (target.simd_bits() / u8::BITS).min(bytes) {
+        64 => ("llvm.x86.avx512.pshuf.b.512", 64),
+        32 => ("llvm.x86.avx2.pshuf.b", 32),
+        _ => ("llvm.x86.ssse3.pshuf.b.128", PART_BITS / u8::BITS),
+    }
+}
+
 /// Bytes of a vector by their numbers in it. Each part of it may hold what a place wants.
 fn permute_bytes(this: &Lowerer<'_, '_>, vector: Value, numbers: Value) -> Value {
     let b = &this.b;
     let (part, count) = (PART_BITS / u8::BITS, b.lanes(vector));
-    let (name, at_once) = match (this.target.simd_bits() / u8::BITS).min(count) {
-        64 => ("llvm.x86.avx512.pshuf.b.512", 64),
-        32 => ("llvm.x86.avx2.pshuf.b", 32),
-        _ => ("llvm.x86.ssse3.pshuf.b.128", part),
-    };
+    let (name, at_once) = byte_permutation(this.target, count);
     let places: Vec<i32> = (0..at_once.max(count)).map(|at| (at % count) as i32).collect();
     let wide = b.shuffle(numbers, numbers, &places);
     let of_part = |at: u32| {
