@@ -100,7 +100,7 @@ pub fn remove_unreachable(func: &mut Func<'_>) {
         let map = |target: &mut BlockId| *target = renumber[*target].expect("reachable");
         use super::func::Terminator as T;
         match &mut block.term {
-            T::Branch(to) => map(to),
+            T::Branch(to) | T::IfNeeded { to, .. } => map(to),
             T::Cond { then, els, .. } => {
                 map(then);
                 map(els);

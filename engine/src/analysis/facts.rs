@@ -143,7 +143,7 @@ impl<'m> Analysis<'m> {
             let blocks = &self.func.blocks;
             let of_phis = blocks.values().flat_map(|block| &block.phis).flat_map(|phi| &phi.incoming);
             let of_insts = blocks.values().flat_map(|block| &block.insts).flat_map(|inst| inst.ids());
-            let of_terms = blocks.values().filter_map(|block| block.term.condition());
+            let of_terms = blocks.values().filter_map(|block| block.term.used());
             let mut uses = FxHashMap::default();
             for id in of_phis.map(|(_, id)| *id).chain(of_insts).chain(of_terms) {
                 *uses.entry(id).or_default() += 1;

@@ -65,6 +65,12 @@ pub enum Terminator {
         selector: Id,
         targets: Vec<BlockId>,
     },
+    /// On to `to` if any work-item of those that are executed together needs that. Else nothing that follows has an effect, and
+    /// they leave the kernel.
+    IfNeeded {
+        needed: Id,
+        to: BlockId,
+    },
     /// The end of the function; only the exit block has it.
     Return,
 }
@@ -73,7 +79,7 @@ impl Terminator {
     /// Successors in order, possibly with repetitions.
     pub fn successors(&self) -> SmallVec<[BlockId; 2]> {
         match self {
-            Terminator::Branch(to) => SmallVec::from_slice(&[*to]),
+            Terminator::Branch(to) | Terminator::IfNeeded { to, .. } => SmallVec::from_slice(&[*to]),
             Terminator::Cond { then, els, .. } => SmallVec::from_slice(&[*then, *els]),
             Terminator::Switch { cases, default, .. } => {
                 cases.iter().map(|(_, to)| *to).chain([*default]).collect()
@@ -90,7 +96,7 @@ impl Terminator {
             }
         };
         match self {
-            Terminator::Branch(target) => fix(target),
+            Terminator::Branch(target) | Terminator::IfNeeded { to: target, .. } => fix(target),
             Terminator::Cond { then, els, .. } => {
                 fix(then);
                 fix(els);
@@ -104,19 +110,26 @@ impl Terminator {
         }
     }
 
-    pub(super) fn condition_mut(&mut self) -> Option<&mut Id> {
+    pub(super) fn used_mut(&mut self) -> Option<&mut Id> {
         match self {
             Terminator::Cond { cond, .. } => Some(cond),
             Terminator::Switch { selector, .. } | Terminator::Dispatch { selector, .. } => Some(selector),
+            Terminator::IfNeeded { needed, .. } => Some(needed),
             Terminator::Branch(_) | Terminator::Return => None,
         }
     }
 
     /// The value that decides between successors.
     pub fn condition(&self) -> Option<Id> {
+        self.used().filter(|_| !matches!(self, Terminator::IfNeeded { .. }))
+    }
+
+    /// The value that it looks at.
+    pub fn used(&self) -> Option<Id> {
         match self {
             Terminator::Cond { cond, .. } => Some(*cond),
             Terminator::Switch { selector, .. } | Terminator::Dispatch { selector, .. } => Some(*selector),
+            Terminator::IfNeeded { needed, .. } => Some(*needed),
             Terminator::Branch(_) | Terminator::Return => None,
         }
     }

@@ -322,7 +322,7 @@ impl Plan {
                 }
             }
             code.phis.iter_mut().flat_map(|phi| &mut phi.incoming).for_each(|(_, id)| value(id));
-            if let Some(condition) = code.term.condition_mut() {
+            if let Some(condition) = code.term.used_mut() {
                 value(condition);
             }
             for &(part, result) in &phis[block] {

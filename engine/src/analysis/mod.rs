@@ -15,6 +15,7 @@ mod fixpoint;
 pub mod func;
 pub mod guards;
 mod hope;
+pub mod idle;
 pub mod inlining;
 pub mod invariant_loads;
 pub mod joins;

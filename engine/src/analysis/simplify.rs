@@ -48,7 +48,7 @@ pub fn propagate_copies(func: &mut Func<'_>) {
                 replace(id);
             }
         }
-        if let Some(condition) = block.term.condition_mut() {
+        if let Some(condition) = block.term.used_mut() {
             replace(condition);
         }
     }

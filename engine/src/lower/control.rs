@@ -362,6 +362,11 @@ impl Lowerer<'_, '_> {
     fn leave(&mut self, block: BlockId, end: Label) -> Result<(), EngineError> {
         let a = self.a;
         let term = &a.func.blocks[block].term;
+        if let Terminator::IfNeeded { needed, .. } = term
+            && a.variant.mapping != LaneMapping::Iterations
+        {
+            self.leave_unless(*needed, end)?;
+        }
         match &a.control.exit[block] {
             Exit::Return => self.b.br(end),
             Exit::Latch { header, next } => {
@@ -390,6 +395,23 @@ impl Lowerer<'_, '_> {
         Ok(())
     }
 
+    /// Goes to the end of the kernel if a condition holds for no lane of any sub-group. (Iterations of a loop of LLVM's are put into
+    /// vectors only if they all do the same.)
+    fn leave_unless(&mut self, needed: Id, end: Label) -> Result<(), EngineError> {
+        let go_on = self.label("needed");
+        let mut any = None;
+        self.each_subgroup(None, |this| {
+            let reg = this.leaf(needed)?;
+            let lanes = this.both(this.mask_vector(), this.vector(reg));
+            any = Some(any.map_or(lanes, |others| this.b.or(others, lanes)));
+            Ok(())
+        })?;
+        let any = self.b.any(any.expect("a bundle has a sub-group"));
+        self.b.cond_br(any, go_on, end);
+        self.b.at_end(go_on);
+        Ok(())
+    }
+
     /// The lanes that leave to each successor.
     fn varying_edges(&mut self, term: &Terminator) -> Result<SmallVec<[(BlockId, Value); 2]>, EngineError> {
         let mask = self.mask_vector();
@@ -403,7 +425,7 @@ impl Lowerer<'_, '_> {
             }
         };
         match term {
-            Terminator::Branch(to) => add(&self.b, *to, mask),
+            Terminator::Branch(to) | Terminator::IfNeeded { to, .. } => add(&self.b, *to, mask),
             Terminator::Cond { cond, then, els } => {
                 let reg = self.leaf(*cond)?;
                 let cond = self.vector(reg);
@@ -505,7 +527,9 @@ impl Lowerer<'_, '_> {
                     targets.iter().enumerate().map(|(number, to)| (number as u64, label(to))).collect();
                 self.b.switch(scalar(self), cases[0].1, &cases[1..]);
             }
-            Terminator::Branch(_) | Terminator::Return => unreachable!("they have at most one successor"),
+            Terminator::Branch(_) | Terminator::IfNeeded { .. } | Terminator::Return => {
+                unreachable!("they have at most one successor")
+            }
         }
         Ok(())
     }

@@ -83,7 +83,7 @@ use crate::analysis::inlining::{Inlining, Plan};
 use crate::analysis::lengths::Length;
 use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
-use crate::analysis::{cfg, exits, joins, loops, mem2reg, places, simplify};
+use crate::analysis::{cfg, exits, idle, joins, loops, mem2reg, places, simplify};
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
 use crate::jit::pipeline::Tier;
@@ -306,6 +306,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     simplify::propagate_copies(&mut func);
     loops::canonicalize(&mut func);
     exits::leave_together(&mut func);
+    idle::leave_where_idle(&mut func);
     // So that an edge finds its operand.
     let phis = func.blocks.values_mut().flat_map(|block| &mut block.phis);
     phis.for_each(|phi| phi.incoming.sort_unstable_by_key(|(pred, _)| *pred));

@@ -132,7 +132,7 @@ impl DistantUses {
                 phi.incoming.iter().for_each(|(pred, id)| note(*pred, *id, true));
             }
             code.insts.iter().flat_map(|inst| inst.ids()).for_each(|id| note(block, id, false));
-            code.term.condition().into_iter().for_each(|id| note(block, id, true));
+            code.term.used().into_iter().for_each(|id| note(block, id, true));
         }
         // Indices of components are used where the built-in is loaded.
         for (block, inst) in a

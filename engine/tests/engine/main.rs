@@ -9,6 +9,7 @@ mod calls;
 mod columns;
 mod contiguity;
 mod function_pointers;
+mod idle;
 mod images;
 mod joined_groups;
 mod large_values;
