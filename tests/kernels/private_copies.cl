@@ -48,3 +48,27 @@ kernel void entries(global Entry *entries, global const int *in, int n) {
   old.counts[5] += mine.counts[in[i] & 3];
   entries[i] = old;
 }
+
+// Compilers make one `memmove` of both copies, under a condition, and the translator a variable in its block.
+kernel void chosen_entries(global Entry *out, global const Entry *in, global const uint *which, uint n) {
+  size_t i = get_global_id(0);
+  if (which[i] < n) {
+    Entry entry = in[which[i]];
+    out[i] = entry;
+  }
+}
+
+// As before, in a loop, of a part of an array that moves on by one.
+kernel void delayed(global const int *in, global int *out, int n) {
+  int line[24];
+  for (int k = 0; k < 24; ++k)
+    line[k] = 0;
+  int sum = 0;
+  for (int k = 0; k < n; ++k) {
+    for (int j = 23; j > 0; --j)
+      line[j] = line[j - 1];
+    line[0] = in[get_global_id(0) + k];
+    sum += line[n - 10] * line[k & 7];
+  }
+  out[get_global_id(0)] = sum;
+}

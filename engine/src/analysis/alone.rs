@@ -9,6 +9,7 @@ use super::func::BlockId;
 use super::shapes::Shape;
 use rustc_hash::FxHashMap;
 use spirv::{Op, OpenclStd100Op};
+use spirv_env::opcodes::opencl_std::Family as StdFamily;
 use spirv_env::opcodes::{Convergence, Family, Memory};
 use spirv_env::{Id, Inst};
 
@@ -42,19 +43,31 @@ impl Analysis<'_> {
                 |block: BlockId| self.func.blocks[block].insts.iter().map(move |inst| (block, inst));
             self.func.block_ids().flat_map(of_block)
         };
+        let differs = |block: BlockId, id: Id| self.shape(block, id).contains(&Shape::Varying);
         let is_own = |block: BlockId, inst: &Inst| {
             let is_access = matches!(inst.row().memory, Memory::Read { .. } | Memory::Write { .. })
                 || inst.row().memory.is_atomic();
-            is_access
-                && self.loops.of(block).is_some()
-                && !self.builtins.contains_key(&inst.id(0))
-                && (self.private.interleaved.contains_key(&inst.id(0))
-                    || self.shape(block, inst.id(0)).contains(&Shape::Varying))
+            let is_own = match self.vector_access(inst) {
+                Some([index, pointer]) => differs(block, pointer) || differs(block, index),
+                None => {
+                    is_access
+                        && !self.builtins.contains_key(&inst.id(0))
+                        && (self.private.interleaved.contains_key(&inst.id(0)) || differs(block, inst.id(0)))
+                }
+            };
+            is_own && self.loops.of(block).is_some()
         };
         insts().any(|(block, inst)| is_own(block, inst))
             && insts().count() <= MOST_INSTS
             && insts().all(|(block, inst)| self.does_the_same_alone(block, inst))
             && self.products_stay()
+    }
+
+    /// The index and the pointer of `vloadn`, `vstoren` and the like.
+    fn vector_access(&self, inst: &Inst) -> Option<[Id; 2]> {
+        let function = inst.opencl_std(self.func.module).filter(|std| std.family == StdFamily::VectorData)?;
+        let (pointer, _) = function.pointer()?;
+        Some([inst.id(1 + pointer), inst.id(2 + pointer)])
     }
 
     /// Whether an instruction gives the same, and asks nothing of other work-items, whether lanes are work-items or not.
@@ -69,7 +82,7 @@ impl Analysis<'_> {
             return false;
         }
         if row.family == Family::Extended {
-            return self.is_function_among(inst, &EXACT);
+            return self.is_function_among(inst, &EXACT) || self.vector_access(inst).is_some();
         }
         // Who looks at what others write, again and again, may wait for it.
         let waits = || inst.result.is_some_and(|result| self.uses(result) > 0);
@@ -120,6 +133,16 @@ mod tests {
         assert!(may("%before = OpAtomicIAdd %uint %place %uint_1 %uint_0 %n"));
         assert!(may(
             "%loaded = OpLoad %uint %place\n%f = OpConvertUToF %float %loaded\n%root = OpExtInst %float %std sqrt %f"
+        ));
+    }
+
+    #[test]
+    fn vectors_that_are_loaded_from_anywhere_count() {
+        let load = |index: &str| format!("%pair = OpExtInst %uint2 %std vloadn %{index} %pointer 2");
+        assert!(may(&load("odd")));
+        assert!(!may(&load("id")), "rows of vectors");
+        assert!(may(
+            "%ones = OpCompositeConstruct %uint2 %n %n\n%none = OpExtInst %void %std vstoren %ones %odd %pointer"
         ));
     }
 

@@ -42,9 +42,17 @@ pub struct Private {
 /// Copies of more bytes into or out of a variable are left to memory.
 pub const MOST_COPIED: u64 = 1024;
 
-/// Bytes between the private objects of neighbouring lanes, for an object of `size` bytes.
+/// Bytes between the private objects of neighbouring lanes, for an object of `size` bytes. Where lanes that use the same element would use
+/// the same set of a cache, they lie a line further apart.
 pub fn private_stride(size: u64) -> u64 {
-    if size >= 16 { size.next_multiple_of(16) } else { size.max(1).next_power_of_two() }
+    const LINE: u64 = 64;
+    /// What the first-level cache has of each way, and a quarter of it: sixteen lanes use four sets then.
+    const LEAST_ALIASING: u64 = 1024;
+    match size {
+        0..16 => size.max(1).next_power_of_two(),
+        _ if size.is_multiple_of(LEAST_ALIASING) => size + LINE,
+        _ => size.next_multiple_of(16),
+    }
 }
 
 /// Whether a kernel's parameter is a structure passed by value (behind a pointer).

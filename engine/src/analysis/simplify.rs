@@ -5,8 +5,46 @@
 
 use super::func::Func;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::Op;
+use spirv::{Op, OpenclStd100Op as StdOp};
 use spirv_env::{ConstantValue, Id, Inst, Operand};
+
+/// Makes products of 24 bits products and sums. Results are defined for operands of 24 bits only (OpenCL Extended Instruction Set §2.2), and
+/// there a full product is right as well.
+pub fn expand_products(func: &mut Func<'_>) {
+    let module = func.module;
+    let kind = |inst: &Inst| match inst.opencl_std(module)?.op {
+        StdOp::s_mul24 | StdOp::u_mul24 => Some(false),
+        StdOp::s_mad24 | StdOp::u_mad24 => Some(true),
+        _ => None,
+    };
+    for block in func.block_ids() {
+        if !func.blocks[block].insts.iter().any(|inst| kind(inst).is_some()) {
+            continue;
+        }
+        let mut insts = Vec::new();
+        for inst in std::mem::take(&mut func.blocks[block].insts) {
+            let Some(has_sum) = kind(&inst) else {
+                insts.push(inst);
+                continue;
+            };
+            let binary = |op, result, operands: [Operand; 2]| Inst {
+                op,
+                result,
+                operands: operands.into_iter().collect(),
+                ..inst.clone()
+            };
+            if has_sum {
+                let product = func.fresh();
+                func.types.extend(inst.ty.map(|ty| (product, ty)));
+                insts.push(binary(Op::IMul, Some(product), [inst.operands[2], inst.operands[3]]));
+                insts.push(binary(Op::IAdd, inst.result, [Operand::Id(product), inst.operands[4]]));
+            } else {
+                insts.push(binary(Op::IMul, inst.result, [inst.operands[2], inst.operands[3]]));
+            }
+        }
+        func.blocks[block].insts = insts;
+    }
+}
 
 /// Replaces and removes the instructions of a function that only pass on a value.
 pub fn propagate_copies(func: &mut Func<'_>) {

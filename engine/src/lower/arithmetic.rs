@@ -3,7 +3,7 @@
 use super::builder::{Builder, IntPred, Opcode, RealPred, Value};
 use super::division::{Divisor, divide};
 use super::values::{Reg, Val};
-use super::{Lowerer, bounds, float_modes, packed, rounding};
+use super::{Lowerer, bounds, float_modes, opencl_std, packed, rounding};
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
@@ -20,7 +20,6 @@ fn binary(op: Op) -> Option<Opcode> {
         Op::FSub => Opcode::LLVMFSub,
         Op::FMul => Opcode::LLVMFMul,
         Op::FDiv => Opcode::LLVMFDiv,
-        Op::FRem => Opcode::LLVMFRem,
         Op::BitwiseAnd | Op::LogicalAnd => Opcode::LLVMAnd,
         Op::BitwiseOr | Op::LogicalOr => Opcode::LLVMOr,
         Op::BitwiseXor | Op::LogicalNotEqual => Opcode::LLVMXor,
@@ -128,10 +127,11 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
                 divide(this, inst.op, v[0], v[1], divisor)
             })
         }
+        Op::FRem => this.map(&ids, count, |this, _, v| opencl_std::fmod(&this.b, this.target, v)),
         Op::FMod => this.map(&ids, count, |this, _, v| {
             // The remainder with the sign of the divisor.
             let b = &this.b;
-            let rem = b.bin(Opcode::LLVMFRem, v[0], v[1]);
+            let rem = opencl_std::fmod(b, this.target, v);
             let (scalar, lanes) = (b.scalar_of(rem), b.lanes(rem));
             let zero = b.zero(scalar, lanes);
             let wrong = b.and(

@@ -624,3 +624,57 @@ fn what_ids_within_a_bound_do_is_there_without_masks_where_they_cost() {
     assert_eq!(of(Isa::Avx2, false), [0, 1, 1, 1]);
     assert_eq!(of(Isa::Avx2, true), [1, 1, 2, 1]);
 }
+
+/// As scalars they would be calls of the C library, which spill all vectors that live.
+#[test]
+fn functions_of_uniform_values_are_no_calls_where_those_of_lanes_are_none() {
+    let text = |ty: &str, function: &str, isa: Isa, width: u32| {
+        let operands = if matches!(function, "pow" | "atan2" | "fmod") { "%x %x" } else { "%x" };
+        let body = format!(
+            "%n = OpLoad %uint %in\n%x = OpConvertUToF %{ty} %n\n%y = OpExtInst %{ty} %std {function} {operands}\n\
+             %back = OpConvertFToU %uint %y\nOpStore %out %back\n"
+        );
+        ir_of("", &body, isa, Variant::new(width, LaneMapping::Rows))
+    };
+    // Those that are left are behind a branch for angles that are far from zero.
+    let is_called = |text: &str, symbol: &str| calls(text, &format!("@{symbol}(")) > 0;
+    for (ty, function, symbol) in [
+        ("float", "exp", "expf"),
+        ("float", "native_exp", "expf"),
+        ("half", "log", "logf"),
+        ("float", "pow", "powf"),
+        ("float", "atan2", "atan2f"),
+        ("float", "tanh", "tanhf"),
+        ("float", "cos", "cosf"),
+        ("double", "exp", "exp"),
+        ("double", "log", "log"),
+    ] {
+        assert!(!is_called(&text(ty, function, Isa::Avx512, 16), symbol), "{function} of {ty}");
+        assert!(
+            is_called(&text(ty, function, Isa::Avx512, 1), symbol),
+            "{function} of {ty} of one work-item"
+        );
+    }
+    assert!(is_called(&text("double", "log", Isa::Avx2, 8), "log"), "libmvec is no faster");
+    assert!(is_called(&text("float", "lgamma", Isa::Avx512, 16), "lgammaf"), "there is none for lanes");
+}
+
+/// Addresses that are computed with products of 24 bits are rows.
+#[test]
+fn products_of_24_bits_have_strides() {
+    let text = |function: &str, operands: &str| {
+        ir(&format!(
+            "%gx32 = OpUConvert %uint %gx\n%i = OpExtInst %uint %std {function} {operands}\n%place = OpSConvert %ulong %i\n\
+             %there = OpInBoundsPtrAccessChain %pg_uint %in %place\n%x = OpLoad %uint %there\nOpStore %out %x\n"
+        ))
+    };
+    for (function, operands) in [
+        ("s_mad24", "%gx32 %u1 %u7"),
+        ("u_mad24", "%u1 %gx32 %u7"),
+        ("s_mul24", "%gx32 %u1"),
+        ("u_mul24", "%u1 %gx32"),
+    ] {
+        let text = text(function, operands);
+        assert!(text.contains("load <16 x i32>"), "{function}: {text}");
+    }
+}

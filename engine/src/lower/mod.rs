@@ -300,6 +300,7 @@ fn may_be_single(kernel: &Kernel, variant: Variant) -> bool {
 /// A function in the form that analyses take.
 pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     cfg::remove_unreachable(&mut func);
+    simplify::expand_products(&mut func);
     places::choose_indices(&mut func);
     mem2reg::promote(&mut func);
     joins::compute_behind(&mut func);

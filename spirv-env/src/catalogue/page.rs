@@ -76,6 +76,10 @@ const ACCEPTED: &[(&str, &str)] = &[
         "The LLVM translator 15 makes those of `memmove` where it is called. They are moved to the block's front.",
     ),
     (
+        "Variables in other blocks that nothing is done with but copying bytes into and out of them (SPIR-V 1.2 §2.4)",
+        "The LLVM translator, 15 and later ones, makes those of `memmove` in a branch or a loop so: of `if (i < n) { S s = in[i]; out[i] = s; }`. They are moved to the first block.",
+    ),
+    (
         "A block and its value more than once in a phi (SPIR-V 1.2 §3.32.17)",
         "The LLVM translator writes a pair for each case of a switch that leads to the phi's block.",
     ),

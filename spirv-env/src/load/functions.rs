@@ -9,7 +9,7 @@ use crate::grammar::{Cursor, OPERANDS, format, heads, op_name, operands};
 use crate::matrices::{self, Matrix};
 use crate::module::{Block, Function, Id, Inst, Operand, Type, TypeId};
 use crate::opcodes::{Family, Opcode, opencl_std};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 use spirv::{FunctionControl, Op};
 
@@ -60,6 +60,63 @@ pub(super) fn lead_with_variables(block: &mut Block, offsets: &mut Vec<u32>) {
     let mut placed: Vec<(Inst, u32)> = insts.into_iter().zip(offsets.drain(..)).collect();
     placed.sort_by_key(|(inst, _)| !is_variable(inst));
     (block.insts, *offsets) = placed.into_iter().unzip();
+}
+
+/// Brings variables that bytes are only copied through from other blocks to the first one. The LLVM translator makes `memmove` two copies,
+/// and a variable between them in the block where it is; nothing else is left where it may not be.
+fn lead_with_places_of_moves(function: &mut Function, source: &mut FunctionSource) {
+    let is_bare = |inst: &&Inst| inst.op == Op::Variable && inst.operands.len() == 1;
+    let others = || function.blocks.iter().skip(1).flat_map(|block| &block.insts);
+    let mut places: FxHashSet<Id> = others().filter(is_bare).filter_map(|inst| inst.result).collect();
+    if places.is_empty() {
+        return;
+    }
+    let all = || function.blocks.iter().flat_map(|block| &block.insts);
+    let ids = |inst: &Inst| {
+        inst.operands
+            .iter()
+            .filter_map(|operand| match operand {
+                Operand::Id(id) => Some(*id),
+                Operand::Lit(_) => None,
+            })
+            .collect::<SmallVec<[Id; 4]>>()
+    };
+    // The variables that pointers are casts of. Casts stand behind what they cast, or the module is refused.
+    let mut of: FxHashMap<Id, Id> = places.iter().map(|id| (*id, *id)).collect();
+    for inst in all().filter(|inst| inst.op == Op::Bitcast) {
+        if let (Some(result), Some(variable)) =
+            (inst.result, ids(inst).first().and_then(|id| of.get(id)).copied())
+        {
+            of.insert(result, variable);
+        }
+    }
+    let mut copied = FxHashSet::default();
+    for inst in all() {
+        let variables = ids(inst).into_iter().filter_map(|id| of.get(&id).copied());
+        match inst.op {
+            Op::Bitcast | Op::LifetimeStart | Op::LifetimeStop => {}
+            Op::CopyMemory | Op::CopyMemorySized => copied.extend(variables),
+            _ => variables.for_each(|variable| {
+                places.remove(&variable);
+            }),
+        }
+    }
+    places.retain(|variable| copied.contains(variable));
+    let is_place =
+        |inst: &Inst| inst.op == Op::Variable && inst.result.is_some_and(|id| places.contains(&id));
+    let mut moved: Vec<(Inst, u32)> = Vec::new();
+    let blocks = function.blocks.iter_mut().zip(&mut source.blocks).skip(1);
+    for (block, offsets) in blocks.filter(|(block, _)| block.insts.iter().any(is_place)) {
+        let insts = std::mem::take(&mut block.insts).into_iter().zip(std::mem::take(offsets));
+        let (here, rest): (Vec<_>, Vec<_>) = insts.partition(|(inst, _)| is_place(inst));
+        moved.extend(here);
+        (block.insts, *offsets) = rest.into_iter().unzip();
+    }
+    if let (Some(entry), Some(offsets)) = (function.blocks.first_mut(), source.blocks.first_mut()) {
+        let (insts, of_insts): (Vec<_>, Vec<_>) = moved.into_iter().unzip();
+        entry.insts.splice(0..0, insts);
+        offsets.splice(0..0, of_insts);
+    }
 }
 
 impl Loader<'_> {
@@ -134,6 +191,7 @@ impl Loader<'_> {
             return Err(fault);
         }
         self.resolve_untyped(&mut open.function, &mut open.source);
+        lead_with_places_of_moves(&mut open.function, &mut open.source);
         self.resolve_masked(&mut open.function, &mut open.source);
         self.resolve_narrow_builtins(&mut open.function, &mut open.source);
         self.resolve_opencl_c(&mut open.function, &mut open.source);

@@ -316,6 +316,38 @@ mod tests {
         check("%x = OpIAdd %uint %u1 %u1\n%v = OpVariable %p Function %x", Some("flow.dominance"));
     }
 
+    /// What it makes of `memmove` in other blocks.
+    #[test]
+    fn variables_that_bytes_are_copied_through_are_moved_to_the_entry_block() {
+        let types = "%p = OpTypePointer Function %uint\n%bytes = OpTypePointer Function %uchar";
+        let text = |last: &str| {
+            let copies = "%v = OpVariable %p Function\n%to = OpBitcast %bytes %v\nOpLifetimeStart %to 0\nOpCopyMemorySized %to %w %ul1 Aligned 1";
+            let back = "%from = OpBitcast %bytes %v\nOpCopyMemorySized %w %from %ul1 Aligned 1\nOpLifetimeStop %from 0";
+            let body = format!(
+                "%w = OpVariable %bytes Function\nOpBranch %a\n%a = OpLabel\n{copies}\n{back}\n{last}"
+            );
+            kernel(types, &body)
+        };
+        let module = build_text(&text("")).unwrap();
+        let ops =
+            |at: usize| module.functions[0].blocks[at].insts.iter().map(|inst| inst.op).collect::<Vec<Op>>();
+        assert_eq!(ops(0), [Op::Variable, Op::Variable, Op::Branch]);
+        assert!(!ops(1).contains(&Op::Variable));
+        for other in [
+            "OpStore %v %u1",
+            "%read = OpLoad %uchar %from",
+            "%address = OpConvertPtrToU %ulong %to",
+            "OpBranch %b\n%b = OpLabel\n%either = OpPhi %bytes %from %a",
+        ] {
+            let error = build_text(&text(other)).unwrap_err();
+            let first = &error.diagnostics[0];
+            assert_eq!(
+                (first.rule, first.instruction.as_ref().unwrap().opcode.as_str()),
+                ("flow.variable", "OpVariable")
+            );
+        }
+    }
+
     #[test]
     fn values_stay_in_their_function() {
         let other = "%f = OpFunction %void None %fn\n%l = OpLabel\n%x = OpIAdd %uint %u1 %u1\nOpReturn\nOpFunctionEnd\n%main = OpFunction";

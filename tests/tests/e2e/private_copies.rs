@@ -91,3 +91,45 @@ fn structures_change_places() {
         assert_same("entries", &there, &want);
     });
 }
+
+#[test]
+fn structures_are_moved_under_a_condition() {
+    let kernel = Module::named("private_copies").kernel("chosen_entries");
+    for_each_shape(|n, group_size| {
+        let n = n.next_multiple_of(group_size as usize);
+        let mut random = Random::new(n as u64 + 2);
+        let input = random.ints(8 * n, -100, 100);
+        let which: Vec<u32> = (0..n).map(|_| random.below(2 * n as u32)).collect();
+        let out = platform().filled(7, 8 * n);
+        let there = (platform().buffer(&input), platform().buffer(&which));
+        kernel.run_1d(n, group_size, &[&out, &there.0, &there.1, &(n as u32)]);
+        let want = which.iter().flat_map(|place| match *place as usize {
+            place if place < n => input[8 * place..][..8].to_vec(),
+            _ => vec![7; 8],
+        });
+        assert_same("chosen_entries", &out, &want.collect::<Vec<i32>>());
+    });
+}
+
+#[test]
+fn a_part_of_an_array_moves_on() {
+    const N: usize = 30;
+    let kernel = Module::named("private_copies").kernel("delayed");
+    for_each_shape(|n, group_size| {
+        let n = n.next_multiple_of(group_size as usize);
+        let input = Random::new(n as u64 + 3).ints(n + N, -100, 100);
+        let out = platform().filled(0, n);
+        kernel.run_1d(n, group_size, &[&platform().buffer(&input), &out, &(N as i32)]);
+        let want = |i: usize| -> i32 {
+            let mut line = [0; 24];
+            (0..N)
+                .map(|k| {
+                    line.rotate_right(1);
+                    line[0] = input[i + k];
+                    line[N - 10] * line[k & 7]
+                })
+                .sum()
+        };
+        assert_same("delayed", &out, &(0..n).map(want).collect::<Vec<_>>());
+    });
+}

@@ -65,6 +65,10 @@ fn objects_of_lanes_lie_at_powers_of_two_or_multiples_of_16_bytes() {
         (17, 32),
         (48, 48),
         (49, 64),
+        (1008, 1008),
+        // Not in the same set of a cache.
+        (1024, 1088),
+        (4096, 4160),
     ];
     for (size, stride) in strides {
         assert_eq!(private_stride(size), stride, "{size} bytes");

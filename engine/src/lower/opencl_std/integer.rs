@@ -45,9 +45,6 @@ pub fn function(op: StdOp) -> Option<Function> {
         StdOp::s_mad_sat => |b, x| mad_sat_signed(b, x),
         StdOp::u_mad_sat => |b, x| mad_sat_unsigned(b, x),
         StdOp::s_upsample | StdOp::u_upsample => |b, x| upsample(b, x),
-        // Results are defined for operands of 24 bits only, and there a full product is right as well.
-        StdOp::s_mul24 | StdOp::u_mul24 => |b, x| b.mul(x[0], x[1]),
-        StdOp::s_mad24 | StdOp::u_mad24 => |b, x| b.add(b.mul(x[0], x[1]), x[2]),
         _ => return None,
     })
 }

@@ -60,19 +60,19 @@ pub fn lower(
     match function.family {
         Family::Float => {
             let function = table::function(op).ok_or_else(missing)?;
-            element_wise(this, inst, |m, x| m.promoted(x, |m, x| function.call(m, x))).map(Some)
+            element_wise(this, inst, Some(op), |m, x| m.promoted(x, |m, x| function.call(m, x))).map(Some)
         }
         Family::Bits => {
             let function = table::native_function(op).ok_or_else(missing)?;
-            element_wise(this, inst, function).map(Some)
+            element_wise(this, inst, None, function).map(Some)
         }
         Family::Integer => {
             let function = integer::function(op).ok_or_else(missing)?;
-            element_wise(this, inst, |m, x| function(m.b, x)).map(Some)
+            element_wise(this, inst, None, |m, x| function(m.b, x)).map(Some)
         }
         Family::Pair => {
             let function = table::pair_function(op).ok_or_else(missing)?;
-            with_pointer(this, inst, function).map(Some)
+            with_pointer(this, inst, op, function).map(Some)
         }
         Family::Geometric => {
             let function = geometric::function(op).ok_or_else(missing)?;
@@ -80,7 +80,7 @@ pub fn lower(
         }
         Family::VectorData => vector_data::lower(this, inst, function),
         Family::Selection => match op {
-            StdOp::bitselect => element_wise(this, inst, bit_select).map(Some),
+            StdOp::bitselect => element_wise(this, inst, None, bit_select).map(Some),
             StdOp::select => select(this, inst).map(Some),
             StdOp::shuffle | StdOp::shuffle2 => shuffle(this, inst).map(Some),
             _ => Err(missing()),
@@ -95,21 +95,40 @@ pub fn fma(b: &Builder, target: &Target, x: &[Value]) -> Value {
     Element::of(b, target, x[0]).promoted(x, parts::fma)
 }
 
+/// What is left of `x[0]` by `x[1]`, with the sign of `x[0]`.
+pub fn fmod(b: &Builder, target: &Target, x: &[Value]) -> Value {
+    Element::of(b, target, x[0]).promoted(x, remainder::fmod)
+}
+
 fn operands(inst: &Inst) -> SmallVec<[Id; 4]> {
     inst.ids().skip(1).collect()
 }
 
-/// Computes several values at once from leaves: from scalars if all are uniform, else from lanes.
+/// Lanes that a function of a value for all lanes is computed with, of which one is wanted: as scalars, functions are calls of the C library
+/// where lanes are computed in place, and a call spills all vectors that live.
+const LANES_OF_UNIFORM: u32 = 4;
+
+/// Computes several values at once from leaves: from scalars if all are uniform, else from lanes. `op` is the function, if it is one of
+/// floats.
 fn compute(
     this: &Lowerer<'_, '_>,
     regs: &[Reg],
+    op: Option<StdOp>,
     f: impl FnOnce(&Element<'_>, &[Value]) -> Vec<Value>,
 ) -> Val {
+    let b = &this.b;
+    let form = |values: &[Value]| Element::of(b, this.target, values[0]);
     let uniform: Option<Vec<Value>> = regs.iter().map(Reg::of_all_lanes).collect();
-    let is_uniform = uniform.is_some();
-    let values = uniform.unwrap_or_else(|| regs.iter().map(|reg| this.vector(*reg)).collect());
-    let m = Element::of(&this.b, this.target, values[0]);
-    f(&m, &values).into_iter().map(if is_uniform { Reg::uniform } else { Reg::varying }).collect()
+    let Some(scalars) = uniform else {
+        let values: Vec<Value> = regs.iter().map(|reg| this.vector(*reg)).collect();
+        return f(&form(&values), &values).into_iter().map(Reg::varying).collect();
+    };
+    if this.w > 1 && op.is_some_and(|op| table::is_faster_in_lanes(op, &form(&scalars))) {
+        let values: Vec<Value> = scalars.iter().map(|x| b.splat(*x, LANES_OF_UNIFORM)).collect();
+        let results = f(&form(&values), &values).into_iter();
+        return results.map(|x| Reg::uniform(b.extract(x, b.i32(0)))).collect();
+    }
+    f(&form(&scalars), &scalars).into_iter().map(Reg::uniform).collect()
 }
 
 /// The leaves with this number of several values.
@@ -125,22 +144,29 @@ fn values(this: &mut Lowerer<'_, '_>, ids: &[Id]) -> Result<SmallVec<[Val; 4]>, 
 fn element_wise(
     this: &mut Lowerer<'_, '_>,
     inst: &Inst,
+    op: Option<StdOp>,
     f: impl Fn(&Element<'_>, &[Value]) -> Value,
 ) -> Result<Val, EngineError> {
     let leaves = this.leaves(inst.ty.expect("functions have a type"))?.len();
     let vals = values(this, &operands(inst))?;
-    Ok((0..leaves).flat_map(|leaf| compute(this, &column(&vals, leaf), |m, x| vec![f(m, x)])).collect())
+    let of_leaf = |leaf| compute(this, &column(&vals, leaf), op, |m, x| vec![f(m, x)]);
+    Ok((0..leaves).flat_map(of_leaf).collect())
 }
 
 /// Applies a function with two results to each component; the second goes through the last operand, a pointer.
-fn with_pointer(this: &mut Lowerer<'_, '_>, inst: &Inst, f: table::PairFunction) -> Result<Val, EngineError> {
+fn with_pointer(
+    this: &mut Lowerer<'_, '_>,
+    inst: &Inst,
+    op: StdOp,
+    f: table::PairFunction,
+) -> Result<Val, EngineError> {
     let leaves = this.leaves(inst.ty.expect("functions have a type"))?.len();
     let mut ids = operands(inst);
     let pointer = ids.pop().expect("validated: there is a pointer");
     let vals = values(this, &ids)?;
     let (mut results, mut stored) = (Val::new(), Val::new());
     for leaf in 0..leaves {
-        let pair = compute(this, &column(&vals, leaf), |m, x| {
+        let pair = compute(this, &column(&vals, leaf), Some(op), |m, x| {
             let mut second = None;
             let first = m.promoted(x, |wide, x| {
                 let [first, other] = f(wide, x);
@@ -167,7 +193,7 @@ fn whole_vectors(
     f: geometric::Function,
 ) -> Result<Val, EngineError> {
     let regs: SmallVec<[Reg; 8]> = values(this, &operands(inst))?.into_iter().flatten().collect();
-    Ok(compute(this, &regs, |m, x| {
+    Ok(compute(this, &regs, None, |m, x| {
         let wide: Vec<Value> = x.iter().map(|x| m.widened(*x)).collect();
         let form = Element { ty: m.b.scalar_of(wide[0]), ..*m };
         f(&form, &wide).into_iter().map(|x| m.narrowed(x)).collect()
@@ -186,7 +212,7 @@ fn select(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
         Type::Vector { .. } => IntPred::LLVMIntSLT,
         _ => IntPred::LLVMIntNE,
     };
-    element_wise(this, inst, |m, x| {
+    element_wise(this, inst, None, |m, x| {
         let zero = m.b.zero(m.b.scalar_of(x[2]), m.lanes);
         m.b.select(m.b.icmp(predicate, x[2], zero), x[1], x[0])
     })
@@ -205,7 +231,7 @@ fn shuffle(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> 
     }
     let count = vals.len();
     vals.extend(mask);
-    Ok(compute(this, &vals, |m, x| geometric::shuffle(m, &x[..count], &x[count..])))
+    Ok(compute(this, &vals, None, |m, x| geometric::shuffle(m, &x[..count], &x[count..])))
 }
 
 #[cfg(test)]

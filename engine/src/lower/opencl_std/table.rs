@@ -6,6 +6,7 @@ use super::{
     circular, common, error_function, exponential, gamma, hyperbolic, inverse, logarithm, parts, power,
     remainder, trigonometric,
 };
+use crate::analysis::leaves::Scalar;
 use spirv::OpenclStd100Op as StdOp;
 
 /// A function of floats. Halves are computed as f32.
@@ -135,6 +136,24 @@ pub fn is_long(op: StdOp) -> bool {
                 | tan
                 | tgamma
         )
+}
+
+/// Whether a function of scalars of this form is a call that is none for lanes.
+pub fn is_faster_in_lanes(op: StdOp, m: &Element<'_>) -> bool {
+    use StdOp::{
+        cbrt, exp, exp2, exp10, lgamma, lgamma_r, log, log1p, log2, log10, nextafter, pow, pown, powr, tgamma,
+    };
+    let lanes = Element { lanes: 2, ..*m };
+    match m.ty {
+        Scalar::F16 | Scalar::F32 => {
+            lanes.has_fma() && !is_short(op) && !matches!(op, lgamma | lgamma_r | tgamma | nextafter)
+        }
+        Scalar::F64 if matches!(op, exp | exp2 | exp10) => lanes.has_fma(),
+        Scalar::F64 if matches!(op, cbrt | log | log1p | log2 | log10 | pow | pown | powr) => {
+            lanes.has_avx512()
+        }
+        _ => false,
+    }
 }
 
 /// Instructions of the processor that a function takes which is more than a few, and how many of them wait for each other: about.
