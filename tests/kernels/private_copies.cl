@@ -72,3 +72,23 @@ kernel void delayed(global const int *in, global int *out, int n) {
   }
   out[get_global_id(0)] = sum;
 }
+
+// Structures that are copied where an index says, and those beside each other, for all or under a mask.
+#define MOVED(WORDS)                                                                                                   \
+  typedef struct { int words[WORDS]; } Words##WORDS;                                                                   \
+  kernel void moved_##WORDS(global const Words##WORDS *in, global const uint *which, global Words##WORDS *out,         \
+                            uint n) {                                                                                  \
+    size_t i = get_global_id(0), all = get_global_size(0);                                                             \
+    out[i] = in[which[i]];                                                                                             \
+    out[all + which[i]] = in[i];                                                                                       \
+    out[2 * all + i] = in[i];                                                                                          \
+    if (in[i].words[1] & 1) {                                                                                          \
+      out[3 * all + i] = in[which[i]];                                                                                 \
+      out[4 * all + i] = in[i];                                                                                        \
+    }                                                                                                                  \
+  }
+MOVED(4)
+MOVED(7)
+MOVED(8)
+MOVED(12)
+MOVED(40)

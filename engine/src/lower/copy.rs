@@ -3,9 +3,10 @@
 use super::Lowerer;
 use super::access::{Access, Place, load_leaf, place, store_leaf};
 use super::builder::{IntPred, Value};
-use super::values::Reg;
+use super::values::{Mask, Reg};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::error::EngineError;
+use spirv::StorageClass;
 use spirv_env::Id;
 
 /// How many bytes a copy takes.
@@ -45,6 +46,13 @@ pub(super) fn copy(
     if let Size::Bytes(bytes) = size
         && (bytes <= SMALL || row.is_some())
     {
+        let aligns = [to_align, from_align];
+        // Those of lanes, where they are not interleaved, are read element by element elsewhere.
+        let is_private = |id: Id| this.a.func.class_of(id) == Some(StorageClass::Function);
+        let is_plain = !volatile && !is_private(to) && !is_private(from);
+        if is_plain && copy_structures(this, [&target, &source], aligns, bytes) {
+            return Ok(());
+        }
         let mut at = 0;
         while at < bytes {
             let fits =
@@ -72,6 +80,60 @@ pub(super) fn copy(
         this.b.copy((pick(target), to_align), (pick(source), from_align), bytes, volatile);
     });
     Ok(())
+}
+
+/// Copies a structure of each lane as a whole, if elements of lanes are not to be brought together anyway: one access of 32 bytes for each lane
+/// does what four gathers and four scatters do. Structures that lie side by side on both sides are one piece of memory.
+fn copy_structures(this: &Lowerer<'_, '_>, places: [&Place; 2], [to, from]: [u32; 2], bytes: u64) -> bool {
+    /// Less is an element.
+    const LEAST: u64 = 16;
+    /// Bytes that all lanes copy one after the other in straight code, and not in a loop.
+    const STRAIGHT: u64 = 1024;
+    const MOST_REGISTERS: u64 = 8;
+    let register = u64::from(this.target.simd_bits() / 8);
+    let (w, is_full) = (u64::from(this.w), this.mask() == Mask::All);
+    let is_served = |place: &Place| matches!(place, Place::Strided { .. } | Place::Varying(_));
+    if w == 1 || bytes < LEAST || !places.iter().all(|place| is_served(place)) {
+        return false;
+    }
+    let copy_lane = |this: &Lowerer<'_, '_>, lane: Value| {
+        let b = &this.b;
+        let address = |place: &Place| match place {
+            Place::Strided { base, step, .. } => {
+                let lane = b.zext_or_trunc(lane, Scalar::I64);
+                Some(b.offset(*base, b.mul(lane, b.i64(*step as u64))))
+            }
+            Place::Varying(pointers) => Some(b.extract(*pointers, lane)),
+            _ => None,
+        };
+        if let [Some(target), Some(source)] = places.map(address) {
+            b.copy((target, to), (source, from), b.i64(bytes), false);
+        }
+    };
+    let is_dense = |place: &Place| matches!(place, Place::Strided { step, .. } if *step == bytes as i64);
+    if places.iter().all(|place| is_dense(place)) {
+        if let (true, [Place::Strided { base: target, .. }, Place::Strided { base: source, .. }]) =
+            (is_full, places)
+        {
+            let pieces = (0..w * bytes).step_by(register as usize);
+            for (at, length) in pieces.map(|at| (at, register.min(w * bytes - at))) {
+                let here =
+                    this.b.load(Scalar::I8, length as u32, this.b.offset_const(*source, at), from.into());
+                this.b.store(here, this.b.offset_const(*target, at), to.into());
+            }
+        }
+        return is_full;
+    }
+    // LLVM calls the C library for more registers.
+    if !places.iter().any(|place| matches!(place, Place::Varying(_))) || bytes > MOST_REGISTERS * register {
+        return false;
+    }
+    if is_full && w * bytes <= STRAIGHT {
+        (0..this.w).for_each(|lane| copy_lane(this, this.b.i32(lane)));
+    } else {
+        this.for_each_lane(|this, lane| copy_lane(this, lane));
+    }
+    true
 }
 
 /// Where a pointer leads. A single lane's rows follow each other in memory: they are copied at once.

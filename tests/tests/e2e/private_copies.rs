@@ -133,3 +133,34 @@ fn a_part_of_an_array_moves_on() {
         assert_same("delayed", &out, &(0..n).map(want).collect::<Vec<_>>());
     });
 }
+
+#[test]
+fn structures_are_moved_where_indices_say() {
+    for words in [4, 7, 8, 12, 40] {
+        let kernel = Module::named("private_copies").kernel(&format!("moved_{words}"));
+        for_each_shape(|n, group_size| {
+            let n = n.next_multiple_of(group_size as usize);
+            let mut random = Random::new(n as u64 + 4);
+            let input = random.ints(words * n, -100, 100);
+            // Each place once.
+            let mut which: Vec<u32> = (0..n as u32).collect();
+            (1..n).for_each(|at| which.swap(at, random.below(at as u32 + 1) as usize));
+            let out = platform().filled(7, 5 * words * n);
+            let there = (platform().buffer(&input), platform().buffer(&which));
+            kernel.run_1d(n, group_size, &[&there.0, &there.1, &out, &(n as u32)]);
+            let of = |place: usize| &input[words * place..][..words];
+            let mut want = vec![7; 5 * words * n];
+            for (i, place) in which.iter().map(|place| *place as usize).enumerate() {
+                let mut put = |at: usize, from: usize| want[words * at..][..words].copy_from_slice(of(from));
+                put(i, place);
+                put(n + place, i);
+                put(2 * n + i, i);
+                if of(i)[1] & 1 == 1 {
+                    put(3 * n + i, place);
+                    put(4 * n + i, i);
+                }
+            }
+            assert_same(&format!("structures of {words} words"), &out, &want);
+        });
+    }
+}
