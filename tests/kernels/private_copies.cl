@@ -92,3 +92,12 @@ MOVED(7)
 MOVED(8)
 MOVED(12)
 MOVED(40)
+
+// A structure is moved by less than it is long: what is moved is loaded before anything is stored.
+kernel void moved_on(global int *memory, int by, uint n) {
+  size_t i = get_global_id(0);
+  if (i < n) {
+    Words8 words = *(global const Words8 *)(memory + 24 * i + 8);
+    *(global Words8 *)(memory + 24 * i + 8 + by) = words;
+  }
+}

@@ -12,8 +12,8 @@ use super::loops::{LoopId, Loops};
 use super::regions::Regions;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
-use spirv_env::opcodes::Memory;
-use spirv_env::opcodes::opencl_std::{Family, Through};
+use spirv_env::opcodes::opencl_std::{Family as StdFamily, Through};
+use spirv_env::opcodes::{Family, Memory};
 use spirv_env::{Id, Inst, Operand};
 
 /// Conditions that are asked, at most: all of them are, whatever the first one says.
@@ -37,8 +37,12 @@ struct Search<'a> {
 
 /// Lets sub-groups leave a kernel in front of a loop where what follows has no effect for any of their lanes. Loops are canonical, and stay so.
 pub fn leave_where_idle(func: &mut Func<'_>) {
-    let waits = |inst: &Inst| inst.waits_for_work_group(func.module) || inst.waits_for_launch(func.module);
-    if !func.is_kernel() || func.blocks.values().flat_map(|block| &block.insts).any(waits) {
+    // Others may wait for them there, or in what is called.
+    let meets = |inst: &Inst| {
+        let waits = inst.waits_for_work_group(func.module) || inst.waits_for_launch(func.module);
+        waits || inst.row().family == Family::Call
+    };
+    if !func.is_kernel() || func.blocks.values().flat_map(|block| &block.insts).any(meets) {
         return;
     }
     let cfg = Cfg::new(func);
@@ -106,7 +110,7 @@ fn has_effect(func: &Func<'_>, block: BlockId) -> bool {
         Memory::Write { .. } | Memory::Copy { .. } => inst.is_volatile() || !is_private(inst.id(0)),
         Memory::ByCallee => inst.opencl_std(func.module).is_none_or(|function| match function.pointer() {
             None => false,
-            Some((_, Through::Reads)) => function.family == Family::Print,
+            Some((_, Through::Reads)) => function.family == StdFamily::Print,
             Some((at, Through::Writes)) => !is_private(inst.id(2 + at)),
         }),
         _ => true,

@@ -26,6 +26,7 @@ mod lists;
 pub mod loops;
 pub mod mem2reg;
 pub mod members;
+pub mod moves;
 mod neighbours;
 pub mod packed;
 mod participants;

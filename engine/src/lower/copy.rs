@@ -5,6 +5,7 @@ use super::access::{Access, Place, load_leaf, place, store_leaf};
 use super::builder::{IntPred, Value};
 use super::values::{Mask, Reg};
 use crate::analysis::leaves::{Leaf, Scalar};
+use crate::analysis::moves::MOST_LOADED_FIRST;
 use crate::error::EngineError;
 use spirv::StorageClass;
 use spirv_env::Id;
@@ -28,6 +29,10 @@ pub(super) fn copy(
     let [to_align, from_align] = [write, read].map(|access| access.align.unwrap_or(1).min(16) as u32);
     let volatile = write.volatile || read.volatile;
     let (target, source) = (whole(this, to)?, whole(this, from)?);
+    let size_in_bytes = match size {
+        Size::Bytes(bytes) => Some(bytes),
+        Size::Value(_) => None,
+    };
     let uniform_size = match size {
         Size::Bytes(bytes) => Some(this.b.i64(bytes)),
         Size::Value(id) => {
@@ -36,7 +41,12 @@ pub(super) fn copy(
         }
     };
     if let (Place::Uniform(target), Place::Uniform(source), Some(size)) = (target, source, uniform_size) {
-        this.b.copy((target, to_align), (source, from_align), size, volatile);
+        let (target, source) = ((target, to_align), (source, from_align));
+        match size_in_bytes.filter(|bytes| *bytes <= SMALL && !volatile) {
+            // What is moved may overlap (`analysis::moves`).
+            Some(_) => this.b.relocate(target, source, size),
+            None => this.b.copy(target, source, size, volatile),
+        }
         return Ok(());
     }
     // A row of an interleaved variable is a leaf, and moves as a whole.
@@ -53,16 +63,21 @@ pub(super) fn copy(
         if is_plain && copy_structures(this, [&target, &source], aligns, bytes) {
             return Ok(());
         }
+        let mut leaves: Vec<Leaf> = Vec::new();
         let mut at = 0;
         while at < bytes {
             let fits =
                 |unit: &u64| at + unit <= bytes && u64::from(to_align.min(from_align)).is_multiple_of(*unit);
             let unit = row.or_else(|| [8, 4, 2, 1].into_iter().find(fits)).unwrap_or(1);
             let scalar = Scalar::int(unit as u32 * 8).expect("units are integer sizes");
-            let leaf = Leaf { scalar, offset: at };
-            let reg = load_leaf(this, &source, leaf, read);
-            store_leaf(this, &target, leaf, reg, write);
+            leaves.push(Leaf { scalar, offset: at });
             at += unit;
+        }
+        // What is moved may overlap (`analysis::moves`).
+        let first = if leaves.len() as u64 <= MOST_LOADED_FIRST { leaves.len() } else { 1 };
+        for leaves in leaves.chunks(first.max(1)) {
+            let regs: Vec<Reg> = leaves.iter().map(|leaf| load_leaf(this, &source, *leaf, read)).collect();
+            leaves.iter().zip(regs).for_each(|(leaf, reg)| store_leaf(this, &target, *leaf, reg, write));
         }
         return Ok(());
     }
@@ -107,7 +122,7 @@ fn copy_structures(this: &Lowerer<'_, '_>, places: [&Place; 2], [to, from]: [u32
             _ => None,
         };
         if let [Some(target), Some(source)] = places.map(address) {
-            b.copy((target, to), (source, from), b.i64(bytes), false);
+            b.relocate((target, to), (source, from), b.i64(bytes));
         }
     };
     let is_dense = |place: &Place| matches!(place, Place::Strided { step, .. } if *step == bytes as i64);

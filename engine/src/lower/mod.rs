@@ -83,7 +83,7 @@ use crate::analysis::inlining::{Inlining, Plan};
 use crate::analysis::lengths::Length;
 use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
-use crate::analysis::{cfg, exits, idle, joins, loops, mem2reg, places, simplify};
+use crate::analysis::{cfg, exits, idle, joins, loops, mem2reg, moves, places, simplify};
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
 use crate::jit::pipeline::Tier;
@@ -301,6 +301,7 @@ fn may_be_single(kernel: &Kernel, variant: Variant) -> bool {
 pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     cfg::remove_unreachable(&mut func);
     simplify::expand_products(&mut func);
+    moves::join_copies(&mut func);
     places::choose_indices(&mut func);
     mem2reg::promote(&mut func);
     joins::compute_behind(&mut func);

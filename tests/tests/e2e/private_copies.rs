@@ -164,3 +164,21 @@ fn structures_are_moved_where_indices_say() {
         });
     }
 }
+
+#[test]
+fn structures_are_moved_by_less_than_their_length() {
+    let kernel = Module::named("private_copies").kernel("moved_on");
+    for by in [-8i32, -3, -1, 0, 1, 5, 8] {
+        for_each_shape(|n, group_size| {
+            let items = n.next_multiple_of(group_size as usize);
+            let memory = Random::new(n as u64 + 5).ints(24 * items, -100, 100);
+            let there = platform().buffer(&memory);
+            kernel.run_1d(items, group_size, &[&there, &by, &(n as u32)]);
+            let mut want = memory;
+            for item in want.chunks_mut(24).take(n) {
+                item.copy_within(8..16, (8 + by) as usize);
+            }
+            assert_same(&format!("moved by {by}"), &there, &want);
+        });
+    }
+}

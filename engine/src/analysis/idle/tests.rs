@@ -5,7 +5,7 @@ use super::super::loops;
 use super::super::testing::{counted_loop, module};
 use super::leave_where_idle;
 use spirv::Op;
-use spirv_env::Id;
+use spirv_env::{Id, Module};
 use std::rc::Rc;
 
 const IDS: &str = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0";
@@ -27,10 +27,13 @@ fn guarded(name: &str, condition: &str, text: &str) -> String {
 
 /// The instructions that make what sub-groups go on for, if they may leave: each with its operands, the last one last.
 fn asked(body: &str) -> Option<Vec<Op>> {
-    let module = module(body);
+    asked_of(&module(body), Inlining::default())
+}
+
+fn asked_of(module: &Module, inlining: Inlining) -> Option<Vec<Op>> {
     let kernel = module.kernel("main").expect("the module has it");
-    let plan = Rc::new(Plan::new(&module, kernel, Inlining::default()).expect("a kernel without calls"));
-    let mut func: Func<'_> = Func::build(&module, kernel, &plan).expect("it is small");
+    let plan = Rc::new(Plan::new(module, kernel, inlining).expect("a small kernel"));
+    let mut func: Func<'_> = Func::build(module, kernel, &plan).expect("it is small");
     cfg::remove_unreachable(&mut func);
     loops::canonicalize(&mut func);
     leave_where_idle(&mut func);
@@ -100,6 +103,16 @@ fn who_does_anything_else_stays() {
     assert_eq!(asked(&behind("%read = OpLoad %uint %pointer Volatile", &part)), None);
     assert_eq!(asked(&behind("", &format!("{part}\nOpControlBarrier %uint_2 %uint_2 %uint_0"))), None);
     assert_eq!(asked(&behind("%read = OpLoad %uint %pointer", &part)), Some(vec![Op::ULessThan]));
+}
+
+/// There may be a barrier in it.
+#[test]
+fn who_calls_a_function_stays() {
+    let part = format!("{IS_INSIDE}\n{}", guarded("part", "is", STORE));
+    let called = "%called = OpFunctionCall %uint %callee %n";
+    let module = module(&behind(called, &part));
+    assert_eq!(asked_of(&module, Inlining::Never), None);
+    assert_eq!(asked_of(&module, Inlining::default()), Some(vec![Op::ULessThan]));
 }
 
 #[test]

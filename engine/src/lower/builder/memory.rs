@@ -199,6 +199,11 @@ impl Builder {
         });
     }
 
+    /// As [`copy`](Self::copy), of places that may overlap.
+    pub fn relocate(&self, to: (Value, u32), from: (Value, u32), size: Value) {
+        llvm!(LLVMBuildMemMove(self.raw, to.0.0, to.1, from.0.0, from.1, size.0));
+    }
+
     /// Asks for a cache line that will be read. Any address will do.
     pub fn prefetch(&self, address: Value) {
         // Operands: for reading, for use soon, data.
