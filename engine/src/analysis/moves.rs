@@ -46,7 +46,7 @@ pub fn join_copies(func: &mut Func<'_>) {
             }
         }
     }
-    // Blocks are in no order, and casts are not cast again by who makes these.
+    // Blocks are in no order, so a cast of a cast may not be found.
     for (block, code) in &func.blocks {
         for (place, inst) in code.insts.iter().enumerate().filter(|(_, inst)| inst.op == Op::Bitcast) {
             if let (Some(result), Some(variable)) = (inst.result, of.get(&inst.id(0)).copied()) {
@@ -67,7 +67,8 @@ pub fn join_copies(func: &mut Func<'_>) {
             for (operand, id) in inst.ids().enumerate() {
                 let Some(uses) = of.get(&id).and_then(|variable| uses.get_mut(variable)) else { continue };
                 match (inst.op, operand) {
-                    (Op::Bitcast, _) => {}
+                    // One of a cast that stands in a later block has not been seen.
+                    (Op::Bitcast, _) => uses.others |= inst.result.is_none_or(|cast| !of.contains_key(&cast)),
                     (Op::LifetimeStart | Op::LifetimeStop, _) => uses.idle.push(at),
                     (Op::CopyMemorySized, 0) => uses.into.push(at),
                     (Op::CopyMemorySized, 1) => uses.out_of.push(at),

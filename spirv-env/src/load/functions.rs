@@ -94,7 +94,8 @@ fn lead_with_places_of_moves(function: &mut Function, source: &mut FunctionSourc
     for inst in all() {
         let variables = ids(inst).into_iter().filter_map(|id| of.get(&id).copied());
         match inst.op {
-            Op::Bitcast | Op::LifetimeStart | Op::LifetimeStop => {}
+            Op::Bitcast if inst.result.is_some_and(|cast| of.contains_key(&cast)) => {}
+            Op::LifetimeStart | Op::LifetimeStop => {}
             Op::CopyMemory | Op::CopyMemorySized => copied.extend(variables),
             _ => variables.for_each(|variable| {
                 places.remove(&variable);
