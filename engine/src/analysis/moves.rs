@@ -29,14 +29,12 @@ struct Uses {
 
 /// Makes one copy of two, and removes the variable between them.
 pub fn join_copies(func: &mut Func<'_>) {
-    let mut of: FxHashMap<Id, Id> = FxHashMap::default();
-    let mut uses: FxHashMap<Id, Uses> = FxHashMap::default();
-    let is_copied = |func: &Func<'_>| {
-        func.blocks.values().flat_map(|block| &block.insts).any(|inst| inst.op == Op::CopyMemorySized)
-    };
-    if !is_copied(func) {
+    let mut insts = func.blocks.values().flat_map(|block| &block.insts);
+    if !insts.any(|inst| inst.op == Op::CopyMemorySized) {
         return;
     }
+    let mut of: FxHashMap<Id, Id> = FxHashMap::default();
+    let mut uses: FxHashMap<Id, Uses> = FxHashMap::default();
     for (block, code) in &func.blocks {
         for (place, inst) in code.insts.iter().enumerate() {
             if inst.op == Op::Variable && inst.operands.len() == 1 {

@@ -29,10 +29,6 @@ pub(super) fn copy(
     let [to_align, from_align] = [write, read].map(|access| access.align.unwrap_or(1).min(16) as u32);
     let volatile = write.volatile || read.volatile;
     let (target, source) = (whole(this, to)?, whole(this, from)?);
-    let size_in_bytes = match size {
-        Size::Bytes(bytes) => Some(bytes),
-        Size::Value(_) => None,
-    };
     let uniform_size = match size {
         Size::Bytes(bytes) => Some(this.b.i64(bytes)),
         Size::Value(id) => {
@@ -40,12 +36,12 @@ pub(super) fn copy(
             reg.of_all_lanes().map(|size| this.b.zext_or_trunc(size, Scalar::I64))
         }
     };
-    if let (Place::Uniform(target), Place::Uniform(source), Some(size)) = (target, source, uniform_size) {
+    if let (Place::Uniform(target), Place::Uniform(source), Some(length)) = (target, source, uniform_size) {
         let (target, source) = ((target, to_align), (source, from_align));
-        match size_in_bytes.filter(|bytes| *bytes <= SMALL && !volatile) {
+        match size {
             // What is moved may overlap (`analysis::moves`).
-            Some(_) => this.b.relocate(target, source, size),
-            None => this.b.copy(target, source, size, volatile),
+            Size::Bytes(bytes) if bytes <= SMALL && !volatile => this.b.relocate(target, source, length),
+            _ => this.b.copy(target, source, length, volatile),
         }
         return Ok(());
     }
@@ -125,17 +121,14 @@ fn copy_structures(this: &Lowerer<'_, '_>, places: [&Place; 2], [to, from]: [u32
             b.relocate((target, to), (source, from), b.i64(bytes));
         }
     };
-    let is_dense = |place: &Place| matches!(place, Place::Strided { step, .. } if *step == bytes as i64);
-    if places.iter().all(|place| is_dense(place)) {
-        if let (true, [Place::Strided { base: target, .. }, Place::Strided { base: source, .. }]) =
-            (is_full, places)
-        {
-            let pieces = (0..w * bytes).step_by(register as usize);
-            for (at, length) in pieces.map(|at| (at, register.min(w * bytes - at))) {
-                let here =
-                    this.b.load(Scalar::I8, length as u32, this.b.offset_const(*source, at), from.into());
-                this.b.store(here, this.b.offset_const(*target, at), to.into());
-            }
+    if let [Place::Strided { base: target, step, .. }, Place::Strided { base: source, step: of_source, .. }] =
+        places
+        && [*step, *of_source] == [bytes as i64; 2]
+    {
+        let pieces = (0..w * bytes).step_by(register as usize).filter(|_| is_full);
+        for (at, length) in pieces.map(|at| (at, register.min(w * bytes - at))) {
+            let here = this.b.load(Scalar::I8, length as u32, this.b.offset_const(*source, at), from.into());
+            this.b.store(here, this.b.offset_const(*target, at), to.into());
         }
         return is_full;
     }

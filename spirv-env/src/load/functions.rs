@@ -72,27 +72,15 @@ fn lead_with_places_of_moves(function: &mut Function, source: &mut FunctionSourc
         return;
     }
     let all = || function.blocks.iter().flat_map(|block| &block.insts);
-    let ids = |inst: &Inst| {
-        inst.operands
-            .iter()
-            .filter_map(|operand| match operand {
-                Operand::Id(id) => Some(*id),
-                Operand::Lit(_) => None,
-            })
-            .collect::<SmallVec<[Id; 4]>>()
-    };
     // The variables that pointers are casts of. Casts stand behind what they cast, or the module is refused.
     let mut of: FxHashMap<Id, Id> = places.iter().map(|id| (*id, *id)).collect();
     for inst in all().filter(|inst| inst.op == Op::Bitcast) {
-        if let (Some(result), Some(variable)) =
-            (inst.result, ids(inst).first().and_then(|id| of.get(id)).copied())
-        {
-            of.insert(result, variable);
-        }
+        let variable = inst.ids().next().and_then(|id| of.get(&id).copied());
+        of.extend(inst.result.zip(variable));
     }
     let mut copied = FxHashSet::default();
     for inst in all() {
-        let variables = ids(inst).into_iter().filter_map(|id| of.get(&id).copied());
+        let variables = inst.ids().filter_map(|id| of.get(&id).copied());
         match inst.op {
             Op::Bitcast if inst.result.is_some_and(|cast| of.contains_key(&cast)) => {}
             Op::LifetimeStart | Op::LifetimeStop => {}
