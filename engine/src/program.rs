@@ -13,7 +13,7 @@ use crate::jit::hash::{Digest, Hasher};
 use crate::jit::pipeline::{Loops, Tier, Tiering};
 use crate::jit::target::Target;
 use crate::jit::{Context, JitError, choice, debug_file, isolate, load, pipeline, symbols};
-use crate::lower::{self, Form, Options, Single, SourceLines};
+use crate::lower::{self, Form, Options, Shape, Single, SourceLines};
 use crate::pointers::{self, FunctionPointers};
 use crate::reserve;
 use spirv_env::Module;
@@ -306,8 +306,9 @@ impl Kernel {
         let axis = if self.may_turn(&range) { self.axis_of(&range) } else { Axis::X };
         if axis != Axis::X {
             let turned = group_size::turned(range, axis);
-            let grouped =
-                if can_group { group_size::in_rows(turned, &group_size::ROWS, most, threads) } else { None };
+            let in_rows = || group_size::in_rows(turned, &group_size::ROWS, most, threads);
+            let shaped = || self.shaped(turned, axis, most, threads);
+            let grouped = if can_group { shaped().or_else(in_rows) } else { None };
             if let Some(range) = grouped.or_else(|| Some(turned).filter(group_size::has_rows)) {
                 return Executed { range, axis };
             }
@@ -318,6 +319,7 @@ impl Kernel {
         // Rows that fill a sub-group of the natural width may be too short for a wider one.
         let is_narrow = range.group_size[0] < self.most_lanes() && self.may_widen();
         let rows = if is_narrow { self.wide_rows(range, most, threads) } else { None };
+        let rows = rows.or_else(|| self.shaped(range, Axis::X, most, threads));
         let range = rows.unwrap_or_else(|| group_size::enlarged(range, most, threads));
         Executed { range, axis: Axis::X }
     }
@@ -327,6 +329,20 @@ impl Kernel {
         let lanes = self.form().lanes;
         let is_short = lanes > self.subgroup_size() && !range.group_size[0].is_multiple_of(lanes);
         if is_short { group_size::in_rows(range, &[lanes], most, threads) } else { None }
+    }
+
+    /// The launch in groups of the shape that serves the kernel best, if lanes go along the dimension that does.
+    fn shaped(&self, range: Range, axis: Axis, most: u32, threads: u64) -> Option<Range> {
+        if !group_size::has_shape(&range) || self.form().axis.unwrap_or_default() != axis {
+            return None;
+        }
+        match self.form().shape {
+            Shape::Rows if self.reflection().has_loops => group_size::with_longer_rows(range, most, threads),
+            Shape::Rows => group_size::with_long_rows(range, most, threads),
+            Shape::SharedRows => group_size::with_shared_rows(range, most, threads),
+            Shape::Tiles => group_size::with_tiles(range, most, threads),
+            Shape::Own => None,
+        }
     }
 
     /// Whether lanes may go along another dimension than x, as far as that is known without a look at the code.
@@ -365,7 +381,7 @@ impl Kernel {
         let took = start.elapsed();
         tracing::debug!("kernel '{}': its form is {best:?}, found in {took:?}", self.reflection().name);
         // Whatever is wrong is wrong with the code for x, too, and is told then.
-        let Ok(best) = best else { return Form { axis: None, lanes: width } };
+        let Ok(best) = best else { return Form::of_width(width) };
         if let Some((cache, key)) = cache {
             cache.put(&key, &form_entry(best));
         }
@@ -795,19 +811,21 @@ fn settled_entry(settled: Variant) -> CachedCode {
     CachedCode { info: CodeInfo { width: settled.width, factor, ..CodeInfo::default() }, object: Vec::new() }
 }
 
-/// The entry of what [`Kernel::best_form`] found: a number for the axis, and no code.
+/// The entry of what [`Kernel::best_form`] found: numbers for the axis and the shape, and no code.
 fn form_entry(best: Form) -> CachedCode {
-    let number = best.axis.map_or(0, |axis| 1 + axis.place() as u8);
-    CachedCode { info: CodeInfo { width: best.lanes, ..CodeInfo::default() }, object: vec![number] }
+    let axis = best.axis.map_or(0, |axis| 1 + axis.place() as u8);
+    let info = CodeInfo { width: best.lanes, ..CodeInfo::default() };
+    CachedCode { info, object: vec![axis, best.shape as u8] }
 }
 
 fn form_of_entry(entry: &CachedCode) -> Option<Form> {
-    let axis = match entry.object.as_slice() {
-        [0] => None,
-        [number] => Some([Axis::X, Axis::Y, Axis::Z].into_iter().nth(usize::from(*number) - 1)?),
-        _ => return None,
+    let &[axis, shape] = entry.object.as_slice() else { return None };
+    let axis = match axis {
+        0 => None,
+        number => Some([Axis::X, Axis::Y, Axis::Z].into_iter().nth(usize::from(number) - 1)?),
     };
-    Some(Form { axis, lanes: entry.info.width })
+    let shape = Shape::ALL.into_iter().find(|known| *known as u8 == shape)?;
+    Some(Form { axis, lanes: entry.info.width, shape })
 }
 
 fn code_generation(kernel: &str, error: JitError) -> EngineError {

@@ -109,6 +109,46 @@ __kernel void votes_by_components(PARAMETERS)
     }
 }
 
+// Of vectors that fill a register each.
+__kernel void wide_votes(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    int16 x = vload16(i, (__global const int *)a), y = vload16(i, (__global const int *)b);
+    long8 v = vload8(i, (__global const long *)a), w = vload8(i, (__global const long *)b);
+    int16 of_ints = (x ^ y) & 15;
+    long8 of_longs = (v ^ w) & 15;
+    int4 seen = (int4)(all(of_ints != 0), any(of_ints == 1), all(of_longs != 0), any(of_longs == 1));
+    for (int k = 0; k < 4; k++)
+        vstore4(seen * (k + 1), 4 * i + k, (__global int *)c);
+}
+
+__kernel void wide_votes_by_components(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    __global const int *x = (__global const int *)a, *y = (__global const int *)b;
+    __global const long *v = (__global const long *)a, *w = (__global const long *)b;
+    int all_ints = 1, any_int = 0, all_longs = 1, any_long = 0;
+    for (int k = 16 * i; k < 16 * i + 16; k++) {
+        all_ints &= ((x[k] ^ y[k]) & 15) != 0;
+        any_int |= ((x[k] ^ y[k]) & 15) == 1;
+    }
+    for (int k = 8 * i; k < 8 * i + 8; k++) {
+        all_longs &= ((v[k] ^ w[k]) & 15) != 0;
+        any_long |= ((v[k] ^ w[k]) & 15) == 1;
+    }
+    __global int *z = (__global int *)c + 16 * i;
+    for (int k = 0; k < 4; k++) {
+        z[4 * k] = all_ints * (k + 1);
+        z[4 * k + 1] = any_int * (k + 1);
+        z[4 * k + 2] = all_longs * (k + 1);
+        z[4 * k + 3] = any_long * (k + 1);
+    }
+}
+
 // Vectors as numbers and back.
 __kernel void bits(PARAMETERS)
 {

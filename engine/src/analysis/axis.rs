@@ -1,8 +1,11 @@
-//! The dimension that lanes go along.
+//! The dimension that lanes go along, and the shape of work-groups.
 //!
 //! That is x as a rule: `get_global_id(0)` counts the elements of a row in most kernels, so that lanes access neighbours. In others it counts
 //! rows (`a[get_global_id(0) * width + get_global_id(1)]`): lanes along y have neighbours there, and lanes along x gather and scatter. A
 //! kernel that cannot tell is compiled with the dimensions exchanged in all ids (`Axis`), and launched so.
+//!
+//! Where all accesses are of neighbours along x, long rows are the best groups: lines are fetched in their order, before they are asked for, and
+//! few groups begin. Where some are of neighbours along y, tiles are.
 //!
 //! How addresses change along each dimension is `steps`' to say.
 
@@ -32,6 +35,23 @@ const GAP: u64 = 4;
 /// Another dimension has to cost less than so many quarters of what x does.
 const WORTH: u64 = 3;
 
+/// A shape of work-groups, for kernels that cannot tell which work-items are of one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// As the launch has them.
+    Own,
+    /// Long rows: all accesses are of neighbours along x.
+    Rows,
+    /// The same, and rows above each other share what loops load.
+    SharedRows,
+    /// As many rows as a vector has lanes: others are of neighbours along y.
+    Tiles,
+}
+
+impl Shape {
+    pub const ALL: [Shape; 4] = [Shape::Own, Shape::Rows, Shape::SharedRows, Shape::Tiles];
+}
+
 impl Analysis<'_> {
     /// The dimension that lanes go along best; none if it has to be x. The analysis is that of lanes along x.
     pub fn best_axis(&self) -> Option<Axis> {
@@ -45,6 +65,39 @@ impl Analysis<'_> {
         };
         let best = Axis::OTHERS.into_iter().filter(is_better).min_by_key(|axis| along[axis.place()].cost);
         Some(best.unwrap_or_default())
+    }
+
+    /// The shape of work-groups that serves the kernel best with lanes along this dimension, in the order that exchanging it with x makes.
+    pub fn best_shape(&self, axis: Axis) -> Shape {
+        let [x, y, _] = axis.exchange([0, 1, 2]);
+        let mut changes = Changes::new(self, Unit::WorkItem);
+        let (mut has_columns, mut shares, mut diverges) = (false, false, false);
+        for (block, code) in &self.func.blocks {
+            let is_loop = self.loops.around(block).next().is_some();
+            for inst in &code.insts {
+                let row = inst.row();
+                if row.family == Family::Call || row.memory.is_of_images() {
+                    return Shape::Own;
+                }
+                let Some(access) = self.accessed(inst, &mut changes) else { continue };
+                match [access.steps[x], access.steps[y]] {
+                    [along_x, along_y] if !access.is_far(x) => {
+                        shares |= is_loop && along_x != Step::Known(0) && along_y == Step::Known(0);
+                    }
+                    [Step::Unknown, _] => return Shape::Own,
+                    _ if access.is_row(y) => has_columns = true,
+                    _ => return Shape::Own,
+                }
+            }
+            if let Some(condition) = code.term.condition() {
+                diverges |= is_loop && changes.of(condition)[y] != Step::Known(0);
+            }
+        }
+        match () {
+            () if has_columns => Shape::Tiles,
+            () if shares && !diverges => Shape::SharedRows,
+            () => Shape::Rows,
+        }
     }
 
     /// Whether it does the same with dimensions exchanged: work-items that are of one work-group stay that, and nothing

@@ -2,7 +2,7 @@
 
 mod alignment;
 pub mod alone;
-mod axis;
+pub mod axis;
 pub mod builtins;
 pub mod bundles;
 pub mod calls;

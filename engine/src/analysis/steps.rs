@@ -6,7 +6,7 @@
 use super::Analysis;
 use super::func::ChainStep;
 use rustc_hash::FxHashMap;
-use spirv::{BuiltIn, Op, StorageClass};
+use spirv::{BuiltIn, Op, OpenclStd100Op as StdOp, StorageClass};
 use spirv_env::opcodes::Memory;
 use spirv_env::{Id, Inst};
 
@@ -184,6 +184,10 @@ impl<'a, 'm> Changes<'a, 'm> {
             Op::UConvert | Op::SConvert | Op::CopyObject | Op::Bitcast | Op::PtrCastToGeneric => {
                 self.of(inst.id(0))
             }
+            Op::ExtInst if self.is_bounded(inst) => self.of_one(inst.ids().skip(1)),
+            Op::Select if self.of(inst.id(1)) == SAME || self.of(inst.id(2)) == SAME => {
+                self.of_one(inst.ids().skip(1))
+            }
             // What this work-group has written there.
             _ if matches!(inst.row().memory, Memory::Read { .. })
                 && matches!(
@@ -207,6 +211,13 @@ impl<'a, 'm> Changes<'a, 'm> {
         }
     }
 
+    /// Whether it is one of its operands: an index within the borders of an image.
+    fn is_bounded(&self, inst: &Inst) -> bool {
+        let function = inst.opencl_std(self.a.func.module).map(|function| function.op);
+        use StdOp::{s_clamp, s_max, s_min, u_clamp, u_max, u_min};
+        matches!(function, Some(s_clamp | s_max | s_min | u_clamp | u_max | u_min))
+    }
+
     /// A result of which nothing is known but that it is the same where all operands are.
     fn of_operands(&mut self, inst: &Inst) -> Steps {
         inst.ids().fold(SAME, |steps, id| {
@@ -224,12 +235,17 @@ impl<'a, 'm> Changes<'a, 'm> {
         let Some(phi) = self.a.func.blocks[block].phis.iter().find(|phi| phi.result == id) else {
             return SAME;
         };
-        let mut all = phi.incoming.iter().map(|(_, incoming)| self.of(*incoming));
+        // From before a loop, and from its end, which the loop made of what came from before.
+        self.of_one(phi.incoming.iter().map(|(_, incoming)| *incoming))
+    }
+
+    /// A number that is one of these, of which some may be bounds.
+    fn of_one(&mut self, of: impl Iterator<Item = Id>) -> Steps {
+        let mut all = of.map(|id| self.of(id));
         let first = all.next().unwrap_or(SAME);
         all.fold(first, |steps, other| {
             std::array::from_fn(|at| match (steps[at], other[at]) {
                 (step, other) if step == other => step,
-                // From before a loop, and from its end, which the loop made of what came from before.
                 (Step::Known(0), step) | (step, Step::Known(0)) => step,
                 _ => Step::Unknown,
             })

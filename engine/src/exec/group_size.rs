@@ -15,6 +15,15 @@ const ROW: u32 = 16;
 const SHORT_ROW: u32 = 8;
 /// What rows are multiples of, the best first.
 pub const ROWS: [u32; 2] = [ROW, SHORT_ROW];
+/// Rows of so many work-items are long: processors fetch the lines behind them before they are asked for, and few work-groups begin.
+const LONG_ROW: u32 = 256;
+/// Rows above each other that share what they load, in groups with long rows, and where loops do nothing but load that.
+const FEW_ROWS: u32 = 4;
+const SHARED_ROWS: u32 = 8;
+/// Rows of a tile of [`ROW`] of them, which lanes cross.
+const TILE_ROW: u32 = 32;
+/// A launch that is put together in groups of another shape leaves at least this many of them a thread.
+const SHAPED_A_THREAD: u64 = 16;
 /// Groups larger than this gain nothing when the application leaves the size to the driver.
 const ENOUGH_ITEMS: u32 = 256;
 /// A suggestion leaves at least this many groups a thread where it can.
@@ -96,13 +105,17 @@ pub fn is_one_bundle(variant: Variant, size: [u32; 3]) -> bool {
     items.div_ceil(u64::from(variant.width)) == u64::from(variant.coarsening.factor())
 }
 
-/// The same work-items in groups of up to [`ENOUGH_ITEMS`] and `max_items`, where groups have short rows and neighbours in x: for
-/// kernels that cannot tell. Groups of a few work-items leave lanes without work, and each costs as much to begin as they do.
+/// The same work-items in groups of up to [`ENOUGH_ITEMS`] and `max_items`, where groups have short rows and neighbours in x, or rows that leave
+/// lanes without work: for kernels that cannot tell. Groups of a few work-items leave lanes without work, and each costs as much to begin as they do.
 pub fn enlarged(range: Range, max_items: u32, threads: u64) -> Range {
     let (size, count) = (range.group_size, range.group_count);
     let items = size.into_iter().map(u64::from).product::<u64>();
-    if u64::from(size[0]) >= LINE_FROM || items == 0 || count.contains(&0) {
+    if items == 0 || count.contains(&0) {
         return range;
+    }
+    if u64::from(size[0]) >= LINE_FROM {
+        // Long rows are worth no more than whole vectors.
+        return in_rows(range, &[ROW], max_items, threads).unwrap_or(range);
     }
     let groups = count.into_iter().map(u64::from).fold(1, u64::saturating_mul);
     let most = (u64::from(max_items.min(ENOUGH_ITEMS)) / items).min(groups / (threads * GROUPS_A_THREAD));
@@ -154,6 +167,69 @@ pub fn in_rows(range: Range, rows: &[u32], max_items: u32, threads: u64) -> Opti
     let mut group_count = [0; 3];
     for at in 0..3 {
         group_count[at] = u32::try_from(global(at) / u64::from(group_size[at])).ok()?;
+    }
+    Some(Range { group_size, group_count, ..range })
+}
+
+/// Whether a launch has rows above each other, so that groups have a shape.
+pub fn has_shape(range: &Range) -> bool {
+    (1..3).any(|at| range.group_count[at] > 1 || range.group_size[at] > 1)
+}
+
+/// The same work-items in groups with long rows, which fill vectors: for kernels that cannot tell.
+pub fn with_long_rows(range: Range, max_items: u32, threads: u64) -> Option<Range> {
+    let [x, y, _] = range.group_size;
+    let rows = [divisor(y.into(), FEW_ROWS).unwrap_or(1), 1];
+    with_rows(range, rows, LONG_ROW, max_items, threads).filter(|long| long.group_size[0] > x)
+}
+
+/// The same with as many rows above each other as before.
+pub fn with_longer_rows(range: Range, max_items: u32, threads: u64) -> Option<Range> {
+    let [x, y, z] = range.group_size;
+    with_rows(range, [y, z], LONG_ROW, max_items, threads).filter(|long| long.group_size[0] > x)
+}
+
+/// The same work-items in groups with at least [`SHARED_ROWS`] rows, and as long as these may be then: for kernels that cannot tell.
+pub fn with_shared_rows(range: Range, max_items: u32, threads: u64) -> Option<Range> {
+    let [_, y, _] = range.group_size;
+    let global = u64::from(range.group_count[1]) * u64::from(y);
+    match divisor(global, SHARED_ROWS) {
+        Some(rows) if rows > y || !y.is_multiple_of(SHARED_ROWS) => {
+            with_rows(range, [rows, 1], LONG_ROW, max_items, threads)
+        }
+        _ => with_longer_rows(range, max_items, threads),
+    }
+}
+
+/// The same work-items in groups of as many rows as a vector has lanes, or half of that, if theirs are fewer or shorter: for kernels that
+/// cannot tell.
+pub fn with_tiles(range: Range, max_items: u32, threads: u64) -> Option<Range> {
+    let [x, y, _] = range.group_size;
+    let global = u64::from(range.group_count[1]) * u64::from(y);
+    let rows = ROWS.into_iter().find(|rows| global.is_multiple_of(u64::from(*rows)))?;
+    let tiles = with_rows(range, [rows, 1], TILE_ROW, max_items, threads)?;
+    Some(tiles).filter(|tiles| !y.is_multiple_of(rows) || tiles.group_size[0] > x)
+}
+
+/// The largest divisor of a size up to `most`.
+fn divisor(size: u64, most: u32) -> Option<u32> {
+    (1..=most).rev().find(|divisor| size.is_multiple_of((*divisor).into()))
+}
+
+/// The same work-items in groups of so many rows, which fill vectors and are as long as they may be.
+fn with_rows(range: Range, [y, z]: [u32; 2], longest: u32, max_items: u32, threads: u64) -> Option<Range> {
+    let global: [u64; 3] =
+        std::array::from_fn(|at| u64::from(range.group_count[at]) * u64::from(range.group_size[at]));
+    let items = global.into_iter().fold(1, u64::saturating_mul);
+    let most =
+        (items / (threads * SHAPED_A_THREAD)).min(max_items.into()) / (u64::from(y) * u64::from(z)).max(1);
+    let longest = most.min(longest.into()) as u32 / ROW;
+    // Launches come here: nothing is collected.
+    let x = (1..=longest).rev().map(|times| times * ROW).find(|x| global[0].is_multiple_of(u64::from(*x)))?;
+    let group_size = [x, y, z];
+    let mut group_count = [0; 3];
+    for at in 0..3 {
+        group_count[at] = u32::try_from(global[at].checked_div(group_size[at].into())?).ok()?;
     }
     Some(Range { group_size, group_count, ..range })
 }
@@ -346,6 +422,9 @@ mod tests {
         // All threads have groups.
         assert_eq!(joined([8, 1, 1], [64, 1, 1]), [32, 1, 1]);
         assert_eq!(joined([1, 1, 1], [15, 1, 1]), [1, 1, 1]);
+        // Rows of whole vectors.
+        assert_eq!(joined([100, 1, 1], [10_000, 1, 1]), [160, 1, 1]);
+        assert_eq!(joined([125, 1, 1], [8001, 1, 1]), [125, 1, 1]);
         // Nothing to join, or nothing to gain.
         for (size, count) in [
             ([8, 1, 1], [8191, 1, 1]),
@@ -359,6 +438,48 @@ mod tests {
         }
         let small = Range { group_count: [64, 1, 1], group_size: [4, 1, 1], global_offset: [0; 3] };
         assert_eq!(enlarged(small, 8, 1).group_size, [8, 1, 1]);
+    }
+
+    #[test]
+    fn groups_get_the_shape_that_serves_kernels_best() {
+        type Shaped = fn(Range, u32, u64) -> Option<Range>;
+        let of = |shape: Shaped, group_size: [u32; 3], global: [u32; 3]| {
+            let group_count = std::array::from_fn(|at| global[at] / group_size[at]);
+            let own = Range { group_count, group_size, global_offset: [1, 2, 3] };
+            assert!(has_shape(&own));
+            let shaped = shape(own, 1024, 2)?;
+            assert_eq!(shaped.global_offset, own.global_offset);
+            let items = |range: &Range| -> [u32; 3] {
+                std::array::from_fn(|at| range.group_count[at] * range.group_size[at])
+            };
+            assert_eq!(items(&shaped), items(&own), "{shaped:?}");
+            Some(shaped.group_size)
+        };
+        let image = [1024, 1024, 1];
+        assert_eq!(of(with_long_rows, [16, 16, 1], image), Some([256, 4, 1]));
+        assert_eq!(of(with_long_rows, [64, 4, 1], [256, 128, 128]), Some([256, 4, 1]));
+        assert_eq!(of(with_long_rows, [8, 4, 8], [64, 64, 64]), Some([64, 4, 1]));
+        assert_eq!(of(with_long_rows, [10, 10, 1], [1920, 1080, 1]), Some([240, 2, 1]));
+        assert_eq!(of(with_long_rows, [256, 1, 1], image), None, "as long as can be");
+        assert_eq!(of(with_long_rows, [10, 10, 1], [1000, 1000, 1]), None, "no whole vectors");
+        assert_eq!(of(with_long_rows, [16, 16, 1], [32, 32, 1]), None, "all threads have groups");
+        assert_eq!(of(with_longer_rows, [16, 16, 1], image), Some([64, 16, 1]), "rows are kept");
+        assert_eq!(of(with_longer_rows, [64, 16, 1], image), None);
+        assert_eq!(of(with_shared_rows, [256, 1, 1], image), Some([128, 8, 1]));
+        assert_eq!(of(with_shared_rows, [10, 10, 1], [1920, 1080, 1]), Some([128, 8, 1]));
+        assert_eq!(of(with_shared_rows, [16, 16, 1], image), Some([64, 16, 1]), "those that there are");
+        assert_eq!(
+            of(with_shared_rows, [256, 1, 1], [1024, 1021, 1]),
+            Some([256, 1, 1]),
+            "a prime number of rows"
+        );
+        assert_eq!(of(with_tiles, [256, 1, 1], image), Some([32, 16, 1]));
+        assert_eq!(of(with_tiles, [16, 16, 1], image), Some([32, 16, 1]));
+        assert_eq!(of(with_tiles, [8, 8, 1], [1920, 1080, 1]), Some([32, 8, 1]));
+        assert_eq!(of(with_tiles, [64, 16, 1], image), None, "as they are");
+        let lines = |count| Range { group_count: count, group_size: [64, 1, 1], global_offset: [0; 3] };
+        assert!(!has_shape(&lines([9, 1, 1])) && has_shape(&lines([9, 2, 1])));
+        assert_eq!(with_long_rows(lines([4, 0, 1]), 1024, 2), None);
     }
 
     #[test]

@@ -77,6 +77,7 @@ pub mod work_item;
 
 use crate::abi::{Axis, Coarsening, CodeInfo, LaneMapping, Variant};
 use crate::analysis::Analysis;
+pub use crate::analysis::axis::Shape;
 use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::{BlockId, Func};
 use crate::analysis::inlining::{Inlining, Plan};
@@ -221,6 +222,14 @@ pub struct Form {
     /// The dimension that lanes go along; none if it has to be x.
     pub axis: Option<Axis>,
     pub lanes: u32,
+    pub shape: Shape,
+}
+
+impl Form {
+    /// That of a kernel of which nothing is known.
+    pub fn of_width(lanes: u32) -> Form {
+        Form { axis: None, lanes, shape: Shape::Own }
+    }
 }
 
 /// The form that serves a kernel best, whose sub-groups have so many lanes, or as many as its values have room for up to the widest.
@@ -233,11 +242,12 @@ pub fn best_form(
 ) -> Result<Form, EngineError> {
     let plan = Rc::new(Plan::new(module, kernel, inlining)?);
     if !plan.is_flat() {
-        return Ok(Form { axis: None, lanes: width });
+        return Ok(Form::of_width(width));
     }
     let variant = Variant::new(width, LaneMapping::Rows).up_to(widest);
     let analysis = Analysis::new(prepared(Func::build(module, kernel, &plan)?), variant);
-    Ok(Form { axis: analysis.best_axis(), lanes: coarsening::best_width(&analysis, target) })
+    let (axis, lanes) = (analysis.best_axis(), coarsening::best_width(&analysis, target));
+    Ok(Form { axis, lanes, shape: analysis.best_shape(axis.unwrap_or_default()) })
 }
 
 /// Code for one work-item after the other.

@@ -1,6 +1,7 @@
 //! Launches of small work-groups, which are executed together where the kernel cannot tell.
 
 use crate::support::load;
+use ze_engine::exec::Range;
 use ze_engine::{Dispatch, Engine, EngineConfig};
 use ze_tests::assembler::assemble;
 
@@ -19,9 +20,12 @@ fn text(interface: &str, decorations: &str, variables: &str, seen: &str) -> Stri
          %gid = OpVariable %pi Input\n%size = OpVariable %pi Input\n%offset = OpVariable %pi Input\n{variables}\
          %main = OpFunction %void None %fn\n%out = OpFunctionParameter %pg\n%start = OpLabel\n\
          %ids = OpLoad %v3 %gid\n%sizes = OpLoad %v3 %size\n%offsets = OpLoad %v3 %offset\n\
-         %own = OpISub %v3 %ids %offsets\n\
-         %x = OpCompositeExtract %ulong %own 0\n%y = OpCompositeExtract %ulong %own 1\n\
-         %z = OpCompositeExtract %ulong %own 2\n\
+         %id_x = OpCompositeExtract %ulong %ids 0\n%offset_x = OpCompositeExtract %ulong %offsets 0\n\
+         %x = OpISub %ulong %id_x %offset_x\n\
+         %id_y = OpCompositeExtract %ulong %ids 1\n%offset_y = OpCompositeExtract %ulong %offsets 1\n\
+         %y = OpISub %ulong %id_y %offset_y\n\
+         %id_z = OpCompositeExtract %ulong %ids 2\n%offset_z = OpCompositeExtract %ulong %offsets 2\n\
+         %z = OpISub %ulong %id_z %offset_z\n\
          %width = OpCompositeExtract %ulong %sizes 0\n%height = OpCompositeExtract %ulong %sizes 1\n\
          %planes = OpIMul %ulong %z %height\n%rows = OpIAdd %ulong %planes %y\n\
          %before = OpIMul %ulong %rows %width\n%at = OpIAdd %ulong %before %x\n\
@@ -47,8 +51,25 @@ fn work_items_are_those_of_the_launch_whatever_groups_they_are_executed_in() {
     for (text, sees_groups) in [(blind, false), (sees, true)] {
         let kernel = load(&engine, &assemble(&text)).kernel("main").expect("the module has it");
         assert_eq!(kernel.reflection().sees_groups, sees_groups);
-        for group_size in [[1, 1, 1], [2, 3, 1], [4, 1, 1], [8, 1, 1], [7, 1, 1], [3, 2, 4], [16, 2, 2]] {
-            for group_count in [[1, 1, 1], [64, 1, 1], [97, 2, 1], [256, 3, 2], [0, 1, 1]] {
+        let executed = |group_size, group_count| {
+            kernel.executed(Range { group_count, group_size, global_offset: [5, 0, 7] }).range.group_size
+        };
+        let own = [[16, 16, 1], [10, 10, 1], [100, 1, 1]];
+        let shaped = if sees_groups { own } else { [[192, 4, 1], [240, 2, 1], [256, 1, 1]] };
+        let counts = [[24, 24, 1], [24, 24, 1], [1600, 1, 1]];
+        assert_eq!([0, 1, 2].map(|at| executed(own[at], counts[at])), shaped);
+        for group_size in [
+            [1, 1, 1],
+            [2, 3, 1],
+            [4, 1, 1],
+            [8, 1, 1],
+            [7, 1, 1],
+            [3, 2, 4],
+            [16, 2, 2],
+            [10, 10, 1],
+            [100, 1, 1],
+        ] {
+            for group_count in [[1, 1, 1], [64, 1, 1], [97, 2, 1], [24, 24, 1], [256, 3, 2], [0, 1, 1]] {
                 let global: [u64; 3] = std::array::from_fn(|at| u64::from(group_size[at] * group_count[at]));
                 let items = global.iter().product::<u64>() as usize;
                 let mut out = vec![u64::MAX; items + 1];

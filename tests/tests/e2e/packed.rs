@@ -17,11 +17,12 @@ const LAUNCHES: [(usize, [u32; 2], [u32; 2]); 7] = [
 /// Bytes of each work-item.
 const BYTES: usize = 64;
 
-const KERNELS: [&str; 15] = [
+const KERNELS: [&str; 16] = [
     "saturation",
     "neighbours",
     "blending",
     "votes",
+    "wide_votes",
     "bits",
     "halves",
     "loops",

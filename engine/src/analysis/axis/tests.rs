@@ -1,4 +1,5 @@
 use super::super::testing::{VARIANT, counted_loop, of_blocks};
+use super::Shape;
 use crate::abi::Axis;
 
 const IDS: &str = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
@@ -69,4 +70,54 @@ fn who_can_tell_stays() {
     assert_eq!(sees("%dimensions = OpLoad %uint %WorkDim"), None);
     assert_eq!(sees("%lane = OpLoad %uint %SubgroupLocalInvocationId"), None);
     assert_eq!(sees("%all = OpGroupAll %bool %uint_2 %any_bool"), None);
+}
+
+/// The shape of groups of such a kernel.
+fn shape(body: &str) -> Shape {
+    of_blocks(&format!("{IDS}{body}"), VARIANT, |analysis| analysis.best_shape(Axis::X))
+}
+
+#[test]
+fn groups_have_long_rows_where_all_accesses_do() {
+    assert_eq!(shape(&store(0, "row1")), Shape::Rows);
+    let stretched = "%twice = OpShiftLeftLogical %ulong %row1 %ulong_1\n";
+    assert_eq!(shape(&format!("{stretched}{}", store(0, "twice"))), Shape::Rows);
+    assert_eq!(shape(&format!("{}{}", store(0, "row0"), store(1, "row1"))), Shape::Tiles);
+    let data = "%q = OpPtrAccessChain %to_uint %pointer %x\n%loaded = OpLoad %uint %q\n\
+        %number = OpUConvert %ulong %loaded\n";
+    assert_eq!(shape(&format!("{data}{}", store(0, "number"))), Shape::Own, "what data names");
+    assert_eq!(shape(&store(0, "rows")), Shape::Own, "lines of which nobody has the rest");
+}
+
+#[test]
+fn turned_groups_have_the_shape_of_the_other_dimension() {
+    let turned =
+        |body: &str| of_blocks(&format!("{IDS}{body}"), VARIANT, |analysis| analysis.best_shape(Axis::Y));
+    assert_eq!(turned(&store(0, "row0")), Shape::Rows);
+    assert_eq!(turned(&format!("{}{}", store(0, "row0"), store(1, "row1"))), Shape::Tiles);
+    assert_eq!(turned(&store(0, "columns")), Shape::Own);
+}
+
+#[test]
+fn borders_are_rows() {
+    let clamped = |function: &str| {
+        let clamp = format!("%at = OpExtInst %ulong %std {function}\n");
+        shape(&format!("{clamp}{}", store(0, "at")))
+    };
+    assert_eq!(clamped("u_min %row1 %any_ulong"), Shape::Rows);
+    assert_eq!(clamped("s_clamp %row1 %any_ulong %any_ulong"), Shape::Rows);
+    assert_eq!(clamped("u_max %row1 %row0"), Shape::Own, "neither is a border");
+    assert_eq!(clamped("u_mul_hi %row1 %any_ulong"), Shape::Own);
+    let chosen = "%at = OpSelect %ulong %any_bool %row1 %any_ulong\n";
+    assert_eq!(shape(&format!("{chosen}{}", store(0, "at"))), Shape::Rows);
+}
+
+#[test]
+fn rows_share_what_loops_load() {
+    // As a product of matrices.
+    let inside = "%wide = OpUConvert %ulong %n\n%from = OpIMul %ulong %wide %any_ulong\n\
+        %to = OpIAdd %ulong %from %x\n%b = OpPtrAccessChain %to_uint %pointer %to\n%right = OpLoad %uint %b";
+    assert_eq!(shape(&format!("{}{}", store(0, "row1"), counted_loop("", inside))), Shape::SharedRows);
+    let own = inside.replace("%to = OpIAdd %ulong %from %x", "%to = OpIAdd %ulong %from %row1");
+    assert_eq!(shape(&format!("{}{}", store(0, "row1"), counted_loop("", &own))), Shape::Rows);
 }

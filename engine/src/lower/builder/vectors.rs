@@ -56,8 +56,11 @@ impl Builder {
         })
     }
 
-    /// A power of two of equally long vectors, one behind the other.
+    /// A power of two of equally long vectors, or scalars, one behind the other.
     pub fn concat(&self, mut parts: Vec<Value>) -> Value {
+        if self.lanes(parts[0]) == 1 {
+            return self.collected(&parts);
+        }
         while parts.len() > 1 {
             let lanes = self.lanes(parts[0]) as i32;
             let indices: Vec<i32> = (0..2 * lanes).collect();
