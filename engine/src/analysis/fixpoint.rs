@@ -75,7 +75,7 @@ impl Analysis<'_> {
     pub(super) fn solve_shapes(&mut self) {
         for &(param, ty) in &self.func.params.clone() {
             let shape = match self.private.placement.get(&param) {
-                Some(Placement::PerLane) => self.lane_stride(ty),
+                Some(Placement::PerLane) => self.lane_stride(param, ty),
                 _ => Shape::Uniform,
             };
             let passed = self.interface.params.get(&param).cloned();

@@ -12,7 +12,7 @@ use super::pointers::Pointers;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Decoration, Op, StorageClass};
 use spirv_env::opcodes::{Derives, Memory};
-use spirv_env::{Id, Inst, Module, Type, TypeId};
+use spirv_env::{Id, Inst, Layout, Module, Type, TypeId};
 
 /// How a private object is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,17 +42,28 @@ pub struct Private {
 /// Copies of more bytes into or out of a variable are left to memory.
 pub const MOST_COPIED: u64 = 1024;
 
-/// Bytes between the private objects of neighbouring lanes, for an object of `size` bytes. Where lanes that use the same element would use
+/// Bytes between the private objects of neighbouring lanes, of such a size and alignment. Where lanes that use the same element would use
 /// the same set of a cache, they lie a line further apart.
-pub fn private_stride(size: u64) -> u64 {
+pub fn private_stride(Layout { size, align }: Layout) -> u64 {
     const LINE: u64 = 64;
     /// What the first-level cache has of each way, and a quarter of it: sixteen lanes use four sets then.
     const LEAST_ALIASING: u64 = 1024;
-    match size {
+    let stride = match size {
         0..16 => size.max(1).next_power_of_two(),
         _ if size.is_multiple_of(LEAST_ALIASING) => size + LINE,
         _ => size.next_multiple_of(16),
-    }
+    };
+    stride.next_multiple_of(align.max(1))
+}
+
+/// Size and alignment of a private object: what its pointer leads to, and what a variable asks for, as far as any type does.
+pub fn object_layout(func: &Func<'_>, object: Id, pointer: TypeId) -> Option<Layout> {
+    const MOST: u64 = 128;
+    let Type::Pointer { pointee, .. } = func.module.types.get(pointer) else { return None };
+    let Layout { size, align } = func.module.types.layout(*pointee);
+    let wanted = func.decoration(object, Decoration::Alignment).and_then(|values| values.first());
+    let wanted = wanted.map_or(1, |wanted| u64::from(*wanted)).min(MOST);
+    Some(Layout { size, align: if wanted.is_power_of_two() { align.max(wanted) } else { align } })
 }
 
 /// Whether a kernel's parameter is a structure passed by value (behind a pointer).

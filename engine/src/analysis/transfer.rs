@@ -3,7 +3,7 @@
 use super::Analysis;
 use super::builtins;
 use super::func::{BlockId, ChainStep};
-use super::private::{Placement, private_stride};
+use super::private::{Placement, object_layout, private_stride};
 use super::rearrangement::Source;
 use super::shapes::{Shape, Shapes, Trust};
 use smallvec::{SmallVec, smallvec};
@@ -12,16 +12,12 @@ use spirv_env::opcodes::{Derives, Memory, Uniformity};
 use spirv_env::{Id, Inst, Type, TypeId};
 
 impl Analysis<'_> {
-    pub(super) fn lane_stride(&self, pointer: TypeId) -> Shape {
+    pub(super) fn lane_stride(&self, object: Id, pointer: TypeId) -> Shape {
         if self.variant.width == 1 {
             return Shape::Uniform;
         }
-        match self.func.module.types.get(pointer) {
-            Type::Pointer { pointee, .. } => {
-                Shape::strided(private_stride(self.func.module.types.layout(*pointee).size) as i64)
-            }
-            _ => Shape::Varying,
-        }
+        let layout = object_layout(&self.func, object, pointer);
+        layout.map_or(Shape::Varying, |layout| Shape::strided(private_stride(layout) as i64))
     }
 
     pub(super) fn inst_shape(&self, block: BlockId, inst: &Inst) -> Shapes {
@@ -45,7 +41,7 @@ impl Analysis<'_> {
             Uniformity::Object => {
                 all(match self.private.placement.get(&inst.result.expect("variables have ids")) {
                     Some(Placement::Interleaved | Placement::Uniform) => Shape::Uniform,
-                    _ => self.lane_stride(ty),
+                    _ => self.lane_stride(inst.result.expect("variables have ids"), ty),
                 })
             }
             Uniformity::Loaded => {

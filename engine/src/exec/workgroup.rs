@@ -14,7 +14,7 @@ use std::ptr::NonNull;
 /// Of local memory (`abi::Worker::local_memory`).
 pub const LOCAL_ALIGN: usize = 128;
 /// Of private memory and scratch; generous, so that neither shares a cache line with anything else.
-const BLOCK_ALIGN: usize = 128;
+pub const BLOCK_ALIGN: usize = 128;
 /// Scratch for each sub-group, and once more (`abi::Worker::collective_scratch`).
 const SCRATCH_BYTES: u64 = 128;
 /// Memory beyond this is given back after the launch that needed it.

@@ -14,7 +14,6 @@ use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::{BlockId, ENTRY, Func};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::private::Placement;
-use crate::analysis::private::private_stride;
 use crate::error::EngineError;
 use crate::jit::target::Target;
 use rustc_hash::FxHashMap;
@@ -247,8 +246,9 @@ impl Lowerer<'_, '_> {
                     let size = arg.size;
                     let reg = self.private_object(*id, *ty)?;
                     let base = reg.scalar().expect("objects of lanes are strided");
+                    let stride = self.private_stride(*id, *ty)?;
                     for lane in 0..u64::from(self.w) {
-                        let to = self.b.offset_const(base, lane * private_stride(size));
+                        let to = self.b.offset_const(base, lane * stride);
                         self.b.memcpy(to, address, self.b.i64(size), 1);
                     }
                     smallvec![reg]

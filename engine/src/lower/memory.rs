@@ -3,14 +3,14 @@
 use super::access::{Access, Place, load_from, store_place, store_to, strided_place};
 use super::builder::{Builder, IntPred, Value};
 use super::copy::{Size, copy};
-use super::private::{Home, object_bytes};
+use super::private::{Home, object_align, object_bytes};
 use super::values::{Mask, Reg, Val};
-use super::{Lowerer, interleaved, private};
+use super::{Lowerer, interleaved};
 use crate::abi::Worker;
 use crate::analysis::func::ChainStep;
 use crate::analysis::leaves::Scalar;
 use crate::analysis::private::Placement;
-use crate::analysis::private::private_stride;
+use crate::analysis::private::{object_layout, private_stride};
 use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
 use spirv::{MemorySemantics, Op, StorageClass};
@@ -412,7 +412,7 @@ fn private_ranges(this: &mut Lowerer<'_, '_>) -> Result<Vec<(Value, Value)>, Eng
     let mut ranges = Vec::new();
     for id in objects {
         let Some(ty) = func.type_of(id) else { continue };
-        let Some(bytes) = object_bytes(func, ty, this.w) else { continue };
+        let Some(bytes) = object_bytes(func, id, ty, this.w) else { continue };
         let base = this.private_base(id, ty)?;
         ranges.push((base, this.b.i64(bytes)));
     }
@@ -437,16 +437,21 @@ impl Lowerer<'_, '_> {
     /// The address of an object that every lane has one of, `private_stride` bytes apart.
     pub(super) fn private_object(&mut self, id: Id, pointer: TypeId) -> Result<Reg, EngineError> {
         let base = self.private_base(id, pointer)?;
-        let size = self.a.func.module.types.layout(pointee_of(self, pointer)?).size;
         if self.w == 1 {
             return Ok(Reg::uniform(base));
         }
-        let w = u64::from(self.w);
+        let (w, stride) = (u64::from(self.w), self.private_stride(id, pointer)?);
         let lanes = self.in_prologue(|b| {
-            let offsets = b.int_vector(Scalar::I64, (0..w).map(|lane| lane * private_stride(size)));
+            let offsets = b.int_vector(Scalar::I64, (0..w).map(|lane| lane * stride));
             b.offset(base, offsets)
         });
         Ok(Reg::strided(base, lanes))
+    }
+
+    /// Bytes between lanes' objects.
+    pub(super) fn private_stride(&self, id: Id, pointer: TypeId) -> Result<u64, EngineError> {
+        let layout = object_layout(&self.a.func, id, pointer);
+        layout.map(private_stride).ok_or_else(|| self.unsupported("a private variable without a size".into()))
     }
 
     /// The memory of an object that every lane has one of. It is there from the beginning.
@@ -462,11 +467,14 @@ impl Lowerer<'_, '_> {
     /// Memory for a private variable: one object for each lane, or for all together.
     pub(super) fn private_memory(&mut self, id: Id, pointer: TypeId) -> Result<Value, EngineError> {
         let uniform = self.a.private.placement.get(&id) == Some(&Placement::Uniform);
-        let bytes = object_bytes(&self.a.func, pointer, if uniform { 1 } else { self.w })
+        let bytes = object_bytes(&self.a.func, id, pointer, if uniform { 1 } else { self.w })
             .ok_or_else(|| self.unsupported("a private variable without a size".into()))?;
         let home = self.storage.private.homes.get(&id).copied().unwrap_or(Home::Stack);
         Ok(match home {
-            Home::Stack => self.in_prologue(|b| b.alloca_bytes(bytes, private::ALIGN as u32)),
+            Home::Stack => {
+                let align = object_align(&self.a.func, id, pointer) as u32;
+                self.in_prologue(|b| b.alloca_bytes(bytes, align))
+            }
             Home::Memory(at) => {
                 let mine = self.private_part();
                 self.in_prologue(|b| b.offset_const(mine, at))
@@ -515,9 +523,7 @@ fn variable(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError>
         let place = match this.subgroup().interleaved.get(&id) {
             Some(&object) => Place::Interleaved { object, offset: Reg::uniform(this.b.i64(0)) },
             None if reg.is_uniform() => Place::Uniform(reg.scalar().expect("a uniform leaf has a scalar")),
-            None => {
-                strided_place(this, reg, private_stride(this.a.func.module.types.layout(pointee).size) as i64)
-            }
+            None => strided_place(this, reg, this.private_stride(id, ty)? as i64),
         };
         // Lanes that are off do not care what their object holds.
         let mask = std::mem::replace(&mut this.subgroup_mut().mask, Mask::All);

@@ -3,16 +3,17 @@
 use crate::analysis::Analysis;
 use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::Func;
-use crate::analysis::private::{Placement, private_stride};
+use crate::analysis::private::{Placement, object_layout, private_stride};
+use crate::exec::workgroup::BLOCK_ALIGN;
 use rustc_hash::FxHashMap;
 use spirv::Op;
-use spirv_env::{Id, Type};
+use spirv_env::{Id, TypeId};
 
 /// Stack that the private variables of a sub-group may take together, in bytes. Registers are made from stack
 /// variables only, so this is generous; sub-groups with barriers each have a stack of their own.
 const STACK_BYTES: u64 = 48 << 10;
 
-/// Alignment of each variable: one vector register.
+/// Alignment of each variable at least: one vector register.
 pub const ALIGN: u64 = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,15 +41,15 @@ pub struct Layout {
     pub tells_objects: bool,
 }
 
+/// Alignment of a private object, of all lanes' together.
+pub fn object_align(func: &Func<'_>, object: Id, pointer: TypeId) -> u64 {
+    object_layout(func, object, pointer).map_or(ALIGN, |layout| layout.align.max(ALIGN))
+}
+
 /// Bytes of a private object for all lanes, if its type has a size.
-pub fn object_bytes(func: &Func<'_>, pointer: spirv_env::TypeId, width: u32) -> Option<u64> {
-    match func.module.types.get(pointer) {
-        Type::Pointer { pointee, .. } => {
-            let size = func.module.types.layout(*pointee).size;
-            private_stride(size).checked_mul(u64::from(width))?.checked_next_multiple_of(ALIGN)
-        }
-        _ => None,
-    }
+pub fn object_bytes(func: &Func<'_>, object: Id, pointer: TypeId, width: u32) -> Option<u64> {
+    let stride = private_stride(object_layout(func, object, pointer)?);
+    stride.checked_mul(u64::from(width))?.checked_next_multiple_of(ALIGN)
 }
 
 /// The layouts of a unit's functions, callers before callees, and what they take together; `None` if their sizes
@@ -78,6 +79,8 @@ pub fn layouts(unit: &AnalysedKernel<'_>) -> Option<(Vec<Layout>, Taken)> {
         most.cover(end);
         layouts.push(layout);
     }
+    // Sub-groups' parts follow each other.
+    most.memory_bytes = most.memory_bytes.checked_next_multiple_of(BLOCK_ALIGN as u64)?;
     layouts.iter_mut().for_each(|layout| layout.memory_bytes = most.memory_bytes);
     Some((layouts, most))
 }
@@ -110,7 +113,7 @@ impl Layout {
         for (id, ty) in objects.collect::<Vec<_>>() {
             let placement = private.placement.get(&id);
             let lanes = if placement == Some(&Placement::Uniform) { 1 } else { a.variant.width };
-            let bytes = object_bytes(func, ty, lanes)?;
+            let bytes = object_bytes(func, id, ty, lanes)?;
             let in_memory = tells_objects && placement == Some(&Placement::PerLane);
             let home = if recursive {
                 Home::Stack
@@ -118,7 +121,7 @@ impl Layout {
                 taken.stack_bytes += bytes;
                 Home::Stack
             } else {
-                let at = taken.memory_bytes;
+                let at = taken.memory_bytes.checked_next_multiple_of(object_align(func, id, ty))?;
                 taken.memory_bytes = at.checked_add(bytes)?;
                 Home::Memory(at)
             };

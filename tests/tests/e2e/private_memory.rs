@@ -1,5 +1,6 @@
 //! Private arrays that are indexed at run time, and tables of constants.
 
+use crate::for_each_shape;
 use ze_tests::ulp::assert_same;
 use ze_tests::{Local, Module, Random, platform};
 
@@ -344,4 +345,24 @@ fn lanes_access_members_of_different_private_structures() {
         let want: Vec<i32> = input.iter().flat_map(of_item).collect();
         assert_same(&format!("{n} items in groups of {size}"), &out, &want);
     }
+}
+
+#[test]
+fn private_objects_lie_where_their_types_and_declarations_ask_for() {
+    let kernel = Module::named("private_alignment").kernel("places");
+    for_each_shape(|n, group_size| {
+        let n = n.next_multiple_of(group_size as usize);
+        let input: Vec<i64> = Random::new(n as u64).ints(n, 0, 100).into_iter().map(i64::from).collect();
+        let out = platform().filled(u32::MAX, 8 * n);
+        kernel.run_1d(n, group_size, &[&platform().buffer(&input), &out]);
+        let want = |at: usize| {
+            let v = input[at / 8];
+            match at % 8 {
+                5 => (v + 7 + 3 + (v + 2) + 4 * v + 128 * v - 127 * 64) as u32,
+                0..5 => 0,
+                _ => u32::MAX,
+            }
+        };
+        assert_same("places", &out, &(0..8 * n).map(want).collect::<Vec<_>>());
+    });
 }

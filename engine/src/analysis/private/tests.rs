@@ -2,7 +2,7 @@
 
 use super::super::testing::{VARIANT, of_blocks, of_last};
 use super::{Placement, Uses, index_unit, private_stride};
-use spirv_env::Id;
+use spirv_env::{Id, Layout};
 
 /// The number whose lowest set bit divides the last value.
 fn unit(body: &str) -> u64 {
@@ -70,8 +70,10 @@ fn objects_of_lanes_lie_at_powers_of_two_or_multiples_of_16_bytes() {
         (1024, 1088),
         (4096, 4160),
     ];
+    assert_eq!(private_stride(Layout { size: 1024, align: 128 }), 1152, "as a long16 is aligned");
+    assert_eq!(private_stride(Layout { size: 20, align: 64 }), 64, "as a variable asks for");
     for (size, stride) in strides {
-        assert_eq!(private_stride(size), stride, "{size} bytes");
+        assert_eq!(private_stride(Layout { size, align: 1 }), stride, "{size} bytes");
     }
 }
 

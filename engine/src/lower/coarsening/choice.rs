@@ -80,14 +80,17 @@ struct Whole {
     subgroups: usize,
     insts: usize,
     live: usize,
+    /// Instructions that it may have.
+    most_insts: usize,
 }
 
 impl Part {
     fn fits(&self, target: &Target, bundle: usize) -> bool {
-        let fits = |insts: usize, live: usize| insts <= MOST_INSTS_AT_BARRIERS && has_room(target, live, 1);
+        let fits = |insts: usize, live: usize, most: usize| insts <= most && has_room(target, live, 1);
         let whole = self.whole.filter(|whole| whole.subgroups == bundle);
-        let fits_whole = whole.is_some_and(|whole| fits(whole.insts, whole.live));
-        let fits_part = self.live.is_some_and(|live| fits(self.insts * bundle, live * bundle));
+        let fits_whole = whole.is_some_and(|whole| fits(whole.insts, whole.live, whole.most_insts));
+        let fits_part = |live: usize| fits(self.insts * bundle, live * bundle, MOST_INSTS_AT_BARRIERS);
+        let fits_part = self.live.is_some_and(fits_part);
         (fits_whole || fits_part) && bundle <= self.guarded
     }
 }
@@ -104,12 +107,12 @@ fn at_barriers_alone(a: &Analysis<'_>, target: &Target) -> Option<Part> {
         || a.func.block_ids().filter(|block| in_step.contains(*block) && !in_pieces.contains(*block));
     let blocks = || blocks().filter(|_| has_barriers);
     let in_loops = pressure(a, simd_bits);
-    let live = blocks().map(|block| live_in_block(a, block, simd_bits, Straight(false)));
+    let live = blocks().map(|block| Some(live_in_block(a, block, simd_bits, Straight(false))?.most));
     let live = live.reduce(|most, live| Some(most?.max(live?)));
     Some(Part {
         insts: a.func.block_ids().map(|block| own_vector_insts(a, block, simd_bits)).sum(),
         live: live.unwrap_or(Some(0)).map(|live| live.max(in_loops)),
-        whole: if a.variant.one_bundle { whole(a, blocks(), in_loops, simd_bits) } else { None },
+        whole: if a.variant.one_bundle { whole(a, blocks(), simd_bits) } else { None },
         guarded,
     })
 }
@@ -118,15 +121,32 @@ fn at_barriers_alone(a: &Analysis<'_>, target: &Target) -> Option<Part> {
 fn whole(
     a: &Analysis<'_>,
     in_step: impl Iterator<Item = BlockId>,
-    in_loops: usize,
     simd_bits: u32,
 ) -> Option<Whole> {
     let parts = |block: BlockId| a.participants(block) as usize;
     let is_straight = |block: BlockId| Straight(a.loops.of(block).is_none_or(|id| a.unrolls(id)));
     // What one sub-group does alone is the same with others and without.
-    let live = in_step.filter(|block| parts(*block) > 1);
-    let live = live.map(|block| Some(live_in_block(a, block, simd_bits, is_straight(block))? * parts(block)));
-    let live = live.collect::<Option<Vec<_>>>()?;
+    let in_step = in_step.filter(|block| parts(*block) > 1);
+    let of_block = |block: BlockId| {
+        let Live { most, at_meetings } = live_in_block(a, block, simd_bits, is_straight(block))?;
+        Some((block, Live { most: most * parts(block), at_meetings: at_meetings * parts(block) }))
+    };
+    let blocks = in_step.map(of_block).collect::<Option<Vec<_>>>()?;
+    // Whoever meets others saves all that it has, and takes it up again. It is no worse to do so with what there are too few registers for,
+    // unless branches join there: each of them would move all of it.
+    let meets = |id: LoopId| meets_in(a, &a.loops.loops[id].blocks);
+    let joins = a.func.block_ids().any(|block| {
+        a.control.class[block].is_some() && a.loops.of(block).is_some_and(meets)
+    });
+    let saved = blocks.iter().map(|(_, live)| live.at_meetings).filter(|_| !joins).max().unwrap_or(0);
+    let kept = |block: BlockId, live: usize| {
+        if a.loops.of(block).is_none_or(meets) { live.saturating_sub(saved) } else { live }
+    };
+    let in_blocks = blocks.iter().map(|(block, live)| kept(*block, live.most)).max().unwrap_or(0);
+    let in_loops = pressures(a, simd_bits, a.variant.width)
+        .map(|(id, live)| kept(a.loops.loops[id].header, live * a.factor() as usize))
+        .max()
+        .unwrap_or(0);
     let lane_by_lane = |block: BlockId| -> usize {
         let of_inst = |inst: &Inst| match inst.row().memory {
             memory if memory.is_atomic() => ATOMIC,
@@ -140,11 +160,16 @@ fn whole(
         };
         a.func.blocks[block].insts.iter().map(of_inst).sum()
     };
-    let insts = |block: BlockId| own_vector_insts(a, block, simd_bits) + lane_by_lane(block);
+    // What is done once is worth half as many.
+    let insts = |block: BlockId| {
+        let insts = own_vector_insts(a, block, simd_bits) + lane_by_lane(block);
+        if a.loops.of(block).is_none() { insts / 2 } else { insts }
+    };
     Some(Whole {
         subgroups: a.factor() as usize,
         insts: a.func.block_ids().map(|block| insts(block) * parts(block)).sum(),
-        live: live.into_iter().max().unwrap_or(0).max(in_loops * a.factor() as usize),
+        live: in_blocks.max(in_loops),
+        most_insts: MOST_INSTS_AT_BARRIERS + OF_A_MEETING * meetings(a).count(),
     })
 }
 
@@ -157,6 +182,8 @@ pub(super) fn fills_gaps(a: &Analysis<'_>, target: &Target) -> bool {
 const MOST_INSTS: usize = 600;
 /// Instructions of the CPU, of vectors, for larger bundles of a kernel with barriers.
 const MOST_INSTS_AT_BARRIERS: usize = 1300;
+/// Those more that they may have for each time that sub-groups meet, for a bundle which spares them that.
+const OF_A_MEETING: usize = 60;
 /// Vector registers that a function of numbers needs beside its argument.
 const OF_A_FUNCTION: usize = 3;
 /// What an access to an image counts for: its code has a piece for each common format.
@@ -210,6 +237,12 @@ fn may_wait(inst: &Inst) -> bool {
 fn meetings<'a>(a: &'a Analysis<'_>) -> impl Iterator<Item = Convergence> + 'a {
     let insts = a.func.blocks.values().flat_map(|block| &block.insts);
     insts.filter(|inst| inst.waits_for_work_group(a.func.module)).map(|inst| inst.row().convergence)
+}
+
+/// Whether sub-groups wait for each other in some of these blocks.
+fn meets_in<'a>(a: &Analysis<'_>, blocks: impl IntoIterator<Item = &'a BlockId>) -> bool {
+    let mut insts = blocks.into_iter().flat_map(|block| &a.func.blocks[*block].insts);
+    insts.any(|inst| inst.waits_for_work_group(a.func.module))
 }
 
 /// Whether sub-groups wait for each other without combining values.
@@ -512,9 +545,14 @@ fn pressure(a: &Analysis<'_>, simd_bits: u32) -> usize {
 
 /// The same of sub-groups of so many lanes.
 pub(super) fn pressure_at(a: &Analysis<'_>, simd_bits: u32, width: u32) -> usize {
+    pressures(a, simd_bits, width).map(|(_, live)| live).max().unwrap_or(0)
+}
+
+/// Those of each loop.
+fn pressures(a: &Analysis<'_>, simd_bits: u32, width: u32) -> impl Iterator<Item = (LoopId, usize)> {
     let is_vector =
         |block: BlockId, id: Id| !a.is_common(block, id) && a.shape(block, id).contains(&Shape::Varying);
-    let of_loop = |(id, this): (LoopId, &Loop)| {
+    let of_loop = move |(id, this): (LoopId, &Loop)| {
         let inside = |block: BlockId| a.loops.encloses(Some(id), a.loops.of(block));
         let mut live: FxHashSet<Id> = FxHashSet::default();
         let header = &a.func.blocks[this.header];
@@ -524,9 +562,9 @@ pub(super) fn pressure_at(a: &Analysis<'_>, simd_bits: u32, width: u32) -> usize
             let outside = |id: &Id| a.def.get(id).is_some_and(|def| !inside(*def));
             live.extend(used.filter(outside).filter(|id| is_vector(block, *id)));
         }
-        live.into_iter().map(|id| registers_of(a, id, simd_bits, width)).sum()
+        (id, live.into_iter().map(|id| registers_of(a, id, simd_bits, width)).sum())
     };
-    a.loops.loops.iter().map(of_loop).max().unwrap_or(0)
+    a.loops.loops.iter().map(of_loop)
 }
 
 /// What is loaded as rows for one instruction, of which that takes one operand from memory.
@@ -554,14 +592,22 @@ fn operands_in_memory(a: &Analysis<'_>, block: BlockId) -> FxHashSet<Id> {
 #[derive(Clone, Copy)]
 struct Straight(bool);
 
-/// Vector registers that each sub-group needs at once in a block, at most, for what the block uses itself. None where values are of several,
+/// Vector registers that each sub-group needs at once in a block, for what the block uses itself.
+#[derive(Clone, Copy)]
+struct Live {
+    most: usize,
+    /// Where it waits for others.
+    at_meetings: usize,
+}
+
+/// Those of a block. None where values are of several,
 /// unless sub-groups share nothing that is loaded for straight code: LLVM loads that early, and spills it.
 fn live_in_block(
     a: &Analysis<'_>,
     block: BlockId,
     simd_bits: u32,
     Straight(is_straight): Straight,
-) -> Option<usize> {
+) -> Option<Live> {
     let is_vector = |id: &Id| !a.is_common(block, *id) && a.shape(block, *id).contains(&Shape::Varying);
     let code = &a.func.blocks[block];
     let mut live: FxHashSet<Id> = FxHashSet::default();
@@ -591,7 +637,7 @@ fn live_in_block(
         _ => registers(a, *id, simd_bits).max(1),
     };
     let of_all = |live: &FxHashSet<Id>| live.iter().filter(takes_register).map(registers_of).sum::<usize>();
-    let mut most = of_all(&live);
+    let (mut most, mut at_meetings) = (of_all(&live), 0);
     for inst in code.insts.iter().rev() {
         let of_function = if extent(a, inst).0 > 1 { OF_A_FUNCTION } else { 0 };
         if let Some(result) = inst.result {
@@ -601,7 +647,11 @@ fn live_in_block(
             live.remove(&result);
         }
         live.extend(inst.ids().filter(|id| a.def.contains_key(id)).filter(is_vector));
-        most = most.max(of_all(&live) + of_function);
+        let all = of_all(&live);
+        most = most.max(all + of_function);
+        if inst.waits_for_work_group(a.func.module) {
+            at_meetings = at_meetings.max(all);
+        }
     }
-    Some(most)
+    Some(Live { most, at_meetings })
 }
