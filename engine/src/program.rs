@@ -42,6 +42,8 @@ pub struct LinkedPart<'a> {
 /// Copies of object code that there must be memory for.
 const COPIES_OF_CODE: usize = 4;
 
+/// Rows of required work-groups that are sub-groups of their own.
+const ROW_OF_A_SUBGROUP: u32 = 8;
 /// Most applications that do not say which work-group size they will use take a power of two about this.
 const LIKELY_GROUP: u32 = 256;
 
@@ -209,7 +211,10 @@ impl Kernel {
             let wanted = kernel.required_subgroups()?;
             [natural, 8, 16, 32].into_iter().find(|width| items.div_ceil(*width) == wanted)
         };
-        kernel.required_subgroup_size.or_else(quotient).unwrap_or(natural)
+        // Who exchanges values within rows of eight, and says so, relies on sub-groups that are rows, as they are on GPUs which have a choice.
+        let is_row = kernel.required_group_size.is_some_and(|[x, y, z]| x == ROW_OF_A_SUBGROUP && y * z > 1);
+        let row = (is_row && kernel.sees_width() && natural > ROW_OF_A_SUBGROUP).then_some(ROW_OF_A_SUBGROUP);
+        kernel.required_subgroup_size.or_else(quotient).or(row).unwrap_or(natural)
     }
 
     /// Most work-items of a work-group of this kernel.

@@ -104,6 +104,8 @@ pub unsafe fn zeDriverGetExtensionProperties(
 /// A function of the API.
 struct Function {
     name: &'static str,
+    /// The version that it appeared in.
+    since: (u32, u32),
     address: *const (),
     implemented: bool,
 }
@@ -126,6 +128,7 @@ macro_rules! functions {
             [$($($(
                 || Function {
                     name: stringify!($name),
+                    since: ($major, $minor),
                     address: exports::$name as *const (),
                     // SAFETY: it is never called.
                     #[allow(unused_unsafe, reason = "a fallback is safe to call")]
@@ -140,17 +143,17 @@ macro_rules! functions {
 for_each_function! { functions }
 
 /// Whether programs look a function up by name: experimental ones and extensions, and what loaders of their time did not
-/// have.
-fn is_extension(name: &str) -> bool {
-    let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
+/// have, such as `zeCommandQueueGetOrdinal`.
+fn is_looked_up(function: &Function) -> bool {
+    let name = function.name.trim_end_matches(|c: char| c.is_ascii_digit());
     let unmarked = ["zeCommandListAppendHostFunction", "zeMemGetPitchFor2dImage"];
-    name.ends_with("Exp") || name.ends_with("Ext") || unmarked.contains(&name)
+    name.ends_with("Exp") || name.ends_with("Ext") || unmarked.contains(&name) || function.since > (1, 0)
 }
 
 /// The address of an extension function of this driver.
 pub fn extension_address(name: &str) -> Option<*mut c_void> {
     let function = functions()
-        .find(|function| function.implemented && function.name == name && is_extension(function.name))?;
+        .find(|function| function.implemented && function.name == name && is_looked_up(function))?;
     Some(function.address.cast_mut().cast())
 }
 

@@ -53,6 +53,11 @@ impl Shared {
         Self::of(Memfd::new("ze_cpu memory", len)?)
     }
 
+    /// Its bytes.
+    pub fn bytes(&self) -> usize {
+        self.memory.len()
+    }
+
     /// Memory of a file.
     pub fn of(memory: Memfd) -> Result<Arc<Self>> {
         let inode = memory.inode();
@@ -129,7 +134,8 @@ impl AllShared {
 
 /// Takes a descriptor over that a program hands in. It is closed where that succeeds, as Intel's driver does.
 pub fn import(fd: RawFd, len: usize) -> Result<Arc<Shared>> {
-    let memory = crate::memfd::own_descriptor(fd).and_then(Memfd::adopt).filter(|memory| memory.len() >= len);
+    let memory =
+        crate::memfd::own_descriptor(fd).and_then(Memfd::adopt).filter(|memory| memory.len() >= len.max(1));
     let memory = memory.ok_or_else(|| {
         Error::InvalidArgument(format!(
             "file descriptor {fd} is no memory of {len} bytes that a driver exported"

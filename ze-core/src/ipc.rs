@@ -188,7 +188,8 @@ impl Context {
         self.import((kind, device), Shared::of(memory)?, (offset, size), true)
     }
 
-    /// Makes an allocation of memory behind a descriptor, which the driver then has.
+    /// Makes an allocation of memory behind a descriptor, which the driver then has. Of 0 bytes, it is all of that: programs that are handed a
+    /// descriptor need not know how large it is, and Intel's driver asks the descriptor, whatever they say.
     pub fn import_descriptor(
         &self,
         kind: MemoryKind,
@@ -196,11 +197,8 @@ impl Context {
         size: usize,
         fd: RawFd,
     ) -> Result<*mut c_void> {
-        // ZE_RESULT_ERROR_UNSUPPORTED_SIZE: 0 == size
-        if size == 0 {
-            return Err(Error::UnsupportedSize("an allocation of 0 bytes is not possible".into()));
-        }
         let memory = external_memory::import(fd, size)?;
+        let size = if size == 0 { memory.bytes() } else { size };
         let base = self.import((kind, device), Arc::clone(&memory), (0, size), false)?;
         external_memory::close_imported(fd, &memory);
         Ok(base)

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 use std::io::{BufRead, BufReader, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::ptr;
 
@@ -367,9 +367,22 @@ fn memory_goes_through_a_file_descriptor() {
         assert_eq!(*again.cast::<u8>().add(9999), 3);
         platform.free(again).unwrap();
     }
+    // As large as it is.
+    let exported = platform.allocate(MemoryKind::Device, 10_000, 0).unwrap();
+    let fd = export(exported, ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD as _).unwrap().into_raw_fd();
+    assert_eq!(import(fd, 0, &mut again), ZE_RESULT_SUCCESS);
+    // SAFETY: both are the same memory.
+    unsafe {
+        *exported.cast::<u8>().add(9999) = 5;
+        assert_eq!(*again.cast::<u8>().add(9999), 5);
+        platform.free(exported).unwrap();
+        platform.free(again).unwrap();
+    }
     let file = std::fs::File::open("/proc/self/exe").unwrap();
-    for number in [-1, 1 << 20, file.as_raw_fd(), 0] {
-        assert_eq!(import(number, 64, &mut again), ZE_RESULT_ERROR_INVALID_ARGUMENT, "{number}");
+    for (number, bytes) in
+        [(-1, 64), (1 << 20, 64), (file.as_raw_fd(), 64), (0, 64), (-1, 0), (file.as_raw_fd(), 0)]
+    {
+        assert_eq!(import(number, bytes, &mut again), ZE_RESULT_ERROR_INVALID_ARGUMENT, "{number}");
     }
     let plain = platform.allocate(MemoryKind::Device, 64, 0).unwrap();
     for flags in [0, ZE_EXTERNAL_MEMORY_TYPE_FLAG_D3D12_HEAP as _] {

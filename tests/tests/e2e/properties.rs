@@ -189,6 +189,7 @@ fn experimental_functions_and_extensions_are_found_by_name() {
         c"zeMemFreeExt",
         c"zeImageGetDeviceOffsetExp",
         c"zeMemGetPitchFor2dImage",
+        c"zeCommandQueueGetOrdinal",
     ] {
         assert!(!address(name).unwrap().is_null(), "{name:?}");
     }

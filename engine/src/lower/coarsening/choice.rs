@@ -43,7 +43,7 @@ pub(super) fn alike(a: &Analysis<'_>, target: &Target) -> u32 {
     }
     let simd_bits = target.simd_bits();
     let wanted = match fills_gaps(a, target) {
-        true => wanted(a, simd_bits).max(wanted_for_straight(a)),
+        true => wanted(a, simd_bits).max(wanted_for_straight(a, simd_bits)),
         false => wanted(a, simd_bits),
     };
     let live = pressure(a, simd_bits);
@@ -118,11 +118,7 @@ fn at_barriers_alone(a: &Analysis<'_>, target: &Target) -> Option<Part> {
 }
 
 /// All sub-groups of a work-group, which run these blocks in step.
-fn whole(
-    a: &Analysis<'_>,
-    in_step: impl Iterator<Item = BlockId>,
-    simd_bits: u32,
-) -> Option<Whole> {
+fn whole(a: &Analysis<'_>, in_step: impl Iterator<Item = BlockId>, simd_bits: u32) -> Option<Whole> {
     let parts = |block: BlockId| a.participants(block) as usize;
     let is_straight = |block: BlockId| Straight(a.loops.of(block).is_none_or(|id| a.unrolls(id)));
     // What one sub-group does alone is the same with others and without.
@@ -135,9 +131,10 @@ fn whole(
     // Whoever meets others saves all that it has, and takes it up again. It is no worse to do so with what there are too few registers for,
     // unless branches join there: each of them would move all of it.
     let meets = |id: LoopId| meets_in(a, &a.loops.loops[id].blocks);
-    let joins = a.func.block_ids().any(|block| {
-        a.control.class[block].is_some() && a.loops.of(block).is_some_and(meets)
-    });
+    let joins = a
+        .func
+        .block_ids()
+        .any(|block| a.control.class[block].is_some() && a.loops.of(block).is_some_and(meets));
     let saved = blocks.iter().map(|(_, live)| live.at_meetings).filter(|_| !joins).max().unwrap_or(0);
     let kept = |block: BlockId, live: usize| {
         if a.loops.of(block).is_none_or(meets) { live.saturating_sub(saved) } else { live }
@@ -352,7 +349,7 @@ fn wanted_to_share(a: &Analysis<'_>, this: &Loop, own: usize, simd_bits: u32) ->
 
 /// The same for code without loops. The CPU begins the next sub-groups before one ends, as far as it looks ahead; of more instructions
 /// it sees too few that do not wait.
-fn wanted_for_straight(a: &Analysis<'_>) -> usize {
+fn wanted_for_straight(a: &Analysis<'_>, simd_bits: u32) -> usize {
     let mut depth: FxHashMap<Id, usize> = FxHashMap::default();
     let (mut own, mut longest) = (0, 0);
     for &block in &a.regions.order {
@@ -367,7 +364,7 @@ fn wanted_for_straight(a: &Analysis<'_>) -> usize {
             let (insts, steps) = extent(a, inst);
             let most = inst.ids().filter_map(|id| depth.get(&id).copied()).max().unwrap_or(0) + steps;
             depth.insert(result, most);
-            own += insts;
+            own += insts * registers(a, result, simd_bits);
             longest = longest.max(most);
         }
     }

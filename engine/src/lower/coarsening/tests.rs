@@ -12,10 +12,13 @@ fn chosen(isa: Isa, body: &str) -> u32 {
 }
 
 fn chosen_of(most: u32, isa: Isa, body: &str) -> u32 {
+    chosen_for(Variant { coarsening: Coarsening::AlongX(most), ..VARIANT }, isa, body)
+}
+
+fn chosen_for(variant: Variant, isa: Isa, body: &str) -> u32 {
     let ids = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
                %i = OpUConvert %uint %x\n%own = OpIMul %uint %i %i\n";
     let target = Target::limited(isa).expect("a target machine");
-    let variant = Variant { coarsening: Coarsening::AlongX(most), ..VARIANT };
     of_blocks(&format!("{ids}{body}"), variant, |analysis| best(analysis, &target).factor())
 }
 
@@ -164,6 +167,34 @@ fn a_work_group_with_barriers_is_one_bundle_where_its_registers_are_enough() {
     assert_eq!(chosen_of(16, Isa::Avx512, &products(2)), 8);
     assert_eq!(chosen_of(16, Isa::Avx512, &products(4)), 4);
     assert_eq!(chosen_of(16, Isa::Avx2, &products(1)), 4, "a value is two registers");
+}
+
+#[test]
+fn what_barriers_would_save_is_no_reason_against_a_whole_work_group() {
+    // Eight values that a loop hands on, which meets others in each iteration: of eight sub-groups more than there are registers.
+    let barrier = "OpControlBarrier %uint_2 %uint_2 %uint_0\n";
+    let looped = |inside: &str| {
+        let phis: String =
+            (0..8).map(|at| format!("%v{at} = OpPhi %uint %own %entry %w{at} %inside\n")).collect();
+        let next: String =
+            (0..8).map(|at| format!("%w{at} = OpIAdd %uint %v{at} %v{}\n", (at + 1) % 8)).collect();
+        format!(
+            "OpBranch %head
+             %head = OpLabel
+             %n = OpPhi %uint %uint_0 %entry %next %inside
+             {phis}%more = OpULessThan %bool %n %any_uint
+             OpBranchConditional %more %inside %exit
+             %inside = OpLabel
+             {inside}{next}%next = OpIAdd %uint %n %uint_1
+             OpBranch %head
+             %exit = OpLabel
+             OpStore %pointer %v0"
+        )
+    };
+    let whole = Variant { coarsening: Coarsening::AlongX(8), one_bundle: true, ..VARIANT };
+    let chosen = |body: &str| chosen_for(whole, Isa::Avx512, body);
+    assert_eq!(chosen(&looped(barrier)), 8, "all of them are saved there in any case");
+    assert_eq!(chosen(&format!("{barrier}{}", looped(""))), 2, "the loop meets nobody");
 }
 
 #[test]
