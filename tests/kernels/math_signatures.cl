@@ -48,6 +48,14 @@
         SLOT(2) = ldexp(x[i], k[i]);                                                                                   \
         exponents[i] = ilogb(x[i]);                                                                                    \
     }                                                                                                                  \
+    __kernel void edges_##T(__global const T *x, __global const int *k, __global T *out, uint n)                       \
+    {                                                                                                                  \
+        size_t i = get_global_id(0);                                                                                   \
+        if (i >= n)                                                                                                    \
+            return;                                                                                                    \
+        SLOT(0) = pown(x[i], k[i]);                                                                                    \
+        SLOT(1) = rootn(x[i], k[i]);                                                                                   \
+    }                                                                                                                  \
     __kernel void through_pointers_##T(__global const T *x, __global const T *y, __global T *out,                      \
                                        __global T *seconds, __global int *integers, uint n)                            \
     {                                                                                                                  \

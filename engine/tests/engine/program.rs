@@ -10,7 +10,8 @@ use ze_engine::jit::pipeline::{Tier, Tiering};
 use ze_engine::jit::target::Isa;
 use ze_engine::{Dispatch, Engine, EngineConfig, EngineError, Kernel, LaunchFault, Program, Setup, Value};
 
-use crate::support::{built, file};
+use crate::support::{self, built, file};
+use ze_tests::assembler::assemble;
 
 fn load(engine: &Arc<Engine>, module: &str) -> Arc<Program> {
     load_changed(engine, module, |_| ())
@@ -231,6 +232,33 @@ fn group_sizes_and_variants_follow_the_kernel() {
         matches!(fault, EngineError::InvalidLaunch { fault: LaunchFault::GroupSize(_), .. }),
         "{fault:?}"
     );
+}
+
+#[test]
+fn rows_of_eight_that_are_required_are_sub_groups() {
+    let engine = Engine::new(EngineConfig::default());
+    let of = |size: [u32; 3], looks: &str| {
+        let text = format!(
+            "OpCapability Addresses\nOpCapability Kernel\nOpCapability SubgroupDispatch\n\
+             OpMemoryModel Physical64 OpenCL\n\
+             OpEntryPoint Kernel %main \"main\" %lane\n\
+             OpExecutionMode %main LocalSize {} {} {}\n\
+             OpDecorate %lane BuiltIn SubgroupLocalInvocationId\n\
+             %void = OpTypeVoid\n%uint = OpTypeInt 32 0\n%input = OpTypePointer Input %uint\n\
+             %fn = OpTypeFunction %void\n%lane = OpVariable %input Input\n\
+             %main = OpFunction %void None %fn\n%start = OpLabel\n{looks}OpReturn\nOpFunctionEnd\n",
+            size[0], size[1], size[2]
+        );
+        let program = support::load(&engine, &assemble(&text));
+        program.kernel("main").expect("the module has it").subgroup_size()
+    };
+    let looks = "%own = OpLoad %uint %lane\n";
+    let natural = of([8, 4, 1], "");
+    assert_eq!(of([8, 4, 1], looks), 8);
+    assert_eq!(of([8, 2, 2], looks), 8);
+    for size in [[8, 1, 1], [16, 4, 1], [4, 8, 1], [24, 2, 1]] {
+        assert_eq!(of(size, looks), natural, "{size:?}");
+    }
 }
 
 #[test]

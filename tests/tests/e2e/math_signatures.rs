@@ -117,6 +117,36 @@ fn with_integers<T: Float>() {
     }
 }
 
+/// Powers and roots of zeros, infinities and numbers that are no number (OpenCL C 3.0 §7.5.1).
+fn edges<T: Float>() {
+    let bases = [0.0, f64::INFINITY, 1.0, f64::NAN, 4.0];
+    let signed = bases.into_iter().flat_map(|x| [x, -x]);
+    let (x, k): (Vec<f64>, Vec<i32>) =
+        signed.flat_map(|x| [-5, -2, -1, 0, 1, 2, 3, 6].map(|k| (x, k))).unzip();
+    let n = x.len();
+    let out = platform().filled(T::ZERO, 2 * n);
+    let kernel = Module::named("math_signatures").kernel(&kernel_name::<T>("edges"));
+    let of_type: Vec<T> = x.iter().map(|x| T::narrow(*x)).collect();
+    kernel.run_1d(n, 64, &[&platform().buffer(&of_type), &platform().buffer(&k), &out, &(n as u32)]);
+    let rootn = |x: f64, k: i32| {
+        let is_odd = k % 2 != 0;
+        match () {
+            () if k == 0 || x.is_nan() || (x < 0.0 && !is_odd) => f64::NAN,
+            () if is_odd => x.abs().powf(1.0 / f64::from(k)).copysign(x),
+            () => x.abs().powf(1.0 / f64::from(k)),
+        }
+    };
+    for (i, (x, k)) in x.into_iter().zip(k).enumerate() {
+        for (slot, want) in [x.powi(k), rootn(x, k)].into_iter().enumerate() {
+            let got: f64 = out[slot * n + i].into();
+            let is_same =
+                if want.is_nan() { got.is_nan() } else { got.is_sign_positive() == want.is_sign_positive() };
+            let is_near = want.is_nan() || got == want || (got - want).abs() <= T::TOLERANCE * want.abs();
+            assert!(is_same && is_near, "slot {slot} of {x} and {k} is {got}, not {want}");
+        }
+    }
+}
+
 fn fraction_and_exponent(x: f64) -> (f64, i32) {
     let exponent = x.abs().log2().floor() as i32 + 1;
     (x / f64::powi(2.0, exponent), exponent)
@@ -187,6 +217,8 @@ fn functions_of_two_numbers() {
 fn functions_with_integers() {
     with_integers::<f32>();
     with_integers::<f64>();
+    edges::<f32>();
+    edges::<f64>();
 }
 
 #[test]

@@ -157,8 +157,9 @@ pub fn rootn(m: &Element<'_>, x: &[Value]) -> Value {
             // 1/n is not exact, and the power magnifies its error by the logarithm: a first-order correction.
             let missing = wide.div(wide.fma(wide.neg(y), n, wide.c(1.0)), n);
             let correction = wide.mul(missing, wide.libm("log", &[base]));
+            // That of zero and infinity is none, and these are what they are.
             let sound = wide.lt(wide.abs(correction), wide.c(1.0));
-            wide.fma(root, wide.select(sound, correction, wide.c(0.0)), root)
+            wide.select(sound, wide.fma(root, correction, root), root)
         })
     };
     let root = if m.is_in_place() { in_place() } else { by_library() };
