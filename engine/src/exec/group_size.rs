@@ -189,15 +189,17 @@ pub fn with_longer_rows(range: Range, max_items: u32, threads: u64) -> Option<Ra
     with_rows(range, [y, z], LONG_ROW, max_items, threads).filter(|long| long.group_size[0] > x)
 }
 
-/// The same work-items in groups with at least [`SHARED_ROWS`] rows, and as long as these may be then: for kernels that cannot tell.
+/// The same work-items in groups of [`SHARED_ROWS`], or as large a part of that as there is, if theirs make no such bundles; with as many as
+/// before, and longer ones, if they do: for kernels that cannot tell.
 pub fn with_shared_rows(range: Range, max_items: u32, threads: u64) -> Option<Range> {
+    // Bundles are powers of two.
+    let bundle = |rows: u64| 1 << rows.trailing_zeros().min(SHARED_ROWS.trailing_zeros());
     let [_, y, _] = range.group_size;
-    let global = u64::from(range.group_count[1]) * u64::from(y);
-    match divisor(global, SHARED_ROWS) {
-        Some(rows) if rows > y || !y.is_multiple_of(SHARED_ROWS) => {
-            with_rows(range, [rows, 1], LONG_ROW, max_items, threads)
-        }
-        _ => with_longer_rows(range, max_items, threads),
+    let rows: u32 = bundle(u64::from(range.group_count[1]) * u64::from(y));
+    if rows > bundle(y.into()) {
+        with_rows(range, [rows, 1], LONG_ROW, max_items, threads)
+    } else {
+        with_longer_rows(range, max_items, threads)
     }
 }
 
@@ -467,12 +469,10 @@ mod tests {
         assert_eq!(of(with_longer_rows, [64, 16, 1], image), None);
         assert_eq!(of(with_shared_rows, [256, 1, 1], image), Some([128, 8, 1]));
         assert_eq!(of(with_shared_rows, [10, 10, 1], [1920, 1080, 1]), Some([128, 8, 1]));
+        assert_eq!(of(with_shared_rows, [16, 7, 1], [1024, 28 * 8, 1]), Some([128, 8, 1]));
+        assert_eq!(of(with_shared_rows, [16, 14, 1], [1024, 14 * 25, 1]), Some([64, 14, 1]), "two at a time");
         assert_eq!(of(with_shared_rows, [16, 16, 1], image), Some([64, 16, 1]), "those that there are");
-        assert_eq!(
-            of(with_shared_rows, [256, 1, 1], [1024, 1021, 1]),
-            Some([256, 1, 1]),
-            "a prime number of rows"
-        );
+        assert_eq!(of(with_shared_rows, [256, 1, 1], [1024, 1021, 1]), None, "a prime number of rows");
         assert_eq!(of(with_tiles, [256, 1, 1], image), Some([32, 16, 1]));
         assert_eq!(of(with_tiles, [16, 16, 1], image), Some([32, 16, 1]));
         assert_eq!(of(with_tiles, [8, 8, 1], [1920, 1080, 1]), Some([32, 8, 1]));
