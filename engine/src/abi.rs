@@ -8,6 +8,10 @@ use crate::exec::failure::Failure;
 use crate::print::Buffer;
 use std::ffi::c_void;
 
+/// Alignment of [`Worker::private_memory`] and of each sub-group's part of it, which is that of the most aligned type (`long16`): no private
+/// object has more.
+pub const PRIVATE_ALIGN: u64 = 128;
+
 /// What is the same for every work-group of a launch. Field offsets are used by `lower::entry`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +43,7 @@ pub struct Worker {
     pub local_memory: *mut u8,
     /// Size of the local memory, in bytes.
     pub local_bytes: u64,
-    /// Memory for private variables that are too large for the stack, 64-byte aligned: `private_bytes`
+    /// Memory for private variables that are too large for the stack, aligned to [`PRIVATE_ALIGN`]: `private_bytes`
     /// of the code for each sub-group of the work-group.
     pub private_memory: *mut u8,
     /// Scratch for work-group collectives: 128 bytes for each sub-group, and 128 more, 64-byte aligned.

@@ -142,12 +142,10 @@ macro_rules! functions {
 }
 for_each_function! { functions }
 
-/// Whether programs look a function up by name: experimental ones and extensions, and what loaders of their time did not
-/// have, such as `zeCommandQueueGetOrdinal`.
+/// Whether programs look a function up by name: what loaders of their time did not have, which all experimental ones and extensions are, and
+/// some others, such as `zeCommandQueueGetOrdinal`.
 fn is_looked_up(function: &Function) -> bool {
-    let name = function.name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let unmarked = ["zeCommandListAppendHostFunction", "zeMemGetPitchFor2dImage"];
-    name.ends_with("Exp") || name.ends_with("Ext") || unmarked.contains(&name) || function.since > (1, 0)
+    function.since > (1, 0)
 }
 
 /// The address of an extension function of this driver.

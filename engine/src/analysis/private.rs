@@ -9,6 +9,7 @@
 use super::func::{ChainStep, Func};
 use super::leaves::{LeafTable, Scalar};
 use super::pointers::Pointers;
+use crate::abi::PRIVATE_ALIGN;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Decoration, Op, StorageClass};
 use spirv_env::opcodes::{Derives, Memory};
@@ -58,11 +59,10 @@ pub fn private_stride(Layout { size, align }: Layout) -> u64 {
 
 /// Size and alignment of a private object: what its pointer leads to, and what a variable asks for, as far as any type does.
 pub fn object_layout(func: &Func<'_>, object: Id, pointer: TypeId) -> Option<Layout> {
-    const MOST: u64 = 128;
     let Type::Pointer { pointee, .. } = func.module.types.get(pointer) else { return None };
     let Layout { size, align } = func.module.types.layout(*pointee);
     let wanted = func.decoration(object, Decoration::Alignment).and_then(|values| values.first());
-    let wanted = wanted.map_or(1, |wanted| u64::from(*wanted)).min(MOST);
+    let wanted = wanted.map_or(1, |wanted| u64::from(*wanted)).min(PRIVATE_ALIGN);
     Some(Layout { size, align: if wanted.is_power_of_two() { align.max(wanted) } else { align } })
 }
 

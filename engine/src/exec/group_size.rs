@@ -151,22 +151,36 @@ pub fn in_rows(range: Range, rows: &[u32], max_items: u32, threads: u64) -> Opti
     if range.group_size[0].is_multiple_of(best) {
         return Some(range);
     }
-    let global = |at: usize| u64::from(range.group_count[at]) * u64::from(range.group_size[at]);
-    let items = (0..3).map(global).fold(1, u64::saturating_mul);
-    let shared = (items / (threads * GROUPS_A_THREAD)).max(u64::from(best));
+    let global = work_items(&range);
+    let shared = (all(global) / (threads * GROUPS_A_THREAD)).max(u64::from(best));
     let most = u64::from(max_items.min(ENOUGH_ITEMS)).min(shared) as u32;
-    // Launches come here: nothing is collected.
-    let divisor = |of: u64, most: u32, step: u32| {
-        (1..=most / step).rev().map(|times| times * step).find(|size| of.is_multiple_of(u64::from(*size)))
-    };
-    let row = |most: u32| rows.iter().find_map(|row| divisor(global(0), most, *row));
+    let row = |most: u32| rows.iter().find_map(|row| divisor(global[0], most, *row));
     // Rows above each other share more than what is behind a row does.
-    let y = divisor(global(1), most / row(most.min(LINE_FROM as u32))?, 1).unwrap_or(1);
-    let x = row(most / y)?;
-    let group_size = [x, y, 1];
+    let y = divisor(global[1], most / row(most.min(LINE_FROM as u32))?, 1).unwrap_or(1);
+    regrouped(range, [row(most / y)?, y, 1])
+}
+
+/// The work-items of a launch along each dimension.
+fn work_items(range: &Range) -> [u64; 3] {
+    std::array::from_fn(|at| u64::from(range.group_count[at]) * u64::from(range.group_size[at]))
+}
+
+/// All of them.
+fn all(global: [u64; 3]) -> u64 {
+    global.into_iter().fold(1, u64::saturating_mul)
+}
+
+/// The largest divisor of a size up to `most` that is a multiple of `step`. Launches come here: nothing is collected.
+fn divisor(of: u64, most: u32, step: u32) -> Option<u32> {
+    (1..=most / step).rev().map(|times| times * step).find(|size| of.is_multiple_of(u64::from(*size)))
+}
+
+/// The same work-items in groups of a size that divides them.
+fn regrouped(range: Range, group_size: [u32; 3]) -> Option<Range> {
+    let global = work_items(&range);
     let mut group_count = [0; 3];
     for at in 0..3 {
-        group_count[at] = u32::try_from(global(at) / u64::from(group_size[at])).ok()?;
+        group_count[at] = u32::try_from(global[at].checked_div(group_size[at].into())?).ok()?;
     }
     Some(Range { group_size, group_count, ..range })
 }
@@ -179,7 +193,7 @@ pub fn has_shape(range: &Range) -> bool {
 /// The same work-items in groups with long rows, which fill vectors: for kernels that cannot tell.
 pub fn with_long_rows(range: Range, max_items: u32, threads: u64) -> Option<Range> {
     let [x, y, _] = range.group_size;
-    let rows = [divisor(y.into(), FEW_ROWS).unwrap_or(1), 1];
+    let rows = [divisor(y.into(), FEW_ROWS, 1).unwrap_or(1), 1];
     with_rows(range, rows, LONG_ROW, max_items, threads).filter(|long| long.group_size[0] > x)
 }
 
@@ -195,7 +209,7 @@ pub fn with_shared_rows(range: Range, max_items: u32, threads: u64) -> Option<Ra
     // Bundles are powers of two.
     let bundle = |rows: u64| 1 << rows.trailing_zeros().min(SHARED_ROWS.trailing_zeros());
     let [_, y, _] = range.group_size;
-    let rows: u32 = bundle(u64::from(range.group_count[1]) * u64::from(y));
+    let rows: u32 = bundle(work_items(&range)[1]);
     if rows > bundle(y.into()) {
         with_rows(range, [rows, 1], LONG_ROW, max_items, threads)
     } else {
@@ -207,33 +221,19 @@ pub fn with_shared_rows(range: Range, max_items: u32, threads: u64) -> Option<Ra
 /// cannot tell.
 pub fn with_tiles(range: Range, max_items: u32, threads: u64) -> Option<Range> {
     let [x, y, _] = range.group_size;
-    let global = u64::from(range.group_count[1]) * u64::from(y);
-    let rows = ROWS.into_iter().find(|rows| global.is_multiple_of(u64::from(*rows)))?;
+    let high = work_items(&range)[1];
+    let rows = ROWS.into_iter().find(|rows| high.is_multiple_of(u64::from(*rows)))?;
     let tiles = with_rows(range, [rows, 1], TILE_ROW, max_items, threads)?;
     Some(tiles).filter(|tiles| !y.is_multiple_of(rows) || tiles.group_size[0] > x)
 }
 
-/// The largest divisor of a size up to `most`.
-fn divisor(size: u64, most: u32) -> Option<u32> {
-    (1..=most).rev().find(|divisor| size.is_multiple_of((*divisor).into()))
-}
-
 /// The same work-items in groups of so many rows, which fill vectors and are as long as they may be.
 fn with_rows(range: Range, [y, z]: [u32; 2], longest: u32, max_items: u32, threads: u64) -> Option<Range> {
-    let global: [u64; 3] =
-        std::array::from_fn(|at| u64::from(range.group_count[at]) * u64::from(range.group_size[at]));
-    let items = global.into_iter().fold(1, u64::saturating_mul);
-    let most =
-        (items / (threads * SHAPED_A_THREAD)).min(max_items.into()) / (u64::from(y) * u64::from(z)).max(1);
-    let longest = most.min(longest.into()) as u32 / ROW;
-    // Launches come here: nothing is collected.
-    let x = (1..=longest).rev().map(|times| times * ROW).find(|x| global[0].is_multiple_of(u64::from(*x)))?;
-    let group_size = [x, y, z];
-    let mut group_count = [0; 3];
-    for at in 0..3 {
-        group_count[at] = u32::try_from(global[at].checked_div(group_size[at].into())?).ok()?;
-    }
-    Some(Range { group_size, group_count, ..range })
+    let global = work_items(&range);
+    let shared = all(global) / (threads * SHAPED_A_THREAD);
+    let most = shared.min(max_items.into()) / (u64::from(y) * u64::from(z)).max(1);
+    let x = divisor(global[0], most.min(longest.into()) as u32, ROW)?;
+    regrouped(range, [x, y, z])
 }
 
 /// A group size that divides the global size in each dimension, within the limits. A zero counts as one.

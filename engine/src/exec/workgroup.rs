@@ -4,7 +4,7 @@ use super::coroutine::{Groups, Progress, Ring, STACK_RESERVE, idle_worker, no_ba
 use super::failure::{self, Failure};
 use super::launch::{Code, CompiledEntry};
 use super::order::{Order, Run};
-use crate::abi::{LaunchInfo, Worker};
+use crate::abi::{LaunchInfo, PRIVATE_ALIGN, Worker};
 use crate::error::EngineError;
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
@@ -14,7 +14,7 @@ use std::ptr::NonNull;
 /// Of local memory (`abi::Worker::local_memory`).
 pub const LOCAL_ALIGN: usize = 128;
 /// Of private memory and scratch; generous, so that neither shares a cache line with anything else.
-pub const BLOCK_ALIGN: usize = 128;
+const BLOCK_ALIGN: usize = PRIVATE_ALIGN as usize;
 /// Scratch for each sub-group, and once more (`abi::Worker::collective_scratch`).
 const SCRATCH_BYTES: u64 = 128;
 /// Memory beyond this is given back after the launch that needed it.

@@ -1,10 +1,10 @@
 //! Where private variables live: on the stack, or in memory of the worker when they are large.
 
+use crate::abi::PRIVATE_ALIGN;
 use crate::analysis::Analysis;
 use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::Func;
 use crate::analysis::private::{Placement, object_layout, private_stride};
-use crate::exec::workgroup::BLOCK_ALIGN;
 use rustc_hash::FxHashMap;
 use spirv::Op;
 use spirv_env::{Id, TypeId};
@@ -80,7 +80,7 @@ pub fn layouts(unit: &AnalysedKernel<'_>) -> Option<(Vec<Layout>, Taken)> {
         layouts.push(layout);
     }
     // Sub-groups' parts follow each other.
-    most.memory_bytes = most.memory_bytes.checked_next_multiple_of(BLOCK_ALIGN as u64)?;
+    most.memory_bytes = most.memory_bytes.checked_next_multiple_of(PRIVATE_ALIGN)?;
     layouts.iter_mut().for_each(|layout| layout.memory_bytes = most.memory_bytes);
     Some((layouts, most))
 }
