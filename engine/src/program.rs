@@ -747,22 +747,27 @@ impl Kernel {
     /// What finds out whether one work-item after the other is faster than a variant's code.
     fn trial(&self, variant: Variant) -> Trial {
         let (program, at) = (Arc::downgrade(&self.program), self.at);
-        Trial::new(in_background(program, at, move |kernel| kernel.make_rival(variant)))
+        Trial::new(in_background(program, at, move |kernel| kernel.make_rivals(variant)))
     }
 
-    /// Makes the code that is to be compared with a variant's.
-    fn make_rival(&self, variant: Variant) {
-        let rival = match self.code_of(variant.alone(LaneMapping::Rows), Tier::Optimising) {
-            Ok(rival) => rival,
-            Err(error) => return tracing::debug!("vectors of work-items stay: {error}"),
+    /// Makes the codes that are to be compared with a variant's: one work-item after the other, as it is written and in vectors of iterations.
+    fn make_rivals(&self, variant: Variant) {
+        let made = |mapping| match self.code_of(variant.alone(mapping), Tier::Optimising) {
+            Ok(rival) => Some(rival),
+            Err(error) => {
+                tracing::debug!("vectors of work-items stay: {error}");
+                None
+            }
         };
+        let rivals: Vec<Arc<Code>> =
+            [LaneMapping::Rows, LaneMapping::Iterations].into_iter().filter_map(made).collect();
         // Code from the cache is in the slot of whichever tier was wanted.
         for (_, slot) in self.program.compiled[self.at].code.read().iter() {
             if let Some(Ok(code)) = slot.0.get()
                 && code.variant() == variant
                 && let Some(trial) = code.trial()
             {
-                trial.give(code, &rival);
+                trial.give(code, rivals.clone());
             }
         }
     }

@@ -150,25 +150,28 @@ impl Analysis<'_> {
         !read.is_disjoint(&written)
     }
 
-    /// Whether loads from a variable of constants are worth being known: a loop that is straight code goes through it.
+    /// Whether loads from a variable of constants are worth being known: a loop that is straight code goes through it, or each lane copies it.
     pub fn is_gone_through(&self, variable: Id) -> bool {
         self.gone_through.get_or_init(|| self.find_gone_through()).contains(&variable)
     }
 
-    /// What loops that are straight code read, and what that was copied from.
+    /// What loops that are straight code read, and what that or memory of lanes was copied from.
     fn find_gone_through(&self) -> FxHashSet<Id> {
         let unrolled = self.loops.loops.iter().filter(|(id, _)| self.unrolls(*id));
         let insts =
             unrolled.flat_map(|(_, this)| &this.blocks).flat_map(|block| &self.func.blocks[*block].insts);
         let reads = insts.filter(|inst| matches!(inst.row().memory, Memory::Read { .. }));
         let mut found: FxHashSet<Id> = reads.map(|inst| self.root_of(inst.id(0))).collect();
-        if found.is_empty() {
-            return found;
-        }
-        let all = self.func.blocks.values().flat_map(|block| &block.insts);
-        let copies = all.filter(|inst| matches!(inst.row().memory, Memory::Copy { .. }));
-        let roots = copies.map(|inst| [0, 1].map(|at| self.root_of(inst.id(at))));
-        let sources: Vec<Id> = roots.filter(|[to, _]| found.contains(to)).map(|[_, from]| from).collect();
+        let all = self
+            .func
+            .block_ids()
+            .flat_map(|block| self.func.blocks[block].insts.iter().map(move |inst| (block, inst)));
+        let copies = all.filter(|(_, inst)| matches!(inst.row().memory, Memory::Copy { .. }));
+        let is_of_lanes = |block: BlockId, to: Id| !self.shape(block, to)[0].is_uniform();
+        let is_known = |block: BlockId, to: Id| found.contains(&self.root_of(to)) || is_of_lanes(block, to);
+        let sources: Vec<Id> = (copies.filter(|(block, inst)| is_known(*block, inst.id(0))))
+            .map(|(_, inst)| self.root_of(inst.id(1)))
+            .collect();
         found.extend(sources);
         found
     }

@@ -15,7 +15,7 @@ use super::launch::Code;
 use super::order::Order;
 use super::placement::{LATE, Placement};
 use super::promotion::Promotion;
-use super::trial::{Form, Plan};
+use super::trial::{Plan, Side};
 use super::workgroup::{self, Needs, Workspace};
 use crate::abi::LaunchInfo;
 use crate::error::EngineError;
@@ -299,19 +299,22 @@ unsafe fn run_faster(
         run(code, places);
         start.elapsed()
     };
-    let Some(rival) = trial.rival() else { return trial.spend(timed(code, places)) };
-    let of = |form: Form| if form == Form::Lanes { code } else { rival };
+    let Some(contest) = trial.contest() else { return trial.spend(timed(code, places)) };
+    let of = |round: usize, side: Side| contest.code(contest.number(round, side), code);
     let (first, last) = (places.start, places.end);
-    match trial.plan(last - first) {
-        Plan::All(form) => run(of(form), places),
-        Plan::One(form, turn) => trial.note_one(form, turn, timed(of(form), places), last - first),
-        Plan::Pair { of: count, first: form } => {
-            let forms = [form, form.other(), form.other(), form];
+    match contest.plan(last - first) {
+        Plan::All(number) => run(contest.code(number, code), places),
+        Plan::One { side, turn, round } => {
+            contest.note_one(round, side, turn, timed(of(round, side), places), last - first);
+        }
+        Plan::Pair { of: count, first: side, round } => {
+            let best = of(round, Side::Best);
+            let sides = [side, side.other(), side.other(), side];
             let piece = |at: u64| first + at * count..first + (at + 1) * count;
             let [own, other, other_again, own_again] =
-                std::array::from_fn(|at| timed(of(forms[at]), piece(at as u64)));
-            trial.note(form, own.min(own_again), other.min(other_again));
-            run(code, first + 4 * count..last);
+                std::array::from_fn(|at| timed(of(round, sides[at]), piece(at as u64)));
+            contest.note(round, side, own.min(own_again), other.min(other_again));
+            run(best, first + 4 * count..last);
         }
     }
 }

@@ -95,32 +95,24 @@ pub(super) fn copy(
 
 /// Copies a structure of each lane as a whole, if elements of lanes are not to be brought together anyway: one access of 32 bytes for each lane
 /// does what four gathers and four scatters do. Structures that lie side by side on both sides are one piece of memory.
-fn copy_structures(this: &Lowerer<'_, '_>, places: [&Place; 2], [to, from]: [u32; 2], bytes: u64) -> bool {
+fn copy_structures(this: &Lowerer<'_, '_>, places: [&Place; 2], aligns: [u32; 2], bytes: u64) -> bool {
     /// Less is an element.
     const LEAST: u64 = 16;
     /// Bytes that all lanes copy one after the other in straight code, and not in a loop.
     const STRAIGHT: u64 = 1024;
+    /// More at once is a call of the C library.
     const MOST_REGISTERS: u64 = 8;
+    /// Elements from one structure to the next up to which a few vectors have those of all lanes (`structures`).
+    const NEAR: u64 = 8;
+    let [to, from] = aligns;
     let register = u64::from(this.target.simd_bits() / 8);
     let (w, is_full) = (u64::from(this.w), this.mask() == Mask::All);
-    let is_served = |place: &Place| matches!(place, Place::Strided { .. } | Place::Varying(_));
-    if w == 1 || bytes < LEAST || !places.iter().all(|place| is_served(place)) {
+    let [target, source] = places;
+    let is_of_lanes = |place: &Place| matches!(place, Place::Strided { .. } | Place::Varying(_));
+    let is_served = is_of_lanes(target) && (is_of_lanes(source) || matches!(source, Place::Uniform(_)));
+    if w == 1 || bytes < LEAST || !is_served {
         return false;
     }
-    let copy_lane = |this: &Lowerer<'_, '_>, lane: Value| {
-        let b = &this.b;
-        let address = |place: &Place| match place {
-            Place::Strided { base, step, .. } => {
-                let lane = b.zext_or_trunc(lane, Scalar::I64);
-                Some(b.offset(*base, b.mul(lane, b.i64(*step as u64))))
-            }
-            Place::Varying(pointers) => Some(b.extract(*pointers, lane)),
-            _ => None,
-        };
-        if let [Some(target), Some(source)] = places.map(address) {
-            b.relocate((target, to), (source, from), b.i64(bytes));
-        }
-    };
     if let [Place::Strided { base: target, step, .. }, Place::Strided { base: source, step: of_source, .. }] =
         places
         && [*step, *of_source] == [bytes as i64; 2]
@@ -132,10 +124,35 @@ fn copy_structures(this: &Lowerer<'_, '_>, places: [&Place; 2], [to, from]: [u32
         }
         return is_full;
     }
-    // LLVM calls the C library for more registers.
-    if !places.iter().any(|place| matches!(place, Place::Varying(_))) || bytes > MOST_REGISTERS * register {
+    let unit = u64::from(to.min(from).clamp(1, 8));
+    let is_far = |place: &Place| match place {
+        Place::Varying(_) => true,
+        Place::Strided { step, .. } => step.unsigned_abs() > NEAR * unit,
+        _ => false,
+    };
+    // What is moved may overlap (`analysis::moves`).
+    let most = MOST_REGISTERS * register;
+    if !places.into_iter().any(is_far) || (bytes > most && bytes <= MOST_LOADED_FIRST * unit) {
         return false;
     }
+    let copy_lane = |this: &Lowerer<'_, '_>, lane: Value| {
+        let b = &this.b;
+        let address = |place: &Place| match place {
+            Place::Uniform(address) => Some(*address),
+            Place::Strided { base, step, .. } => {
+                let lane = b.zext_or_trunc(lane, Scalar::I64);
+                Some(b.offset(*base, b.mul(lane, b.i64(*step as u64))))
+            }
+            Place::Varying(pointers) => Some(b.extract(*pointers, lane)),
+            _ => None,
+        };
+        if let [Some(target), Some(source)] = places.map(address) {
+            for at in (0..bytes).step_by(most as usize) {
+                let place = |address: Value, align: u32| (b.offset_const(address, at), align);
+                b.relocate(place(target, to), place(source, from), b.i64(most.min(bytes - at)));
+            }
+        }
+    };
     if is_full && w * bytes <= STRAIGHT {
         (0..this.w).for_each(|lane| copy_lane(this, this.b.i32(lane)));
     } else {

@@ -57,6 +57,7 @@ mod profiles;
 mod properties;
 mod queries;
 mod returns;
+mod row_copies;
 mod subgroups;
 mod sysman;
 mod uniform_objects;
