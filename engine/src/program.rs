@@ -747,27 +747,26 @@ impl Kernel {
     /// What finds out whether one work-item after the other is faster than a variant's code.
     fn trial(&self, variant: Variant) -> Trial {
         let (program, at) = (Arc::downgrade(&self.program), self.at);
-        Trial::new(in_background(program, at, move |kernel| kernel.make_rivals(variant)))
+        Trial::new(move |number| {
+            in_background(program.clone(), at, move |kernel| kernel.make_rival(variant, number))();
+        })
     }
 
-    /// Makes the codes that are to be compared with a variant's: one work-item after the other, as it is written and in vectors of iterations.
-    fn make_rivals(&self, variant: Variant) {
-        let made = |mapping| match self.code_of(variant.alone(mapping), Tier::Optimising) {
-            Ok(rival) => Some(rival),
-            Err(error) => {
-                tracing::debug!("vectors of work-items stay: {error}");
-                None
-            }
-        };
-        let rivals: Vec<Arc<Code>> =
-            [LaneMapping::Rows, LaneMapping::Iterations].into_iter().filter_map(made).collect();
+    /// Makes a code that is to be compared with a variant's: one work-item after the other, as it is written, and in vectors of iterations.
+    fn make_rival(&self, variant: Variant, number: usize) {
+        let mapping = if number == 1 { LaneMapping::Rows } else { LaneMapping::Iterations };
+        let rival = self.code_of(variant.alone(mapping), Tier::Optimising);
+        if let Err(error) = &rival {
+            tracing::debug!("a code stays without a rival: {error}");
+        }
+        let rival = rival.ok();
         // Code from the cache is in the slot of whichever tier was wanted.
         for (_, slot) in self.program.compiled[self.at].code.read().iter() {
             if let Some(Ok(code)) = slot.0.get()
                 && code.variant() == variant
                 && let Some(trial) = code.trial()
             {
-                trial.give(code, rivals.clone());
+                trial.give(number, code, rival.clone());
             }
         }
     }

@@ -44,3 +44,35 @@ __kernel void scatter_counts(__global const uint *in, __global uint *counts, int
     for (int i = 0; i < each; i++)
         atomic_inc(&counts[in[first + i] & 1023]);
 }
+
+__kernel void blur_rows(__global const float *in, __global float *out, float factor, int width)
+{
+    size_t row = get_global_id(0) * width;
+    float3 before, here = vload3(0, in + row), next = vload3(1, in + row);
+    for (int i = 1; i < width / 3 - 1; i++) {
+        before = here;
+        here = next;
+        next = vload3(i + 1, in + row);
+        vstore3(factor * before + 0.5f * here + 0.2f * next, i, out + row);
+    }
+}
+
+__kernel void describe_rows(__global const uchar *in, __global uint *out, int width)
+{
+    in += get_global_id(0) * width * 4;
+    uchar16 low = 255, high = 0;
+    uint16 sum = 0, squares = 0;
+    for (int i = 0; i < width / 4; i++) {
+        uchar16 own = vload16(i, in);
+        low = min(low, own);
+        high = max(high, own);
+        uint16 wide = convert_uint16(own);
+        sum += wide;
+        squares += wide * wide;
+    }
+    uint8 s8 = sum.lo ^ sum.hi, q8 = squares.lo + 3 * squares.hi;
+    uint4 s4 = s8.lo - s8.hi, q4 = q8.lo * q8.hi;
+    vstore4(s4, 0, out + get_global_id(0) * width);
+    vstore4(q4, 1, out + get_global_id(0) * width);
+    vstore4(convert_uint4(low.s048c * high.sf321), 2, out + get_global_id(0) * width);
+}

@@ -299,13 +299,15 @@ unsafe fn run_faster(
         run(code, places);
         start.elapsed()
     };
-    let Some(contest) = trial.contest() else { return trial.spend(timed(code, places)) };
-    let of = |round: usize, side: Side| contest.code(contest.number(round, side), code);
+    let of = |round: usize, side: Side| trial.code(trial.number(round, side), code);
     let (first, last) = (places.start, places.end);
-    match contest.plan(last - first) {
-        Plan::All(number) => run(contest.code(number, code), places),
+    match trial.plan(last - first) {
+        Plan::All(number) => run(trial.code(number, code), places),
+        Plan::Until { code: number, round } => {
+            trial.spend(round, timed(trial.code(number, code), places));
+        }
         Plan::One { side, turn, round } => {
-            contest.note_one(round, side, turn, timed(of(round, side), places), last - first);
+            trial.note_one(round, side, turn, timed(of(round, side), places), last - first);
         }
         Plan::Pair { of: count, first: side, round } => {
             let best = of(round, Side::Best);
@@ -313,7 +315,7 @@ unsafe fn run_faster(
             let piece = |at: u64| first + at * count..first + (at + 1) * count;
             let [own, other, other_again, own_again] =
                 std::array::from_fn(|at| timed(of(round, sides[at]), piece(at as u64)));
-            contest.note(round, side, own.min(own_again), other.min(other_again));
+            trial.note(round, side, own.min(own_again), other.min(other_again));
             run(best, first + 4 * count..last);
         }
     }

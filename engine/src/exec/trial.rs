@@ -1,7 +1,7 @@
 //! Which code of a kernel is fastest, found out by launches: vectors of work-items, or one work-item after the other
 //! (`analysis::alone`), with or without vectors of its iterations. All give the same results.
 //!
-//! The others are made once the first has run for long, and meet it one after the other: who wins a round meets the next one. A thread that has taken
+//! The others are made one by one, once the kernel has run for long, and meet the best so far. A thread that has taken
 //! some work-groups then runs a few of them with one code, twice as many with the other and some more with the first, and compares the shorter
 //! time of each: neighbours do much the same, but whatever comes first finds nothing in the caches, and no code that ran just now. A few such pairs
 //! decide by their sums, without the extremes: work-groups may differ. Where the challenger is several times as slow, a pair or two are enough: they
@@ -15,8 +15,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Time in the first code that others are made for, which takes some 20 to 50 ms each.
-const WORTH: Duration = Duration::from_millis(10);
+/// Time in the codes that there are which one more is made for: one takes some 20 to 50 ms to make, one with vectors of iterations up to
+/// four times as long.
+const WORTH: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(50)];
 /// Pairs that decide.
 const PAIRS: usize = 9;
 /// How often threads are asked to compare two codes at most. Where work-groups take no time, it does not matter which way is faster.
@@ -80,8 +81,12 @@ impl Side {
     }
 }
 
-/// What has been found out of two codes.
-struct Round {
+/// What has been found out of a code, the challenger, and of the best before it.
+struct Round<C> {
+    /// Has the challenger made.
+    promotion: Promotion,
+    /// The challenger, once it is there, or that there is none.
+    challenger: OnceLock<Option<C>>,
     /// 0 until it is settled; else one more than the side.
     settled: AtomicU32,
     /// How often a thread has asked what to do.
@@ -98,26 +103,18 @@ struct Round {
     shortest: [AtomicU64; 2],
 }
 
-/// Has the other codes of a kernel made, and has them then.
-pub struct Trial {
-    promotion: Promotion,
-    contest: OnceLock<Contest>,
-}
+/// What finds out which code of a kernel is fastest.
+pub struct Trial(Rounds<Arc<Code>>);
 
-/// The other codes of a kernel, and what has been found out.
-pub struct Contest {
-    rivals: Vec<Arc<Code>>,
-    rounds: Rounds,
-}
-
-/// Of the first rival, and of each further one with whichever was best.
-struct Rounds(Vec<Round>);
+struct Rounds<C>([Round<C>; WORTH.len()]);
 
 /// What a thread does with work-groups that it has taken. Codes are numbered: 0 is the kernel's own, others are its rivals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Plan {
     /// All with this code, which is not measured.
     All(usize),
+    /// All with this code, until there is the challenger of a round. How long they take is [spent](Trial::spend).
+    Until { code: usize, round: usize },
     /// So many with one code, twice as many with the other one and again so many with the first, to be compared in this round, and the rest
     /// with the best.
     Pair { of: u64, first: Side, round: usize },
@@ -126,75 +123,72 @@ pub enum Plan {
 }
 
 impl Trial {
-    /// `ask` has the other codes made, without waiting for them, which are then [given](Self::give), if they are to be had.
-    pub fn new(ask: impl Fn() + Send + Sync + 'static) -> Trial {
-        Trial { promotion: Promotion::after(WORTH, ask), contest: OnceLock::new() }
+    /// `ask` has the rival of a number made, without waiting for it, which is then [given](Self::give).
+    pub fn new(ask: impl Fn(usize) + Clone + Send + Sync + 'static) -> Trial {
+        Trial(Rounds::new(ask))
     }
 
-    /// The rivals of this one, of which those stay that run with the memory that it has.
-    pub fn give(&self, of: &Code, mut rivals: Vec<Arc<Code>>) {
+    /// The rival of a number, if it is to be had. It stays if it runs with the memory that this one has.
+    pub fn give(&self, number: usize, of: &Code, rival: Option<Arc<Code>>) {
         let first = of.info();
         // What has a rival calls nothing, so that the stack that is kept for what is called is its own.
-        rivals.retain(|rival| {
+        let fits = |rival: &Arc<Code>| {
             let second = rival.info();
             second.private_bytes == 0
                 && second.stack_bytes <= first.stack_bytes.max(STACK_RESERVE / 2)
                 && second.strip_height == first.strip_height
                 && !second.has_barrier
-        });
-        let rounds = Rounds::new(rivals.len());
-        self.contest.get_or_init(|| Contest { rivals, rounds });
-    }
-
-    pub fn contest(&self) -> Option<&Contest> {
-        self.contest.get()
+        };
+        self.0.0[number - 1].challenger.get_or_init(|| rival.filter(fits));
     }
 
     /// Whether the first code is known to be the best one.
     pub fn is_over(&self) -> bool {
-        self.contest().is_some_and(|contest| contest.rounds.is_over())
+        self.0.is_over()
     }
 
-    /// Counts time that a thread has run the first code for, while there is no other one.
-    pub fn spend(&self, time: Duration) {
-        self.promotion.spend(time);
-    }
-}
-
-impl Contest {
     pub fn plan(&self, groups: u64) -> Plan {
-        self.rounds.plan(groups)
+        self.0.plan(groups)
     }
 
     /// The code of this number.
     pub fn code<'a>(&'a self, number: usize, own: &'a Code) -> &'a Code {
-        number.checked_sub(1).and_then(|at| self.rivals.get(at)).map_or(own, |rival| &**rival)
+        let round = number.checked_sub(1).and_then(|round| self.0.0.get(round));
+        round.and_then(|round| round.challenger.get()?.as_deref()).unwrap_or(own)
     }
 
     /// The number of the code of a side.
     pub fn number(&self, round: usize, side: Side) -> usize {
-        if side == Side::Best { self.rounds.best_before(round) } else { round + 1 }
+        if side == Side::Best { self.0.best_before(round) } else { round + 1 }
+    }
+
+    /// Counts time that a thread has run the best code for, while there is no challenger.
+    pub fn spend(&self, round: usize, time: Duration) {
+        self.0.0[round].promotion.spend(time);
     }
 
     /// Notes how long as many work-groups took on one side and on the other.
     pub fn note(&self, round: usize, side: Side, own: Duration, other: Duration) {
-        self.rounds.0[round].note(side, own, other);
+        self.0.0[round].note(side, own, other);
     }
 
     /// Notes how long work-groups took on one side, after [`Plan::One`].
     pub fn note_one(&self, round: usize, side: Side, turn: u32, time: Duration, groups: u64) {
-        self.rounds.0[round].note_one(side, turn, time, groups);
+        self.0.0[round].note_one(side, turn, time, groups);
     }
 }
 
-impl Rounds {
-    fn new(rivals: usize) -> Rounds {
-        Rounds(std::iter::repeat_with(Round::new).take(rivals).collect())
+impl<C> Rounds<C> {
+    fn new(ask: impl Fn(usize) + Clone + Send + Sync + 'static) -> Rounds<C> {
+        Rounds(std::array::from_fn(|round| {
+            let ask = ask.clone();
+            Round::new(Promotion::after(WORTH[round], move || ask(round + 1)))
+        }))
     }
 
     /// The number of the best code of those that have met before this round.
     fn best_before(&self, round: usize) -> usize {
-        let is_won = |round: &Round| round.winner() == Some(Side::Challenger);
+        let is_won = |round: &Round<C>| round.winner() == Some(Side::Challenger);
         self.0[..round].iter().rposition(is_won).map_or(0, |round| round + 1)
     }
 
@@ -206,6 +200,9 @@ impl Rounds {
         let unsettled = self.0.iter().position(|round| round.winner().is_none());
         let Some(at) = unsettled else { return Plan::All(self.best_before(self.0.len())) };
         let round = &self.0[at];
+        if round.challenger.get().is_none() {
+            return Plan::Until { code: self.best_before(at), round: at };
+        }
         // Nothing that was measured told anything.
         if round.plans.fetch_add(1, Ordering::Relaxed) >= MOST_PLANS {
             round.settle(Side::Best);
@@ -221,9 +218,11 @@ impl Rounds {
     }
 }
 
-impl Round {
-    fn new() -> Round {
+impl<C> Round<C> {
+    fn new(promotion: Promotion) -> Round<C> {
         Round {
+            promotion,
+            challenger: OnceLock::new(),
             settled: AtomicU32::new(0),
             plans: AtomicU32::new(0),
             begun: AtomicU32::new(0),
@@ -237,7 +236,7 @@ impl Round {
 
     fn winner(&self) -> Option<Side> {
         match self.settled.load(Ordering::Relaxed) {
-            0 => None,
+            0 => self.challenger.get().and_then(|there| there.is_none().then_some(Side::Best)),
             1 => Some(Side::Best),
             _ => Some(Side::Challenger),
         }
@@ -304,6 +303,15 @@ mod tests {
 
     const UNIT: Duration = Duration::from_micros(100);
 
+    /// Rounds whose challengers are there, but for those behind these.
+    fn rounds(count: usize) -> Rounds<()> {
+        let rounds = Rounds::new(|_| ());
+        for (at, round) in rounds.0.iter().enumerate() {
+            round.challenger.get_or_init(|| (at < count).then_some(()));
+        }
+        rounds
+    }
+
     /// A plan of the first round, in which a side comes first.
     fn pair(of: u64, first: Side) -> Plan {
         Plan::Pair { of, first, round: 0 }
@@ -318,7 +326,7 @@ mod tests {
             ([50, 900, 50, 50, 70, 50, 60, 50, 90], 1),
             ([80, 180, 80, 80, 180, 10, 80, 80, 180], 0),
         ] {
-            let rounds = Rounds::new(1);
+            let rounds = rounds(1);
             for ratio in ratios {
                 assert!(matches!(rounds.plan(64), Plan::Pair { of: 10, .. }), "not settled yet");
                 rounds.0[0].note(Side::Best, UNIT, UNIT * ratio / 100);
@@ -331,7 +339,7 @@ mod tests {
     #[test]
     fn who_wins_a_round_meets_the_next_one() {
         for (first, second, best) in [(50, 50, 2), (50, 150, 1), (150, 50, 2), (150, 150, 0)] {
-            let rounds = Rounds::new(2);
+            let rounds = rounds(2);
             for (round, ratio) in [first, second].into_iter().enumerate() {
                 for _ in 0..PAIRS {
                     let plan = rounds.plan(64);
@@ -342,28 +350,45 @@ mod tests {
             assert_eq!(rounds.plan(64), Plan::All(best), "{first} {second}");
             assert_eq!(rounds.best_before(1), usize::from(first == 50));
         }
-        assert!(Rounds::new(0).is_over(), "nobody to meet");
+        assert!(rounds(0).is_over(), "nobody to meet");
+    }
+
+    #[test]
+    fn challengers_are_made_one_by_one() {
+        let asked = Arc::new(AtomicU32::new(0));
+        let of = Arc::clone(&asked);
+        let rounds: Rounds<()> = Rounds::new(move |number| of.store(number as u32, Ordering::Relaxed));
+        assert_eq!(rounds.plan(64), Plan::Until { code: 0, round: 0 });
+        rounds.0[0].promotion.spend(WORTH[0]);
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+        rounds.0[0].challenger.get_or_init(|| Some(()));
+        (0..PAIRS).for_each(|_| rounds.0[0].note(Side::Best, UNIT, UNIT / 2));
+        assert_eq!(rounds.plan(64), Plan::Until { code: 1, round: 1 });
+        rounds.0[1].promotion.spend(WORTH[1]);
+        assert_eq!(asked.load(Ordering::Relaxed), 2);
+        rounds.0[1].challenger.get_or_init(|| None);
+        assert_eq!(rounds.plan(64), Plan::All(1), "it could not be made");
     }
 
     #[test]
     fn what_is_much_slower_is_not_tried_again() {
-        let rounds = Rounds::new(1);
-        rounds.0[0].note(Side::Best, UNIT, UNIT * 8);
-        assert_eq!(rounds.plan(1), Plan::All(0));
-        let rounds = Rounds::new(1);
-        rounds.0[0].note(Side::Best, UNIT, UNIT * 4);
-        assert_eq!(rounds.plan(100), pair(16, Side::Challenger));
-        rounds.0[0].note(Side::Best, UNIT, UNIT * 4);
-        assert_eq!(rounds.plan(100), Plan::All(0));
-        let rounds = Rounds::new(1);
-        rounds.0[0].note(Side::Best, UNIT, UNIT);
-        rounds.0[0].note(Side::Best, UNIT, UNIT * 4);
-        assert_eq!(rounds.plan(100), pair(16, Side::Best), "the first was not");
+        let first = rounds(1);
+        first.0[0].note(Side::Best, UNIT, UNIT * 8);
+        assert_eq!(first.plan(1), Plan::All(0));
+        let second = rounds(1);
+        second.0[0].note(Side::Best, UNIT, UNIT * 4);
+        assert_eq!(second.plan(100), pair(16, Side::Challenger));
+        second.0[0].note(Side::Best, UNIT, UNIT * 4);
+        assert_eq!(second.plan(100), Plan::All(0));
+        let third = rounds(1);
+        third.0[0].note(Side::Best, UNIT, UNIT);
+        third.0[0].note(Side::Best, UNIT, UNIT * 4);
+        assert_eq!(third.plan(100), pair(16, Side::Best), "the first was not");
     }
 
     #[test]
     fn few_work_groups_are_compared_with_others() {
-        let rounds = Rounds::new(1);
+        let rounds = rounds(1);
         for turn in (0..2 * TURNS).cycle().take(PAIRS * 2 * TURNS as usize) {
             let side = if turn < TURNS { Side::Best } else { Side::Challenger };
             assert_eq!(rounds.plan(2), Plan::One { side, turn, round: 0 });
@@ -377,7 +402,7 @@ mod tests {
 
     #[test]
     fn few_work_groups_that_take_much_longer_are_not_tried_again() {
-        let rounds = Rounds::new(1);
+        let rounds = rounds(1);
         for turn in 0..TURNS {
             rounds.0[0].note_one(Side::Best, turn, UNIT, 1);
         }
@@ -387,7 +412,7 @@ mod tests {
 
     #[test]
     fn what_takes_no_time_tells_nothing() {
-        let rounds = Rounds::new(1);
+        let rounds = rounds(1);
         for turn in 0..100 {
             rounds.0[0].note(Side::Best, LEAST / 2, LEAST / 4);
             rounds.0[0].note_one(Side::Best, turn % TURNS, LEAST / 2, 1);

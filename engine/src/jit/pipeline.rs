@@ -101,10 +101,10 @@ impl Tier {
         }
         const ALL: &CStr = c_text(passes!("loop-idiom,", "", "loop-unroll<O2>"));
         const WITHOUT_COMPARED_STORES: &CStr = c_text(passes!("", "", "loop-unroll<O2>"));
-        const ROLLED: &CStr = c_text(passes!("loop-idiom,", "", "loop-unroll<O2;no-runtime>"));
+        const ROLLED: &CStr = c_text(passes!("loop-idiom,", "slp-vectorizer,", "loop-unroll<O2;no-runtime>"));
         const VECTORS: &CStr = c_text(passes!(
             "loop-idiom,",
-            "loop-vectorize,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,",
+            "loop-vectorize,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,slp-vectorizer,",
             "loop-unroll<O2>"
         ));
         match (self, loops) {
