@@ -113,6 +113,7 @@ fn arguments(value: &[u8]) -> Arguments {
         uses_subgroups: false,
         has_loops: false,
         has_small_values: false,
+        divisors: Vec::new(),
         may_wait: false,
         size: 0,
         uses_barrier: false,

@@ -200,11 +200,23 @@ pub struct Ids {
     /// The global offset in x may be no multiple of [`Ids::ALIGNMENT`]. Code without it knows that rows of full sub-groups begin at
     /// multiples of the lanes.
     pub odd: bool,
+    /// Arguments that are lengths of rows, of which code relies on.
+    pub rows: RowLengths,
+}
+
+/// Arguments that something is divided by ([`divisors`](spirv_env::Kernel::divisors)) which are positive multiples of as many lanes as a
+/// sub-group may have. Where ids are divided by such a one, rows of full sub-groups lie in one row of the grid.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct RowLengths {
+    /// A bit for each divisor.
+    pub of: u8,
+    /// Low bits that these have no ones in; 0 where there is no such argument.
+    pub zeros: u8,
 }
 
 impl Ids {
     /// Those of most launches.
-    pub const SMALL: Ids = Ids { large: false, odd: false };
+    pub const SMALL: Ids = Ids { large: false, odd: false, rows: RowLengths { of: 0, zeros: 0 } };
     /// Lanes of the widest sub-group.
     pub const ALIGNMENT: u64 = 64;
 }

@@ -1,6 +1,6 @@
 //! A loaded module and its kernels: storage of module-scope variables, compiled variants.
 
-use crate::abi::{Axis, Coarsening, CodeInfo, Ids, LaneMapping, Variant};
+use crate::abi::{Axis, Coarsening, CodeInfo, Ids, LaneMapping, RowLengths, Variant};
 use crate::engine::{DEFAULT_MAX_GROUP_SIZE, Engine};
 use crate::error::EngineError;
 use crate::exec::promotion::Promotion;
@@ -288,6 +288,29 @@ impl Kernel {
         Variant { one_bundle, ..variant.up_to(widest) }
     }
 
+    /// The arguments that are lengths of rows into which full sub-groups fit, in launches with groups of this size, if it is known which of those that
+    /// something is divided by are positive multiples of a power of two.
+    pub(crate) fn row_lengths(
+        &self,
+        group_size: [u32; 3],
+        is_multiple: impl Fn(&spirv_env::KernelArg, u32) -> bool,
+    ) -> RowLengths {
+        let kernel = self.reflection();
+        if kernel.divisors.is_empty() {
+            return RowLengths::default();
+        }
+        let most = if self.may_widen() { self.most_lanes() } else { 1 };
+        let zeros = self.subgroup_size().max(most).ilog2();
+        let is_length = |place: &usize| {
+            group_size[0].trailing_zeros() >= zeros && is_multiple(&kernel.args[*place], zeros)
+        };
+        let bits = (0..).zip(&kernel.divisors).map(|(bit, place)| u8::from(is_length(place)) << bit);
+        match bits.fold(0, |of, bit| of | bit) {
+            0 => RowLengths::default(),
+            of => RowLengths { of, zeros: zeros as u8 },
+        }
+    }
+
     /// Whether sub-groups may have more lanes than is natural, as far as that is known without a look at the code.
     fn may_widen(&self) -> bool {
         let kernel = self.reflection();
@@ -415,10 +438,12 @@ impl Kernel {
     /// The code that a launch will most likely want.
     fn likely_variant(&self) -> Variant {
         let kernel = self.reflection();
-        match kernel.required_group_size.or(kernel.group_size_hint) {
-            Some(size) => self.variant(size),
-            None => self.variant([LIKELY_GROUP.max(self.subgroup_size()), 1, 1]),
-        }
+        let size = kernel.required_group_size.or(kernel.group_size_hint);
+        let size = size.unwrap_or([LIKELY_GROUP.max(self.subgroup_size()), 1, 1]);
+        // Rows of grids are multiples of vectors more often than not.
+        let rows = self.row_lengths(size, |_, _| true);
+        let variant = self.variant(size);
+        Variant { ids: Ids { rows, ..variant.ids }, ..variant }
     }
 
     /// All code that the kernel has in memory, or else the code that a launch will most likely want.
@@ -863,7 +888,11 @@ fn variant_name(variant: Variant) -> String {
     let ids = match variant.ids {
         Ids { large: true, .. } => "-large",
         Ids { odd: true, .. } => "-odd",
-        Ids::SMALL => "",
+        Ids { .. } => "",
+    };
+    let rows = match variant.ids.rows {
+        RowLengths { of: 0, .. } => String::new(),
+        RowLengths { of, zeros } => format!("-rows{of}of{zeros}"),
     };
     let factor = match variant.coarsening {
         Coarsening::Off => String::new(),
@@ -879,5 +908,5 @@ fn variant_name(variant: Variant) -> String {
         true => format!("w{}", variant.width),
         false => format!("w{}to{}", variant.width, variant.widest()),
     };
-    format!("{lanes}-{mapping}{axis}{factor}{bundle}{ids}{items}")
+    format!("{lanes}-{mapping}{axis}{factor}{bundle}{ids}{rows}{items}")
 }

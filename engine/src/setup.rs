@@ -1,6 +1,6 @@
 //! What is set on a kernel, and the launches that are made of it.
 
-use crate::abi::{LoopInputs, Variant};
+use crate::abi::{Ids, LoopInputs, RowLengths, Variant};
 use crate::error::{EngineError, LaunchFault};
 use crate::exec::arguments::{NoMemory, Owner};
 use crate::exec::{Arguments, Code, Plan, Range};
@@ -163,7 +163,9 @@ impl Setup {
     pub fn has_code(&self, group_count: [u32; 3]) -> bool {
         let range = self.range(group_count);
         let fits = |plan: &Plan| {
-            *plan.range() == range || fitting_code(plan, &self.kernel.executed(range)).is_some()
+            let executed = self.kernel.executed(range);
+            let ids = ids_of(&self.kernel, &executed, &self.arguments);
+            fitting_code(plan, &executed, ids).is_some()
         };
         self.latest.as_ref().is_some_and(fits)
     }
@@ -177,11 +179,16 @@ impl Setup {
     /// The latest plan, if it is what a launch with this many work-groups needs, else another.
     fn plan(&mut self, group_count: [u32; 3]) -> Result<&Plan, EngineError> {
         let (range, local_bytes) = (self.range(group_count), self.arguments.local_bytes());
-        let same =
-            |plan: &Plan| *plan.range() == range && plan.local_bytes() == local_bytes && !plan.is_outdated();
+        let same = |plan: &Plan| {
+            let rows = row_lengths(&self.kernel, plan.executed(), &self.arguments);
+            *plan.range() == range
+                && plan.local_bytes() == local_bytes
+                && !plan.is_outdated()
+                && plan.code().variant().ids.rows == rows
+        };
         if !self.latest.as_ref().is_some_and(same) {
             check_local_memory(&self.kernel, local_bytes)?;
-            self.latest = Some(plan(&self.kernel, range, local_bytes, self.latest.as_ref())?);
+            self.latest = Some(plan(&self.kernel, range, &self.arguments, self.latest.as_ref())?);
         }
         Ok(self.latest.as_ref().expect("it is there, or was made above"))
     }
@@ -241,7 +248,7 @@ impl Launch {
     /// As [`run`](Self::run), with another number of work-groups.
     pub fn run_groups(&self, group_count: [u32; 3]) -> Result<(), EngineError> {
         let range = Range { group_count, ..*self.plan.range() };
-        let plan = plan(&self.kernel, range, self.arguments.local_bytes(), Some(self.plan()))?;
+        let plan = plan(&self.kernel, range, &self.arguments, Some(self.plan()))?;
         self.run_plan(&plan)
     }
 
@@ -318,30 +325,51 @@ impl Launch {
 }
 
 /// The code of another range, if it is that of this one too.
-fn fitting_code<'a>(other: &'a Plan, executed: &Executed) -> Option<&'a Arc<Code>> {
-    let (variant, range) = (other.code().variant(), &executed.range);
-    let fits = other.executed().group_size == range.group_size
-        && variant.ids == range.ids()
+fn fitting_code<'a>(other: &'a Plan, executed: &Executed, ids: Ids) -> Option<&'a Arc<Code>> {
+    let variant = other.code().variant();
+    let fits = other.executed().group_size == executed.range.group_size
+        && variant.ids == ids
         && variant.axis == executed.axis;
     fits.then(|| other.code().newest())
 }
 
+/// What ids and the lengths of rows are like in a launch with these arguments.
+fn ids_of(kernel: &Kernel, executed: &Executed, arguments: &Arguments) -> Ids {
+    Ids { rows: row_lengths(kernel, &executed.range, arguments), ..executed.range.ids() }
+}
+
+/// Which arguments are lengths of rows that full sub-groups of a launch fit into.
+fn row_lengths(kernel: &Kernel, executed: &Range, arguments: &Arguments) -> RowLengths {
+    kernel.row_lengths(executed.group_size, |arg, zeros| {
+        let bytes = arguments.get(arg);
+        let is_negative = bytes.last().is_some_and(|byte| *byte > i8::MAX as u8);
+        let value = bytes.iter().rev().fold(0, |value: u64, byte| value << 8 | u64::from(*byte));
+        value != 0 && !is_negative && value.trailing_zeros() >= zeros
+    })
+}
+
 /// Checks a range and finds its code, perhaps that of another range.
-fn plan(kernel: &Kernel, range: Range, local_bytes: u64, other: Option<&Plan>) -> Result<Plan, EngineError> {
+fn plan(
+    kernel: &Kernel,
+    range: Range,
+    arguments: &Arguments,
+    other: Option<&Plan>,
+) -> Result<Plan, EngineError> {
     let most = kernel.program().engine().config().max_group_count;
     if range.group_count.iter().zip(most).any(|(&count, most)| count > most) {
         let reason = format!("{:?} work-groups, the device takes {most:?}", range.group_count);
         return Err(invalid(kernel, LaunchFault::GroupCount(reason)));
     }
     let executed = kernel.executed(range);
-    let code = match other.and_then(|other| fitting_code(other, &executed)) {
+    let ids = ids_of(kernel, &executed, arguments);
+    let code = match other.and_then(|other| fitting_code(other, &executed, ids)) {
         Some(code) => Arc::clone(code),
         None => {
             let Executed { range, axis } = executed;
-            kernel.code(Variant { ids: range.ids(), axis, ..kernel.variant(range.group_size) })?
+            kernel.code(Variant { ids, axis, ..kernel.variant(range.group_size) })?
         }
     };
-    Plan::new(code, range, executed.range, local_bytes).map_err(|fault| invalid(kernel, fault))
+    Plan::new(code, range, executed.range, arguments.local_bytes()).map_err(|fault| invalid(kernel, fault))
 }
 
 fn check_local_memory(kernel: &Kernel, needed: u64) -> Result<(), EngineError> {

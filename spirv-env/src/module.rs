@@ -403,6 +403,9 @@ pub struct Kernel {
     pub has_loops: bool,
     /// The kernel, or a function that it reaches, has values of at most 16 bits, or vectors of those.
     pub has_small_values: bool,
+    /// The places of arguments that the kernel divides something by, integers of 32 or 64 bits: such are the lengths of rows where a grid has one
+    /// dimension. At most eight.
+    pub divisors: Vec<usize>,
     /// The kernel may go on only once somebody else writes to memory: there are loops, and atomic or volatile accesses or fences, or calls
     /// through pointers. What else it does takes some time, and ends.
     pub may_wait: bool,

@@ -9,7 +9,7 @@ use crate::module::{ArgKind, ConstantValue, Function, Id, Inst, Kernel, Module, 
 use crate::opcodes::{Convergence, Family, Memory};
 use crate::prune::{callees, successors};
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{BuiltIn, ExecutionMode, StorageClass};
+use spirv::{BuiltIn, ExecutionMode, Op, StorageClass};
 use ze_extensions::DeviceProfile;
 
 const ENTRY: RuleId = RuleId { id: "kernels.entry-point", source: "SPIR-V 1.2 §2.16.1" };
@@ -52,7 +52,13 @@ pub(crate) fn reflect(module: &mut Module, loaded: &[Loaded], diagnostics: &mut 
         .iter()
         .map(|function| (function.id, summarize(module, &globals, function)))
         .collect();
-    let mut context = Context { module, summaries, targets: indirect::targets(module), visits: 0 };
+    let mut context = Context {
+        module,
+        summaries,
+        targets: indirect::targets(module),
+        visits: 0,
+        divisors: FxHashMap::default(),
+    };
     let mut kernels: Vec<Kernel> = Vec::new();
     let mut names: FxHashSet<&str> = FxHashSet::default();
     for input in loaded {
@@ -82,6 +88,8 @@ struct Context<'m> {
     targets: FxHashMap<CallShape, Vec<Id>>,
     /// Functions that kernels reached, counted once for each kernel.
     visits: usize,
+    /// Parameters that functions divide by, of those that have been looked at.
+    divisors: FxHashMap<Id, Vec<usize>>,
 }
 
 impl Context<'_> {
@@ -114,6 +122,7 @@ impl Context<'_> {
             uses_barrier: false,
             has_loops: false,
             has_small_values: false,
+            divisors: divisors(module, function, &mut self.divisors),
             may_wait: false,
             size: 0,
             prints: false,
@@ -274,6 +283,49 @@ fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Functio
         }
     }
     summary
+}
+
+/// The places of integers among a function's parameters that it, or a function that it calls, divides something by ([`Kernel::divisors`]).
+fn divisors(module: &Module, function: &Function, known: &mut FxHashMap<Id, Vec<usize>>) -> Vec<usize> {
+    const MOST: usize = 8;
+    /// Conversions of a parameter that are followed back.
+    const CASTS: usize = 4;
+    /// Calls that are followed: translators put a function around each kernel.
+    const CALLS: usize = 64;
+    if let Some(known) = known.get(&function.id) {
+        return known.clone();
+    }
+    // Until it is known, and for good where functions are too many, or call themselves.
+    known.insert(function.id, Vec::new());
+    let insts = || function.blocks.iter().flat_map(|block| &block.insts);
+    let mut divisors: FxHashSet<Id> = FxHashSet::default();
+    for inst in insts() {
+        match inst.op {
+            Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod => _ = divisors.insert(inst.id(1)),
+            Op::FunctionCall if known.len() < CALLS => {
+                let callee = module.function(inst.id(0));
+                let places = callee.map(|callee| self::divisors(module, callee, known)).unwrap_or_default();
+                divisors.extend(places.into_iter().filter_map(|place| inst.ids().nth(1 + place)));
+            }
+            _ => {}
+        }
+    }
+    if divisors.is_empty() {
+        return Vec::new();
+    }
+    let is_cast = |inst: &&Inst| matches!(inst.op, Op::UConvert | Op::SConvert | Op::CopyObject);
+    for _ in 0..CASTS {
+        let casts =
+            insts().filter(is_cast).filter(|inst| inst.result.is_some_and(|id| divisors.contains(&id)));
+        let from: Vec<Id> = casts.map(|inst| inst.id(0)).collect();
+        divisors.extend(from);
+    }
+    let is_number = |ty: TypeId| matches!(module.types.get(ty), Type::Int { width: 32 | 64, .. });
+    let params = function.params.iter().enumerate();
+    let places = params.filter(|(_, (id, ty))| divisors.contains(id) && is_number(*ty)).map(|(at, _)| at);
+    let places: Vec<usize> = places.take(MOST).collect();
+    known.insert(function.id, places.clone());
+    places
 }
 
 /// Whether a value is a number of at most 16 bits, or a vector of those.
@@ -523,6 +575,21 @@ mod tests {
         assert_eq!((kernel.args[0].name.as_str(), kernel.args[1].type_name.as_str()), ("first", "float4"));
         assert!(kernel.args[3].constant && kernel.args[3].restrict && kernel.args[4].volatile);
         assert!(kernel.args[5].constant && !kernel.args[1].constant);
+    }
+
+    #[test]
+    fn arguments_that_something_is_divided_by_are_known_through_casts_and_calls() {
+        let text = kernel("%of = OpTypeFunction %uint %uint %ulong", "%q = OpFunctionCall %uint %f %a %wide")
+            .replace("%fn = OpTypeFunction %void\n", "")
+            .replace("%main = OpFunction", "%fn = OpTypeFunction %void %uint %uint %uint %float\n%main = OpFunction")
+            .replace(
+                "%entry = OpLabel",
+                "%p = OpFunctionParameter %uint\n%a = OpFunctionParameter %uint\n%b = OpFunctionParameter %uint\n\
+                 %c = OpFunctionParameter %float\n%entry = OpLabel\n%wide = OpSConvert %ulong %b\n%part = OpUDiv %uint %a %p",
+            );
+        let callee = "\n%f = OpFunction %uint None %of\n%n = OpFunctionParameter %uint\n%m = OpFunctionParameter %ulong\n\
+            %begin = OpLabel\n%w = OpUConvert %ulong %n\n%r = OpUMod %ulong %w %m\n%s = OpUConvert %uint %r\nOpReturnValue %s\nOpFunctionEnd\n";
+        assert_eq!(reflected(&(text + callee)).divisors, [0, 2]);
     }
 
     #[test]

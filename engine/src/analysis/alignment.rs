@@ -38,10 +38,10 @@ impl Analysis<'_> {
             }
             // Quotients of negative numbers are cut off upwards.
             SDiv | SRem | SMod => {
-                let divisor = self.func.constant_int(by).filter(|divisor| *divisor > 0)?;
+                self.is_positive(by, 0).then_some(())?;
                 self.upper_of_signed(value, 0)?;
                 let shape = if inst.op == SDiv { is_high } else { is_low };
-                shape.filter(|_| divisor.trailing_zeros() >= run)
+                shape.filter(|_| self.first_zeros(by, 0) >= run)
             }
             ShiftRightArithmetic | ShiftRightLogical => {
                 let amount = self.func.constant_bits(by)?;
@@ -73,6 +73,9 @@ impl Analysis<'_> {
         if let Some(bits) = self.func.constant_bits(id) {
             return bits.trailing_zeros();
         }
+        if self.is_row_length(id) {
+            return self.variant.ids.rows.zeros.into();
+        }
         let Some(inst) = self.definition(id).filter(|_| depth < DEPTH) else { return 0 };
         let of = |at: usize| self.first_zeros(inst.id(at), depth + 1);
         match inst.op {
@@ -83,6 +86,35 @@ impl Analysis<'_> {
             Op::Select => of(1).min(of(2)),
             _ => self.zeros_of_result(inst, of),
         }
+    }
+
+    /// Whether an argument is known to be a positive multiple of the lanes.
+    fn is_row_length(&self, id: Id) -> bool {
+        let rows = self.variant.ids.rows;
+        let place = || self.func.params.iter().position(|(parameter, _)| *parameter == id);
+        let divisor = |place: usize| self.func.kernel.divisors.iter().position(|of| *of == place);
+        rows.of != 0
+            && self.func.is_kernel()
+            && place().and_then(divisor).is_some_and(|bit| rows.of >> bit & 1 != 0)
+    }
+
+    /// Whether a signed number is the same for all lanes and known to be greater than zero.
+    fn is_positive(&self, id: Id, depth: u32) -> bool {
+        if let Some(number) = self.func.constant_int(id) {
+            return number > 0;
+        }
+        let of_same = |inst: &Inst| {
+            let is_kept =
+                matches!(inst.op, Op::SConvert | Op::UConvert | Op::CopyObject) && !self.saturates(inst);
+            is_kept && self.is_widened(inst) && self.is_positive(inst.id(0), depth + 1)
+        };
+        self.is_row_length(id) || self.definition(id).filter(|_| depth < DEPTH).is_some_and(of_same)
+    }
+
+    /// Whether a conversion keeps all bits.
+    fn is_widened(&self, inst: &Inst) -> bool {
+        let width = |id: Id| self.index_width(id);
+        inst.result.and_then(width).zip(width(inst.id(0))).is_some_and(|(to, from)| to >= from)
     }
 
     /// The same for a component of a built-in.

@@ -31,13 +31,14 @@ pub struct Range {
 }
 
 impl Range {
-    /// What ids are like.
+    /// What ids are like, with lengths of rows of which nothing is known.
     pub fn ids(&self) -> Ids {
         let is_large = |at: usize| {
             let size = u64::from(self.group_count[at]) * u64::from(self.group_size[at]);
             size.checked_add(self.global_offset[at]).is_none_or(|end| end >= 1 << 31)
         };
-        Ids { large: (0..3).any(is_large), odd: !self.global_offset[0].is_multiple_of(Ids::ALIGNMENT) }
+        let odd = !self.global_offset[0].is_multiple_of(Ids::ALIGNMENT);
+        Ids { large: (0..3).any(is_large), odd, ..Ids::SMALL }
     }
 
     /// Whether there are more work-items along a dimension than a vector may have lanes, or nearly.

@@ -145,6 +145,7 @@ fn kernel(args: Vec<KernelArg>, static_local_size: u64) -> Kernel {
         uses_subgroups: false,
         has_loops: false,
         has_small_values: false,
+        divisors: Vec::new(),
         may_wait: false,
         size: 0,
         prints: false,

@@ -26,6 +26,7 @@ mod extensions;
 mod flag_walk;
 mod function_pointers;
 mod graphs;
+mod grid_rows;
 mod groups;
 mod image_arguments;
 mod image_copies;

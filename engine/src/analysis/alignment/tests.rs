@@ -2,7 +2,7 @@
 
 use super::super::testing::{VARIANT, of_last};
 use super::*;
-use crate::abi::{Ids, Variant};
+use crate::abi::{Ids, RowLengths, Variant};
 
 /// The shape of the last instruction, with the global id as `%x`, its low 32 bits as `%i`, and the local id as `%l`.
 fn shape_of(variant: Variant, body: &str) -> Shape {
@@ -81,7 +81,7 @@ fn sub_groups_begin_at_multiples_where_rows_are_full() {
     let by_id = "OpUDiv %ulong %x %ulong_16";
     let by_local = "OpUDiv %ulong %l %ulong_16";
     assert_eq!(shape(by_local), Shape::Uniform);
-    let odd = Variant { ids: Ids { large: false, odd: true }, ..VARIANT };
+    let odd = Variant { ids: Ids { odd: true, ..Ids::SMALL }, ..VARIANT };
     assert_eq!(shape_of(odd, by_id), Shape::Varying);
     assert_eq!(shape_of(odd, by_local), Shape::Uniform);
     let without = "%offsets = OpLoad %ulong3 %GlobalOffset\n%offset = OpCompositeExtract %ulong %offsets 0\n\
@@ -117,4 +117,34 @@ fn no_lane_of_a_run_wraps_around() {
         shape(&format!("{sum}%z = OpSConvert %ulong %y\nOpShiftRightArithmetic %ulong %z %ulong_4")),
         Shape::Uniform
     );
+}
+
+#[test]
+fn divisors_may_be_arguments_that_are_multiples() {
+    let with = |of: u8, zeros: u8| {
+        let rows = RowLengths { of, zeros };
+        Variant { ids: Ids { rows, ..Ids::SMALL }, ..VARIANT }
+    };
+    let known = with(0xff, 4);
+    for (body, shape) in [
+        ("OpUDiv %ulong %x %any_ulong", Shape::Uniform),
+        ("OpUMod %ulong %x %any_ulong", Shape::Strided(1)),
+        ("OpSDiv %uint %i %any_uint", Shape::Uniform),
+        ("OpSRem %uint %i %any_uint", Shape::Strided(1)),
+        ("%wide = OpSConvert %ulong %any_uint\nOpSDiv %ulong %x %wide", Shape::Uniform),
+        ("%wide = OpUConvert %ulong %any_uint\nOpUMod %ulong %x %wide", Shape::Strided(1)),
+        (
+            "%row = OpUDiv %uint %i %any_uint\n%begin = OpIMul %uint %row %any_uint\nOpISub %uint %i %begin",
+            Shape::Strided(1),
+        ),
+    ] {
+        assert_eq!(shape_of(known, body), shape, "{body}");
+        assert_eq!(shape_of(VARIANT, body), Shape::Varying, "{body}");
+        assert_eq!(shape_of(with(0xff, 3), body), Shape::Varying, "{body}, half of the lanes");
+    }
+    // Of what is cut off, nothing says that it is positive.
+    let cut = "%low = OpUConvert %uint %any_ulong\nOpSDiv %uint %i %low";
+    assert_eq!(shape_of(known, cut), Shape::Varying);
+    let sum = "%more = OpIAdd %ulong %any_ulong %ulong_1\nOpUDiv %ulong %x %more";
+    assert_eq!(shape_of(known, sum), Shape::Varying);
 }

@@ -1,0 +1,46 @@
+// Grids of one dimension: the place in a row, and which row, are a remainder and a quotient by an argument. Where that is a multiple of the lanes,
+// a sub-group is in one row.
+
+kernel void cross_int(global const int *in, global int *out, int w, int h) {
+  int i = get_global_id(0), y = i / w, x = i - y * w;
+  int sum = in[i] + 3 * x + 1000 * y;
+  if (x > 0 && x < w - 1)
+    sum += in[i - 1] - in[i + 1];
+  if (y > 0 && y < h - 1)
+    sum ^= in[i - w] * in[i + w];
+  out[i] = sum;
+}
+
+kernel void cross_uint(global const int *in, global int *out, uint w, uint h) {
+  uint i = get_global_id(0), y = i / w, x = i - y * w;
+  uint left = max(x, 1u) - 1, up = max(y, 1u) - 1;
+  out[i] = in[i] + in[y * w + left] * 3 - in[up * w + x] + (y < h ? x : y);
+}
+
+kernel void cross_long(global const int *in, global int *out, long w, ulong h) {
+  ulong i = get_global_id(0);
+  out[i] = in[i] + (int)(i % (ulong)w) * 7 + in[i / h] + (int)((i + 5) / h);
+}
+
+// A row's element by its place, a value of each row, and rows of a grid of three dimensions.
+kernel void by_row(global const int *in, global int *out, int w, int h) {
+  int i = get_global_id(0);
+  out[i] = in[i] * in[i % w] + i / h;
+}
+
+kernel void volume(global const int *in, global int *out, int w, int h) {
+  int i = get_global_id(0), r = i / w, z = r / h, y = r - z * h;
+  int sum = in[i] + 10 * y + 100 * z;
+  if (y & 1)
+    sum += in[(z * h + y - 1) * w];
+  out[i] = sum;
+}
+
+int of_rows(global const int *in, int i, int w) __attribute__((noinline));
+int of_rows(global const int *in, int i, int w) { return in[i / w] + i % w; }
+
+// What a function divides by is its caller's argument. (-40 / 16 is another row than -48 / 16.)
+kernel void called(global const int *in, global int *out, int w, int h) {
+  int i = get_global_id(0);
+  out[i] = of_rows(in, i, w) * 3 + of_rows(in, i, h) + (i - 40) / w;
+}
