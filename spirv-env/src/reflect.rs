@@ -288,8 +288,8 @@ fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Functio
 /// The places of integers among a function's parameters that it, or a function that it calls, divides something by ([`Kernel::divisors`]).
 fn divisors(module: &Module, function: &Function, known: &mut FxHashMap<Id, Vec<usize>>) -> Vec<usize> {
     const MOST: usize = 8;
-    /// Conversions of a parameter that are followed back.
-    const CASTS: usize = 4;
+    /// Conversions of a parameter, and products with it, that are followed back.
+    const STEPS: usize = 4;
     /// Calls that are followed: translators put a function around each kernel.
     const CALLS: usize = 64;
     if let Some(known) = known.get(&function.id) {
@@ -313,11 +313,11 @@ fn divisors(module: &Module, function: &Function, known: &mut FxHashMap<Id, Vec<
     if divisors.is_empty() {
         return Vec::new();
     }
-    let is_cast = |inst: &&Inst| matches!(inst.op, Op::UConvert | Op::SConvert | Op::CopyObject);
-    for _ in 0..CASTS {
-        let casts =
-            insts().filter(is_cast).filter(|inst| inst.result.is_some_and(|id| divisors.contains(&id)));
-        let from: Vec<Id> = casts.map(|inst| inst.id(0)).collect();
+    let is_step = |inst: &&Inst| matches!(inst.op, Op::UConvert | Op::SConvert | Op::CopyObject | Op::IMul);
+    for _ in 0..STEPS {
+        let steps =
+            insts().filter(is_step).filter(|inst| inst.result.is_some_and(|id| divisors.contains(&id)));
+        let from: Vec<Id> = steps.flat_map(|inst| inst.ids()).collect();
         divisors.extend(from);
     }
     let is_number = |ty: TypeId| matches!(module.types.get(ty), Type::Int { width: 32 | 64, .. });
@@ -585,7 +585,8 @@ mod tests {
             .replace(
                 "%entry = OpLabel",
                 "%p = OpFunctionParameter %uint\n%a = OpFunctionParameter %uint\n%b = OpFunctionParameter %uint\n\
-                 %c = OpFunctionParameter %float\n%entry = OpLabel\n%wide = OpSConvert %ulong %b\n%part = OpUDiv %uint %a %p",
+                 %c = OpFunctionParameter %float\n%entry = OpLabel\n%wide = OpSConvert %ulong %b\n\
+                 %area = OpIMul %uint %p %u2\n%part = OpUDiv %uint %a %area",
             );
         let callee = "\n%f = OpFunction %uint None %of\n%n = OpFunctionParameter %uint\n%m = OpFunctionParameter %ulong\n\
             %begin = OpLabel\n%w = OpUConvert %ulong %n\n%r = OpUMod %ulong %w %m\n%s = OpUConvert %uint %r\nOpReturnValue %s\nOpFunctionEnd\n";

@@ -44,3 +44,9 @@ kernel void called(global const int *in, global int *out, int w, int h) {
   int i = get_global_id(0);
   out[i] = of_rows(in, i, w) * 3 + of_rows(in, i, h) + (i - 40) / w;
 }
+
+// Channels of images: what is divided by is a product.
+kernel void channels(global const int *in, global int *out, int w, int h) {
+  int i = get_global_id(0), area = w * h;
+  out[i] = in[i] * in[i / area] + in[i % (area * 2)];
+}

@@ -29,20 +29,19 @@ impl Analysis<'_> {
         let Shape::Strided(step) = *self.shape(block, value).first()? else { return None };
         let run = self.run(value, step)?;
         let (is_high, is_low) = (Some(Shape::Uniform), Some(Shape::Strided(step)));
+        let divides = || {
+            let is_uniform = self.shape(block, by).iter().all(|shape| shape.is_uniform());
+            is_uniform && self.first_zeros(by, 0) >= run
+        };
+        // Quotients of negative numbers are cut off upwards.
+        let is_positive = || self.upper_of_signed(value, 0).is_some();
         match inst.op {
-            UDiv | UMod => {
-                let is_uniform = self.shape(block, by).iter().all(|shape| shape.is_uniform());
-                let divides = is_uniform && self.first_zeros(by, 0) >= run;
-                let shape = if inst.op == UDiv { is_high } else { is_low };
-                shape.filter(|_| divides)
-            }
-            // Quotients of negative numbers are cut off upwards.
-            SDiv | SRem | SMod => {
-                self.is_positive(by, 0).then_some(())?;
-                self.upper_of_signed(value, 0)?;
-                let shape = if inst.op == SDiv { is_high } else { is_low };
-                shape.filter(|_| self.first_zeros(by, 0) >= run)
-            }
+            UDiv => is_high.filter(|_| divides()),
+            UMod => is_low.filter(|_| divides()),
+            SDiv => is_high.filter(|_| is_positive() && divides()),
+            SRem => is_low.filter(|_| is_positive() && divides()),
+            // What is as negative as the divisor jumps at zero.
+            SMod => is_low.filter(|_| is_positive() && divides() && self.is_positive(by, 0)),
             ShiftRightArithmetic | ShiftRightLogical => {
                 let amount = self.func.constant_bits(by)?;
                 is_high.filter(|_| amount >= u64::from(run))

@@ -32,6 +32,7 @@ fn want(kernel: &str, input: &[i32], i: usize, [w, h]: [i32; 2]) -> i32 {
             let (z, y) = (y / h, y % h);
             at(i) + 10 * y + 100 * z + if y & 1 != 0 { at((z * h + y - 1) * w) } else { 0 }
         }
+        "channels" => at(i) * at(i / (w * h)) + at(i % (w * h * 2)),
         _ => (at(y) + x) * 3 + at(i / h) + i % h + (i - 40) / w,
     }
 }
@@ -41,7 +42,7 @@ fn rows_are_those_of_any_length() {
     let input = Random::new(5).ints(2 * ITEMS, -1000, 1000);
     let there = platform().buffer(&input);
     let module = Module::named("grid_rows");
-    for name in ["cross_int", "cross_uint", "cross_long", "by_row", "volume", "called"] {
+    for name in ["cross_int", "cross_uint", "cross_long", "by_row", "volume", "called", "channels"] {
         let kernel = module.kernel(name);
         for group_size in FEW_GROUP_SIZES {
             let n = ITEMS / group_size as usize * group_size as usize;

@@ -142,9 +142,13 @@ fn divisors_may_be_arguments_that_are_multiples() {
         assert_eq!(shape_of(VARIANT, body), Shape::Varying, "{body}");
         assert_eq!(shape_of(with(0xff, 3), body), Shape::Varying, "{body}, half of the lanes");
     }
+    let area = "%area = OpIMul %uint %any_uint %uint_3\n";
+    assert_eq!(shape_of(known, &format!("{area}OpSDiv %uint %i %area")), Shape::Uniform);
+    assert_eq!(shape_of(known, &format!("{area}OpSRem %uint %i %area")), Shape::Strided(1));
     // Of what is cut off, nothing says that it is positive.
-    let cut = "%low = OpUConvert %uint %any_ulong\nOpSDiv %uint %i %low";
-    assert_eq!(shape_of(known, cut), Shape::Varying);
+    let cut = |op: &str| format!("%low = OpUConvert %uint %any_ulong\n{op} %uint %i %low");
+    assert_eq!(shape_of(known, &cut("OpSRem")), Shape::Strided(1));
+    assert_eq!(shape_of(known, &cut("OpSMod")), Shape::Varying);
     let sum = "%more = OpIAdd %ulong %any_ulong %ulong_1\nOpUDiv %ulong %x %more";
     assert_eq!(shape_of(known, sum), Shape::Varying);
 }
