@@ -1,5 +1,6 @@
 //! All facts about a kernel, or a function that stays a function: the analyses' results in one place, and questions to them.
 
+use super::beside::Beside;
 use super::builtins::{self, BuiltinPointer};
 use super::bundles::Differing;
 use super::calls::Interface;
@@ -58,6 +59,7 @@ pub struct Analysis<'m> {
     pub(super) columns: OnceCell<FxHashSet<Id>>,
     pub(super) streaming: OnceCell<Streaming>,
     pub(super) gone_through: OnceCell<FxHashSet<Id>>,
+    pub(super) beside: OnceCell<Beside>,
     pub(super) packed: OnceCell<FxHashMap<Id, Packing>>,
 }
 
@@ -115,6 +117,7 @@ impl<'m> Analysis<'m> {
             columns: OnceCell::new(),
             streaming: OnceCell::new(),
             gone_through: OnceCell::new(),
+            beside: OnceCell::new(),
             packed: OnceCell::new(),
         };
         analysis.solve();

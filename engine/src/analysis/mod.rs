@@ -3,6 +3,7 @@
 mod alignment;
 pub mod alone;
 pub mod axis;
+mod beside;
 pub mod builtins;
 pub mod bundles;
 pub mod calls;

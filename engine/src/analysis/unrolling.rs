@@ -177,7 +177,7 @@ impl Analysis<'_> {
     }
 
     /// What a pointer is made of by access chains and casts.
-    fn root_of(&self, pointer: Id) -> Id {
+    pub(super) fn root_of(&self, pointer: Id) -> Id {
         let base = |pointer: &Id| self.definition(*pointer).and_then(|inst| self.func.derived_from(inst));
         std::iter::successors(Some(pointer), base).last().unwrap_or(pointer)
     }

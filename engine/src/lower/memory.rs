@@ -5,7 +5,7 @@ use super::builder::{Builder, IntPred, Value};
 use super::copy::{Size, copy};
 use super::private::{Home, object_align, object_bytes};
 use super::values::{Mask, Reg, Val};
-use super::{Lowerer, interleaved};
+use super::{Lowerer, interleaved, speculation};
 use crate::abi::Worker;
 use crate::analysis::func::ChainStep;
 use crate::analysis::leaves::Scalar;
@@ -472,14 +472,21 @@ impl Lowerer<'_, '_> {
         let home = self.storage.private.homes.get(&id).copied().unwrap_or(Home::Stack);
         Ok(match home {
             Home::Stack => {
-                let align = object_align(&self.a.func, id, pointer) as u32;
-                self.in_prologue(|b| b.alloca_bytes(bytes, align))
+                let align = object_align(&self.a.func, id, pointer);
+                let room =
+                    if self.a.reads_beside(id) { self.room_beside().next_multiple_of(align) } else { 0 };
+                self.in_prologue(|b| b.offset_const(b.alloca_bytes(bytes + 2 * room, align as u32), room))
             }
             Home::Memory(at) => {
                 let mine = self.private_part();
                 self.in_prologue(|b| b.offset_const(mine, at))
             }
         })
+    }
+
+    /// Bytes on either side of an object that may be read with it: a row of the largest elements, or a piece that lanes have elements in.
+    fn room_beside(&self) -> u64 {
+        (u64::from(self.w) * Scalar::I64.bytes()).max(speculation::MOST_PIECE)
     }
 
     /// The sub-group's part of `Worker::private_memory`.

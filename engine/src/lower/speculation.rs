@@ -298,7 +298,7 @@ fn piece_of(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf]) -> Option<Index
 }
 
 /// Bytes of such a piece at most: two registers.
-const MOST_PIECE: u64 = 128;
+pub(super) const MOST_PIECE: u64 = 128;
 /// Bytes of the largest elements that no instruction gathers.
 const HAVE_NO_GATHER: u64 = 2;
 

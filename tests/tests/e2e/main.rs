@@ -39,6 +39,7 @@ mod launches;
 mod limits;
 mod lists;
 mod loaders;
+mod looked_up;
 mod math;
 mod math_signatures;
 mod members;
