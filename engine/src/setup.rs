@@ -104,12 +104,12 @@ impl Setup {
         Ok(())
     }
 
-    /// Sets the global offset in each dimension, in work-items.
     /// The value of an argument, as compiled code reads it.
     pub fn argument(&self, index: usize) -> &[u8] {
         self.arguments.get(&self.kernel.reflection().args[index])
     }
 
+    /// Sets the global offset in each dimension, in work-items.
     pub fn set_global_offset(&mut self, offset: [u64; 3]) {
         self.global_offset = offset;
     }

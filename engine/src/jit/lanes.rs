@@ -10,6 +10,7 @@
 use super::addresses::{self, Intrinsic};
 use super::blocks::{blocks, functions, instructions};
 use super::context::IrModule;
+use super::pieces;
 use super::target::Target;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -221,12 +222,17 @@ impl Access<'_> {
             }
             let double = LLVMInt64TypeInContext(self.context);
             let pairs = LLVMBuildBitCast(self.builder, indices, LLVMVectorType(double, lanes / 2), NAME);
+            // What LLVM 19 knows of some of a pair's bits has it take the pair for its lower half where it matches an address.
+            let mut parameter = double;
+            let hidden = LLVMFunctionType(double, &raw mut parameter, 1, 0);
+            let hide = pieces::empty_assembly(hidden, "=r,0", false);
             let element = LLVMGetGEPSourceElementType(addresses);
             let half = LLVMConstInt(double, u64::from(u32::BITS), 0);
             let mut of_lanes = Vec::with_capacity(lanes as usize);
             for pair in 0..lanes / 2 {
                 let at = LLVMConstInt(word, pair.into(), 0);
-                let both = LLVMBuildExtractElement(self.builder, pairs, at, NAME);
+                let mut both = LLVMBuildExtractElement(self.builder, pairs, at, NAME);
+                both = LLVMBuildCall2(self.builder, hidden, hide, &raw mut both, 1, NAME);
                 let low = LLVMBuildTrunc(self.builder, both, word, NAME);
                 let (low, high) = match is_signed {
                     true => (

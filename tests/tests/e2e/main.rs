@@ -40,6 +40,7 @@ mod limits;
 mod lists;
 mod loaders;
 mod looked_up;
+mod masked_vectors;
 mod math;
 mod math_signatures;
 mod members;

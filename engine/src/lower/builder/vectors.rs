@@ -139,9 +139,10 @@ impl Builder {
         (0..count).map(part).collect()
     }
 
-    /// The bits of a vector of bools as one integer, lane 0 in bit 0. `lanes` is 8, 16, 32 or 64, else widened.
+    /// The bits of a vector of at most 64 bools as one integer, lane 0 in bit 0.
     pub fn mask_bits(&self, mask: Value) -> Value {
         let lanes = self.lanes(mask);
+        debug_assert!(lanes <= u64::BITS, "a sub-group has no more lanes");
         if lanes == 1 {
             return self.cast(LLVMOpcode::LLVMZExt, mask, Scalar::I64);
         }
@@ -160,10 +161,19 @@ impl Builder {
         self.zext_or_trunc(self.reshape(mask, to, 1), Scalar::I64)
     }
 
-    /// Whether any lane of a mask is set.
+    /// Whether any lane of a mask is set. A mask may be of several elements for each lane of a sub-group.
     pub fn any(&self, mask: Value) -> Value {
         match self.lanes(mask) {
             1 => mask,
+            lanes if lanes > u64::BITS => {
+                let part = |from: u32| {
+                    let to = lanes.min(from + u64::BITS);
+                    let indices: Vec<i32> = (from..to).map(|lane| lane as i32).collect();
+                    self.any(self.shuffle(mask, mask, &indices))
+                };
+                let parts = (0..lanes).step_by(u64::BITS as usize).map(part);
+                parts.reduce(|any, other| self.or(any, other)).expect("there are some")
+            }
             _ => {
                 let bits = self.mask_bits(mask);
                 self.icmp(LLVMIntPredicate::LLVMIntNE, bits, self.i64(0))
