@@ -50,3 +50,23 @@ kernel void channels(global const int *in, global int *out, int w, int h) {
   int i = get_global_id(0), area = w * h;
   out[i] = in[i] * in[i / area] + in[i % (area * 2)];
 }
+
+// Where numbers wrap around between lanes, or are negative, and where rows are shorter than vectors or longer than half of all numbers.
+kernel void edges(global ulong *out, ulong base, ulong by) {
+  uint at = get_global_id(0);
+  global ulong *own = out + (ulong)at * 12;
+  uint u = at + (uint)base, v = at * 3 + (uint)base, d = (uint)by;
+  ulong l = (ulong)at + base, m = (ulong)at * 2 + base;
+  own[0] = u / d;
+  own[1] = u % (d + 1);
+  own[2] = (uint)((int)u / (int)d);
+  own[3] = (uint)((int)u % ((int)d + 1));
+  own[4] = v / d;
+  own[5] = (uint)((int)v % ((int)d + 1));
+  own[6] = l / by;
+  own[7] = l % (by + 1);
+  own[8] = (ulong)((long)l / (long)by);
+  own[9] = (ulong)((long)l % ((long)by + 1));
+  own[10] = m / by + u / 1000u;
+  own[11] = (ulong)((long)m % ((long)by + 1)) + (uint)((int)u % 24);
+}

@@ -1,7 +1,7 @@
 //! Integer and floating-point arithmetic, comparisons, logic and bits.
 
 use super::builder::{Builder, IntPred, Opcode, RealPred, Value};
-use super::division::{Divisor, divide};
+use super::division::{Divisor, Run, divide};
 use super::values::{Reg, Val};
 use super::{Lowerer, bounds, float_modes, opencl_std, packed, rounding};
 use crate::analysis::leaves::Scalar;
@@ -121,10 +121,15 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
         Op::LogicalEqual => this.map(&ids, count, |this, _, v| this.b.not(this.b.xor(v[0], v[1]))),
         Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod => {
             let divisors = this.value(ids[1])?;
+            let run = Run::divided_by(this, inst)?;
             this.map(&ids, count, |this, leaf, v| {
                 let constant = this.a.func.constant_component(ids[1], leaf);
                 let divisor = Divisor::new(constant, divisors[leaf.min(divisors.len() - 1)]);
-                divide(this, inst.op, v[0], v[1], divisor)
+                let each = || divide(this, inst.op, v[0], v[1], divisor);
+                match run {
+                    Some(run) if this.b.lanes(v[0]) > 1 => run.divide(this, inst.op, each),
+                    _ => each(),
+                }
             })
         }
         Op::FRem => this.map(&ids, count, |this, _, v| opencl_std::fmod(&this.b, this.target, v)),

@@ -10,7 +10,10 @@ use super::builder::{Builder, IntPred, Opcode, Value};
 use super::speculation::none_on;
 use super::values::Reg;
 use crate::analysis::leaves::Scalar;
+use crate::analysis::shapes::Shape;
+use crate::error::EngineError;
 use spirv::Op;
+use spirv_env::Inst;
 
 /// Bits of dividends that a reciprocal of double precision is good for.
 const BITS_BY_RECIPROCAL: u32 = 44;
@@ -36,6 +39,75 @@ impl Divisor {
     /// Neither 0 nor what the least number overflows by.
     fn is_safe(self) -> bool {
         self.constant.is_some_and(|divisor| divisor != 0 && divisor != -1)
+    }
+}
+
+/// What lanes have that go up in small steps, divided by a number that all have: an index, by the length of a row.
+///
+/// Where the number is larger than what lanes differ by, their quotients are one of two: the first lane's is divided, and the others' are in the
+/// next row from some lane on.
+#[derive(Clone, Copy)]
+pub(super) struct Run {
+    /// Of the first lane.
+    first: Value,
+    step: u64,
+    by: Value,
+}
+
+impl Run {
+    /// Lanes that a dividend has, which is known to go up so, if a quotient or a remainder is no run itself.
+    pub(super) fn divided_by(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Run>, EngineError> {
+        /// More makes rows that are shorter than a sub-group.
+        const MOST: u64 = 4;
+        let (block, [n, d]) = (this.current_block(), [inst.id(0), inst.id(1)]);
+        let bits = this.leaves_of(n)?.first().map_or(0, |leaf| leaf.scalar.bits());
+        let is_own = inst.result.is_some_and(|result| this.a.shape(block, result)[..] == [Shape::Varying]);
+        let step = this.a.proven_step(block, n).and_then(|step| u64::try_from(step).ok());
+        let is_short = step.is_some_and(|step| (1..=MOST).contains(&step));
+        // A shift is less.
+        let is_shift = this.a.func.constant_bits(d).is_some_and(u64::is_power_of_two);
+        let is_run = this.w > 1 && is_own && is_short && matches!(bits, 32 | 64) && inst.op != Op::SMod;
+        if !is_run || is_shift || this.packing.is_some() {
+            return Ok(None);
+        }
+        let (first, by) = (this.leaf(n)?.scalar(), this.leaf(d)?.of_all_lanes());
+        Ok(first.zip(by).zip(step).map(|((first, by), step)| Run { first, step, by }))
+    }
+
+    /// The quotients or remainders; what `each` makes where rows are short or numbers wrap around.
+    pub(super) fn divide(self, this: &Lowerer<'_, '_>, op: Op, each: impl FnOnce() -> Value) -> Value {
+        let (b, w) = (&this.b, this.w);
+        let (first, by) = (b.freeze(self.first), b.freeze(self.by));
+        let scalar = b.scalar_of(first);
+        let number = |number: u64| b.int(scalar, 1, number);
+        let reach = self.step * (u64::from(w) - 1);
+        let is_signed = matches!(op, Op::SDiv | Op::SRem);
+        let (above, most) = match is_signed {
+            true => (IntPred::LLVMIntSGT, u64::MAX >> (u64::BITS + 1 - scalar.bits())),
+            false => (IntPred::LLVMIntUGT, u64::MAX >> (u64::BITS - scalar.bits())),
+        };
+        // As an unsigned number, one that is negative is too large as well.
+        let stays = b.icmp(IntPred::LLVMIntULE, first, number(most - reach));
+        let fits = b.and(b.icmp(above, by, number(reach)), stays);
+        // In front of the branch, so that a quotient and a remainder share it.
+        let divisor = b.select(b.icmp(IntPred::LLVMIntEQ, by, number(0)), number(1), by);
+        let row = b.bin(Opcode::LLVMUDiv, first, divisor);
+        let place = b.sub(first, b.mul(row, by));
+        let in_rows = || {
+            // Lanes from here on are in the next row.
+            let left = b.sub(by, place);
+            let far = number(reach + 1);
+            let left = b.select(b.icmp(IntPred::LLVMIntULT, left, far), left, far);
+            let left = b.splat(b.zext_or_trunc(left, Scalar::I32), w);
+            let steps = || (0..u64::from(w)).map(|lane| lane * self.step);
+            let is_next = b.icmp(IntPred::LLVMIntUGE, b.int_vector(Scalar::I32, steps()), left);
+            let of_either = |own: Value, next: Value| b.select(is_next, b.splat(next, w), b.splat(own, w));
+            match op {
+                Op::UDiv | Op::SDiv => of_either(row, b.add(row, number(1))),
+                _ => b.add(of_either(place, b.sub(place, by)), b.int_vector(scalar, steps())),
+            }
+        };
+        b.branch_usually(fits, || vec![in_rows()], || vec![each()])[0]
     }
 }
 

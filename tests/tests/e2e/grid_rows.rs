@@ -76,3 +76,60 @@ fn negative_lengths_divide_as_they_do_in_c() {
         assert_same(&format!("{w} {h}"), &out, &(0..ITEMS).map(want).collect::<Vec<_>>());
     }
 }
+
+#[test]
+fn rows_are_exact_at_every_edge() {
+    const ITEMS: usize = 80;
+    let kernel = Module::named("grid_rows").kernel("edges");
+    let near = |value: u64| [value.wrapping_sub(40), value.wrapping_sub(7), value, value + 5];
+    let bases = [0, 1 << 31, 1 << 32, 1 << 63, 999_990].into_iter().flat_map(near);
+    for base in bases.collect::<Vec<u64>>() {
+        for by in [
+            1,
+            2,
+            7,
+            14,
+            15,
+            16,
+            17,
+            30,
+            33,
+            1000,
+            (1 << 31) - 2,
+            1 << 31,
+            (1 << 32) - 3,
+            (1 << 32) + 1,
+            (1 << 63) - 2,
+            (1 << 63) + 9,
+            u64::MAX - 3,
+        ] {
+            let out = platform().filled(0u64, ITEMS * 12);
+            kernel.run_1d(ITEMS, 16, &[&out, &base, &by]);
+            let want = |at: usize| {
+                let (u, v) =
+                    ((at as u32).wrapping_add(base as u32), (at as u32 * 3).wrapping_add(base as u32));
+                let (l, m) = ((at as u64).wrapping_add(base), (at as u64 * 2).wrapping_add(base));
+                let (d, e) = (by as u32, (by as u32).wrapping_add(1));
+                let (sd, se) = (d as i32, (d as i32).wrapping_add(1));
+                let (long, more) = (by as i64, (by as i64).wrapping_add(1));
+                let rest = |n: i64| n.wrapping_rem(more) as u64;
+                [
+                    (u / d).into(),
+                    (u % e).into(),
+                    ((u as i32).wrapping_div(sd) as u32).into(),
+                    ((u as i32).wrapping_rem(se) as u32).into(),
+                    (v / d).into(),
+                    ((v as i32).wrapping_rem(se) as u32).into(),
+                    l / by,
+                    l % (by + 1),
+                    (l as i64).wrapping_div(long) as u64,
+                    rest(l as i64),
+                    (m / by).wrapping_add((u / 1000).into()),
+                    rest(m as i64).wrapping_add(((u as i32 % 24) as u32).into()),
+                ]
+            };
+            let want: Vec<u64> = (0..ITEMS).flat_map(want).collect();
+            assert_same(&format!("{base:#x} by {by:#x}"), &out, &want);
+        }
+    }
+}
