@@ -64,3 +64,20 @@ kernel void exchange(global uint *data, uint size, uint rounds) {
     barrier(CLK_GLOBAL_MEM_FENCE);
   }
 }
+
+// Some go elsewhere: an index that a branch, a choice or a bound makes goes on by one only where all do.
+kernel void write_far(global uint *out, uint far) {
+  uint i = get_global_id(0) * get_global_size(1) + get_global_id(1);
+  if (i % 63 != 1)
+    out[i] = get_local_linear_id() + 1;
+  else
+    out[i + far] = i;
+}
+
+kernel void read_far(global const uint *in, global uint *out, uint far) {
+  uint x = get_global_id(0), y = get_global_id(1), i = x * get_global_size(1) + y;
+  uint sum = 0;
+  for (int k = 0; k < 3; ++k)
+    sum = sum * 3 + in[(i + k) % 61 != 1 ? i : i + far] + in[i % 47 == 2 ? far - i : i + 1];
+  out[y * get_global_size(0) + x] = sum;
+}

@@ -43,23 +43,31 @@ impl Columns {
         }
         let places = this.of_each(|this| place(this, pointer))?;
         let masks = this.of_each(|this| Ok(this.mask()))?;
-        let [Some(first), Some(last)] = [places[0], places[members - 1]].map(Addresses::of) else {
+        let Some(all) = places.iter().map(|place| Addresses::of(*place)).collect::<Option<Vec<_>>>() else {
             return Ok(None);
         };
-        let b = &this.b;
-        let bytes = (members as u64 - 1) * leaf.scalar.bytes();
-        let follow = match (first, last) {
-            (Addresses::Strided(first, step), Addresses::Strided(last, other)) if step == other => {
-                let [first, last] = [first, last].map(|address| b.reinterpret(address, Scalar::I64));
-                b.icmp(IntPred::LLVMIntEQ, b.sub(last, first), b.i64(bytes))
+        // All are looked at: an index that a branch or a bound has chosen may be another in the middle only.
+        let (b, first) = (&this.b, all[0]);
+        let behind = (1..).zip(&all[1..]).map(|(member, other)| {
+            let bytes = member * leaf.scalar.bytes();
+            match (first, *other) {
+                (Addresses::Strided(first, step), Addresses::Strided(other, its)) if step == its => {
+                    let [first, other] = [first, other].map(|address| b.reinterpret(address, Scalar::I64));
+                    (b.icmp(IntPred::LLVMIntEQ, b.sub(other, first), b.i64(bytes)), false)
+                }
+                _ => {
+                    let [first, other] =
+                        [first, *other].map(|addresses| b.reinterpret(addresses.vector(this), Scalar::I64));
+                    let bytes = b.int(Scalar::I64, this.w, bytes);
+                    (b.icmp(IntPred::LLVMIntEQ, b.sub(other, first), bytes), true)
+                }
             }
-            _ => {
-                let [first, last] =
-                    [first, last].map(|addresses| b.reinterpret(addresses.vector(this), Scalar::I64));
-                let bytes = b.int(Scalar::I64, this.w, bytes);
-                this.b.all(b.icmp(IntPred::LLVMIntEQ, b.sub(last, first), bytes))
-            }
-        };
+        });
+        let (lanes, scalars): (Vec<_>, Vec<_>) = behind.partition(|(_, is_of_lanes)| *is_of_lanes);
+        let both =
+            |all: Vec<(Value, bool)>| all.into_iter().map(|(one, _)| one).reduce(|all, one| b.and(all, one));
+        let parts = both(lanes).map(|lanes| b.all(lanes)).into_iter().chain(both(scalars));
+        let Some(follow) = parts.reduce(|all, one| b.and(all, one)) else { return Ok(None) };
         let on = masks.iter().filter_map(|mask| mask.lanes()).reduce(|all, lanes| b.and(all, lanes));
         let together = b.freeze(follow);
         let together = on.map_or(together, |on| b.and(together, this.b.all(on)));

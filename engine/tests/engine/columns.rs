@@ -131,3 +131,34 @@ fn columns_see_what_was_written_before_the_barrier() {
         assert!((0..data.len()).all(|at| data[at] == want(at)), "{place}");
     });
 }
+
+#[test]
+fn who_goes_elsewhere_does_so_from_anywhere_in_a_bundle() {
+    on_all_processors("columns", 1, |program, isa| {
+        for group in GROUPS.into_iter().chain([[32, 8]]) {
+            let counts = [4, 3];
+            let [width, height] = [0, 1].map(|at| (counts[at] * group[at]) as usize);
+            let (all, place) = (width * height, format!("{group:?}, {isa}"));
+            let out = vec![0u32; 2 * all];
+            launch(program, "write_far", counts, group, &[address(&out), all as u64]);
+            for i in 0..all {
+                let [x, y] = [i / height, i % height];
+                let [w, h] = group.map(|size| size as usize);
+                let want = if i % 63 != 1 { [(y % h * w + x % w) as u32 + 1, 0] } else { [0, i as u32] };
+                assert_eq!([out[i], out[i + all]], want, "element {i}: {place}");
+            }
+            let input: Vec<u32> = (0..2 * all as u32 + 8).map(|at| at.wrapping_mul(0x9e37_79b9)).collect();
+            let out = vec![0u32; all];
+            launch(program, "read_far", counts, group, &[address(&input), address(&out), all as u64]);
+            for (at, got) in out.iter().enumerate() {
+                let i = at % width * height + at / width;
+                let want = (0..3).fold(0u32, |sum, k| {
+                    let first = input[if (i + k) % 61 != 1 { i } else { i + all }];
+                    let second = input[if i % 47 == 2 { all - i } else { i + 1 }];
+                    sum.wrapping_mul(3).wrapping_add(first).wrapping_add(second)
+                });
+                assert_eq!(*got, want, "element {at}: {place}");
+            }
+        }
+    });
+}
