@@ -12,7 +12,7 @@ use super::steps::{Changes, Step, Unit};
 use crate::abi::Coarsening;
 use rustc_hash::FxHashSet;
 use spirv::Op;
-use spirv_env::opcodes::Memory;
+use spirv_env::opcodes::{Derives, Family, Memory};
 use spirv_env::{Id, Inst};
 
 /// Lanes that are so many elements apart are no row with gaps.
@@ -39,6 +39,32 @@ impl Analysis<'_> {
             }
         }
         found
+    }
+
+    /// Whether a branch, a choice or a bound has a part in an address, so that it goes on from one sub-group to the next only where that makes the
+    /// same of it in all of them.
+    pub fn is_chosen(&self, pointer: Id) -> bool {
+        /// Values that are followed back.
+        const MOST: usize = 64;
+        let (mut seen, mut work) = (FxHashSet::default(), vec![pointer]);
+        while let Some(id) = work.pop() {
+            if !self.def.contains_key(&id) || !seen.insert(id) {
+                continue;
+            }
+            let Some(inst) = self.definition(id).filter(|_| seen.len() <= MOST) else { return true };
+            let row = inst.row();
+            let is_made_alike = matches!(row.family, Family::Arithmetic | Family::Conversion)
+                || matches!(inst.op, Op::CopyObject | Op::CompositeExtract | Op::Load)
+                || row.derives != Derives::Nothing;
+            if !is_made_alike || inst.op == Op::Select {
+                return true;
+            }
+            // What is loaded is a built-in variable's, or as unknown as ever.
+            if inst.op != Op::Load {
+                work.extend(inst.ids());
+            }
+        }
+        false
     }
 
     fn element_step(&self, pointer: Id) -> Step {

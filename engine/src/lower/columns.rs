@@ -46,9 +46,10 @@ impl Columns {
         let Some(all) = places.iter().map(|place| Addresses::of(*place)).collect::<Option<Vec<_>>>() else {
             return Ok(None);
         };
-        // All are looked at: an index that a branch or a bound has chosen may be another in the middle only.
+        // An index that a branch or a bound has chosen may be another in the middle only; others can wrap around, which the last one shows.
+        let looked_at = if this.a.is_chosen(pointer) { 1 } else { members - 1 };
         let (b, first) = (&this.b, all[0]);
-        let behind = (1..).zip(&all[1..]).map(|(member, other)| {
+        let behind = (looked_at as u64..).zip(&all[looked_at..]).map(|(member, other)| {
             let bytes = member * leaf.scalar.bytes();
             match (first, *other) {
                 (Addresses::Strided(first, step), Addresses::Strided(other, its)) if step == its => {
