@@ -163,9 +163,12 @@ impl Setup {
     pub fn has_code(&self, group_count: [u32; 3]) -> bool {
         let range = self.range(group_count);
         let fits = |plan: &Plan| {
-            let executed = self.kernel.executed(range);
-            let ids = ids_of(&self.kernel, &executed, &self.arguments);
-            fitting_code(plan, &executed, ids).is_some()
+            let other = || {
+                let executed = self.kernel.executed(range);
+                let ids = ids_of(&self.kernel, &executed, &self.arguments);
+                fitting_code(plan, &executed, ids).is_some()
+            };
+            self.is_planned(plan, range) || other()
         };
         self.latest.as_ref().is_some_and(fits)
     }
@@ -176,15 +179,17 @@ impl Setup {
         self.plan(group_count).map(|_| ())
     }
 
+    /// Whether a plan's code is that of a range with what is set now, and the plan is of that range.
+    fn is_planned(&self, plan: &Plan, range: Range) -> bool {
+        let rows = || row_lengths(&self.kernel, plan.executed(), &self.arguments);
+        *plan.range() == range && plan.code().variant().ids.rows == rows()
+    }
+
     /// The latest plan, if it is what a launch with this many work-groups needs, else another.
     fn plan(&mut self, group_count: [u32; 3]) -> Result<&Plan, EngineError> {
         let (range, local_bytes) = (self.range(group_count), self.arguments.local_bytes());
         let same = |plan: &Plan| {
-            let rows = row_lengths(&self.kernel, plan.executed(), &self.arguments);
-            *plan.range() == range
-                && plan.local_bytes() == local_bytes
-                && !plan.is_outdated()
-                && plan.code().variant().ids.rows == rows
+            plan.local_bytes() == local_bytes && !plan.is_outdated() && self.is_planned(plan, range)
         };
         if !self.latest.as_ref().is_some_and(same) {
             check_local_memory(&self.kernel, local_bytes)?;

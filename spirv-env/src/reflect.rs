@@ -122,7 +122,7 @@ impl Context<'_> {
             uses_barrier: false,
             has_loops: false,
             has_small_values: false,
-            divisors: divisors(module, function, &mut self.divisors),
+            divisors: divisors(module, function, &mut self.divisors, 0),
             may_wait: false,
             size: 0,
             prints: false,
@@ -286,26 +286,32 @@ fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Functio
 }
 
 /// The places of integers among a function's parameters that it, or a function that it calls, divides something by ([`Kernel::divisors`]).
-fn divisors(module: &Module, function: &Function, known: &mut FxHashMap<Id, Vec<usize>>) -> Vec<usize> {
+fn divisors(
+    module: &Module,
+    function: &Function,
+    known: &mut FxHashMap<Id, Vec<usize>>,
+    depth: usize,
+) -> Vec<usize> {
     const MOST: usize = 8;
     /// Conversions of a parameter, and products with it, that are followed back.
     const STEPS: usize = 4;
-    /// Calls that are followed: translators put a function around each kernel.
-    const CALLS: usize = 64;
+    /// How deep calls are followed: translators put a function around each kernel.
+    const DEPTH: usize = 64;
     if let Some(known) = known.get(&function.id) {
         return known.clone();
     }
-    // Until it is known, and for good where functions are too many, or call themselves.
+    // Until it is known, which is all that a function that calls itself finds.
     known.insert(function.id, Vec::new());
     let insts = || function.blocks.iter().flat_map(|block| &block.insts);
     let mut divisors: FxHashSet<Id> = FxHashSet::default();
     for inst in insts() {
         match inst.op {
             Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod => _ = divisors.insert(inst.id(1)),
-            Op::FunctionCall if known.len() < CALLS => {
+            Op::FunctionCall if depth < DEPTH => {
                 let callee = module.function(inst.id(0));
-                let places = callee.map(|callee| self::divisors(module, callee, known)).unwrap_or_default();
-                divisors.extend(places.into_iter().filter_map(|place| inst.ids().nth(1 + place)));
+                let places = callee.map(|callee| self::divisors(module, callee, known, depth + 1));
+                let places = places.unwrap_or_default().into_iter();
+                divisors.extend(places.filter_map(|place| inst.ids().nth(1 + place)));
             }
             _ => {}
         }

@@ -67,7 +67,7 @@ impl Analysis<'_> {
     fn vector_access(&self, inst: &Inst) -> Option<[Id; 2]> {
         let function = inst.opencl_std(self.func.module).filter(|std| std.family == StdFamily::VectorData)?;
         let (pointer, _) = function.pointer()?;
-        Some([inst.id(1 + pointer), inst.id(2 + pointer)])
+        Some([inst.argument(pointer - 1), inst.argument(pointer)])
     }
 
     /// Whether an instruction gives the same, and asks nothing of other work-items, whether lanes are work-items or not.

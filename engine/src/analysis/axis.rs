@@ -189,13 +189,14 @@ impl Analysis<'_> {
         }
         // `vload4(offset, pointer)`, `vstore4(vector, offset, pointer)`.
         let (place, through) = inst.opencl_std(self.func.module)?.pointer()?;
-        let pointer = Some(inst.id(2 + place)).filter(|pointer| place > 0 && self.is_in_memory(*pointer))?;
+        let pointer =
+            Some(inst.argument(place)).filter(|pointer| place > 0 && self.is_in_memory(*pointer))?;
         let vector = match through {
             Through::Reads => inst.ty?,
-            Through::Writes => self.func.type_of(inst.id(2))?,
+            Through::Writes => self.func.type_of(inst.argument(0))?,
         };
         let bytes = bytes_at(pointer) * self.leaves.count(vector).max(1) as u64;
-        let by_offset = changes.of(inst.id(1 + place)).map(|step| step.times(bytes as i64));
+        let by_offset = changes.of(inst.argument(place - 1)).map(|step| step.times(bytes as i64));
         let steps = sum(changes.of(pointer), by_offset);
         Some(Access { steps, bytes, is_local: is_local(pointer) })
     }

@@ -62,7 +62,7 @@ impl Analysis<'_> {
             Memory::Copy { .. } => Some((inst.id(1), false)),
             _ => {
                 let (pointer, _) = inst.opencl_std(self.func.module)?.pointer()?;
-                Some((inst.ids().nth(pointer + 1)?, pointer > 0))
+                Some((inst.argument(pointer), pointer > 0))
             }
         }
     }

@@ -111,7 +111,7 @@ fn has_effect(func: &Func<'_>, block: BlockId) -> bool {
         Memory::ByCallee => inst.opencl_std(func.module).is_none_or(|function| match function.pointer() {
             None => false,
             Some((_, Through::Reads)) => function.family == StdFamily::Print,
-            Some((at, Through::Writes)) => !is_private(inst.id(2 + at)),
+            Some((at, Through::Writes)) => !is_private(inst.argument(at)),
         }),
         _ => true,
     })

@@ -54,19 +54,18 @@ impl Columns {
             match (first, *other) {
                 (Addresses::Strided(first, step), Addresses::Strided(other, its)) if step == its => {
                     let [first, other] = [first, other].map(|address| b.reinterpret(address, Scalar::I64));
-                    (b.icmp(IntPred::LLVMIntEQ, b.sub(other, first), b.i64(bytes)), false)
+                    b.icmp(IntPred::LLVMIntEQ, b.sub(other, first), b.i64(bytes))
                 }
                 _ => {
                     let [first, other] =
                         [first, *other].map(|addresses| b.reinterpret(addresses.vector(this), Scalar::I64));
                     let bytes = b.int(Scalar::I64, this.w, bytes);
-                    (b.icmp(IntPred::LLVMIntEQ, b.sub(other, first), bytes), true)
+                    b.icmp(IntPred::LLVMIntEQ, b.sub(other, first), bytes)
                 }
             }
         });
-        let (lanes, scalars): (Vec<_>, Vec<_>) = behind.partition(|(_, is_of_lanes)| *is_of_lanes);
-        let both =
-            |all: Vec<(Value, bool)>| all.into_iter().map(|(one, _)| one).reduce(|all, one| b.and(all, one));
+        let (lanes, scalars): (Vec<_>, Vec<_>) = behind.partition(|follows| b.lanes(*follows) > 1);
+        let both = |all: Vec<Value>| all.into_iter().reduce(|all, one| b.and(all, one));
         let parts = both(lanes).map(|lanes| b.all(lanes)).into_iter().chain(both(scalars));
         let Some(follow) = parts.reduce(|all, one| b.and(all, one)) else { return Ok(None) };
         let on = masks.iter().filter_map(|mask| mask.lanes()).reduce(|all, lanes| b.and(all, lanes));

@@ -90,8 +90,7 @@ impl Run {
         let stays = b.icmp(IntPred::LLVMIntULE, first, number(most - reach));
         let fits = b.and(b.icmp(above, by, number(reach)), stays);
         // In front of the branch, so that a quotient and a remainder share it.
-        let divisor = b.select(b.icmp(IntPred::LLVMIntEQ, by, number(0)), number(1), by);
-        let row = b.bin(Opcode::LLVMUDiv, first, divisor);
+        let row = b.bin(Opcode::LLVMUDiv, first, not_zero(b, by));
         let place = b.sub(first, b.mul(row, by));
         let in_rows = || {
             // Lanes from here on are in the next row.
@@ -121,7 +120,7 @@ pub(super) fn divide(this: &Lowerer<'_, '_>, op: Op, n: Value, d: Value, divisor
     let (n, d) = if divisor.is_safe() { (n, d) } else { (b.freeze(n), b.freeze(d)) };
     let d = match divisor.is_safe() {
         true => d,
-        false => b.select(b.icmp(IntPred::LLVMIntEQ, d, zero), b.int(scalar, lanes, 1), d),
+        false => not_zero(b, d),
     };
     let quotient = quotient(this, signed, n, d, divisor);
     if matches!(op, Op::UDiv | Op::SDiv) {
@@ -134,6 +133,12 @@ pub(super) fn divide(this: &Lowerer<'_, '_>, op: Op, n: Value, d: Value, divisor
     let wrong =
         b.and(b.icmp(IntPred::LLVMIntNE, rem, zero), b.icmp(IntPred::LLVMIntSLT, b.xor(rem, d), zero));
     b.select(wrong, b.add(rem, d), rem)
+}
+
+/// A divisor, or 1 for 0: no division may trap.
+fn not_zero(b: &Builder, d: Value) -> Value {
+    let (scalar, lanes) = (b.scalar_of(d), b.lanes(d));
+    b.select(b.icmp(IntPred::LLVMIntEQ, d, b.zero(scalar, lanes)), b.int(scalar, lanes, 1), d)
 }
 
 /// A quotient by what is not 0.

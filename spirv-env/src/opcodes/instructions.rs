@@ -197,6 +197,11 @@ impl Inst {
         opencl_std::of_number(self.lit(1))
     }
 
+    /// An argument of a function of an extended set: they stand behind the set and the function's number.
+    pub fn argument(&self, at: usize) -> Id {
+        self.id(2 + at)
+    }
+
     /// The group that executes the instruction together, if it says so with a constant.
     pub fn execution_scope(&self, module: &Module) -> Option<Scope> {
         if !self.row().convergence.has_scope() {
