@@ -133,7 +133,10 @@ impl Analysis<'_> {
                 sized(sources.into_iter().map(of).collect(), count)
             }
             _ => {
-                // Leaf by leaf where all operands have as many leaves, else all alike.
+                // Leaf by leaf of operands that have as many leaves, else all alike.
+                if !inst.is_componentwise(self.func.module) {
+                    return all(any_operand());
+                }
                 let mut joined = all(false);
                 for id in inst.ids() {
                     let operand = self.differs(block, id, count);

@@ -61,7 +61,8 @@ pub fn module(body: &str) -> Module {
     if body.contains("%saturated =") {
         text += "OpDecorate %saturated SaturatedConversion\n";
     }
-    text += "%void = OpTypeVoid\n%bool = OpTypeBool\n%float = OpTypeFloat 32\n";
+    text +=
+        "%void = OpTypeVoid\n%bool = OpTypeBool\n%float = OpTypeFloat 32\n%float4 = OpTypeVector %float 4\n";
     for (name, width) in TYPES {
         text += &format!("%{name} = OpTypeInt {width} 0\n%{name}2 = OpTypeVector %{name} 2\n");
         for number in NUMBERS {

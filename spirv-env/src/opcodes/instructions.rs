@@ -1,6 +1,6 @@
 //! What single instructions say, read by their rows: memory operands and execution scopes.
 
-use super::{Convergence, Opcode, opencl_std, row};
+use super::{Convergence, Family, Opcode, opencl_std, row};
 use crate::module::{ConstantValue, ExtSet, Id, Inst, Module, Operand};
 use spirv::{MemoryAccess, Op, Scope};
 
@@ -195,6 +195,15 @@ impl Inst {
             return None;
         }
         opencl_std::of_number(self.lit(1))
+    }
+
+    /// Whether each component of the result is made of the same components of the operands that have as many, and of all of the others.
+    pub fn is_componentwise(&self, module: &Module) -> bool {
+        match self.row().family {
+            Family::Arithmetic | Family::Conversion | Family::Reinterpretation | Family::Composite => true,
+            Family::Extended => self.opencl_std(module).is_some_and(opencl_std::Function::is_componentwise),
+            _ => false,
+        }
     }
 
     /// An argument of a function of an extended set: they stand behind the set and the function's number.

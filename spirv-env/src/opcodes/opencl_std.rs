@@ -117,6 +117,15 @@ impl Function {
         }
     }
 
+    /// Whether each component of the result is made of the same components of the operands, and of nothing else.
+    pub fn is_componentwise(&self) -> bool {
+        match (self.family, self.signature) {
+            (Family::Selection, Signature::Shuffle | Signature::Shuffle2) => false,
+            (Family::Float | Family::Bits | Family::Pair | Family::Integer | Family::Selection, _) => true,
+            (Family::Geometric | Family::VectorData | Family::Hint | Family::Print, _) => false,
+        }
+    }
+
     /// Whether it does nothing but compute a result from its operands.
     pub fn is_pure(&self) -> bool {
         self.pointer().is_none()

@@ -14,6 +14,7 @@ mod benchmark;
 mod bindless_images;
 mod calls;
 mod coarsening;
+mod components;
 mod control_flow;
 mod conversions;
 mod cooperative;

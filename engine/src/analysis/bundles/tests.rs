@@ -142,3 +142,31 @@ fn what_a_work_group_computes_together_is_common_but_for_scans() {
     assert_eq!((vote(2), vote(3)), (vec![false], vec![true]));
     assert_eq!(differs("OpGroupBroadcast %ulong %uint_2 %x %ulong_0"), [false]);
 }
+
+#[test]
+fn what_is_made_of_all_components_differs_in_all_of_them() {
+    let vectors = "%xf = OpConvertUToF %float %x\n%one = OpConvertUToF %float %y\n\
+        %mixed = OpCompositeConstruct %float4 %xf %one %one %one\n\
+        %common = OpCompositeConstruct %float4 %one %one %one %one\n";
+    let call = |function: &str| differs(&format!("{vectors}OpExtInst %float4 %std {function}"));
+    for function in
+        ["normalize %mixed", "fast_normalize %mixed", "cross %mixed %common", "cross %common %mixed"]
+    {
+        assert_eq!(call(function), [true; 4], "{function}");
+    }
+    for function in ["normalize %common", "cross %common %common"] {
+        assert_eq!(call(function), [false; 4], "{function}");
+    }
+    for function in ["sqrt %mixed", "fmax %common %mixed", "mad %mixed %common %common"] {
+        assert_eq!(call(function), [true, false, false, false], "{function}");
+    }
+    let shuffled = |operands: &str| {
+        let vectors = "%mixed = OpCompositeConstruct %uint2 %x32 %uint_1\n\
+            %common = OpCompositeConstruct %uint2 %any_uint %uint_1\n";
+        differs(&format!("{vectors}OpExtInst %uint2 %std {operands}"))
+    };
+    assert_eq!(shuffled("shuffle %mixed %common"), [true; 2]);
+    assert_eq!(shuffled("shuffle %common %mixed"), [true; 2]);
+    assert_eq!(shuffled("shuffle2 %common %common %mixed"), [true; 2]);
+    assert_eq!(shuffled("shuffle %common %common"), [false; 2]);
+}
