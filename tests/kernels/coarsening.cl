@@ -147,3 +147,25 @@ kernel void sub_groups(global const int *in, global int *out, uint n) {
   }
   out[at] = sum ^ v;
 }
+
+// What rows above each other have in common, made where each of them has other lanes on, by one after the other: a division may trap. The loop
+// uses it in all of them.
+#define IN_COMMON(name, what)                                                                                            \
+  kernel void common_##name(global const int *in, global int *out, uint n) {                                             \
+    size_t x = get_global_id(0), y = get_global_id(1), w = get_global_size(0);                                           \
+    if (x + y >= w)                                                                                                      \
+      return;                                                                                                            \
+    uint q = n / 3, t = 0;                                                                                               \
+    int v = (int)y, a = what;                                                                                            \
+    do {                                                                                                                 \
+      v = (v ^ (int)t) * 3 + a;                                                                                          \
+      ++t;                                                                                                               \
+    } while (t < q);                                                                                                     \
+    out[y * w + x] = v;                                                                                                  \
+  }
+
+IN_COMMON(row, in[x])
+IN_COMMON(gathered, in[(uint)in[x] % (uint)w])
+IN_COMMON(quotient, in[x] / 7)
+IN_COMMON(byte, ((global const uchar *)in)[x])
+IN_COMMON(pair, (int)(((global const long *)in)[x / 2] >> 8))

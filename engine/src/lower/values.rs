@@ -388,8 +388,18 @@ impl Lowerer<'_, '_> {
         }
         if self.uses.crossing.contains(&id) {
             let slots = self.slots_of(id, common)?;
-            for (reg, slot) in val.iter().zip(slots.iter()) {
-                self.store_slot(*slot, *reg);
+            // One sub-group after the other makes what they have in common, each for its own lanes.
+            let lanes =
+                self.mask().lanes().filter(|_| common && !self.bundle.lockstep.contains(self.position.block));
+            let leaves = self.held_leaves(id)?;
+            for (at, ((reg, slot), leaf)) in (0..).zip(val.iter().zip(slots.iter()).zip(leaves.iter())) {
+                match lanes {
+                    Some(lanes) if reg.only_vector().is_some() => {
+                        let lanes = packing.map_or(lanes, |packing| self.packed_mask(lanes, packing, at));
+                        self.blend_slot(*slot, *reg, lanes, leaf.scalar);
+                    }
+                    _ => self.store_slot(*slot, *reg),
+                }
             }
         }
         if self.uses.temporal.contains(&id) {

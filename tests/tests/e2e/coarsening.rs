@@ -299,3 +299,31 @@ fn sub_groups_stay_what_they_are() {
         assert_same(&launch.name("sub_groups"), &out, &want);
     }
 }
+
+#[test]
+fn rows_have_in_common_what_each_makes_for_its_own_lanes() {
+    let module = Module::named("coarsening");
+    let common = |name: &str, what: &dyn Fn(&[i32], usize, usize) -> i32| {
+        let kernel = module.kernel(&format!("common_{name}"));
+        for launch in Launch::all().filter(|launch| !launch.has_layers()) {
+            let w = launch.width;
+            for n in [0, 7, 30] {
+                launch.compare(&kernel, n, |input, x, y, _| {
+                    if x + y >= w {
+                        return 0;
+                    }
+                    let a = what(input, x, w);
+                    (0..(n / 3).max(1)).fold(y as i32, |v, t| (v ^ t as i32).wrapping_mul(3).wrapping_add(a))
+                });
+            }
+        }
+    };
+    common("row", &|input, x, _| input[x]);
+    common("gathered", &|input, x, w| input[(input[x] as u32 % w as u32) as usize]);
+    common("quotient", &|input, x, _| input[x] / 7);
+    common("byte", &|input, x, _| i32::from(input[x / 4].to_le_bytes()[x % 4]));
+    common("pair", &|input, x, _| {
+        let [low, high] = [input[x / 2 * 2], input[x / 2 * 2 + 1]].map(|word| u64::from(word as u32));
+        ((high << 32 | low) as i64 >> 8) as i32
+    });
+}
