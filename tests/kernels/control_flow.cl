@@ -275,3 +275,86 @@ __kernel void guarded_rounds(__global const uint *in, __global uint *out, __loca
     if (l < 50)
         out[i] = sum;
 }
+
+// Variables that loops exchange, of which work-items take one along when they leave.
+__kernel void exchanged(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int a = in[i], b = a * 3 + 10;
+    for (int k = in[i]; k > 0; --k) {
+        int t = a;
+        a = b;
+        b = t;
+    }
+    out[i] = a;
+}
+
+__kernel void exchanged_other(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int a = in[i], b = a * 3 + 10;
+    for (int k = in[i]; k > 0; --k) {
+        int t = a;
+        a = b;
+        b = t;
+    }
+    out[i] = b;
+}
+
+__kernel void rotated(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int a = in[i], b = a * 3 + 10, c = a ^ 0x55, sum = 0;
+    for (int k = in[i]; k > 0; --k) {
+        int t = a;
+        a = b;
+        b = c;
+        c = t;
+        sum = sum * 5 + b;
+    }
+    out[i] = a * 7 + b + sum;
+}
+
+__kernel void fibonacci(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    uint a = in[i], b = in[i] + 10, k = 0;
+    for (;;) {
+        if (k >= (uint)in[i])
+            break;
+        uint t = a + b;
+        a = b;
+        b = t;
+        ++k;
+    }
+    out[i] = (int)a;
+}
+
+// The sum is taken out of both loops, the last product out of the inner one, and what was before it out of the outer one.
+__kernel void nested_sums(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int v = in[i], sum = 0, last = 1, before = 0;
+    for (int j = 0; j < v % 7; ++j) {
+        before = last;
+        for (int k = 0; k < (v + j) % 5; ++k) {
+            last = last * 3 + k;
+            if (last % 11 == 4)
+                goto done;
+            sum += last ^ j;
+        }
+        sum += last;
+    }
+done:
+    out[i] = sum * 5 + last * 3 + before;
+}

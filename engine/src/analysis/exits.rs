@@ -9,10 +9,10 @@
 use super::cfg::{Cfg, Dominators};
 use super::func::{Block, BlockId, Func, Incoming, Phi, Synthetic, Terminator};
 use super::joins::{self, Plain};
-use super::loops::{self, LoopId, Loops};
+use super::loops::{self, Loop, LoopId, Loops};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use spirv_env::{Id, Inst, TypeId};
+use spirv_env::{Id, Inst, Type, TypeId};
 
 /// Exits of one loop that go on in one place, at most: they are compared.
 const MOST: usize = 8;
@@ -64,6 +64,42 @@ pub fn leave_together(func: &mut Func<'_>) {
             }
         }
     }
+}
+
+/// Gives loops with one exit a block behind it where others come to the same place: what they carry from one iteration to the next and bring
+/// there is then taken out of the loop, which asks for no more than the place where the loop keeps it (`carried`), and blended with what others
+/// bring once, outside. Loops are canonical, and stay so.
+pub fn bring_out(func: &mut Func<'_>) {
+    let cfg = Cfg::new(func);
+    let doms = Dominators::new(&cfg);
+    let loops = Loops::new(&cfg, &doms);
+    for this in loops.loops.values() {
+        let [(block, to)] = this.exits[..] else { continue };
+        if cfg.preds[to].len() > 1 && brings_what_it_carries(func, this, block, to) {
+            loops::merge_edges(func, &[block], to);
+        }
+    }
+}
+
+/// Whether an exit brings a phi of the loop, or what that is in the next iteration.
+fn brings_what_it_carries(func: &Func<'_>, this: &Loop, block: BlockId, to: BlockId) -> bool {
+    let carries = |value: Id| {
+        let mut phis = func.blocks[this.header].phis.iter();
+        phis.any(|phi| phi.result == value || phi.incoming.contains(&(this.latch, value)))
+    };
+    // Small values are packed, which lanes that leave on their own are not.
+    let scalar = |ty: TypeId| match func.module.types.get(ty) {
+        Type::Vector { elem, .. } => func.module.types.get(*elem),
+        scalar => scalar,
+    };
+    let is_wide = |ty: TypeId| match scalar(ty) {
+        Type::Int { width } | Type::Float { width } => *width >= u32::BITS,
+        _ => false,
+    };
+    let mut phis = func.blocks[to].phis.iter();
+    phis.any(|phi| {
+        is_wide(phi.ty) && phi.incoming.iter().any(|(pred, value)| *pred == block && carries(*value))
+    })
 }
 
 /// What a block of the loop itself asks.

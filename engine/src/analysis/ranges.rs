@@ -20,7 +20,7 @@ impl Analysis<'_> {
         if let Some(bits) = self.func.constant_bits(id) {
             return Some(bits);
         }
-        let inst = self.definition(id)?;
+        let Some(inst) = self.definition(id) else { return self.upper_of_counter(id, depth) };
         let of = |at: usize| self.upper(inst.id(at), depth + 1);
         let width = |id: Id| self.index_width(id).filter(|width| *width <= u64::BITS);
         let widest = |id: Id| width(id).map(|width| u64::MAX >> (u64::BITS - width));

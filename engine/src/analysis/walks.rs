@@ -422,7 +422,7 @@ impl Analysis<'_> {
     }
 
     /// What a value of the latch is: that may pass one on by a phi of its own.
-    fn passed_on(&self, inside: LoopId, id: Id) -> Option<Id> {
+    pub(super) fn passed_on(&self, inside: LoopId, id: Id) -> Option<Id> {
         let latch = self.loops.get(inside).latch;
         match self.func.blocks[latch].phis.iter().find(|phi| phi.result == id) {
             Some(phi) => match phi.incoming.as_slice() {

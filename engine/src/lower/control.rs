@@ -32,7 +32,7 @@ pub(super) struct Flow {
     /// The mask of the whole body.
     entry_mask: Mask,
     blocks: PrimaryMap<BlockId, BlockCode>,
-    /// Blocks whose mask others share.
+    /// Blocks whose mask others share that do something.
     lenders: FxHashSet<BlockId>,
     /// Loops with a work-group barrier in them. All sub-groups of the group take turns in such a one: lines that are asked
     /// for several iterations ahead, for each of them, would push one another out of the cache before their time.
@@ -106,10 +106,14 @@ fn with_barriers(a: &Analysis<'_>) -> EntitySet<LoopId> {
     found
 }
 
-/// Blocks whose mask other blocks share.
+/// Blocks whose mask other blocks share, which do something: what leads back to a loop's header does nothing but that.
 fn lenders(a: &Analysis<'_>) -> FxHashSet<BlockId> {
     let owner_of = |block: BlockId| a.control.class[block].filter(|owner| *owner != block);
-    a.func.block_ids().filter_map(owner_of).collect()
+    let does_something = |block: &BlockId| {
+        let code = &a.func.blocks[*block];
+        !code.insts.is_empty() || !matches!(code.term, Terminator::Branch(_))
+    };
+    a.func.block_ids().filter(does_something).filter_map(owner_of).collect()
 }
 
 impl Lowerer<'_, '_> {
@@ -326,7 +330,7 @@ impl Lowerer<'_, '_> {
     }
 
     /// What is made of one member of the bundle.
-    fn of_member<T>(&mut self, at: usize, make: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn of_member<T>(&mut self, at: usize, make: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.bundle.at, at);
         let made = make(self);
         self.bundle.at = before;
@@ -345,7 +349,7 @@ impl Lowerer<'_, '_> {
         self.define_held(id, val)
     }
 
-    fn phi_slots_of(&mut self, block: BlockId, id: Id) -> Result<Rc<[Slot]>, EngineError> {
+    pub(super) fn phi_slots_of(&mut self, block: BlockId, id: Id) -> Result<Rc<[Slot]>, EngineError> {
         let common = self.is_common(block, id);
         if let Some(slots) = self.values_mut(common).phi_slots.get(&id) {
             return Ok(slots.clone());
@@ -543,9 +547,15 @@ impl Lowerer<'_, '_> {
         let a = self.a;
         let from = self.position.block;
         let blended = a.control.blended.contains(to) && self.w > 1;
+        let goes_back = a.loops.is_back_edge(from, to);
         let mut moves: SmallVec<[(Id, super::values::Val); 4]> = SmallVec::new();
         for phi in &a.func.blocks[to].phis {
             if self.bundle.at > 0 && a.is_common(to, phi.result) {
+                continue;
+            }
+            let carried = self.uses.carried.value_of(phi.result).filter(|_| goes_back);
+            if carried.is_some_and(|value| value != phi.result) {
+                // It is there since it was made.
                 continue;
             }
             // All values are read before any phi changes: phis of a loop may exchange values.
@@ -558,6 +568,7 @@ impl Lowerer<'_, '_> {
             let slots = self.phi_slots_of(to, result)?;
             let leaves = self.held_leaves(result)?;
             let packing = self.packing_of(result);
+            let blended = blended || goes_back && self.uses.carried.value_of(result) == Some(result);
             for (at, ((slot, reg), leaf)) in (0..).zip(slots.iter().zip(val).zip(leaves.iter())) {
                 let reg = self.with_scalar(reg, *slot);
                 if blended {

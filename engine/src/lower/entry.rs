@@ -204,7 +204,11 @@ impl<'a, 'm> Bodies<'a, 'm> {
                 members: Default::default(),
             },
             flow: Flow::new(self.a, mask, guarded),
-            uses: DistantUses::new(self.a, &bundle.lockstep),
+            uses: DistantUses::new(self.a, &bundle.lockstep, |at, id| {
+                self.target.has_avx512()
+                    && !self.a.packed().contains_key(&id)
+                    && (bundle.subgroups.len() == 1 || !self.a.is_common(at, id))
+            }),
             bundle,
             storage: Storage {
                 local_offsets: self.offsets.clone(),

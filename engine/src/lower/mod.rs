@@ -318,6 +318,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     simplify::propagate_copies(&mut func);
     loops::canonicalize(&mut func);
     exits::leave_together(&mut func);
+    exits::bring_out(&mut func);
     idle::leave_where_idle(&mut func);
     // So that an edge finds its operand.
     let phis = func.blocks.values_mut().flat_map(|block| &mut block.phis);

@@ -10,6 +10,7 @@
 use super::builder::{Label, Value};
 use super::{Lowerer, packed};
 use crate::analysis::Analysis;
+use crate::analysis::carried::Carried;
 use crate::analysis::func::{BlockId, ENTRY, Synthetic};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::packed::Packing;
@@ -110,15 +111,26 @@ pub(super) struct DistantUses {
     crossing: FxHashSet<Id>,
     /// After a divergent loop that made them.
     temporal: FxHashSet<Id>,
+    /// Those of them that share a place with a phi of the loop.
+    pub(super) carried: Carried,
 }
 
 impl DistantUses {
-    pub(super) fn new(a: &Analysis<'_>, lockstep: &EntitySet<BlockId>) -> Self {
-        let (mut crossing, mut temporal) = (FxHashSet::default(), FxHashSet::default());
+    /// `may_share` says which values are held so that they may share a place with another one.
+    pub(super) fn new(
+        a: &Analysis<'_>,
+        lockstep: &EntitySet<BlockId>,
+        may_share: impl Fn(BlockId, Id) -> bool,
+    ) -> Self {
+        let [mut crossing, mut temporal, mut far] = [(); 3].map(|()| FxHashSet::default());
         let mut note = |block: BlockId, id: Id, use_is_exit: bool| match a.def.get(&id) {
             None => {}
-            Some(_) if a.is_temporal(block, id) => {
+            Some(def) if a.is_temporal(block, id) => {
                 temporal.insert(id);
+                let left = a.loops.left_by(*def, block);
+                if left.filter(|this| a.control.divergent_loops.contains(*this)).count() > 1 {
+                    far.insert(id);
+                }
             }
             // The edges of a block that sub-groups run one by one see nothing of what each of them did.
             Some(def) if *def != block || (use_is_exit && !lockstep.contains(block)) => {
@@ -146,7 +158,8 @@ impl DistantUses {
                 pointer.indices.iter().for_each(|(index, _)| note(block, *index, false));
             }
         }
-        DistantUses { crossing, temporal }
+        let carried = Carried::new(a, &temporal, &far, may_share);
+        DistantUses { crossing, temporal, carried }
     }
 }
 
@@ -420,12 +433,12 @@ impl Lowerer<'_, '_> {
 
     /// Blends what a value is now into what the lanes of a sub-group take out of a divergent loop.
     fn take_out(&mut self, at: usize, id: Id, val: &Val) -> Result<(), EngineError> {
-        let leaves = self.leaves_of(id)?;
-        if !self.bundle.subgroups[at].values.temporal_slots.contains_key(&id) {
-            let slots = leaves.iter().map(|leaf| self.prologue_alloca(leaf.scalar, self.w)).collect();
-            self.bundle.subgroups[at].values.temporal_slots.insert(id, slots);
+        let slots = self.temporal_slots_of(at, id)?;
+        if self.uses.carried.value_of(id) == Some(id) {
+            // A phi whose place this is.
+            return Ok(());
         }
-        let slots = self.bundle.subgroups[at].values.temporal_slots[&id].clone();
+        let leaves = self.leaves_of(id)?;
         for ((reg, slot), leaf) in val.iter().zip(slots.iter()).zip(leaves.iter()) {
             let mut new = self.vector(*reg);
             if let Mask::Lanes(mask) = self.bundle.subgroups[at].blended {
@@ -435,6 +448,25 @@ impl Lowerer<'_, '_> {
             self.b.store(new, *slot, 1);
         }
         Ok(())
+    }
+
+    /// Where a sub-group has what its lanes take out of a divergent loop: where a phi of the loop is, if the two share a place.
+    fn temporal_slots_of(&mut self, at: usize, id: Id) -> Result<Rc<[Value]>, EngineError> {
+        if let Some(slots) = self.bundle.subgroups[at].values.temporal_slots.get(&id) {
+            return Ok(slots.clone());
+        }
+        let slots: Rc<[Value]> = match self.uses.carried.phi_of(id) {
+            Some((header, phi)) => {
+                let slots = self.of_member(at, |this| this.phi_slots_of(header, phi))?;
+                slots.iter().map(|slot| slot.vector.expect("what shares a place is held as lanes")).collect()
+            }
+            None => {
+                let leaves = self.leaves_of(id)?;
+                leaves.iter().map(|leaf| self.prologue_alloca(leaf.scalar, self.w)).collect()
+            }
+        };
+        self.bundle.subgroups[at].values.temporal_slots.insert(id, slots.clone());
+        Ok(slots)
     }
 
     fn conform(&self, reg: Reg, shape: Shape) -> Reg {

@@ -393,3 +393,42 @@ fn work_items_leave_a_loop_together_in_two_places() {
         }
     }
 }
+
+#[test]
+fn loops_exchange_variables_that_work_items_take_along() {
+    let exchanged = |v: i32| (0..v.max(0)).fold((v, v * 3 + 10), |(a, b), _| (b, a));
+    check("exchanged", -3, 40, |v, _| exchanged(v).0);
+    check("exchanged_other", -3, 40, |v, _| exchanged(v).1);
+    check("rotated", -3, 40, |v, _| {
+        let (mut a, mut b, mut c, mut sum) = (v, v * 3 + 10, v ^ 0x55, 0i32);
+        for _ in 0..v {
+            (a, b, c) = (b, c, a);
+            sum = sum.wrapping_mul(5).wrapping_add(b);
+        }
+        (a * 7 + b).wrapping_add(sum)
+    });
+    check("fibonacci", 0, 40, |v, _| {
+        let (mut a, mut b) = (v as u32, v as u32 + 10);
+        (0..v).for_each(|_| (a, b) = (b, a.wrapping_add(b)));
+        a as i32
+    });
+}
+
+#[test]
+fn loops_in_loops_have_what_work_items_take_out_of_both() {
+    check("nested_sums", 0, 60, |v, _| {
+        let (mut sum, mut last, mut before) = (0i32, 1i32, 0i32);
+        'done: for j in 0..v % 7 {
+            before = last;
+            for k in 0..(v + j) % 5 {
+                last = last.wrapping_mul(3).wrapping_add(k);
+                if last % 11 == 4 {
+                    break 'done;
+                }
+                sum = sum.wrapping_add(last ^ j);
+            }
+            sum = sum.wrapping_add(last);
+        }
+        sum.wrapping_mul(5).wrapping_add(last.wrapping_mul(3)).wrapping_add(before)
+    });
+}

@@ -204,10 +204,11 @@ impl Builder {
         llvm!(LLVMBuildMemMove(self.raw, to.0.0, to.1, from.0.0, from.1, size.0));
     }
 
-    /// Asks for a cache line that will be read. Any address will do.
+    /// Asks for a cache line that will be read, for the second level of caches: more lines can be on their way there than to the first, and more
+    /// that are a power of two apart have room. Any address will do.
     pub fn prefetch(&self, address: Value) {
-        // Operands: for reading, for use soon, data.
-        let operands = [address, self.i32(0), self.i32(3), self.i32(1)];
+        // Operands: for reading, into the second level, data.
+        let operands = [address, self.i32(0), self.i32(2), self.i32(1)];
         self.intrinsic_typed("llvm.prefetch", &[self.ptr], &operands);
     }
 }
