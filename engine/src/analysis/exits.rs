@@ -96,7 +96,8 @@ fn brings_what_it_carries(func: &Func<'_>, this: &Loop, block: BlockId, to: Bloc
         Type::Int { width } | Type::Float { width } => *width >= u32::BITS,
         _ => false,
     };
-    let mut phis = func.blocks[to].phis.iter();
+    // Numbers of the engine's own have no type.
+    let mut phis = func.blocks[to].phis.iter().filter(|phi| !func.selectors.contains(&phi.result));
     phis.any(|phi| {
         is_wide(phi.ty) && phi.incoming.iter().any(|(pred, value)| *pred == block && carries(*value))
     })

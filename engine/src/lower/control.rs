@@ -32,8 +32,8 @@ pub(super) struct Flow {
     /// The mask of the whole body.
     entry_mask: Mask,
     blocks: PrimaryMap<BlockId, BlockCode>,
-    /// Blocks whose mask others share that do something.
-    lenders: FxHashSet<BlockId>,
+    /// The others that share a block's mask.
+    borrowers: FxHashMap<BlockId, SmallVec<[BlockId; 2]>>,
     /// Loops with a work-group barrier in them. All sub-groups of the group take turns in such a one: lines that are asked
     /// for several iterations ahead, for each of them, would push one another out of the cache before their time.
     pub(super) with_barriers: EntitySet<LoopId>,
@@ -63,7 +63,7 @@ impl Flow {
         Flow {
             entry_mask,
             blocks: PrimaryMap::new(),
-            lenders: lenders(a),
+            borrowers: borrowers(a),
             with_barriers: with_barriers(a),
             iterations: FxHashMap::default(),
             read_ahead: ReadAhead::new(a.read_ahead()),
@@ -106,14 +106,15 @@ fn with_barriers(a: &Analysis<'_>) -> EntitySet<LoopId> {
     found
 }
 
-/// Blocks whose mask other blocks share, which do something: what leads back to a loop's header does nothing but that.
-fn lenders(a: &Analysis<'_>) -> FxHashSet<BlockId> {
-    let owner_of = |block: BlockId| a.control.class[block].filter(|owner| *owner != block);
-    let does_something = |block: &BlockId| {
-        let code = &a.func.blocks[*block];
-        !code.insts.is_empty() || !matches!(code.term, Terminator::Branch(_))
-    };
-    a.func.block_ids().filter(does_something).filter_map(owner_of).collect()
+/// The blocks that share the mask of another one, by that one.
+fn borrowers(a: &Analysis<'_>) -> FxHashMap<BlockId, SmallVec<[BlockId; 2]>> {
+    let mut found: FxHashMap<BlockId, SmallVec<[BlockId; 2]>> = FxHashMap::default();
+    for block in a.func.block_ids() {
+        if let Some(owner) = a.control.class[block].filter(|owner| *owner != block) {
+            found.entry(owner).or_default().push(block);
+        }
+    }
+    found
 }
 
 impl Lowerer<'_, '_> {
@@ -183,37 +184,41 @@ impl Lowerer<'_, '_> {
         BlockCode { enter, body, masks }
     }
 
-    /// Whether running a block for no lane at all is harmless and cheaper than a test and a jump.
+    /// Whether running a block for no lane at all, and those that share its mask, is harmless and cheaper than a test and a jump. A loop's step
+    /// is such a one: where it is jumped over, the next iteration waits for whether anybody is left.
     fn is_cheap(&self, block: BlockId) -> bool {
         const FEW: usize = 6;
-        let code = &self.a.func.blocks[block];
-        let harmless = |inst: &Inst| {
-            use Family::{Arithmetic, Composite, Conversion, Hint, Reinterpretation};
-            let row = inst.row();
-            let is_computed =
-                matches!(row.family, Arithmetic | Composite | Conversion | Hint | Reinterpretation)
-                    && row.is_pure()
-                    && row.cost == Cost::Low;
-            is_computed || row.derives != Derives::Nothing || self.is_row_in_cache(block, inst)
-        };
-        // What is part of an address of a row is for nothing.
-        let count = code.insts.iter().filter(|inst| inst.row().derives == Derives::Nothing).count();
-        let leads_on = matches!(
-            (&code.term, &self.a.control.exit[block]),
-            (Terminator::Branch(_), Exit::Uniform(_)) | (_, Exit::Linear(_))
-        );
-        // Blocks that share the mask would run for nobody, too, and they may do anything.
-        let is_shared = self.flow.lenders.contains(&block);
-        leads_on && !is_shared && count <= FEW && code.insts.iter().all(harmless)
+        let others = self.flow.borrowers.get(&block).into_iter().flatten().copied();
+        let mut count = 0;
+        std::iter::once(block).chain(others).all(|block| {
+            let code = &self.a.func.blocks[block];
+            let leads_on = matches!(
+                (&code.term, &self.a.control.exit[block]),
+                (Terminator::Branch(_), Exit::Uniform(_) | Exit::Latch { .. }) | (_, Exit::Linear(_))
+            );
+            // What is part of an address of a row is for nothing.
+            count += code.insts.iter().filter(|inst| inst.row().derives == Derives::Nothing).count();
+            leads_on && count <= FEW && code.insts.iter().all(|inst| self.is_harmless_for_nobody(block, inst))
+        })
+    }
+
+    fn is_harmless_for_nobody(&self, block: BlockId, inst: &Inst) -> bool {
+        use Family::{Arithmetic, Composite, Conversion, Hint, Reinterpretation};
+        let row = inst.row();
+        let is_computed = matches!(row.family, Arithmetic | Composite | Conversion | Hint | Reinterpretation)
+            && row.is_pure()
+            && row.cost == Cost::Low;
+        is_computed || row.derives != Derives::Nothing || self.is_row_in_cache(block, inst)
     }
 
     /// Whether an instruction loads a row beside one that is loaded before: a mispredicted jump over it takes longer, and what depends on
     /// data, as whether the letter before was the right one, is mispredicted.
     fn is_row_in_cache(&self, block: BlockId, inst: &Inst) -> bool {
-        let (a, pointer) = (self.a, inst.id(0));
+        let a = self.a;
         let Some(leaves) = inst.ty.filter(|_| inst.op == Op::Load).and_then(|ty| a.leaves.get(ty)) else {
             return false;
         };
+        let pointer = inst.id(0);
         let [Leaf { scalar, .. }] = *leaves else { return false };
         let memory = in_memory(scalar);
         !matches!(scalar, Scalar::Int(_))
