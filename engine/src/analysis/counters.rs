@@ -86,7 +86,9 @@ impl Analysis<'_> {
         if let Some((builtin, _)) = self.id_component(step) {
             return builtins::is_group_size(builtin) || matches!(builtin, GlobalSize | NumWorkgroups);
         }
-        let is_parameter = self.func.params.iter().any(|(parameter, _)| *parameter == step);
+        // Work-items that call a function give it what each has.
+        let is_kernel = self.func.function == self.func.kernel.function;
+        let is_parameter = is_kernel && self.func.params.iter().any(|(parameter, _)| *parameter == step);
         is_parameter
             || self.definition(step).is_some_and(|inst| {
                 let is_computed =
