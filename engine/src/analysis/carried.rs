@@ -37,7 +37,7 @@ impl Carried {
         };
         for (id, this) in a.loops.loops.iter().filter(|(id, _)| a.control.divergent_loops.contains(*id)) {
             for phi in &a.func.blocks[this.header].phis {
-                let next = phi.incoming.iter().find(|(pred, _)| *pred == this.latch).map(|(_, next)| *next);
+                let next = phi.from(this.latch);
                 let own = (taken_out.contains(&phi.result)).then_some(phi.result);
                 let Some(value) = own.or_else(|| next.filter(|next| found.is_made_in(a, id, *next))) else {
                     continue;

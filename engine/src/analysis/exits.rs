@@ -85,7 +85,7 @@ pub fn bring_out(func: &mut Func<'_>) {
 fn brings_what_it_carries(func: &Func<'_>, this: &Loop, block: BlockId, to: BlockId) -> bool {
     let carries = |value: Id| {
         let mut phis = func.blocks[this.header].phis.iter();
-        phis.any(|phi| phi.result == value || phi.incoming.contains(&(this.latch, value)))
+        phis.any(|phi| phi.result == value || phi.from(this.latch) == Some(value))
     };
     // Small values are packed, which lanes that leave on their own are not.
     let scalar = |ty: TypeId| match func.module.types.get(ty) {
@@ -98,9 +98,7 @@ fn brings_what_it_carries(func: &Func<'_>, this: &Loop, block: BlockId, to: Bloc
     };
     // Numbers of the engine's own have no type.
     let mut phis = func.blocks[to].phis.iter().filter(|phi| !func.selectors.contains(&phi.result));
-    phis.any(|phi| {
-        is_wide(phi.ty) && phi.incoming.iter().any(|(pred, value)| *pred == block && carries(*value))
-    })
+    phis.any(|phi| is_wide(phi.ty) && phi.from(block).is_some_and(carries))
 }
 
 /// What a block of the loop itself asks.

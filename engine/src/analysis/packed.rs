@@ -16,7 +16,6 @@ use super::shapes::{Shape, Trust};
 use cranelift_entity::SecondaryMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, OpenclStd100Op as StdOp};
-use spirv_env::opcodes::opencl_std;
 use spirv_env::opcodes::{Family, Memory};
 use spirv_env::{Id, Inst, Type};
 
@@ -326,13 +325,7 @@ impl Analysis<'_> {
             Family::Conversion => inst.ids().all(is_alike),
             Family::Composite => inst.op == Op::CopyObject,
             Family::Extended => inst.opencl_std(self.func.module).is_some_and(|function| {
-                let by_component = match function.family {
-                    opencl_std::Family::Float | opencl_std::Family::Bits | opencl_std::Family::Integer => {
-                        true
-                    }
-                    opencl_std::Family::Selection => matches!(function.op, StdOp::bitselect | StdOp::select),
-                    _ => false,
-                };
+                let by_component = function.is_componentwise() && function.is_pure();
                 by_component && inst.ids().skip(1).all(is_alike)
             }),
             _ => false,
