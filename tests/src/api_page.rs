@@ -42,7 +42,6 @@ const REASONS: &[(&str, &str)] = &[
     ("zeDriverRTAS", "the device has no ray-tracing units"),
     ("zeDeviceReserveCacheExt", "a program cannot reserve the host's caches"),
     ("zeDeviceSetCacheAdviceExt", "a program cannot reserve the host's caches"),
-    ("zeDevicePciGetPropertiesExt", "a CPU is no PCI device"),
     (
         "zeDeviceImportExternalSemaphoreExt",
         "no graphics API of this host has semaphores that the CPU could wait for",

@@ -240,6 +240,17 @@ pub unsafe fn zeDeviceGetGlobalTimestamps(
     Ok(())
 }
 
+/// `zeDevicePciGetPropertiesExt`.
+pub unsafe fn zeDevicePciGetPropertiesExt(
+    hDevice: ze_device_handle_t,
+    pPciProperties: *mut ze_pci_ext_properties_t,
+) -> Result<()> {
+    let device = handle::get::<Device>(hDevice)?;
+    // SAFETY: the caller passes null or a valid structure.
+    device.pci_properties(unsafe { output(pPciProperties, "pPciProperties")? });
+    Ok(())
+}
+
 /// `zeDeviceGetVectorWidthPropertiesExt`.
 pub unsafe fn zeDeviceGetVectorWidthPropertiesExt(
     hDevice: ze_device_handle_t,

@@ -32,7 +32,8 @@ pub use crate::device::{
     zeDeviceGetCounterBasedEventMaxValue, zeDeviceGetExternalMemoryProperties, zeDeviceGetGlobalTimestamps,
     zeDeviceGetImageProperties, zeDeviceGetMemoryAccessProperties, zeDeviceGetMemoryProperties,
     zeDeviceGetModuleProperties, zeDeviceGetP2PProperties, zeDeviceGetProperties, zeDeviceGetRootDevice,
-    zeDeviceGetStatus, zeDeviceGetSubDevices, zeDeviceGetVectorWidthPropertiesExt, zeDeviceSynchronize,
+    zeDeviceGetStatus, zeDeviceGetSubDevices, zeDeviceGetVectorWidthPropertiesExt,
+    zeDevicePciGetPropertiesExt, zeDeviceSynchronize,
 };
 pub use crate::driver::{
     zeDriverGet, zeDriverGetApiVersion, zeDriverGetDefaultContext, zeDriverGetExtensionFunctionAddress,

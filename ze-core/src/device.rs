@@ -20,7 +20,7 @@ use crate::sysman::Sysman;
 use crate::sysman::activity::Activity;
 use crate::sysman::roots::Roots;
 use hierarchy::has_sub_devices;
-pub use identity::Place;
+pub use identity::{Place, UNKNOWN_SPEED};
 use std::sync::{Arc, Weak};
 use ze_engine::{Engine, EngineConfig};
 use ze_extensions::{DeviceProfile, Hierarchy};

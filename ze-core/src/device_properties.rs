@@ -1,7 +1,7 @@
 //! Answers to `zeDeviceGet*Properties`, from the device's profile. Structures that are chained to a query are
 //! filled where they are known, and skipped where not.
 
-use crate::device::{Device, QUEUES_OF_A_GROUP, QueueGroup};
+use crate::device::{Device, QUEUES_OF_A_GROUP, QueueGroup, UNKNOWN_SPEED};
 use crate::external_memory;
 use crate::image::{LARGEST_PITCH, PITCH_ALIGNMENT};
 use crate::pnext::{Output, Outputs, structures};
@@ -312,6 +312,17 @@ impl Device {
             out.physicalLatency = 0;
             out.latencyUnit = ZE_LATENCY_UNIT_UNKNOWN;
         }
+    }
+
+    /// `zeDevicePciGetPropertiesExt`: an address, and nothing about the speed of a slot, as there is none.
+    pub fn pci_properties(&self, out: &mut ze_pci_ext_properties_t) {
+        let [domain, bus, device, function] = self.pci_address();
+        out.address = ze_pci_address_ext_t { domain, bus, device, function };
+        out.maxSpeed = ze_pci_speed_ext_t {
+            genVersion: UNKNOWN_SPEED,
+            width: UNKNOWN_SPEED,
+            maxBandwidth: UNKNOWN_SPEED.into(),
+        };
     }
 
     /// `zeDeviceGetVectorWidthPropertiesExt`: one entry, the widest vector register.

@@ -30,7 +30,7 @@ impl FabricVertex {
         self.device.upgrade().ok_or(crate::error::Error::Uninitialized)
     }
 
-    /// `zeFabricVertexGetPropertiesExp`: without a PCI address, as the device has none.
+    /// `zeFabricVertexGetPropertiesExp`.
     pub fn properties(&self, out: &mut ze_fabric_vertex_exp_properties_t) -> Result<()> {
         out.uuid.id = self.device()?.uuid();
         out.type_ = match self.device()?.is_part() {
@@ -38,7 +38,8 @@ impl FabricVertex {
             false => ZE_FABRIC_VERTEX_EXP_TYPE_DEVICE,
         };
         out.remote = 0;
-        out.address = ze_fabric_vertex_pci_exp_address_t::default();
+        let [domain, bus, device, function] = self.device()?.pci_address();
+        out.address = ze_fabric_vertex_pci_exp_address_t { domain, bus, device, function };
         Ok(())
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Whoever has a handle can open it if the system lets it have the file, and nothing in the handle is believed that the file
 //! does not confirm. A process finds the file in two ways. The first four bytes are a descriptor of the exporting
-//! process: programs that send descriptors through sockets put the number there that they received. Otherwise the file is
+//! process: programs that send descriptors through sockets put the number there that they received. (oneCCL keeps nothing else of a
+//! handle: a descriptor with zeros behind it is all of its file.) Otherwise the file is
 //! opened through `/proc`, which the kernel allows to processes of the same user that could look into each other.
 //! `pidfd_getfd` would ask for more, namely that they could stop each other, which Ubuntu's kernels refuse; and a socket of our
 //! own would need a thread in each exporting process, and other users could connect to it.
@@ -71,6 +72,13 @@ impl Contents {
             kind: 0,
             unused: [0; 5],
         }
+    }
+
+    /// Whether it is a descriptor, and no more.
+    fn is_bare(&self) -> bool {
+        let Self { fd, magic, process, source, inode, offset, len, kind, unused } = *self;
+        let numbers = [magic.into(), process.into(), source as u64, inode, offset, len, kind.into()];
+        fd != 0 && numbers == [0; 7] && unused == [0; 5]
     }
 
     /// The file that a handle names.
@@ -173,6 +181,11 @@ impl Context {
     pub fn open_ipc_handle(&self, device: &Arc<Device>, handle: &ze_ipc_mem_handle_t) -> Result<*mut c_void> {
         // SAFETY: an array of bytes.
         let contents = unsafe { Contents::read(handle) };
+        if contents.is_bare() {
+            let shared = external_memory::import(contents.fd, 1)?;
+            let size = shared.bytes();
+            return self.import((MemoryKind::Device, Some(Arc::clone(device))), shared, (0, size), true);
+        }
         let memory = contents.find(MAGIC)?;
         let invalid = |reason: &str| Error::InvalidArgument(format!("the IPC handle {reason}"));
         let kind = [MemoryKind::Host, MemoryKind::Device].into_iter();

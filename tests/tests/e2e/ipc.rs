@@ -416,6 +416,20 @@ fn handles_and_file_descriptors_stand_for_the_same_memory() {
             let code = platform.api.zeMemGetIpcHandleFromFileDescriptorExp(context, fd, &mut of_fd);
             assert_eq!(code, ZE_RESULT_ERROR_INVALID_ARGUMENT);
         }
+        // A descriptor and nothing else, which is all that oneCCL keeps of a handle.
+        let bare = |fd: i32| {
+            let mut bare = ze_ipc_mem_handle_t::default();
+            bare.data[..4].copy_from_slice(&fd.to_ne_bytes().map(|byte| byte as std::ffi::c_char));
+            bare
+        };
+        let opened = open(bare(fd as i32)).unwrap();
+        assert_eq!(*opened, 77);
+        close(opened).unwrap();
+        let file = std::fs::File::open("/proc/self/exe").unwrap();
+        for fd in [0, -1, 1 << 20, file.as_raw_fd()] {
+            let refused = open(bare(fd)).expect_err("it is no memory");
+            assert_eq!(refused.code, ZE_RESULT_ERROR_INVALID_ARGUMENT, "{fd}");
+        }
         put(of_fd).unwrap();
         put(handle).unwrap();
         platform.free(memory).unwrap();

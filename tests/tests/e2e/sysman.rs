@@ -225,7 +225,7 @@ fn lists_keep_the_count_protocol_and_their_handles() {
 }
 
 #[test]
-fn a_host_is_not_reset_and_no_pci_device() {
+fn a_host_is_not_reset_and_in_no_slot() {
     let (Platform { api, .. }, _, device) = sysman();
     let (mut pci, mut state) = (zes_pci_properties_t::default(), zes_pci_state_t::default());
     let mut reset =
@@ -236,8 +236,18 @@ fn a_host_is_not_reset_and_no_pci_device() {
         assert_eq!(api.zesDeviceResetExt(device, &mut reset), ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
         reset.resetType = zes_reset_type_t(3);
         assert_eq!(api.zesDeviceResetExt(device, &mut reset), ZE_RESULT_ERROR_INVALID_ENUMERATION);
-        assert_eq!(api.zesDevicePciGetProperties(device, &mut pci), ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
-        assert_eq!(api.zesDevicePciGetState(device, &mut state), ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+        assert_eq!(api.zesDevicePciGetProperties(device, &mut pci), ZE_RESULT_SUCCESS);
+        let mut same =
+            ze_pci_ext_properties_t { stype: ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES, ..Default::default() };
+        assert_eq!(api.zeDevicePciGetPropertiesExt(platform().device, &mut same), ZE_RESULT_SUCCESS);
+        let (address, of_core) = (pci.address, same.address);
+        assert_eq!([address.domain, address.bus, address.device, address.function], [0; 4]);
+        assert_eq!([of_core.domain, of_core.bus, of_core.device, of_core.function], [0; 4]);
+        let speed = same.maxSpeed;
+        assert_eq!((speed.genVersion, speed.width, speed.maxBandwidth), (-1, -1, -1));
+        assert_eq!((pci.maxSpeed.gen_, pci.maxSpeed.width, pci.maxSpeed.maxBandwidth), (-1, -1, -1));
+        assert_eq!(api.zesDevicePciGetState(device, &mut state), ZE_RESULT_SUCCESS);
+        assert_eq!((state.status, state.speed.gen_), (ZES_PCI_LINK_STATUS_UNKNOWN, -1));
         let mut bars = 9;
         assert_eq!(api.zesDevicePciGetBars(device, &mut bars, ptr::null_mut()), ZE_RESULT_SUCCESS);
         assert_eq!(bars, 0);

@@ -1,6 +1,6 @@
 //! `zesDevice*` but for the functions that list parts.
 
-use ze_core::device::Device;
+use ze_core::device::{Device, UNKNOWN_SPEED};
 use ze_core::error::{Error, Result};
 use ze_core::sysman;
 use ze_headers::*;
@@ -9,8 +9,11 @@ use crate::args::{address, input, list, output};
 
 /// Why a device cannot be reset: its engines are the CPU that the caller runs on.
 const RESET: Error = Error::UnsupportedFeature("a reset of the host");
-/// Why there is nothing to say about a slot.
-const PCI: Error = Error::UnsupportedFeature("PCI: a CPU is no PCI device, and that");
+/// Why there is nothing to say about what goes through a slot.
+const PCI: Error = Error::UnsupportedFeature("PCI traffic: a CPU is in no slot, and that");
+/// What nobody knows of a slot's speed.
+const SPEED: zes_pci_speed_t =
+    zes_pci_speed_t { gen_: UNKNOWN_SPEED, width: UNKNOWN_SPEED, maxBandwidth: UNKNOWN_SPEED as i64 };
 const OVERCLOCKING: Error = Error::UnsupportedFeature("overclocking");
 
 /// `zesDeviceGet`: all root devices, whatever `ZE_AFFINITY_MASK` says.
@@ -104,21 +107,30 @@ pub unsafe fn zesDeviceProcessesGetState(
     }
 }
 
-/// `zesDevicePciGetProperties`: unsupported.
+/// `zesDevicePciGetProperties`: the address that `zeDevicePciGetPropertiesExt` says, and no counters.
 pub unsafe fn zesDevicePciGetProperties(
     hDevice: zes_device_handle_t,
     pProperties: *mut zes_pci_properties_t,
 ) -> Result<()> {
-    sysman::get::<Device>(hDevice)?;
-    address(pProperties, "pProperties")?;
-    Err(PCI)
+    let device = sysman::get::<Device>(hDevice)?;
+    // SAFETY: the caller passes null or a valid structure.
+    let out = unsafe { output(pProperties, "pProperties")? };
+    let [domain, bus, device, function] = device.pci_address();
+    out.address = zes_pci_address_t { domain, bus, device, function };
+    out.maxSpeed = SPEED;
+    (out.haveBandwidthCounters, out.havePacketCounters, out.haveReplayCounters) = (0, 0, 0);
+    Ok(())
 }
 
-/// `zesDevicePciGetState`: unsupported.
+/// `zesDevicePciGetState`: nothing is known of it.
 pub unsafe fn zesDevicePciGetState(hDevice: zes_device_handle_t, pState: *mut zes_pci_state_t) -> Result<()> {
     sysman::get::<Device>(hDevice)?;
-    address(pState, "pState")?;
-    Err(PCI)
+    // SAFETY: the caller passes null or a valid structure.
+    let out = unsafe { output(pState, "pState")? };
+    out.status = ZES_PCI_LINK_STATUS_UNKNOWN;
+    (out.qualityIssues, out.stabilityIssues) = (0, 0);
+    out.speed = SPEED;
+    Ok(())
 }
 
 /// `zesDevicePciGetBars`: none.

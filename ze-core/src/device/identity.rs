@@ -24,4 +24,16 @@ impl Device {
         uuid[15] = part.map_or(0, |part| part + 1);
         uuid
     }
+
+    /// Domain, bus, device and function on the PCI bus. A processor is none of its devices but what is in front of it, so the first device is where
+    /// the host bridge is, and others are at the functions behind that. Programs that pair devices by their addresses take one for granted: Intel MPI does not
+    /// start without it. Parts are where their device is.
+    pub fn pci_address(&self) -> [u32; 4] {
+        const FUNCTIONS: u32 = 8;
+        let root = u32::from(self.place().root);
+        [0, 0, root / FUNCTIONS, root % FUNCTIONS]
+    }
 }
+
+/// What nobody knows of the speed of a device's slot: its generation, lanes, and bytes a second.
+pub const UNKNOWN_SPEED: i32 = -1;
