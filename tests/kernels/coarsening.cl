@@ -169,3 +169,21 @@ IN_COMMON(gathered, in[(uint)in[x] % (uint)w])
 IN_COMMON(quotient, in[x] / 7)
 IN_COMMON(byte, ((global const uchar *)in)[x])
 IN_COMMON(pair, (int)(((global const long *)in)[x / 2] >> 8))
+
+// What all rows change alike in private memory, where each has other lanes on: one after the other divides, or stores what is its own.
+#define CHANGES(name, change)                                                                                            \
+  kernel void changes_##name(global const int *in, global int *out, uint n) {                                            \
+    size_t x = get_global_id(0), y = get_global_id(1), w = get_global_size(0), at = y * w + x;                           \
+    int v = in[at], sum = 0, a[5] = {10, 11, 12, 13, 14}, own[5] = {v, v, v, v, v};                                      \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                                        \
+    if (x + y >= w)                                                                                                      \
+      return;                                                                                                            \
+    for (uint j = 0; j < n; ++j) {                                                                                       \
+      change;                                                                                                            \
+    }                                                                                                                    \
+    out[at] = a[n % 5] * 31 + sum + own[(n + 1) % 5];                                                                    \
+  }
+
+CHANGES(count, a[j % 5] += 1; sum += v / (int)(j + 1))
+CHANGES(exchange, int old = a[j % 5]; a[j % 5] = a[(j + 1) % 5]; a[(j + 1) % 5] = old; sum += v / (int)(j + 1))
+CHANGES(own, a[j % 5] += (int)j; own[j % 5] ^= v + (int)j)

@@ -2,10 +2,13 @@
 //!
 //! Dominators: Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
 
-use super::func::{BlockId, ENTRY, Func};
+use super::func::{Block, BlockId, ENTRY, Func, Phi, Terminator};
+use super::simplify;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 use smallvec::SmallVec;
+use spirv::Op;
+use spirv_env::{Inst, Operand};
 
 /// Edges and a reverse post-order of a function whose blocks are all reachable.
 #[derive(Debug)]
@@ -113,6 +116,46 @@ pub fn remove_unreachable(func: &mut Func<'_>) {
             T::Return => {}
         }
         func.blocks.push(block);
+    }
+}
+
+/// Makes one block of blocks that only follow each other.
+pub fn join_rows(func: &mut Func<'_>) {
+    let cfg = Cfg::new(func);
+    let mut joined: EntitySet<BlockId> = EntitySet::new();
+    for &block in cfg.rpo.iter() {
+        if joined.contains(block) {
+            continue;
+        }
+        let mut last = block;
+        while let Terminator::Branch(to) = func.blocks[block].term
+            && to != ENTRY
+            && cfg.preds[to].as_slice() == [last]
+            && !func.blocks[to].phis.iter().any(|phi| func.selectors.contains(&phi.result))
+        {
+            let behind = std::mem::replace(&mut func.blocks[to], Block::forward(to));
+            let copy = |phi: Phi| Inst {
+                op: Op::CopyObject,
+                ty: Some(phi.ty),
+                result: Some(phi.result),
+                operands: phi.from(block).map(Operand::Id).into_iter().collect(),
+                line: None,
+            };
+            let copies = behind.phis.into_iter().map(copy);
+            let code = &mut func.blocks[block];
+            code.insts.extend(copies.chain(behind.insts));
+            code.term = behind.term;
+            for succ in &cfg.succs[to] {
+                let of_phis = func.blocks[*succ].phis.iter_mut().flat_map(|phi| &mut phi.incoming);
+                of_phis.filter(|(pred, _)| *pred == to).for_each(|(pred, _)| *pred = block);
+            }
+            joined.insert(to);
+            last = to;
+        }
+    }
+    if !joined.is_empty() {
+        remove_unreachable(func);
+        simplify::propagate_copies(func);
     }
 }
 

@@ -147,6 +147,16 @@ impl Block {
     pub fn forward(to: BlockId) -> Self {
         Self { phis: Vec::new(), insts: Vec::new(), term: Terminator::Branch(to) }
     }
+
+    /// What it uses, but for what its phis bring.
+    pub(super) fn used_mut(&mut self) -> impl Iterator<Item = &mut Id> {
+        let operands = self.insts.iter_mut().flat_map(|inst| &mut inst.operands);
+        let ids = operands.filter_map(|operand| match operand {
+            Operand::Id(id) => Some(id),
+            Operand::Lit(_) => None,
+        });
+        ids.chain(self.term.used_mut())
+    }
 }
 
 /// Constants that the engine adds to a function.
@@ -154,6 +164,8 @@ impl Block {
 pub enum Synthetic {
     /// A 32-bit integer.
     Int(u32),
+    /// The bits of an integer or a Boolean of a type of the module.
+    Number(u64),
     Undef,
 }
 
@@ -286,6 +298,23 @@ impl<'m> Func<'m> {
         id
     }
 
+    /// The same instruction once more, of other operands.
+    pub fn copied(&mut self, inst: &Inst, of: impl Fn(Id) -> Id) -> Inst {
+        let mut copy = inst.clone();
+        for operand in &mut copy.operands {
+            if let Operand::Id(id) = operand {
+                *id = of(*id);
+            }
+        }
+        copy.result = inst.result.map(|result| {
+            let fresh = self.fresh();
+            self.origins.insert(fresh, self.origins.get(&result).copied().unwrap_or(result));
+            self.types.extend(inst.ty.map(|ty| (fresh, ty)));
+            fresh
+        });
+        copy
+    }
+
     pub fn synthetic(&mut self, value: Synthetic) -> Id {
         let id = self.fresh();
         self.synthetic.insert(id, value);
@@ -333,6 +362,9 @@ impl<'m> Func<'m> {
 
     /// The integer value of a constant, zero-extended.
     pub fn constant_bits(&self, id: Id) -> Option<u64> {
+        if let Some(Synthetic::Number(bits)) = self.synthetic.get(&id) {
+            return Some(*bits);
+        }
         match &self.module.constants.get(&id)?.value {
             ConstantValue::Scalar(bits) => Some(*bits),
             ConstantValue::Bool(value) => Some(u64::from(*value)),
@@ -347,7 +379,7 @@ impl<'m> Func<'m> {
     /// The integer value of a constant, sign-extended from its type's width.
     pub fn constant_int(&self, id: Id) -> Option<i64> {
         let bits = self.constant_bits(id)?;
-        Some(match self.module.types.get(self.module.constants.get(&id)?.ty) {
+        Some(match self.module.types.get(self.type_of(id)?) {
             Type::Int { width } => {
                 let unused = u64::BITS.saturating_sub(*width);
                 ((bits << unused) as i64) >> unused

@@ -71,6 +71,11 @@ pub fn propagate_copies(func: &mut Func<'_>) {
         ended.extend(&chain);
         same.extend(chain.into_iter().map(|link| (link, end)));
     }
+    replace(func, &same);
+}
+
+/// Has values used in the stead of others, whose instructions go away.
+pub(super) fn replace(func: &mut Func<'_>, same: &FxHashMap<Id, Id>) {
     let replace = |id: &mut Id| {
         if let Some(source) = same.get(id) {
             *id = *source;
@@ -81,14 +86,7 @@ pub fn propagate_copies(func: &mut Func<'_>) {
         for phi in &mut block.phis {
             phi.incoming.iter_mut().for_each(|(_, id)| replace(id));
         }
-        for operand in block.insts.iter_mut().flat_map(|inst| &mut inst.operands) {
-            if let Operand::Id(id) = operand {
-                replace(id);
-            }
-        }
-        if let Some(condition) = block.term.used_mut() {
-            replace(condition);
-        }
+        block.used_mut().for_each(replace);
     }
 }
 

@@ -26,6 +26,8 @@ struct Accesses {
     /// Instructions that write: their block and place in it.
     writes: Vec<(BlockId, usize)>,
     reads: Vec<BlockId>,
+    /// Blocks that read it and then write it.
+    changes: Vec<BlockId>,
 }
 
 /// What the writes of an object allow.
@@ -46,7 +48,9 @@ impl Candidates {
             |id: &Id| matches!(private.placement.get(id), Some(Placement::Interleaved | Placement::PerLane));
         for (param, _) in func.params.iter().filter(|(param, _)| is_root(param)) {
             candidates.object_of.insert(*param, *param);
-            candidates.objects.insert(*param, Accesses { writes: vec![(ENTRY, SET_UP)], reads: Vec::new() });
+            candidates
+                .objects
+                .insert(*param, Accesses { writes: vec![(ENTRY, SET_UP)], ..Accesses::default() });
         }
         let mut lost: FxHashSet<Id> = FxHashSet::default();
         for inst in func.blocks.values().flat_map(|block| &block.insts) {
@@ -73,6 +77,9 @@ impl Candidates {
                     let accesses = candidates.objects.entry(object).or_default();
                     if write {
                         accesses.writes.push((block, place));
+                        if accesses.reads.last() == Some(&block) && accesses.changes.last() != Some(&block) {
+                            accesses.changes.push(block);
+                        }
                     } else {
                         // Once a block is enough to know which blocks read.
                         if accesses.reads.last() != Some(&block) {
@@ -112,7 +119,11 @@ impl Candidates {
         for (object, accesses) in &self.objects {
             let now = holds[object];
             let of_write = |write: &(BlockId, usize)| self.allows(a, holds, accesses, *write);
-            let least = accesses.writes.iter().map(of_write).min().unwrap_or(now).min(now);
+            // A sub-group that runs such a block behind another one would read what that one has written.
+            let takes_turns =
+                |block: &BlockId| if a.is_in_lockstep(*block) { Holds::Common } else { Holds::Uniform };
+            let of_changes = accesses.changes.iter().map(takes_turns);
+            let least = accesses.writes.iter().map(of_write).chain(of_changes).min().unwrap_or(now).min(now);
             if least < now {
                 holds.insert(*object, least);
                 changed = true;

@@ -27,6 +27,9 @@ const MOST_OUTSIDE: usize = 60;
 /// is executed one by one (Sapphire Rapids; rows of 8 numbers of 4 bytes were as fast in either way, and pieces of 32 bytes).
 const LEAST: u64 = 8;
 const HALF_A_VECTOR: u64 = 32;
+/// So many times that where iterations see what the one before them had: LLVM leaves all that a vector would go beyond to iterations one by one,
+/// which are one whole vector where nothing would be left (on a Zen 4, words in rows of 64 letters took four times as long).
+const WITH_LOOKS_BACK: u64 = 8;
 
 /// Functions of floats that are an instruction.
 const ARITHMETIC: [OpenclStd100Op; 3] = [OpenclStd100Op::fma, OpenclStd100Op::mad, OpenclStd100Op::fabs];
@@ -90,7 +93,9 @@ impl Analysis<'_> {
             .filter(|(id, _)| innermost.contains(*id))
             .map(|(id, this)| {
                 let size = self.walked_by(id, this)?;
-                Some(Walk { length: self.length(id)?, least: LEAST.max(HALF_A_VECTOR / size) })
+                let least = LEAST.max(HALF_A_VECTOR / size);
+                let times = if self.looks_back(this) { WITH_LOOKS_BACK } else { 1 };
+                Some(Walk { length: self.length(id)?, least: times * least })
             })
             .collect::<Option<_>>()?;
         (!walks.is_empty() && self.has_little_outside(&innermost)).then_some(walks)
@@ -180,6 +185,17 @@ impl Analysis<'_> {
             }
         }
         smallest
+    }
+
+    /// Whether a phi of the header is something that the iteration before made of nothing that it had itself.
+    fn looks_back(&self, this: &Loop) -> bool {
+        self.func.blocks[this.header].phis.iter().any(|phi| {
+            let next = phi.from(this.latch).filter(|next| *next != phi.result);
+            let is_inside = |id: Id| self.def.get(&id).is_some_and(|block| this.blocks.contains(block));
+            next.is_some_and(|next| {
+                is_inside(next) && self.use_of(phi.result, next, this, &mut FxHashMap::default()) == Use::None
+            })
+        })
     }
 
     /// Whether what a phi of the header is from one iteration to the next can be made in parts and put together in the end, as sums

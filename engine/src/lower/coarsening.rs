@@ -4,10 +4,8 @@
 //! counters, addresses, loads of the same elements), their independent work hides each other's latencies, and
 //! a barrier switches stacks once for all of them. To memory it looks like any order in which sub-groups may run.
 //!
-//! A block is run *in lockstep*, each instruction for one sub-group after the other, if it runs for all
-//! work-items or does no harm to a sub-group that is not there. Other blocks under a mask are run for one
-//! sub-group after the other as a whole, each only if some lane of it is on, or for a few of them, where a
-//! work-group has barriers and so the others may be idle.
+//! Most blocks are run in lockstep (`analysis::lockstep`). Others under a mask are run for one sub-group after the other as a whole, each
+//! only if some lane of it is on, or for a few of them, where a work-group has barriers and so the others may be idle.
 
 mod choice;
 mod width;
@@ -23,14 +21,13 @@ use crate::abi::{Coarsening, Variant};
 use crate::analysis::Analysis;
 use crate::analysis::func::BlockId;
 use crate::analysis::leaves::Scalar;
-use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
 use crate::jit::target::Target;
 use choice::{alike, extent, fills_gaps, has_barriers, has_column};
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
-use spirv_env::opcodes::{Convergence, Cost, Family, Memory};
+use spirv_env::opcodes::Memory;
 use spirv_env::{Id, Inst};
 use std::collections::VecDeque;
 
@@ -85,7 +82,7 @@ impl Bundle {
         mask: Mask,
         guarded: &[Vec<BlockId>],
     ) -> Self {
-        let mut lockstep = lockstep(a);
+        let mut lockstep = a.lockstep();
         let may_be_idle = has_barriers(a) && a.factor() > alike(a, target);
         let in_pieces = if may_be_idle { in_pieces(a, &lockstep, guarded) } else { EntitySet::new() };
         for block in a.func.block_ids().filter(|block| in_pieces.contains(*block)) {
@@ -135,16 +132,6 @@ fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mask) -> Vec<S
         }
     };
     (0..u64::from(variant.coarsening.factor())).map(member).collect()
-}
-
-/// The blocks that a bundle runs in lockstep.
-fn lockstep(a: &Analysis<'_>) -> EntitySet<BlockId> {
-    let mut lockstep = EntitySet::new();
-    lockstep.extend(a.func.block_ids().filter(|&block| {
-        let mut insts = a.func.blocks[block].insts.iter();
-        a.factor() == 1 || a.control.class[block].is_none() || insts.all(|inst| is_harmless(a, block, inst))
-    }));
-    lockstep
 }
 
 /// The blocks under a mask that a large bundle runs in pieces. Where a work-group meets at barriers, work-items of few sub-groups often do
@@ -227,7 +214,7 @@ impl Lowerer<'_, '_> {
         let lanes = |id: &Id| self.packing_of(*id).is_none();
         let Some(result) = inst.result.filter(|_| is_long).filter(lanes) else { return Ok(()) };
         let values: Option<Vec<Value>> = (self.bundle.subgroups.iter())
-            .map(|of| match of.values.block.get(&result)?.as_slice() {
+            .map(|of| match of.values.made_in(self.current_block()).get(&result)?.as_slice() {
                 [reg] => reg.only_vector(),
                 _ => None,
             })
@@ -252,30 +239,6 @@ impl Lowerer<'_, '_> {
             }
             _ => address,
         }
-    }
-}
-
-/// Whether an instruction does nothing, not even fault, for a sub-group without a lane that is on.
-fn is_harmless(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> bool {
-    let pointer_is_masked =
-        |pointer: Id| matches!(a.shape(block, pointer)[0], Shape::Strided(_) | Shape::Varying);
-    let private = |pointer: Id| a.private.interleaved.contains_key(&pointer);
-    let row = inst.row();
-    match row.memory {
-        Memory::Read { .. } if a.builtins.contains_key(&inst.id(0)) => true,
-        // Uniform addresses see `Lowerer::readable`.
-        Memory::Read { .. } => !private(inst.id(0)),
-        Memory::Write { .. } => {
-            a.is_shared(block, inst) || (!private(inst.id(0)) && pointer_is_masked(inst.id(0)))
-        }
-        Memory::Copy { .. } => a.is_shared(block, inst),
-        // Every descriptor can be read, and writes are masked; blocks are not.
-        Memory::ImageRead | Memory::ImageWrite => row.convergence == Convergence::None,
-        Memory::Object | Memory::Lifetime => true,
-        Memory::ByCallee if row.family == Family::Extended => {
-            inst.opencl_std(a.func.module).is_none_or(|function| function.is_pure())
-        }
-        _ => row.is_pure() && row.cost == Cost::Low,
     }
 }
 

@@ -27,6 +27,8 @@ use spirv_env::opcodes::{Cost, Derives, Family};
 use spirv_env::{Id, Inst};
 use std::rc::Rc;
 
+const OWNS: &str = "a divergent loop's header owns a mask";
+
 /// Blocks of the function as LLVM's, and how masks are handed on between them.
 pub(super) struct Flow {
     /// The mask of the whole body.
@@ -43,10 +45,21 @@ pub(super) struct Flow {
     pub(super) invariant_loads: InvariantLoads,
     /// Parts that are there twice (`analysis::guards`).
     guarded: Vec<Vec<BlockId>>,
-    /// Where sub-groups go all of whose lanes are on, by the blocks where such parts begin.
-    full_entries: FxHashMap<BlockId, Label>,
-    /// The part that is being made for those.
+    /// By the blocks where such parts begin.
+    full_entries: FxHashMap<BlockId, FullEntry>,
+    /// The part that is being made for sub-groups all of whose lanes are on.
     full: Option<Full>,
+    /// A mask of all lanes that LLVM does not take for one before products and sums are fused.
+    ones: Option<Value>,
+}
+
+/// Where parts begin that are there twice.
+#[derive(Clone, Copy)]
+struct FullEntry {
+    /// Where sub-groups go all of whose lanes are on.
+    full: Label,
+    /// Where a loop goes on for the others: whoever has left it does not come back, so that nobody asks whether all lanes are on again.
+    again: Option<Label>,
 }
 
 /// A guarded part for sub-groups all of whose lanes are on.
@@ -55,7 +68,15 @@ pub(super) struct Full {
     /// The block whose mask is full.
     owner: BlockId,
     /// See `coarsening::Subgroup::blended`, for what is made for all sub-groups of a bundle.
-    pub(super) blended_of_all: Mask,
+    pub(super) blended: Mask,
+}
+
+/// Which of a mask's slots a block takes its lanes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum From {
+    /// What edges have brought, which the block takes over.
+    Incoming,
+    Current,
 }
 
 impl Flow {
@@ -71,6 +92,7 @@ impl Flow {
             guarded,
             full_entries: FxHashMap::default(),
             full: None,
+            ones: None,
         }
     }
 
@@ -127,8 +149,11 @@ impl Lowerer<'_, '_> {
         }
         let guarded = std::mem::take(&mut self.flow.guarded);
         for part in &guarded {
-            let label = self.label(&format!("{}.full", part[0]));
-            self.flow.full_entries.insert(part[0], label);
+            let first = part[0];
+            let is_header = a.loops.of(first).is_some_and(|id| a.loops.get(id).header == first);
+            let full = self.label(&format!("{first}.full"));
+            let again = is_header.then(|| self.label(&format!("{first}.again")));
+            self.flow.full_entries.insert(first, FullEntry { full, again });
         }
         for &block in &a.regions.order {
             self.block(block, end)?;
@@ -146,8 +171,8 @@ impl Lowerer<'_, '_> {
     /// other.
     fn full_part(&mut self, part: &[BlockId], end: Label) -> Result<(), EngineError> {
         let owner = part[0];
-        self.flow.full = Some(Full { owner, blended_of_all: Mask::All });
-        // A loop leads back to where masks are looked at, which is there once.
+        self.flow.full = Some(Full { owner, blended: Mask::All });
+        // Where masks are looked at is there once.
         let others = &part[1..];
         let masked: Vec<BlockCode> = others.iter().map(|block| self.flow.blocks[*block].clone()).collect();
         for &block in others {
@@ -239,56 +264,91 @@ impl Lowerer<'_, '_> {
             && a.is_beside_what_is_loaded(block, pointer)
     }
 
+    /// Where there is the mask of all lanes.
+    fn ones(&mut self) -> Value {
+        if let Some(ones) = self.flow.ones {
+            return ones;
+        }
+        let ones = self.prologue_alloca(Scalar::Bool, self.w);
+        self.in_prologue(|b| b.store(b.int(Scalar::Bool, self.w, 1), ones, 1));
+        self.flow.ones = Some(ones);
+        ones
+    }
+
+    fn is_full(&self, owner: BlockId) -> bool {
+        self.flow.full.is_some_and(|full| full.owner == owner)
+    }
+
+    /// Gives the sub-groups the mask of a block that they have come to, and returns who is on in any of them, and who in all of them if
+    /// anybody may not be.
+    fn take_mask(&mut self, block: BlockId, from: From) -> (Mask, Option<Value>) {
+        let (mut any, mut every) = (self.flow.entry_mask, None);
+        let owner = self.a.control.class[block];
+        let full = self.flow.full.filter(|full| owner == Some(full.owner));
+        for at in 0..self.bundle.subgroups.len() {
+            let mut mask = self.flow.entry_mask;
+            if let Some(owner) = owner.filter(|_| full.is_none()) {
+                let slots = self.flow.blocks[owner].masks[at];
+                let slot = if from == From::Incoming { slots.incoming } else { slots.current };
+                let lanes = self.b.load(Scalar::Bool, self.w, slot, 1);
+                if from == From::Incoming {
+                    // Taken over even if nobody is in: LLVM then knows that the slot is empty from here on.
+                    self.b.store(self.b.zero(Scalar::Bool, self.w), slots.incoming, 1);
+                    self.b.store(lanes, slots.current, 1);
+                }
+                any = match any {
+                    Mask::Lanes(others) if at > 0 => Mask::Lanes(self.b.or(others, lanes)),
+                    _ => Mask::Lanes(lanes),
+                };
+                every = Some(every.map_or(lanes, |others| self.b.and(others, lanes)));
+                mask = Mask::Lanes(lanes);
+            }
+            let of = &mut self.bundle.subgroups[at];
+            (of.mask, of.blended) = (mask, mask);
+            if let Some(full) = full {
+                (of.mask, of.blended) = (Mask::All, full.blended);
+            }
+        }
+        (if full.is_some() { Mask::All } else { any }, every)
+    }
+
     fn block(&mut self, block: BlockId, end: Label) -> Result<(), EngineError> {
         let a = self.a;
-        let is_full = |owner: BlockId| self.flow.full.is_some_and(|full| full.owner == owner);
-        let (enter, body) = match self.flow.full_entries.get(&block) {
-            Some(full) if is_full(block) => (*full, *full),
+        let entry = self.flow.full_entries.get(&block).copied();
+        let (enter, body) = match entry {
+            Some(entry) if self.is_full(block) => (entry.full, entry.full),
             _ => (self.flow.blocks[block].enter, self.flow.blocks[block].body),
         };
-        let is_full = a.control.class[block].is_some_and(is_full);
         self.position.block = block;
         // LLVM finds for itself what lies together in the iterations of a loop.
         let apart = a.variant.mapping == LaneMapping::Iterations;
         self.position.members = Rc::new(if apart { Members::default() } else { Members::of(a, block) });
         self.bundle.common.block.clear();
+        for of in &mut self.bundle.subgroups {
+            of.values.block.clear();
+            of.members = Default::default();
+        }
         self.b.at_line(None);
         self.b.at_end(enter);
-        let (mut all, mut every) = (self.flow.entry_mask, None);
-        for at in 0..self.bundle.subgroups.len() {
-            self.bundle.subgroups[at].values.block.clear();
-            self.bundle.subgroups[at].members = Default::default();
-            let mask = match a.control.class[block] {
-                None => self.flow.entry_mask,
-                Some(owner) => {
-                    let slots = self.flow.blocks[owner].masks[at];
-                    let lanes = if owner == block && !is_full {
-                        // Taken over even if nobody is in: LLVM then knows that the slot is empty from here on.
-                        let lanes = self.b.load(Scalar::Bool, self.w, slots.incoming, 1);
-                        self.b.store(self.b.zero(Scalar::Bool, self.w), slots.incoming, 1);
-                        self.b.store(lanes, slots.current, 1);
-                        lanes
-                    } else {
-                        self.b.load(Scalar::Bool, self.w, slots.current, 1)
-                    };
-                    all = match all {
-                        Mask::Lanes(others) if at > 0 => Mask::Lanes(self.b.or(others, lanes)),
-                        _ => Mask::Lanes(lanes),
-                    };
-                    every = Some(every.map_or(lanes, |others| self.b.and(others, lanes)));
-                    Mask::Lanes(lanes)
-                }
-            };
-            self.bundle.subgroups[at].mask = if is_full { Mask::All } else { mask };
-            self.bundle.subgroups[at].blended = mask;
+        if let Some(full) = self.flow.full.filter(|full| a.control.class[block] == Some(full.owner)) {
+            let ones = self.ones();
+            let lanes = self.b.load(Scalar::Bool, self.w, ones, 1);
+            self.flow.full = Some(Full { blended: Mask::Lanes(lanes), ..full });
         }
-        if is_full {
-            self.flow.full = self.flow.full.map(|full| Full { blended_of_all: all, ..full });
-            all = Mask::All;
-        } else if let (Some(full), Some(every)) = (self.flow.full_entries.get(&block), every) {
+        let from = if a.control.class[block] == Some(block) { From::Incoming } else { From::Current };
+        let (mut all, every) = self.take_mask(block, from);
+        if let (Some(entry), Some(every)) = (entry, every) {
             let others = self.label(&format!("{block}.others"));
-            self.b.cond_br(self.b.all(every), *full, others);
+            self.b.cond_br(self.b.all(every), entry.full, others);
+            if let Some(again) = entry.again {
+                self.b.at_end(again);
+                self.take_mask(block, From::Incoming);
+                self.b.br(others);
+            }
             self.b.at_end(others);
+            if entry.again.is_some() {
+                (all, _) = self.take_mask(block, From::Current);
+            }
         }
         if body != enter
             && let (Mask::Lanes(lanes), Some(skip)) = (all, a.control.skip[block].expand())
@@ -389,13 +449,24 @@ impl Lowerer<'_, '_> {
             Exit::Return => self.b.br(end),
             Exit::Latch { header, next } => {
                 self.each_subgroup(None, |this| this.edge(*header, None))?;
-                let slots = self.flow.blocks[*header].masks.iter();
-                let stay = slots.map(|slots| self.b.load(Scalar::Bool, self.w, slots.incoming, 1));
-                let stay = stay.reduce(|all, lanes| self.b.or(all, lanes));
-                let any = self.b.any(stay.expect("a divergent loop's header owns a mask"));
+                let slots: SmallVec<[Value; 1]> =
+                    self.flow.blocks[*header].masks.iter().map(|slots| slots.incoming).collect();
+                let lanes = || slots.iter().map(|slot| self.b.load(Scalar::Bool, self.w, *slot, 1));
+                let entry = self.flow.full_entries.get(header).copied();
+                if let Some(entry) = entry.filter(|_| self.is_full(*header)) {
+                    let every = lanes().reduce(|all, lanes| self.b.and(all, lanes));
+                    let [all, others] = ["all", "others"].map(|name| self.label(&format!("{block}.{name}")));
+                    self.b.cond_br(self.b.all(every.expect(OWNS)), all, others);
+                    self.b.at_end(all);
+                    slots.iter().for_each(|slot| self.b.store(self.b.zero(Scalar::Bool, self.w), *slot, 1));
+                    self.b.br(entry.full);
+                    self.b.at_end(others);
+                }
+                let any = self.b.any(lanes().reduce(|any, lanes| self.b.or(any, lanes)).expect(OWNS));
+                let again = entry.and_then(|entry| entry.again).unwrap_or_else(|| self.enter(*header));
                 match next {
-                    Some(next) => self.b.cond_br(any, self.enter(*header), self.enter(*next)),
-                    None => self.b.br(self.enter(*header)),
+                    Some(next) => self.b.cond_br(any, again, self.enter(*next)),
+                    None => self.b.br(again),
                 }
             }
             Exit::Linear(next) => {

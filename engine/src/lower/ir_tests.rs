@@ -171,13 +171,13 @@ fn a_row_beside_one_that_is_loaded_is_loaded_for_nobody_rather_than_jumped_over(
 #[test]
 fn a_join_that_blends_forgets_its_lanes_and_no_other_phi_does() {
     let poison = |text: &str| text.matches("store <16 x i32> poison").count();
-    let text = hammock("%a = OpIAdd %uint %own %u1");
+    let text = hammock("%a = OpUDiv %uint %own %u5");
     assert_eq!(poison(&text), 1, "{text}");
     let text = ir(&format!(
         "{VALUES}%same = OpLoad %uint %in\n%uniform = OpULessThan %bool %same %u5
          OpBranchConditional %uniform %then %else
          %then = OpLabel
-         %a = OpIAdd %uint %own %u1
+         %a = OpUDiv %uint %own %u5
          OpBranch %behind
          %else = OpLabel
          OpBranch %behind

@@ -84,7 +84,10 @@ use crate::analysis::inlining::{Inlining, Plan};
 use crate::analysis::lengths::Length;
 use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
-use crate::analysis::{cfg, exits, idle, joins, loops, mem2reg, moves, places, simplify};
+use crate::analysis::{
+    branches, cfg, exits, idle, invariants, joins, loops, mem2reg, moves, numbering, places, repetition,
+    rotation, simplify,
+};
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
 use crate::jit::pipeline::Tier;
@@ -316,7 +319,13 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     mem2reg::promote(&mut func);
     joins::compute_behind(&mut func);
     simplify::propagate_copies(&mut func);
+    cfg::join_rows(&mut func);
+    branches::ask_at_once(&mut func);
     loops::canonicalize(&mut func);
+    rotation::ask_at_end(&mut func);
+    repetition::lay_out(&mut func);
+    invariants::bring_in_front(&mut func);
+    numbering::compute_once(&mut func);
     exits::leave_together(&mut func);
     exits::bring_out(&mut func);
     idle::leave_where_idle(&mut func);
@@ -434,8 +443,8 @@ impl<'a, 'm> Lowerer<'a, 'm> {
     /// The lanes whose values change where those of others stay; see [`coarsening::Subgroup`].
     pub(in crate::lower) fn blended(&self) -> Mask {
         match (self.bundle.mask_of_all, self.flow.full()) {
-            (Some(_), Some(full)) => full.blended_of_all,
-            (Some(mask), None) => mask,
+            (Some(Mask::All), Some(full)) => full.blended,
+            (Some(mask), _) => mask,
             (None, _) => self.subgroup().blended,
         }
     }

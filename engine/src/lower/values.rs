@@ -90,6 +90,13 @@ pub(super) struct Values {
     pub temporal_slots: FxHashMap<Id, Rc<[Value]>>,
 }
 
+impl Values {
+    /// What was made in a block that is being lowered.
+    pub fn made_in(&self, block: BlockId) -> &FxHashMap<Id, Val> {
+        if block == ENTRY { &self.entry } else { &self.block }
+    }
+}
+
 /// Stack slots of one leaf.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Slot {
@@ -299,6 +306,10 @@ impl Lowerer<'_, '_> {
         if let Some(synthetic) = self.a.func.synthetic.get(&id).copied() {
             return match synthetic {
                 Synthetic::Int(value) => Ok(smallvec![Reg::uniform(self.b.i32(value))]),
+                Synthetic::Number(bits) => {
+                    let leaves = self.leaves_of(id)?;
+                    Ok(leaves.iter().map(|leaf| Reg::uniform(self.b.int(leaf.scalar, 1, bits))).collect())
+                }
                 Synthetic::Undef => {
                     let leaves = self.leaves_of(id)?;
                     Ok(leaves.iter().map(|leaf| Reg::uniform(self.b.zero(leaf.scalar, 1))).collect())

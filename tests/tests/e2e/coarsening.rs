@@ -327,3 +327,43 @@ fn rows_have_in_common_what_each_makes_for_its_own_lanes() {
         ((high << 32 | low) as i64 >> 8) as i32
     });
 }
+
+#[test]
+fn what_rows_change_alike_each_changes_once() {
+    struct Private {
+        a: [i32; 5],
+        own: [i32; 5],
+        sum: i32,
+    }
+    let module = Module::named("coarsening");
+    let changes = |name: &str, change: &dyn Fn(&mut Private, usize, i32)| {
+        let kernel = module.kernel(&format!("changes_{name}"));
+        for launch in Launch::all().filter(|launch| !launch.has_layers()) {
+            let w = launch.width;
+            for n in [0, 7, 30] {
+                launch.compare(&kernel, n, |input, x, y, _| {
+                    if x + y >= w {
+                        return 0;
+                    }
+                    let v = input[y * w + x];
+                    let mut private = Private { a: [10, 11, 12, 13, 14], own: [v; 5], sum: 0 };
+                    (0..n as usize).for_each(|j| change(&mut private, j, v));
+                    let n = n as usize;
+                    private.a[n % 5] * 31 + private.sum + private.own[(n + 1) % 5]
+                });
+            }
+        }
+    };
+    changes("count", &|private, j, v| {
+        private.a[j % 5] += 1;
+        private.sum += v / (j as i32 + 1);
+    });
+    changes("exchange", &|private, j, v| {
+        private.a.swap(j % 5, (j + 1) % 5);
+        private.sum += v / (j as i32 + 1);
+    });
+    changes("own", &|private, j, v| {
+        private.a[j % 5] += j as i32;
+        private.own[j % 5] ^= v + j as i32;
+    });
+}

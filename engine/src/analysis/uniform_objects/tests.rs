@@ -103,3 +103,32 @@ fn who_left_a_loop_has_not_seen_what_the_others_went_on_to_write() {
     assert_eq!(in_loop("%any_uint", write, "inside", read), Holds::Common);
     assert_eq!(in_loop("%x", &format!("{write}\n{read}"), "inside", ""), Holds::Common);
 }
+
+/// What an object holds whose value is changed under a mask, where so much else is done.
+fn changed(beside: &str) -> Holds {
+    holds(&format!(
+        "OpStore %object %any_uint
+         OpBranchConditional %varying %b1 %end
+         %b1 = OpLabel
+         %r = OpLoad %uint %object
+         {beside}
+         %sum = OpIAdd %uint %r %uint_1
+         OpStore %object %sum
+         %again = OpLoad %uint %object
+         OpBranch %end
+         %end = OpLabel"
+    ))
+}
+
+#[test]
+fn who_changes_what_it_holds_behind_others_has_it_for_itself() {
+    assert_eq!(changed(""), Holds::Common);
+    // Sub-groups divide one after the other, where they have a lane on.
+    assert_eq!(changed("%quotient = OpUDiv %uint %x %any_uint"), Holds::Uniform);
+    // What is written anew stays the same.
+    let written = "%quotient = OpUDiv %uint %x %any_uint\nOpStore %object %uint_1";
+    let body = format!(
+        "OpBranchConditional %varying %b1 %end\n%b1 = OpLabel\n{written}\n%r = OpLoad %uint %object\nOpBranch %end\n%end = OpLabel"
+    );
+    assert_eq!(holds(&body), Holds::Common);
+}

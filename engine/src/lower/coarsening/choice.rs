@@ -3,7 +3,7 @@
 //! Iterations that wait for each other leave a CPU without work, which other sub-groups have; too many of them need more registers than
 //! there are, and more code. Where a work-group has barriers, the best bundle is often the whole of it.
 
-use super::{in_pieces, lockstep, width};
+use super::{in_pieces, width};
 use crate::abi::Coarsening;
 use crate::analysis::Analysis;
 use crate::analysis::func::{BlockId, Phi};
@@ -100,7 +100,7 @@ fn at_barriers_alone(a: &Analysis<'_>, target: &Target) -> Option<Part> {
     if !has_barriers && !a.variant.one_bundle {
         return None;
     }
-    let (simd_bits, in_step) = (target.simd_bits(), lockstep(a));
+    let (simd_bits, in_step) = (target.simd_bits(), a.lockstep());
     let (parts, guarded) = if target.bypasses_masks() { a.all_guarded() } else { (Vec::new(), usize::MAX) };
     let in_pieces = in_pieces(a, &in_step, &parts);
     let blocks =
@@ -256,7 +256,7 @@ pub(super) fn has_column(a: &Analysis<'_>, block: BlockId) -> bool {
 /// Sub-groups side by side that keep the CPU busy: in a loop whose iterations wait for each other, as many as
 /// the latency of that chain has room for.
 fn wanted(a: &Analysis<'_>, simd_bits: u32) -> usize {
-    let lockstep = lockstep(a);
+    let lockstep = a.lockstep();
     let at_meetings = meetings(a).map(|convergence| match convergence {
         Convergence::Barrier => AT_A_BARRIER,
         _ => AT_A_COLLECTIVE,

@@ -1,9 +1,8 @@
 //! The bundle that is chosen for loops of known chains, sizes and registers.
 
-use super::{best, is_harmless};
+use super::best;
 use crate::abi::{Coarsening, Variant};
-use crate::analysis::func::ENTRY;
-use crate::analysis::testing::{VARIANT, counted_loop, of_blocks, of_last};
+use crate::analysis::testing::{VARIANT, counted_loop, of_blocks};
 use crate::jit::target::{Isa, Target};
 
 /// What is chosen where up to 8 sub-groups side by side may make a bundle.
@@ -264,32 +263,4 @@ fn a_loop_of_different_lengths_wants_a_few_if_it_is_small() {
         long += &format!("%m{} = OpIMul %uint %m{at} %own\n", at + 1);
     }
     assert_eq!(chosen(Isa::Avx512, &divergent(&format!("{long}%s = OpIAdd %uint %m40 %own"))), 1);
-}
-
-/// Whether the last instruction may run in lockstep for a sub-group without a lane that is on.
-fn harmless(body: &str) -> bool {
-    let values = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
-                  %mine = OpInBoundsPtrAccessChain %to_uint %pointer %x\n";
-    let variant = Variant { coarsening: Coarsening::AlongX(2), ..VARIANT };
-    of_last(&format!("{values}{body}"), variant, |analysis, inst| is_harmless(analysis, ENTRY, inst))
-}
-
-#[test]
-fn what_computes_or_reads_is_harmless_to_a_sub_group_that_is_not_there() {
-    for body in [
-        "OpIAdd %ulong %x %x",
-        "OpLoad %uint %pointer",
-        "OpLoad %uint %mine",
-        "OpLoad %ulong3 %LocalInvocationId",
-        "OpCompositeConstruct %ulong2 %x %x",
-    ] {
-        assert!(harmless(body), "{body}");
-    }
-    for body in [
-        "OpUDiv %ulong %x %x",
-        "OpAtomicIIncrement %uint %mine %uint_1 %uint_0",
-        "OpFunctionCall %uint %callee %any_uint",
-    ] {
-        assert!(!harmless(body), "{body}");
-    }
 }

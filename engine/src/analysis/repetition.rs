@@ -1,0 +1,373 @@
+//! Loops that are known to end soon are laid out, iteration by iteration.
+//!
+//! Compilers that optimise do that (full unrolling), and what depends on the counter is then a constant: which row of a filter, which element of
+//! a private array. LLVM does it here as well, but behind all that is asked about accesses, lanes and masks. So modules that nobody has
+//! optimised are laid out before. What is larger than what compilers lay out by themselves stays, since whoever left it knew why.
+
+use super::cfg::{self, Cfg, Dominators};
+use super::func::{Block, BlockId, Func, Phi, Synthetic, Terminator};
+use super::loops::{self, Loop, Loops};
+use super::mem2reg;
+use super::rotation::exits_to_uses;
+use cranelift_entity::EntitySet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirv::Op;
+use spirv_env::opcodes::{Convergence, Family, Memory};
+use spirv_env::{Id, Inst, Operand, Type, TypeId};
+
+/// Iterations that are laid out, at most.
+const MOST_ITERATIONS: usize = 16;
+/// Instructions that become of a loop, at most, and blocks.
+const MOST_INSTS: usize = 300;
+const MOST_BLOCKS: usize = 96;
+/// Loops in each other that are laid out, at most, and loops of a function, counted again for each that is around them.
+const MOST_ROUNDS: usize = 3;
+const MOST_LOOPS: usize = 64;
+
+/// Lays out loops that are short. Loops are canonical, and stay so.
+pub fn lay_out(func: &mut Func<'_>) {
+    for round in 0..MOST_ROUNDS {
+        let cfg = Cfg::new(func);
+        let loops = Loops::new(&cfg, &Dominators::new(&cfg));
+        let innermost = loops.innermost();
+        let headers: Vec<BlockId> = (loops.loops.iter())
+            .filter(|(id, this)| innermost.contains(*id) && Short::of(func, &cfg, this).is_some())
+            .map(|(_, this)| this.header)
+            .take(MOST_LOOPS)
+            .collect();
+        let laid_out = headers.into_iter().filter(|header| lay_out_loop(func, *header)).count();
+        if laid_out == 0 {
+            if round > 0 {
+                // Elements of arrays are now at known places.
+                mem2reg::promote(func);
+            }
+            return;
+        }
+        decide(func);
+        cfg::remove_unreachable(func);
+        cfg::join_rows(func);
+        loops::canonicalize(func);
+    }
+}
+
+/// A loop with a known number of iterations.
+struct Short {
+    iterations: usize,
+    /// The only block that leads to the latch, and where it goes when the loop is over.
+    last: BlockId,
+    leave: BlockId,
+}
+
+impl Short {
+    fn of(func: &Func<'_>, cfg: &Cfg, this: &Loop) -> Option<Short> {
+        let [last] = *cfg.preds[this.latch].as_slice() else { return None };
+        let Terminator::Cond { cond, then, els } = func.blocks[last].term else { return None };
+        let (leave, stays_if) = match (then == this.latch, els == this.latch) {
+            (true, false) => (els, true),
+            (false, true) => (then, false),
+            _ => return None,
+        };
+        let may_be_copied = |inst: &Inst| {
+            let row = inst.row();
+            row.convergence == Convergence::None
+                && !matches!(row.family, Family::Call | Family::Matrix)
+                && !matches!(row.memory, Memory::Object)
+        };
+        let insts = || this.blocks.iter().flat_map(|block| &func.blocks[*block].insts);
+        let is_whole = this.blocks.iter().all(|block| {
+            let code = &func.blocks[*block];
+            !code.phis.iter().any(|phi| func.selectors.contains(&phi.result))
+                && matches!(
+                    code.term,
+                    Terminator::Branch(_) | Terminator::Cond { .. } | Terminator::Switch { .. }
+                )
+        });
+        if this.blocks.contains(&leave) || func.kernel.prints || !is_whole || !insts().all(may_be_copied) {
+            return None;
+        }
+        let most = [MOST_ITERATIONS, MOST_INSTS / insts().count().max(1), MOST_BLOCKS / this.blocks.len()];
+        let most = most.into_iter().min().unwrap_or(0);
+        let iterations = iterations(func, this, cond, stays_if, most)?;
+        Some(Short { iterations, last, leave })
+    }
+}
+
+/// How often a loop runs, if that is known and no more than so often.
+fn iterations(func: &Func<'_>, this: &Loop, condition: Id, stays_if: bool, most: usize) -> Option<usize> {
+    let insts = this.blocks.iter().flat_map(|block| &func.blocks[*block].insts);
+    let insts: FxHashMap<Id, &Inst> = insts.filter_map(|inst| Some((inst.result?, inst))).collect();
+    let phis = &func.blocks[this.header].phis;
+    let first = |phi: &Phi| Some((phi.result, func.constant_bits(phi.from(this.preheader)?)?));
+    let mut known: FxHashMap<Id, u64> = phis.iter().filter_map(first).collect();
+    for iteration in 1..=most {
+        let mut of_iteration = known.clone();
+        let goes_on = value_of(func, &insts, &mut of_iteration, condition, MOST_INSTS)? != 0;
+        if goes_on != stays_if {
+            return Some(iteration);
+        }
+        let mut next = |phi: &Phi| {
+            let value = value_of(func, &insts, &mut of_iteration, phi.from(this.latch)?, MOST_INSTS)?;
+            Some((phi.result, value))
+        };
+        known = phis.iter().filter_map(&mut next).collect();
+    }
+    None
+}
+
+/// The number that a value is in an iteration, given what is known of its phis.
+fn value_of(
+    func: &Func<'_>,
+    insts: &FxHashMap<Id, &Inst>,
+    known: &mut FxHashMap<Id, u64>,
+    id: Id,
+    depth: usize,
+) -> Option<u64> {
+    if let Some(bits) = known.get(&id).copied().or_else(|| func.constant_bits(id)) {
+        return Some(bits);
+    }
+    let inst = insts.get(&id).filter(|_| depth > 0)?;
+    let mut operands = Vec::new();
+    for operand in inst.ids() {
+        operands.push((operand, value_of(func, insts, known, operand, depth / 2)?));
+    }
+    let bits = folded(func, inst, |id| operands.iter().find(|(of, _)| *of == id).map(|(_, bits)| *bits))?;
+    known.insert(id, bits);
+    Some(bits)
+}
+
+/// What an instruction makes of numbers: integers of up to 64 bits, and Booleans.
+fn folded(func: &Func<'_>, inst: &Inst, of: impl Fn(Id) -> Option<u64>) -> Option<u64> {
+    let width_of = |ty: TypeId| match func.module.types.get(ty) {
+        Type::Int { width } if *width <= 64 => Some(*width),
+        Type::Bool => Some(1),
+        _ => None,
+    };
+    let width = width_of(inst.ty?)?;
+    let cut = |bits: u64, width: u32| if width < 64 { bits & ((1 << width) - 1) } else { bits };
+    let from = width_of(func.type_of(inst.id(0))?)?;
+    let signed = |bits: u64| (bits << (64 - from)) as i64 >> (64 - from);
+    let a = of(inst.id(0))?;
+    if let Op::UConvert | Op::SConvert | Op::CopyObject | Op::Not | Op::LogicalNot | Op::SNegate = inst.op {
+        return Some(cut(
+            match inst.op {
+                Op::SConvert => signed(a) as u64,
+                Op::Not | Op::LogicalNot => !a,
+                Op::SNegate => a.wrapping_neg(),
+                _ => a,
+            },
+            width,
+        ));
+    }
+    let b = of(inst.operands.get(1).and_then(|operand| match operand {
+        Operand::Id(id) => Some(*id),
+        Operand::Lit(_) => None,
+    })?)?;
+    if inst.operands.len() != 2 {
+        return None;
+    }
+    let shift = || u32::try_from(b).ok().filter(|by| *by < from);
+    let bits = match inst.op {
+        Op::IAdd => a.wrapping_add(b),
+        Op::ISub => a.wrapping_sub(b),
+        Op::IMul => a.wrapping_mul(b),
+        Op::BitwiseAnd | Op::LogicalAnd => a & b,
+        Op::BitwiseOr | Op::LogicalOr => a | b,
+        Op::BitwiseXor | Op::LogicalNotEqual => a ^ b,
+        Op::LogicalEqual => !(a ^ b),
+        Op::ShiftLeftLogical => a << shift()?,
+        Op::ShiftRightLogical => a >> shift()?,
+        Op::ShiftRightArithmetic => (signed(a) >> shift()?) as u64,
+        Op::UDiv => a.checked_div(b)?,
+        Op::UMod => a.checked_rem(b)?,
+        Op::IEqual => u64::from(a == b),
+        Op::INotEqual => u64::from(a != b),
+        Op::ULessThan => u64::from(a < b),
+        Op::ULessThanEqual => u64::from(a <= b),
+        Op::UGreaterThan => u64::from(a > b),
+        Op::UGreaterThanEqual => u64::from(a >= b),
+        Op::SLessThan => u64::from(signed(a) < signed(b)),
+        Op::SLessThanEqual => u64::from(signed(a) <= signed(b)),
+        Op::SGreaterThan => u64::from(signed(a) > signed(b)),
+        Op::SGreaterThanEqual => u64::from(signed(a) >= signed(b)),
+        _ => return None,
+    };
+    Some(cut(bits, width))
+}
+
+/// Lays out one loop; whether it did.
+fn lay_out_loop(func: &mut Func<'_>, header: BlockId) -> bool {
+    let cfg = Cfg::new(func);
+    let doms = Dominators::new(&cfg);
+    let loops = Loops::new(&cfg, &doms);
+    let this = loops.of(header).map(|id| loops.get(id)).filter(|this| this.header == header);
+    let Some((this, short)) = this.and_then(|this| Some((this, Short::of(func, &cfg, this)?))) else {
+        return false;
+    };
+    if !bring_out_by_phis(func, &cfg, &doms, this) {
+        return false;
+    }
+    // Operands are copied before what uses them.
+    let mut order: Vec<BlockId> = this.blocks.iter().copied().filter(|block| *block != this.latch).collect();
+    order.sort_unstable_by_key(|block| cfg.number[*block]);
+    let copies: Vec<FxHashMap<BlockId, BlockId>> = (0..short.iterations)
+        .map(|_| order.iter().map(|block| (*block, func.push(Block::forward(*block)))).collect())
+        .collect();
+    let mut before: FxHashMap<Id, Id> = FxHashMap::default();
+    let mut left: Vec<FxHashMap<Id, Id>> = Vec::new();
+    for (iteration, blocks) in copies.iter().enumerate() {
+        let from = if iteration == 0 { this.preheader } else { this.latch };
+        let phis = func.blocks[header].phis.iter();
+        let mut map: FxHashMap<Id, Id> = phis
+            .filter_map(|phi| Some((phi.result, phi.from(from)?)))
+            .map(|(id, value)| (id, before.get(&value).copied().unwrap_or(value)))
+            .collect();
+        let next = copies.get(iteration + 1).map(|next| next[&header]);
+        copy(func, &order, blocks, &mut map, header);
+        for block in &order {
+            let mut term = func.blocks[*block].term.clone();
+            if let Some(used) = term.used_mut() {
+                *used = map.get(used).copied().unwrap_or(*used);
+            }
+            if *block == short.last {
+                term = Terminator::Branch(next.unwrap_or(short.leave));
+            }
+            blocks.iter().for_each(|(old, new)| term.retarget(*old, *new));
+            func.blocks[blocks[block]].term = term;
+        }
+        left.push(map.clone());
+        before = map;
+    }
+    // What comes out comes from all copies of an exit, and at the end from the last one.
+    let outside: FxHashSet<BlockId> = this.exits.iter().map(|(_, to)| *to).collect();
+    for to in outside {
+        let mut phis = std::mem::take(&mut func.blocks[to].phis);
+        for phi in &mut phis {
+            let (inside, mut incoming): (Vec<_>, Vec<_>) =
+                phi.incoming.drain(..).partition(|(pred, _)| copies[0].contains_key(pred));
+            for (pred, value) in inside {
+                let is_end = pred == short.last && to == short.leave;
+                let first = if is_end { short.iterations - 1 } else { 0 };
+                incoming.extend((first..short.iterations).map(|iteration| {
+                    let value = left[iteration].get(&value).copied().unwrap_or(value);
+                    (copies[iteration][&pred], value)
+                }));
+            }
+            phi.incoming = incoming.into_iter().collect();
+        }
+        func.blocks[to].phis = phis;
+    }
+    func.blocks[this.preheader].term.retarget(header, copies[0][&header]);
+    true
+}
+
+/// Copies the instructions of blocks, and all phis but the header's, by the names that are known; numbers are computed.
+fn copy(
+    func: &mut Func<'_>,
+    order: &[BlockId],
+    blocks: &FxHashMap<BlockId, BlockId>,
+    map: &mut FxHashMap<Id, Id>,
+    header: BlockId,
+) {
+    for block in order {
+        let code = &func.blocks[*block];
+        let (phis, insts) = (code.phis.clone(), code.insts.clone());
+        for phi in phis.into_iter().filter(|_| *block != header) {
+            let result = func.fresh();
+            func.types.insert(result, phi.ty);
+            map.insert(phi.result, result);
+            func.blocks[blocks[block]].phis.push(Phi { result, ..phi });
+        }
+        for inst in insts {
+            let of = |id: Id| map.get(&id).copied().unwrap_or(id);
+            let bits = inst.result.and_then(|_| folded(func, &inst, |id| func.constant_bits(of(id))));
+            if let (Some(bits), Some(result), Some(ty)) = (bits, inst.result, inst.ty) {
+                let number = func.synthetic(Synthetic::Number(bits));
+                func.types.insert(number, ty);
+                map.insert(result, number);
+                continue;
+            }
+            let copy = func.copied(&inst, of);
+            map.extend(inst.result.zip(copy.result));
+            func.blocks[blocks[block]].insts.push(copy);
+        }
+    }
+    for block in order.iter().filter(|block| **block != header) {
+        for phi in &mut func.blocks[blocks[block]].phis {
+            for (pred, value) in &mut phi.incoming {
+                *pred = blocks.get(pred).copied().unwrap_or(*pred);
+                *value = map.get(value).copied().unwrap_or(*value);
+            }
+        }
+    }
+}
+
+/// Has what is used behind a loop come out by phis of the blocks that it is left to; whether that is possible.
+fn bring_out_by_phis(func: &mut Func<'_>, cfg: &Cfg, doms: &Dominators, this: &Loop) -> bool {
+    let mut inside: EntitySet<BlockId> = EntitySet::new();
+    inside.extend(this.blocks.iter().copied());
+    let code = || this.blocks.iter().map(|block| &func.blocks[*block]);
+    let phis = code().flat_map(|code| &code.phis).map(|phi| phi.result);
+    let insts = code().flat_map(|code| &code.insts).filter_map(|inst| inst.result);
+    let own: FxHashSet<Id> = phis.chain(insts).collect();
+    let Some(left_by) = exits_to_uses(func, cfg, doms, &inside, &own) else { return false };
+    let mut brought: FxHashMap<(BlockId, Id), Id> = FxHashMap::default();
+    let users: Vec<BlockId> = func.block_ids().filter(|block| !inside.contains(*block)).collect();
+    for at in users {
+        let mut code = std::mem::replace(&mut func.blocks[at], Block::forward(at));
+        let mut value = |at: BlockId, id: &mut Id| {
+            if let Some(left) = left_by.get(&at).filter(|_| own.contains(id)) {
+                *id = *brought.entry((*left, *id)).or_insert_with(|| {
+                    let (result, ty) = (func.fresh(), func.types[&*id]);
+                    func.types.insert(result, ty);
+                    result
+                });
+            }
+        };
+        for (pred, id) in code.phis.iter_mut().flat_map(|phi| &mut phi.incoming) {
+            if !inside.contains(*pred) {
+                value(*pred, id);
+            }
+        }
+        code.used_mut().for_each(|id| value(at, id));
+        func.blocks[at] = code;
+    }
+    let mut brought: Vec<_> = brought.into_iter().collect();
+    brought.sort_unstable_by_key(|(_, result)| *result);
+    for ((left, id), result) in brought {
+        let incoming = cfg.preds[left].iter().map(|pred| (*pred, id)).collect();
+        func.blocks[left].phis.push(Phi { result, ty: func.types[&result], incoming });
+    }
+    true
+}
+
+/// Makes branches of which it is known where they lead those that lead there.
+fn decide(func: &mut Func<'_>) {
+    for block in func.block_ids() {
+        let (to, others) = match &func.blocks[block].term {
+            Terminator::Cond { cond, then, els } => match func.constant_bits(*cond) {
+                Some(0) => (*els, vec![*then]),
+                Some(_) => (*then, vec![*els]),
+                None => continue,
+            },
+            Terminator::Switch { selector, cases, default } => match func.constant_bits(*selector) {
+                Some(bits) => {
+                    let case = cases.iter().find(|(number, _)| *number == bits);
+                    let to = case.map_or(*default, |(_, to)| *to);
+                    (to, cases.iter().map(|(_, to)| *to).chain([*default]).collect())
+                }
+                None => continue,
+            },
+            _ => continue,
+        };
+        func.blocks[block].term = Terminator::Branch(to);
+        for other in others.into_iter().filter(|other| *other != to) {
+            func.blocks[other]
+                .phis
+                .iter_mut()
+                .for_each(|phi| phi.incoming.retain(|(pred, _)| *pred != block));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! Which loops are laid out, and what is left of them.
+
+use super::super::cfg::{self, Cfg, Dominators};
+use super::super::func::{Func, Terminator};
+use super::super::inlining::{Inlining, Plan};
+use super::super::loops::{self, Loops};
+use super::super::testing::module;
+use super::lay_out;
+use spirv::Op;
+use std::rc::Rc;
+
+/// What a kernel has once its loops are laid out.
+#[derive(PartialEq, Eq, Debug)]
+struct Left {
+    loops: usize,
+    branches: usize,
+    stores: usize,
+}
+
+fn left(body: &str) -> Left {
+    let module = module(body);
+    let kernel = module.kernel("main").expect("the module has it");
+    let plan = Rc::new(Plan::new(&module, kernel, Inlining::default()).expect("a kernel without calls"));
+    let mut func = Func::build(&module, kernel, &plan).expect("it is small");
+    cfg::remove_unreachable(&mut func);
+    loops::canonicalize(&mut func);
+    lay_out(&mut func);
+    let cfg = Cfg::new(&func);
+    let loops = Loops::new(&cfg, &Dominators::new(&cfg));
+    let branches = func.blocks.values().filter(|block| matches!(block.term, Terminator::Cond { .. })).count();
+    let insts = func.blocks.values().flat_map(|block| &block.insts);
+    Left { loops: loops.loops.len(), branches, stores: insts.filter(|inst| inst.op == Op::Store).count() }
+}
+
+/// A loop over `%i` that is asked for at its end, around `inside`, whose last block is `last`.
+fn a_loop(condition: &str, step: &str, inside: &str, last: &str, behind: &str) -> String {
+    format!(
+        "OpBranch %loop\n%loop = OpLabel\n%i = OpPhi %uint %uint_1 %entry %next %{last}\n{inside}\n\
+         %next = {step}\n%more = {condition}\nOpBranchConditional %more %loop %left\n%left = OpLabel\n{behind}"
+    )
+}
+
+const STORE: &str = "%at = OpInBoundsPtrAccessChain %to_uint %pointer %i\nOpStore %at %i";
+
+#[test]
+fn a_loop_of_few_iterations_becomes_straight_code() {
+    let add = "OpIAdd %uint %i %uint_1";
+    let to = |bound: &str| a_loop(&format!("OpULessThan %bool %next %uint_{bound}"), add, STORE, "loop", "");
+    assert_eq!(left(&to("5")), Left { loops: 0, branches: 0, stores: 4 });
+    assert_eq!(left(&to("1")), Left { loops: 0, branches: 0, stores: 1 });
+    assert_eq!(left(&to("33")), Left { loops: 1, branches: 1, stores: 1 });
+    let doubled = a_loop("OpULessThan %bool %next %uint_64", "OpIAdd %uint %i %i", STORE, "loop", "");
+    assert_eq!(left(&doubled), Left { loops: 0, branches: 0, stores: 6 });
+    let unknown = a_loop("OpULessThan %bool %next %any_uint", add, STORE, "loop", "");
+    assert_eq!(left(&unknown), Left { loops: 1, branches: 1, stores: 1 });
+}
+
+#[test]
+fn what_is_used_behind_a_loop_comes_from_its_last_iteration() {
+    let body = a_loop(
+        "OpULessThan %bool %next %uint_4",
+        "OpIAdd %uint %i %uint_1",
+        STORE,
+        "loop",
+        "%behind = OpInBoundsPtrAccessChain %to_uint %pointer %next\nOpStore %behind %i",
+    );
+    assert_eq!(left(&body), Left { loops: 0, branches: 0, stores: 4 });
+}
+
+#[test]
+fn branches_by_the_counter_are_decided_and_others_are_there_for_each_iteration() {
+    let inside = |condition: &str| {
+        format!(
+            "{condition}\nOpBranchConditional %is %then %join\n%then = OpLabel\n{STORE}\nOpBranch %join\n%join = OpLabel"
+        )
+    };
+    let of = |condition: &str| {
+        let next = "OpIAdd %uint %i %uint_1";
+        left(&a_loop("OpULessThan %bool %next %uint_5", next, &inside(condition), "join", ""))
+    };
+    assert_eq!(of("%is = OpIEqual %bool %i %uint_2"), Left { loops: 0, branches: 0, stores: 1 });
+    assert_eq!(of("%is = OpIEqual %bool %i %any_uint"), Left { loops: 0, branches: 4, stores: 4 });
+}
+
+#[test]
+fn a_break_leaves_from_each_iteration() {
+    let inside = "%is = OpIEqual %bool %i %any_uint\nOpBranchConditional %is %left %on\n%on = OpLabel\nOpStore %pointer %i";
+    let body = a_loop(
+        "OpULessThan %bool %next %uint_4",
+        "OpIAdd %uint %i %uint_1",
+        inside,
+        "on",
+        "%at = OpInBoundsPtrAccessChain %to_uint %pointer %i\nOpStore %at %i",
+    );
+    assert_eq!(left(&body), Left { loops: 0, branches: 3, stores: 4 });
+}
+
+#[test]
+fn loops_in_each_other_are_laid_out_as_long_as_that_is_little() {
+    let nested = |outer: &str| {
+        let inner = "OpBranch %inner\n%inner = OpLabel\n%j = OpPhi %uint %uint_0 %loop %next_j %inner\n\
+            %sum = OpIAdd %uint %i %j\n%at = OpInBoundsPtrAccessChain %to_uint %pointer %sum\nOpStore %at %j\n\
+            %next_j = OpIAdd %uint %j %uint_1\n%more_j = OpULessThan %bool %next_j %uint_5\n\
+            OpBranchConditional %more_j %inner %done\n%done = OpLabel";
+        let condition = format!("OpULessThan %bool %next %uint_{outer}");
+        left(&a_loop(&condition, "OpIAdd %uint %i %uint_1", inner, "done", ""))
+    };
+    assert_eq!(nested("4"), Left { loops: 0, branches: 0, stores: 15 });
+    assert_eq!(nested("129"), Left { loops: 1, branches: 1, stores: 5 });
+}
