@@ -11,7 +11,7 @@ use super::mem2reg;
 use super::rotation::exits_to_uses;
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::Op;
+use spirv::{Decoration, Op};
 use spirv_env::opcodes::{Convergence, Family, Memory};
 use spirv_env::{Id, Inst, Operand, Type, TypeId};
 
@@ -142,26 +142,29 @@ fn folded(func: &Func<'_>, inst: &Inst, of: impl Fn(Id) -> Option<u64>) -> Optio
         Type::Bool => Some(1),
         _ => None,
     };
-    let width = width_of(inst.ty?)?;
-    let cut = |bits: u64, width: u32| if width < 64 { bits & ((1 << width) - 1) } else { bits };
-    let from = width_of(func.type_of(inst.id(0))?)?;
-    let signed = |bits: u64| (bits << (64 - from)) as i64 >> (64 - from);
-    let a = of(inst.id(0))?;
-    if let Op::UConvert | Op::SConvert | Op::CopyObject | Op::Not | Op::LogicalNot | Op::SNegate = inst.op {
-        return Some(cut(
-            match inst.op {
-                Op::SConvert => signed(a) as u64,
-                Op::Not | Op::LogicalNot => !a,
-                Op::SNegate => a.wrapping_neg(),
-                _ => a,
-            },
-            width,
-        ));
+    let saturates = |id: Id| func.decoration(id, Decoration::SaturatedConversion).is_some();
+    if inst.result.is_none_or(saturates) {
+        return None;
     }
-    let b = of(inst.operands.get(1).and_then(|operand| match operand {
-        Operand::Id(id) => Some(*id),
-        Operand::Lit(_) => None,
-    })?)?;
+    let operand = |at: usize| match inst.operands.get(at) {
+        Some(Operand::Id(id)) => Some(*id),
+        _ => None,
+    };
+    let (width, from) = (width_of(inst.ty?)?, width_of(func.type_of(operand(0)?)?)?);
+    let cut = |bits: u64, width: u32| if width < 64 { bits & ((1 << width) - 1) } else { bits };
+    let signed = |bits: u64| (bits << (64 - from)) as i64 >> (64 - from);
+    let a = of(operand(0)?)?;
+    if let [_] = *inst.operands.as_slice() {
+        let bits = match inst.op {
+            Op::UConvert | Op::CopyObject => a,
+            Op::SConvert => signed(a) as u64,
+            Op::Not | Op::LogicalNot => !a,
+            Op::SNegate => a.wrapping_neg(),
+            _ => return None,
+        };
+        return Some(cut(bits, width));
+    }
+    let b = of(operand(1)?)?;
     if inst.operands.len() != 2 {
         return None;
     }

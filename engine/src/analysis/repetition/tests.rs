@@ -108,3 +108,17 @@ fn loops_in_each_other_are_laid_out_as_long_as_that_is_little() {
     assert_eq!(nested("4"), Left { loops: 0, branches: 0, stores: 15 });
     assert_eq!(nested("129"), Left { loops: 1, branches: 1, stores: 5 });
 }
+
+#[test]
+fn what_saturates_or_is_undefined_is_no_number() {
+    let of = |inside: &str, bound: &str| {
+        let next = "OpIAdd %uint %i %uint_64";
+        left(&a_loop(&format!("OpULessThan %bool {bound}"), next, &format!("{STORE}\n{inside}"), "loop", ""))
+    };
+    assert_eq!(of("%undefined = OpUndef %uint", "%next %uint_255"), Left { loops: 0, branches: 0, stores: 4 });
+    // 257 becomes 255, and would be 1.
+    let saturated = "%saturated = OpUConvert %uchar %i\n%wide = OpUConvert %uint %saturated";
+    assert_eq!(of(saturated, "%wide %uint_255"), Left { loops: 1, branches: 1, stores: 1 });
+    let cut = "%cut = OpUConvert %uchar %i\n%wide = OpUConvert %uint %cut";
+    assert_eq!(of(cut, "%wide %uint_128"), Left { loops: 0, branches: 0, stores: 3 });
+}
