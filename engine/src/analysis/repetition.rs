@@ -11,21 +11,32 @@ use super::mem2reg;
 use super::rotation::exits_to_uses;
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{Decoration, Op};
+use spirv::{Decoration, Op, StorageClass};
 use spirv_env::opcodes::{Convergence, Family, Memory};
 use spirv_env::{Id, Inst, Operand, Type, TypeId};
 
 /// Iterations that are laid out, at most.
 const MOST_ITERATIONS: usize = 16;
-/// Instructions that become of a loop, at most, and blocks.
-const MOST_INSTS: usize = 300;
+/// Instructions that become of a loop, at most, each counted as what it costs, and blocks.
+const MOST_INSTS: usize = 320;
+/// An access to memory, and a function or a division.
+const ACCESS: usize = 2;
+const FUNCTION: usize = 4;
+/// An access to a private object at a place that lanes differ in: each row is asked for.
+const LOOKED_UP: usize = 24;
 const MOST_BLOCKS: usize = 96;
+/// What becomes of all loops of a function, at most.
+const MOST_OF_FUNCTION: usize = 2400;
+/// A branch that lanes may take or not, and each case of a switch.
+const BRANCH: usize = 2;
+const CASE: usize = 8;
 /// Loops in each other that are laid out, at most, and loops of a function, counted again for each that is around them.
 const MOST_ROUNDS: usize = 3;
 const MOST_LOOPS: usize = 64;
 
 /// Lays out loops that are short. Loops are canonical, and stay so.
 pub fn lay_out(func: &mut Func<'_>) {
+    let mut left = MOST_OF_FUNCTION;
     for round in 0..MOST_ROUNDS {
         let cfg = Cfg::new(func);
         let loops = Loops::new(&cfg, &Dominators::new(&cfg));
@@ -35,7 +46,7 @@ pub fn lay_out(func: &mut Func<'_>) {
             .map(|(_, this)| this.header)
             .take(MOST_LOOPS)
             .collect();
-        let laid_out = headers.into_iter().filter(|header| lay_out_loop(func, *header)).count();
+        let laid_out = headers.into_iter().filter(|header| lay_out_loop(func, *header, &mut left)).count();
         if laid_out == 0 {
             if round > 0 {
                 // Elements of arrays are now at known places.
@@ -53,6 +64,8 @@ pub fn lay_out(func: &mut Func<'_>) {
 /// A loop with a known number of iterations.
 struct Short {
     iterations: usize,
+    /// What becomes of it.
+    cost: usize,
     /// The only block that leads to the latch, and where it goes when the loop is over.
     last: BlockId,
     leave: BlockId,
@@ -82,14 +95,60 @@ impl Short {
                     Terminator::Branch(_) | Terminator::Cond { .. } | Terminator::Switch { .. }
                 )
         });
-        if this.blocks.contains(&leave) || func.kernel.prints || !is_whole || !insts().all(may_be_copied) {
+        let is_small = insts().nth(MOST_INSTS).is_none();
+        if this.blocks.contains(&leave)
+            || func.kernel.prints
+            || !is_small
+            || !is_whole
+            || !insts().all(may_be_copied)
+        {
             return None;
         }
-        let most = [MOST_ITERATIONS, MOST_INSTS / insts().count().max(1), MOST_BLOCKS / this.blocks.len()];
+        let of_insts: usize = insts().map(|inst| cost(func, this, inst)).sum();
+        // Its end is none that is left.
+        let inner = this.blocks.iter().filter(|block| **block != last);
+        let of_branches = inner.map(|block| match &func.blocks[*block].term {
+            Terminator::Cond { .. } => BRANCH,
+            Terminator::Switch { cases, .. } => CASE * cases.len(),
+            _ => 0,
+        });
+        let cost = of_insts + of_branches.sum::<usize>();
+        let most = [MOST_ITERATIONS, MOST_INSTS / cost.max(1), MOST_BLOCKS / this.blocks.len()];
         let most = most.into_iter().min().unwrap_or(0);
         let iterations = iterations(func, this, cond, stays_if, most)?;
-        Some(Short { iterations, last, leave })
+        Some(Short { iterations, cost: iterations * cost, last, leave })
     }
+}
+
+/// What an instruction of a loop costs, roughly, where the loop's counters are known.
+fn cost(func: &Func<'_>, this: &Loop, inst: &Inst) -> usize {
+    let pointer = match (inst.row().memory, inst.row().family) {
+        (Memory::Read { .. } | Memory::Write { .. }, _) => inst.id(0),
+        (Memory::Copy { .. }, _) | (_, Family::Extended) => return FUNCTION,
+        _ if matches!(inst.op, Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod) => return FUNCTION,
+        _ => return 1,
+    };
+    if func.class_of(pointer) != Some(StorageClass::Function) {
+        return ACCESS;
+    }
+    let insts = || this.blocks.iter().flat_map(|block| &func.blocks[*block].insts);
+    let chain = insts().find(|inst| inst.result == Some(pointer));
+    let is_loaded = |id: Id| insts().any(|inst| inst.result == Some(id) && inst.row().memory != Memory::None);
+    // What is made of counters alone is known; what was loaded is not, nor is what was made of that.
+    let is_known = |id: Id| {
+        let mut work = vec![id];
+        let mut steps = 0;
+        while let Some(id) = work.pop() {
+            steps += 1;
+            if is_loaded(id) || steps > MOST_INSTS {
+                return false;
+            }
+            work.extend(insts().filter(|inst| inst.result == Some(id)).flat_map(Inst::ids));
+        }
+        true
+    };
+    let is_known = chain.is_none_or(|chain| chain.ids().skip(1).all(is_known));
+    if is_known { 1 } else { LOOKED_UP }
 }
 
 /// How often a loop runs, if that is known and no more than so often.
@@ -197,8 +256,8 @@ fn folded(func: &Func<'_>, inst: &Inst, of: impl Fn(Id) -> Option<u64>) -> Optio
     Some(cut(bits, width))
 }
 
-/// Lays out one loop; whether it did.
-fn lay_out_loop(func: &mut Func<'_>, header: BlockId) -> bool {
+/// Lays out one loop if there is so much left for it; whether it did.
+fn lay_out_loop(func: &mut Func<'_>, header: BlockId, left: &mut usize) -> bool {
     let cfg = Cfg::new(func);
     let doms = Dominators::new(&cfg);
     let loops = Loops::new(&cfg, &doms);
@@ -206,9 +265,10 @@ fn lay_out_loop(func: &mut Func<'_>, header: BlockId) -> bool {
     let Some((this, short)) = this.and_then(|this| Some((this, Short::of(func, &cfg, this)?))) else {
         return false;
     };
-    if !bring_out_by_phis(func, &cfg, &doms, this) {
+    if short.cost > *left || !bring_out_by_phis(func, &cfg, &doms, this) {
         return false;
     }
+    *left -= short.cost;
     // Operands are copied before what uses them.
     let mut order: Vec<BlockId> = this.blocks.iter().copied().filter(|block| *block != this.latch).collect();
     order.sort_unstable_by_key(|block| cfg.number[*block]);
@@ -216,7 +276,7 @@ fn lay_out_loop(func: &mut Func<'_>, header: BlockId) -> bool {
         .map(|_| order.iter().map(|block| (*block, func.push(Block::forward(*block)))).collect())
         .collect();
     let mut before: FxHashMap<Id, Id> = FxHashMap::default();
-    let mut left: Vec<FxHashMap<Id, Id>> = Vec::new();
+    let mut maps: Vec<FxHashMap<Id, Id>> = Vec::new();
     for (iteration, blocks) in copies.iter().enumerate() {
         let from = if iteration == 0 { this.preheader } else { this.latch };
         let phis = func.blocks[header].phis.iter();
@@ -237,7 +297,7 @@ fn lay_out_loop(func: &mut Func<'_>, header: BlockId) -> bool {
             blocks.iter().for_each(|(old, new)| term.retarget(*old, *new));
             func.blocks[blocks[block]].term = term;
         }
-        left.push(map.clone());
+        maps.push(map.clone());
         before = map;
     }
     // What comes out comes from all copies of an exit, and at the end from the last one.
@@ -251,7 +311,7 @@ fn lay_out_loop(func: &mut Func<'_>, header: BlockId) -> bool {
                 let is_end = pred == short.last && to == short.leave;
                 let first = if is_end { short.iterations - 1 } else { 0 };
                 incoming.extend((first..short.iterations).map(|iteration| {
-                    let value = left[iteration].get(&value).copied().unwrap_or(value);
+                    let value = maps[iteration].get(&value).copied().unwrap_or(value);
                     (copies[iteration][&pred], value)
                 }));
             }

@@ -168,7 +168,8 @@ pub(super) fn ifs_in_a_row(n: u32, uniform: bool) -> Vec<u8> {
         let condition = a.compare(Op::UGreaterThan, selector, limit);
         a.act(Op::BranchConditional, &[condition, yes, no]);
         a.label(yes);
-        let more = a.add(value, limit);
+        // Selections are no part of what is computed for nobody.
+        let more = a.value(Op::Select, uint, &[condition, value, limit]);
         a.act(Op::Branch, &[join]);
         a.label(no);
         let other = a.value(Op::BitwiseXor, uint, &[value, limit]);
@@ -219,6 +220,8 @@ pub(super) fn blocks_with_phis(n: u32) -> Vec<u8> {
         let condition = a.compare(Op::UGreaterThan, item, limit);
         a.act(Op::BranchConditional, &[condition, yes, no]);
         a.label(yes);
+        // Selections are no part of what is computed for nobody.
+        a.value(Op::Select, uint, &[condition, item, limit]);
         a.act(Op::Branch, &[join]);
         a.label(no);
         a.act(Op::Branch, &[join]);

@@ -115,7 +115,10 @@ fn what_saturates_or_is_undefined_is_no_number() {
         let next = "OpIAdd %uint %i %uint_64";
         left(&a_loop(&format!("OpULessThan %bool {bound}"), next, &format!("{STORE}\n{inside}"), "loop", ""))
     };
-    assert_eq!(of("%undefined = OpUndef %uint", "%next %uint_255"), Left { loops: 0, branches: 0, stores: 4 });
+    assert_eq!(
+        of("%undefined = OpUndef %uint", "%next %uint_255"),
+        Left { loops: 0, branches: 0, stores: 4 }
+    );
     // 257 becomes 255, and would be 1.
     let saturated = "%saturated = OpUConvert %uchar %i\n%wide = OpUConvert %uint %saturated";
     assert_eq!(of(saturated, "%wide %uint_255"), Left { loops: 1, branches: 1, stores: 1 });
