@@ -68,7 +68,7 @@ fn json_has_system_management_where_the_loader_has() {
     let device = &json(&driver_path().to_string_lossy(), &["--json"])["drivers"][0]["devices"][0];
     assert_eq!(device["sysman"]["properties"]["uuid"], device["properties"]["uuid"]);
     assert_eq!(device["sysman"]["engines"].as_array().map(Vec::len), Some(5));
-    assert_eq!(device["sysman"]["pci"]["error"], "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE");
+    assert_eq!(device["sysman"]["pci"]["address"], "0000:00:00.0");
     assert_eq!(device["sysman"]["now"]["state"]["repaired"], "UNSUPPORTED");
 }
 
