@@ -51,6 +51,24 @@ fn scalar_of(module: &Module, ty: TypeId) -> Option<(Scalar, usize)> {
     Some((Scalar { kind, width }, lanes))
 }
 
+/// What an operation on integers and Booleans of up to 64 bits makes of known ones, given with their types; none of other operations, and where
+/// the result is undefined.
+pub fn fold_numbers(module: &Module, op: Op, result: TypeId, operands: &[(TypeId, u64)]) -> Option<u64> {
+    let number = |ty: TypeId| match scalar_of(module, ty)? {
+        (Scalar { kind: ScalarKind::Float, .. }, _) => None,
+        (scalar, 1) => Some(scalar).filter(|scalar| scalar.width <= u64::BITS),
+        _ => None,
+    };
+    let kinds = operands.iter().map(|(ty, _)| number(*ty)).collect::<Option<Vec<Scalar>>>()?;
+    let result = number(result)?;
+    scalar::check(op, result, &kinds).ok()?;
+    let args: Vec<u128> = operands.iter().map(|(_, bits)| u128::from(*bits)).collect();
+    if scalar::is_undefined(op, &kinds, &args) {
+        return None;
+    }
+    scalar::evaluate(op, result, &kinds, &args).ok().map(|bits| bits as u64)
+}
+
 /// Folds `op` to a value of type `ty`. `Err` has the reason that the operation is malformed.
 pub(crate) fn fold(
     module: &Module,

@@ -36,6 +36,7 @@ pub use block_io::{Arrangement, Block};
 pub use build::{SpecConstantInfo, build, spec_constants};
 pub use diagnostics::{BuildError, Diagnostic};
 pub use environment::{EngineOps, Environment, ModuleInput};
+pub use fold::fold_numbers;
 pub use functions::Functions;
 pub use grammar::op_name;
 pub use indirect::CallShape;

@@ -10,7 +10,8 @@ use super::cfg::{Cfg, Dominators};
 use super::func::{Block, BlockId, Func, Incoming, Phi, Synthetic, Terminator};
 use super::joins::{self, Plain};
 use super::loops::{self, Loop, LoopId, Loops};
-use rustc_hash::FxHashMap;
+use cranelift_entity::EntitySet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use spirv_env::{Id, Inst, Type, TypeId};
 
@@ -18,15 +19,15 @@ use spirv_env::{Id, Inst, Type, TypeId};
 const MOST: usize = 8;
 
 /// A block that asks whether a loop goes on.
-struct Exit {
+pub(super) struct Exit {
     block: BlockId,
-    condition: Id,
+    pub condition: Id,
     /// Where the loop goes on.
-    stay: BlockId,
+    pub stay: BlockId,
     /// Whether it does so where the condition is true.
-    stays_if: bool,
+    pub stays_if: bool,
     /// Where it is left to.
-    leave: BlockId,
+    pub leave: BlockId,
 }
 
 /// Blocks that ask the same whether a loop goes on.
@@ -102,7 +103,7 @@ fn brings_what_it_carries(func: &Func<'_>, this: &Loop, block: BlockId, to: Bloc
 }
 
 /// What a block of the loop itself asks.
-fn exit_of(func: &Func<'_>, loops: &Loops, id: LoopId, block: BlockId) -> Option<Exit> {
+pub(super) fn exit_of(func: &Func<'_>, loops: &Loops, id: LoopId, block: BlockId) -> Option<Exit> {
     let Terminator::Cond { cond, then, els } = func.blocks[block].term else { return None };
     let is_inside = |to: BlockId| loops.around(to).any(|around| around == id);
     let (stay, leave, stays_if) = match (is_inside(then), is_inside(els)) {
@@ -111,6 +112,41 @@ fn exit_of(func: &Func<'_>, loops: &Loops, id: LoopId, block: BlockId) -> Option
         _ => return None,
     };
     (loops.of(block) == Some(id)).then_some(Exit { block, condition: cond, stay, stays_if, leave })
+}
+
+/// The blocks that values of a loop are used in, or handed on from, outside of it, each with the block that the loop was left to
+/// then. None where that may be several, or is reached in other ways.
+pub(super) fn exits_to_uses(
+    func: &Func<'_>,
+    cfg: &Cfg,
+    doms: &Dominators,
+    inside: &EntitySet<BlockId>,
+    own: &FxHashSet<Id>,
+) -> Option<FxHashMap<BlockId, BlockId>> {
+    let mut found = FxHashMap::default();
+    let mut note = |at: BlockId| -> Option<()> {
+        if inside.contains(at) || found.contains_key(&at) {
+            return Some(());
+        }
+        let mut left = at;
+        while !inside.contains(doms.idom(left)) {
+            let up = doms.idom(left);
+            left = (up != left).then_some(up)?;
+        }
+        found.insert(at, left);
+        cfg.preds[left].iter().all(|pred| inside.contains(*pred)).then_some(())
+    };
+    for (at, block) in &func.blocks {
+        for phi in &block.phis {
+            phi.incoming.iter().filter(|(_, id)| own.contains(id)).try_for_each(|(pred, _)| note(*pred))?;
+        }
+        let is_used =
+            block.insts.iter().flat_map(Inst::ids).chain(block.term.used()).any(|id| own.contains(&id));
+        if is_used {
+            note(at)?;
+        }
+    }
+    Some(found)
 }
 
 /// The exits that ask what the first one does, and go on in the same place.

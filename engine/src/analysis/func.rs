@@ -17,7 +17,9 @@ use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::{Decoration, Op, StorageClass};
-use spirv_env::{ConstantValue, GlobalVariable, Id, Inst, Kernel, Module, Operand, Type, TypeId};
+use spirv_env::{
+    ConstantValue, GlobalVariable, Id, Inst, Kernel, Module, Operand, Type, TypeId, fold_numbers,
+};
 use std::rc::Rc;
 use ze_extensions::limits::KERNEL_INSTRUCTIONS;
 
@@ -374,6 +376,20 @@ impl<'m> Func<'m> {
             },
             _ => None,
         }
+    }
+
+    /// What an instruction makes of integers and Booleans that are known; `of` says which are, and their bits.
+    pub(super) fn number_of(&self, inst: &Inst, of: impl Fn(Id) -> Option<u64>) -> Option<u64> {
+        let saturates = |id: Id| self.decoration(id, Decoration::SaturatedConversion).is_some();
+        if inst.result.is_none_or(saturates) {
+            return None;
+        }
+        let number = |operand: &Operand| match operand {
+            Operand::Id(id) => Some((self.type_of(*id)?, of(*id)?)),
+            Operand::Lit(_) => None,
+        };
+        let operands = inst.operands.iter().map(number).collect::<Option<SmallVec<[(TypeId, u64); 2]>>>()?;
+        (!operands.is_empty()).then(|| fold_numbers(self.module, inst.op, inst.ty?, &operands)).flatten()
     }
 
     /// The integer value of a constant, sign-extended from its type's width.

@@ -5,26 +5,26 @@
 //! optimised are laid out before. What is larger than what compilers lay out by themselves stays, since whoever left it knew why.
 
 use super::cfg::{self, Cfg, Dominators};
+use super::exits::{self, Exit};
 use super::func::{Block, BlockId, Func, Phi, Synthetic, Terminator};
-use super::loops::{self, Loop, Loops};
+use super::loops::{self, Loop, LoopId, Loops};
 use super::mem2reg;
-use super::rotation::exits_to_uses;
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{Decoration, Op, StorageClass};
+use spirv::{Op, StorageClass};
 use spirv_env::opcodes::{Convergence, Family, Memory};
-use spirv_env::{Id, Inst, Operand, Type, TypeId};
+use spirv_env::{Id, Inst};
 
 /// Iterations that are laid out, at most.
 const MOST_ITERATIONS: usize = 16;
 /// Instructions that become of a loop, at most, each counted as what it costs, and blocks.
 const MOST_INSTS: usize = 320;
+const MOST_BLOCKS: usize = 96;
 /// An access to memory, and a function or a division.
 const ACCESS: usize = 2;
 const FUNCTION: usize = 4;
 /// An access to a private object at a place that lanes differ in: each row is asked for.
 const LOOKED_UP: usize = 24;
-const MOST_BLOCKS: usize = 96;
 /// What becomes of all loops of a function, at most.
 const MOST_OF_FUNCTION: usize = 2400;
 /// A branch that lanes may take or not, and each case of a switch.
@@ -37,27 +37,27 @@ const MOST_LOOPS: usize = 64;
 /// Lays out loops that are short. Loops are canonical, and stay so.
 pub fn lay_out(func: &mut Func<'_>) {
     let mut left = MOST_OF_FUNCTION;
-    for round in 0..MOST_ROUNDS {
+    for _ in 0..MOST_ROUNDS {
         let cfg = Cfg::new(func);
         let loops = Loops::new(&cfg, &Dominators::new(&cfg));
         let innermost = loops.innermost();
         let headers: Vec<BlockId> = (loops.loops.iter())
-            .filter(|(id, this)| innermost.contains(*id) && Short::of(func, &cfg, this).is_some())
+            .filter(|(id, _)| innermost.contains(*id) && Short::of(func, &cfg, &loops, *id).is_some())
             .map(|(_, this)| this.header)
             .take(MOST_LOOPS)
             .collect();
         let laid_out = headers.into_iter().filter(|header| lay_out_loop(func, *header, &mut left)).count();
         if laid_out == 0 {
-            if round > 0 {
-                // Elements of arrays are now at known places.
-                mem2reg::promote(func);
-            }
-            return;
+            break;
         }
         decide(func);
         cfg::remove_unreachable(func);
         cfg::join_rows(func);
         loops::canonicalize(func);
+    }
+    if left < MOST_OF_FUNCTION {
+        // Elements of arrays are now at known places.
+        mem2reg::promote(func);
     }
 }
 
@@ -72,14 +72,10 @@ struct Short {
 }
 
 impl Short {
-    fn of(func: &Func<'_>, cfg: &Cfg, this: &Loop) -> Option<Short> {
+    fn of(func: &Func<'_>, cfg: &Cfg, loops: &Loops, id: LoopId) -> Option<Short> {
+        let this = loops.get(id);
         let [last] = *cfg.preds[this.latch].as_slice() else { return None };
-        let Terminator::Cond { cond, then, els } = func.blocks[last].term else { return None };
-        let (leave, stays_if) = match (then == this.latch, els == this.latch) {
-            (true, false) => (els, true),
-            (false, true) => (then, false),
-            _ => return None,
-        };
+        let end = exits::exit_of(func, loops, id, last).filter(|end| end.stay == this.latch)?;
         let may_be_copied = |inst: &Inst| {
             let row = inst.row();
             row.convergence == Convergence::None
@@ -96,12 +92,7 @@ impl Short {
                 )
         });
         let is_small = insts().nth(MOST_INSTS).is_none();
-        if this.blocks.contains(&leave)
-            || func.kernel.prints
-            || !is_small
-            || !is_whole
-            || !insts().all(may_be_copied)
-        {
+        if func.kernel.prints || !is_small || !is_whole || !insts().all(may_be_copied) {
             return None;
         }
         let of_insts: usize = insts().map(|inst| cost(func, this, inst)).sum();
@@ -115,8 +106,8 @@ impl Short {
         let cost = of_insts + of_branches.sum::<usize>();
         let most = [MOST_ITERATIONS, MOST_INSTS / cost.max(1), MOST_BLOCKS / this.blocks.len()];
         let most = most.into_iter().min().unwrap_or(0);
-        let iterations = iterations(func, this, cond, stays_if, most)?;
-        Some(Short { iterations, cost: iterations * cost, last, leave })
+        let iterations = iterations(func, this, &end, most)?;
+        Some(Short { iterations, cost: iterations * cost, last, leave: end.leave })
     }
 }
 
@@ -152,7 +143,7 @@ fn cost(func: &Func<'_>, this: &Loop, inst: &Inst) -> usize {
 }
 
 /// How often a loop runs, if that is known and no more than so often.
-fn iterations(func: &Func<'_>, this: &Loop, condition: Id, stays_if: bool, most: usize) -> Option<usize> {
+fn iterations(func: &Func<'_>, this: &Loop, end: &Exit, most: usize) -> Option<usize> {
     let insts = this.blocks.iter().flat_map(|block| &func.blocks[*block].insts);
     let insts: FxHashMap<Id, &Inst> = insts.filter_map(|inst| Some((inst.result?, inst))).collect();
     let phis = &func.blocks[this.header].phis;
@@ -160,8 +151,8 @@ fn iterations(func: &Func<'_>, this: &Loop, condition: Id, stays_if: bool, most:
     let mut known: FxHashMap<Id, u64> = phis.iter().filter_map(first).collect();
     for iteration in 1..=most {
         let mut of_iteration = known.clone();
-        let goes_on = value_of(func, &insts, &mut of_iteration, condition, MOST_INSTS)? != 0;
-        if goes_on != stays_if {
+        let goes_on = value_of(func, &insts, &mut of_iteration, end.condition, MOST_INSTS)? != 0;
+        if goes_on != end.stays_if {
             return Some(iteration);
         }
         let mut next = |phi: &Phi| {
@@ -185,75 +176,13 @@ fn value_of(
         return Some(bits);
     }
     let inst = insts.get(&id).filter(|_| depth > 0)?;
-    let mut operands = Vec::new();
+    let mut operands: FxHashMap<Id, u64> = FxHashMap::default();
     for operand in inst.ids() {
-        operands.push((operand, value_of(func, insts, known, operand, depth / 2)?));
+        operands.insert(operand, value_of(func, insts, known, operand, depth / 2)?);
     }
-    let bits = folded(func, inst, |id| operands.iter().find(|(of, _)| *of == id).map(|(_, bits)| *bits))?;
+    let bits = func.number_of(inst, |id| operands.get(&id).copied())?;
     known.insert(id, bits);
     Some(bits)
-}
-
-/// What an instruction makes of numbers: integers of up to 64 bits, and Booleans.
-fn folded(func: &Func<'_>, inst: &Inst, of: impl Fn(Id) -> Option<u64>) -> Option<u64> {
-    let width_of = |ty: TypeId| match func.module.types.get(ty) {
-        Type::Int { width } if *width <= 64 => Some(*width),
-        Type::Bool => Some(1),
-        _ => None,
-    };
-    let saturates = |id: Id| func.decoration(id, Decoration::SaturatedConversion).is_some();
-    if inst.result.is_none_or(saturates) {
-        return None;
-    }
-    let operand = |at: usize| match inst.operands.get(at) {
-        Some(Operand::Id(id)) => Some(*id),
-        _ => None,
-    };
-    let (width, from) = (width_of(inst.ty?)?, width_of(func.type_of(operand(0)?)?)?);
-    let cut = |bits: u64, width: u32| if width < 64 { bits & ((1 << width) - 1) } else { bits };
-    let signed = |bits: u64| (bits << (64 - from)) as i64 >> (64 - from);
-    let a = of(operand(0)?)?;
-    if let [_] = *inst.operands.as_slice() {
-        let bits = match inst.op {
-            Op::UConvert | Op::CopyObject => a,
-            Op::SConvert => signed(a) as u64,
-            Op::Not | Op::LogicalNot => !a,
-            Op::SNegate => a.wrapping_neg(),
-            _ => return None,
-        };
-        return Some(cut(bits, width));
-    }
-    let b = of(operand(1)?)?;
-    if inst.operands.len() != 2 {
-        return None;
-    }
-    let shift = || u32::try_from(b).ok().filter(|by| *by < from);
-    let bits = match inst.op {
-        Op::IAdd => a.wrapping_add(b),
-        Op::ISub => a.wrapping_sub(b),
-        Op::IMul => a.wrapping_mul(b),
-        Op::BitwiseAnd | Op::LogicalAnd => a & b,
-        Op::BitwiseOr | Op::LogicalOr => a | b,
-        Op::BitwiseXor | Op::LogicalNotEqual => a ^ b,
-        Op::LogicalEqual => !(a ^ b),
-        Op::ShiftLeftLogical => a << shift()?,
-        Op::ShiftRightLogical => a >> shift()?,
-        Op::ShiftRightArithmetic => (signed(a) >> shift()?) as u64,
-        Op::UDiv => a.checked_div(b)?,
-        Op::UMod => a.checked_rem(b)?,
-        Op::IEqual => u64::from(a == b),
-        Op::INotEqual => u64::from(a != b),
-        Op::ULessThan => u64::from(a < b),
-        Op::ULessThanEqual => u64::from(a <= b),
-        Op::UGreaterThan => u64::from(a > b),
-        Op::UGreaterThanEqual => u64::from(a >= b),
-        Op::SLessThan => u64::from(signed(a) < signed(b)),
-        Op::SLessThanEqual => u64::from(signed(a) <= signed(b)),
-        Op::SGreaterThan => u64::from(signed(a) > signed(b)),
-        Op::SGreaterThanEqual => u64::from(signed(a) >= signed(b)),
-        _ => return None,
-    };
-    Some(cut(bits, width))
 }
 
 /// Lays out one loop if there is so much left for it; whether it did.
@@ -261,10 +190,11 @@ fn lay_out_loop(func: &mut Func<'_>, header: BlockId, left: &mut usize) -> bool 
     let cfg = Cfg::new(func);
     let doms = Dominators::new(&cfg);
     let loops = Loops::new(&cfg, &doms);
-    let this = loops.of(header).map(|id| loops.get(id)).filter(|this| this.header == header);
-    let Some((this, short)) = this.and_then(|this| Some((this, Short::of(func, &cfg, this)?))) else {
+    let id = loops.of(header).filter(|id| loops.get(*id).header == header);
+    let Some((id, short)) = id.and_then(|id| Some((id, Short::of(func, &cfg, &loops, id)?))) else {
         return false;
     };
+    let this = loops.get(id);
     if short.cost > *left || !bring_out_by_phis(func, &cfg, &doms, this) {
         return false;
     }
@@ -342,7 +272,7 @@ fn copy(
         }
         for inst in insts {
             let of = |id: Id| map.get(&id).copied().unwrap_or(id);
-            let bits = inst.result.and_then(|_| folded(func, &inst, |id| func.constant_bits(of(id))));
+            let bits = func.number_of(&inst, |id| func.constant_bits(of(id)));
             if let (Some(bits), Some(result), Some(ty)) = (bits, inst.result, inst.ty) {
                 let number = func.synthetic(Synthetic::Number(bits));
                 func.types.insert(number, ty);
@@ -372,7 +302,7 @@ fn bring_out_by_phis(func: &mut Func<'_>, cfg: &Cfg, doms: &Dominators, this: &L
     let phis = code().flat_map(|code| &code.phis).map(|phi| phi.result);
     let insts = code().flat_map(|code| &code.insts).filter_map(|inst| inst.result);
     let own: FxHashSet<Id> = phis.chain(insts).collect();
-    let Some(left_by) = exits_to_uses(func, cfg, doms, &inside, &own) else { return false };
+    let Some(left_by) = exits::exits_to_uses(func, cfg, doms, &inside, &own) else { return false };
     let mut brought: FxHashMap<(BlockId, Id), Id> = FxHashMap::default();
     let users: Vec<BlockId> = func.block_ids().filter(|block| !inside.contains(*block)).collect();
     for at in users {

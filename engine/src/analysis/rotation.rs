@@ -9,11 +9,11 @@
 //! canonical, and stay so.
 
 use super::cfg::{self, Cfg, Dominators};
+use super::exits::{self, Exit};
 use super::func::{Block, BlockId, Func, Phi, Terminator};
-use super::loops::{self, Loop, Loops};
+use super::loops::{self, Loop, LoopId, Loops};
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::Op;
 use spirv_env::opcodes::{Convergence, Cost, Memory};
 use spirv_env::{Id, Inst, Operand};
 
@@ -31,8 +31,8 @@ pub fn ask_at_end(func: &mut Func<'_>) {
         let is_exit = |of: &BlockId| *of != this.header && this.exits.iter().any(|(block, _)| block == of);
         cfg.preds[this.latch].iter().all(is_exit)
     };
-    let asks = |this: &&Loop| Question::of(func, this).is_some() && !has_end(this);
-    let headers: Vec<BlockId> = loops.loops.values().filter(asks).map(|this| this.header).collect();
+    let asks = |(id, this): &(LoopId, &Loop)| question(func, &loops, *id).is_some() && !has_end(this);
+    let headers: Vec<BlockId> = loops.loops.iter().filter(asks).map(|(_, this)| this.header).collect();
     let size: usize = func.blocks.values().map(|block| 1 + block.phis.len() + block.insts.len()).sum();
     if headers.is_empty() || headers.len().saturating_mul(size) > MOST_STEPS {
         return;
@@ -42,43 +42,21 @@ pub fn ask_at_end(func: &mut Func<'_>) {
     loops::canonicalize(func);
 }
 
-/// Whether a loop goes on, as its header asks it.
-#[derive(Clone, Copy)]
-struct Question {
-    condition: Id,
-    /// Where it goes on.
-    stay: BlockId,
-    /// Whether it does so where the condition is true.
-    stays_if: bool,
-    leave: BlockId,
+/// How a loop is left in its header, if that does little else and is not all of the loop.
+fn question(func: &Func<'_>, loops: &Loops, id: LoopId) -> Option<Exit> {
+    let this = loops.get(id);
+    let header = &func.blocks[this.header];
+    let is_little = header.insts.len() <= MOST_INSTS && header.insts.iter().all(may_be_copied);
+    // Numbers of the engine's own are where they are made.
+    let is_of_program = header.phis.iter().all(|phi| !func.selectors.contains(&phi.result));
+    exits::exit_of(func, loops, id, this.header)
+        .filter(|exit| exit.stay != this.latch && is_little && is_of_program)
 }
 
-impl Question {
-    /// That of a loop that has more than a header which asks.
-    fn of(func: &Func<'_>, this: &Loop) -> Option<Question> {
-        let header = &func.blocks[this.header];
-        let Terminator::Cond { cond: condition, then, els } = header.term else { return None };
-        let is_inside = |to: BlockId| this.blocks.contains(&to);
-        let (stay, leave, stays_if) = match (is_inside(then), is_inside(els)) {
-            (true, false) => (then, els, true),
-            (false, true) => (els, then, false),
-            _ => return None,
-        };
-        let is_little = header.insts.len() <= MOST_INSTS && header.insts.iter().all(may_be_copied);
-        // Numbers of the engine's own are where they are made.
-        let is_of_program = header.phis.iter().all(|phi| !func.selectors.contains(&phi.result));
-        (stay != this.latch && is_little && is_of_program).then_some(Question {
-            condition,
-            stay,
-            stays_if,
-            leave,
-        })
-    }
-
-    fn ask(&self, condition: Id, stay: BlockId) -> Terminator {
-        let (then, els) = if self.stays_if { (stay, self.leave) } else { (self.leave, stay) };
-        Terminator::Cond { cond: condition, then, els }
-    }
+/// Goes on by a condition, or leaves as an exit does.
+fn ask(exit: &Exit, condition: Id, stay: BlockId) -> Terminator {
+    let (then, els) = if exit.stays_if { (stay, exit.leave) } else { (exit.leave, stay) };
+    Terminator::Cond { cond: condition, then, els }
 }
 
 /// Whether an instruction may be in several places in the stead of one.
@@ -112,12 +90,12 @@ struct Rotation {
 /// Where a header was, and where it goes.
 struct Places<'a> {
     header: BlockId,
-    asked: Question,
+    asked: &'a Exit,
     /// The new header.
     top: BlockId,
     /// What asks in front of the loop, if it may not be entered.
     guard: Option<BlockId>,
-    /// See [`exits_to_uses`].
+    /// See [`exits::exits_to_uses`].
     left_by: &'a FxHashMap<BlockId, BlockId>,
     preds_of_leave: &'a [BlockId],
 }
@@ -176,14 +154,15 @@ fn rotate(func: &mut Func<'_>, header: BlockId) {
     let cfg = Cfg::new(func);
     let doms = Dominators::new(&cfg);
     let loops = Loops::new(&cfg, &doms);
-    let this = loops.of(header).map(|id| loops.get(id)).filter(|this| this.header == header);
-    let Some((this, asked)) = this.and_then(|this| Some((this, Question::of(func, this)?))) else { return };
+    let id = loops.of(header).filter(|id| loops.get(*id).header == header);
+    let Some((id, asked)) = id.and_then(|id| Some((id, question(func, &loops, id)?))) else { return };
+    let this = loops.get(id);
     let mut inside: EntitySet<BlockId> = EntitySet::new();
     inside.extend(this.blocks.iter().copied());
     let code = &func.blocks[header];
     let own = code.phis.iter().map(|phi| phi.result).chain(code.insts.iter().filter_map(|inst| inst.result));
     let own: FxHashSet<Id> = own.collect();
-    let Some(left_by) = exits_to_uses(func, &cfg, &doms, &inside, &own) else { return };
+    let Some(left_by) = exits::exits_to_uses(func, &cfg, &doms, &inside, &own) else { return };
 
     // Blocks behind `top` use none of the header's values.
     let [top, guard, preheader, end] = [(); 4].map(|()| func.push(Block::forward(asked.stay)));
@@ -208,12 +187,16 @@ fn rotate(func: &mut Func<'_>, header: BlockId) {
         func.blocks[block].term = Terminator::Branch(top);
     }
     let first = rotation.before(asked.condition);
-    let is_sure = is_always(func, &func.blocks[guard].insts, first) == Some(asked.stays_if);
+    let known = |id: Id| func.constant_bits(id);
+    let makes_first = func.blocks[guard].insts.iter().find(|inst| inst.result == Some(first));
+    let first_bits = known(first).or_else(|| func.number_of(makes_first?, known));
+    let is_sure = first_bits.is_some_and(|bits| (bits != 0) == asked.stays_if);
     func.blocks[guard].term =
-        if is_sure { Terminator::Branch(preheader) } else { asked.ask(first, preheader) };
+        if is_sure { Terminator::Branch(preheader) } else { ask(&asked, first, preheader) };
     let (left_by, preds_of_leave) = (&left_by, cfg.preds[asked.leave].as_slice());
     let asking = (!is_sure).then_some(guard);
-    rename(func, &mut rotation, &Places { header, asked, top, guard: asking, left_by, preds_of_leave });
+    let places = Places { header, asked: &asked, top, guard: asking, left_by, preds_of_leave };
+    rename(func, &mut rotation, &places);
     for mut inst in rotation.insts.clone() {
         for operand in &mut inst.operands {
             if let Operand::Id(id) = operand {
@@ -223,7 +206,7 @@ fn rotate(func: &mut Func<'_>, header: BlockId) {
         func.blocks[header].insts.push(inst);
     }
     let condition = rotation.at_end(func, asked.condition);
-    func.blocks[header].term = asked.ask(condition, end);
+    func.blocks[header].term = ask(&asked, condition, end);
     // What one is next may be what another is now.
     let mut at = 0;
     while let Some(&id) = rotation.carried.get(at) {
@@ -236,41 +219,6 @@ fn rotate(func: &mut Func<'_>, header: BlockId) {
     if !is_sure {
         loops::merge_edges(func, &[header, guard], asked.leave);
     }
-}
-
-/// The blocks that values of a loop are used in, or handed on from, outside of it, each with the block that the loop was left to
-/// then. None where that may be several, or is reached in other ways.
-pub(super) fn exits_to_uses(
-    func: &Func<'_>,
-    cfg: &Cfg,
-    doms: &Dominators,
-    inside: &EntitySet<BlockId>,
-    own: &FxHashSet<Id>,
-) -> Option<FxHashMap<BlockId, BlockId>> {
-    let mut found = FxHashMap::default();
-    let mut note = |at: BlockId| -> Option<()> {
-        if inside.contains(at) || found.contains_key(&at) {
-            return Some(());
-        }
-        let mut left = at;
-        while !inside.contains(doms.idom(left)) {
-            let up = doms.idom(left);
-            left = (up != left).then_some(up)?;
-        }
-        found.insert(at, left);
-        cfg.preds[left].iter().all(|pred| inside.contains(*pred)).then_some(())
-    };
-    for (at, block) in &func.blocks {
-        for phi in &block.phis {
-            phi.incoming.iter().filter(|(_, id)| own.contains(id)).try_for_each(|(pred, _)| note(*pred))?;
-        }
-        let is_used =
-            block.insts.iter().flat_map(Inst::ids).chain(block.term.used()).any(|id| own.contains(&id));
-        if is_used {
-            note(at)?;
-        }
-    }
-    Some(found)
 }
 
 /// Has everybody use what the header's values are there.
@@ -333,34 +281,6 @@ fn value(
     func.types.insert(result, ty);
     brought.push((id, Phi { result, ty, incoming: Default::default() }));
     result
-}
-
-/// Whether a condition that is made by these instructions, if by any, is always true, or always false.
-fn is_always(func: &Func<'_>, insts: &[Inst], condition: Id) -> Option<bool> {
-    use Op::{SGreaterThan, SGreaterThanEqual, SLessThan, SLessThanEqual};
-    use Op::{UGreaterThan, UGreaterThanEqual, ULessThan, ULessThanEqual};
-    if let Some(bits) = func.constant_bits(condition) {
-        return Some(bits != 0);
-    }
-    let inst = insts.iter().find(|inst| inst.result == Some(condition))?;
-    if inst.operands.len() != 2 {
-        return None;
-    }
-    let (a, b) = (inst.id(0), inst.id(1));
-    let (bits, numbers) = (|id| func.constant_bits(id), |id| func.constant_int(id));
-    Some(match inst.op {
-        Op::IEqual => bits(a)? == bits(b)?,
-        Op::INotEqual => bits(a)? != bits(b)?,
-        ULessThan => bits(a)? < bits(b)?,
-        ULessThanEqual => bits(a)? <= bits(b)?,
-        UGreaterThan => bits(a)? > bits(b)?,
-        UGreaterThanEqual => bits(a)? >= bits(b)?,
-        SLessThan => numbers(a)? < numbers(b)?,
-        SLessThanEqual => numbers(a)? <= numbers(b)?,
-        SGreaterThan => numbers(a)? > numbers(b)?,
-        SGreaterThanEqual => numbers(a)? >= numbers(b)?,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -122,17 +122,24 @@ pub fn of_last<T>(body: &str, variant: Variant, judge: impl FnOnce(&Analysis<'_>
     judge(&analysis, last)
 }
 
-/// Judges a kernel of several blocks in the form that lowering analyses: `body` ends in a block without a terminator.
-pub fn of_blocks<T>(body: &str, variant: Variant, judge: impl FnOnce(&Analysis<'_>) -> T) -> T {
+/// Judges a kernel of several blocks before anything is done to it but that unreachable blocks are gone.
+pub fn of_func<T>(body: &str, judge: impl FnOnce(Func<'_>) -> T) -> T {
     let module = module(body);
     let kernel = module.kernel("main").expect("the module has it");
     let plan = Rc::new(Plan::new(&module, kernel, Inlining::default()).expect("a kernel without calls"));
     let mut func = Func::build(&module, kernel, &plan).expect("it is small");
     cfg::remove_unreachable(&mut func);
-    loops::canonicalize(&mut func);
-    let phis = func.blocks.values_mut().flat_map(|block| &mut block.phis);
-    phis.for_each(|phi| phi.incoming.sort_unstable_by_key(|(pred, _)| *pred));
-    judge(&Analysis::new(func, variant))
+    judge(func)
+}
+
+/// Judges a kernel of several blocks in the form that lowering analyses: `body` ends in a block without a terminator.
+pub fn of_blocks<T>(body: &str, variant: Variant, judge: impl FnOnce(&Analysis<'_>) -> T) -> T {
+    of_func(body, |mut func| {
+        loops::canonicalize(&mut func);
+        let phis = func.blocks.values_mut().flat_map(|block| &mut block.phis);
+        phis.for_each(|phi| phi.incoming.sort_unstable_by_key(|(pred, _)| *pred));
+        judge(&Analysis::new(func, variant))
+    })
 }
 
 /// A loop with these phis that goes on while a condition `%more`, made behind them, holds: `%entry` is in front of it, its body is

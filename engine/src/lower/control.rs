@@ -71,9 +71,9 @@ pub(super) struct Full {
     pub(super) blended: Mask,
 }
 
-/// Which of a mask's slots a block takes its lanes from.
+/// Which of a mask's slots has the lanes that a block runs for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum From {
+enum Arrival {
     /// What edges have brought, which the block takes over.
     Incoming,
     Current,
@@ -281,7 +281,7 @@ impl Lowerer<'_, '_> {
 
     /// Gives the sub-groups the mask of a block that they have come to, and returns who is on in any of them, and who in all of them if
     /// anybody may not be.
-    fn take_mask(&mut self, block: BlockId, from: From) -> (Mask, Option<Value>) {
+    fn take_mask(&mut self, block: BlockId, from: Arrival) -> (Mask, Option<Value>) {
         let (mut any, mut every) = (self.flow.entry_mask, None);
         let owner = self.a.control.class[block];
         let full = self.flow.full.filter(|full| owner == Some(full.owner));
@@ -289,9 +289,9 @@ impl Lowerer<'_, '_> {
             let mut mask = self.flow.entry_mask;
             if let Some(owner) = owner.filter(|_| full.is_none()) {
                 let slots = self.flow.blocks[owner].masks[at];
-                let slot = if from == From::Incoming { slots.incoming } else { slots.current };
+                let slot = if from == Arrival::Incoming { slots.incoming } else { slots.current };
                 let lanes = self.b.load(Scalar::Bool, self.w, slot, 1);
-                if from == From::Incoming {
+                if from == Arrival::Incoming {
                     // Taken over even if nobody is in: LLVM then knows that the slot is empty from here on.
                     self.b.store(self.b.zero(Scalar::Bool, self.w), slots.incoming, 1);
                     self.b.store(lanes, slots.current, 1);
@@ -335,19 +335,19 @@ impl Lowerer<'_, '_> {
             let lanes = self.b.load(Scalar::Bool, self.w, ones, 1);
             self.flow.full = Some(Full { blended: Mask::Lanes(lanes), ..full });
         }
-        let from = if a.control.class[block] == Some(block) { From::Incoming } else { From::Current };
+        let from = if a.control.class[block] == Some(block) { Arrival::Incoming } else { Arrival::Current };
         let (mut all, every) = self.take_mask(block, from);
         if let (Some(entry), Some(every)) = (entry, every) {
             let others = self.label(&format!("{block}.others"));
             self.b.cond_br(self.b.all(every), entry.full, others);
             if let Some(again) = entry.again {
                 self.b.at_end(again);
-                self.take_mask(block, From::Incoming);
+                self.take_mask(block, Arrival::Incoming);
                 self.b.br(others);
             }
             self.b.at_end(others);
             if entry.again.is_some() {
-                (all, _) = self.take_mask(block, From::Current);
+                (all, _) = self.take_mask(block, Arrival::Current);
             }
         }
         if body != enter

@@ -300,23 +300,24 @@ fn sub_groups_stay_what_they_are() {
     }
 }
 
+/// Compares a kernel whose rows have other lanes on, each fewer than the one before; `want` is given a place, the row's length and `n`.
+fn compare_where_some_are_off(kernel: &Kernel, want: impl Fn(&[i32], [usize; 3], u32) -> i32) {
+    for launch in Launch::all().filter(|launch| !launch.has_layers()) {
+        let w = launch.width;
+        for n in [0, 7, 30] {
+            launch.compare(kernel, n, |input, x, y, _| if x + y < w { want(input, [x, y, w], n) } else { 0 });
+        }
+    }
+}
+
 #[test]
 fn rows_have_in_common_what_each_makes_for_its_own_lanes() {
     let module = Module::named("coarsening");
     let common = |name: &str, what: &dyn Fn(&[i32], usize, usize) -> i32| {
-        let kernel = module.kernel(&format!("common_{name}"));
-        for launch in Launch::all().filter(|launch| !launch.has_layers()) {
-            let w = launch.width;
-            for n in [0, 7, 30] {
-                launch.compare(&kernel, n, |input, x, y, _| {
-                    if x + y >= w {
-                        return 0;
-                    }
-                    let a = what(input, x, w);
-                    (0..(n / 3).max(1)).fold(y as i32, |v, t| (v ^ t as i32).wrapping_mul(3).wrapping_add(a))
-                });
-            }
-        }
+        compare_where_some_are_off(&module.kernel(&format!("common_{name}")), |input, [x, y, w], n| {
+            let a = what(input, x, w);
+            (0..(n / 3).max(1)).fold(y as i32, |v, t| (v ^ t as i32).wrapping_mul(3).wrapping_add(a))
+        });
     };
     common("row", &|input, x, _| input[x]);
     common("gathered", &|input, x, w| input[(input[x] as u32 % w as u32) as usize]);
@@ -337,22 +338,12 @@ fn what_rows_change_alike_each_changes_once() {
     }
     let module = Module::named("coarsening");
     let changes = |name: &str, change: &dyn Fn(&mut Private, usize, i32)| {
-        let kernel = module.kernel(&format!("changes_{name}"));
-        for launch in Launch::all().filter(|launch| !launch.has_layers()) {
-            let w = launch.width;
-            for n in [0, 7, 30] {
-                launch.compare(&kernel, n, |input, x, y, _| {
-                    if x + y >= w {
-                        return 0;
-                    }
-                    let v = input[y * w + x];
-                    let mut private = Private { a: [10, 11, 12, 13, 14], own: [v; 5], sum: 0 };
-                    (0..n as usize).for_each(|j| change(&mut private, j, v));
-                    let n = n as usize;
-                    private.a[n % 5] * 31 + private.sum + private.own[(n + 1) % 5]
-                });
-            }
-        }
+        compare_where_some_are_off(&module.kernel(&format!("changes_{name}")), |input, [x, y, w], n| {
+            let (v, n) = (input[y * w + x], n as usize);
+            let mut private = Private { a: [10, 11, 12, 13, 14], own: [v; 5], sum: 0 };
+            (0..n).for_each(|j| change(&mut private, j, v));
+            private.a[n % 5] * 31 + private.sum + private.own[(n + 1) % 5]
+        });
     };
     changes("count", &|private, j, v| {
         private.a[j % 5] += 1;

@@ -1,24 +1,19 @@
 //! Which branches go away, and what is in their places.
 
-use super::super::cfg;
-use super::super::func::{Func, Terminator};
-use super::super::inlining::{Inlining, Plan};
-use super::super::testing::module;
+use super::super::func::Terminator;
+use super::super::testing::of_func;
 use super::ask_at_once;
 use spirv::Op;
-use std::rc::Rc;
 
 /// The branches that are left, and the selections.
 fn left(body: &str) -> [usize; 2] {
-    let module = module(body);
-    let kernel = module.kernel("main").expect("the module has it");
-    let plan = Rc::new(Plan::new(&module, kernel, Inlining::default()).expect("a kernel without calls"));
-    let mut func = Func::build(&module, kernel, &plan).expect("it is small");
-    cfg::remove_unreachable(&mut func);
-    ask_at_once(&mut func);
-    let branches = func.blocks.values().filter(|block| matches!(block.term, Terminator::Cond { .. })).count();
-    let insts = func.blocks.values().flat_map(|block| &block.insts);
-    [branches, insts.filter(|inst| inst.op == Op::Select).count()]
+    of_func(body, |mut func| {
+        ask_at_once(&mut func);
+        let branches =
+            func.blocks.values().filter(|block| matches!(block.term, Terminator::Cond { .. })).count();
+        let insts = func.blocks.values().flat_map(|block| &block.insts);
+        [branches, insts.filter(|inst| inst.op == Op::Select).count()]
+    })
 }
 
 /// Two conditions, the second of which is asked where the first one is as said, and something is stored if it is as said.

@@ -1,10 +1,7 @@
-use super::super::cfg;
-use super::super::func::{Func, Terminator};
-use super::super::inlining::{Inlining, Plan};
+use super::super::func::Terminator;
 use super::super::loops;
-use super::super::testing::module;
+use super::super::testing::of_func;
 use super::leave_together;
-use std::rc::Rc;
 
 /// A loop that is left behind either of two branches, by these conditions: how many of its blocks ask one, and how many blocks behind it
 /// decide who goes where.
@@ -20,18 +17,16 @@ fn exits(conditions: [&str; 2]) -> (usize, usize) {
          %left = OpLabel\nOpStore %pointer %a Aligned 4\nOpBranch %end\n\
          %gone = OpLabel\n%last = OpPhi %uint %b %other\nOpStore %pointer %last Aligned 4\nOpBranch %end\n%end = OpLabel"
     );
-    let module = module(&body);
-    let kernel = module.kernel("main").expect("the module has it");
-    let plan = Rc::new(Plan::new(&module, kernel, Inlining::default()).expect("a kernel without calls"));
-    let mut func: Func<'_> = Func::build(&module, kernel, &plan).expect("it is small");
-    cfg::remove_unreachable(&mut func);
-    loops::canonicalize(&mut func);
-    leave_together(&mut func);
-    let count = |is: fn(&Terminator) -> bool| func.blocks.values().filter(|block| is(&block.term)).count();
-    (
-        count(|term| matches!(term, Terminator::Cond { .. })) - 1,
-        count(|term| matches!(term, Terminator::Dispatch { .. })),
-    )
+    of_func(&body, |mut func| {
+        loops::canonicalize(&mut func);
+        leave_together(&mut func);
+        let count =
+            |is: fn(&Terminator) -> bool| func.blocks.values().filter(|block| is(&block.term)).count();
+        (
+            count(|term| matches!(term, Terminator::Cond { .. })) - 1,
+            count(|term| matches!(term, Terminator::Dispatch { .. })),
+        )
+    })
 }
 
 fn asks(name: &str, limit: &str, to: &str) -> String {

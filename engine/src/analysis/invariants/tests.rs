@@ -1,12 +1,9 @@
 //! What is computed in front of loops.
 
-use super::super::cfg::{self, Cfg, Dominators};
-use super::super::func::Func;
-use super::super::inlining::{Inlining, Plan};
+use super::super::cfg::{Cfg, Dominators};
 use super::super::loops::{self, Loops};
-use super::super::testing::module;
+use super::super::testing::of_func;
 use super::bring_in_front;
-use std::rc::Rc;
 
 /// How many instructions two nested loops over `%i` and `%j` do, the inner one alone, where that one does `inner`.
 fn in_loops(inner: &str) -> [usize; 2] {
@@ -17,18 +14,15 @@ fn in_loops(inner: &str) -> [usize; 2] {
          OpBranchConditional %more_j %inner %behind\n%behind = OpLabel\n%next_i = OpIAdd %uint %i %uint_1\n\
          %more_i = OpULessThan %bool %next_i %any_uint\nOpBranchConditional %more_i %outer %left\n%left = OpLabel"
     );
-    let module = module(&body);
-    let kernel = module.kernel("main").expect("the module has it");
-    let plan = Rc::new(Plan::new(&module, kernel, Inlining::default()).expect("a kernel without calls"));
-    let mut func = Func::build(&module, kernel, &plan).expect("it is small");
-    cfg::remove_unreachable(&mut func);
-    loops::canonicalize(&mut func);
-    bring_in_front(&mut func);
-    let cfg = Cfg::new(&func);
-    let loops = Loops::new(&cfg, &Dominators::new(&cfg));
-    let of = |blocks: &[super::BlockId]| blocks.iter().map(|block| func.blocks[*block].insts.len()).sum();
-    let all: Vec<usize> = loops.loops.values().map(|this| of(&this.blocks)).collect();
-    [all[0] - 4, all[1] - 2]
+    of_func(&body, |mut func| {
+        loops::canonicalize(&mut func);
+        bring_in_front(&mut func);
+        let cfg = Cfg::new(&func);
+        let loops = Loops::new(&cfg, &Dominators::new(&cfg));
+        let of = |blocks: &[super::BlockId]| blocks.iter().map(|block| func.blocks[*block].insts.len()).sum();
+        let all: Vec<usize> = loops.loops.values().map(|this| of(&this.blocks)).collect();
+        [all[0] - 4, all[1] - 2]
+    })
 }
 
 #[test]

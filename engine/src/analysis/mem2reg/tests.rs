@@ -1,21 +1,17 @@
-use super::super::cfg;
 use super::super::func::{Func, Synthetic};
 use super::super::inlining::{Inlining, Plan};
 use super::super::shapes::Shape;
-use super::super::testing::{VARIANT, module};
+use super::super::testing::{VARIANT, module, of_func};
 use super::promote;
 use spirv::Op;
 use std::rc::Rc;
 
 /// A kernel after promotion.
 fn promoted<T>(body: &str, judge: impl FnOnce(&Func<'_>) -> T) -> T {
-    let module = module(body);
-    let kernel = module.kernel("main").expect("the module has it");
-    let plan = Rc::new(Plan::new(&module, kernel, Inlining::default()).expect("a kernel without calls"));
-    let mut func = Func::build(&module, kernel, &plan).expect("it is small");
-    cfg::remove_unreachable(&mut func);
-    promote(&mut func);
-    judge(&func)
+    of_func(body, |mut func| {
+        promote(&mut func);
+        judge(&func)
+    })
 }
 
 fn count(func: &Func<'_>, op: Op) -> usize {

@@ -1,22 +1,15 @@
 //! What is computed once.
 
-use super::super::cfg;
-use super::super::func::Func;
-use super::super::inlining::{Inlining, Plan};
-use super::super::testing::module;
+use super::super::testing::of_func;
 use super::compute_once;
 use spirv::Op;
-use std::rc::Rc;
 
 /// How many products are left.
 fn products(body: &str) -> usize {
-    let module = module(body);
-    let kernel = module.kernel("main").expect("the module has it");
-    let plan = Rc::new(Plan::new(&module, kernel, Inlining::default()).expect("a kernel without calls"));
-    let mut func = Func::build(&module, kernel, &plan).expect("it is small");
-    cfg::remove_unreachable(&mut func);
-    compute_once(&mut func);
-    func.blocks.values().flat_map(|block| &block.insts).filter(|inst| inst.op == Op::IMul).count()
+    of_func(body, |mut func| {
+        compute_once(&mut func);
+        func.blocks.values().flat_map(|block| &block.insts).filter(|inst| inst.op == Op::IMul).count()
+    })
 }
 
 const PRODUCT: &str = "%a = OpIAdd %uint %any_uint %uint_1\n%p = OpIMul %uint %a %a\n";

@@ -1,13 +1,11 @@
 //! Which loops are laid out, and what is left of them.
 
-use super::super::cfg::{self, Cfg, Dominators};
-use super::super::func::{Func, Terminator};
-use super::super::inlining::{Inlining, Plan};
+use super::super::cfg::{Cfg, Dominators};
+use super::super::func::Terminator;
 use super::super::loops::{self, Loops};
-use super::super::testing::module;
+use super::super::testing::of_func;
 use super::lay_out;
 use spirv::Op;
-use std::rc::Rc;
 
 /// What a kernel has once its loops are laid out.
 #[derive(PartialEq, Eq, Debug)]
@@ -18,18 +16,16 @@ struct Left {
 }
 
 fn left(body: &str) -> Left {
-    let module = module(body);
-    let kernel = module.kernel("main").expect("the module has it");
-    let plan = Rc::new(Plan::new(&module, kernel, Inlining::default()).expect("a kernel without calls"));
-    let mut func = Func::build(&module, kernel, &plan).expect("it is small");
-    cfg::remove_unreachable(&mut func);
-    loops::canonicalize(&mut func);
-    lay_out(&mut func);
-    let cfg = Cfg::new(&func);
-    let loops = Loops::new(&cfg, &Dominators::new(&cfg));
-    let branches = func.blocks.values().filter(|block| matches!(block.term, Terminator::Cond { .. })).count();
-    let insts = func.blocks.values().flat_map(|block| &block.insts);
-    Left { loops: loops.loops.len(), branches, stores: insts.filter(|inst| inst.op == Op::Store).count() }
+    of_func(body, |mut func| {
+        loops::canonicalize(&mut func);
+        lay_out(&mut func);
+        let cfg = Cfg::new(&func);
+        let loops = Loops::new(&cfg, &Dominators::new(&cfg));
+        let branches =
+            func.blocks.values().filter(|block| matches!(block.term, Terminator::Cond { .. })).count();
+        let insts = func.blocks.values().flat_map(|block| &block.insts);
+        Left { loops: loops.loops.len(), branches, stores: insts.filter(|inst| inst.op == Op::Store).count() }
+    })
 }
 
 /// A loop over `%i` that is asked for at its end, around `inside`, whose last block is `last`.

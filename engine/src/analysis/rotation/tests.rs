@@ -1,12 +1,10 @@
 //! Which loops ask at their end, and what becomes of the values of their headers.
 
-use super::super::cfg::{self, Cfg, Dominators};
-use super::super::func::{Func, Terminator};
-use super::super::inlining::{Inlining, Plan};
+use super::super::cfg::{Cfg, Dominators};
+use super::super::func::Terminator;
 use super::super::loops::{self, Loops};
-use super::super::testing::module;
+use super::super::testing::of_func;
 use super::ask_at_end;
-use std::rc::Rc;
 
 /// What is made of a kernel: whether its only loop is left in its latch's predecessor alone, how many blocks ask, and how many phis
 /// it has where.
@@ -19,24 +17,21 @@ struct Found {
 }
 
 fn found(body: &str) -> Found {
-    let module = module(body);
-    let kernel = module.kernel("main").expect("the module has it");
-    let plan = Rc::new(Plan::new(&module, kernel, Inlining::default()).expect("a kernel without calls"));
-    let mut func = Func::build(&module, kernel, &plan).expect("it is small");
-    cfg::remove_unreachable(&mut func);
-    loops::canonicalize(&mut func);
-    ask_at_end(&mut func);
-    let cfg = Cfg::new(&func);
-    let loops = Loops::new(&cfg, &Dominators::new(&cfg));
-    let this = loops.loops.values().next().expect("there is a loop");
-    let asks = |block: &super::Block| matches!(block.term, Terminator::Cond { .. });
-    let in_loop: usize = this.blocks.iter().map(|block| func.blocks[*block].phis.len()).sum();
-    Found {
-        asks_at_end: this.exits.iter().all(|(block, _)| cfg.preds[this.latch].contains(block)),
-        questions: func.blocks.values().filter(|block| asks(block)).count(),
-        phis_of_header: func.blocks[this.header].phis.len(),
-        phis_behind: func.blocks.values().map(|block| block.phis.len()).sum::<usize>() - in_loop,
-    }
+    of_func(body, |mut func| {
+        loops::canonicalize(&mut func);
+        ask_at_end(&mut func);
+        let cfg = Cfg::new(&func);
+        let loops = Loops::new(&cfg, &Dominators::new(&cfg));
+        let this = loops.loops.values().next().expect("there is a loop");
+        let asks = |block: &super::Block| matches!(block.term, Terminator::Cond { .. });
+        let in_loop: usize = this.blocks.iter().map(|block| func.blocks[*block].phis.len()).sum();
+        Found {
+            asks_at_end: this.exits.iter().all(|(block, _)| cfg.preds[this.latch].contains(block)),
+            questions: func.blocks.values().filter(|block| asks(block)).count(),
+            phis_of_header: func.blocks[this.header].phis.len(),
+            phis_behind: func.blocks.values().map(|block| block.phis.len()).sum::<usize>() - in_loop,
+        }
+    })
 }
 
 /// A loop over `%i` from `%first`, which does `%header` and asks, and what comes behind it.
