@@ -103,8 +103,13 @@ fn in_front_of(loops: &Loops, regions: &Regions, doms: &Dominators, id: LoopId) 
 
 /// Whether somebody else may notice that a block was executed.
 fn has_effect(func: &Func<'_>, block: BlockId) -> bool {
+    func.blocks[block].insts.iter().any(|inst| is_noticed(func, inst))
+}
+
+/// Whether somebody else may notice that an instruction was executed: it is more than computing, reading, and writing to private memory.
+pub(super) fn is_noticed(func: &Func<'_>, inst: &Inst) -> bool {
     let is_private = |id: Id| func.class_of(id) == Some(StorageClass::Function);
-    func.blocks[block].insts.iter().any(|inst| match inst.row().memory {
+    match inst.row().memory {
         Memory::None | Memory::Object | Memory::Lifetime | Memory::BlockRead | Memory::ImageRead => false,
         Memory::Read { .. } => inst.is_volatile(),
         Memory::Write { .. } | Memory::Copy { .. } => inst.is_volatile() || !is_private(inst.id(0)),
@@ -114,7 +119,7 @@ fn has_effect(func: &Func<'_>, block: BlockId) -> bool {
             Some((at, Through::Writes)) => !is_private(inst.argument(at)),
         }),
         _ => true,
-    })
+    }
 }
 
 impl Search<'_> {

@@ -24,6 +24,7 @@ pub mod inlining;
 pub mod invariant_loads;
 pub mod invariants;
 pub mod joins;
+pub mod late_loads;
 pub mod leaves;
 pub mod lengths;
 pub mod linearization;

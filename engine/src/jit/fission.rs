@@ -19,9 +19,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 const NAME: *const std::ffi::c_char = c"".as_ptr();
 
-/// Of a processor's registers, those that sums may have. The others are for operands.
-const SUMS: u32 = 3;
-const OF: u32 = 4;
+/// Of a processor's registers, those that sums may have. The others are for operands, of which some loops have more.
+const SUMS: [u32; 4] = [12, 10, 8, 6];
+/// Those that values may have at once in the order in which they stand. LLVM has another order, and constants.
+const ORDERED: u32 = 15;
+const OF: u32 = 16;
 /// Half as many registers as there are, so often, are what a loop carries that is worth being split: a few values in memory do not matter, least of
 /// all where a loop waits for what it loads.
 const MANY: u32 = 3;
@@ -213,10 +215,13 @@ impl<'t> Body<'t> {
         if sums.len().pow(2) * self.insts.len() > MOST_STEPS {
             return None;
         }
-        let mut parts = self.deal_out(&shared, sums, registers * SUMS / OF);
+        let together = |parts: &[Set]| parts.iter().map(|part| self.cost_of(part)).sum::<u32>();
+        let beyond = |part: &Set| self.pressure(part).saturating_sub(registers * ORDERED / OF);
+        let spilled = |parts: &[Set]| SPILLED * parts.iter().map(beyond).sum::<u32>();
+        let dealt = SUMS.iter().map(|most| self.deal_out(&shared, sums.clone(), registers * most / OF));
+        let mut parts = dealt.min_by_key(|parts| together(parts) + spilled(parts))?;
         let alone: Set = (0..self.insts.len()).map(|at| parts.iter().any(|part| part[at])).collect();
-        let together: u32 = parts.iter().map(|part| self.cost_of(part)).sum();
-        if parts.len() < 2 || together - self.cost_of(&alone) > SPILLED * (all - registers) {
+        if parts.len() < 2 || together(&parts) - self.cost_of(&alone) > SPILLED * (all - registers) {
             return None;
         }
         // What else is used behind the loop, or has an effect, is the first one's.
@@ -224,6 +229,34 @@ impl<'t> Body<'t> {
             add(&mut parts[0], &self.needs([at]));
         }
         Some(parts)
+    }
+
+    /// Registers that a loop of these instructions wants at once, as they stand one behind the other.
+    fn pressure(&self, part: &Set) -> u32 {
+        let end = self.insts.len();
+        let is_there = |at: &usize| part[*at] && self.is_usual[self.at[*at]];
+        let is_phi = |at: usize| self.at[at] == 0 && opcode(self.insts[at]) == LLVMOpcode::LLVMPHI;
+        let mut last = vec![0; end];
+        for user in (0..end).filter(is_there) {
+            let until = if is_phi(user) { end } else { user };
+            self.operands[user].iter().for_each(|of| last[*of] = until.max(last[*of]));
+        }
+        let (mut begins, mut ends) = (vec![0; end + 1], vec![0; end + 1]);
+        for at in (0..end).filter(is_there) {
+            // SAFETY: the body's instructions are alive.
+            let size = unsafe { registers(self.insts[at], self.target) };
+            let from = if is_phi(at) { 0 } else { at };
+            begins[from] += size;
+            ends[last[at].max(from + 1)] += size;
+        }
+        let (mut live, mut most) = (0, 0);
+        for at in 0..end {
+            // An operand's register may be the result's.
+            live -= ends[at];
+            live += begins[at];
+            most = most.max(live);
+        }
+        most
     }
 
     /// What the loop carries that is its own next value, with what it needs, and those together that cannot be computed apart. What the loop's
@@ -345,12 +378,15 @@ impl<'t> Body<'t> {
             let outside = outside.unwrap_or(first);
             let mut made: FxHashMap<usize, LLVMValueRef> = FxHashMap::default();
             let mut from = self.entering;
-            for part in parts {
+            for (number, part) in parts.iter().enumerate() {
                 let behind = LLVMInsertBasicBlockInContext(context, first, NAME);
                 let (head, own) = self.copy(context, builder, part, from, behind);
                 self.lead(builder, from, head);
                 LLVMMoveBasicBlockAfter(behind, LLVMGetPreviousBasicBlock(first));
                 made.extend(own.into_iter().enumerate().filter_map(|(at, own)| Some((at, own?))));
+                if number + 1 < parts.len() {
+                    self.put_aside(builder, part, behind, &mut made);
+                }
                 from = behind;
             }
             self.lead(builder, from, latch);
@@ -370,6 +406,43 @@ impl<'t> Body<'t> {
             LLVMBuildBr(builder, outside);
             for block in self.blocks.iter().filter(|block| **block != latch) {
                 LLVMDeleteBasicBlock(*block);
+            }
+        }
+    }
+
+    /// Has what a part's loop made wait in memory for what comes behind the last loop, or LLVM has it wait in registers which other loops want.
+    ///
+    /// # Safety
+    /// The builder is of the blocks' module, and alive, and so are the values; nothing is in `behind` yet.
+    unsafe fn put_aside(
+        &self,
+        builder: LLVMBuilderRef,
+        part: &Set,
+        behind: LLVMBasicBlockRef,
+        made: &mut FxHashMap<usize, LLVMValueRef>,
+    ) {
+        // SAFETY: the caller's promise. The last block is entered from the last loop, behind all others.
+        unsafe {
+            let function = LLVMGetBasicBlockParent(behind);
+            let entry = LLVMGetEntryBasicBlock(function);
+            let latch = self.blocks[self.blocks.len() - 1];
+            for at in (0..self.insts.len()).filter(|at| part[*at] && self.is_used_outside(*at)) {
+                let Some(value) = made.get_mut(&at) else { continue };
+                let ty = LLVMTypeOf(*value);
+                // What another loop around this one takes along is in memory already, as far as that has no registers.
+                let begins = |phi: usize| incoming(self.insts[phi], self.entering);
+                let mut phis = self.phis().filter(|phi| self.operands[*phi].contains(&at));
+                let is_begun = phis.all(|phi| LLVMIsConstant(begins(phi)) != 0);
+                if registers(*value, self.target) == 0 || !is_begun {
+                    continue;
+                }
+                LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(entry));
+                let place = LLVMBuildAlloca(builder, ty, NAME);
+                LLVMPositionBuilderAtEnd(builder, behind);
+                LLVMBuildStore(builder, *value, place);
+                // The block's own instructions are erased.
+                LLVMPositionBuilderAtEnd(builder, latch);
+                *value = LLVMBuildLoad2(builder, ty, place, NAME);
             }
         }
     }

@@ -85,8 +85,8 @@ use crate::analysis::lengths::Length;
 use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
 use crate::analysis::{
-    branches, cfg, exits, idle, invariants, joins, loops, mem2reg, moves, numbering, places, repetition,
-    rotation, simplify,
+    branches, cfg, exits, idle, invariants, joins, late_loads, loops, mem2reg, moves, numbering, places,
+    repetition, rotation, simplify,
 };
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
@@ -326,6 +326,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     repetition::lay_out(&mut func);
     invariants::bring_in_front(&mut func);
     numbering::compute_once(&mut func);
+    late_loads::load_late(&mut func);
     exits::leave_together(&mut func);
     exits::bring_out(&mut func);
     idle::leave_where_idle(&mut func);
