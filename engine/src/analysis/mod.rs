@@ -2,6 +2,7 @@
 
 mod alignment;
 pub mod alone;
+pub mod arguments;
 pub mod axis;
 mod beside;
 pub mod branches;
@@ -56,6 +57,7 @@ pub mod strips;
 pub mod tables;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod touched;
 mod transfer;
 mod uniform_objects;
 mod unrolling;

@@ -5,6 +5,7 @@
 
 use super::Analysis;
 use super::func::ChainStep;
+use super::private::Placement;
 use rustc_hash::FxHashMap;
 use spirv::{BuiltIn, Op, OpenclStd100Op as StdOp, StorageClass};
 use spirv_env::opcodes::Memory;
@@ -181,9 +182,13 @@ impl<'a, 'm> Changes<'a, 'm> {
                 let at = usize::from(constant(inst.id(0)).is_some());
                 self.of(inst.id(at))
             }
-            Op::UConvert | Op::SConvert | Op::CopyObject | Op::Bitcast | Op::PtrCastToGeneric => {
-                self.of(inst.id(0))
-            }
+            Op::UConvert
+            | Op::SConvert
+            | Op::CopyObject
+            | Op::Bitcast
+            | Op::PtrCastToGeneric
+            | Op::ConvertUToPtr
+            | Op::ConvertPtrToU => self.of(inst.id(0)),
             Op::ExtInst if self.is_bounded(inst) => self.of_one(inst.ids().skip(1)),
             Op::Select if self.of(inst.id(1)) == SAME || self.of(inst.id(2)) == SAME => {
                 self.of_one(inst.ids().skip(1))
@@ -193,7 +198,8 @@ impl<'a, 'm> Changes<'a, 'm> {
                 && matches!(
                     self.a.func.class_of(inst.id(0)),
                     Some(StorageClass::Function | StorageClass::Workgroup)
-                ) =>
+                )
+                && !self.is_of_argument(inst.id(0)) =>
             {
                 UNKNOWN
             }
@@ -209,6 +215,14 @@ impl<'a, 'm> Changes<'a, 'm> {
             }
             _ => self.of_operands(inst),
         }
+    }
+
+    /// Whether a pointer leads into a structure that is passed by value and only read.
+    fn is_of_argument(&self, mut pointer: Id) -> bool {
+        while let Some(from) = self.a.definition(pointer).and_then(|inst| self.a.func.derived_from(inst)) {
+            pointer = from;
+        }
+        self.a.private.placement.get(&pointer) == Some(&Placement::Argument)
     }
 
     /// Whether it is one of its operands: an index within the borders of an image.

@@ -2,6 +2,7 @@
 
 use crate::abi::{Axis, Coarsening, LaneMapping, Variant};
 use crate::exec::Range;
+use std::cmp::Ordering;
 
 /// Sub-group sizes that code can be made for, ascending.
 const WIDTHS: [u32; 5] = [1, 4, 8, 16, 32];
@@ -26,6 +27,10 @@ const TILE_ROW: u32 = 32;
 const SHAPED_A_THREAD: u64 = 16;
 /// Groups larger than this gain nothing when the application leaves the size to the driver.
 const ENOUGH_ITEMS: u32 = 256;
+/// Sub-groups of such a part of their lanes are faster in one row than full ones that lie across rows.
+const LEAST_OF_LANES: f64 = 0.7;
+/// A suggestion that reaches less of the machine than this is looked for among larger groups, too.
+const GOOD: f64 = 0.8;
 /// A suggestion leaves at least this many groups a thread where it can.
 const GROUPS_A_THREAD: u64 = 4;
 
@@ -128,6 +133,21 @@ pub fn enlarged(range: Range, max_items: u32, threads: u64) -> Range {
         group_count: [count[0] / times, count[1], count[2]],
         ..range
     }
+}
+
+/// The same work-items in groups that are a row, or an equal part of one, though it ends within a sub-group: for kernels that cannot tell, in groups
+/// in which lanes go across rows, whose ids take divisions and whose accesses are no rows.
+pub fn in_lines(range: Range, width: u32, max_items: u32, threads: u64) -> Option<Range> {
+    let global = work_items(&range);
+    let shared = (all(global) / (threads * GROUPS_A_THREAD)).min(max_items.into()) as u32;
+    // Launches come here: nothing is collected.
+    let sizes = (width..=shared).filter(|size| global[0].is_multiple_of(u64::from(*size)));
+    let of_lanes = |size: u32| (f64::from(size) / f64::from(size.next_multiple_of(width)), size);
+    let (part, size) = sizes.map(of_lanes).max_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal))?;
+    if part < LEAST_OF_LANES {
+        return None;
+    }
+    regrouped(range, [size, 1, 1])
 }
 
 /// The same work-items with an axis and x exchanged, in the same groups.
@@ -247,7 +267,17 @@ pub fn suggest(global: [u64; 3], preferences: &Preferences) -> [u32; 3] {
     if let Some(hint) = preferences.hint.filter(fits) {
         return hint;
     }
-    let most = max_items.min(ENOUGH_ITEMS.max(preferences.width));
+    let enough = max_items.min(ENOUGH_ITEMS.max(preferences.width));
+    let (size, score) = best_of(global, enough, preferences);
+    // Rows of 514 have parts of 2 and of 257.
+    if score >= GOOD || enough == max_items {
+        return size;
+    }
+    best_of(global, max_items, preferences).0
+}
+
+/// The best size of at most so many work-items, and how good it is.
+fn best_of(global: [u64; 3], most: u32, preferences: &Preferences) -> ([u32; 3], f64) {
     let divisors = global.map(|size| divisors(size, most));
     let mut best = ([1; 3], 0.0);
     for &z in &divisors[2] {
@@ -260,7 +290,7 @@ pub fn suggest(global: [u64; 3], preferences: &Preferences) -> [u32; 3] {
             }
         }
     }
-    best.0
+    best
 }
 
 /// A group size that divides the global size and is at most `most` in each dimension: the longest row, then the most of them.
@@ -327,6 +357,27 @@ mod tests {
     fn sizes_that_are_no_multiple_waste_few_lanes() {
         let [x, _, _] = suggested([1000, 1, 1]);
         assert!(f64::from(x) / f64::from(x.next_multiple_of(16)) > 0.9, "{x}");
+    }
+
+    #[test]
+    fn rows_without_small_parts_get_large_groups() {
+        assert_eq!(suggested([514, 514, 1]), [514, 1, 1]);
+        assert_eq!(suggested([1021, 1024, 1]), [1021, 1, 1]);
+        assert_eq!(suggested([2051, 512, 1]), [293, 1, 1]);
+    }
+
+    #[test]
+    fn groups_across_rows_become_parts_of_rows() {
+        let of = |global: [u32; 3], group_size: [u32; 3]| {
+            let group_count = std::array::from_fn(|at| global[at] / group_size[at]);
+            let range = Range { group_size, group_count, global_offset: [0; 3] };
+            in_lines(range, 16, 1024, 2).map(|range| range.group_size)
+        };
+        assert_eq!(of([1000, 600, 1], [10, 10, 1]), Some([1000, 1, 1]));
+        assert_eq!(of([50, 60, 70], [5, 6, 7]), Some([50, 1, 1]));
+        assert_eq!(of([2000, 600, 1], [20, 20, 1]), Some([400, 1, 1]));
+        // Rows of 17 waste what they gain.
+        assert_eq!(of([17, 600, 70], [17, 2, 1]), None);
     }
 
     #[test]

@@ -198,15 +198,20 @@ impl Workspace {
         places: Range<u64>,
         failure: &Failure,
     ) {
-        if code.info().zeroed_local[0] >= code.info().zeroed_local[1] {
-            // SAFETY: passed on to the caller.
-            unsafe { self.run_undefined(code, info, order, places, failure) };
-        } else {
+        let begins_as_zeros = code.info().zeroed_local[0] < code.info().zeroed_local[1];
+        if begins_as_zeros && code.info().has_barrier {
             for place in places {
                 self.zero_local(code);
                 // SAFETY: passed on to the caller.
                 unsafe { self.run_undefined(code, info, order, place..place + 1, failure) };
             }
+        } else {
+            // Code without barriers makes zeros of what a work-group has written.
+            if begins_as_zeros {
+                self.zero_local(code);
+            }
+            // SAFETY: passed on to the caller.
+            unsafe { self.run_undefined(code, info, order, places, failure) };
         }
         if code.info().streams {
             // Stores past the caches are ordered by nothing less, and somebody is told of the work-groups' end next.

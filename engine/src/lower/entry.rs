@@ -14,6 +14,7 @@ use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::{BlockId, ENTRY, Func};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::private::Placement;
+use crate::analysis::touched::Touched;
 use crate::error::EngineError;
 use crate::jit::target::Target;
 use rustc_hash::FxHashMap;
@@ -73,7 +74,8 @@ pub fn emit(
         calls: Rc::clone(&calls),
         bypasses: options.bypasses && target.bypasses_masks(),
     };
-    let entry = EntryPoint { a, b: b.clone(), has_barrier };
+    let touched = a.touched(!unit.callees.is_empty());
+    let entry = EntryPoint { a, b: b.clone(), has_barrier, touched };
     entry.emit(&bodies(a))?;
     for callee in &unit.callees {
         bodies(&callee.analysis).function(&calls.by_id[&callee.analysis.func.function])?;
@@ -300,6 +302,8 @@ struct EntryPoint<'a, 'm> {
     a: &'a Analysis<'m>,
     b: Rc<Builder>,
     has_barrier: bool,
+    /// What one work-group leaves that the next one finds to be zeros.
+    touched: Vec<Touched>,
 }
 
 /// What all work-groups of a call share, as 64-bit scalars.
@@ -445,6 +449,8 @@ impl Calls<'_, '_, '_> {
         if self.entry.has_barrier {
             let field = b.offset_const(self.shared.worker, offset_of!(Worker, next_group) as u64);
             b.call_pointer(b.load_invariant(Scalar::Ptr, field, 8), &[self.shared.worker]);
+        } else {
+            self.zero_touched();
         }
         let [x, y, z] = group;
         let step = |at: Value, by: Value| b.add(at, b.zext_or_trunc(by, Scalar::I32));
@@ -459,6 +465,25 @@ impl Calls<'_, '_, '_> {
         group.iter().zip(next).for_each(|(phi, next)| b.add_incoming(*phi, next, here));
         b.br_back_rolled(head);
         b.at_end(end);
+    }
+
+    /// Makes zeros of what a work-group may have written where the next one finds zeros. (Where work-groups have barriers, who ends one last begins the
+    /// next, and `exec::workgroup` does this for each.)
+    fn zero_touched(&self) {
+        let b = self.b();
+        for touched in &self.entry.touched {
+            let most = b.i64(touched.size);
+            let bytes = touched.bytes.map(|bytes| {
+                let (sizes, _) = self.group_size();
+                let of_ids = sizes.into_iter().zip(bytes.of_ids).filter(|(_, factor)| *factor > 0);
+                let of_ids = of_ids.map(|(size, factor)| b.mul(b.sub(size, b.i64(1)), b.i64(factor)));
+                let sum = of_ids.fold(b.i64(bytes.constant), |sum, of| b.add(sum, of));
+                b.select(b.icmp(IntPred::LLVMIntULT, sum, most), sum, most)
+            });
+            let field = b.offset_const(self.shared.worker, offset_of!(Worker, local_memory) as u64);
+            let at = b.offset_const(b.load_invariant(Scalar::Ptr, field, 8), touched.offset);
+            b.zero_bytes(at, 1, bytes.unwrap_or(most));
+        }
     }
 
     /// `for i in (from..to).step_by(step)`.

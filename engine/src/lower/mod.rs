@@ -85,8 +85,8 @@ use crate::analysis::lengths::Length;
 use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
 use crate::analysis::{
-    branches, cfg, exits, idle, invariants, joins, late_loads, loops, mem2reg, moves, numbering, places,
-    repetition, rotation, simplify,
+    arguments, branches, cfg, exits, idle, invariants, joins, late_loads, loops, mem2reg, moves, numbering,
+    places, repetition, rotation, simplify,
 };
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
@@ -317,6 +317,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     moves::join_copies(&mut func);
     places::choose_indices(&mut func);
     mem2reg::promote(&mut func);
+    arguments::load_first(&mut func);
     joins::compute_behind(&mut func);
     simplify::propagate_copies(&mut func);
     cfg::join_rows(&mut func);

@@ -2,7 +2,7 @@
 //! which lengths.
 
 use super::Kernel;
-use crate::abi::{Axis, CodeInfo, RowLengths};
+use crate::abi::{Axis, CodeInfo, LaneMapping, RowLengths};
 use crate::exec::{Range, group_size};
 use crate::jit::cache::{CachedCode, driver_id};
 use crate::jit::hash::{Digest, Hasher};
@@ -79,6 +79,9 @@ impl Kernel {
         let rows = if is_narrow { self.wide_rows(range, most, threads) } else { None };
         let rows = rows.or_else(|| self.shaped(range, Axis::X, most, threads));
         let range = rows.unwrap_or_else(|| group_size::enlarged(range, most, threads));
+        let crosses_rows = self.variant(range.group_size).mapping == LaneMapping::Any;
+        let lines = || group_size::in_lines(range, self.subgroup_size(), most, threads);
+        let range = Some(range).filter(|_| !crosses_rows).or_else(lines).unwrap_or(range);
         Executed { range, axis: Axis::X }
     }
 

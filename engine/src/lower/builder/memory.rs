@@ -199,6 +199,11 @@ impl Builder {
         });
     }
 
+    /// Fills `size` bytes with zeros.
+    pub fn zero_bytes(&self, to: Value, align: u32, size: Value) {
+        llvm!(LLVMBuildMemSet(self.raw, to.0, LLVMConstInt(self.i[1], 0, 0), size.0, align));
+    }
+
     /// As [`copy`](Self::copy), of places that may overlap.
     pub fn relocate(&self, to: (Value, u32), from: (Value, u32), size: Value) {
         llvm!(LLVMBuildMemMove(self.raw, to.0.0, to.1, from.0.0, from.1, size.0));
