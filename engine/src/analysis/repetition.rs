@@ -4,6 +4,10 @@
 //! a private array. LLVM does it here as well, but behind all that is asked about accesses, lanes and masks. So modules that nobody has
 //! optimised are laid out before. What is larger than what compilers lay out by themselves stays, since whoever left it knew why.
 
+mod once;
+
+pub use once::run_once;
+
 use super::cfg::{self, Cfg, Dominators};
 use super::exits::{self, Exit};
 use super::func::{Block, BlockId, Func, Phi, Synthetic, Terminator};
@@ -76,25 +80,10 @@ impl Short {
         let this = loops.get(id);
         let [last] = *cfg.preds[this.latch].as_slice() else { return None };
         let end = exits::exit_of(func, loops, id, last).filter(|end| end.stay == this.latch)?;
-        let may_be_copied = |inst: &Inst| {
-            let row = inst.row();
-            row.convergence == Convergence::None
-                && !matches!(row.family, Family::Call | Family::Matrix)
-                && !matches!(row.memory, Memory::Object)
-        };
-        let insts = || this.blocks.iter().flat_map(|block| &func.blocks[*block].insts);
-        let is_whole = this.blocks.iter().all(|block| {
-            let code = &func.blocks[*block];
-            !code.phis.iter().any(|phi| func.selectors.contains(&phi.result))
-                && matches!(
-                    code.term,
-                    Terminator::Branch(_) | Terminator::Cond { .. } | Terminator::Switch { .. }
-                )
-        });
-        let is_small = insts().nth(MOST_INSTS).is_none();
-        if func.kernel.prints || !is_small || !is_whole || !insts().all(may_be_copied) {
+        if !may_be_copied(func, this) {
             return None;
         }
+        let insts = || this.blocks.iter().flat_map(|block| &func.blocks[*block].insts);
         let of_insts: usize = insts().map(|inst| cost(func, this, inst)).sum();
         // Its end is none that is left.
         let inner = this.blocks.iter().filter(|block| **block != last);
@@ -109,6 +98,27 @@ impl Short {
         let iterations = iterations(func, this, &end, most)?;
         Some(Short { iterations, cost: iterations * cost, last, leave: end.leave })
     }
+}
+
+/// Whether a loop does nothing of which there may not be more in the code, and is small.
+fn may_be_copied(func: &Func<'_>, this: &Loop) -> bool {
+    let may_be_copied = |inst: &Inst| {
+        let row = inst.row();
+        row.convergence == Convergence::None
+            && !matches!(row.family, Family::Call | Family::Matrix)
+            && !matches!(row.memory, Memory::Object)
+    };
+    let insts = || this.blocks.iter().flat_map(|block| &func.blocks[*block].insts);
+    let is_whole = this.blocks.iter().all(|block| {
+        let code = &func.blocks[*block];
+        !code.phis.iter().any(|phi| func.selectors.contains(&phi.result))
+            && matches!(
+                code.term,
+                Terminator::Branch(_) | Terminator::Cond { .. } | Terminator::Switch { .. }
+            )
+    });
+    let is_small = insts().nth(MOST_INSTS).is_none();
+    !func.kernel.prints && is_small && is_whole && insts().all(may_be_copied)
 }
 
 /// What an instruction of a loop costs, roughly, where the loop's counters are known.

@@ -39,8 +39,8 @@ const NUMBERS: [u64; 26] =
 /// A kernel of these instructions. There are types and constants of all widths, the built-ins under their names,
 /// and arguments of which nothing is known, under the name of their type: `%any_uint`, also `%any_bool`.
 /// A result `%saturated` is decorated as that, and `%object` is a private variable of a `uint`;
-/// `%callee` is a function from `uint` to `uint`. `%by_value` is a structure `%pair` of a `ulong` and two `uint` that is passed by value,
-/// and `%local` a local array of 255 `uint` that begins as zeros. `%words` is a private array of four `uint`, `%zeros` one of 16 `uchar` that are initialised.
+/// `%callee` is a function from `uint` to `uint`. `%by_value` is a structure of a `ulong` and two `uint` that is passed by value,
+/// and `%tile` a local array of 255 `uint` that begins as zeros. `%words` is a private array of four `uint`, `%zeros` one of 16 `uchar` that are initialised.
 pub fn module(body: &str) -> Module {
     let mut text = String::new();
     for capability in [
@@ -90,13 +90,14 @@ pub fn module(body: &str) -> Module {
             %bytes_type = OpTypeArray %uchar %ulong_16\n%private_bytes = OpTypePointer Function %bytes_type\n\
             %private_uchar = OpTypePointer Function %uchar\n%no_bytes = OpConstantNull %bytes_type\n";
     }
-    if body.contains("%local ") {
+    if body.contains("%tile ") {
         text += "%local_words = OpTypeArray %uint %ulong_255\n%to_local_words = OpTypePointer Workgroup %local_words\n\
-            %no_words = OpConstantNull %local_words\n%local = OpVariable %to_local_words Workgroup %no_words\n\
+            %no_words = OpConstantNull %local_words\n%tile = OpVariable %to_local_words Workgroup %no_words\n\
             %to_local = OpTypePointer Workgroup %uint\n";
     }
-    let by_value = if body.contains("%by_value") { " %private_pair" } else { "" };
-    text += "%pair = OpTypeStruct %ulong %uint %uint\n%private_pair = OpTypePointer Function %pair\n";
+    let by_value = if body.contains("%by_value") { " %private_members" } else { "" };
+    text +=
+        "%members = OpTypeStruct %ulong %uint %uint\n%private_members = OpTypePointer Function %members\n";
     text += "%private_ulong = OpTypePointer Function %ulong\n";
     text +=
         &format!("%kernel = OpTypeFunction %void %uchar %ushort %uint %ulong %float %to_uint{by_value}\n");
@@ -106,7 +107,7 @@ pub fn module(body: &str) -> Module {
     }
     text += "%pointer = OpFunctionParameter %to_uint\n";
     if !by_value.is_empty() {
-        text += "%by_value = OpFunctionParameter %private_pair\n";
+        text += "%by_value = OpFunctionParameter %private_members\n";
     }
     text += "%entry = OpLabel\n";
     if body.contains("%object") {

@@ -327,6 +327,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     repetition::lay_out(&mut func);
     invariants::bring_in_front(&mut func);
     numbering::compute_once(&mut func);
+    repetition::run_once(&mut func);
     late_loads::load_late(&mut func);
     exits::leave_together(&mut func);
     exits::bring_out(&mut func);

@@ -17,14 +17,14 @@ fn touched(body: &str) -> Option<Most> {
 }
 
 fn at(index: &str) -> String {
-    format!("{index}\n%p = OpInBoundsPtrAccessChain %to_local %local %ulong_0 %i\nOpStore %p %any_uint")
+    format!("{index}\n%p = OpInBoundsPtrAccessChain %to_local %tile %ulong_0 %i\nOpStore %p %any_uint")
 }
 
 #[test]
 fn stores_by_local_ids_reach_as_far_as_those() {
     let most = |constant, of_ids| Some(Most { constant, of_ids });
     assert_eq!(
-        touched("%q = OpInBoundsPtrAccessChain %to_local %local %ulong_0 %l\n%x = OpLoad %uint %q"),
+        touched("%q = OpInBoundsPtrAccessChain %to_local %tile %ulong_0 %l\n%x = OpLoad %uint %q"),
         most(0, [0; 3])
     );
     assert_eq!(touched(&at("%i = OpCopyObject %ulong %l")), most(4, [4, 0, 0]));
@@ -46,6 +46,6 @@ fn stores_of_which_less_is_known_reach_anywhere() {
     }
     // Farther than the variable: all of it is meant.
     assert_eq!(touched(&at("%i = OpIMul %ulong %l %ulong_255")), None);
-    let stored = "%p = OpInBoundsPtrAccessChain %to_local %local %ulong_0 %l\n%n = OpConvertPtrToU %ulong %p";
+    let stored = "%p = OpInBoundsPtrAccessChain %to_local %tile %ulong_0 %l\n%n = OpConvertPtrToU %ulong %p";
     assert_eq!(touched(stored), None);
 }
