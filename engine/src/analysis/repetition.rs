@@ -209,9 +209,7 @@ fn lay_out_loop(func: &mut Func<'_>, header: BlockId, left: &mut usize) -> bool 
         return false;
     }
     *left -= short.cost;
-    // Operands are copied before what uses them.
-    let mut order: Vec<BlockId> = this.blocks.iter().copied().filter(|block| *block != this.latch).collect();
-    order.sort_unstable_by_key(|block| cfg.number[*block]);
+    let order = in_order(&cfg, this);
     let copies: Vec<FxHashMap<BlockId, BlockId>> = (0..short.iterations)
         .map(|_| order.iter().map(|block| (*block, func.push(Block::forward(*block)))).collect())
         .collect();
@@ -225,18 +223,8 @@ fn lay_out_loop(func: &mut Func<'_>, header: BlockId, left: &mut usize) -> bool 
             .map(|(id, value)| (id, before.get(&value).copied().unwrap_or(value)))
             .collect();
         let next = copies.get(iteration + 1).map(|next| next[&header]);
-        copy(func, &order, blocks, &mut map, header);
-        for block in &order {
-            let mut term = func.blocks[*block].term.clone();
-            if let Some(used) = term.used_mut() {
-                *used = map.get(used).copied().unwrap_or(*used);
-            }
-            if *block == short.last {
-                term = Terminator::Branch(next.unwrap_or(short.leave));
-            }
-            blocks.iter().for_each(|(old, new)| term.retarget(*old, *new));
-            func.blocks[blocks[block]].term = term;
-        }
+        let end = (short.last, next.unwrap_or(short.leave));
+        copy(func, &order, blocks, &mut map, header, end);
         maps.push(map.clone());
         before = map;
     }
@@ -263,13 +251,14 @@ fn lay_out_loop(func: &mut Func<'_>, header: BlockId, left: &mut usize) -> bool 
     true
 }
 
-/// Copies the instructions of blocks, and all phis but the header's, by the names that are known; numbers are computed.
+/// Copies blocks of a loop, without the header's phis, by the names that are known; numbers are computed. The last one leads to `next`.
 fn copy(
     func: &mut Func<'_>,
     order: &[BlockId],
     blocks: &FxHashMap<BlockId, BlockId>,
     map: &mut FxHashMap<Id, Id>,
     header: BlockId,
+    (last, next): (BlockId, BlockId),
 ) {
     for block in order {
         let code = &func.blocks[*block];
@@ -302,6 +291,24 @@ fn copy(
             }
         }
     }
+    for block in order {
+        let mut term = func.blocks[*block].term.clone();
+        if let Some(used) = term.used_mut() {
+            *used = map.get(used).copied().unwrap_or(*used);
+        }
+        if *block == last {
+            term = Terminator::Branch(next);
+        }
+        blocks.iter().for_each(|(old, new)| term.retarget(*old, *new));
+        func.blocks[blocks[block]].term = term;
+    }
+}
+
+/// The blocks of a loop but for its latch, so that operands are copied before what uses them.
+fn in_order(cfg: &Cfg, this: &Loop) -> Vec<BlockId> {
+    let mut order: Vec<BlockId> = this.blocks.iter().copied().filter(|block| *block != this.latch).collect();
+    order.sort_unstable_by_key(|block| cfg.number[*block]);
+    order
 }
 
 /// Has what is used behind a loop come out by phis of the blocks that it is left to; whether that is possible.

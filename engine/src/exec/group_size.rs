@@ -2,7 +2,6 @@
 
 use crate::abi::{Axis, Coarsening, LaneMapping, Variant};
 use crate::exec::Range;
-use std::cmp::Ordering;
 
 /// Sub-group sizes that code can be made for, ascending.
 const WIDTHS: [u32; 5] = [1, 4, 8, 16, 32];
@@ -143,7 +142,7 @@ pub fn in_lines(range: Range, width: u32, max_items: u32, threads: u64) -> Optio
     // Launches come here: nothing is collected.
     let sizes = (width..=shared).filter(|size| global[0].is_multiple_of(u64::from(*size)));
     let of_lanes = |size: u32| (f64::from(size) / f64::from(size.next_multiple_of(width)), size);
-    let (part, size) = sizes.map(of_lanes).max_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal))?;
+    let (part, size) = sizes.map(of_lanes).max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))?;
     if part < LEAST_OF_LANES {
         return None;
     }

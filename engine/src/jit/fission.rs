@@ -235,17 +235,17 @@ impl<'t> Body<'t> {
     fn pressure(&self, part: &Set) -> u32 {
         let end = self.insts.len();
         let is_there = |at: &usize| part[*at] && self.is_usual[self.at[*at]];
-        let is_phi = |at: usize| self.at[at] == 0 && opcode(self.insts[at]) == LLVMOpcode::LLVMPHI;
+        let phis = self.phis().count();
         let mut last = vec![0; end];
         for user in (0..end).filter(is_there) {
-            let until = if is_phi(user) { end } else { user };
+            let until = if user < phis { end } else { user };
             self.operands[user].iter().for_each(|of| last[*of] = until.max(last[*of]));
         }
         let (mut begins, mut ends) = (vec![0; end + 1], vec![0; end + 1]);
         for at in (0..end).filter(is_there) {
             // SAFETY: the body's instructions are alive.
             let size = unsafe { registers(self.insts[at], self.target) };
-            let from = if is_phi(at) { 0 } else { at };
+            let from = if at < phis { 0 } else { at };
             begins[from] += size;
             ends[last[at].max(from + 1)] += size;
         }

@@ -9,7 +9,7 @@ use super::super::exits;
 use super::super::func::{Block, BlockId, ENTRY, Func, Terminator};
 use super::super::joins::{self, Plain};
 use super::super::loops::{self, LoopId, Loops};
-use super::{bring_out_by_phis, copy, may_be_copied};
+use super::{bring_out_by_phis, copy, in_order, may_be_copied};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{BuiltIn, Decoration, Op};
 use spirv_env::{Id, Inst, Operand, Type};
@@ -178,25 +178,13 @@ fn run_loop_once(func: &mut Func<'_>, plain: &Plain, header: BlockId, left: &mut
     }
     *left -= once.insts;
     let again = func.push(Block::forward(header));
-    let mut order: Vec<BlockId> = this.blocks.iter().copied().filter(|block| *block != this.latch).collect();
-    order.sort_unstable_by_key(|block| cfg.number[*block]);
+    let order = in_order(&cfg, this);
     let blocks: FxHashMap<BlockId, BlockId> =
         order.iter().map(|block| (*block, func.push(Block::forward(*block)))).collect();
     let phis = func.blocks[header].phis.iter();
     let mut map: FxHashMap<Id, Id> =
         phis.filter_map(|phi| Some((phi.result, phi.from(this.preheader)?))).collect();
-    copy(func, &order, &blocks, &mut map, header);
-    for block in &order {
-        let mut term = func.blocks[*block].term.clone();
-        if let Some(used) = term.used_mut() {
-            *used = map.get(used).copied().unwrap_or(*used);
-        }
-        if *block == once.last {
-            term = Terminator::Branch(once.leave);
-        }
-        blocks.iter().for_each(|(old, new)| term.retarget(*old, *new));
-        func.blocks[blocks[block]].term = term;
-    }
+    copy(func, &order, &blocks, &mut map, header, (once.last, once.leave));
     let outside: FxHashSet<BlockId> = this.exits.iter().map(|(_, to)| *to).collect();
     for to in outside {
         for phi in &mut func.blocks[to].phis {
