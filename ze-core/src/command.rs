@@ -5,7 +5,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::metrics::usage::Usage;
 use crate::operation::Operation;
-use crate::signal::{EngineId, Outcome, Reason, Signal, Target, Timestamps, Waiter};
+use crate::signal::{EngineId, Outcome, Reason, Signal, Target, Timestamps, Waiter, Waiters};
 use crate::sysman::activity::Work;
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -121,12 +121,16 @@ impl Command {
         }
     }
 
-    /// It will not be executed.
-    pub fn abandon(&self, engine: EngineId, targets: &[Target], reason: Reason) {
+    /// It will not be executed. Who waits for what it signals is to be told.
+    pub fn abandon(&self, engine: EngineId, targets: &[Target], reason: Reason) -> Waiters {
+        let mut waiters = Waiters::default();
         if let (Some(signal), Some(target)) = (self.reset(), targets.last()) {
-            signal.reset_by(engine, target);
+            waiters.extend(signal.taken_back(engine, target));
         }
-        self.complete(engine, targets, Err(reason));
+        if let (Some(signal), Some(target)) = (&self.signal, targets.get(self.waits.len())) {
+            waiters.extend(signal.completed(engine, target, Err(reason)));
+        }
+        waiters
     }
 
     fn operate(&self, usage: Option<&Usage>) -> std::result::Result<(), Reason> {

@@ -122,6 +122,11 @@ pub(super) fn is_noticed(func: &Func<'_>, inst: &Inst) -> bool {
     }
 }
 
+/// Whether memory that others see may be another behind an instruction, as that changes it or waits for others.
+pub(super) fn orders_memory(func: &Func<'_>, inst: &Inst) -> bool {
+    inst.row().synchronizes() || inst.waits_for_work_group(func.module) || is_noticed(func, inst)
+}
+
 impl Search<'_> {
     /// The outermost condition that a block is under and that can be asked where sub-groups may leave, with the block behind it.
     fn guard(&self, func: &Func<'_>, block: BlockId) -> Option<(Guard, BlockId)> {

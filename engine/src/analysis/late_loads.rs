@@ -93,8 +93,7 @@ impl Values {
 
 /// Whether somebody else may notice that what stands in a block from some instruction on was executed, or whether that waits for others.
 fn is_noticed(func: &Func<'_>, block: BlockId, from: usize) -> bool {
-    let waits = |inst: &Inst| inst.row().synchronizes() || inst.waits_for_work_group(func.module);
-    func.blocks[block].insts[from..].iter().any(|inst| waits(inst) || idle::is_noticed(func, inst))
+    func.blocks[block].insts[from..].iter().any(|inst| idle::orders_memory(func, inst))
 }
 
 /// A load for the next iteration.
@@ -231,7 +230,12 @@ impl Late<'_> {
         if let Some(phi) = self.phis.iter().find(is_same) {
             return Some(phi.result);
         }
-        if made.insts.len() >= MOST_LOADS + MOST_INSTS || !self.is_regular(next, &mut { MOST_INSTS }) {
+        let types = [first, next].map(|id| func.type_of(id));
+        let is_known = types[0].is_some() && types[0] == types[1];
+        if !is_known
+            || made.insts.len() >= MOST_LOADS + MOST_INSTS
+            || !self.is_regular(next, &mut { MOST_INSTS })
+        {
             return None;
         }
         let known = self
@@ -278,9 +282,17 @@ impl Late<'_> {
         {
             return None;
         }
+        let members = match func.derived_from(of) {
+            Some(_) => func.member_operands(of),
+            None => SmallVec::new(),
+        };
         let mut operands = SmallVec::new();
-        for pair in from.operands.iter().zip(&of.operands) {
+        for (at, pair) in from.operands.iter().zip(&of.operands).enumerate() {
             operands.push(match pair {
+                (Operand::Id(first), Operand::Id(next)) if members.contains(&at) => {
+                    let is_same = func.constant_bits(*first) == func.constant_bits(*next);
+                    Operand::Id(Some(*next).filter(|_| is_same)?)
+                }
                 (Operand::Id(first), Operand::Id(next)) => Operand::Id(self.ago(func, *first, *next, made)?),
                 (Operand::Lit(one), Operand::Lit(other)) if one == other => *pair.0,
                 _ => return None,

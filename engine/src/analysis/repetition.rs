@@ -4,8 +4,10 @@
 //! a private array. LLVM does it here as well, but behind all that is asked about accesses, lanes and masks. So modules that nobody has
 //! optimised are laid out before. What is larger than what compilers lay out by themselves stays, since whoever left it knew why.
 
+mod bits;
 mod once;
 
+pub use bits::compute_bits;
 pub use once::run_once;
 
 use super::cfg::{self, Cfg, Dominators};

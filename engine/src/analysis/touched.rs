@@ -9,7 +9,7 @@ use super::pointers::Pointers;
 use rustc_hash::FxHashMap;
 use spirv::{BuiltIn, Op};
 use spirv_env::opcodes::Memory;
-use spirv_env::{Id, Inst};
+use spirv_env::{Id, Inst, Type};
 
 /// How deep an index is looked into.
 const DEPTH: u32 = 8;
@@ -153,10 +153,18 @@ impl Analysis<'_> {
                 Some(bits @ 0..32) => of(0).and_then(|most| most.times(1 << bits)),
                 _ => None,
             },
-            Op::UConvert | Op::SConvert | Op::CopyObject => of(0),
+            Op::UConvert | Op::CopyObject => of(0),
+            Op::SConvert => of(0).filter(|_| self.is_below_half(inst.id(0))),
             _ => None,
         };
         computed.or_else(number)
+    }
+
+    /// Whether a number has no sign.
+    fn is_below_half(&self, id: Id) -> bool {
+        let ty = self.func.type_of(id).map(|ty| self.func.module.types.get(ty));
+        let Some(Type::Int { width: width @ 1..=64 }) = ty else { return false };
+        self.upper(id, 0).is_some_and(|upper| upper < 1 << (width - 1))
     }
 }
 

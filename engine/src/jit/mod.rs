@@ -25,6 +25,7 @@ pub mod isolate;
 mod lanes;
 pub mod load;
 mod masks;
+mod outlined;
 pub mod pieces;
 pub mod pipeline;
 pub mod size;

@@ -10,6 +10,7 @@ use super::fission;
 use super::halves;
 use super::lanes;
 use super::masks;
+use super::outlined;
 use super::size::Size;
 use super::stack;
 use super::target::Target;
@@ -269,6 +270,7 @@ fn emit(
     let size = Size::of(module, target);
     let tier = size.code_tier(tier);
     halves::widen(module, target);
+    outlined::outline(module, target);
     if tier == Tier::Fast {
         constants::tabulate(module);
         if size.is_slow_to_select() {

@@ -737,3 +737,54 @@ fn halves_are_compared_without_going_from_lane_to_lane() {
         }
     }
 }
+
+/// Where there are many, masked accesses that are branches for each lane are in a function of their own, whose code is there once.
+#[test]
+fn many_masked_accesses_are_calls() {
+    for (isa, element, stays) in
+        [(Isa::Sse, "float", false), (Isa::Avx2, "float", true), (Isa::Avx2, "i8", false)]
+    {
+        let target = Target::limited(isa).expect("target");
+        let text = |count: usize| {
+            let kind = if element == "float" { "f32" } else { "i8" };
+            let load = format!("@llvm.masked.load.v8{kind}.p0");
+            let store = format!("@llvm.masked.store.v8{kind}.p0");
+            let one = |at: usize| {
+                format!(
+                    "%p{at} = getelementptr <8 x {element}>, ptr %in, i64 {at}\n\
+                     %q{at} = getelementptr <8 x {element}>, ptr %out, i64 {at}\n\
+                     %v{at} = call <8 x {element}> {load}(ptr %p{at}, i32 1, <8 x i1> %mask, <8 x {element}> zeroinitializer)\n\
+                     call void {store}(<8 x {element}> %v{at}, ptr %q{at}, i32 1, <8 x i1> %mask)\n"
+                )
+            };
+            let body: String = (0..count).map(one).collect();
+            format!(
+                "declare <8 x {element}> {load}(ptr, i32, <8 x i1>, <8 x {element}>)\n\
+                 declare void {store}(<8 x {element}>, ptr, i32, <8 x i1>)\n\
+                 define void @copy(ptr %in, ptr %out, ptr %masks) {{\n%word = load i8, ptr %masks\n\
+                 %mask = bitcast i8 %word to <8 x i1>\n{body}ret void\n}}"
+            )
+        };
+        let assembly = |count: usize| {
+            let context = Context::new();
+            let ir = IrModule::parse(&context, &text(count), &target).expect("IR");
+            pipeline::assembly(&ir, &target, Tier::Fast).expect("assembly")
+        };
+        let calls = |count: usize| assembly(count).matches("\tcallq\t").count();
+        assert_eq!(calls(8), 0, "{isa:?}, {element}");
+        assert_eq!(calls(100), if stays { 0 } else { 200 }, "{isa:?}, {element}");
+        // What is called does what it stands for.
+        let code =
+            load::load(&object(&text(100), &target, Tier::Fast).expect("code"), &symbols::function_address);
+        let code = code.expect("loads");
+        let copy: extern "C" fn(*const u8, *mut u8, *const u8) = function(&code, "copy");
+        let input: Vec<u8> = (0..3200).map(|at| (at * 7 % 251) as u8).collect();
+        let mut out = vec![9u8; 3200];
+        copy(input.as_ptr(), out.as_mut_ptr(), [0b1011_0010].as_ptr());
+        let size = if element == "float" { 4 } else { 1 };
+        for (at, got) in out.iter().enumerate().take(100 * 8 * size) {
+            let is_on = 0b1011_0010 >> (at / size % 8) & 1 == 1;
+            assert_eq!(*got, if is_on { input[at] } else { 9 }, "{isa:?}, byte {at}");
+        }
+    }
+}

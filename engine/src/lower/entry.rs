@@ -443,14 +443,15 @@ impl Calls<'_, '_, '_> {
         b.add_incoming(done, b.i64(0), before);
         group.iter().zip(start).for_each(|(phi, start)| b.add_incoming(*phi, start, before));
         body(group.map(|at| b.zext_or_trunc(at, Scalar::I64)));
+        if !self.entry.has_barrier {
+            self.zero_touched();
+        }
         let now_done = b.add(done, b.i64(1));
         b.cond_br(b.icmp(IntPred::LLVMIntULT, now_done, count), between, end);
         b.at_end(between);
         if self.entry.has_barrier {
             let field = b.offset_const(self.shared.worker, offset_of!(Worker, next_group) as u64);
             b.call_pointer(b.load_invariant(Scalar::Ptr, field, 8), &[self.shared.worker]);
-        } else {
-            self.zero_touched();
         }
         let [x, y, z] = group;
         let step = |at: Value, by: Value| b.add(at, b.zext_or_trunc(by, Scalar::I32));
@@ -467,7 +468,8 @@ impl Calls<'_, '_, '_> {
         b.at_end(end);
     }
 
-    /// Makes zeros of what a work-group may have written where the next one finds zeros. (Where work-groups have barriers, who ends one last begins the
+    /// Makes zeros of what a work-group may have written where the next one finds zeros, be that of this call or of another one: work-groups
+    /// are executed in several calls where their order is not that of their numbers. (Where work-groups have barriers, who ends one last begins the
     /// next, and `exec::workgroup` does this for each.)
     fn zero_touched(&self) {
         let b = self.b();

@@ -246,7 +246,10 @@ fn the_global_size_is_a_stride_wherever_it_is_loaded() {
         1
     );
     // What may be another number next time is no stride.
-    assert_eq!(prefetches("%number = OpLoad %uint %in\n%width = OpUConvert %ulong %number", "%width"), 0);
+    assert_eq!(
+        prefetches("%number = OpLoad %uint %in Volatile\n%width = OpUConvert %ulong %number", "%width"),
+        0
+    );
 }
 
 /// Accesses in the IR: plain vectors of 16, masked, gathered or scattered, and shuffles that reverse lanes.

@@ -324,6 +324,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     branches::ask_at_once(&mut func);
     loops::canonicalize(&mut func);
     rotation::ask_at_end(&mut func);
+    repetition::compute_bits(&mut func);
     repetition::lay_out(&mut func);
     invariants::bring_in_front(&mut func);
     numbering::compute_once(&mut func);

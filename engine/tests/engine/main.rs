@@ -15,6 +15,7 @@ mod joined_groups;
 mod large_values;
 mod launch_barriers;
 mod lists;
+mod loops;
 mod lowering;
 mod masked_rows;
 mod program;

@@ -272,6 +272,24 @@ fn local_variables_that_begin_as_zeros_do_so_in_each_work_group() {
     }
 }
 
+/// Work-groups that go down columns are executed in several calls.
+#[test]
+fn local_variables_that_begin_as_zeros_do_so_in_columns() {
+    const SIDE: usize = 256;
+    let module = Module::named("local_variables");
+    let input: Vec<u32> = (0..(SIDE * SIDE) as u32).map(|at| 8 * at).collect();
+    let buffer = platform().buffer(&input);
+    for size in [16, 64, 256, 5] {
+        let out = platform().filled(0u32, SIDE * SIDE);
+        let groups = SIDE as u32 / size;
+        module.kernel("left_in_columns").run([groups, SIDE as u32, 1], [size, 1, 1], &[&out, &buffer]);
+        let got = out.to_vec();
+        for (x, y) in (0..(groups * size) as usize).flat_map(|x| (0..SIDE).map(move |y| (x, y))) {
+            assert_eq!(got[x * SIDE + y], input[y * SIDE + x], "{x}, {y} in groups of {size}");
+        }
+    }
+}
+
 #[test]
 fn a_constant_expression_takes_no_local_memory() {
     let module = Module::named("local_variables");

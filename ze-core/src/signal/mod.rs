@@ -108,6 +108,26 @@ pub struct Signal {
     state: Mutex<State>,
 }
 
+/// Who waits for a change that has been made. They are told when the caller holds no lock: they call back and take locks of their own.
+#[must_use]
+#[derive(Default)]
+pub struct Waiters(SmallVec<[Arc<dyn Waiter>; 2]>);
+
+impl Waiters {
+    fn of(mut state: MutexGuard<'_, State>) -> Waiters {
+        Waiters(std::mem::take(&mut state.waiters))
+    }
+
+    pub fn extend(&mut self, others: Waiters) {
+        self.0.extend(others.0);
+    }
+
+    pub fn tell(mut self) {
+        self.0.sort_by_key(|waiter| std::cmp::Reverse(waiter.priority()));
+        self.0.into_iter().for_each(Waiter::look_again);
+    }
+}
+
 struct State {
     /// Of the latest command that signalled.
     outcome: Outcome,
@@ -201,7 +221,7 @@ impl Signal {
         let state = self.state.lock();
         self.taking_over.store(true, Ordering::Release);
         match outside.take() {
-            Some(Some(outcome)) => self.set_here(state, outcome),
+            Some(Some(outcome)) => self.set_here(state, outcome).tell(),
             Some(None) => self.clear_here(&state),
             None => self.taking_over.store(false, Ordering::Release),
         }
@@ -289,6 +309,11 @@ impl Signal {
 
     /// A command that [signals](Self::submit_signal) this is done, or failed: either way, nobody waits any longer.
     pub fn complete(&self, engine: EngineId, target: &Target, outcome: Outcome) {
+        self.completed(engine, target, outcome).tell();
+    }
+
+    /// The same, for a caller that tells those who wait.
+    pub fn completed(&self, engine: EngineId, target: &Target, outcome: Outcome) -> Waiters {
         let mut state = self.state.lock();
         if self.counting {
             return self.count(state, outcome);
@@ -302,31 +327,32 @@ impl Signal {
             *epoch.early.lock() = Some(outcome);
         }
         epoch.signalled.store(true, Ordering::Release);
-        Self::tell(state);
+        Waiters::of(state)
     }
 
     /// One more signal of a completion.
-    fn count(&self, mut state: MutexGuard<'_, State>, outcome: Outcome) {
+    fn count(&self, mut state: MutexGuard<'_, State>, outcome: Outcome) -> Waiters {
         if let Some(outside) = &self.outside {
             outside.publish(Some(&outcome));
         }
         state.outcome = outcome;
         self.word.fetch_add(1, Ordering::Release);
         self.done.advance();
-        Self::tell(state);
+        Waiters::of(state)
     }
 
     /// Sets the flag now, for everybody.
-    fn set(&self, mut state: MutexGuard<'_, State>, outcome: Outcome) {
+    fn set(&self, mut state: MutexGuard<'_, State>, outcome: Outcome) -> Waiters {
         if self.outside.as_ref().is_none_or(|outside| outside.publish(Some(&outcome))) {
             return self.set_here(state, outcome);
         }
         state.outcome = outcome;
         self.clear_here(&state);
+        Waiters::default()
     }
 
     /// Sets the flag for everybody of this process.
-    fn set_here(&self, mut state: MutexGuard<'_, State>, outcome: Outcome) {
+    fn set_here(&self, mut state: MutexGuard<'_, State>, outcome: Outcome) -> Waiters {
         state.outcome = outcome;
         for engine in &state.engines {
             engine.visible.signalled.store(true, Ordering::Release);
@@ -334,15 +360,7 @@ impl Signal {
         self.word.store(1, Ordering::Release);
         self.done.set((self.done.get() | SIGNALLED).wrapping_add(CHANGE));
         self.taking_over.store(false, Ordering::Release);
-        Self::tell(state);
-    }
-
-    /// Tells who waits. They call back, so the lock is given up first.
-    fn tell(mut state: MutexGuard<'_, State>) {
-        let mut waiters = std::mem::take(&mut state.waiters);
-        drop(state);
-        waiters.sort_by_key(|waiter| std::cmp::Reverse(waiter.priority()));
-        waiters.into_iter().for_each(Waiter::look_again);
+        Waiters::of(state)
     }
 
     /// Signals from outside any command.
@@ -350,7 +368,8 @@ impl Signal {
         let now = clock::now();
         let outcome = Ok(Timestamps { start: now, end: now });
         let state = self.state.lock();
-        if self.counting { self.count(state, outcome) } else { self.set(state, outcome) }
+        let waiters = if self.counting { self.count(state, outcome) } else { self.set(state, outcome) };
+        waiters.tell();
     }
 
     /// Takes a flag back at once, from outside any command. A completion is not reset.
@@ -362,18 +381,24 @@ impl Signal {
 
     /// A reset that an engine [submitted](Self::submit_reset) is executed.
     pub fn reset_by(&self, engine: EngineId, target: &Target) {
-        let Target::Epoch(epoch) = target else { return };
+        self.taken_back(engine, target).tell();
+    }
+
+    /// The same, for a caller that tells those who wait for a signal that came before it.
+    pub fn taken_back(&self, engine: EngineId, target: &Target) -> Waiters {
+        let Target::Epoch(epoch) = target else { return Waiters::default() };
         let mut state = self.state.lock();
-        let Some(own) = state.of(engine) else { return };
+        let Some(own) = state.of(engine) else { return Waiters::default() };
         if epoch.number <= own.visible.number {
             // A later reset was executed before this one.
-            return;
+            return Waiters::default();
         }
         own.visible = Arc::clone(epoch);
         let early = epoch.signalled.load(Ordering::Acquire).then(|| epoch.early.lock().take()).flatten();
         self.clear(&state);
-        if let Some(outcome) = early {
-            self.set(state, outcome);
+        match early {
+            Some(outcome) => self.set(state, outcome),
+            None => Waiters::default(),
         }
     }
 

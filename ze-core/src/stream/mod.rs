@@ -23,7 +23,7 @@ use crate::command::{Command, Targets};
 use crate::error::{Error, Result};
 use crate::fork::{self, Mutex, MutexGuard};
 use crate::futex::{Counter, Deadline};
-use crate::signal::{EngineId, Outcome, Reason, Signal, Target, Waiter};
+use crate::signal::{EngineId, Outcome, Reason, Signal, Target, Waiter, Waiters};
 use crate::sync::{AtomicU32, AtomicUsize, Ordering};
 use crate::sysman::activity::Activity;
 use std::collections::VecDeque;
@@ -172,33 +172,47 @@ impl Stream {
         state
     }
 
-    /// Whether this is a forked child that sees the stream for the first time. Then it gives up what is queued: everything
-    /// signals that it failed. That is done under the lock, so that no other thread of the child executes any of it.
-    fn notice_fork(&self, state: &mut State) -> bool {
+    /// Whether this is a forked child that sees the stream for the first time. Then it [gives up](Self::give_up) what is queued, and tells who
+    /// waits for that: streams, which may be this one, so the lock is given up meanwhile.
+    fn notice_fork(&self, state: &mut MutexGuard<'_, State>) -> bool {
+        let waiters = self.give_up(state);
+        let is_first = waiters.is_some();
+        if let Some(waiters) = waiters {
+            MutexGuard::unlocked(state, || waiters.tell());
+        }
+        is_first
+    }
+
+    /// In a forked child that sees the stream for the first time, has all that is queued signal that it failed; who waits for it is
+    /// to be told. That is done under the lock, so that no other thread of the child executes any of it.
+    fn give_up(&self, state: &mut State) -> Option<Waiters> {
         let generation = fork::generation();
         if state.generation == generation {
-            return false;
+            return None;
         }
+        let mut waiters = Waiters::default();
         state.generation = generation;
         (state.running, state.ready, state.notified) = (false, false, false);
         let items = std::mem::take(&mut state.queue);
         let direct = state.direct.take();
         let last = items.back().map(|last| last.position);
-        let Some(position) = last.or(direct.as_ref().map(|direct| direct.position)) else { return true };
+        let Some(position) = last.or(direct.as_ref().map(|direct| direct.position)) else {
+            return Some(waiters);
+        };
         let reason: Reason =
             "the process that submitted the command has forked, and this is not that process".into();
         state.failure = Some(Failure { reason: Arc::clone(&reason), position });
         if let Some(direct) = direct {
             if let Some((signal, target)) = &direct.signal {
-                signal.complete(self.engine, target, Err(Arc::clone(&reason)));
+                waiters.extend(signal.completed(self.engine, target, Err(Arc::clone(&reason))));
             }
             self.completed.advance();
         }
         for item in &items {
-            item.abandon(self.engine, &reason);
+            waiters.extend(item.abandon(self.engine, &reason));
             self.completed.advance();
         }
-        true
+        Some(waiters)
     }
 
     /// In a forked child, gives up what the parent executes.

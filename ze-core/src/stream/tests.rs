@@ -364,3 +364,33 @@ fn a_child_that_a_host_function_forks_executes_nothing_of_what_is_behind_it() {
     assert!(libc::WIFEXITED(status), "how the child ended: {status}");
     assert_eq!(shared.calls.load(Ordering::Relaxed), 2, "in the parent only");
 }
+
+/// What a child gives up wakes up who waits for it, which may be the stream that it is given up in.
+#[test]
+fn a_child_gives_up_streams_that_wait_for_each_other() {
+    for count in [1, 2] {
+        let streams: Vec<_> = (0..count).map(|_| stream()).collect();
+        let flags: Vec<_> = (0..count).map(|_| Signal::flag()).collect();
+        for (at, stream) in streams.iter().enumerate() {
+            stream.submit(command(&[&flags[at]], None));
+            stream.submit(command(&[], Some(&flags[(at + 1) % count])));
+        }
+        // They wait, and no thread is busy with them.
+        assert!(matches!(streams[0].synchronize(10_000_000), Err(Error::NotReady)));
+        let mut status = -1;
+        // SAFETY: the child ends by itself, and is this process's.
+        unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                libc::alarm(20);
+                let is_given_up = |result| matches!(result, Err(Error::DeviceLost(reason)) if reason.contains("has forked"));
+                let all = streams.iter().all(|stream| is_given_up(stream.synchronize(u64::MAX)));
+                libc::_exit(i32::from(!all));
+            }
+            assert_eq!(libc::waitpid(child, &mut status, 0), child);
+        }
+        assert_eq!(status, 0, "how the child ended");
+        flags[0].raise();
+        assert!(streams.iter().all(|stream| stream.synchronize(u64::MAX).is_ok()));
+    }
+}

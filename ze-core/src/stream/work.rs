@@ -1,7 +1,7 @@
 //! What is submitted to a stream in one piece, and how far its execution is.
 
 use crate::command::{Command, Targets};
-use crate::signal::{EngineId, Outcome, Reason, Signal, Target, Timestamps};
+use crate::signal::{EngineId, Outcome, Reason, Signal, Target, Timestamps, Waiters};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -160,10 +160,16 @@ impl Item {
         }
     }
 
-    /// Signals what is left, none of which will be executed.
-    pub fn abandon(&self, engine: EngineId, reason: &Reason) {
-        self.left().for_each(|(command, targets)| command.abandon(engine, targets, Arc::clone(reason)));
-        self.complete(engine, Some(Arc::clone(reason)), || 0);
+    /// Signals what is left, none of which will be executed. Who waits for it is to be told.
+    pub fn abandon(&self, engine: EngineId, reason: &Reason) -> Waiters {
+        let mut waiters = Waiters::default();
+        for (command, targets) in self.left() {
+            waiters.extend(command.abandon(engine, targets, Arc::clone(reason)));
+        }
+        if let Some((signal, target)) = &self.signal {
+            waiters.extend(signal.completed(engine, target, Err(Arc::clone(reason))));
+        }
+        waiters
     }
 
     pub fn will_signal(&self, signal: &Arc<Signal>) -> bool {

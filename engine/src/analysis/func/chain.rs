@@ -23,6 +23,31 @@ impl Func<'_> {
         (inst.ty.is_some_and(is_pointer) && self.type_of(base).is_some_and(is_pointer)).then_some(base)
     }
 
+    /// The operands of an access chain that say a member of a structure: constants, which nothing may stand for.
+    pub fn member_operands(&self, inst: &Inst) -> SmallVec<[usize; 2]> {
+        let types = &self.module.types;
+        let mut found = SmallVec::new();
+        let Some(Type::Pointer { pointee, .. }) = self.type_of(inst.id(0)).map(|ty| types.get(ty)) else {
+            return found;
+        };
+        let mut ty = *pointee;
+        let first = if inst.row().derives == Derives::ElementChain { 2 } else { 1 };
+        for (at, index) in inst.ids().enumerate().skip(first) {
+            match types.get(ty) {
+                Type::Struct { members, .. } => {
+                    found.push(at);
+                    match self.constant_bits(index).and_then(|member| members.get(member as usize)) {
+                        Some(member) => ty = *member,
+                        None => break,
+                    }
+                }
+                Type::Array { elem, .. } | Type::Vector { elem, .. } => ty = *elem,
+                _ => break,
+            }
+        }
+        found
+    }
+
     /// What an access chain adds to its base.
     pub fn chain(&self, inst: &Inst) -> SmallVec<[ChainStep; 4]> {
         let types = &self.module.types;

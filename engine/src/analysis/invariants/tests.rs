@@ -35,5 +35,14 @@ fn what_a_loop_does_not_change_is_computed_in_front_of_it() {
 #[test]
 fn what_may_fail_or_depends_on_memory_stays() {
     assert_eq!(in_loops("%a = OpUDiv %uint %any_uint %any_uint"), [1, 1]);
-    assert_eq!(in_loops("%a = OpLoad %uint %pointer"), [1, 1]);
+    assert_eq!(in_loops("%a = OpLoad %uint %pointer\nOpStore %pointer %i"), [2, 2]);
+    assert_eq!(in_loops("%a = OpLoad %uint %pointer Volatile"), [1, 1]);
+}
+
+#[test]
+fn what_a_loop_loads_and_does_not_change_is_loaded_in_front_of_it() {
+    assert_eq!(in_loops("%a = OpLoad %uint %pointer\n%b = OpIMul %uint %a %i"), [2, 0]);
+    assert_eq!(in_loops("%a = OpLoad %uint %pointer\nOpStore %object %i"), [2, 1]);
+    let moves = "%place = OpInBoundsPtrAccessChain %to_uint %pointer %j\n%a = OpLoad %uint %place";
+    assert_eq!(in_loops(moves), [2, 2]);
 }

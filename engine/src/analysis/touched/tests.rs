@@ -41,6 +41,8 @@ fn stores_of_which_less_is_known_reach_anywhere() {
         "%i = OpCopyObject %ulong %any_ulong",
         "%i = OpISub %ulong %l %ulong_1",
         "%i = OpIMul %ulong %l %any_ulong",
+        // The sign of a byte of an id.
+        "%byte = OpUConvert %uchar %l\n%i = OpSConvert %ulong %byte",
     ] {
         assert_eq!(touched(&at(index)), None, "{index}");
     }

@@ -65,11 +65,16 @@ fn computes(m: &Element<'_>) -> bool {
 /// number: equal constants are the same value.
 fn by_products(m: &Element<'_>, x: Value, y: Value, constant: impl Fn(u32) -> Value) -> Option<Value> {
     let square = || m.mul(x, x);
-    match (1..=4).find(|n| constant(*n) == y)? {
+    let fourth = || m.mul(square(), square());
+    match (1..=MOST_FACTORS).find(|n| constant(*n) == y)? {
         1 => Some(x),
         2 => Some(square()),
         3 => Some(m.mul(square(), x)),
-        _ => Some(m.mul(square(), square())),
+        4 => Some(fourth()),
+        5 => Some(m.mul(fourth(), x)),
+        6 => Some(m.mul(fourth(), square())),
+        7 => Some(m.mul(m.mul(x, square()), fourth())),
+        _ => Some(m.mul(fourth(), fourth())),
     }
 }
 
@@ -110,25 +115,61 @@ pub fn fast_powr(m: &Element<'_>, x: &[Value]) -> Value {
     exp2(m, &[m.mul(x[1], logarithm)])
 }
 
-/// `x` to an integer power. f32 computes in f64, which holds every 32-bit exponent.
+/// The largest exponent whose power is a product of the base and its squares: of a negative one, each of up to 7 roundings and the quotient's
+/// own error, which the power multiplies by 8, are half a unit.
+const MOST_FACTORS: u32 = 8;
+
+/// `x` to an integer power. Lanes whose exponents are small multiply, whatever the others do: what a lane gets depends on nothing but its
+/// own operands.
 pub fn pown(m: &Element<'_>, x: &[Value]) -> Value {
+    let (base, n) = (x[0], x[1]);
     let whole = |n: u32| m.b.int(Scalar::I32, m.lanes, n.into());
-    if let Some(product) = by_products(m, x[0], x[1], whole) {
+    if let Some(product) = by_products(m, base, n, whole) {
         return product;
     }
-    let n = m.b.cast(Opcode::LLVMSIToFP, x[1], Scalar::F64);
+    // Lanes that are off may be poison, which no branch may depend on.
+    let exponent = m.b.freeze(n);
+    let above = m.b.add(exponent, whole(MOST_FACTORS));
+    let is_large = m.b.icmp(IntPred::LLVMIntUGT, above, whole(2 * MOST_FACTORS));
+    let some_large = || {
+        let power = by_logarithm(m, base, n);
+        let some_small = m.b.any(m.b.not(is_large));
+        let products = || m.select(is_large, power, small_power(m, base, exponent));
+        m.b.branch(some_small, products, || power)
+    };
+    m.b.branch(m.b.any(is_large), some_large, || small_power(m, base, exponent))
+}
+
+/// `x` to a power of at most [`MOST_FACTORS`], by products.
+fn small_power(m: &Element<'_>, x: Value, n: Value) -> Value {
+    let word = |n: u32| m.b.int(Scalar::I32, m.lanes, n.into());
+    let is_negative = m.b.icmp(IntPred::LLVMIntSLT, n, word(0));
+    // The quotient is as good as the base: where it is infinite or subnormal, so is the power, or nothing is left of it.
+    let inverse = || m.select(is_negative, m.div(m.c(1.0), x), x);
+    let x = m.b.branch(m.b.any(is_negative), inverse, || x);
+    let count = m.b.select(is_negative, m.b.sub(word(0), n), n);
+    let has = |bit: u32| m.b.icmp(IntPred::LLVMIntNE, m.b.and(count, word(bit)), word(0));
+    let square = m.mul(x, x);
+    let fourth = m.mul(square, square);
+    let first = m.select(has(1), x, m.c(1.0));
+    let third = m.select(has(2), m.mul(first, square), first);
+    let seventh = m.select(has(4), m.mul(third, fourth), third);
+    m.select(has(MOST_FACTORS), m.mul(fourth, fourth), seventh)
+}
+
+/// `x` to an integer power by its logarithm. f32 computes in f64, which holds every 32-bit exponent.
+fn by_logarithm(m: &Element<'_>, x: Value, n: Value) -> Value {
+    let whole = m.b.cast(Opcode::LLVMSIToFP, n, Scalar::F64);
     if computes(m) {
         let power = match m.ty {
-            Scalar::F64 => power_to_own_type(m, m.abs(x[0]), n),
-            _ => power_of_magnitude(m, m.abs(x[0]), n),
+            Scalar::F64 => power_to_own_type(m, m.abs(x), whole),
+            _ => power_of_magnitude(m, m.abs(x), whole),
         };
-        let power = m.select(is_odd(m, x[1]), m.copysign(power, x[0]), power);
-        let none = m.b.icmp(IntPred::LLVMIntEQ, x[1], m.b.zero(Scalar::I32, m.lanes));
-        m.select(none, m.c(1.0), power)
+        m.select(is_odd(m, n), m.copysign(power, x), power)
     } else if m.ty == Scalar::F64 {
-        m.libm("pow", &[x[0], n])
+        m.libm("pow", &[x, whole])
     } else {
-        m.in_f64(&[x[0], n], |m, x| m.libm("pow", x))
+        m.in_f64(&[x, whole], |m, x| m.libm("pow", x))
     }
 }
 

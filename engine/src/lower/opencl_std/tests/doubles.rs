@@ -177,7 +177,10 @@ fn binary_functions_are_within_their_bounds() {
 #[test]
 fn functions_of_a_float_and_an_integer_are_within_their_bounds() {
     let (a, _) = pairs();
-    let integers = [1, -1, 2, -2, 3, -3, 5, 7, 10, -11, 24, 100, -126, 1023, -1030, -1074, 2000, -2200];
+    let integers = [
+        0, 1, -1, 2, -2, 3, -3, 5, -6, 7, -7, 8, -8, 9, 10, -11, 24, 100, -126, 1023, -1030, -1074, 2000,
+        -2200,
+    ];
     let n: Vec<i32> = (0..a.len()).map(|at| integers[at % integers.len()]).collect();
     type Function = (StdOp, fn(f64, f64) -> Reference, f64);
     const FUNCTIONS: &[Function] = &[

@@ -415,8 +415,16 @@ fn binary_functions_are_within_their_bounds() {
 #[test]
 fn powers_by_small_constants_are_products() {
     type Product = fn(f32) -> f32;
-    let products: [(u32, Product); 4] =
-        [(1, |x| x), (2, |x| x * x), (3, |x| x * x * x), (4, |x| (x * x) * (x * x))];
+    let products: [(u32, Product); 8] = [
+        (1, |x| x),
+        (2, |x| x * x),
+        (3, |x| x * x * x),
+        (4, |x| (x * x) * (x * x)),
+        (5, |x| (x * x) * (x * x) * x),
+        (6, |x| (x * x) * (x * x) * (x * x)),
+        (7, |x| (x * (x * x)) * ((x * x) * (x * x))),
+        (8, |x| ((x * x) * (x * x)) * ((x * x) * (x * x))),
+    ];
     let inputs = sweep_f32();
     let power = |op, m: &Element<'_>, x, y| match table::function(op) {
         Some(function) => vec![function.call(m, &[x, y])],
@@ -466,10 +474,40 @@ fn functions_of_a_float_and_an_integer_are_within_their_bounds() {
     const FUNCTIONS: &[Function] =
         &[(StdOp::pown, pown, 16.0, 4.0), (StdOp::rootn, rootn, 16.0, 4.0), (StdOp::ldexp, scaled, 0.5, 0.5)];
     let (a, seeds) = pairs();
-    let integers =
-        [0, 1, -1, 2, -2, 3, -3, 5, 10, -11, 24, 100, -126, 127, -149, -150, 300, -400, i32::MAX, i32::MIN];
-    let n: Vec<i32> =
-        seeds.iter().enumerate().map(|(at, x)| integers.get(at % 23).copied().unwrap_or(*x as i32)).collect();
+    let integers = [
+        0,
+        1,
+        -1,
+        2,
+        -2,
+        3,
+        -3,
+        5,
+        -6,
+        7,
+        -7,
+        8,
+        -8,
+        9,
+        -9,
+        10,
+        -11,
+        24,
+        100,
+        -126,
+        127,
+        -149,
+        -150,
+        300,
+        -400,
+        i32::MAX,
+        i32::MIN,
+    ];
+    let n: Vec<i32> = seeds
+        .iter()
+        .enumerate()
+        .map(|(at, x)| integers.get(at % (integers.len() + 3)).copied().unwrap_or(*x as i32))
+        .collect();
     let a16: Vec<f16> = a.iter().map(|x| f16::from_f32(*x)).collect();
     let mut failures = Vec::new();
     for (target, lanes) in forms() {
