@@ -7,6 +7,7 @@
 
 use super::blocks::{blocks, called_intrinsic, functions, instructions, intrinsic_number};
 use super::context::IrModule;
+use super::pipeline;
 use super::target::Target;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -80,7 +81,8 @@ pub fn outline(module: &IrModule, target: &Target) {
                 // SAFETY: a call of the module, whose operand of this number is a constant.
                 unsafe {
                     let key = (LLVMGetCalledValue(access), LLVMGetOperand(access, align));
-                    let callee = *outlined.entry(key).or_insert_with(|| define(module, access, align));
+                    let callee =
+                        *outlined.entry(key).or_insert_with(|| define(module, target, access, align));
                     LLVMSetOperand(access, LLVMGetNumOperands(access) as u32 - 1, callee);
                 }
             }
@@ -112,13 +114,14 @@ unsafe fn is_branches(call: LLVMValueRef, intrinsic: &Intrinsic, target: &Target
 ///
 /// # Safety
 /// The call is alive, and of the module.
-unsafe fn define(module: &IrModule, call: LLVMValueRef, align: u32) -> LLVMValueRef {
+unsafe fn define(module: &IrModule, target: &Target, call: LLVMValueRef, align: u32) -> LLVMValueRef {
     const NOINLINE: &str = "noinline";
     // SAFETY: the caller's promise; what is made is the module's.
     unsafe {
         let context = module.context().raw();
         let (ty, callee) = (LLVMGetCalledFunctionType(call), LLVMGetCalledValue(call));
         let function = LLVMAddFunction(module.raw(), c"masked".as_ptr(), ty);
+        pipeline::set_up_stack(module, target, function);
         LLVMSetLinkage(function, LLVMLinkage::LLVMInternalLinkage);
         let kind = LLVMGetEnumAttributeKindForName(NOINLINE.as_ptr().cast(), NOINLINE.len());
         let noinline = LLVMCreateEnumAttribute(context, kind, 0);

@@ -18,6 +18,7 @@ use super::vectors;
 use llvm_sys::LLVMAttributeFunctionIndex;
 use llvm_sys::core::*;
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
+use llvm_sys::prelude::*;
 use llvm_sys::target_machine::*;
 use llvm_sys::transforms::pass_builder::*;
 use std::ffi::CStr;
@@ -211,10 +212,20 @@ fn run(module: &IrModule, target: &Target, tier: Tier, passes: &CStr) -> Result<
 /// register would lie across two cache lines. Frames of more than a page are touched page by page, so that they
 /// cannot miss the guard page below the stack.
 fn set_up_stacks(module: &IrModule, target: &Target) {
+    for function in blocks::functions(module) {
+        // SAFETY: a function of the module.
+        if unsafe { LLVMIsDeclaration(function) } == 0 {
+            set_up_stack(module, target, function);
+        }
+    }
+}
+
+/// Says it of one of the module's functions.
+pub(super) fn set_up_stack(module: &IrModule, target: &Target, function: LLVMValueRef) {
     const KIND: &str = "alignstack";
     const PROBES: [&str; 2] = ["probe-stack", "inline-asm"];
     let context = module.context().raw();
-    // SAFETY: module, context and functions are alive; the attributes are LLVM's for functions.
+    // SAFETY: context and function are alive; the attributes are LLVM's for functions.
     unsafe {
         let kind = LLVMGetEnumAttributeKindForName(KIND.as_ptr().cast(), KIND.len());
         let bytes = u64::from(target.simd_bits() / 8);
@@ -228,15 +239,8 @@ fn set_up_stacks(module: &IrModule, target: &Target) {
                 value_len,
             )
         };
-        let attributes = [LLVMCreateEnumAttribute(context, kind, bytes), text(PROBES), text(REPORT_FRAME)];
-        let mut function = LLVMGetFirstFunction(module.raw());
-        while !function.is_null() {
-            if LLVMIsDeclaration(function) == 0 {
-                for attribute in attributes {
-                    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attribute);
-                }
-            }
-            function = LLVMGetNextFunction(function);
+        for attribute in [LLVMCreateEnumAttribute(context, kind, bytes), text(PROBES), text(REPORT_FRAME)] {
+            LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attribute);
         }
     }
 }

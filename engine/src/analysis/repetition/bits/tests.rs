@@ -69,6 +69,11 @@ fn other_loops_stay() {
     assert_eq!(left(&format!("{SHIFTED}\n{counted}\n{GIVEN}"), USED), stays);
     let signed = SHIFTED.replace("Logical", "Arithmetic");
     assert_eq!(left(&format!("{signed}\n{DOUBLED}\n{GIVEN}"), USED), stays);
+    // Conditions that compare nothing.
+    let negated = "%done = OpIEqual %bool %next_x %uint_0\n%more = OpLogicalNot %bool %done";
+    assert_eq!(left(&format!("{SHIFTED}\n{counted}\n{negated}"), USED), stays);
+    let copied = "%more = OpCopyObject %bool %any_bool";
+    assert_eq!(left(&format!("{SHIFTED}\n{counted}\n{copied}"), USED), stays);
     // What the last iteration began with.
     assert_eq!(
         left(
