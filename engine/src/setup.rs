@@ -345,8 +345,10 @@ fn ids_of(kernel: &Kernel, executed: &Executed, arguments: &Arguments) -> Ids {
 
 /// Which arguments are lengths of rows that full sub-groups of a launch fit into.
 fn row_lengths(kernel: &Kernel, executed: &Range, arguments: &Arguments) -> RowLengths {
-    kernel.row_lengths(executed.group_size, |arg, zeros| {
-        let bytes = arguments.get(arg);
+    kernel.row_lengths(executed.group_size, |divisor, zeros| {
+        let argument = arguments.get(&kernel.reflection().args[divisor.argument]);
+        let member = divisor.offset as usize..(divisor.offset + divisor.bytes) as usize;
+        let Some(bytes) = argument.get(member) else { return false };
         let is_negative = bytes.last().is_some_and(|byte| *byte > i8::MAX as u8);
         let value = bytes.iter().rev().fold(0, |value: u64, byte| value << 8 | u64::from(*byte));
         value != 0 && !is_negative && value.trailing_zeros() >= zeros

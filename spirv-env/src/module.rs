@@ -379,6 +379,15 @@ pub struct KernelArg {
     pub volatile: bool,
 }
 
+/// An integer of 32 or 64 bits that a kernel is given: an argument, or a member of a structure that is one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Divisor {
+    pub argument: usize,
+    /// Bytes from the beginning of the argument, and its own.
+    pub offset: u64,
+    pub bytes: u64,
+}
+
 /// An entry point.
 #[derive(Clone, Debug)]
 pub struct Kernel {
@@ -403,9 +412,8 @@ pub struct Kernel {
     pub has_loops: bool,
     /// The kernel, or a function that it reaches, has values of at most 16 bits, or vectors of those.
     pub has_small_values: bool,
-    /// The places of arguments that the kernel divides something by, integers of 32 or 64 bits: such are the lengths of rows where a grid has one
-    /// dimension. At most eight.
-    pub divisors: Vec<usize>,
+    /// What of its arguments the kernel divides something by: such are the lengths of rows where a grid has one dimension. At most eight.
+    pub divisors: Vec<Divisor>,
     /// The kernel may go on only once somebody else writes to memory: there are loops, and atomic or volatile accesses or fences, or calls
     /// through pointers. What else it does takes some time, and ends.
     pub may_wait: bool,

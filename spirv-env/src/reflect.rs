@@ -1,6 +1,7 @@
 //! Reflection: kernels, their arguments and what they and the functions they call use.
 
 mod args;
+mod divisors;
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Fault, RuleId};
 use crate::indirect::{self, CallShape};
@@ -9,7 +10,7 @@ use crate::module::{ArgKind, ConstantValue, Function, Id, Inst, Kernel, Module, 
 use crate::opcodes::{Convergence, Family, Memory};
 use crate::prune::{callees, successors};
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{BuiltIn, ExecutionMode, Op, StorageClass};
+use spirv::{BuiltIn, ExecutionMode, StorageClass};
 use ze_extensions::DeviceProfile;
 
 const ENTRY: RuleId = RuleId { id: "kernels.entry-point", source: "SPIR-V 1.2 §2.16.1" };
@@ -89,7 +90,7 @@ struct Context<'m> {
     /// Functions that kernels reached, counted once for each kernel.
     visits: usize,
     /// Parameters that functions divide by, of those that have been looked at.
-    divisors: FxHashMap<Id, Vec<usize>>,
+    divisors: divisors::Known,
 }
 
 impl Context<'_> {
@@ -122,7 +123,7 @@ impl Context<'_> {
             uses_barrier: false,
             has_loops: false,
             has_small_values: false,
-            divisors: divisors(module, function, &mut self.divisors, 0),
+            divisors: divisors::divisors(module, function, &mut self.divisors),
             may_wait: false,
             size: 0,
             prints: false,
@@ -283,55 +284,6 @@ fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Functio
         }
     }
     summary
-}
-
-/// The places of integers among a function's parameters that it, or a function that it calls, divides something by ([`Kernel::divisors`]).
-fn divisors(
-    module: &Module,
-    function: &Function,
-    known: &mut FxHashMap<Id, Vec<usize>>,
-    depth: usize,
-) -> Vec<usize> {
-    const MOST: usize = 8;
-    /// Conversions of a parameter, and products with it, that are followed back.
-    const STEPS: usize = 4;
-    /// How deep calls are followed: translators put a function around each kernel.
-    const DEPTH: usize = 64;
-    if let Some(known) = known.get(&function.id) {
-        return known.clone();
-    }
-    // Until it is known, which is all that a function that calls itself finds.
-    known.insert(function.id, Vec::new());
-    let insts = || function.blocks.iter().flat_map(|block| &block.insts);
-    let mut divisors: FxHashSet<Id> = FxHashSet::default();
-    for inst in insts() {
-        match inst.op {
-            Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod => _ = divisors.insert(inst.id(1)),
-            Op::FunctionCall if depth < DEPTH => {
-                let callee = module.function(inst.id(0));
-                let places = callee.map(|callee| self::divisors(module, callee, known, depth + 1));
-                let places = places.unwrap_or_default().into_iter();
-                divisors.extend(places.filter_map(|place| inst.ids().nth(1 + place)));
-            }
-            _ => {}
-        }
-    }
-    if divisors.is_empty() {
-        return Vec::new();
-    }
-    let is_step = |inst: &&Inst| matches!(inst.op, Op::UConvert | Op::SConvert | Op::CopyObject | Op::IMul);
-    for _ in 0..STEPS {
-        let steps =
-            insts().filter(is_step).filter(|inst| inst.result.is_some_and(|id| divisors.contains(&id)));
-        let from: Vec<Id> = steps.flat_map(|inst| inst.ids()).collect();
-        divisors.extend(from);
-    }
-    let is_number = |ty: TypeId| matches!(module.types.get(ty), Type::Int { width: 32 | 64, .. });
-    let params = function.params.iter().enumerate();
-    let places = params.filter(|(_, (id, ty))| divisors.contains(id) && is_number(*ty)).map(|(at, _)| at);
-    let places: Vec<usize> = places.take(MOST).collect();
-    known.insert(function.id, places.clone());
-    places
 }
 
 /// Whether a value is a number of at most 16 bits, or a vector of those.
@@ -531,7 +483,7 @@ fn vector_type_name(word: u32) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::module::{ArgKind, Kernel};
+    use crate::module::{ArgKind, Divisor, Kernel};
     use crate::test_support::{KERNEL, build_on, build_text, declaring, kernel, profile_without_denormals};
     use spirv::ExecutionMode;
     use ze_extensions::DeviceProfile;
@@ -596,7 +548,35 @@ mod tests {
             );
         let callee = "\n%f = OpFunction %uint None %of\n%n = OpFunctionParameter %uint\n%m = OpFunctionParameter %ulong\n\
             %begin = OpLabel\n%w = OpUConvert %ulong %n\n%r = OpUMod %ulong %w %m\n%s = OpUConvert %uint %r\nOpReturnValue %s\nOpFunctionEnd\n";
-        assert_eq!(reflected(&(text + callee)).divisors, [0, 2]);
+        let word = |argument| Divisor { argument, offset: 0, bytes: 4 };
+        assert_eq!(reflected(&(text + callee)).divisors, [word(0), word(2)]);
+    }
+
+    #[test]
+    fn members_that_something_is_divided_by_are_known_through_chains_casts_and_calls() {
+        let text = kernel(
+            "%ulong2s = OpTypeStruct %ulong %ulong\n%view = OpTypeStruct %uint %ulong2s\n%u16 = OpConstant %uint 16\n\
+             %to_view = OpTypePointer Function %view\n%to_lengths = OpTypePointer Function %ulong2s\n\
+             %to_ulong = OpTypePointer Function %ulong\n%to_uchar = OpTypePointer Function %uchar\n\
+             %of = OpTypeFunction %ulong %to_lengths %ulong",
+            "%lengths = OpInBoundsPtrAccessChain %to_lengths %by_value %u0 %u1\n\
+             %q = OpFunctionCall %ulong %f %lengths %wide",
+        )
+        .replace("%fn = OpTypeFunction %void\n", "")
+        .replace("%main = OpFunction", "%fn = OpTypeFunction %void %uint %to_view\n%main = OpFunction")
+        .replace(
+            "%entry = OpLabel",
+            "%a = OpFunctionParameter %uint\n%by_value = OpFunctionParameter %to_view\n%entry = OpLabel\n\
+             %wide = OpUConvert %ulong %a\n%bytes = OpBitcast %to_uchar %by_value\n\
+             %there = OpPtrAccessChain %to_uchar %bytes %u16\n%place = OpBitcast %to_ulong %there\n\
+             %length = OpLoad %ulong %place\n%part = OpUMod %ulong %wide %length",
+        )
+        .replace("%void = OpTypeVoid", "OpDecorate %by_value FuncParamAttr ByVal\n%void = OpTypeVoid");
+        let callee = "\n%f = OpFunction %ulong None %of\n%n = OpFunctionParameter %to_lengths\n\
+            %m = OpFunctionParameter %ulong\n%begin = OpLabel\n%p = OpInBoundsPtrAccessChain %to_ulong %n %u0 %u0\n\
+            %w = OpLoad %ulong %p\n%r = OpUDiv %ulong %m %w\nOpReturnValue %r\nOpFunctionEnd\n";
+        let member = |offset| Divisor { argument: 1, offset, bytes: 8 };
+        assert_eq!(reflected(&(text + callee)).divisors, [member(8), member(16)]);
     }
 
     #[test]

@@ -45,6 +45,27 @@ kernel void called(global const int *in, global int *out, int w, int h) {
   out[i] = of_rows(in, i, w) * 3 + of_rows(in, i, h) + (i - 40) / w;
 }
 
+struct lengths {
+  ulong rows, columns;
+};
+
+struct view {
+  uint tag;
+  struct lengths of;
+};
+
+int member_of_rows(struct lengths of, global const int *in, ulong i) __attribute__((noinline));
+int member_of_rows(struct lengths of, global const int *in, ulong i) {
+  ulong row = i / of.rows;
+  return in[row] + (int)(i - row * of.rows);
+}
+
+// As SYCL's accessors have them.
+kernel void members(global const int *in, global int *out, struct view of) {
+  ulong i = get_global_id(0), w = of.of.columns, y = i / w, x = i - y * w;
+  out[i] = in[y * w + x] + 7 * (int)x + in[i / of.of.rows] + member_of_rows(of.of, in, i) + of.tag;
+}
+
 // Channels of images: what is divided by is a product.
 kernel void channels(global const int *in, global int *out, int w, int h) {
   int i = get_global_id(0), area = w * h;

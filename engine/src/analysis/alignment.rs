@@ -9,7 +9,7 @@ use super::func::BlockId;
 use super::shapes::{Shape, Trust};
 use crate::abi::LaneMapping;
 use spirv::{BuiltIn, Op};
-use spirv_env::{Id, Inst};
+use spirv_env::{Divisor, Id, Inst};
 
 /// Operations that are followed back, at most.
 const DEPTH: u32 = 12;
@@ -87,14 +87,18 @@ impl Analysis<'_> {
         }
     }
 
-    /// Whether an argument is known to be a positive multiple of the lanes.
+    /// Whether an argument, or a member of one, is known to be a positive multiple of the lanes.
     fn is_row_length(&self, id: Id) -> bool {
         let rows = self.variant.ids.rows;
-        let place = || self.func.params.iter().position(|(parameter, _)| *parameter == id);
-        let divisor = |place: usize| self.func.kernel.divisors.iter().position(|of| *of == place);
-        rows.of != 0
-            && self.func.is_kernel()
-            && place().and_then(divisor).is_some_and(|bit| rows.of >> bit & 1 != 0)
+        if rows.of == 0 || !self.func.is_kernel() {
+            return false;
+        }
+        let bytes = self.index_width(id).map_or(0, |bits| u64::from(bits / 8));
+        let divisor = self.func.given(id).and_then(|(argument, offset)| {
+            let divisor = Divisor { argument, offset, bytes };
+            self.func.kernel.divisors.iter().position(|of| *of == divisor)
+        });
+        divisor.is_some_and(|bit| rows.of >> bit & 1 != 0)
     }
 
     /// Whether a signed number is the same for all lanes and known to be greater than zero.

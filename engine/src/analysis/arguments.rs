@@ -70,6 +70,7 @@ pub fn load_first(func: &mut Func<'_>) {
             let member = load.result.expect("a load has a result");
             first.push(load);
             members.insert((param, offset, ty), member);
+            func.members.insert(member, (param, offset as u64));
             member
         });
         same.insert(result, member);

@@ -183,6 +183,8 @@ pub struct Func<'m> {
     pub params: Vec<(Id, TypeId)>,
     /// Types of parameters and of all results.
     pub types: FxHashMap<Id, TypeId>,
+    /// Values that are members of structures which the kernel is passed by value and leaves as they are: the parameter, and bytes from its beginning.
+    pub(super) members: FxHashMap<Id, (Id, u64)>,
     /// Values of the engine's own, of type `u32` where they are integers.
     pub synthetic: FxHashMap<Id, Synthetic>,
     /// Phis of the engine's own that hold a dispatch number; they have no SPIR-V type.
@@ -225,6 +227,7 @@ impl<'m> Func<'m> {
             blocks: PrimaryMap::new(),
             params: Vec::new(),
             types: FxHashMap::default(),
+            members: FxHashMap::default(),
             synthetic: FxHashMap::default(),
             selectors: Default::default(),
             origins: FxHashMap::default(),
@@ -284,6 +287,12 @@ impl<'m> Func<'m> {
             self.copies.push(by_value::Copy { object, ty, from: param, at });
             map.insert(param, object);
         }
+    }
+
+    /// The argument that a value is, or is a member of, and the bytes from its beginning.
+    pub fn given(&self, id: Id) -> Option<(usize, u64)> {
+        let (param, offset) = self.members.get(&id).copied().unwrap_or((id, 0));
+        Some((self.params.iter().position(|(of, _)| *of == param)?, offset))
     }
 
     pub fn unsupported(&self, what: String) -> EngineError {

@@ -7,6 +7,7 @@ use crate::exec::{Range, group_size};
 use crate::jit::cache::{CachedCode, driver_id};
 use crate::jit::hash::{Digest, Hasher};
 use crate::lower::{self, Form, Shape};
+use spirv_env::Divisor;
 use std::time::Instant;
 
 /// How a launch's work-items are executed.
@@ -23,7 +24,7 @@ impl Kernel {
     pub(crate) fn row_lengths(
         &self,
         group_size: [u32; 3],
-        is_multiple: impl Fn(&spirv_env::KernelArg, u32) -> bool,
+        is_multiple: impl Fn(&Divisor, u32) -> bool,
     ) -> RowLengths {
         let kernel = self.reflection();
         if kernel.divisors.is_empty() {
@@ -31,10 +32,9 @@ impl Kernel {
         }
         let most = if self.may_widen() { self.most_lanes() } else { 1 };
         let zeros = self.subgroup_size().max(most).ilog2();
-        let is_length = |place: &usize| {
-            group_size[0].trailing_zeros() >= zeros && is_multiple(&kernel.args[*place], zeros)
-        };
-        let bits = (0..).zip(&kernel.divisors).map(|(bit, place)| u8::from(is_length(place)) << bit);
+        let is_length =
+            |divisor: &Divisor| group_size[0].trailing_zeros() >= zeros && is_multiple(divisor, zeros);
+        let bits = (0..).zip(&kernel.divisors).map(|(bit, divisor)| u8::from(is_length(divisor)) << bit);
         match bits.fold(0, |of, bit| of | bit) {
             0 => RowLengths::default(),
             of => RowLengths { of, zeros: zeros as u8 },

@@ -32,6 +32,7 @@ fn want(kernel: &str, input: &[i32], i: usize, [w, h]: [i32; 2]) -> i32 {
             let (z, y) = (y / h, y % h);
             at(i) + 10 * y + 100 * z + if y & 1 != 0 { at((z * h + y - 1) * w) } else { 0 }
         }
+        "members" => at(i) + 7 * x + 2 * at(i / h) + i % h + 9,
         "channels" => at(i) * at(i / (w * h)) + at(i % (w * h * 2)),
         _ => (at(y) + x) * 3 + at(i / h) + i % h + (i - 40) / w,
     }
@@ -42,7 +43,8 @@ fn rows_are_those_of_any_length() {
     let input = Random::new(5).ints(2 * ITEMS, -1000, 1000);
     let there = platform().buffer(&input);
     let module = Module::named("grid_rows");
-    for name in ["cross_int", "cross_uint", "cross_long", "by_row", "volume", "called", "channels"] {
+    for name in ["cross_int", "cross_uint", "cross_long", "by_row", "volume", "called", "channels", "members"]
+    {
         let kernel = module.kernel(name);
         for group_size in FEW_GROUP_SIZES {
             let n = ITEMS / group_size as usize * group_size as usize;
@@ -55,6 +57,11 @@ fn rows_are_those_of_any_length() {
                 match name {
                     "cross_long" => {
                         kernel.run_1d(n, group_size, &[&there, &out, &lengths[0], &lengths[1]]);
+                    }
+                    "members" => {
+                        // A number of 32 bits, and two of 64 behind it: of rows, and of columns.
+                        let of = [9, h as u64, w as u64];
+                        kernel.run_1d(n, group_size, &[&there, &out, &of]);
                     }
                     _ => kernel.run_1d(n, group_size, &[&there, &out, &w, &h]),
                 }

@@ -44,3 +44,13 @@ fn what_is_not_a_member_stays() {
 fn structures_that_are_written_to_stay() {
     assert_eq!(loads(&format!("{MEMBER}OpStore %m %any_uint")), [0, 1]);
 }
+
+#[test]
+fn members_are_known_by_their_place() {
+    of_func(MEMBER.trim_end(), |mut func| {
+        load_first(&mut func);
+        let members: Vec<_> = func.members.keys().map(|id| func.given(*id)).collect();
+        let argument = func.params.iter().position(|(param, ty)| super::is_by_value(&func, *param, *ty));
+        assert_eq!(members, [Some((argument.expect("there is one"), 8))]);
+    });
+}

@@ -6,13 +6,13 @@
 
 use super::super::cfg::{self, Cfg, Dominators};
 use super::super::exits;
-use super::super::func::{Block, BlockId, ENTRY, Func, Terminator};
+use super::super::func::{Block, BlockId, Func, Terminator};
 use super::super::joins::{self, Plain};
 use super::super::loops::{self, LoopId, Loops};
 use super::{bring_out_by_phis, copy, in_order, may_be_copied};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{BuiltIn, Decoration, Op};
-use spirv_env::{Id, Inst, Operand, Type};
+use spirv_env::{Id, Operand, Type};
 
 /// Instructions of such loops of a function, at most, and blocks of one.
 const MOST_INSTS: usize = 256;
@@ -145,16 +145,8 @@ fn has_size(func: &Func<'_>, plain: &Plain, id: Id, depth: u32) -> bool {
 
 /// Whether a value is an argument, a member of one, or made of such.
 fn is_given(func: &Func<'_>, plain: &Plain, id: Id, depth: u32) -> bool {
-    if func.constant_bits(id).is_some() || func.params.iter().any(|(param, _)| *param == id) {
+    if func.constant_bits(id).is_some() || func.given(id).is_some() {
         return func.is_kernel();
-    }
-    let is_member = |inst: &Inst| inst.result == Some(id) && inst.op == Op::Load && !inst.is_volatile();
-    if let Some(load) = func.blocks[ENTRY].insts.iter().find(|inst| is_member(inst)) {
-        let mut pointer = load.id(0);
-        while let Some(from) = plain.get(&pointer).and_then(|inst| func.derived_from(inst)) {
-            pointer = from;
-        }
-        return func.is_kernel() && func.params.iter().any(|(param, _)| *param == pointer);
     }
     let Some(inst) = plain.get(&id).filter(|_| depth > 0) else { return false };
     matches!(inst.op, Op::UConvert | Op::SConvert | Op::IAdd | Op::ISub | Op::IMul | Op::CopyObject)
