@@ -9,7 +9,7 @@ use super::pointers::Pointers;
 use rustc_hash::FxHashMap;
 use spirv::{BuiltIn, Op};
 use spirv_env::opcodes::Memory;
-use spirv_env::{Id, Inst, Type};
+use spirv_env::{ConstantValue, Id, Inst, Operand, Type};
 
 /// How deep an index is looked into.
 const DEPTH: u32 = 8;
@@ -67,7 +67,8 @@ impl Analysis<'_> {
         let mut found: FxHashMap<Id, Touched> = FxHashMap::default();
         for &(id, offset) in variables {
             let size = self.func.pointee_bytes(id).unwrap_or(0);
-            let bytes = (!calls).then_some(Most::default());
+            // Constants may be addresses within it (`OpSpecConstantOp`), which instructions then do not name it by.
+            let bytes = (!calls && !self.is_in_a_constant(id)).then_some(Most::default());
             found.insert(id, Touched { offset, size, bytes });
         }
         if found.is_empty() {
@@ -98,6 +99,14 @@ impl Analysis<'_> {
         }
         found.sort_unstable_by_key(|touched| touched.offset);
         found
+    }
+
+    /// Whether a constant is made of a variable's address.
+    fn is_in_a_constant(&self, variable: Id) -> bool {
+        self.func.module.constants.values().any(|constant| match &constant.value {
+            ConstantValue::Expression { operands, .. } => operands.contains(&Operand::Id(variable)),
+            _ => false,
+        })
     }
 
     /// The bytes that an instruction may have written from the beginning of the variable on that one of its operands leads into.

@@ -268,7 +268,9 @@ fn local_variables_that_begin_as_zeros_do_so_in_each_work_group() {
             assert_same("tickets", &group, &(0..size).map(|at| 3 * at).collect::<Vec<_>>());
         }
         assert_same("counted", &run("counted"), &vec![size; n]);
-        assert_same("left by the group before", &run("left"), &vec![0; n]);
+        for kernel in ["left", "left_behind_a_constant"] {
+            assert_same(&format!("{kernel} by the group before"), &run(kernel), &vec![0; n]);
+        }
     }
 }
 
