@@ -29,70 +29,59 @@ fn coefficient(power: i32) -> f64 {
     sign * PI.powi(power) / factorial
 }
 
-fn parts_of_pi(m: &Element<'_>) -> (f64, f64) {
-    if m.ty == Scalar::F64 { (PI, PI_F64_REST) } else { (PI_F32, PI_F32_REST) }
-}
-
 fn reduce(m: &Element<'_>, x: Value) -> Quadrant {
-    let x = small(m, x);
+    // From here on, all numbers are even, and doubling them may overflow.
+    let even = f64::powi(2.0, m.digits() as i32 + 1);
+    let huge = m.b.not(m.b.fcmp(RealPred::LLVMRealULT, m.abs(x), m.c(even)));
+    let x = m.select(huge, m.c(0.0), x);
     let turns = m.rint(m.add(x, x));
     // Exact: both are multiples of the last place of `x`.
     let t = m.mad(turns, m.c(-0.5), x);
-    let odd = is_odd(m, turns);
-    let upper = is_odd(m, m.floor(m.mul(turns, m.c(0.5))));
+    let parity = |n: Value| m.ne(m.mul(n, m.c(0.5)), m.floor(m.mul(n, m.c(0.5))));
+    let odd = parity(turns);
+    let upper = parity(m.floor(m.mul(turns, m.c(0.5))));
     let square = m.mul(t, t);
     // Taylor series: |pi * t| is below 0.7854.
     let terms = if m.ty == Scalar::F64 { 9 } else { 5 };
     let odd_powers: Vec<f64> = (1..terms).map(|at| coefficient(2 * at + 1)).collect();
     let even_powers: Vec<f64> = (1..=terms).map(|at| coefficient(2 * at)).collect();
-    let (high, low) = parts_of_pi(m);
+    let (high, low) = if m.ty == Scalar::F64 { (PI, PI_F64_REST) } else { (PI_F32, PI_F32_REST) };
     let tail = m.mul(m.mul(square, t), m.polynomial(square, &odd_powers));
     let sine = m.mad(t, m.c(high), m.mad(t, m.c(low), tail));
     let cosine = m.mad(m.polynomial(square, &even_powers), square, m.c(1.0));
     Quadrant { sine, cosine, odd, upper, rest: t }
 }
 
-/// The sine of `pi * t` for `t` of at most a quarter turn, half of a half one: one polynomial instead of two of which each lane wants another.
+/// The sine of `pi * t` for `t` of at most a half: one polynomial instead of two of which each lane wants another.
 fn sine(m: &Element<'_>, t: Value) -> Value {
     // Taylor series: |pi * t| is at most 1.5708.
     let terms = if m.ty == Scalar::F64 { 11 } else { 6 };
     let coefficients: Vec<f64> = (1..=terms).map(|at| coefficient(2 * at + 1)).collect();
-    let (high, low) = parts_of_pi(m);
     let square = m.mul(t, t);
     let tail = m.mul(m.mul(square, t), m.polynomial(square, &coefficients));
-    m.mad(t, m.c(high), m.mad(t, m.c(low), tail))
+    m.mad(t, m.c(PI), tail)
 }
 
-/// Numbers that are too large to be anything but even are zero.
-fn small(m: &Element<'_>, x: Value) -> Value {
-    let even = f64::powi(2.0, m.digits() as i32 + 1);
-    let huge = m.b.not(m.b.fcmp(RealPred::LLVMRealULT, m.abs(x), m.c(even)));
-    m.select(huge, m.c(0.0), x)
-}
-
-/// Whether a whole number is odd.
-fn is_odd(m: &Element<'_>, n: Value) -> Value {
-    m.ne(m.mul(n, m.c(0.5)), m.floor(m.mul(n, m.c(0.5))))
+/// What is left of `x` when whole turns are taken off: exact, as both are multiples of the last place of `x`. Large numbers are whole turns, and nothing is
+/// left of them; of infinities, no number is.
+fn without_turns(m: &Element<'_>, x: Value) -> Value {
+    m.mad(m.rint(m.mul(x, m.c(0.5))), m.c(-2.0), x)
 }
 
 pub fn sinpi(m: &Element<'_>, x: &[Value]) -> Value {
-    let small = small(m, x[0]);
-    let halves = m.rint(small);
-    // Exact: both are multiples of the last place of `x`.
-    let value = sine(m, m.sub(small, halves));
-    let value = m.select(is_odd(m, halves), m.neg(value), value);
+    let rest = without_turns(m, x[0]);
+    let magnitude = m.abs(rest);
+    // Beyond a half it goes back to zero.
+    let back = m.sub(m.c(1.0), magnitude);
+    let t = m.select(m.gt(magnitude, m.c(0.5)), back, magnitude);
+    let value = sine(m, m.copysign(t, rest));
     // Zeros have the sign of x.
-    let value = m.select(m.is_zero(value), m.copysign(m.c(0.0), x[0]), value);
-    m.select(m.is_inf(x[0]), m.nan(), value)
+    m.select(m.is_zero(value), m.copysign(m.c(0.0), x[0]), value)
 }
 
 pub fn cospi(m: &Element<'_>, x: &[Value]) -> Value {
-    let small = small(m, x[0]);
-    let turns = m.rint(m.mul(small, m.c(0.5)));
-    // Exact, as above; and so is the distance from where the cosine is zero, near there. Zeros are positive.
-    let rest = m.abs(m.mad(turns, m.c(-2.0), small));
-    let value = sine(m, m.sub(m.c(0.5), rest));
-    m.select(m.is_inf(x[0]), m.nan(), value)
+    // The distance from where it is zero is exact near there. Zeros are positive.
+    sine(m, m.sub(m.c(0.5), m.abs(without_turns(m, x[0]))))
 }
 
 pub fn tanpi(m: &Element<'_>, x: &[Value]) -> Value {
