@@ -127,6 +127,11 @@ pub(super) fn orders_memory(func: &Func<'_>, inst: &Inst) -> bool {
     inst.row().synchronizes() || inst.waits_for_work_group(func.module) || is_noticed(func, inst)
 }
 
+/// Whether others see memory of this class, and nothing else is there: a load of it finds the same until they or this work-item change that.
+pub(super) fn is_shared(class: StorageClass) -> bool {
+    matches!(class, StorageClass::CrossWorkgroup | StorageClass::UniformConstant | StorageClass::Workgroup)
+}
+
 impl Search<'_> {
     /// The outermost condition that a block is under and that can be asked where sub-groups may leave, with the block behind it.
     fn guard(&self, func: &Func<'_>, block: BlockId) -> Option<(Guard, BlockId)> {

@@ -10,7 +10,7 @@ use super::idle;
 use super::joins;
 use super::loops::{Loop, LoopId, Loops};
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{Op, StorageClass};
+use spirv::Op;
 use spirv_env::{Id, Inst};
 
 /// Loops in each other that an instruction is brought out of, at most.
@@ -65,16 +65,10 @@ pub fn bring_in_front(func: &mut Func<'_>) {
 /// Whether an instruction of a block loads what a loop does not change if it changes nothing that others see. The header is executed by all
 /// who come to the loop, and so is what it loads.
 fn is_kept(func: &Func<'_>, this: &Loop, block: BlockId, inst: &Inst) -> bool {
-    let is_elsewhere = |class| {
-        matches!(
-            class,
-            StorageClass::CrossWorkgroup | StorageClass::UniformConstant | StorageClass::Workgroup
-        )
-    };
     inst.op == Op::Load
         && block == this.header
         && !inst.is_volatile()
-        && func.class_of(inst.id(0)).is_some_and(is_elsewhere)
+        && func.class_of(inst.id(0)).is_some_and(idle::is_shared)
 }
 
 /// The outermost loop around a block that nothing which an instruction is made of changes in.

@@ -18,7 +18,7 @@ const MOST_INSTS: usize = 8;
 pub(super) type Plain = FxHashMap<Id, Inst>;
 
 /// What depends on nothing but its operands; conversions are looked at.
-const PLAIN: [Op; 33] = [
+const PLAIN: [Op; 23] = [
     Op::SConvert,
     Op::UConvert,
     Op::IAdd,
@@ -39,6 +39,13 @@ const PLAIN: [Op; 33] = [
     Op::PtrAccessChain,
     Op::InBoundsPtrAccessChain,
     Op::CopyObject,
+    Op::LogicalAnd,
+    Op::LogicalOr,
+    Op::LogicalNot,
+];
+
+/// Comparisons of integers, which may be, too.
+pub(super) const COMPARISONS: [Op; 10] = [
     Op::IEqual,
     Op::INotEqual,
     Op::ULessThan,
@@ -49,9 +56,6 @@ const PLAIN: [Op; 33] = [
     Op::SLessThanEqual,
     Op::SGreaterThan,
     Op::SGreaterThanEqual,
-    Op::LogicalAnd,
-    Op::LogicalOr,
-    Op::LogicalNot,
 ];
 
 /// Replaces phis whose operands are the same by what makes them.
@@ -82,7 +86,7 @@ pub(super) fn plain_insts(func: &Func<'_>) -> Plain {
         Op::SConvert | Op::UConvert => {
             inst.result.is_some_and(|id| func.decoration(id, Decoration::SaturatedConversion).is_none())
         }
-        op => PLAIN.contains(&op),
+        op => PLAIN.contains(&op) || COMPARISONS.contains(&op),
     };
     let insts = func.blocks.values().flat_map(|block| &block.insts);
     insts.filter(is_plain).filter_map(|inst| Some((inst.result?, inst.clone()))).collect()

@@ -15,7 +15,7 @@ use super::joins::{self, Plain};
 use super::loops::{Loop, LoopId, Loops};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use spirv::{Op, StorageClass};
+use spirv::Op;
 use spirv_env::{Id, Inst, Operand};
 
 /// Such loads of a function, at most.
@@ -153,12 +153,8 @@ impl Late<'_> {
         let is_alike = from.ty == of.ty
             && from.operands[1..] == of.operands[1..]
             && func.class_of(from.id(0)) == Some(class);
-        let is_elsewhere = matches!(
-            class,
-            StorageClass::CrossWorkgroup | StorageClass::UniformConstant | StorageClass::Workgroup
-        );
         let is_found = is_alike
-            && is_elsewhere
+            && idle::is_shared(class)
             && !of.is_volatile()
             && self.is_inside(next)
             && self.values.uses.get(&next) == Some(&1)

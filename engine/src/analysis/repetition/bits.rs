@@ -22,20 +22,6 @@ const MOST_INSTS: usize = 16;
 /// Iterations of those that are counted, at most: the bits of the largest number.
 const MOST_ITERATIONS: usize = 64;
 
-/// What asks whether such a loop goes on.
-const COMPARISONS: [Op; 10] = [
-    Op::IEqual,
-    Op::INotEqual,
-    Op::ULessThan,
-    Op::ULessThanEqual,
-    Op::UGreaterThan,
-    Op::UGreaterThanEqual,
-    Op::SLessThan,
-    Op::SLessThanEqual,
-    Op::SGreaterThan,
-    Op::SGreaterThanEqual,
-];
-
 /// Computes what such loops do without them. Loops are canonical, and stay so.
 pub fn compute_bits(func: &mut Func<'_>) {
     let cfg = Cfg::new(func);
@@ -104,7 +90,7 @@ impl Over {
         if let Some(count) = iterations(func, this, end, MOST_ITERATIONS) {
             return Some(Over::Count(count as u32));
         }
-        let asked = plain.get(&end.condition).filter(|inst| COMPARISONS.contains(&inst.op))?;
+        let asked = plain.get(&end.condition).filter(|inst| joins::COMPARISONS.contains(&inst.op))?;
         let phis = &func.blocks[this.header].phis;
         let phi_of = |next: Id| phis.iter().find(|phi| phi.from(this.latch) == Some(next));
         let is_zero = |id: Id| func.constant_bits(id) == Some(0);
