@@ -76,3 +76,37 @@ kernel void barrier_in_a_loop_bounded_by_the_argument(settings s, global const i
   size_t i = get_global_id(0);
   out[i] = outer_rounds(s, scratch, in[i]);
 }
+
+// One of two structures, of which one changes: each work-item has copies of both.
+#define CHOSEN(TYPE, WORDS)                                                                                            \
+  typedef struct {                                                                                                     \
+    TYPE v[WORDS];                                                                                                     \
+  } TYPE##_of_##WORDS;                                                                                                       \
+  kernel void chosen_##TYPE##_##WORDS(TYPE##_of_##WORDS a, TYPE##_of_##WORDS b, global const uint *in, global TYPE *out, uint n) { \
+    size_t i = get_global_id(0);                                                                                       \
+    TYPE sum = in[i];                                                                                                  \
+    for (uint j = 0; j < n; j++) {                                                                                     \
+      TYPE##_of_##WORDS *one = sum & 1 ? &a : &b;                                                                            \
+      sum += one->v[i % WORDS];                                                                                        \
+      b.v[sum % WORDS] += j;                                                                                           \
+    }                                                                                                                  \
+    out[i] = sum;                                                                                                      \
+  }                                                                                                                    \
+  kernel void filled_##TYPE##_##WORDS(global const TYPE##_of_##WORDS *in, global TYPE##_of_##WORDS *out, uint n) {                 \
+    size_t i = get_global_id(0);                                                                                       \
+    if (i % n)                                                                                                         \
+      out[i] = *in;                                                                                                    \
+    TYPE##_of_##WORDS last;                                                                                                  \
+    for (uint k = 0; k < WORDS; k++)                                                                                   \
+      last.v[k] = in[1].v[WORDS - 1 - k];                                                                              \
+    out[get_global_size(0) + i] = last;                                                                                \
+  }
+CHOSEN(ulong, 3)
+CHOSEN(ulong, 4)
+CHOSEN(ulong, 8)
+CHOSEN(ulong, 12)
+CHOSEN(ulong, 20)
+CHOSEN(uint, 6)
+CHOSEN(uint, 12)
+CHOSEN(ushort, 12)
+CHOSEN(uchar, 24)

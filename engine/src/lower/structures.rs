@@ -339,6 +339,9 @@ impl Structures<'_> {
 
     /// What is stored where, of the values of members in ascending order.
     fn arrange(&self, b: &Builder, values: &[(usize, Value)]) -> Vec<Part> {
+        if let Some(parts) = self.arrange_equal(b, values) {
+            return parts;
+        }
         let (w, levels) = (self.width(), self.levels());
         let mut known = FxHashMap::default();
         let mut parts = Vec::new();
@@ -358,6 +361,32 @@ impl Structures<'_> {
             }
         }
         parts
+    }
+
+    /// The same where all lanes store the same, which takes no permutations: the vectors are the structure, again and again, and equal
+    /// where they begin at the same of its elements. (LLVM 19's code for such permutations of words that are loaded from
+    /// consecutive places replaces one load by another for ever without optimisation, until the stack is full.)
+    fn arrange_equal(&self, b: &Builder, values: &[(usize, Value)]) -> Option<Vec<Part>> {
+        let scalars: Option<FxHashMap<usize, Value>> =
+            values.iter().map(|(element, value)| Some((*element, b.splatted(*value)?))).collect();
+        let scalars = scalars.filter(|scalars| !scalars.is_empty() && self.width() > 1)?;
+        let mut known = FxHashMap::default();
+        let mut parts = Vec::new();
+        for start in self.starts() {
+            let stored = (start..start + self.width()).map(|at| self.place(at).map(|(_, element)| element));
+            let stored: Vec<Option<usize>> = stored.collect();
+            let is_whole = stored.iter().all(Option::is_some);
+            let Some(some) = stored.iter().flatten().find_map(|element| scalars.get(element)) else {
+                continue;
+            };
+            let any = b.poison(b.scalar_of(*some), 1);
+            let vector = *known.entry(stored).or_insert_with_key(|stored| {
+                let scalar = |element: &Option<usize>| element.and_then(|at| scalars.get(&at).copied());
+                b.collected(&stored.iter().map(|element| scalar(element).unwrap_or(any)).collect::<Vec<_>>())
+            });
+            parts.push(Part { start, vector, is_whole });
+        }
+        Some(parts)
     }
 
     /// The vectors that cover structures whose elements are all there, given those of each element.

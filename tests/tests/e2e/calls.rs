@@ -251,3 +251,52 @@ fn what_functions_get_of_a_kernel_argument_is_the_same_for_all_work_items() {
         assert_same(&format!("groups of {size}"), &out, &want);
     }
 }
+
+/// Copies of structures that are the same for all work-items.
+macro_rules! copies {
+    ($name:ident, $type:ident, $cl:literal, $words:literal) => {
+        #[test]
+        fn $name() {
+            let module = Module::named("by_value");
+            let words =
+                |of: $type| -> [$type; $words] { std::array::from_fn(|at| of.wrapping_mul(at as $type + 3)) };
+            let (a, b, rounds) = (words(101), words(77), 5u32);
+            // Groups of 24 have sub-groups of 8.
+            for size in FEW_GROUP_SIZES.into_iter().chain([24]) {
+                let n = 2 * size as usize;
+                let input: Vec<u32> = (0..n as u32).map(|i| i * 7 % 16).collect();
+                let out = platform().filled(0 as $type, n);
+                let kernel = module.kernel(concat!("chosen_", $cl, "_", $words));
+                kernel.run_1d(n, size, &[&a, &b, &platform().buffer(&input), &out, &rounds]);
+                let want = input.iter().enumerate().map(|(i, x)| {
+                    let (mut b, mut sum) = (b, *x as $type);
+                    for j in 0..rounds {
+                        let one = if sum & 1 == 1 { a } else { b };
+                        sum = sum.wrapping_add(one[i % $words]);
+                        let at = sum as usize % $words;
+                        b[at] = b[at].wrapping_add(j as $type);
+                    }
+                    sum
+                });
+                assert_same(&format!("chosen, groups of {size}"), &out, &want.collect::<Vec<$type>>());
+
+                let out = platform().filled(1 as $type, 2 * $words * n);
+                let kernel = module.kernel(concat!("filled_", $cl, "_", $words));
+                kernel.run_1d(n, size, &[&platform().buffer(&[a, b].concat()), &out, &3u32]);
+                let mut want: Vec<$type> =
+                    (0..n).flat_map(|i| if i % 3 == 0 { [1; $words] } else { a }).collect();
+                want.extend((0..n).flat_map(|_| b.into_iter().rev()));
+                assert_same(&format!("filled, groups of {size}"), &out, &want);
+            }
+        }
+    };
+}
+copies!(copies_of_3_words_of_64_bits, u64, "ulong", 3);
+copies!(copies_of_4_words_of_64_bits, u64, "ulong", 4);
+copies!(copies_of_8_words_of_64_bits, u64, "ulong", 8);
+copies!(copies_of_12_words_of_64_bits, u64, "ulong", 12);
+copies!(copies_of_20_words_of_64_bits, u64, "ulong", 20);
+copies!(copies_of_6_words_of_32_bits, u32, "uint", 6);
+copies!(copies_of_12_words_of_32_bits, u32, "uint", 12);
+copies!(copies_of_12_words_of_16_bits, u16, "ushort", 12);
+copies!(copies_of_24_bytes, u8, "uchar", 24);

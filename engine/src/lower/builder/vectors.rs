@@ -20,6 +20,33 @@ impl Builder {
         self.shuffle(first, self.poison(ty, lanes), &vec![0; lanes as usize])
     }
 
+    /// What all lanes of a vector are, where it was made by [`Self::splat`], or is that with other types for the same bits.
+    pub fn splatted(&self, vector: Value) -> Option<Value> {
+        let lanes = self.lanes(vector);
+        if lanes == 1 {
+            return Some(vector);
+        }
+        let of = |value: Value, at: u32| Value(llvm!(LLVMGetOperand(value.0, at)));
+        let is = |value: Value, opcode: LLVMOpcode| {
+            llvm!(!LLVMIsAInstruction(value.0).is_null() && LLVMGetInstructionOpcode(value.0) == opcode)
+        };
+        if self.is_constant(vector) {
+            let element = |lane: u32| llvm!(LLVMGetAggregateElement(vector.0, lane));
+            let first = element(0);
+            let are_equal = !first.is_null() && (1..lanes).all(|lane| element(lane) == first);
+            return are_equal.then_some(Value(first));
+        }
+        if is(vector, LLVMOpcode::LLVMBitCast) && self.lanes(of(vector, 0)) == lanes {
+            let scalar = self.splatted(of(vector, 0))?;
+            return Some(self.cast(LLVMOpcode::LLVMBitCast, scalar, self.scalar_of(vector)));
+        }
+        let is_first = is(vector, LLVMOpcode::LLVMShuffleVector)
+            && llvm!((0..LLVMGetNumMaskElements(vector.0)).all(|at| LLVMGetMaskValue(vector.0, at) == 0));
+        let first = is_first.then(|| of(vector, 0))?;
+        let is_put = is(first, LLVMOpcode::LLVMInsertElement) && self.constant_int(of(first, 2)) == Some(0);
+        is_put.then(|| of(first, 1))
+    }
+
     pub fn extract(&self, vector: Value, lane: Value) -> Value {
         if self.lanes(vector) == 1 {
             return vector;
