@@ -70,6 +70,33 @@ kernel void running_sums(global const int *in, global int *out, local int *tile)
   out[at] = tile[l];
 }
 
+// Between barriers there is something to do for fewer and fewer: of a group, of each row of it, or rows.
+#define SHRINKING(NAME, PLACE, COUNT, STEP)                                                                            \
+  kernel void shrinking_##NAME(global const int *in, global int *out, local int *tile) {                               \
+    int x = get_local_id(0), y = get_local_id(1), w = get_local_size(0), h = get_local_size(1);                        \
+    size_t at = get_global_id(1) * get_global_size(0) + get_global_id(0);                                              \
+    int l = y * w + x, n = w * h, taken = 0;                                                                           \
+    local int *other = tile + n + w;                                                                                   \
+    tile[l] = in[at];                                                                                                  \
+    if (l < w)                                                                                                         \
+      tile[n + l] = 7;                                                                                                 \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                                      \
+    for (int j = COUNT; j > 0; j -= 2) {                                                                               \
+      if (PLACE < j)                                                                                                   \
+        other[l] = tile[l + STEP] * 3 + tile[l];                                                                       \
+      barrier(CLK_LOCAL_MEM_FENCE);                                                                                    \
+      if (PLACE < j - 1) {                                                                                             \
+        tile[l] = other[l + STEP] - other[l];                                                                          \
+        taken += j;                                                                                                    \
+      }                                                                                                                \
+      barrier(CLK_LOCAL_MEM_FENCE);                                                                                    \
+    }                                                                                                                  \
+    out[at] = tile[l] + taken;                                                                                         \
+  }
+SHRINKING(group, l, n, 1)
+SHRINKING(row, x, w, 1)
+SHRINKING(column, y, h, w)
+
 kernel void private_arrays(global const int *in, global int *out, uint n) {
   size_t y = get_global_id(1), at = y * get_global_size(0) + get_global_id(0);
   int own[8] = {1, 2, 3, 4, 5, 6, 7, 8};

@@ -34,6 +34,23 @@ use std::collections::VecDeque;
 /// Sub-groups of a larger bundle that run a block under a mask together.
 const PIECE: usize = 4;
 
+/// Blocks under a mask that a large bundle runs in pieces.
+#[derive(Default)]
+struct Pieces {
+    /// Those that [`PIECE`] sub-groups run together.
+    together: EntitySet<BlockId>,
+    /// Those that each runs by itself: guarded parts, which are there once more for a bundle that has all of its lanes on.
+    alone: EntitySet<BlockId>,
+}
+
+impl Pieces {
+    /// How many sub-groups run a block together, if not all of them do.
+    fn of(&self, block: BlockId) -> Option<usize> {
+        let alone = self.alone.contains(block).then_some(1);
+        alone.or_else(|| self.together.contains(block).then_some(PIECE))
+    }
+}
+
 /// The state of lowering one sub-group of a bundle.
 pub struct Subgroup {
     pub items: WorkItems,
@@ -63,7 +80,7 @@ pub(super) struct Bundle {
     /// The blocks that they all run in lockstep.
     pub lockstep: EntitySet<BlockId>,
     /// The blocks that they run in lockstep with their neighbours ([`Bundle::piece`]).
-    in_pieces: EntitySet<BlockId>,
+    in_pieces: Pieces,
     /// They run side by side so that their chains of instructions, which have no loop around them, fill each other's gaps.
     pub fills_gaps: bool,
     /// What an instruction gives the members after the one being lowered, if one of them made it for all.
@@ -84,8 +101,8 @@ impl Bundle {
     ) -> Self {
         let mut lockstep = a.lockstep();
         let may_be_idle = has_barriers(a) && a.factor() > alike(a, target);
-        let in_pieces = if may_be_idle { in_pieces(a, &lockstep, guarded) } else { EntitySet::new() };
-        for block in a.func.block_ids().filter(|block| in_pieces.contains(*block)) {
+        let in_pieces = if may_be_idle { in_pieces(a, &lockstep, guarded) } else { Pieces::default() };
+        for block in a.func.block_ids().filter(|block| in_pieces.of(*block).is_some()) {
             lockstep.remove(block);
         }
         Bundle {
@@ -101,9 +118,14 @@ impl Bundle {
         }
     }
 
+    /// Whether each sub-group runs a guarded part by itself, unless all lanes of the bundle are on.
+    pub fn runs_alone(&self, block: BlockId) -> bool {
+        self.in_pieces.alone.contains(block)
+    }
+
     /// How many sub-groups run a block, which not all of them run in lockstep, if any of these has a lane on.
     pub fn piece(&self, block: BlockId) -> usize {
-        if self.in_pieces.contains(block) { PIECE } else { 1 }
+        self.in_pieces.of(block).unwrap_or(1)
     }
 }
 
@@ -137,28 +159,26 @@ fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mask) -> Vec<S
 /// The blocks under a mask that a large bundle runs in pieces. Where a work-group meets at barriers, work-items of few sub-groups often do
 /// something between two of them that others have no part in, as in trees of sums: for those it would be done in vain. Memory that is accessed
 /// once for all of them is not: by itself, a sub-group that is not there would read anything, and leave it to the others.
-fn in_pieces(
-    a: &Analysis<'_>,
-    lockstep: &EntitySet<BlockId>,
-    guarded: &[Vec<BlockId>],
-) -> EntitySet<BlockId> {
-    let mut found = EntitySet::new();
-    if a.factor() as usize > PIECE {
-        let is_guarded = |block: BlockId| guarded.iter().any(|part| part.contains(&block));
-        let is_for_all = |block: BlockId, inst: &Inst| match inst.row().memory {
-            Memory::None | Memory::Object | Memory::Lifetime => false,
-            Memory::Read { .. } if a.builtins.contains_key(&inst.id(0)) => false,
-            _ => a.is_shared(block, inst),
-        };
-        let may_be_idle = |block: &BlockId| {
-            let mut insts = a.func.blocks[*block].insts.iter();
-            lockstep.contains(*block)
-                && a.control.class[*block].is_some()
-                && !has_column(a, *block)
-                && !is_guarded(*block)
-                && !insts.any(|inst| is_for_all(*block, inst))
-        };
-        found.extend(a.func.block_ids().filter(may_be_idle));
+fn in_pieces(a: &Analysis<'_>, lockstep: &EntitySet<BlockId>, guarded: &[Vec<BlockId>]) -> Pieces {
+    let is_for_all = |block: BlockId, inst: &Inst| match inst.row().memory {
+        Memory::None | Memory::Object | Memory::Lifetime => false,
+        Memory::Read { .. } if a.builtins.contains_key(&inst.id(0)) => false,
+        _ => a.is_shared(block, inst),
+    };
+    let may_be_idle = |block: BlockId| {
+        let mut insts = a.func.blocks[block].insts.iter();
+        lockstep.contains(block)
+            && a.control.class[block].is_some()
+            && !has_column(a, block)
+            && !insts.any(|inst| is_for_all(block, inst))
+    };
+    let mut found = Pieces::default();
+    for block in a.func.block_ids().filter(|block| may_be_idle(*block)) {
+        match guarded.iter().find(|part| part.contains(&block)).map(Vec::as_slice) {
+            Some([_]) => _ = found.alone.insert(block),
+            None if a.factor() as usize > PIECE => _ = found.together.insert(block),
+            _ => {}
+        }
     }
     found
 }

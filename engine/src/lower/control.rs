@@ -178,7 +178,12 @@ impl Lowerer<'_, '_> {
         for &block in others {
             self.flow.blocks[block] = self.new_block(block);
         }
+        // Nobody is idle here.
+        let taking_turns: Vec<BlockId> =
+            part.iter().copied().filter(|block| self.bundle.runs_alone(*block)).collect();
+        taking_turns.iter().for_each(|block| _ = self.bundle.lockstep.insert(*block));
         part.iter().try_for_each(|block| self.block(*block, end))?;
+        taking_turns.iter().for_each(|block| _ = self.bundle.lockstep.remove(*block));
         others.iter().zip(masked).for_each(|(block, code)| self.flow.blocks[*block] = code);
         self.flow.full = None;
         Ok(())

@@ -162,6 +162,45 @@ fn sub_groups_that_are_idle_between_barriers_lose_nothing() {
 }
 
 #[test]
+fn fewer_and_fewer_sub_groups_have_something_to_do() {
+    for name in ["group", "row", "column"] {
+        let kernel = Module::named("coarsening").kernel(&format!("shrinking_{name}"));
+        for launch in Launch::all().filter(|launch| !launch.has_layers()) {
+            let input = launch.input();
+            let out = platform().filled(0, launch.items());
+            let [w, h, _] = launch.size.map(|size| size as usize);
+            let n = w * h;
+            let local = Local(2 * (n + w) * 4);
+            kernel.run(launch.groups, launch.size, &[&platform().buffer(&input), &out, &local]);
+            let mut want = vec![0; launch.items()];
+            let groups = [launch.width / w, launch.rows / h];
+            for group in 0..groups[0] * groups[1] {
+                let (x, y) = (group % groups[0] * w, group / groups[0] * h);
+                let at = |l: usize| (y + l / w) * launch.width + x + l % w;
+                let mut tile: Vec<i32> = (0..n).map(|l| input[at(l)]).chain(vec![7; w]).collect();
+                let (mut other, mut taken) = (vec![0i32; n + w], vec![0; n]);
+                let (place, count, step): (&dyn Fn(usize) -> usize, _, _) = match name {
+                    "group" => (&|l| l, n, 1),
+                    "row" => (&|l| l % w, w, 1),
+                    _ => (&|l| l / w, h, w),
+                };
+                for j in (1..=count).rev().step_by(2) {
+                    for l in (0..n).filter(|l| place(*l) < j) {
+                        other[l] = tile[l + step].wrapping_mul(3).wrapping_add(tile[l]);
+                    }
+                    for l in (0..n).filter(|l| place(*l) + 1 < j) {
+                        tile[l] = other[l + step].wrapping_sub(other[l]);
+                        taken[l] += j as i32;
+                    }
+                }
+                (0..n).for_each(|l| want[at(l)] = tile[l].wrapping_add(taken[l]));
+            }
+            assert_same(&launch.name(name), &out, &want);
+        }
+    }
+}
+
+#[test]
 fn private_arrays_are_those_of_each_work_item() {
     const N: usize = 19;
     let kernel = Module::named("coarsening").kernel("private_arrays");

@@ -68,6 +68,8 @@ struct Part {
     /// Vector registers that it needs at once, where sub-groups are in step, if that is known. In loops alone, where they do nothing but combine
     /// values: what each brings is loaded when it is combined.
     live: Option<usize>,
+    /// Those more that a function of numbers needs, which sub-groups go through one after the other.
+    in_function: usize,
     /// Sub-groups of the whole work-group, if that may be one bundle. It is known then who has a part in what.
     whole: Option<Whole>,
     /// The largest bundle that has the guarded parts which a smaller one would have.
@@ -89,7 +91,8 @@ impl Part {
         let fits = |insts: usize, live: usize, most: usize| insts <= most && has_room(target, live, 1);
         let whole = self.whole.filter(|whole| whole.subgroups == bundle);
         let fits_whole = whole.is_some_and(|whole| fits(whole.insts, whole.live, whole.most_insts));
-        let fits_part = |live: usize| fits(self.insts * bundle, live * bundle, MOST_INSTS_AT_BARRIERS);
+        let fits_part =
+            |live: usize| fits(self.insts * bundle, live * bundle + self.in_function, MOST_INSTS_AT_BARRIERS);
         let fits_part = self.live.is_some_and(fits_part);
         (fits_whole || fits_part) && bundle <= self.guarded
     }
@@ -104,12 +107,14 @@ fn at_barriers_alone(a: &Analysis<'_>, target: &Target) -> Option<Part> {
     let (parts, guarded) = if target.bypasses_masks() { a.all_guarded() } else { (Vec::new(), usize::MAX) };
     let in_pieces = in_pieces(a, &in_step, &parts);
     let blocks =
-        || a.func.block_ids().filter(|block| in_step.contains(*block) && !in_pieces.contains(*block));
+        || a.func.block_ids().filter(|block| in_step.contains(*block) && in_pieces.of(*block).is_none());
     let blocks = || blocks().filter(|_| has_barriers);
     let in_loops = pressure(a, simd_bits);
-    let live = blocks().map(|block| Some(live_in_block(a, block, simd_bits, Straight(false))?.most));
+    let of_blocks = || blocks().map(|block| live_in_block(a, block, simd_bits, Straight(false)));
+    let live = of_blocks().map(|live| Some(live?.values));
     let live = live.reduce(|most, live| Some(most?.max(live?)));
     Some(Part {
+        in_function: of_blocks().flatten().map(|live| live.in_function).max().unwrap_or(0),
         insts: a.func.block_ids().map(|block| own_vector_insts(a, block, simd_bits)).sum(),
         live: live.unwrap_or(Some(0)).map(|live| live.max(in_loops)),
         whole: if a.variant.one_bundle { whole(a, blocks(), simd_bits) } else { None },
@@ -124,8 +129,10 @@ fn whole(a: &Analysis<'_>, in_step: impl Iterator<Item = BlockId>, simd_bits: u3
     // What one sub-group does alone is the same with others and without.
     let in_step = in_step.filter(|block| parts(*block) > 1);
     let of_block = |block: BlockId| {
-        let Live { most, at_meetings } = live_in_block(a, block, simd_bits, is_straight(block))?;
-        Some((block, Live { most: most * parts(block), at_meetings: at_meetings * parts(block) }))
+        let Live { values, in_function, at_meetings } =
+            live_in_block(a, block, simd_bits, is_straight(block))?;
+        let (values, at_meetings) = (values * parts(block), at_meetings * parts(block));
+        Some((block, Live { values, in_function, at_meetings }))
     };
     let blocks = in_step.map(of_block).collect::<Option<Vec<_>>>()?;
     // Whoever meets others saves all that it has, and takes it up again. It is no worse to do so with what there are too few registers for,
@@ -139,7 +146,8 @@ fn whole(a: &Analysis<'_>, in_step: impl Iterator<Item = BlockId>, simd_bits: u3
     let kept = |block: BlockId, live: usize| {
         if a.loops.of(block).is_none_or(meets) { live.saturating_sub(saved) } else { live }
     };
-    let in_blocks = blocks.iter().map(|(block, live)| kept(*block, live.most)).max().unwrap_or(0);
+    let in_blocks =
+        blocks.iter().map(|(block, live)| kept(*block, live.values + live.in_function)).max().unwrap_or(0);
     let in_loops = pressures(a, simd_bits, a.variant.width)
         .map(|(id, live)| kept(a.loops.loops[id].header, live * a.factor() as usize))
         .max()
@@ -592,7 +600,9 @@ struct Straight(bool);
 /// Vector registers that each sub-group needs at once in a block, for what the block uses itself.
 #[derive(Clone, Copy)]
 struct Live {
-    most: usize,
+    values: usize,
+    /// More than those, in a function of numbers.
+    in_function: usize,
     /// Where it waits for others.
     at_meetings: usize,
 }
@@ -634,9 +644,8 @@ fn live_in_block(
         _ => registers(a, *id, simd_bits).max(1),
     };
     let of_all = |live: &FxHashSet<Id>| live.iter().filter(takes_register).map(registers_of).sum::<usize>();
-    let (mut most, mut at_meetings) = (of_all(&live), 0);
+    let (mut values, mut in_function, mut at_meetings) = (of_all(&live), 0, 0);
     for inst in code.insts.iter().rev() {
-        let of_function = if extent(a, inst).0 > 1 { OF_A_FUNCTION } else { 0 };
         if let Some(result) = inst.result {
             if !counts && is_vector(&result) && registers_of(&result) > 1 {
                 return None;
@@ -645,10 +654,13 @@ fn live_in_block(
         }
         live.extend(inst.ids().filter(|id| a.def.contains_key(id)).filter(is_vector));
         let all = of_all(&live);
-        most = most.max(all + of_function);
+        values = values.max(all);
+        if extent(a, inst).0 > 1 {
+            in_function = OF_A_FUNCTION;
+        }
         if inst.waits_for_work_group(a.func.module) {
             at_meetings = at_meetings.max(all);
         }
     }
-    Some(Live { most, at_meetings })
+    Some(Live { values, in_function, at_meetings })
 }
