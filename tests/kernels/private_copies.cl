@@ -101,3 +101,28 @@ kernel void moved_on(global int *memory, int by, uint n) {
     *(global Words8 *)(memory + 24 * i + 8 + by) = words;
   }
 }
+
+// Filters: what was read moves on by one, or by two, and each element has a part in what is written.
+#define FILTER(TYPE, TAPS, BY)                                                                                         \
+  kernel void filter_##TYPE##_##TAPS##_##BY(global const TYPE *in, global TYPE *out, constant TYPE *by, int n) {       \
+    TYPE line[TAPS];                                                                                                   \
+    size_t i = get_global_id(0), all = get_global_size(0);                                                             \
+    for (int k = 0; k < TAPS; ++k)                                                                                     \
+      line[k] = k;                                                                                                     \
+    for (int t = 0; t < n; ++t) {                                                                                      \
+      for (int k = TAPS - 1; k >= BY; --k)                                                                             \
+        line[k] = line[k - BY];                                                                                        \
+      for (int k = 0; k < BY; ++k)                                                                                     \
+        line[k] = in[i + (BY * t + k) * all];                                                                          \
+      TYPE sum = 0;                                                                                                    \
+      for (int k = 0; k < TAPS; ++k)                                                                                   \
+        sum += by[k] * line[k];                                                                                        \
+      out[i + t * all] = sum;                                                                                          \
+    }                                                                                                                  \
+  }
+FILTER(int, 32, 1)
+FILTER(int, 24, 2)
+FILTER(int, 9, 1)
+FILTER(int, 50, 1)
+FILTER(short, 32, 1)
+FILTER(long, 16, 1)

@@ -4,7 +4,7 @@
 //! iteration with a value that stays, and the difference of that and of where the loop begins is a parameter, give or take a constant.
 
 use super::Analysis;
-use super::func::Terminator;
+use super::func::{BlockId, Terminator};
 use super::loops::LoopId;
 use rustc_hash::FxHashMap;
 use spirv::Op;
@@ -42,10 +42,21 @@ impl Sum {
 impl Analysis<'_> {
     /// How long a loop is, if one of its exits tells. What it says may be more than that.
     pub fn length(&self, inside: LoopId) -> Option<Length> {
-        self.loops.get(inside).blocks.iter().find_map(|block| {
+        let this = self.loops.get(inside);
+        // Nothing is behind it, but perhaps a block that leads back.
+        let ends = |block: BlockId| {
+            block == this.latch
+                || self.cfg.succs[block].contains(&this.latch)
+                    && self.func.blocks[this.latch].insts.is_empty()
+        };
+        this.blocks.iter().find_map(|block| {
             let Terminator::Cond { cond, then, els } = self.func.blocks[*block].term else { return None };
             let leaves = [then, els].iter().any(|to| !self.loops.encloses(Some(inside), self.loops.of(*to)));
-            if leaves { self.length_by(inside, cond, 0) } else { None }
+            match self.length_by(inside, cond, 0).filter(|_| leaves)? {
+                // Where the end is looked for behind an iteration, there is one before the first look.
+                Length::Constant(length) if ends(*block) => Some(Length::Constant(length + 1)),
+                length => Some(length),
+            }
         })
     }
 

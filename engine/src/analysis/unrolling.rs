@@ -12,8 +12,8 @@ use super::lengths::Length;
 use super::loops::LoopId;
 use rustc_hash::FxHashSet;
 use spirv::{BuiltIn, Op};
-use spirv_env::Id;
 use spirv_env::opcodes::{Family, Memory};
+use spirv_env::{Id, Inst};
 
 /// Iterations of such a loop, at most.
 const MOST_ITERATIONS: u64 = 64;
@@ -26,6 +26,8 @@ const MOST_DEPTH: u32 = 8;
 /// Bytes of a work-item's private arrays, at most: four times what the registers have room for, of 16 lanes with AVX-512. Loops that add up
 /// more sums than that are split (`jit::fission`); what else is spilled does no better than memory that is accessed by an index.
 const MOST_BYTES: u64 = 512;
+/// The same of an array whose elements move on: as many registers as there are.
+const MOST_BYTES_THAT_MOVE: u64 = 128;
 /// The same of all sub-groups of a bundle.
 const MOST_BYTES_OF_BUNDLE: u64 = 256;
 
@@ -123,15 +125,27 @@ impl Analysis<'_> {
         is_number && inst.ids().all(|part| self.is_known_number(part, depth / 2))
     }
 
-    /// Bytes of the private objects that may be registers.
+    /// Bytes of the private objects that may be registers. What is only copied is there for a moment.
     fn array_bytes(&self) -> u64 {
-        let objects: FxHashSet<Id> = self.private.interleaved.values().copied().collect();
+        let insts = self.func.blocks.values().flat_map(|block| &block.insts);
+        let accesses =
+            insts.filter(|inst| matches!(inst.row().memory, Memory::Read { .. } | Memory::Write { .. }));
+        let objects: FxHashSet<Id> =
+            accesses.filter_map(|inst| self.private.interleaved.get(&inst.id(0)).copied()).collect();
         objects.iter().filter_map(|object| self.func.pointee_bytes(*object)).sum()
     }
 
     /// Whether iterations read and write a private array that may be in registers, at indices that each makes anew. What is only read or only
-    /// written is as well in memory, as one waits for nothing there.
+    /// written is as well in memory, as one waits for nothing there, unless its elements move on in a loop around that one: a shift register
+    /// costs a load and a store for each element in memory, and nothing in registers.
     fn goes_through_array(&self, id: LoopId) -> bool {
+        let [read, written] = self.gone_through_by(id);
+        let mut either = read.union(&written);
+        !read.is_disjoint(&written) || either.any(|object| self.moves_on(*object, id))
+    }
+
+    /// The private arrays that may be in registers which iterations read, and those that they write, at indices that each makes anew.
+    fn gone_through_by(&self, id: LoopId) -> [FxHashSet<Id>; 2] {
         let (mut read, mut written): (FxHashSet<Id>, FxHashSet<Id>) = Default::default();
         for inst in self.loops.get(id).blocks.iter().flat_map(|block| &self.func.blocks[*block].insts) {
             let objects = match inst.row().memory {
@@ -147,7 +161,29 @@ impl Analysis<'_> {
             let own = self.private.interleaved.get(&pointer).filter(|_| is_new());
             objects.extend(own);
         }
-        !read.is_disjoint(&written)
+        [read, written]
+    }
+
+    /// Whether the elements of a private array that has room in registers move on in each iteration of a loop around this one: it is copied
+    /// into, or another loop in there reads and writes it.
+    fn moves_on(&self, object: Id, inner: LoopId) -> bool {
+        let Some(around) = self.loops.get(inner).parent else { return false };
+        let is_inside = |of: Option<LoopId>| self.loops.encloses(Some(around), of);
+        let is_moved = |inst: &Inst| {
+            matches!(inst.row().memory, Memory::Copy { .. })
+                && self.private.interleaved.get(&inst.id(0)) == Some(&object)
+        };
+        let mut blocks = self.func.block_ids().filter(|block| is_inside(self.loops.of(*block)));
+        let by_loop = |id: LoopId| {
+            id != inner
+                && id != around
+                && is_inside(Some(id))
+                && self.is_plain_loop(id)
+                && self.gone_through_by(id).iter().all(|objects| objects.contains(&object))
+        };
+        self.func.pointee_bytes(object).is_some_and(|bytes| bytes <= MOST_BYTES_THAT_MOVE)
+            && (blocks.any(|block| self.func.blocks[block].insts.iter().any(is_moved))
+                || self.loops.loops.keys().any(by_loop))
     }
 
     /// Whether loads from a variable of constants are worth being known: a loop that is straight code goes through it, or each lane copies it.

@@ -182,3 +182,42 @@ fn structures_are_moved_by_less_than_their_length() {
         });
     }
 }
+
+/// A filter of so many elements that move on by so many.
+macro_rules! filters {
+    ($name:ident, $type:ident, $cl:literal, $taps:literal, $by:literal) => {
+        #[test]
+        fn $name() {
+            const N: usize = 11;
+            let kernel =
+                Module::named("private_copies").kernel(concat!("filter_", $cl, "_", $taps, "_", $by));
+            for_each_shape(|n, group_size| {
+                let n = n.next_multiple_of(group_size as usize);
+                let mut random = Random::new(n as u64 + 6);
+                let mut numbers =
+                    |n| -> Vec<$type> { random.ints(n, -100, 100).into_iter().map(|v| v as $type).collect() };
+                let (input, by) = (numbers($by * N * n), numbers($taps));
+                let out = platform().filled(0 as $type, N * n);
+                let there = (platform().buffer(&input), platform().buffer(&by));
+                kernel.run_1d(n, group_size, &[&there.0, &out, &there.1, &(N as i32)]);
+                let mut want = vec![0; N * n];
+                for i in 0..n {
+                    let mut line: [$type; $taps] = std::array::from_fn(|k| k as $type);
+                    for t in 0..N {
+                        line.rotate_right($by);
+                        (0..$by).for_each(|k| line[k] = input[i + ($by * t + k) * n]);
+                        let products = line.iter().zip(&by).map(|(a, b)| a.wrapping_mul(*b));
+                        want[i + t * n] = products.fold(0, $type::wrapping_add);
+                    }
+                }
+                assert_same(stringify!($name), &out, &want);
+            });
+        }
+    };
+}
+filters!(filter_of_32_words, i32, "int", 32, 1);
+filters!(filter_of_24_words_by_two, i32, "int", 24, 2);
+filters!(filter_of_9_words, i32, "int", 9, 1);
+filters!(filter_of_50_words, i32, "int", 50, 1);
+filters!(filter_of_32_halves_of_words, i16, "short", 32, 1);
+filters!(filter_of_16_long_words, i64, "long", 16, 1);

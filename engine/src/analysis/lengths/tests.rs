@@ -50,6 +50,21 @@ fn a_loop_is_as_long_as_it_is_from_where_it_begins_to_where_it_ends() {
 }
 
 #[test]
+fn a_loop_that_looks_for_its_end_behind_an_iteration_has_one_before() {
+    let length = |counter: &str, last: &str| {
+        let body = format!(
+            "OpBranch %head\n%head = OpLabel\n%n = OpPhi %uint %uint_0 %entry %next %head\n%next = {UP}\n\
+             %more = OpULessThan %bool {counter} {last}\nOpBranchConditional %more %head %exit\n%exit = OpLabel"
+        );
+        of_blocks(&body, VARIANT, |analysis| {
+            analysis.length(analysis.loops.loops.keys().next().expect("a loop"))
+        })
+    };
+    assert_eq!(length("%next", "%uint_4"), Some(Length::Constant(4)));
+    assert_eq!(length("%n", "%uint_4"), Some(Length::Constant(5)));
+}
+
+#[test]
 fn one_of_several_conditions_is_enough() {
     let both = |op: &str| {
         format!(

@@ -88,3 +88,30 @@ fn bundles_are_no_larger_than_arrays_in_registers_allow() {
     assert_eq!(largest("%uint_4", 32), Some(16), "of 16 bytes each");
     assert_eq!(largest("%any_uint", 16), None);
 }
+
+/// Whether a loop of four iterations that read `%words` only is straight code, behind one in the same loop that makes this of each element.
+fn reads_unroll(written: &str) -> bool {
+    let ids = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n%own = OpUConvert %uint %x\n\
+        %first = OpAccessChain %private_uint %words %uint_0\nOpStore %first %own\n";
+    let mover = format!(
+        "OpBranch %mover\n%mover = OpLabel\n%m = OpPhi %uint %uint_0 %inside %m_next %mover\n\
+         %from = OpAccessChain %private_uint %words %m\n%m_next = OpIAdd %uint %m %uint_1\n\
+         %to = OpAccessChain %private_uint %words %m_next\n{written}\n\
+         %moves = OpULessThan %bool %m_next %uint_2\nOpBranchConditional %moves %mover %moved\n%moved = OpLabel"
+    );
+    let reader = "OpBranch %reader\n%reader = OpLabel\n%k = OpPhi %uint %uint_0 %moved %k_next %reader\n\
+        %place = OpAccessChain %private_uint %words %k\n%old = OpLoad %uint %place\nOpStore %pointer %old\n\
+        %k_next = OpIAdd %uint %k %uint_1\n%again = OpULessThan %bool %k_next %uint_4\n\
+        OpBranchConditional %again %reader %last\n%last = OpLabel";
+    let outer = counted_loop("", &format!("{mover}\n{reader}")).replace("%next %inside", "%next %last");
+    of_blocks(&format!("{ids}{outer}\n%seen = OpLoad %bytes_type %zeros"), VARIANT, |analysis| {
+        let last = analysis.loops.loops.keys().max_by_key(|id| analysis.loops.get(*id).header);
+        last.is_some_and(|id| analysis.unrolls(id))
+    })
+}
+
+#[test]
+fn what_is_only_read_is_straight_code_where_elements_move_on_around_it() {
+    assert!(reads_unroll("%moving = OpLoad %uint %from\nOpStore %to %moving"));
+    assert!(!reads_unroll("OpStore %to %own"), "they are new ones");
+}
