@@ -134,6 +134,8 @@ impl Setup {
             (ArgKind::LocalPointer, Value::Size(_)) => {
                 self.arguments.set_local(kernel.reflection(), index as usize, size);
             }
+            // Without a value, a pointer or a handle is null, whatever size it is said to have: some clients say none.
+            (kind, Value::Size(_)) if kind != ArgKind::Value => self.arguments.clear(arg),
             _ if size != arg.size && !is_other_integer(kernel, arg, size) => {
                 let (name, expected) = (arg.name.clone(), arg.size);
                 return Err(self.invalid(LaunchFault::ArgumentSize { index, name, expected, size }));

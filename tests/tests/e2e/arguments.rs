@@ -112,6 +112,13 @@ fn a_null_buffer() {
     let values: Vec<i32> = (0..20).collect();
     kernel.run([2, 1, 1], [10, 1, 1], &[&platform().buffer(&values), &out]);
     assert_same("with", &out, &values);
+    // Its size says nothing, without a value: `Local` sets one alone.
+    for size in [0, 4, 16] {
+        kernel.run([2, 1, 1], [10, 1, 1], &[&Local(size), &out]);
+        assert_same("of another size", &out, &[-5; 20]);
+        kernel.run([2, 1, 1], [10, 1, 1], &[&platform().buffer(&values), &out]);
+        assert_same("with", &out, &values);
+    }
 }
 
 #[test]

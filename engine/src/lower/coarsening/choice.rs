@@ -149,7 +149,8 @@ fn whole(a: &Analysis<'_>, in_step: impl Iterator<Item = BlockId>, simd_bits: u3
     let in_blocks =
         blocks.iter().map(|(block, live)| kept(*block, live.values + live.in_function)).max().unwrap_or(0);
     let in_loops = pressures(a, simd_bits, a.variant.width)
-        .map(|(id, live)| kept(a.loops.loops[id].header, live * a.factor() as usize))
+        .map(|(id, live)| (a.loops.loops[id].header, live))
+        .map(|(header, live)| kept(header, live * parts(header)))
         .max()
         .unwrap_or(0);
     let lane_by_lane = |block: BlockId| -> usize {

@@ -2,7 +2,7 @@
 
 use super::best;
 use crate::abi::{Coarsening, Variant};
-use crate::analysis::testing::{VARIANT, counted_loop, of_blocks};
+use crate::analysis::testing::{VARIANT, a_loop, counted_loop, of_blocks};
 use crate::jit::target::{Isa, Target};
 
 /// What is chosen where up to 8 sub-groups side by side may make a bundle.
@@ -263,4 +263,29 @@ fn a_loop_of_different_lengths_wants_a_few_if_it_is_small() {
         long += &format!("%m{} = OpIMul %uint %m{at} %own\n", at + 1);
     }
     assert_eq!(chosen(Isa::Avx512, &divergent(&format!("{long}%s = OpIAdd %uint %m40 %own"))), 1);
+}
+
+#[test]
+fn what_few_sub_groups_have_a_part_in_takes_their_registers_only() {
+    // Four values that a loop hands on: of one sub-group, or of sixteen.
+    let for_those_below = |bound: &str| {
+        let phis: String =
+            (0..4).map(|at| format!("%v{at} = OpPhi %uint %own %part %w{at} %inside\n")).collect();
+        let next: String =
+            (0..4).map(|at| format!("%w{at} = OpIAdd %uint %v{at} %v{}\n", (at + 1) % 4)).collect();
+        let looped = a_loop(
+            &format!("%n = OpPhi %uint %uint_0 %part %next %inside\n{phis}"),
+            "%more = OpULessThan %bool %n %any_uint",
+            &format!("{next}%next = OpIAdd %uint %n %uint_1"),
+        );
+        format!(
+            "%locals = OpLoad %ulong3 %LocalInvocationId\n%l = OpCompositeExtract %ulong %locals 0\n\
+             OpControlBarrier %uint_2 %uint_2 %uint_0\n%takes_part = OpULessThan %bool %l {bound}\n\
+             OpBranchConditional %takes_part %part %end\n%part = OpLabel\n{looped}\nOpStore %pointer %v0\n\
+             OpBranch %end\n%end = OpLabel"
+        )
+    };
+    let whole = Variant { coarsening: Coarsening::AlongX(16), one_bundle: true, ..VARIANT };
+    assert_eq!(chosen_for(whole, Isa::Avx512, &for_those_below("%ulong_16")), 16);
+    assert_ne!(chosen_for(whole, Isa::Avx512, &for_those_below("%ulong_255")), 16);
 }
