@@ -110,13 +110,13 @@ fn at_barriers_alone(a: &Analysis<'_>, target: &Target) -> Option<Part> {
         || a.func.block_ids().filter(|block| in_step.contains(*block) && in_pieces.of(*block).is_none());
     let blocks = || blocks().filter(|_| has_barriers);
     let in_loops = pressure(a, simd_bits);
-    let of_blocks = || blocks().map(|block| live_in_block(a, block, simd_bits, Straight(false)));
-    let live = of_blocks().map(|live| Some(live?.values));
-    let live = live.reduce(|most, live| Some(most?.max(live?)));
+    let of_blocks: Option<Vec<Live>> =
+        blocks().map(|block| live_in_block(a, block, simd_bits, Straight(false))).collect();
+    let most = |of: fn(&Live) -> usize| Some(of_blocks.as_ref()?.iter().map(of).max().unwrap_or(0));
     Some(Part {
-        in_function: of_blocks().flatten().map(|live| live.in_function).max().unwrap_or(0),
+        in_function: most(|live| live.in_function).unwrap_or(0),
         insts: a.func.block_ids().map(|block| own_vector_insts(a, block, simd_bits)).sum(),
-        live: live.unwrap_or(Some(0)).map(|live| live.max(in_loops)),
+        live: most(|live| live.values).map(|live| live.max(in_loops)),
         whole: if a.variant.one_bundle { whole(a, blocks(), simd_bits) } else { None },
         guarded,
     })
@@ -149,8 +149,10 @@ fn whole(a: &Analysis<'_>, in_step: impl Iterator<Item = BlockId>, simd_bits: u3
     let in_blocks =
         blocks.iter().map(|(block, live)| kept(*block, live.values + live.in_function)).max().unwrap_or(0);
     let in_loops = pressures(a, simd_bits, a.variant.width)
-        .map(|(id, live)| (a.loops.loops[id].header, live))
-        .map(|(header, live)| kept(header, live * parts(header)))
+        .map(|(id, live)| {
+            let header = a.loops.loops[id].header;
+            kept(header, live * parts(header))
+        })
         .max()
         .unwrap_or(0);
     let lane_by_lane = |block: BlockId| -> usize {
