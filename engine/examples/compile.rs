@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! compile [--check] [--sizes] [--ir] [--raw-ir] [--lower-only] [--asm] [--fast] [--kernel NAME] [--inline never|always]
-//!         [--variant W:rows[:x4|:y4][+]|line|halves|quarters|eighths|any[@y|@z]] FILE-OR-FOLDER...
+//!         [--variant W:rows[:x4|:y4|:w2x4x1][+]|ragged[...]|line|halves|quarters|eighths|any[@y|@z]] FILE-OR-FOLDER...
 //! ```
 //! Without `--variant` every kernel is compiled in eight variants. With `--check` none is: that is what loading a module
 //! does. `--sizes` prints what the passes leave. Prints what fails, by cause, and how long the thread computed. The output of
@@ -70,6 +70,11 @@ fn parse() -> Options {
                 let coarsening = match bundle.split_at(bundle.len().min(1)) {
                     ("x", bundle) => Coarsening::AlongX(bundle.parse().expect("--variant W:rows:xN")),
                     ("y", bundle) => Coarsening::AlongY(bundle.parse().expect("--variant W:rows:yN")),
+                    ("w", count) => {
+                        let count: Vec<u32> =
+                            count.split('x').filter_map(|count| count.parse().ok()).collect();
+                        Coarsening::whole(count.try_into().expect("--variant W:rows:wNxNxN"))
+                    }
                     _ => Coarsening::Off,
                 };
                 let mapping = match mapping {
@@ -77,6 +82,7 @@ fn parse() -> Options {
                     "halves" => LaneMapping::Halves,
                     "quarters" => LaneMapping::Quarters,
                     "eighths" => LaneMapping::Eighths,
+                    "ragged" => LaneMapping::Ragged,
                     "any" => LaneMapping::Any,
                     _ => LaneMapping::Rows,
                 };

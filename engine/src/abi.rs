@@ -94,6 +94,9 @@ pub enum LaneMapping {
     Quarters,
     /// The same with an eighth and eight rows.
     Eighths,
+    /// As `Rows`, but the x size is no multiple of W, and the last sub-group of each row is partial. Sub-groups do not follow the linear local
+    /// id, so this is for kernels that cannot tell.
+    Ragged,
     /// Anything else: lanes follow the linear local id across rows.
     Any,
     /// One work-item after the other (W is 1), and vectors are made of the iterations of its loops (`analysis::walks`).
@@ -117,12 +120,13 @@ impl LaneMapping {
 
     /// Whether sub-groups have no lanes that stand for no work-item.
     pub fn fills_subgroups(self) -> bool {
-        !matches!(self, LaneMapping::Line | LaneMapping::Any)
+        !matches!(self, LaneMapping::Line | LaneMapping::Ragged | LaneMapping::Any)
     }
 }
 
 /// Thread coarsening: which sub-groups of a work-group one instruction stream may run side by side, as a *bundle*.
-/// Groups have [`LaneMapping::Rows`]. The number of sub-groups of a bundle divides that of the group's direction.
+/// Groups have [`LaneMapping::Rows`] or are [`Ragged`](LaneMapping::Ragged). The number of sub-groups of a bundle divides that of the group's
+/// direction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Coarsening {
     /// Each sub-group alone.
@@ -131,24 +135,60 @@ pub enum Coarsening {
     AlongX(u32),
     /// This many at the same place of neighbouring rows: they differ in y.
     AlongY(u32),
+    /// All of a work-group that has more than one in two dimensions or in z: so many in each. Only as [`Variant::one_bundle`].
+    Whole([u32; 3]),
 }
 
 impl Coarsening {
-    /// Sub-groups of a bundle.
-    pub fn factor(self) -> u32 {
-        match self {
-            Coarsening::Off => 1,
-            Coarsening::AlongX(bundle) | Coarsening::AlongY(bundle) => bundle,
+    /// So many sub-groups in each dimension, which are all of a work-group.
+    pub fn whole(count: [u32; 3]) -> Coarsening {
+        match count {
+            [x, 1, 1] => Coarsening::AlongX(1).with_factor(x),
+            [1, y, 1] => Coarsening::AlongY(y),
+            _ => Coarsening::Whole(count),
         }
     }
 
-    /// The same direction with bundles of this size.
+    /// Sub-groups of a bundle.
+    pub fn factor(self) -> u32 {
+        self.count().into_iter().product()
+    }
+
+    /// The same in each dimension.
+    pub fn count(self) -> [u32; 3] {
+        match self {
+            Coarsening::Off => [1; 3],
+            Coarsening::AlongX(bundle) => [bundle, 1, 1],
+            Coarsening::AlongY(bundle) => [1, bundle, 1],
+            Coarsening::Whole(count) => count,
+        }
+    }
+
+    /// The same direction with bundles of this size, one of [`factors`](Self::factors).
     pub fn with_factor(self, bundle: u32) -> Coarsening {
         match self {
-            Coarsening::AlongX(_) if bundle > 1 => Coarsening::AlongX(bundle),
-            Coarsening::AlongY(_) if bundle > 1 => Coarsening::AlongY(bundle),
-            _ => Coarsening::Off,
+            Coarsening::Whole(_) if bundle == self.factor() => self,
+            _ if bundle <= 1 => Coarsening::Off,
+            Coarsening::AlongX(_) => Coarsening::AlongX(bundle),
+            Coarsening::AlongY(_) | Coarsening::Whole(_) => Coarsening::AlongY(bundle),
+            Coarsening::Off => Coarsening::Off,
         }
+    }
+
+    /// The sizes that bundles may have where this is the largest, descending.
+    pub fn factors(self) -> impl Iterator<Item = u32> {
+        // Part of a work-group is part of its rows.
+        let (all, divided) = match self {
+            Coarsening::Whole([_, y, _]) => (Some(self.factor()), y),
+            _ => (None, self.factor()),
+        };
+        let is_factor = move |bundle: &u32| divided.is_multiple_of(*bundle);
+        all.into_iter().chain((1..=divided).rev().filter(is_factor))
+    }
+
+    /// Whether two differ in no more than sizes.
+    pub fn is_alike(self, other: Coarsening) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
 }
 
@@ -256,11 +296,17 @@ impl Variant {
 
     /// The work-items of a work-group in each dimension of the code, where they are known: that of rows that is one bundle.
     pub fn known_group_size(&self) -> Option<[u32; 3]> {
-        let [x, y] = match self.coarsening {
-            Coarsening::AlongY(factor) => [1, factor],
-            Coarsening::AlongX(_) | Coarsening::Off => [self.coarsening.factor(), 1],
-        };
-        (self.one_bundle && self.mapping == LaneMapping::Rows).then_some([self.width * x, y, 1])
+        let [x, y, z] = self.coarsening.count();
+        (self.one_bundle && self.mapping == LaneMapping::Rows).then_some([self.width * x, y, z])
+    }
+
+    /// The sub-groups of a work-group of this size.
+    pub fn subgroups(&self, size: [u32; 3]) -> u64 {
+        let [x, y, z] = size.map(u64::from);
+        match self.mapping {
+            LaneMapping::Ragged => x.div_ceil(self.width.into()) * y * z,
+            _ => (x * y * z).div_ceil(self.width.max(1).into()),
+        }
     }
 
     /// The same of one work-item after the other.
@@ -276,8 +322,14 @@ impl Variant {
 
     /// The same with sub-groups of so many lanes, up to the widest, settled. What a bundle along x has in a row becomes fewer of them.
     pub fn with_width(self, width: u32) -> Variant {
+        let times = width / self.width;
         let coarsening = match self.coarsening {
-            Coarsening::AlongX(factor) => Coarsening::AlongX(factor).with_factor(factor * self.width / width),
+            Coarsening::AlongX(factor) => {
+                let is_common = |by: &u32| times.is_multiple_of(*by) && factor.is_multiple_of(*by);
+                let common = (1..=times).rev().find(is_common).unwrap_or(1);
+                Coarsening::AlongX(factor).with_factor(factor / common)
+            }
+            Coarsening::Whole([x, y, z]) => Coarsening::whole([x / times, y, z]),
             other => other,
         };
         Variant { width, wider: 1, coarsening, ..self }

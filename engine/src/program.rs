@@ -260,7 +260,7 @@ impl Kernel {
         let variant = if kernel.sees_width() {
             group_size::fixed_width(group_size, width)
         } else {
-            group_size::best_width(group_size, width)
+            group_size::best_width(group_size, width, kernel.uses_barrier)
         };
         let variant = Variant { most_items: self.program.engine.config().max_group_size, ..variant };
         // What a work-item does alone, it does in loops.
@@ -274,8 +274,11 @@ impl Kernel {
             kernel.size >= LONG && target.is_ok_and(|target| target.make.interleaves_chains())
         };
         let repeats = kernel.uses_barrier || kernel.has_loops || group_size[1] > 1 || is_long();
-        let variant =
-            if repeats && !kernel.prints { group_size::coarsened(variant, group_size) } else { variant };
+        let variant = if repeats && !kernel.prints {
+            group_size::coarsened(variant, group_size, kernel.uses_barrier)
+        } else {
+            variant
+        };
         let one_bundle = kernel.uses_barrier && group_size::is_one_bundle(variant, group_size);
         let widest = match self.may_widen() {
             true => group_size::widest(variant, group_size, self.most_lanes()),
@@ -401,8 +404,10 @@ impl Kernel {
         if variant.coarsening == Coarsening::Off && variant.is_settled() {
             return Ok(variant);
         }
-        // What fills a work-group is worth more than what does not.
-        let largest = if variant.one_bundle { variant } else { variant.with_factor(group_size::FACTORS[0]) };
+        // What fills a work-group is worth more than what does not, and only some bundles divide others.
+        let factor = variant.coarsening.factor();
+        let is_own = variant.one_bundle || !factor.is_power_of_two();
+        let largest = if is_own { variant } else { variant.with_factor(group_size::MOST_SUBGROUPS) };
         let settled = &self.program.compiled[self.at].settled;
         let known = settled.read().iter().find(|(of, _)| *of == largest).map(|(_, best)| *best);
         let best = match known {
@@ -714,6 +719,7 @@ fn variant_name(variant: Variant) -> String {
         LaneMapping::Halves => "halves",
         LaneMapping::Quarters => "quarters",
         LaneMapping::Eighths => "eighths",
+        LaneMapping::Ragged => "ragged",
         LaneMapping::Any => "any",
         LaneMapping::Iterations => "iterations",
     };
@@ -735,6 +741,7 @@ fn variant_name(variant: Variant) -> String {
         Coarsening::Off => String::new(),
         Coarsening::AlongX(factor) => format!("-x{factor}"),
         Coarsening::AlongY(factor) => format!("-y{factor}"),
+        Coarsening::Whole([x, y, z]) => format!("-x{x}y{y}z{z}"),
     };
     let bundle = if variant.one_bundle { "-alone" } else { "" };
     let items = match variant.most_items {

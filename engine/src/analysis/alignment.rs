@@ -126,10 +126,9 @@ impl Analysis<'_> {
         let is_rows = self.variant.mapping == LaneMapping::Rows;
         let known = match builtin {
             BuiltIn::SubgroupLocalInvocationId => return ALL,
-            BuiltIn::LocalInvocationIndex | BuiltIn::SubgroupMaxSize => true,
-            BuiltIn::LocalInvocationId => {
-                component == 0 && (is_rows || self.variant.mapping == LaneMapping::Line)
-            }
+            BuiltIn::SubgroupMaxSize => true,
+            BuiltIn::LocalInvocationIndex => self.variant.mapping != LaneMapping::Ragged,
+            BuiltIn::LocalInvocationId => component == 0 && !self.variant.mapping.crosses_rows(),
             BuiltIn::GlobalInvocationId => component == 0 && is_rows && !self.variant.ids.odd,
             BuiltIn::GlobalOffset => component == 0 && !self.variant.ids.odd,
             BuiltIn::WorkgroupSize | BuiltIn::EnqueuedWorkgroupSize | BuiltIn::GlobalSize => {

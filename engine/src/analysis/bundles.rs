@@ -188,14 +188,13 @@ impl Analysis<'_> {
 
 /// Whether a component of a built-in, in the variant's code, differs between the sub-groups of a bundle.
 fn differs_between(builtin: BuiltIn, component: u32, coarsening: Coarsening) -> bool {
-    let along = match coarsening {
-        Coarsening::Off => return false,
-        Coarsening::AlongX(_) => 0,
-        Coarsening::AlongY(_) => 1,
-    };
+    let is_along =
+        |component: u32| coarsening.count().get(component as usize).is_some_and(|count| *count > 1);
     match builtin {
-        BuiltIn::LocalInvocationId | BuiltIn::GlobalInvocationId => component == along,
-        BuiltIn::LocalInvocationIndex | BuiltIn::GlobalLinearId | BuiltIn::SubgroupId => true,
+        BuiltIn::LocalInvocationId | BuiltIn::GlobalInvocationId => is_along(component),
+        BuiltIn::LocalInvocationIndex | BuiltIn::GlobalLinearId | BuiltIn::SubgroupId => {
+            coarsening.factor() > 1
+        }
         _ => false,
     }
 }

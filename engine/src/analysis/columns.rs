@@ -23,7 +23,7 @@ impl Analysis<'_> {
     pub fn columns(&self) -> &FxHashSet<Id> {
         self.columns.get_or_init(|| match self.variant.coarsening {
             Coarsening::AlongY(_) => self.find_columns(),
-            Coarsening::AlongX(_) | Coarsening::Off => FxHashSet::default(),
+            Coarsening::AlongX(_) | Coarsening::Whole(_) | Coarsening::Off => FxHashSet::default(),
         })
     }
 

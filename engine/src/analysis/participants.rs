@@ -6,7 +6,6 @@
 use super::Analysis;
 use super::builtins::is_group_size;
 use super::func::{BlockId, Terminator};
-use crate::abi::Coarsening;
 use spirv::{BuiltIn, Op};
 use spirv_env::{Id, Inst};
 
@@ -49,11 +48,19 @@ impl Analysis<'_> {
             _ => {
                 inst.row().is_pure() && {
                     let ids = inst.ids().filter(|id| self.func.constant_bits(*id).is_none());
-                    ids.map(|id| self.items_of_a_number(id).is_some()).reduce(|all, one| all && one)
-                        == Some(true)
+                    ids.map(|id| self.is_of_ids(id)).reduce(|all, one| all && one) == Some(true)
                 }
             }
         }
+    }
+
+    /// Whether a number tells sub-groups, or the lanes of one, apart by no more than who they are.
+    fn is_of_ids(&self, id: Id) -> bool {
+        let is_component = matches!(
+            self.id_component(id),
+            Some((BuiltIn::SubgroupId | BuiltIn::LocalInvocationIndex | BuiltIn::LocalInvocationId, _))
+        );
+        is_component || self.is_linear_id(id)
     }
 
     /// Whether work-items are known when code is made.
@@ -98,12 +105,12 @@ impl Analysis<'_> {
     /// How many numbers in a row are those of one sub-group: all of a sub-group's items have one sub-group's number, and each has a local id.
     fn items_of_a_number(&self, id: Id) -> Option<u64> {
         let lanes = u64::from(self.variant.width);
-        let is_above = matches!(self.variant.coarsening, Coarsening::AlongY(_));
+        let is_one = |at: usize| self.variant.coarsening.count()[at] == 1;
         match self.id_component(id) {
             Some((BuiltIn::SubgroupId, _)) => Some(1),
             Some((BuiltIn::LocalInvocationIndex, _)) => Some(lanes),
-            Some((BuiltIn::LocalInvocationId, 0)) => (!is_above).then_some(lanes),
-            Some((BuiltIn::LocalInvocationId, 1)) => is_above.then_some(1),
+            Some((BuiltIn::LocalInvocationId, 0)) => (is_one(1) && is_one(2)).then_some(lanes),
+            Some((BuiltIn::LocalInvocationId, 1)) => (is_one(0) && is_one(2)).then_some(1),
             _ => self.is_linear_id(id).then_some(lanes),
         }
     }
@@ -140,8 +147,7 @@ impl Analysis<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{VARIANT, block, of_blocks};
-    use super::*;
-    use crate::abi::Variant;
+    use crate::abi::{Coarsening, Variant};
 
     /// How many sub-groups have a part in what is behind a condition, and in what is behind its opposite.
     fn participants(condition: &str, coarsening: Coarsening, one_bundle: bool) -> [u32; 2] {

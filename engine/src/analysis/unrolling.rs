@@ -50,8 +50,7 @@ impl Analysis<'_> {
             self.array_bytes().saturating_mul((*factor).into()) <= MOST_BYTES_OF_BUNDLE
                 && alone.iter().all(|id| self.unrolls_array(*id, *factor))
         };
-        let mut factors = std::iter::successors(Some(self.factor()), |factor| Some(factor / 2));
-        (!alone.is_empty()).then(|| factors.find(fits).unwrap_or(1))
+        (!alone.is_empty()).then(|| self.variant.coarsening.factors().find(fits).unwrap_or(1))
     }
 
     /// Whether a short loop goes through a private array of so many sub-groups.
@@ -103,7 +102,8 @@ impl Analysis<'_> {
         };
         let items = u64::from(self.factor()) * u64::from(self.variant.width);
         // All have a part in what is under no mask, and twice as many as there are in all steps of what is.
-        let insts = of_blocks(true) as u64 * 2 + of_blocks(false) as u64 * u64::from(items.ilog2());
+        let insts = of_blocks(true) as u64 * 2
+            + of_blocks(false) as u64 * u64::from(items.next_power_of_two().ilog2());
         insts * u64::from(self.factor()) <= MOST_OF_TREE
             && self.func.blocks[this.header].phis.iter().any(is_step)
     }

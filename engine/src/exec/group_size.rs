@@ -5,8 +5,8 @@ use crate::exec::Range;
 
 /// Sub-group sizes that code can be made for, ascending.
 const WIDTHS: [u32; 5] = [1, 4, 8, 16, 32];
-/// Sub-groups that may run side by side, descending.
-pub const FACTORS: [u32; 4] = [16, 8, 4, 2];
+/// Sub-groups that may run side by side.
+pub const MOST_SUBGROUPS: u32 = 16;
 /// From this row length on, a partial last sub-group costs less than narrower vectors do.
 const LINE_FROM: u64 = 64;
 /// Rows of a multiple of this fill vectors of every machine.
@@ -28,6 +28,10 @@ const SHAPED_A_THREAD: u64 = 16;
 const ENOUGH_ITEMS: u32 = 256;
 /// Sub-groups of such a part of their lanes are faster in one row than full ones that lie across rows.
 const LEAST_OF_LANES: f64 = 0.7;
+/// The narrowest sub-groups that rows are divided into, of machines that have as many lanes.
+const NARROW: u32 = 8;
+/// Lanes that a sub-group is worth beside its own: instructions cost the same for few as for many on some processors.
+const OF_A_SUBGROUP: u32 = 8;
 /// A suggestion that reaches less of the machine than this is looked for among larger groups, too.
 const GOOD: f64 = 0.8;
 /// A suggestion leaves at least this many groups a thread where it can.
@@ -62,8 +66,35 @@ pub fn fixed_width(size: [u32; 3], width: u32) -> Variant {
     Variant::new(width, mapping)
 }
 
-/// The code for groups of this size of a kernel that cannot tell the sub-group size, for ids below 2^31.
-pub fn best_width(size: [u32; 3], natural: u32) -> Variant {
+/// The code for groups of this size of a kernel that cannot tell the sub-group size, for ids below 2^31. Where work-items wait for each
+/// other (`meets`), rows of sub-groups side by side are worth more than the order of the linear local id.
+pub fn best_width(size: [u32; 3], natural: u32, meets: bool) -> Variant {
+    let variant = in_order(size, natural);
+    let [x, y, z] = size;
+    let is_line = y == 1 && z == 1;
+    let may_be_ragged = match variant.mapping {
+        LaneMapping::Line => meets,
+        LaneMapping::Any => !is_line,
+        _ => false,
+    };
+    match ragged_width(x, natural) {
+        Some(width) if may_be_ragged && variant.subgroups(size) > 1 => {
+            Variant::new(width, LaneMapping::Ragged)
+        }
+        _ => variant,
+    }
+}
+
+/// The sub-group size that is best for a row that is no multiple of it. None if more than half of its lanes would have nothing to do.
+fn ragged_width(row: u32, natural: u32) -> Option<u32> {
+    let lanes = |width: u32| row.next_multiple_of(width);
+    let fitting = [natural, natural.min(NARROW)].into_iter().filter(|width| 2 * row > lanes(*width));
+    // A machine with more lanes has the same for fewer.
+    fitting.min_by_key(|width| lanes(*width) + row.div_ceil(*width) * OF_A_SUBGROUP)
+}
+
+/// The same, where lanes follow the linear local id.
+fn in_order(size: [u32; 3], natural: u32) -> Variant {
     let [x, y, z] = size;
     let items = size.into_iter().map(u64::from).product::<u64>();
     // The narrowest that takes the whole group, or the natural one.
@@ -80,18 +111,32 @@ pub fn best_width(size: [u32; 3], natural: u32) -> Variant {
 }
 
 /// The same code with as many sub-groups side by side as groups of this size allow. Rows above each other share
-/// more than neighbours of one row do: what depends on x, which memory follows.
-pub fn coarsened(variant: Variant, [x, y, _]: [u32; 3]) -> Variant {
-    if variant.mapping != LaneMapping::Rows || variant.width == 1 {
+/// more than neighbours of one row do: what depends on x, which memory follows. Where work-items wait for each other (`meets`), all of a group
+/// are worth more than either.
+pub fn coarsened(variant: Variant, [x, y, z]: [u32; 3], meets: bool) -> Variant {
+    if !matches!(variant.mapping, LaneMapping::Rows | LaneMapping::Ragged) || variant.width == 1 {
         return variant;
     }
-    let largest = |subgroups: u32| FACTORS.into_iter().find(|factor| subgroups.is_multiple_of(*factor));
-    let coarsening = match (largest(y), largest(x / variant.width)) {
-        (Some(factor), _) => Coarsening::AlongY(factor),
-        (None, Some(factor)) => Coarsening::AlongX(factor),
-        (None, None) => Coarsening::Off,
+    let row = x.div_ceil(variant.width);
+    if meets && variant.subgroups([x, y, z]) <= u64::from(MOST_SUBGROUPS) {
+        return Variant { coarsening: Coarsening::whole([row, y, z]), ..variant };
+    }
+    let [along_y, along_x] = [y, row].map(most_side_by_side);
+    // Two of them are the least that most kernels gain from.
+    let coarsening = match (along_y, along_x) {
+        (factor, other) if factor % 2 == 0 || (factor > 1 && other % 2 != 0) => Coarsening::AlongY(factor),
+        (_, factor) if factor > 1 => Coarsening::AlongX(factor),
+        _ => Coarsening::Off,
     };
     Variant { coarsening, ..variant }
+}
+
+/// How many of so many sub-groups in a direction may run side by side: what divides them, and is itself divided by the largest power of
+/// two that does, so that the choice among its own divisors is the widest.
+fn most_side_by_side(subgroups: u32) -> u32 {
+    let power = (1 << subgroups.trailing_zeros().min(31)).min(MOST_SUBGROUPS);
+    let multiples = (1..=MOST_SUBGROUPS / power).rev().map(|times| times * power);
+    multiples.into_iter().find(|factor| subgroups.is_multiple_of(*factor)).unwrap_or(1)
 }
 
 /// The lanes that sub-groups of such code may have in groups of this size, up to so many.
@@ -105,8 +150,7 @@ pub fn widest(variant: Variant, [x, ..]: [u32; 3], most: u32) -> u32 {
 
 /// Whether such code runs all sub-groups of a group of this size side by side.
 pub fn is_one_bundle(variant: Variant, size: [u32; 3]) -> bool {
-    let items = size.into_iter().map(u64::from).product::<u64>();
-    items.div_ceil(u64::from(variant.width)) == u64::from(variant.coarsening.factor())
+    variant.subgroups(size) == u64::from(variant.coarsening.factor())
 }
 
 /// The same work-items in groups of up to [`ENOUGH_ITEMS`] and `max_items`, where groups have short rows and neighbours in x, or rows that leave
@@ -419,7 +463,11 @@ mod tests {
     #[test]
     fn variant_follows_the_group_size() {
         let variant = |size| {
-            let Variant { width, mapping, .. } = best_width(size, 16);
+            let Variant { width, mapping, .. } = best_width(size, 16, false);
+            (width, mapping)
+        };
+        let that_meet = |size| {
+            let Variant { width, mapping, .. } = best_width(size, 16, true);
             (width, mapping)
         };
         assert_eq!(variant([256, 1, 1]), (16, LaneMapping::Rows));
@@ -429,27 +477,79 @@ mod tests {
         assert_eq!(variant([1, 1, 1]), (1, LaneMapping::Rows));
         assert_eq!(variant([3, 1, 1]), (4, LaneMapping::Line));
         assert_eq!(variant([4, 1, 1]), (4, LaneMapping::Rows));
-        assert_eq!(variant([5, 5, 1]), (16, LaneMapping::Any));
+        assert_eq!(variant([5, 5, 1]), (8, LaneMapping::Ragged));
+        assert_eq!(variant([12, 12, 1]), (16, LaneMapping::Ragged));
+        assert_eq!(variant([20, 5, 3]), (16, LaneMapping::Ragged));
+        assert_eq!(variant([5, 3, 1]), (16, LaneMapping::Any), "one sub-group");
+        assert_eq!(variant([3, 32, 1]), (16, LaneMapping::Any), "short rows");
         assert_eq!(variant([5, 1, 1]), (8, LaneMapping::Line));
         assert_eq!(variant([1, 64, 1]), (16, LaneMapping::Any));
+        assert_eq!(that_meet([100, 1, 1]), (16, LaneMapping::Ragged));
+        assert_eq!(that_meet([96, 1, 1]), (16, LaneMapping::Rows));
+        assert_eq!(that_meet([13, 1, 1]), (16, LaneMapping::Line), "one sub-group");
     }
 
     #[test]
     fn a_group_is_one_bundle_if_all_its_sub_groups_are() {
-        let is_one = |size| is_one_bundle(coarsened(best_width(size, 16), size), size);
-        for size in
-            [[256, 1, 1], [16, 16, 1], [64, 1, 1], [16, 1, 1], [5, 1, 1], [1, 1, 1], [5, 3, 1], [16, 2, 1]]
-        {
-            assert!(is_one(size), "{size:?}");
+        let of = |size| coarsened(best_width(size, 16, true), size, true);
+        for (size, coarsening) in [
+            ([256, 1, 1], Coarsening::AlongX(16)),
+            ([16, 16, 1], Coarsening::AlongY(16)),
+            ([64, 1, 1], Coarsening::AlongX(4)),
+            ([96, 1, 1], Coarsening::AlongX(6)),
+            ([100, 1, 1], Coarsening::AlongX(7)),
+            ([17, 1, 1], Coarsening::AlongX(2)),
+            ([5, 7, 1], Coarsening::AlongY(7)),
+            ([12, 9, 1], Coarsening::AlongY(9)),
+            ([16, 1, 1], Coarsening::Off),
+            ([5, 1, 1], Coarsening::Off),
+            ([1, 1, 1], Coarsening::Off),
+            ([5, 3, 1], Coarsening::Off),
+            ([16, 2, 1], Coarsening::AlongY(2)),
+            ([32, 2, 1], Coarsening::Whole([2, 2, 1])),
+            ([20, 5, 1], Coarsening::Whole([2, 5, 1])),
+            ([16, 2, 2], Coarsening::Whole([1, 2, 2])),
+        ] {
+            let variant = of(size);
+            assert_eq!(variant.coarsening, coarsening, "{size:?}");
+            assert!(is_one_bundle(variant, size), "{size:?}");
         }
-        for size in
-            [[512, 1, 1], [16, 32, 1], [96, 1, 1], [17, 1, 1], [100, 1, 1], [5, 7, 1], [32, 2, 1], [16, 2, 2]]
-        {
-            assert!(!is_one(size), "{size:?}");
+        for size in [[512, 1, 1], [16, 32, 1], [272, 1, 1], [1000, 1, 1], [5, 17, 1], [64, 5, 1], [8, 8, 8]] {
+            assert!(!is_one_bundle(of(size), size), "{size:?}");
         }
-        let one = Variant { one_bundle: true, ..coarsened(best_width([256, 1, 1], 16), [256, 1, 1]) };
+        let one = Variant { one_bundle: true, ..of([256, 1, 1]) };
         assert_eq!(one.with_factor(16), one);
         assert!(!one.with_factor(8).one_bundle);
+    }
+
+    #[test]
+    fn bundles_are_parts_of_a_work_group() {
+        for size in [[48, 1, 1], [288, 1, 1], [320, 1, 1], [16, 34, 1], [100, 3, 1], [32, 8, 1], [48, 4, 2]] {
+            for meets in [false, true] {
+                let variant = coarsened(best_width(size, 16, meets), size, meets);
+                let [x, y, z] = size;
+                let subgroups = [x.div_ceil(variant.width), y, z];
+                for factor in variant.coarsening.factors() {
+                    let settled = variant.with_factor(factor);
+                    assert_eq!(settled.coarsening.factor(), factor, "{size:?}");
+                    let count = settled.coarsening.count();
+                    let fits = (0..3).all(|at| subgroups[at].is_multiple_of(count[at]));
+                    assert!(fits || variant.mapping == LaneMapping::Line, "{size:?}: {settled:?}");
+                }
+            }
+        }
+        let factor = |size| coarsened(best_width(size, 16, false), size, false).coarsening;
+        assert_eq!(factor([288, 1, 1]), Coarsening::AlongX(6), "a multiple of two of eighteen");
+        assert_eq!(factor([320, 1, 1]), Coarsening::AlongX(4));
+        assert_eq!(factor([48, 1, 1]), Coarsening::AlongX(3));
+        assert_eq!(factor([32, 3, 1]), Coarsening::AlongX(2));
+        let wider = |size: [u32; 3], width| {
+            let variant = coarsened(Variant::new(16, LaneMapping::Rows), size, true);
+            variant.up_to(width).with_width(width).coarsening
+        };
+        assert_eq!(wider([288, 1, 1], 32), Coarsening::AlongX(3));
+        assert_eq!(wider([32, 8, 1], 32), Coarsening::AlongY(8));
+        assert_eq!(wider([64, 3, 1], 32), Coarsening::Whole([2, 3, 1]));
     }
 
     #[test]

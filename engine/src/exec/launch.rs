@@ -187,7 +187,8 @@ impl Plan {
         let groups = groups.ok_or_else(|| {
             LaunchFault::GroupCount(format!("{:?} work-groups are more than 2^64", range.group_count))
         })?;
-        let needs = Needs::of(&code, local_bytes, items.div_ceil(code.variant.width.max(1)));
+        let subgroups = u32::try_from(code.variant.subgroups(executed.group_size)).unwrap_or(items);
+        let needs = Needs::of(&code, local_bytes, subgroups);
         let most = cooperative::most_groups(&code, &needs);
         if code.info.has_launch_barrier && groups > u64::from(most) {
             return Err(LaunchFault::InFlight(format!(

@@ -54,6 +54,8 @@ impl Pieces {
 /// The state of lowering one sub-group of a bundle.
 pub struct Subgroup {
     pub items: WorkItems,
+    /// The lanes that stand for work-items.
+    pub entered: Mask,
     /// The mask of the block being lowered.
     pub mask: Mask,
     /// The lanes whose values change where those of others stay in registers or private variables. They are those of the mask, but in
@@ -90,7 +92,7 @@ pub(super) struct Bundle {
 }
 
 impl Bundle {
-    /// The bundle whose first sub-group is given, and runs under this mask.
+    /// The bundle whose first sub-group is given; the last one of a row has the lanes of this mask.
     pub fn new(
         a: &Analysis<'_>,
         b: &Builder,
@@ -118,6 +120,12 @@ impl Bundle {
         }
     }
 
+    /// The lanes that stand for work-items in any sub-group.
+    pub fn entered(&self) -> Mask {
+        // Only the last one of a row may have fewer than all.
+        self.subgroups[0].entered
+    }
+
     /// Whether each sub-group runs a guarded part by itself, unless all lanes of the bundle are on.
     pub fn runs_alone(&self, block: BlockId) -> bool {
         self.in_pieces.alone.contains(block)
@@ -133,18 +141,23 @@ impl Bundle {
 fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mask) -> Vec<Subgroup> {
     let width = u64::from(variant.width);
     let [x, y, z] = first.local;
-    let row = || b.bin(Opcode::LLVMUDiv, first.size[0], b.i64(width));
+    let of_row = || b.bin(Opcode::LLVMUDiv, b.add(first.size[0], b.i64(width - 1)), b.i64(width));
+    let [row, rows, _] = variant.coarsening.count().map(u64::from);
     let member = |at: u64| {
-        let (local, subgroup) = match variant.coarsening {
-            _ if at == 0 => (first.local, first.subgroup),
-            Coarsening::AlongY(_) => {
-                ([x, b.add(y, b.i64(at)), z], b.add(first.subgroup, b.mul(row(), b.i64(at))))
-            }
-            _ => ([b.add(x, b.i64(at * width)), y, z], b.add(first.subgroup, b.i64(at))),
+        let mask = if (at + 1).is_multiple_of(row) { mask } else { Mask::All };
+        let by = [at % row * width, at / row % rows, at / (row * rows)];
+        // A row of sub-groups is a part of the work-group's, or all of it.
+        let subgroup = match variant.coarsening {
+            Coarsening::AlongY(_) => b.mul(of_row(), b.i64(at)),
+            _ => b.i64(at),
         };
+        let moved = |to: Value, by: u64| if by == 0 { to } else { b.add(to, b.i64(by)) };
+        let local = [moved(x, by[0]), moved(y, by[1]), moved(z, by[2])];
+        let subgroup = if at == 0 { first.subgroup } else { b.add(first.subgroup, subgroup) };
         let items = WorkItems { local, subgroup, cache: FxHashMap::default(), ..first };
         Subgroup {
             items,
+            entered: mask,
             mask,
             blended: mask,
             values: Values::default(),

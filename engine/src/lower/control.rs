@@ -31,8 +31,6 @@ const OWNS: &str = "a divergent loop's header owns a mask";
 
 /// Blocks of the function as LLVM's, and how masks are handed on between them.
 pub(super) struct Flow {
-    /// The mask of the whole body.
-    entry_mask: Mask,
     blocks: PrimaryMap<BlockId, BlockCode>,
     /// The others that share a block's mask.
     borrowers: FxHashMap<BlockId, SmallVec<[BlockId; 2]>>,
@@ -80,9 +78,8 @@ enum Arrival {
 }
 
 impl Flow {
-    pub fn new(a: &Analysis<'_>, entry_mask: Mask, guarded: Vec<Vec<BlockId>>) -> Self {
+    pub fn new(a: &Analysis<'_>, guarded: Vec<Vec<BlockId>>) -> Self {
         Flow {
-            entry_mask,
             blocks: PrimaryMap::new(),
             borrowers: borrowers(a),
             with_barriers: with_barriers(a),
@@ -287,11 +284,11 @@ impl Lowerer<'_, '_> {
     /// Gives the sub-groups the mask of a block that they have come to, and returns who is on in any of them, and who in all of them if
     /// anybody may not be.
     fn take_mask(&mut self, block: BlockId, from: Arrival) -> (Mask, Option<Value>) {
-        let (mut any, mut every) = (self.flow.entry_mask, None);
+        let (mut any, mut every) = (self.bundle.entered(), None);
         let owner = self.a.control.class[block];
         let full = self.flow.full.filter(|full| owner == Some(full.owner));
         for at in 0..self.bundle.subgroups.len() {
-            let mut mask = self.flow.entry_mask;
+            let mut mask = self.bundle.subgroups[at].entered;
             if let Some(owner) = owner.filter(|_| full.is_none()) {
                 let slots = self.flow.blocks[owner].masks[at];
                 let slot = if from == Arrival::Incoming { slots.incoming } else { slots.current };

@@ -8,7 +8,7 @@ use super::float_modes::FloatModes;
 use super::values::{DistantUses, Mask, Reg};
 use super::work_item::{self, WorkItems};
 use super::{Lowerer, Options, Position, Storage, coarsening, private};
-use crate::abi::{Coarsening, CodeInfo, ENTRY_SYMBOL, LaneMapping, LaunchInfo, Worker};
+use crate::abi::{CodeInfo, ENTRY_SYMBOL, LaneMapping, LaunchInfo, Worker};
 use crate::analysis::Analysis;
 use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::{BlockId, ENTRY, Func};
@@ -205,7 +205,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
                 on_edge: false,
                 members: Default::default(),
             },
-            flow: Flow::new(self.a, mask, guarded),
+            flow: Flow::new(self.a, guarded),
             uses: DistantUses::new(self.a, &bundle.lockstep, |at, id| {
                 self.target.has_avx512()
                     && !self.a.packed().contains_key(&id)
@@ -330,7 +330,9 @@ impl EntryPoint<'_, '_> {
                 Some(bodies.emit("full", false, Inline::Always)?),
                 Some(bodies.emit("partial", true, Inline::Never)?),
             ),
-            LaneMapping::Any if width > 1 => (None, Some(bodies.emit("partial", true, Inline::Always)?)),
+            LaneMapping::Ragged | LaneMapping::Any if width > 1 => {
+                (None, Some(bodies.emit("partial", true, Inline::Always)?))
+            }
             _ => (Some(bodies.emit("full", false, Inline::Always)?), None),
         };
         let params = [Scalar::Ptr, Scalar::Ptr, Scalar::I64, Scalar::I64, Scalar::I32, Scalar::I32];
@@ -381,12 +383,9 @@ impl Calls<'_, '_, '_> {
 
     /// Work-items of a bundle in x and y.
     fn bundle_size(&self) -> [u64; 2] {
-        let width = u64::from(self.entry.a.variant.width);
-        match self.entry.a.variant.coarsening {
-            Coarsening::Off => [width, 1],
-            Coarsening::AlongX(factor) => [width * u64::from(factor), 1],
-            Coarsening::AlongY(factor) => [width, u64::from(factor)],
-        }
+        let variant = &self.entry.a.variant;
+        let [x, y, _] = variant.coarsening.count();
+        [u64::from(variant.width * x), u64::from(y)]
     }
 
     /// The work-group with a linear number.
@@ -551,9 +550,11 @@ impl Calls<'_, '_, '_> {
             LaneMapping::Line if self.entry.a.variant.one_bundle => {
                 self.call(self.partial.expect("it is partial"), group, [zero; 3], zero, x_size);
             }
-            LaneMapping::Rows | LaneMapping::Iterations => {
-                let body = self.full.expect("rows are full");
-                let row = b.bin(super::builder::Opcode::LLVMUDiv, x_size, width);
+            LaneMapping::Ragged if self.entry.a.variant.one_bundle => {
+                self.row(group, [zero; 3], zero);
+            }
+            LaneMapping::Rows | LaneMapping::Ragged | LaneMapping::Iterations => {
+                let row = b.bin(super::builder::Opcode::LLVMUDiv, self.row_lanes(), width);
                 let [x_step, y_step] = self.bundle_size();
                 // Work-groups have at least one work-item, so each of these loops has a turn.
                 self.each_of_some(z_size, one, |z| {
@@ -561,7 +562,7 @@ impl Calls<'_, '_, '_> {
                         let first = b.mul(b.add(b.mul(z, y_size), y), row);
                         self.each_of_some(x_size, b.i64(x_step), |x| {
                             let subgroup = b.add(first, b.bin(super::builder::Opcode::LLVMUDiv, x, width));
-                            self.call(body, group, [x, y, z], subgroup, width);
+                            self.row(group, [x, y, z], subgroup);
                         });
                     });
                 });
@@ -600,6 +601,30 @@ impl Calls<'_, '_, '_> {
         }
     }
 
+    /// The lanes of the sub-groups of a row.
+    fn row_lanes(&self) -> Value {
+        let (b, width) = (self.b(), self.width());
+        let x_size = self.shared.size[0];
+        match self.entry.a.variant.mapping {
+            LaneMapping::Ragged => b.and(b.add(x_size, b.sub(width, b.i64(1))), b.sub(b.i64(0), width)),
+            _ => x_size,
+        }
+    }
+
+    /// A bundle of sub-groups of rows.
+    fn row(&self, group: [Value; 3], local: [Value; 3], subgroup: Value) {
+        let (b, width) = (self.b(), self.width());
+        let Some(partial) = self.partial else {
+            return self.call(self.full.expect("rows are full"), group, local, subgroup, width);
+        };
+        // Only the last sub-group of a bundle along x can have fewer lanes than others.
+        let [lanes, _] = self.bundle_size();
+        let before = b.i64(lanes - u64::from(self.entry.a.variant.width));
+        let rest = b.sub(self.shared.size[0], b.add(local[0], before));
+        let active = b.select(b.icmp(IntPred::LLVMIntULT, rest, width), rest, width);
+        self.call(partial, group, local, subgroup, active);
+    }
+
     /// A sub-group of a work-group without any regularity.
     fn any(&self, group: [Value; 3], base: Value, subgroup: Value, total: Value) {
         let b = self.b();
@@ -618,7 +643,7 @@ impl Calls<'_, '_, '_> {
         // A bundle is one sub-group, but for rows.
         let (subgroup, base) = (bundle, b.mul(bundle, width));
         match self.entry.a.variant.mapping {
-            LaneMapping::Rows | LaneMapping::Iterations => {
+            LaneMapping::Rows | LaneMapping::Ragged | LaneMapping::Iterations => {
                 let divide = |n: Value, d: Value| {
                     // Numbers of work-items of a group fit 32 bits, whose division is faster.
                     let (n, d) = (b.zext_or_trunc(n, Scalar::I32), b.zext_or_trunc(d, Scalar::I32));
@@ -627,13 +652,14 @@ impl Calls<'_, '_, '_> {
                     (b.zext_or_trunc(q, Scalar::I64), b.zext_or_trunc(r, Scalar::I64))
                 };
                 let [x_step, y_step] = self.bundle_size();
-                let (rows, x) = divide(b.mul(bundle, b.i64(x_step)), x_size);
+                let lanes = self.row_lanes();
+                let (rows, x) = divide(b.mul(bundle, b.i64(x_step)), lanes);
                 let first_row = b.mul(rows, b.i64(y_step));
                 let (z, y) = divide(first_row, y_size);
-                let (row, _) = divide(x_size, width);
+                let (row, _) = divide(lanes, width);
                 let (in_row, _) = divide(x, width);
                 let subgroup = b.add(b.mul(first_row, row), in_row);
-                self.call(self.full.expect("rows are full"), group, [x, y, z], subgroup, width);
+                self.row(group, [x, y, z], subgroup);
             }
             LaneMapping::Line => {
                 let rest = b.sub(x_size, base);

@@ -75,7 +75,7 @@ mod tables;
 pub mod values;
 pub mod work_item;
 
-use crate::abi::{Axis, Coarsening, CodeInfo, LaneMapping, Variant};
+use crate::abi::{Axis, CodeInfo, LaneMapping, Variant};
 use crate::analysis::Analysis;
 pub use crate::analysis::axis::Shape;
 use crate::analysis::calls::AnalysedKernel;
@@ -177,7 +177,7 @@ fn analysed<'m>(
         let variant = analysis.variant;
         let coarsening = coarsening::best(&analysis, target);
         let settled = variant.with_factor(coarsening.factor());
-        if coarsening == Coarsening::Off && variant.coarsening != coarsening {
+        if !variant.coarsening.is_alike(coarsening) {
             analysis = Analysis::new(analysis.func, settled);
         }
         analysis.variant = settled;

@@ -3,7 +3,7 @@
 use super::Lowerer;
 use super::builder::{Builder, IntPred, Opcode, Value};
 use super::values::{Reg, Val};
-use crate::abi::{LaunchInfo, Worker};
+use crate::abi::{LaneMapping, LaunchInfo, Worker};
 use crate::analysis::builtins::{BuiltinPointer, Part};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::error::EngineError;
@@ -269,6 +269,11 @@ impl Lowerer<'_, '_> {
                 uniform(self.items().active.unwrap_or_else(|| self.b.i64(u64::from(self.w))))
             }
             BuiltIn::SubgroupLocalInvocationId => Ok(self.lanes_from(self.b.i64(0))),
+            BuiltIn::LocalInvocationIndex if self.a.variant.mapping == LaneMapping::Ragged => {
+                let ([x, y, z], [x_size, y_size, _]) = (self.items().local, self.items().size);
+                let base = self.in_prologue(|b| b.add(b.mul(b.add(b.mul(z, y_size), y), x_size), x));
+                Ok(self.lanes_from(base))
+            }
             BuiltIn::LocalInvocationIndex => {
                 let (subgroup, width) = (self.items().subgroup, self.b.i64(u64::from(self.w)));
                 let base = self.in_prologue(|b| b.mul(subgroup, width));

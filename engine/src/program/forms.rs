@@ -79,7 +79,9 @@ impl Kernel {
         let rows = if is_narrow { self.wide_rows(range, most, threads) } else { None };
         let rows = rows.or_else(|| self.shaped(range, Axis::X, most, threads));
         let range = rows.unwrap_or_else(|| group_size::enlarged(range, most, threads));
-        let crosses_rows = self.variant(range.group_size).mapping == LaneMapping::Any;
+        // Rows that end within sub-groups are better as one.
+        let mapping = self.variant(range.group_size).mapping;
+        let crosses_rows = matches!(mapping, LaneMapping::Any | LaneMapping::Ragged);
         let lines = || group_size::in_lines(range, self.subgroup_size(), most, threads);
         let range = Some(range).filter(|_| !crosses_rows).or_else(lines).unwrap_or(range);
         Executed { range, axis: Axis::X }

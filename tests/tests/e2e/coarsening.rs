@@ -4,8 +4,9 @@
 use ze_tests::ulp::assert_same;
 use ze_tests::{Kernel, Local, Module, Random, platform};
 
-/// Groups and group sizes: rows above each other, rows beside each other, single sub-groups, and no rows at all.
-const SHAPES: [([u32; 3], [u32; 3]); 11] = [
+/// Groups and group sizes: rows above each other, rows beside each other, both, any number of them, single sub-groups, rows that end within a
+/// sub-group, and no rows at all.
+const SHAPES: [([u32; 3], [u32; 3]); 25] = [
     ([1, 1, 1], [16, 16, 1]),
     ([2, 2, 1], [16, 4, 1]),
     ([2, 1, 1], [8, 8, 1]),
@@ -17,6 +18,20 @@ const SHAPES: [([u32; 3], [u32; 3]); 11] = [
     ([2, 2, 1], [16, 3, 1]),
     ([1, 3, 1], [16, 1, 1]),
     ([2, 1, 1], [10, 3, 1]),
+    ([2, 1, 1], [48, 1, 1]),
+    ([1, 1, 1], [144, 1, 1]),
+    ([1, 1, 1], [288, 1, 1]),
+    ([2, 1, 1], [100, 1, 1]),
+    ([1, 1, 1], [300, 1, 1]),
+    ([1, 2, 1], [32, 8, 1]),
+    ([1, 1, 1], [16, 34, 1]),
+    ([1, 1, 2], [16, 3, 3]),
+    ([2, 2, 1], [12, 12, 1]),
+    ([2, 1, 1], [7, 9, 1]),
+    ([1, 2, 1], [20, 5, 1]),
+    ([1, 1, 1], [18, 18, 1]),
+    ([1, 1, 1], [5, 5, 2]),
+    ([2, 1, 1], [3, 24, 1]),
 ];
 
 /// A launch: its shape, and input for each work-item.

@@ -10,7 +10,6 @@ use crate::analysis::func::{BlockId, Phi};
 use crate::analysis::loops::{Loop, LoopId};
 use crate::analysis::pointers::Pointers;
 use crate::analysis::shapes::Shape;
-use crate::exec::group_size;
 use crate::jit::target::Target;
 use crate::lower::opencl_std::table;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -25,17 +24,18 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
     if most == 1 || !is_possible(a) {
         return Coarsening::Off;
     }
-    let mut bundles = std::iter::successors(Some(most), |bundle| Some(bundle / 2));
     let at_barriers = at_barriers_alone(a, target);
     let fits = |bundle: u32| at_barriers.as_ref().is_some_and(|part| part.fits(target, bundle as usize));
     let alike = alike(a, target);
-    let bundle = bundles.find(|bundle| *bundle <= alike || fits(*bundle)).unwrap_or(1);
     // What would be gained by neighbours is less than what is lost where arrays are memory for them.
-    let bundle = a.largest_with_arrays().map_or(bundle, |largest| bundle.min(largest));
+    let with_arrays = a.largest_with_arrays().unwrap_or(most);
+    let mut bundles = a.variant.coarsening.factors();
+    let bundle =
+        bundles.find(|bundle| *bundle <= with_arrays && (*bundle <= alike || fits(*bundle))).unwrap_or(1);
     a.variant.coarsening.with_factor(bundle)
 }
 
-/// The largest bundle that serves a kernel whose sub-groups all do much the same.
+/// How many sub-groups at most a bundle may have that serves a kernel whose sub-groups all do much the same.
 pub(super) fn alike(a: &Analysis<'_>, target: &Target) -> u32 {
     let own = a.func.block_ids().map(|block| own_insts(a, block)).sum::<usize>();
     if own > MOST_INSTS {
@@ -53,7 +53,7 @@ pub(super) fn alike(a: &Analysis<'_>, target: &Target) -> u32 {
         bundle < 2 * wanted && own * bundle <= MOST_INSTS && has_room(target, live, bundle)
     };
     let most = a.factor().min(width::most_subgroups(a, target));
-    group_size::FACTORS.into_iter().find(|bundle| *bundle <= most && fits(*bundle)).unwrap_or(1)
+    (1..=most).rev().find(|bundle| fits(*bundle)).unwrap_or(1)
 }
 
 /// Whether the registers of so many sub-groups are there.

@@ -8,7 +8,7 @@
 
 use super::combine::{Combine, narrow, widen};
 use super::{contributions_of_each, is_of_work_group, shuffle, vote};
-use crate::abi::Worker;
+use crate::abi::{LaneMapping, Worker};
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
 use crate::lower::Lowerer;
@@ -175,14 +175,20 @@ fn of_all(this: &mut Lowerer<'_, '_>, combine: Combine, parts: &[Value]) -> Resu
 /// The value of the work-item with this local id, of one to three dimensions.
 fn broadcast(this: &mut Lowerer<'_, '_>, value: Id, local_id: Id) -> Result<Val, EngineError> {
     let id = this.value(local_id)?;
+    let width = u64::from(this.w);
+    // Lanes of rows that end within a sub-group are more than their work-items.
+    let is_ragged = this.a.variant.mapping == LaneMapping::Ragged;
     let mut linear = this.b.i64(0);
     for (dim, reg) in id.iter().enumerate().rev() {
         let size = this.builtin(BuiltIn::WorkgroupSize, dim as u32)?;
+        let size = match is_ragged && dim == 0 {
+            true => this.b.and(this.b.add(this.same(size), this.b.i64(width - 1)), this.b.i64(!(width - 1))),
+            false => this.same(size),
+        };
         let at = this.b.zext_or_trunc(this.same(*reg), Scalar::I64);
-        linear = this.b.add(this.b.mul(linear, this.same(size)), at);
+        linear = this.b.add(this.b.mul(linear, size), at);
     }
-    let width = this.w.trailing_zeros();
-    let owner = this.b.lshr(linear, this.b.i64(u64::from(width)));
+    let owner = this.b.lshr(linear, this.b.i64(u64::from(width.trailing_zeros())));
     let lane = this.b.zext_or_trunc(linear, Scalar::I32);
     let val = this.value(value)?;
     let base = next_half(this)?;

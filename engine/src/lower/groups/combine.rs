@@ -134,10 +134,12 @@ impl Combine {
         value
     }
 
-    /// [`Self::reduce`] for each of a power of two of vectors, with the same results: vectors become halves of one until all
+    /// [`Self::reduce`] for each of some vectors, with the same results: vectors become halves of one until all
     /// are in one, so that it takes few instructions more than for a single one.
     pub fn reduce_each(self, b: &Builder, values: &[Value]) -> Vec<Value> {
         let mut vectors = values.to_vec();
+        vectors
+            .resize(values.len().next_power_of_two(), b.poison(b.scalar_of(values[0]), b.lanes(values[0])));
         // Lanes that are left of each of the values, which lie one behind the other in the vectors.
         let mut left = b.lanes(vectors[0]) as i32;
         while left > 1 {
@@ -162,11 +164,14 @@ impl Combine {
             left /= 2;
         }
         let lanes = |vector: &Value| (0..b.lanes(*vector)).map(|lane| (*vector, lane)).collect::<Vec<_>>();
-        vectors.iter().flat_map(lanes).map(|(vector, lane)| b.extract(vector, b.i32(lane))).collect()
+        let all = vectors.iter().flat_map(lanes).take(values.len());
+        all.map(|(vector, lane)| b.extract(vector, b.i32(lane))).collect()
     }
 
-    /// A power of two of values together, each lane for itself: halves of them, as [`Self::reduce`] does with lanes.
+    /// Values together, each lane for itself: halves of them, as [`Self::reduce`] does with lanes.
     pub fn across(self, b: &Builder, mut values: Vec<Value>) -> Value {
+        let neutral = self.neutral(b, b.scalar_of(values[0]), b.lanes(values[0]));
+        values.resize(values.len().next_power_of_two(), neutral);
         while values.len() > 1 {
             let high = values.split_off(values.len() / 2);
             values = self.pairwise(b, values, &high);
@@ -179,11 +184,23 @@ impl Combine {
         values.into_iter().zip(others).map(|(value, other)| self.apply(b, value, *other)).collect()
     }
 
-    /// Scalars together, as many as a power of two: in the order in which vectors of `lanes` of them are added up, and then the lanes.
+    /// Scalars together: in the order in which vectors of `lanes` of them are added up, and then the lanes.
     pub fn in_rounds(self, b: &Builder, parts: &[Value], lanes: u32) -> Value {
-        let rounds = parts.chunks(lanes as usize).map(|round| b.collected(round));
+        let neutral = self.neutral(b, b.scalar_of(parts[0]), 1);
+        let rounds = Self::rounds(parts, neutral, lanes).into_iter().map(|round| b.collected(&round));
         let sum = rounds.reduce(|sum, round| self.apply(b, sum, round)).expect("there are parts");
         self.reduce(b, sum)
+    }
+
+    /// Parts in rounds of `lanes`, or of a power of two if there are fewer, with what changes nothing behind the last.
+    fn rounds(parts: &[Value], neutral: Value, lanes: u32) -> Vec<Vec<Value>> {
+        let round = parts.len().next_power_of_two().min(lanes as usize);
+        let padded = |part: &[Value]| {
+            let mut part = part.to_vec();
+            part.resize(round, neutral);
+            part
+        };
+        parts.chunks(round).map(padded).collect()
     }
 
     /// For each of some scalars, those before it together, in the order of [`Self::in_rounds`]: lanes of a vector.
@@ -199,7 +216,7 @@ impl Combine {
             b.shuffle(b.splat(*part, count), neutral, &(0..count).map(lane_of).collect::<Vec<_>>())
         };
         let brought: Vec<Value> = (0..).zip(parts).map(for_those_behind).collect();
-        let rounds = brought.chunks(lanes as usize).map(<[Value]>::to_vec);
+        let rounds = Self::rounds(&brought, neutral, lanes).into_iter();
         let sums = rounds.reduce(|sums, round| self.pairwise(b, sums, &round)).expect("there are parts");
         self.across(b, sums)
     }
