@@ -12,6 +12,13 @@ pub struct ZeExtension {
     pub version: u32,
 }
 
+/// Extensions with functions that loaders have only from a version on. SYCL's adapter has the loader's own stubs for them, which jump to
+/// nowhere in an older loader. (It asks the driver for the addresses of experimental ones.)
+const WITH_NEW_FUNCTIONS: [(&CStr, ze_api_version_t); 2] = [
+    (ZE_DEVICE_VECTOR_SIZES_EXT_NAME, api_version(1, 13)),
+    (ZE_RECORD_REPLAY_GRAPH_EXT_NAME, api_version(1, 17)),
+];
+
 impl ZeExtension {
     pub fn name(&self) -> &'static str {
         self.name.to_str().unwrap_or_default()
@@ -19,7 +26,8 @@ impl ZeExtension {
 
     /// The first API version whose loaders have the functions that programs take from the loader; 0 where all have them.
     pub fn since(&self) -> u32 {
-        if self.name == ZE_RECORD_REPLAY_GRAPH_EXT_NAME { api_version(1, 17).0 } else { 0 }
+        let brought = |(name, _): &&(&CStr, ze_api_version_t)| *name == self.name;
+        WITH_NEW_FUNCTIONS.iter().find(brought).map_or(0, |(_, since)| since.0)
     }
 
     /// Whether it is for devices that have images.
@@ -126,6 +134,19 @@ mod tests {
             assert!(extension.name.count_bytes() < ZES_MAX_EXTENSION_NAME as usize);
             assert!(extension.name().starts_with("ZES_"));
         }
+    }
+
+    #[test]
+    fn extensions_with_new_functions_are_for_loaders_that_have_them() {
+        let since = |name: &str| {
+            let extension = ZE_EXTENSIONS.iter().find(|extension| extension.name() == name);
+            extension.map(|extension| extension.since())
+        };
+        assert_eq!(since("ZE_extension_device_vector_sizes"), Some(api_version(1, 13).0));
+        assert_eq!(since("ZE_extension_record_replay_graph"), Some(api_version(1, 17).0));
+        assert_eq!(since("ZE_experimental_mutable_command_list"), Some(0), "by the driver's addresses");
+        let is_listed = |name: &CStr| ZE_EXTENSIONS.iter().any(|extension| extension.name == name);
+        assert!(WITH_NEW_FUNCTIONS.iter().all(|(name, _)| is_listed(name)));
     }
 
     #[test]

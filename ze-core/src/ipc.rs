@@ -161,9 +161,18 @@ impl Context {
         Ok(contents.fd as u64)
     }
 
-    /// `zeMemPutIpcHandle`.
+    /// `zeMemPutIpcHandle`. Who frees memory has put the handles of it; MPICH does both, in that order.
     pub fn put_ipc_handle(&self, handle: &ze_ipc_mem_handle_t) -> Result<()> {
-        self.exported_as(handle)?.1.put();
+        match self.exported_as(handle) {
+            Ok((_, shared)) => shared.put(),
+            Err(error) => {
+                // SAFETY: an array of bytes.
+                let contents = unsafe { Contents::read(handle) };
+                if contents.magic != MAGIC || contents.process != std::process::id() {
+                    return Err(error);
+                }
+            }
+        }
         Ok(())
     }
 

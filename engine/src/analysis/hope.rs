@@ -38,6 +38,43 @@ impl Analysis<'_> {
             && self.is_regular(pointer, &mut FxHashMap::default())
     }
 
+    /// Whether lanes' addresses are as far from each other as a number says that all of them share: rows of a matrix, one a lane.
+    pub fn is_by_shared_step(&self, at: BlockId, pointer: Id) -> bool {
+        if self.shape(at, pointer)[0].is_uniform() {
+            return true;
+        }
+        let Some(inst) = self.definition(pointer) else { return false };
+        match inst.row().derives {
+            Derives::Chain | Derives::ElementChain => {
+                let is_shared = |step: &ChainStep| match *step {
+                    ChainStep::Constant(_) => true,
+                    ChainStep::Scaled { index, .. } => self.is_shared_multiple(at, index, 0),
+                };
+                self.is_by_shared_step(at, inst.id(0)) && self.func.chain(inst).iter().all(is_shared)
+            }
+            _ => matches!(inst.op, Op::Bitcast | Op::CopyObject) && self.is_by_shared_step(at, inst.id(0)),
+        }
+    }
+
+    /// Whether lanes' integers differ by multiples of a number that is known when the kernel runs, if at all.
+    fn is_shared_multiple(&self, at: BlockId, id: Id, depth: u32) -> bool {
+        if self.shape(at, id)[0].is_uniform() {
+            return true;
+        }
+        let Some(inst) = self.definition(id).filter(|_| depth < DEPTH) else { return false };
+        let of = |operand: usize| self.is_shared_multiple(at, inst.id(operand), depth + 1);
+        let is_constant = |operand: usize| self.func.constant_bits(inst.id(operand)).is_some();
+        match inst.op {
+            Op::UConvert | Op::SConvert if self.saturates(inst) => false,
+            Op::UConvert | Op::SConvert | Op::CopyObject => of(0),
+            Op::IAdd | Op::ISub | Op::BitwiseOr => of(0) && of(1),
+            Op::ShiftLeftLogical => is_constant(1) && of(0),
+            Op::IMul if is_constant(0) || is_constant(1) => of(0) && of(1),
+            Op::IMul => self.is_uniform_product(at, inst),
+            _ => false,
+        }
+    }
+
     /// A power of two of which the distances of lanes' addresses are multiples.
     fn grain_of_address(&self, at: BlockId, pointer: Id) -> u64 {
         if self.shape(at, pointer)[0].is_uniform() {

@@ -22,7 +22,8 @@ use spirv_env::{Id, Inst, Operand};
 const MOST_ELEMENTS: u64 = 8;
 /// The same of what gathers know as well: two registers are as many lanes.
 const MOST_WIDE_ELEMENTS: u64 = 4;
-/// Members that follow each other in structures that lie apart, in bytes: what is loaded at once.
+/// Members that follow each other in structures that lie apart, in bytes: what is loaded at once, of members that are smaller than that and as large.
+pub const WORD: u64 = 4;
 pub const PIECE: u64 = 16;
 /// Bytes between the first and the last member that are looked at together.
 const MOST_SPAN: i64 = 256;
@@ -71,8 +72,17 @@ pub struct Members {
 #[derive(Clone)]
 pub(super) struct Address {
     pub root: Id,
-    pub scaled: SmallVec<[(Id, u64); 2]>,
+    pub scaled: SmallVec<[Scaled; 2]>,
     pub constant: i64,
+}
+
+/// An index, without constants that are added to it, times a size.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Scaled {
+    index: Id,
+    /// Whether the index is extended by zeros, where that tells it from others.
+    is_unsigned: bool,
+    size: u64,
 }
 
 /// Which extensions of an index are looked through, as if additions were made behind them: where an index of 32 bits wraps around, two
@@ -86,6 +96,7 @@ pub(super) enum Extension {
 /// An index without what is added to it: `4 * i` of `4 * i + 1`.
 struct Index {
     id: Id,
+    is_unsigned: bool,
     constant: i64,
 }
 
@@ -254,7 +265,8 @@ impl Members {
 
 /// Whether so many of these elements follow each other that they make a piece.
 fn has_piece(elements: &[usize], bytes: u64) -> bool {
-    let count = PIECE.div_ceil(bytes) as usize;
+    let piece = if bytes < WORD { WORD } else { PIECE };
+    let count = piece.div_ceil(bytes) as usize;
     elements.windows(count).any(|run| run[count - 1] - run[0] == count - 1)
 }
 
@@ -265,7 +277,9 @@ impl Candidate {
         (self.form.step, self.form.is_apart) == (group.form.step, group.form.is_apart)
             && mine.root == other.root
             && mine.scaled.len() == other.scaled.len()
-            && mine.scaled.iter().zip(&other.scaled).all(|(x, y)| x.1 == y.1 && a.same(x.0, y.0, DEPTH))
+            && mine.scaled.iter().zip(&other.scaled).all(|(x, y)| {
+                (x.size, x.is_unsigned) == (y.size, y.is_unsigned) && a.same(x.index, y.index, DEPTH)
+            })
     }
 
     /// Whether this may access what the group does.
@@ -326,7 +340,8 @@ fn candidate(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> Option<Candidate>
     }
     let step = match a.shape(block, pointer)[0] {
         Shape::Strided(step) if a.trust(pointer) <= Trust::Addresses => step,
-        Shape::Varying if !a.may_be_row(block, pointer) => 0,
+        // What each lane reads of its own row follows there, and rows are not one element long.
+        Shape::Varying if !a.may_be_row(block, pointer) || a.is_by_shared_step(block, pointer) => 0,
         _ => return None,
     };
     let leaves = a.leaves.get(ty)?;
@@ -373,10 +388,10 @@ pub(super) fn address(a: &Analysis<'_>, pointer: Id, through: Extension) -> Addr
                     match step {
                         ChainStep::Constant(bytes) => address.constant = address.constant.wrapping_add(bytes),
                         ChainStep::Scaled { index, size } => {
-                            let Index { id, constant } = index_of(a, index, through);
+                            let Index { id, is_unsigned, constant } = index_of(a, index, through);
                             let bytes = constant.wrapping_mul(size as i64);
                             address.constant = address.constant.wrapping_add(bytes);
-                            address.scaled.push((id, size));
+                            address.scaled.push(Scaled { index: id, is_unsigned, size });
                         }
                     }
                 }
@@ -392,58 +407,43 @@ pub(super) fn address(a: &Analysis<'_>, pointer: Id, through: Extension) -> Addr
     address
 }
 
-/// What an index is beside constants.
+/// What an index is beside constants. What an unsigned one is added to by a bit that is not carried is the same in more bits.
 fn index_of(a: &Analysis<'_>, index: Id, through: Extension) -> Index {
-    let mut of = Index { id: index, constant: 0 };
+    let mut of = Index { id: index, is_unsigned: false, constant: 0 };
     while let Some(inst) = a.definition(of.id) {
         let constant = |at: usize| a.func.constant_int(inst.id(at));
         let width = a.index_width(of.id).unwrap_or(0);
+        let mut is_unsigned = of.is_unsigned;
         let (id, constant) = match inst.op {
             Op::CopyObject => (inst.id(0), 0),
             Op::SConvert if a.index_width(inst.id(0)).is_some_and(|from| from <= width) => (inst.id(0), 0),
-            Op::UConvert
-                if through == Extension::Any
-                    && a.index_width(inst.id(0)).is_some_and(|from| (32..=width).contains(&from)) =>
-            {
+            Op::UConvert if a.index_width(inst.id(0)).is_some_and(|from| (32..=width).contains(&from)) => {
+                is_unsigned |= through == Extension::Signed;
                 (inst.id(0), 0)
             }
             // Narrower ones wrap around within objects.
             _ if width < 32 => break,
-            Op::IAdd => match (constant(0), constant(1)) {
+            Op::IAdd if !is_unsigned => match (constant(0), constant(1)) {
                 (_, Some(constant)) => (inst.id(0), constant),
                 (Some(constant), None) => (inst.id(1), constant),
                 (None, None) => break,
             },
-            Op::ISub => match constant(1) {
+            Op::ISub if !is_unsigned => match constant(1) {
                 Some(constant) => (inst.id(0), constant.wrapping_neg()),
                 None => break,
             },
             // Compilers write an addition so where no bit is carried.
             Op::BitwiseOr => match constant(1) {
-                Some(constant) if (0..1 << zeros_below(a, inst.id(0))).contains(&constant) => {
+                Some(constant) if (0..1 << a.trailing_zeros(inst.id(0), 0).min(62)).contains(&constant) => {
                     (inst.id(0), constant)
                 }
                 _ => break,
             },
             _ => break,
         };
-        of = Index { id, constant: of.constant.wrapping_add(constant) };
+        of = Index { id, is_unsigned, constant: of.constant.wrapping_add(constant) };
     }
     of
-}
-
-/// Low bits of a value that are 0, as far as its definition says.
-fn zeros_below(a: &Analysis<'_>, id: Id) -> u32 {
-    const MOST: u32 = 16;
-    let Some(inst) = a.definition(id) else { return 0 };
-    let constant = || a.func.constant_int(inst.id(1));
-    match (inst.op, inst.operands.len()) {
-        (Op::ShiftLeftLogical, 2) => {
-            constant().and_then(|bits| u32::try_from(bits).ok()).unwrap_or(0).min(MOST)
-        }
-        (Op::IMul, 2) => constant().map_or(0, i64::trailing_zeros).min(MOST),
-        _ => 0,
-    }
 }
 
 impl Analysis<'_> {

@@ -155,8 +155,30 @@ impl Analysis<'_> {
         if let Some(bits) = self.func.constant_bits(id) {
             return bits.trailing_zeros();
         }
-        let Some(inst) = self.definition(id).filter(|_| depth < 8) else { return 0 };
+        if depth >= 8 {
+            return 0;
+        }
+        let Some(inst) = self.definition(id) else { return self.zeros_of_counter(id, depth).unwrap_or(0) };
         self.zeros_of_result(inst, |at| self.trailing_zeros(inst.id(at), depth + 1))
+    }
+
+    /// The same of a phi: what begins at a multiple and goes on by multiples stays one.
+    fn zeros_of_counter(&self, id: Id, depth: u32) -> Option<u32> {
+        /// A phi leads to several values, each of which may be one of others.
+        const OF_A_PHI: u32 = 3;
+        let block = *self.def.get(&id)?;
+        let phi = self.func.blocks[block].phis.iter().find(|phi| phi.result == id)?;
+        let of = |value: Id| self.trailing_zeros(value, depth + OF_A_PHI);
+        let of_next = |value: Id| {
+            let inst = self.definition(value).filter(|inst| matches!(inst.op, Op::IAdd | Op::ISub))?;
+            match [inst.id(0), inst.id(1)] {
+                [own, by] if own == id => Some(of(by)),
+                [by, own] if own == id => Some(of(by)),
+                _ => None,
+            }
+        };
+        let values = phi.incoming.iter().map(|(_, value)| *value).filter(|value| *value != id);
+        values.map(|value| of_next(value).unwrap_or_else(|| of(value))).min()
     }
 
     /// The same of a result, given those of the operands: in the lanes that they are of.

@@ -229,6 +229,10 @@ fn load_some(this: &Lowerer<'_, '_>, addresses: Addresses, size: u64, count: usi
     let words = match left / word.bytes() {
         4.. => 4,
         2.. if size == 8 || this.target.has_avx512() => 2,
+        1.. if size < WORD => {
+            let words = this.b.gather(word, addresses.vector(this), size, this.mask_vector());
+            return (0..WORD / size).map(|at| part(&this.b, words, size, this.b.i32(at as u32))).collect();
+        }
         _ => {
             let memory = Scalar::int(8 * size as u32).expect("elements of 1, 2, 4 and 8 bytes");
             return vec![narrow::gather(this, memory, addresses.vector(this), size)];

@@ -5,6 +5,7 @@ use super::access::{self, Place};
 use super::apart::{self, Addresses};
 use super::builder::Value;
 use super::short_rows::ShortRows;
+use super::speculation::Hope;
 use super::structures::Structures;
 use super::values::{Mask, Reg, Val};
 use super::{Lowerer, rows};
@@ -59,9 +60,12 @@ pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, ty: TypeId) -> Resul
                 (Place::Strided { base, step, .. }, true) => {
                     apart::load_elements(this, Addresses::Strided(first(this, base), step), group).into()
                 }
-                (Place::Varying(all) | Place::ShortRows(ShortRows { addresses: all, .. }), true) => {
-                    apart::load_elements(this, Addresses::Varying(first(this, all)), group).into()
-                }
+                (
+                    Place::Varying(all)
+                    | Place::Hoped(Hope { addresses: all, .. })
+                    | Place::ShortRows(ShortRows { addresses: all, .. }),
+                    true,
+                ) => apart::load_elements(this, Addresses::Varying(first(this, all)), group).into(),
                 _ => return Ok(None),
             };
             this.subgroup_mut().members.loaded.insert(member.group, Rc::clone(&vectors));

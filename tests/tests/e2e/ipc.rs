@@ -125,6 +125,17 @@ fn another_process_reads_and_writes_the_memory_of_a_handle() {
 }
 
 #[test]
+fn a_handle_may_be_put_behind_its_memory() {
+    let memory = platform().allocate(MemoryKind::Device, 5000, 0).unwrap();
+    let handle = get(memory).unwrap();
+    // SAFETY: nobody uses the memory.
+    unsafe { platform().free(memory) }.unwrap();
+    put(handle).unwrap();
+    assert!(open(handle).is_err());
+    assert_eq!(code(put(ze_ipc_mem_handle_t::default())), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+}
+
+#[test]
 fn a_handle_is_opened_more_than_once_and_closed_in_any_order() {
     let memory = platform().allocate(MemoryKind::Device, 100_000, 0).unwrap().cast::<u8>();
     // SAFETY: the allocation has these bytes.
