@@ -142,3 +142,25 @@ __kernel void wrapping_bytes(__global int *out, __global const int *in, uint n)
     out[2 * i] = in[128 + at];
     out[2 * i + 1] = in[128 + next];
 }
+
+// Rows, one a work-item, of which several elements are read at a time. Rows begin anywhere.
+#define ROWS(NAME, T, U)                                                                                               \
+    __kernel void NAME(__global const T *rows, __global const uint *factors, __global uint *out, uint length, uint n)  \
+    {                                                                                                                  \
+        uint i = get_global_id(0);                                                                                     \
+        if (i >= n)                                                                                                    \
+            return;                                                                                                    \
+        __global const T *row = rows + i * length;                                                                     \
+        uint sum = i;                                                                                                  \
+        for (int at = 0; at + U <= (int)length; at += U) {                                                             \
+            _Pragma("unroll") for (int k = 0; k < U; k++) sum = sum * 5 + row[at + k] * factors[at + k];               \
+        }                                                                                                              \
+        out[i] = sum;                                                                                                  \
+    }
+ROWS(rows_of_16_bytes, uchar, 16)
+ROWS(rows_of_8_bytes, char, 8)
+ROWS(rows_of_4_bytes, uchar, 4)
+ROWS(rows_of_12_bytes, ushort, 6)
+ROWS(rows_of_two_words, short, 4)
+ROWS(rows_of_words, uint, 8)
+ROWS(rows_of_pairs, uint, 2)

@@ -27,6 +27,11 @@ impl Analysis<'_> {
         })
     }
 
+    /// Whether there would be some, were bundles along y.
+    pub fn has_columns_along_y(&self) -> bool {
+        !self.find_columns().is_empty()
+    }
+
     fn find_columns(&self) -> FxHashSet<Id> {
         let mut changes = Changes::new(self, Unit::WorkItem);
         let mut found = FxHashSet::default();

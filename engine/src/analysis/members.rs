@@ -34,6 +34,8 @@ const MOST_OPEN: usize = 8;
 const MOST_ACCESSES: usize = 16;
 /// How deep two indices are compared.
 const DEPTH: u32 = 6;
+/// How deep an address is looked into for who its lanes are.
+const KNOWN_DEPTH: u32 = 12;
 
 /// Which group; counted in the block.
 pub type GroupId = usize;
@@ -359,7 +361,9 @@ fn candidate(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> Option<Candidate>
         && !stores
         && step.unsigned_abs() != element
         && class(a, pointer) != StorageClass::Function
-        && a.variant.width >= LEAST_LANES;
+        && a.variant.width >= LEAST_LANES
+        // LLVM knows better where it sees who accesses what.
+        && !(step == 0 && a.differs_by_known_items(block, pointer, KNOWN_DEPTH));
     if !(is_small || is_apart) || !leaves.iter().enumerate().all(regular) {
         return None;
     }

@@ -7,6 +7,7 @@ use super::Analysis;
 use super::builtins::is_group_size;
 use super::func::{BlockId, Terminator};
 use spirv::{BuiltIn, Op};
+use spirv_env::opcodes::{Derives, Family};
 use spirv_env::{Id, Inst};
 
 /// Conditions and blocks around a block that are looked at.
@@ -61,6 +62,24 @@ impl Analysis<'_> {
             Some((BuiltIn::SubgroupId | BuiltIn::LocalInvocationIndex | BuiltIn::LocalInvocationId, _))
         );
         is_component || self.is_linear_id(id)
+    }
+
+    /// Whether what tells lanes' values or addresses apart is known when code is made: who they are, by arithmetic.
+    pub(super) fn differs_by_known_items(&self, at: BlockId, id: Id, depth: u32) -> bool {
+        let is_shared = || self.shape(at, id).iter().all(|shape| shape.is_uniform());
+        if !self.knows_items() || depth == 0 {
+            return false;
+        }
+        if is_shared() || self.is_of_ids(id) {
+            return true;
+        }
+        let is_made = |inst: &&Inst| {
+            let row = inst.row();
+            let is_number = matches!(row.family, Family::Arithmetic | Family::Conversion) && row.is_pure();
+            is_number || row.derives != Derives::Nothing || inst.op == Op::Select
+        };
+        let made = self.definition(id).filter(is_made);
+        made.is_some_and(|inst| inst.ids().all(|part| self.differs_by_known_items(at, part, depth - 1)))
     }
 
     /// Whether work-items are known when code is made.

@@ -229,3 +229,39 @@ fn an_index_of_a_byte_wraps_around() {
         });
     }
 }
+
+/// Rows of several elements at a time, of which each work-item has one.
+fn rows<T: Copy + Debug + PartialEq + Default>(kernel: &str, at_a_time: usize, of: fn(i64) -> (T, u32)) {
+    let kernel = Module::named("members").kernel(kernel);
+    for (n, size) in SIZES {
+        for length in [1usize, 4, 13, 64, 131] {
+            let mut random = Random::new((n + length) as u64);
+            let values: Vec<(T, u32)> =
+                (0..n * length).map(|_| of(random.between(-1_000_000_000, 1_000_000_000).into())).collect();
+            let factors: Vec<u32> = (0..length as u32).map(|at| at * 7 + 1).collect();
+            let elements: Vec<T> = values.iter().map(|(value, _)| *value).collect();
+            let out = platform().filled(u32::MAX, n);
+            let buffers = (platform().buffer(&elements), platform().buffer(&factors));
+            kernel.run_1d(n, size, &[&buffers.0, &buffers.1, &out, &(length as u32), &(n as u32)]);
+            let read = length / at_a_time * at_a_time;
+            let sum = |(i, row): (usize, &[(T, u32)])| {
+                row[..read].iter().zip(&factors).fold(i as u32, |sum, ((_, value), factor)| {
+                    sum.wrapping_mul(5).wrapping_add(value.wrapping_mul(*factor))
+                })
+            };
+            let want: Vec<u32> = values.chunks(length).enumerate().map(sum).collect();
+            assert_same(&format!("{n} rows of {length} in groups of {size}"), &out, &want);
+        }
+    }
+}
+
+#[test]
+fn elements_of_rows_are_read_several_at_a_time() {
+    rows("rows_of_16_bytes", 16, |value| (value as u8, u32::from(value as u8)));
+    rows("rows_of_8_bytes", 8, |value| (value as i8, value as i8 as u32));
+    rows("rows_of_4_bytes", 4, |value| (value as u8, u32::from(value as u8)));
+    rows("rows_of_12_bytes", 6, |value| (value as u16, u32::from(value as u16)));
+    rows("rows_of_two_words", 4, |value| (value as i16, value as i16 as u32));
+    rows("rows_of_words", 8, |value| (value as u32, value as u32));
+    rows("rows_of_pairs", 2, |value| (value as u32, value as u32));
+}

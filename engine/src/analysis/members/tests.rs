@@ -83,7 +83,7 @@ fn what_is_stored_begins_where_structures_do() {
 fn an_index_is_known_without_its_constants() {
     let body = "%low = OpUConvert %uint %x4\n%doubled = OpShiftLeftLogical %uint %low %uint_1\n\
         %odd = OpBitwiseOr %uint %doubled %uint_1\n%less = OpISub %uint %odd %uint_4\n%wide = OpSConvert %ulong %less\n\
-        %carry = OpBitwiseOr %uint %doubled %uint_2\n%cut = OpSConvert %uint %x4\n%byte = OpUConvert %uchar %low\n\
+        %carry = OpBitwiseOr %uint %doubled %uint_8\n%cut = OpSConvert %uint %x4\n%byte = OpUConvert %uchar %low\n\
         %byte1 = OpIAdd %uchar %byte %uchar_1\n%end = OpIAdd %ulong %wide %ulong_8";
     let text = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
         %x4 = OpIMul %ulong %x %ulong_4\n";
@@ -100,6 +100,25 @@ fn an_index_is_known_without_its_constants() {
         assert_eq!(found(5), (Some(5), 0), "or with a carry");
         assert_eq!(found(6), (Some(6), 0), "a conversion that cuts");
         assert_eq!(found(8), (Some(8), 0), "bytes wrap around");
+    });
+}
+
+#[test]
+fn an_unsigned_index_is_known_where_no_bit_is_carried() {
+    let text = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
+        %low = OpUConvert %uint %x\n%doubled = OpShiftLeftLogical %uint %low %uint_1\n";
+    let body = "%odd = OpBitwiseOr %uint %doubled %uint_1\n%wide = OpUConvert %ulong %odd\n%next = OpIAdd %ulong %wide %ulong_8\n\
+        %sum = OpIAdd %uint %doubled %uint_4\n%wide_sum = OpUConvert %ulong %sum\n%signed = OpSConvert %ulong %odd";
+    of_blocks(&format!("{text}{body}"), VARIANT, |a| {
+        let insts = &a.func.blocks[ENTRY].insts;
+        let at = |place: usize| insts[insts.len() - 7 + place].result.expect("a result");
+        let found = |place: usize| {
+            let of = index_of(a, at(place), Extension::Signed);
+            ((0..7).find(|place| at(*place) == of.id), of.is_unsigned, of.constant)
+        };
+        assert_eq!(found(3), (Some(0), true, 1 + 8), "through zero extension");
+        assert_eq!(found(5), (Some(4), true, 0), "a sum may wrap around at 0");
+        assert_eq!(found(6), (Some(0), false, 1), "which sign extension is not");
     });
 }
 
@@ -122,4 +141,25 @@ fn loads_of_structures_that_lie_apart_are_a_group_where_they_make_a_piece() {
     let from_memory =
         "%own = OpLoad %uint %p0\n%wide = OpUConvert %ulong %own\n%far = OpIMul %ulong %wide %ulong_16";
     assert_eq!(apart(from_memory, &[3, 2, 1, 0]), [(vec![0, 1, 2, 3], 4)]);
+}
+
+#[test]
+fn what_lanes_read_of_their_own_rows_is_a_group() {
+    // Rows of a length that is known when the kernel runs, and elements whose places are known to follow each other.
+    let rows = |row: &str, elements: &[u64]| {
+        let mut body = format!("{row}\n");
+        for (at, element) in elements.iter().enumerate() {
+            body += &format!(
+                "%j{at} = OpIAdd %ulong %far %ulong_{element}\n%q{at} = OpPtrAccessChain %to_uint %pointer %j{at}\n\
+                 %v{at} = OpLoad %uint %q{at}\n"
+            );
+        }
+        members(&body)
+    };
+    let rows_of = "%far = OpIMul %ulong %x %any_ulong";
+    assert_eq!(rows(rows_of, &[0, 1, 2, 3]), [(vec![0, 1, 2, 3], 4)]);
+    assert_eq!(rows(rows_of, &[0, 1, 2]), [], "no piece");
+    // A clamped index may be a row's.
+    let clamped = "%is = OpULessThan %bool %x %any_ulong\n%far = OpSelect %ulong %is %x %any_ulong";
+    assert_eq!(rows(clamped, &[0, 1, 2, 3]), []);
 }

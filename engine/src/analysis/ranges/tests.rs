@@ -1,6 +1,6 @@
 //! The bound of every operation, exactly, and the first operand at which nothing is known any more.
 
-use super::super::testing::{VARIANT, of_last};
+use super::super::testing::{VARIANT, of_blocks, of_last};
 use crate::abi::{Ids, Variant};
 
 /// The local id, at most 1023, of which all bounds are made, and values of a few widths that are at most 64 or 63.
@@ -264,4 +264,25 @@ fn low_zeros_are_followed_eight_steps_back() {
     let chain = |length| trailing_zeros(&copies("uint", "x8", length));
     assert_eq!(chain(7), 3);
     assert_eq!(chain(8), 0);
+}
+
+#[test]
+fn counters_keep_the_zeros_that_they_begin_and_go_on_with() {
+    let zeros = |first: &str, next: &str| {
+        let body = format!(
+            "%x8 = OpShiftLeftLogical %uint %any_uint %uint_3\nOpBranch %head\n%head = OpLabel\n\
+             %i = OpPhi %uint {first} %entry %next %head\n%next = {next}\n%more = OpULessThan %bool %next %any_uint\n\
+             OpBranchConditional %more %head %end\n%end = OpLabel"
+        );
+        of_blocks(&body, VARIANT, |analysis| {
+            let phi = analysis.func.blocks.values().find_map(|block| block.phis.first()).expect("a counter");
+            analysis.trailing_zeros(phi.result, 0)
+        })
+    };
+    assert_eq!(zeros("%uint_0", "OpIAdd %uint %i %uint_16"), 4);
+    assert_eq!(zeros("%x8", "OpISub %uint %i %uint_16"), 3);
+    assert_eq!(zeros("%uint_16", "OpIAdd %uint %x8 %i"), 3);
+    assert_eq!(zeros("%uint_0", "OpIAdd %uint %i %uint_1"), 0);
+    assert_eq!(zeros("%any_uint", "OpIAdd %uint %i %uint_16"), 0);
+    assert_eq!(zeros("%uint_0", "OpUDiv %uint %i %uint_16"), 0, "not looked at");
 }

@@ -29,9 +29,14 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
     let alike = alike(a, target);
     // What would be gained by neighbours is less than what is lost where arrays are memory for them.
     let with_arrays = a.largest_with_arrays().unwrap_or(most);
+    // A piece of each row of a column is worth more than to wait for nobody.
+    let most = match a.variant.coarsening {
+        Coarsening::Whole([_, rows, _]) if rows >= LEAST_OF_COLUMN && a.has_columns_along_y() => rows,
+        _ => with_arrays,
+    };
     let mut bundles = a.variant.coarsening.factors();
-    let bundle =
-        bundles.find(|bundle| *bundle <= with_arrays && (*bundle <= alike || fits(*bundle))).unwrap_or(1);
+    let is_best = |bundle: &u32| *bundle <= most.min(with_arrays) && (*bundle <= alike || fits(*bundle));
+    let bundle = bundles.find(is_best).unwrap_or(1);
     a.variant.coarsening.with_factor(bundle)
 }
 
@@ -229,6 +234,8 @@ const AT_A_BARRIER: usize = 4;
 const AT_A_COLLECTIVE: usize = 8;
 /// The same where it has a piece of each row of a column (`columns`).
 const AT_A_COLUMN: usize = 8;
+/// The rows from which on bundles of them are better than the whole work-group where they have a piece of each row of a column.
+const LEAST_OF_COLUMN: u32 = 4;
 
 /// Instructions that a CPU looks at ahead for those whose operands are there.
 const WINDOW: usize = 96;
