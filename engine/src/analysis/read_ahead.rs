@@ -42,12 +42,12 @@ pub struct Ahead {
     pub widened: SmallVec<[Widened; 2]>,
 }
 
-/// An integer of 32 bits that grows with each iteration. Where it wraps around, the next element is elsewhere.
+/// An integer of 32 bits that changes by so much with each iteration. Where it wraps around, the next element is elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Widened {
     pub id: Id,
     pub is_signed: bool,
-    pub step: u32,
+    pub step: i32,
 }
 
 impl Ahead {
@@ -102,7 +102,7 @@ impl Analysis<'_> {
             Some(Length::Constant(length)) => length >= ahead.elements(),
             _ => true,
         };
-        let is_there = |of: &Widened| self.def.get(&of.id) == Some(&this.header);
+        let is_there = |of: &Widened| of.step > 0 && self.def.get(&of.id) == Some(&this.header);
         (is_long
             && step == scalar.bytes() as i64
             && self.is_far(inside, this.header, pointer, scalar.bytes())
@@ -243,7 +243,7 @@ impl Analysis<'_> {
     ) -> Option<i64> {
         let step = self.iteration_step(inside, id)?;
         if step != 0 {
-            let step = u32::try_from(step).ok().filter(|step| *step < 1 << 16)?;
+            let step = i32::try_from(step).ok().filter(|step| step.unsigned_abs() < 1 << 16)?;
             if self.index_width(id) != Some(u32::BITS) {
                 return None;
             }

@@ -205,7 +205,7 @@ fn stays_on_its_way(this: &mut Lowerer<'_, '_>, ahead: &Ahead) -> Result<Value, 
         let index = this.leaf(widened.id)?;
         let b = &this.b;
         let most = if widened.is_signed { i32::MAX as u32 } else { u32::MAX };
-        let last = most - widened.step * ahead.elements() as u32;
+        let last = most - widened.step.unsigned_abs() * ahead.elements() as u32;
         let pred = if widened.is_signed { IntPred::LLVMIntSLE } else { IntPred::LLVMIntULE };
         let one = match index.of_all_lanes() {
             Some(index) => b.icmp(pred, b.freeze(index), b.i32(last)),

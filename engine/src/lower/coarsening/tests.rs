@@ -133,6 +133,24 @@ fn loops_down_columns_want_pieces_that_are_worth_a_look_ahead() {
 }
 
 #[test]
+fn lanes_that_go_through_rows_of_their_own_are_few_in_either_direction() {
+    let recurrence = |by: &str| {
+        let phis =
+            "%sum = OpPhi %uint %own %entry %s %inside\n%at = OpPhi %uint %any_uint %entry %after %inside";
+        let body = format!(
+            "%after = OpIAdd %uint %at {by}\n%place = OpIAdd %uint %row %at\n%wide = OpSConvert %ulong %place\n\
+             %q = OpPtrAccessChain %to_uint %pointer %wide\n%a = OpLoad %uint %q\n%m = OpIMul %uint %sum %own\n\
+             %s = OpIAdd %uint %m %a\nOpStore %q %s"
+        );
+        format!("%row = OpIMul %uint %i %any_uint\n{}", counted_loop(phis, &body))
+    };
+    for by in ["%uint_1", "%uint_minus_1"] {
+        assert_eq!(chosen(Isa::Avx512, &recurrence(by)), 1, "{by}");
+    }
+    assert_eq!(chosen(Isa::Avx512, &recurrence("%uint_255")), 4, "no line is come back to");
+}
+
+#[test]
 fn what_rows_above_each_other_have_in_common_is_shared() {
     let target = Target::limited(Isa::Avx512).expect("a target machine");
     let chosen = |load: &str| {
