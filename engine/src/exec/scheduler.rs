@@ -347,7 +347,7 @@ impl<'a> Running<'a> {
         places: Range<u64>,
         failure: &Failure,
     ) {
-        self.improve(workspace);
+        self.improve(workspace, info);
         let start = self.code.promotion().map(|promotion| (promotion, Instant::now()));
         // SAFETY: passed on to the caller; the workspace has what better code needs, too.
         unsafe { run_faster(workspace, self.code, info, order, places, failure) };
@@ -356,8 +356,13 @@ impl<'a> Running<'a> {
         }
     }
 
-    fn improve(&mut self, workspace: &mut Workspace) {
+    fn improve(&mut self, workspace: &mut Workspace, info: &LaunchInfo) {
         let Some(better) = self.code.promotion().and_then(Promotion::better) else { return };
+        // Code with wider sub-groups has fewer of them, and what the launch says of them is for all of its work-groups.
+        let subgroups = better.variant().subgroups(info.group_size);
+        if self.code.info().has_barrier && subgroups != u64::from(info.subgroups) {
+            return;
+        }
         let needs = Needs::of(better, self.needs.local_bytes, self.needs.subgroups);
         let stack_bytes = workgroup::stack_bytes(better, &needs);
         if stack_bytes <= self.stack_bytes && workspace.provide(&needs).is_ok() {
