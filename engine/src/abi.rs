@@ -325,8 +325,8 @@ impl Variant {
         let times = width / self.width;
         let coarsening = match self.coarsening {
             Coarsening::AlongX(factor) => {
-                let is_common = |by: &u32| times.is_multiple_of(*by) && factor.is_multiple_of(*by);
-                let common = (1..=times).rev().find(is_common).unwrap_or(1);
+                // A power of two, as lanes are.
+                let common = times.min(1 << factor.trailing_zeros());
                 Coarsening::AlongX(factor).with_factor(factor / common)
             }
             Coarsening::Whole([x, y, z]) => Coarsening::whole([x / times, y, z]),

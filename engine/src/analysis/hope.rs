@@ -10,6 +10,7 @@ use super::Analysis;
 use super::func::{BlockId, ChainStep};
 use super::shapes::{Shape, Trust};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use spirv::{Op, StorageClass};
 use spirv_env::opcodes::{Derives, Family, Memory};
 use spirv_env::{Id, Inst};
@@ -40,20 +41,8 @@ impl Analysis<'_> {
 
     /// Whether lanes' addresses are as far from each other as a number says that all of them share: rows of a matrix, one a lane.
     pub fn is_by_shared_step(&self, at: BlockId, pointer: Id) -> bool {
-        if self.shape(at, pointer)[0].is_uniform() {
-            return true;
-        }
-        let Some(inst) = self.definition(pointer) else { return false };
-        match inst.row().derives {
-            Derives::Chain | Derives::ElementChain => {
-                let is_shared = |step: &ChainStep| match *step {
-                    ChainStep::Constant(_) => true,
-                    ChainStep::Scaled { index, .. } => self.is_shared_multiple(at, index, 0),
-                };
-                self.is_by_shared_step(at, inst.id(0)) && self.func.chain(inst).iter().all(is_shared)
-            }
-            _ => matches!(inst.op, Op::Bitcast | Op::CopyObject) && self.is_by_shared_step(at, inst.id(0)),
-        }
+        let indices = self.indices_of(at, pointer);
+        indices.is_some_and(|indices| indices.iter().all(|(index, _)| self.is_shared_multiple(at, *index, 0)))
     }
 
     /// Whether lanes' integers differ by multiples of a number that is known when the kernel runs, if at all.
@@ -77,21 +66,29 @@ impl Analysis<'_> {
 
     /// A power of two of which the distances of lanes' addresses are multiples.
     fn grain_of_address(&self, at: BlockId, pointer: Id) -> u64 {
-        if self.shape(at, pointer)[0].is_uniform() {
-            return ANY_GRAIN;
-        }
-        let Some(inst) = self.definition(pointer) else { return 1 };
-        match inst.row().derives {
-            Derives::Chain | Derives::ElementChain => {
-                let base = self.grain_of_address(at, inst.id(0));
-                self.func.chain(inst).into_iter().fold(base, |least, step| match step {
-                    ChainStep::Constant(_) => least,
-                    ChainStep::Scaled { index, size } => least.min(times(self.grain(at, index, 0), size)),
-                })
+        let Some(indices) = self.indices_of(at, pointer) else { return 1 };
+        let grain = |(index, size): (Id, u64)| times(self.grain(at, index, 0), size);
+        indices.into_iter().map(grain).min().unwrap_or(ANY_GRAIN)
+    }
+
+    /// The indices behind an address that all lanes share, and the sizes of what they count, if a pointer is made of nothing else.
+    fn indices_of(&self, at: BlockId, pointer: Id) -> Option<SmallVec<[(Id, u64); 4]>> {
+        let (mut indices, mut root) = (SmallVec::new(), pointer);
+        while !self.shape(at, root)[0].is_uniform() {
+            let inst = self.definition(root)?;
+            match inst.row().derives {
+                Derives::Chain | Derives::ElementChain => {
+                    indices.extend(self.func.chain(inst).into_iter().filter_map(|step| match step {
+                        ChainStep::Constant(_) => None,
+                        ChainStep::Scaled { index, size } => Some((index, size)),
+                    }));
+                }
+                _ if matches!(inst.op, Op::Bitcast | Op::CopyObject) => {}
+                _ => return None,
             }
-            _ if matches!(inst.op, Op::Bitcast | Op::CopyObject) => self.grain_of_address(at, inst.id(0)),
-            _ => 1,
+            root = inst.id(0);
         }
+        Some(indices)
     }
 
     /// A power of two of which the differences of lanes' integers are multiples, modulo two to the number of their bits.

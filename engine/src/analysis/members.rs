@@ -22,9 +22,10 @@ use spirv_env::{Id, Inst, Operand};
 const MOST_ELEMENTS: u64 = 8;
 /// The same of what gathers know as well: two registers are as many lanes.
 const MOST_WIDE_ELEMENTS: u64 = 4;
-/// Members that follow each other in structures that lie apart, in bytes: what is loaded at once, of members that are smaller than that and as large.
+/// Members that follow each other in structures that lie apart, in bytes: what is loaded at once.
+const PIECE: u64 = 16;
+/// The same of members that are smaller than this.
 pub const WORD: u64 = 4;
-pub const PIECE: u64 = 16;
 /// Bytes between the first and the last member that are looked at together.
 const MOST_SPAN: i64 = 256;
 /// Lanes from which on what lies apart is better accessed lane by lane, as much as follows there, than gathered.

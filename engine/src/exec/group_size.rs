@@ -135,8 +135,8 @@ pub fn coarsened(variant: Variant, [x, y, z]: [u32; 3], meets: bool) -> Variant 
 /// two that does, so that the choice among its own divisors is the widest.
 fn most_side_by_side(subgroups: u32) -> u32 {
     let power = (1 << subgroups.trailing_zeros().min(31)).min(MOST_SUBGROUPS);
-    let multiples = (1..=MOST_SUBGROUPS / power).rev().map(|times| times * power);
-    multiples.into_iter().find(|factor| subgroups.is_multiple_of(*factor)).unwrap_or(1)
+    let mut multiples = (1..=MOST_SUBGROUPS / power).rev().map(|times| times * power);
+    multiples.find(|factor| subgroups.is_multiple_of(*factor)).unwrap_or(1)
 }
 
 /// The lanes that sub-groups of such code may have in groups of this size, up to so many.

@@ -13,14 +13,13 @@ use super::structures::Structures;
 use super::values::{Reg, Val};
 use super::{Lowerer, narrow, runs};
 use crate::analysis::leaves::{Leaf, Scalar};
-use crate::analysis::members::{Group, LEAST_LANES};
+use crate::analysis::members::{Group, LEAST_LANES, WORD};
 
 /// Bytes of an object that one instruction accesses: what registers of any size have.
 const SIZES: std::ops::RangeInclusive<u64> = 16..=64;
 /// Those of what gathers and scatters do, where there are such. Words are gathered and scattered lane by lane elsewhere, which is still
 /// better than their bytes.
 const GATHERED: u64 = 8;
-const WORD: u64 = 4;
 /// Elements that vectors are put together of.
 pub(super) const MOST_ELEMENTS: usize = 16;
 

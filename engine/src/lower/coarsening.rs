@@ -141,7 +141,7 @@ impl Bundle {
 fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mask) -> Vec<Subgroup> {
     let width = u64::from(variant.width);
     let [x, y, z] = first.local;
-    let of_row = || b.bin(Opcode::LLVMUDiv, b.add(first.size[0], b.i64(width - 1)), b.i64(width));
+    let of_row = || b.bin(Opcode::LLVMUDiv, b.next_multiple(first.size[0], width), b.i64(width));
     let [row, rows, _] = variant.coarsening.count().map(u64::from);
     let member = |at: u64| {
         let mask = if (at + 1).is_multiple_of(row) { mask } else { Mask::All };

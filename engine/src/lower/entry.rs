@@ -603,10 +603,9 @@ impl Calls<'_, '_, '_> {
 
     /// The lanes of the sub-groups of a row.
     fn row_lanes(&self) -> Value {
-        let (b, width) = (self.b(), self.width());
-        let x_size = self.shared.size[0];
-        match self.entry.a.variant.mapping {
-            LaneMapping::Ragged => b.and(b.add(x_size, b.sub(width, b.i64(1))), b.sub(b.i64(0), width)),
+        let (variant, x_size) = (&self.entry.a.variant, self.shared.size[0]);
+        match variant.mapping {
+            LaneMapping::Ragged => self.b().next_multiple(x_size, variant.width.into()),
             _ => x_size,
         }
     }

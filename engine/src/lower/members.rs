@@ -4,8 +4,6 @@
 use super::access::{self, Place};
 use super::apart::{self, Addresses};
 use super::builder::Value;
-use super::short_rows::ShortRows;
-use super::speculation::Hope;
 use super::structures::Structures;
 use super::values::{Mask, Reg, Val};
 use super::{Lowerer, rows};
@@ -57,16 +55,11 @@ pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, ty: TypeId) -> Resul
             let first = |this: &_, address| first(this, group, member, address);
             let vectors: Rc<[Value]> = match (access::place(this, inst.id(0))?, group.is_apart) {
                 (Place::Strided { base, .. }, false) => load_all(this, group, first(this, base)),
-                (Place::Strided { base, step, .. }, true) => {
-                    apart::load_elements(this, Addresses::Strided(first(this, base), step), group).into()
+                (Place::Uniform(_), _) | (_, false) => return Ok(None),
+                (place, true) => {
+                    let Some(addresses) = Addresses::of(place) else { return Ok(None) };
+                    apart::load_elements(this, addresses.map(|address| first(this, address)), group).into()
                 }
-                (
-                    Place::Varying(all)
-                    | Place::Hoped(Hope { addresses: all, .. })
-                    | Place::ShortRows(ShortRows { addresses: all, .. }),
-                    true,
-                ) => apart::load_elements(this, Addresses::Varying(first(this, all)), group).into(),
-                _ => return Ok(None),
             };
             this.subgroup_mut().members.loaded.insert(member.group, Rc::clone(&vectors));
             vectors

@@ -122,18 +122,20 @@ fn an_unsigned_index_is_known_where_no_bit_is_carried() {
     });
 }
 
+/// The groups of loads of so many elements behind an index `%far`, which is made first.
+fn apart(index: &str, elements: &[u64]) -> Vec<(Vec<usize>, usize)> {
+    let mut body = format!("{index}\n");
+    for (at, element) in elements.iter().enumerate() {
+        body += &format!(
+            "%j{at} = OpIAdd %ulong %far %ulong_{element}\n%q{at} = OpPtrAccessChain %to_uint %pointer %j{at}\n\
+             %v{at} = OpLoad %uint %q{at}\n"
+        );
+    }
+    members(&body)
+}
+
 #[test]
 fn loads_of_structures_that_lie_apart_are_a_group_where_they_make_a_piece() {
-    let apart = |index: &str, elements: &[u64]| {
-        let mut body = format!("{index}\n");
-        for (at, element) in elements.iter().enumerate() {
-            body += &format!(
-                "%j{at} = OpIAdd %ulong %far %ulong_{element}\n%q{at} = OpPtrAccessChain %to_uint %pointer %j{at}\n\
-                 %v{at} = OpLoad %uint %q{at}\n"
-            );
-        }
-        members(&body)
-    };
     let large = "%far = OpIMul %ulong %x %ulong_16";
     assert_eq!(apart(large, &[0, 1, 2, 3]), [(vec![0, 1, 2, 3], 4)]);
     assert_eq!(apart(large, &[7, 1, 3, 2, 4]), [(vec![0, 1, 2, 3, 6], 5)]);
@@ -146,20 +148,10 @@ fn loads_of_structures_that_lie_apart_are_a_group_where_they_make_a_piece() {
 #[test]
 fn what_lanes_read_of_their_own_rows_is_a_group() {
     // Rows of a length that is known when the kernel runs, and elements whose places are known to follow each other.
-    let rows = |row: &str, elements: &[u64]| {
-        let mut body = format!("{row}\n");
-        for (at, element) in elements.iter().enumerate() {
-            body += &format!(
-                "%j{at} = OpIAdd %ulong %far %ulong_{element}\n%q{at} = OpPtrAccessChain %to_uint %pointer %j{at}\n\
-                 %v{at} = OpLoad %uint %q{at}\n"
-            );
-        }
-        members(&body)
-    };
     let rows_of = "%far = OpIMul %ulong %x %any_ulong";
-    assert_eq!(rows(rows_of, &[0, 1, 2, 3]), [(vec![0, 1, 2, 3], 4)]);
-    assert_eq!(rows(rows_of, &[0, 1, 2]), [], "no piece");
+    assert_eq!(apart(rows_of, &[0, 1, 2, 3]), [(vec![0, 1, 2, 3], 4)]);
+    assert_eq!(apart(rows_of, &[0, 1, 2]), [], "no piece");
     // A clamped index may be a row's.
     let clamped = "%is = OpULessThan %bool %x %any_ulong\n%far = OpSelect %ulong %is %x %any_ulong";
-    assert_eq!(rows(clamped, &[0, 1, 2, 3]), []);
+    assert_eq!(apart(clamped, &[0, 1, 2, 3]), []);
 }

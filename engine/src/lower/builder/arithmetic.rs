@@ -77,6 +77,11 @@ impl Builder {
         Value(llvm!(LLVMBuildFNeg(self.raw, a.0, NAME)))
     }
 
+    /// The first multiple of a power of two that is not below an integer of 64 bits.
+    pub fn next_multiple(&self, a: Value, of: u64) -> Value {
+        self.and(self.add(a, self.i64(of - 1)), self.i64(!(of - 1)))
+    }
+
     pub fn not(&self, a: Value) -> Value {
         Value(llvm!(LLVMBuildNot(self.raw, a.0, NAME)))
     }

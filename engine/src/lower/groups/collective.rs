@@ -182,7 +182,7 @@ fn broadcast(this: &mut Lowerer<'_, '_>, value: Id, local_id: Id) -> Result<Val,
     for (dim, reg) in id.iter().enumerate().rev() {
         let size = this.builtin(BuiltIn::WorkgroupSize, dim as u32)?;
         let size = match is_ragged && dim == 0 {
-            true => this.b.and(this.b.add(this.same(size), this.b.i64(width - 1)), this.b.i64(!(width - 1))),
+            true => this.b.next_multiple(this.same(size), width),
             false => this.same(size),
         };
         let at = this.b.zext_or_trunc(this.same(*reg), Scalar::I64);
