@@ -1,5 +1,6 @@
 //! What can go wrong between a validated module and a finished launch.
 
+use crate::exec::failure::Reason;
 use thiserror::Error;
 
 /// An engine failure, with a reason that a person can act on.
@@ -28,7 +29,7 @@ pub enum EngineError {
     InvalidLaunch { kernel: String, fault: LaunchFault },
     /// The kernel did what cannot be done, and its launch has ended.
     #[error("kernel '{kernel}': {reason}")]
-    Failed { kernel: String, reason: String },
+    Failed { kernel: String, reason: Reason },
     /// A module-scope variable could not be given its memory and initial value.
     #[error("module-scope variable '{variable}': {reason}")]
     Variable { variable: String, reason: String },

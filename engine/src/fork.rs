@@ -26,6 +26,7 @@ mod sections;
 pub use locks::{Mutex, MutexGuard, ReadGuard, RwLock, WriteGuard};
 pub use once::{OnceLock, PerProcess, Slow};
 pub use sections::retire;
+pub(crate) use sections::{recovery_place, recovery_place_of, this_thread};
 
 use crate::futex::{Counter, Deadline};
 use std::io;

@@ -456,8 +456,16 @@ impl Kernel {
         // Sub-groups side by side take longer to compile, and nobody has found out yet whether they pay.
         let alone = variant.simplest();
         let code = match alone == variant {
-            true => self.compile(variant, Tier::Fast)?,
-            false => self.code_of(alone, Tier::Fast)?,
+            true => self.compile(variant, Tier::Fast),
+            false => self.code_of(alone, Tier::Fast),
+        };
+        let code = match code {
+            // The other tier selects instructions in another way.
+            Err(error @ EngineError::CodeGeneration { .. }) => {
+                tracing::error!("without the fast tier: {error}");
+                return self.code_of(variant, Tier::Optimising);
+            }
+            code => code?,
         };
         // How many work-groups can be in flight at once depends on the code, and must not change.
         if code.info().has_launch_barrier {

@@ -1,6 +1,7 @@
-//! Memory copies and fills.
+//! Memory copies and fills. They end where the processor refuses an access.
 
 use std::thread;
+use ze_engine::exec::fault::{Fault, catch};
 
 /// From this size on two threads copy faster than one: it is beyond the caches, where a core alone does not
 /// use all of the memory's bandwidth.
@@ -11,37 +12,44 @@ const FILL_BLOCK: usize = 4096;
 /// Copies `len` bytes; the ranges may overlap.
 ///
 /// # Safety
-/// Both ranges are accessible and nobody else writes to them meanwhile.
-pub unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
+/// Both ranges are the program's, and nobody else writes to them meanwhile.
+pub unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) -> Result<(), Fault> {
     let apart = (dst as usize).abs_diff(src as usize) >= len;
     if len < PARALLEL_COPY || !apart {
         // SAFETY: the caller's promise.
-        unsafe { std::ptr::copy(src, dst, len) };
-        return;
+        return unsafe { catch(|| std::ptr::copy(src, dst, len)) };
     }
     let half = (len / 2).next_multiple_of(64);
     let (dst, src) = (dst as usize, src as usize);
     thread::scope(|scope| {
         let upper = thread::Builder::new().name("ze_cpu copy".into()).spawn_scoped(scope, move || {
+            let (src, dst) = ((src + half) as *const u8, (dst + half) as *mut u8);
             // SAFETY: the caller's promise; this half is disjoint from the other.
-            unsafe {
-                std::ptr::copy_nonoverlapping((src + half) as *const u8, (dst + half) as *mut u8, len - half)
-            }
+            unsafe { catch(|| std::ptr::copy_nonoverlapping(src, dst, len - half)) }
         });
         let len = if upper.is_ok() { half } else { len };
         // SAFETY: the caller's promise; without a second thread this one copies everything.
-        unsafe { std::ptr::copy_nonoverlapping(src as *const u8, dst as *mut u8, len) };
-    });
+        let lower = unsafe { catch(|| std::ptr::copy_nonoverlapping(src as *const u8, dst as *mut u8, len)) };
+        lower.and(both(upper))
+    })
+}
+
+/// What the other thread of two says, if there is one.
+fn both(other: std::io::Result<thread::ScopedJoinHandle<'_, Result<(), Fault>>>) -> Result<(), Fault> {
+    other.map_or(Ok(()), |thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
 }
 
 /// Fills `len` bytes with a pattern; the last repetition may be partial.
 ///
 /// # Safety
-/// The range is accessible and nobody else accesses it meanwhile.
-pub unsafe fn fill(dst: *mut u8, pattern: &[u8], len: usize) {
-    let Some((&first, rest)) = pattern.split_first() else { return };
-    // SAFETY: the caller's promise.
-    let dst = unsafe { std::slice::from_raw_parts_mut(dst, len) };
+/// The range is the program's, and nobody else accesses it meanwhile.
+pub unsafe fn fill(dst: *mut u8, pattern: &[u8], len: usize) -> Result<(), Fault> {
+    // SAFETY: the caller's promise. Nothing is owned.
+    unsafe { catch(|| fill_slice(std::slice::from_raw_parts_mut(dst, len), pattern)) }
+}
+
+fn fill_slice(dst: &mut [u8], pattern: &[u8]) {
+    let (len, Some((&first, rest))) = (dst.len(), pattern.split_first()) else { return };
     if rest.iter().all(|&byte| byte == first) {
         dst.fill(first);
         return;
@@ -98,22 +106,22 @@ impl Region {
 /// Copies a box of bytes; both regions have the extent of `to`.
 ///
 /// # Safety
-/// Both regions are accessible, so that they have an [`end`](Region::end), and nobody else writes to them meanwhile.
-pub unsafe fn copy_region(dst: *mut u8, to: &Region, src: *const u8, from: &Region) {
+/// Both regions are the program's, have an [`end`](Region::end), and nobody else writes to them meanwhile.
+pub unsafe fn copy_region(dst: *mut u8, to: &Region, src: *const u8, from: &Region) -> Result<(), Fault> {
     // Rows of no bytes can be more than there is time for.
     if to.is_empty() {
-        return;
+        return Ok(());
     }
     let [width, height, depth] = to.extent;
     let (dst, src) = (dst as usize, src as usize);
     let tight_rows = height == 1 || (to.row_pitch == width && from.row_pitch == width);
     let slice = width * height;
     if tight_rows && (depth == 1 || (to.slice_pitch == slice && from.slice_pitch == slice)) {
+        let (to, from) = ((dst + to.row(0, 0)) as *mut u8, (src + from.row(0, 0)) as *const u8);
         // SAFETY: the caller's promise: without gaps the rows are one piece.
-        unsafe { copy((dst + to.row(0, 0)) as *mut u8, (src + from.row(0, 0)) as *const u8, slice * depth) };
-        return;
+        return unsafe { copy(to, from, slice * depth) };
     }
-    let rows = |rows: std::ops::Range<usize>| {
+    let copy_rows = |rows: std::ops::Range<usize>| {
         for at in rows {
             let (y, z) = (at % height, at / height);
             // SAFETY: the caller's promise.
@@ -123,6 +131,8 @@ pub unsafe fn copy_region(dst: *mut u8, to: &Region, src: *const u8, from: &Regi
             }
         }
     };
+    // SAFETY: the caller's promise. Nothing is owned.
+    let rows = |rows: std::ops::Range<usize>| unsafe { catch(|| copy_rows(rows)) };
     let count = height * depth;
     // Rows that share bytes are copied in their order.
     let apart = to.row_pitch >= width && (depth == 1 || to.slice_pitch >= width);
@@ -132,8 +142,9 @@ pub unsafe fn copy_region(dst: *mut u8, to: &Region, src: *const u8, from: &Regi
     thread::scope(|scope| {
         let upper = thread::Builder::new().name("ze_cpu copy".into());
         let upper = upper.spawn_scoped(scope, || rows(count / 2..count));
-        rows(0..if upper.is_ok() { count / 2 } else { count });
-    });
+        let lower = rows(0..if upper.is_ok() { count / 2 } else { count });
+        lower.and(both(upper))
+    })
 }
 
 #[cfg(test)]
@@ -147,7 +158,7 @@ mod tests {
                 let pattern: Vec<u8> = (0..size).map(|byte| byte as u8 ^ 0x5a).collect();
                 let mut memory = vec![0u8; len + 1];
                 // SAFETY: the vector is larger than what is filled.
-                unsafe { fill(memory.as_mut_ptr(), &pattern, len) };
+                unsafe { fill(memory.as_mut_ptr(), &pattern, len) }.expect("the test's memory");
                 assert!(memory[..len].iter().enumerate().all(|(at, &byte)| byte == pattern[at % size]));
                 assert_eq!(memory[len], 0, "pattern of {size}, {len} bytes");
             }
@@ -160,10 +171,10 @@ mod tests {
         let source: Vec<u8> = (0..len).map(|at| ((at * 7) >> 3) as u8).collect();
         let mut target = vec![0u8; len];
         // SAFETY: two vectors of the length.
-        unsafe { copy(target.as_mut_ptr(), source.as_ptr(), len) };
+        unsafe { copy(target.as_mut_ptr(), source.as_ptr(), len) }.expect("the test's memory");
         assert!(target == source);
         // SAFETY: both ranges are in the vector.
-        unsafe { copy(target.as_mut_ptr().add(1), target.as_ptr(), len - 1) };
+        unsafe { copy(target.as_mut_ptr().add(1), target.as_ptr(), len - 1) }.expect("the test's memory");
         assert!(target[1..] == source[..len - 1]);
     }
 
@@ -176,7 +187,7 @@ mod tests {
         assert!(from.end().is_some_and(|end| end <= source.len()));
         assert_eq!(to.end(), Some(2 + 2 * 3 + 2 * 15));
         // SAFETY: both regions are in their vectors.
-        unsafe { copy_region(target.as_mut_ptr(), &to, source.as_ptr(), &from) };
+        unsafe { copy_region(target.as_mut_ptr(), &to, source.as_ptr(), &from) }.expect("the test's memory");
         for z in 0..2 {
             for y in 0..2 {
                 for x in 0..2 {
@@ -200,12 +211,13 @@ mod tests {
         };
         let to = Region { row_pitch: width + 3, slice_pitch: (width + 3) * height / 2, ..from };
         // SAFETY: both regions are in their vectors.
-        unsafe { copy_region(target.as_mut_ptr(), &to, source.as_ptr(), &from) };
+        unsafe { copy_region(target.as_mut_ptr(), &to, source.as_ptr(), &from) }.expect("the test's memory");
         let rows = target.chunks(width + 3).zip(source.chunks(width));
         assert!(rows.into_iter().all(|(to, from)| to[..width] == *from && to[width..] == [0; 3]));
         let mut packed = vec![0u8; width * height];
         // SAFETY: as above.
-        unsafe { copy_region(packed.as_mut_ptr(), &from, source.as_ptr(), &from) };
+        unsafe { copy_region(packed.as_mut_ptr(), &from, source.as_ptr(), &from) }
+            .expect("the test's memory");
         assert!(packed == source);
     }
 
@@ -216,7 +228,7 @@ mod tests {
         assert_eq!(region.end(), Some(0));
         let mut byte = 0;
         // SAFETY: nothing is accessed.
-        unsafe { copy_region(&raw mut byte, &region, &raw const byte, &region) };
+        unsafe { copy_region(&raw mut byte, &region, &raw const byte, &region) }.expect("the test's memory");
     }
 
     #[test]

@@ -188,6 +188,9 @@ impl Driver {
         if !wanted {
             return Err(Error::Uninitialized);
         }
+        if env::catches_faults() {
+            ze_engine::exec::fault::enable();
+        }
         INITIALIZED.store(true, Ordering::Release);
         sysman::core_is_initialized();
         Ok(driver)

@@ -82,9 +82,16 @@ pub const TIER: Variable = variable(
      for a millisecond",
 );
 
+pub const FAULTS: Variable = variable(
+    "ZE_CPU_FAULTS",
+    "`lost`, `signal`",
+    "what a kernel or a copy ends that accesses memory which is not there: itself, and who waits for it is told \
+     `ZE_RESULT_ERROR_DEVICE_LOST` (the default); or the process, by a signal, as a debugger or a core dump wants it",
+);
+
 /// All variables of the driver.
-pub const VARIABLES: [Variable; 9] =
-    [LOG, DUMP, PROFILE, DEVICES, SUB_DEVICES, THREADS, CACHE_DIR, ISA, TIER];
+pub const VARIABLES: [Variable; 10] =
+    [LOG, DUMP, PROFILE, DEVICES, SUB_DEVICES, THREADS, CACHE_DIR, ISA, TIER, FAULTS];
 
 /// Variables that only the project's own tests look at.
 pub const OF_TESTS: [Variable; 7] = [
@@ -229,6 +236,16 @@ pub fn tiering() -> Tiering {
         _ => None,
     });
     tier.map_or(Tiering::FastFirst, Tiering::Only)
+}
+
+/// `ZE_CPU_FAULTS`: whether faults of commands are theirs and not the process's.
+pub fn catches_faults() -> bool {
+    let catches = FAULTS.parse(|text| match text {
+        "lost" => Some(true),
+        "signal" => Some(false),
+        _ => None,
+    });
+    catches.unwrap_or(true)
 }
 
 /// `ZE_CPU_CACHE_DIR`: a folder, or `None` where there is to be no cache.

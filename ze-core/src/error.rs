@@ -1,5 +1,6 @@
 //! Every failure of the driver: one enum, whose text is the reason that a program can ask for, and its `ze_result_t`.
 
+use crate::fault;
 use thiserror::Error;
 use ze_headers::*;
 
@@ -167,7 +168,7 @@ impl From<ze_engine::EngineError> for Error {
         match error {
             EngineError::Unresolved { .. } => Error::ModuleUnlinked(reason),
             EngineError::OutOfMemory { .. } => Error::OutOfDeviceMemory(reason),
-            EngineError::Failed { .. } => Error::DeviceLost(reason),
+            EngineError::Failed { kernel, reason } => fault::failed(&kernel, reason),
             EngineError::OutOfHostMemory { .. } => Error::OutOfHostMemory(reason),
             EngineError::InvalidLaunch { fault, .. } => match fault {
                 LaunchFault::GroupSize(_) | LaunchFault::InFlight(_) => Error::InvalidGroupSize(reason),

@@ -19,6 +19,7 @@ pub mod event;
 pub mod external_memory;
 pub mod fabric;
 pub mod fallible;
+mod fault;
 pub mod fence;
 pub mod graph;
 pub mod handle;

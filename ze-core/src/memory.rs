@@ -54,6 +54,14 @@ impl MemoryKind {
         }
     }
 
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            MemoryKind::Host => "host",
+            MemoryKind::Device => "device",
+            MemoryKind::Shared => "shared",
+        }
+    }
+
     pub(crate) fn out_of_memory(self, reason: String) -> Error {
         match self {
             MemoryKind::Host => Error::OutOfHostMemory(reason),

@@ -5,6 +5,7 @@ use crate::copy::{self, Region};
 use crate::device::Device;
 use crate::error::Result;
 use crate::event::Event;
+use crate::fault;
 use crate::image::ImageCopy;
 use crate::metrics::query::QueryCommand;
 use crate::metrics::streamer::Marker;
@@ -15,9 +16,11 @@ use crate::sysman::activity::Work;
 use crate::virtual_memory;
 use smallvec::SmallVec;
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::time::Duration;
 use ze_engine::Launch;
+use ze_engine::exec::fault::catch;
 use ze_headers::{ze_group_count_t, ze_kernel_timestamp_data_t, ze_kernel_timestamp_result_t};
 
 /// Launches up to this time, too: to wake a thread costs the one that wakes half of it, and the work waits longer still.
@@ -246,37 +249,41 @@ impl Operation {
                 usage.launched(group_count, launch.range().group_size);
             }
         };
+        let of_copy = |refused| fault::lost("a copy", refused);
         match self {
             Operation::Barrier | Operation::Shared(_) => {}
             // SAFETY: see above.
             Operation::Copy { dst, src, len } => unsafe {
-                copy::copy(*dst as *mut u8, *src as *const u8, *len)
+                copy::copy(*dst as *mut u8, *src as *const u8, *len).map_err(of_copy)?
             },
             // SAFETY: see above.
             Operation::CopyRegion { dst, to, src, from } => unsafe {
-                copy::copy_region(*dst as *mut u8, to, *src as *const u8, from);
+                copy::copy_region(*dst as *mut u8, to, *src as *const u8, from).map_err(of_copy)?
             },
             // SAFETY: see above.
-            Operation::CopyImage(copy) => unsafe { copy.execute() },
+            Operation::CopyImage(copy) => unsafe { copy.execute().map_err(of_copy)? },
             // SAFETY: see above.
-            Operation::Fill { dst, pattern, len } => unsafe { copy::fill(*dst as *mut u8, pattern, *len) },
+            Operation::Fill { dst, pattern, len } => unsafe {
+                copy::fill(*dst as *mut u8, pattern, *len)
+                    .map_err(|refused| fault::lost("a fill", refused))?
+            },
             Operation::Launch(launch) => {
                 launch.run()?;
                 launched(launch, launch.range().group_count);
             }
             Operation::LaunchIndirect { launch, group_count } => {
                 // SAFETY: see above.
-                let groups = unsafe { read_group_count(*group_count) };
+                let groups = unsafe { read_group_count(*group_count)? };
                 launch.run_groups(groups)?;
                 launched(launch, groups);
             }
             Operation::LaunchMultipleIndirect { launches, count, group_counts } => {
                 // SAFETY: see above.
-                let count = unsafe { (*count as *const u32).read_unaligned() } as usize;
+                let count = unsafe { read::<u32>(*count)? } as usize;
                 for (index, launch) in launches.iter().enumerate().take(count) {
                     let at = group_counts + index * size_of::<ze_group_count_t>();
                     // SAFETY: see above; the array has as many entries as there are kernels.
-                    let groups = unsafe { read_group_count(at) };
+                    let groups = unsafe { read_group_count(at)? };
                     launch.run_groups(groups)?;
                     launched(launch, groups);
                 }
@@ -286,7 +293,7 @@ impl Operation {
             Operation::WriteGlobalTimestamp { device, dst } => {
                 let timestamp = device.clock().global(clock::now());
                 // SAFETY: see above.
-                unsafe { (*dst as *mut u64).write_unaligned(timestamp) };
+                unsafe { write(*dst, timestamp)? };
             }
             Operation::QueryKernelTimestamps { device, queries } => {
                 for query in queries {
@@ -294,7 +301,7 @@ impl Operation {
                     let times = query.signal.outcome().unwrap_or_default();
                     let result = kernel_timestamps(device, times, query.timescale);
                     // SAFETY: see above.
-                    unsafe { (query.dst as *mut ze_kernel_timestamp_result_t).write_unaligned(result) };
+                    unsafe { write(query.dst, result)? };
                 }
             }
             // SAFETY: the program's own function with the program's own argument.
@@ -310,11 +317,35 @@ impl Operation {
 }
 
 /// # Safety
-/// `at` is the address of a readable `ze_group_count_t`.
-unsafe fn read_group_count(at: usize) -> [u32; 3] {
+/// What is at the address is the program's to be read.
+unsafe fn read_group_count(at: usize) -> Result<[u32; 3]> {
     // SAFETY: the caller's promise.
-    let count = unsafe { (at as *const ze_group_count_t).read_unaligned() };
-    [count.groupCountX, count.groupCountY, count.groupCountZ]
+    let count = unsafe { read::<ze_group_count_t>(at)? };
+    Ok([count.groupCountX, count.groupCountY, count.groupCountZ])
+}
+
+/// Reads what a command is told by memory.
+///
+/// # Safety
+/// What is at the address is the program's to be read, and any bytes are a value.
+unsafe fn read<T: Copy>(at: usize) -> Result<T> {
+    let mut value = MaybeUninit::uninit();
+    // SAFETY: the caller's promise. Nothing is owned.
+    unsafe {
+        catch(|| _ = value.write((at as *const T).read_unaligned()))
+            .map_err(|refused| fault::lost("a command", refused))?;
+        Ok(value.assume_init())
+    }
+}
+
+/// Writes a command's result.
+///
+/// # Safety
+/// What is at the address is the program's to be written.
+unsafe fn write<T: Copy>(at: usize, value: T) -> Result<()> {
+    // SAFETY: the caller's promise. Nothing is owned.
+    let written = unsafe { catch(|| (at as *mut T).write_unaligned(value)) };
+    written.map_err(|refused| fault::lost("a command", refused))
 }
 
 /// What timestamps count.

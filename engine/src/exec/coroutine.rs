@@ -9,6 +9,7 @@
 //! the ring, until there is a new run. Within one, compiled code goes from group to group: beginning it anew for each of
 //! them took a quarter of the time of a group of 256 work-items. Whoever finishes a group last begins the next.
 
+use super::fault::{self, Recovery};
 use super::order::{Order, Run};
 use super::switch::{StackPointer, Together, next_group, prepare, switch_stack, switch_to_next};
 use crate::abi::{BundleEntry, LaunchInfo, Worker};
@@ -46,6 +47,15 @@ struct RingState {
 }
 
 impl RingState {
+    /// Where the thread goes on after a fault of a coroutine.
+    ///
+    /// # Safety
+    /// The state is there.
+    unsafe fn recovery(state: *mut RingState) -> Recovery {
+        // SAFETY: up to the caller.
+        unsafe { Recovery { escape: &raw const (*state).main, failure: (*state).together.worker.failure } }
+    }
+
     /// Takes the next run of work-groups, if there is one.
     fn begin_run(&mut self) -> bool {
         let Some(run) = self.order.run(self.places.clone()) else { return false };
@@ -194,7 +204,8 @@ impl Ring {
             (*state).begin_run();
             (*state).arrived = 0;
             (*state).waits = false;
-            switch_stack(&raw mut (*state).main, *first);
+            let recovery = RingState::recovery(state);
+            fault::with(&recovery, || switch_stack(&raw mut (*state).main, *first));
         }
         self.progress()
     }
@@ -208,7 +219,8 @@ impl Ring {
         // SAFETY: where it waits is suspended, and nobody else resumes it.
         unsafe {
             if std::mem::take(&mut (*state).waits) {
-                switch_stack(&raw mut (*state).main, (*state).waiting);
+                let recovery = RingState::recovery(state);
+                fault::with(&recovery, || switch_stack(&raw mut (*state).main, (*state).waiting));
             }
         }
         self.progress()

@@ -3,6 +3,7 @@
 //! Nothing in between owns anything: it is frames of compiled code, and stacks of coroutines, which are thrown away. The
 //! other threads of the launch stop with the work-groups that they have begun.
 
+use super::fault::{self, Fault, Recovery};
 use super::switch::{StackPointer, escapable, switch_stack};
 use crate::abi::Worker;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,12 +15,17 @@ pub enum Reason {
     NoFunction(u64),
     /// Calls through pointers nest deeper than there is stack for.
     TooDeep,
+    /// What the processor does not do.
+    Fault(Fault),
 }
 
 /// [`Reason::NoFunction`] in compiled code's words.
 pub const NO_FUNCTION: u64 = 1;
 /// [`Reason::TooDeep`] in compiled code's words.
 pub const TOO_DEEP: u64 = 2;
+/// [`Reason::Fault`], with what [`Fault::code`] says in the bits above these.
+const FAULT: u64 = 3;
+const FAULT_SHIFT: u32 = 8;
 
 impl std::fmt::Display for Reason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -31,6 +37,7 @@ impl std::fmt::Display for Reason {
                     "a call through {address:#x}, where no function of the program is that takes these arguments"
                 )
             }
+            Reason::Fault(fault) => fault.fmt(f),
             Reason::TooDeep => write!(f, "calls through pointers that nest deeper than the stack"),
         }
     }
@@ -50,16 +57,23 @@ impl Failure {
         }
     }
 
+    /// Notes what the processor has refused. It may be called by a signal's handler.
+    pub(super) fn note(&self, fault: Fault) {
+        self.set(FAULT | fault.code() << FAULT_SHIFT, fault.address as u64);
+    }
+
     pub fn is_set(&self) -> bool {
         self.code.load(Ordering::Relaxed) != 0
     }
 
     /// The reason. Who asks has waited for all threads of the launch.
     pub fn get(&self) -> Option<Reason> {
-        match self.code.load(Ordering::Relaxed) {
+        let (code, value) = (self.code.load(Ordering::Relaxed), self.value.load(Ordering::Relaxed));
+        match code {
             0 => None,
             TOO_DEEP => Some(Reason::TooDeep),
-            _ => Some(Reason::NoFunction(self.value.load(Ordering::Relaxed))),
+            NO_FUNCTION => Some(Reason::NoFunction(value)),
+            _ => Some(Reason::Fault(Fault::from_code(code >> FAULT_SHIFT, value))),
         }
     }
 }
@@ -78,7 +92,7 @@ pub unsafe extern "C" fn ze_cpu_fail(worker: *mut Worker, code: u64, value: u64)
     unreachable!("nobody resumes a stack that was left for good")
 }
 
-/// Calls `code`, which may leave by [`ze_cpu_fail`] with this worker.
+/// Calls `code`, which may leave by [`ze_cpu_fail`] with this worker, and leaves where it does what cannot be done.
 ///
 /// # Safety
 /// Whatever `code` calls before it leaves owns nothing.
@@ -91,9 +105,10 @@ pub(super) unsafe fn enter<F: FnOnce(*mut Worker)>(worker: &mut Worker, code: F)
     }
     let mut place: StackPointer = std::ptr::null_mut();
     worker.escape = &raw mut place;
+    let recovery = Recovery { escape: worker.escape, failure: worker.failure };
     let mut call = Some((code, &raw mut *worker));
     // SAFETY: `run` gets the call that it expects; the rest is up to the caller.
-    unsafe { escapable(&raw mut place, run::<F>, (&raw mut call).cast()) };
+    unsafe { fault::with(&recovery, || escapable(&raw mut place, run::<F>, (&raw mut call).cast())) };
 }
 
 #[cfg(test)]

@@ -297,9 +297,7 @@ impl Plan {
             }
         }
         match failure.get() {
-            Some(reason) => {
-                Err(EngineError::Failed { kernel: kernel.to_owned(), reason: reason.to_string() })
-            }
+            Some(reason) => Err(EngineError::Failed { kernel: kernel.to_owned(), reason }),
             None => Ok(()),
         }
     }

@@ -11,6 +11,7 @@ pub mod caller_stack;
 mod cooperative;
 pub mod coroutine;
 pub mod failure;
+pub mod fault;
 mod float_mode;
 pub mod group_size;
 pub mod launch;

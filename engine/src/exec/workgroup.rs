@@ -244,8 +244,7 @@ impl Workspace {
         places: Range<u64>,
         failure: &Failure,
     ) {
-        let can_fail = code.info().call_room > 0;
-        if can_fail && failure.is_set() {
+        if failure.is_set() {
             return;
         }
         let bundles = info.subgroups / code.info().factor;
@@ -256,7 +255,7 @@ impl Workspace {
                 && needs_ring(code, bundles)
             {
                 ring.run(&Groups { entry, info, bundles, order, places }, &worker);
-                if can_fail && failure.is_set() {
+                if failure.is_set() {
                     self.ring = None;
                 }
                 return;
@@ -269,11 +268,7 @@ impl Workspace {
                     }
                 }
             };
-            if can_fail {
-                failure::enter(&mut worker, run);
-            } else {
-                run(&raw mut worker);
-            }
+            failure::enter(&mut worker, run);
         }
     }
 }

@@ -10,8 +10,9 @@
 
 use super::{Gate, Mutex};
 use std::cell::Cell;
+use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, compiler_fence, fence};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence};
 
 /// Places that are made together: 64 KiB, of which what no thread has touched takes no memory.
 const PLACES: usize = 512;
@@ -24,6 +25,21 @@ struct Place {
     /// The epoch in which the thread's outermost section began; 0 outside of sections.
     inside: AtomicU64,
     is_taken: AtomicBool,
+    /// What the C library calls the thread.
+    thread: AtomicUsize,
+    /// Where the thread goes on after a fault (`exec/fault.rs`); null where that ends the process.
+    recovery: AtomicPtr<c_void>,
+}
+
+impl Place {
+    const fn new() -> Self {
+        Self {
+            inside: AtomicU64::new(0),
+            is_taken: AtomicBool::new(false),
+            thread: AtomicUsize::new(0),
+            recovery: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
 }
 
 struct Places {
@@ -34,9 +50,7 @@ struct Places {
 
 impl Places {
     const fn new() -> Self {
-        let places =
-            [const { Place { inside: AtomicU64::new(0), is_taken: AtomicBool::new(false) } }; PLACES];
-        Self { places, next: AtomicPtr::new(ptr::null_mut()) }
+        Self { places: [const { Place::new() }; PLACES], next: AtomicPtr::new(ptr::null_mut()) }
     }
 
     /// All there are.
@@ -75,6 +89,7 @@ impl Own {
     fn give_place_back(&self) {
         self.keeps.set(false);
         if let Some(place) = self.place.take() {
+            place.recovery.store(ptr::null_mut(), Ordering::Relaxed);
             place.is_taken.store(false, Ordering::Release);
         }
     }
@@ -109,6 +124,7 @@ fn take() -> &'static Place {
                 !place.is_taken.load(Ordering::Relaxed) && !place.is_taken.swap(true, Ordering::Acquire)
             };
             if let Some(place) = places.places.iter().find(is_free) {
+                place.thread.store(this_thread(), Ordering::Relaxed);
                 return place;
             }
             last = places;
@@ -218,6 +234,29 @@ pub(super) fn is_inside() -> bool {
     OWN.with(|own| own.depth.get() != 0)
 }
 
+/// What the C library calls the calling thread: no other one while it lives.
+pub(crate) fn this_thread() -> usize {
+    // SAFETY: reads a register.
+    unsafe { libc::pthread_self() as usize }
+}
+
+/// Where the calling thread says how it goes on after a fault. A thread that is about to end has no such place.
+pub(crate) fn recovery_place() -> Option<&'static AtomicPtr<c_void>> {
+    OWN.with(|own| {
+        if own.place.get().is_none() {
+            // It is taken for a section, and kept.
+            drop(super::section());
+        }
+        own.place.get().filter(|_| own.keeps.get()).map(|place| &place.recovery)
+    })
+}
+
+/// The same of any thread, for its signal handlers: nothing is allocated, and nothing written.
+pub(crate) fn recovery_place_of(thread: usize) -> Option<&'static AtomicPtr<c_void>> {
+    let places = all_places().filter(|place| place.thread.load(Ordering::Relaxed) == thread);
+    places.map(|place| &place.recovery).find(|recovery| !recovery.load(Ordering::Relaxed).is_null())
+}
+
 /// Lets no section begin, and waits until all have ended, the calling thread being in none. False: some have not.
 pub(super) fn close() -> bool {
     GATE.close(barrier_everywhere, || all_places().all(|place| place.inside.load(Ordering::SeqCst) == 0))
@@ -232,6 +271,7 @@ pub(super) fn open_in_child() {
     let own = OWN.with(|own| own.place.get());
     for place in all_places().filter(|place| !own.is_some_and(|own| ptr::eq(own, *place))) {
         place.leave();
+        place.recovery.store(ptr::null_mut(), Ordering::Relaxed);
         place.is_taken.store(false, Ordering::Relaxed);
     }
     register();

@@ -2,7 +2,9 @@
 //!
 //! LLVM reports a fatal error through a handler that must not return: it would `exit`. Every compilation
 //! therefore runs on a thread of its own. The handler hands its reason to whoever waits for that thread and
-//! parks it for good; what the compilation held is lost, and the process lives.
+//! parks it for good; what the compilation held is lost, and the process lives. So it does where LLVM recurses beyond its stack
+//! or faults otherwise (`exec/fault.rs`): then the thread may be in the middle of anything, also of an allocation, so
+//! that it does nothing any more but say so.
 //!
 //! Where the system gives no more threads, a compilation runs on the calling one, on a stack of its own: then the handler
 //! goes back to the caller's stack and leaves the other as it is.
@@ -10,6 +12,8 @@
 use super::JitError;
 #[cfg(test)]
 use super::context::c_string;
+use crate::exec::failure::{Failure, Reason};
+use crate::exec::fault;
 use crate::exec::{Region, StackPointer, prepare, switch_stack};
 use crate::fork::{self, Compilation, Mutex, OnceLock};
 use crate::futex::{Counter, Deadline};
@@ -81,6 +85,8 @@ struct Handover<R> {
     result: Mutex<Option<R>>,
     /// 1 once nothing will come any more.
     over: Counter,
+    /// What the processor has refused to do.
+    failure: Failure,
 }
 
 impl<R> Handover<R> {
@@ -89,10 +95,15 @@ impl<R> Handover<R> {
         self.over.set(1);
     }
 
-    /// The result; none where the compilation panicked.
-    fn wait(&self) -> Option<R> {
+    /// The result, or why there is none.
+    fn wait(&self) -> Result<R, JitError> {
         self.over.wait(Deadline::Never, |over| over != 0);
-        self.result.lock().take()
+        if let Some(Reason::Fault(fault)) = self.failure.get() {
+            tracing::error!("LLVM crashed: {fault}");
+            return Err(JitError::Llvm(format!("the code generator crashed: {fault}")));
+        }
+        let panicked = || JitError::Llvm("the compilation panicked; see standard error".into());
+        self.result.lock().take().ok_or_else(panicked)
     }
 }
 
@@ -119,7 +130,8 @@ pub fn run_mapped<T: Send + 'static, E: Send + 'static>(
     if !reserve::has_room(COMPILER_BYTES) {
         return Err(map(JitError::Memory(std::io::ErrorKind::OutOfMemory)));
     }
-    let handover = Arc::new(Handover { result: Mutex::new(None), over: Counter::new(0) });
+    let handover =
+        Arc::new(Handover { result: Mutex::new(None), over: Counter::new(0), failure: Failure::default() });
     let (theirs, on_thread) = (Arc::clone(&handover), map.clone());
     let compile = move |borrowed: Option<*mut Borrowed>| {
         let failed = Arc::clone(&theirs);
@@ -132,12 +144,23 @@ pub fn run_mapped<T: Send + 'static, E: Send + 'static>(
             return theirs.over.set(1);
         }
         reserve::set_last_resort(Some(out_of_memory));
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        let mut result = None;
+        let place = &raw mut result;
+        // SAFETY: the place is there until this returns. What the compilation owns where it crashes is lost: nothing is that others
+        // need, as sections are not held where LLVM is called.
+        unsafe {
+            fault::catch_into(&theirs.failure, || {
+                *place = Some(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)));
+            });
+        }
+        if theirs.failure.is_set() {
+            crashed(&theirs.over);
+        }
         reserve::set_last_resort(None);
         RUNNING.set(None);
         match result {
-            Ok(result) => theirs.give(result),
-            Err(_) => theirs.over.set(1),
+            Some(Ok(result)) => theirs.give(result),
+            _ => theirs.over.set(1),
         }
     };
     // A thread that cannot be started does not give back what it was to do.
@@ -145,7 +168,9 @@ pub fn run_mapped<T: Send + 'static, E: Send + 'static>(
     let on_thread = Arc::clone(&compile);
     let take = |compile: &Mutex<Option<_>>| compile.lock().take();
     let thread = std::thread::Builder::new().name(format!("ze-cpu-jit {name}")).stack_size(STACK_BYTES);
-    let started = fork::spawn(thread, move || take(&on_thread).map_or((), |compile| compile(None)));
+    let started = fork::spawn(thread, move || {
+        fault::with_alternate_stack(|| take(&on_thread).map_or((), |compile| compile(None)));
+    });
     if let Err(error) = started {
         tracing::debug!("no thread for a compilation ({error}): compiling on the caller's");
         let compile = compile.lock().take();
@@ -154,9 +179,7 @@ pub fn run_mapped<T: Send + 'static, E: Send + 'static>(
             return Err(map(JitError::Memory(error.kind())));
         }
     }
-    handover
-        .wait()
-        .unwrap_or_else(|| Err(map(JitError::Llvm("the compilation panicked; see standard error".into()))))
+    handover.wait().unwrap_or_else(|error| Err(map(error)))
 }
 
 /// Runs a compilation, which does not unwind, on the calling thread, but on a stack that is large enough.
@@ -237,6 +260,23 @@ fn give_up(error: JitError) {
     let borrowed = running.borrowed;
     // Nobody waits for this compilation any more, nor does a fork.
     drop(running);
+    stay(borrowed)
+}
+
+/// Ends the compilation that the thread runs, which has crashed, and stays here. The thread may hold a lock of the C library's:
+/// it allocates nothing, and gives nothing back.
+fn crashed(over: &Counter) -> ! {
+    let running = RUNNING.try_with(|place| place.try_borrow_mut().ok()?.take()).ok().flatten();
+    let borrowed = running.and_then(|Running { report, _compilation, spare, borrowed }| {
+        std::mem::forget((report, spare));
+        borrowed
+    });
+    over.set(1);
+    stay(borrowed)
+}
+
+/// Does no more on this stack.
+fn stay(borrowed: Option<*mut Borrowed>) -> ! {
     if let Some(borrowed) = borrowed {
         // SAFETY: this is the stack that `run_here` switched to, on its thread.
         unsafe {
@@ -272,6 +312,22 @@ mod tests {
     fn panic_fails_the_compilation_only() {
         let result: Result<(), JitError> = run("test", || panic!("expected by this test"));
         assert!(matches!(result, Err(JitError::Llvm(_))));
+    }
+
+    #[test]
+    fn a_crash_fails_the_compilation_only() {
+        fn deep(depth: u64) -> u64 {
+            let words = std::hint::black_box([depth; 64]);
+            if depth == 0 { words[0] } else { deep(depth - 1) + std::hint::black_box(words)[1] }
+        }
+        fault::enable();
+        let result: Result<u64, JitError> = run("test", || Ok(deep(std::hint::black_box(1 << 40))));
+        assert!(matches!(result, Err(JitError::Llvm(reason)) if reason.contains("stack ran over")));
+        // SAFETY: nothing is owned here, and the address is nobody's.
+        let read = || unsafe { std::hint::black_box(16 as *const u64).read_volatile() };
+        let result: Result<u64, JitError> = run("test", move || Ok(read()));
+        assert!(matches!(result, Err(JitError::Llvm(reason)) if reason.contains("null pointer")));
+        assert_eq!(run("test", || Ok(7)).ok(), Some(7));
     }
 
     #[test]

@@ -355,7 +355,7 @@ fn functions_call_themselves_through_pointers() {
 fn reason(result: Result<Vec<u32>, EngineError>) -> String {
     match result {
         Ok(_) => "it ran".into(),
-        Err(EngineError::Failed { reason, .. }) => reason,
+        Err(EngineError::Failed { reason, .. }) => reason.to_string(),
         Err(error) => format!("another error: {error}"),
     }
 }

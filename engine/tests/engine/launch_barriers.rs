@@ -141,7 +141,7 @@ fn a_work_group_that_fails_keeps_no_other_waiting() {
         for _ in 0..2 {
             let error = launch(&program, 40, size).expect_err("it calls through null");
             assert!(
-                matches!(&error, EngineError::Failed { reason, .. } if reason.contains("null")),
+                matches!(&error, EngineError::Failed { reason, .. } if reason.to_string().contains("null")),
                 "{error}"
             );
         }

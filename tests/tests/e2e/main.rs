@@ -24,6 +24,7 @@ mod devices;
 mod endurance;
 mod events;
 mod extensions;
+mod faults;
 mod flag_walk;
 mod function_pointers;
 mod graphs;

@@ -9,6 +9,7 @@ use crate::region;
 use crate::virtual_memory::check_access;
 use smallvec::SmallVec;
 use std::sync::Arc;
+use ze_engine::exec::fault::Fault;
 use ze_headers::ze_image_region_t;
 
 /// The copy of one plane.
@@ -47,11 +48,11 @@ impl ImageCopy {
     ///
     /// # Safety
     /// The memory on the other side is accessible, and nobody else writes to it or to the images meanwhile.
-    pub unsafe fn execute(&self) {
-        for part in &self.parts {
+    pub unsafe fn execute(&self) -> std::result::Result<(), Fault> {
+        self.parts.iter().try_for_each(|part| {
             // SAFETY: images have all the bytes of their layouts; the rest is the caller's promise.
-            unsafe { copy::copy_region(part.dst as *mut u8, &part.to, part.src as *const u8, &part.from) };
-        }
+            unsafe { copy::copy_region(part.dst as *mut u8, &part.to, part.src as *const u8, &part.from) }
+        })
     }
 }
 
