@@ -260,6 +260,12 @@ impl Evaluator<'_> {
         if self.unresolved.contains(&id) {
             return Err(Refusal::Unresolved);
         }
+        // Each work-group has its own, so that no address is that of all. Lists of the variables that a module uses have such.
+        let is_local =
+            |variable: &GlobalVariable| variable.id == id && variable.class == StorageClass::Workgroup;
+        if self.module.globals.iter().any(is_local) {
+            return Ok(0);
+        }
         let constant = self.module.constants.get(&id);
         let constant =
             constant.ok_or_else(|| format!("its initializer {id} has no address that is known"))?;

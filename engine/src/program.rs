@@ -210,7 +210,10 @@ impl Kernel {
         // Who exchanges values within rows of eight, and says so, relies on sub-groups that are rows, as they are on GPUs which have a choice.
         let is_row = kernel.required_group_size.is_some_and(|[x, y, z]| x == ROW_OF_A_SUBGROUP && y * z > 1);
         let row = (is_row && kernel.sees_width() && natural > ROW_OF_A_SUBGROUP).then_some(ROW_OF_A_SUBGROUP);
-        kernel.required_subgroup_size.or_else(quotient).or(row).unwrap_or(natural)
+        // Who exchanges values with lanes that only larger sub-groups have relies on those.
+        let larger =
+            || [16, 32].into_iter().find(|width| (natural.max(1) + 1..=*width).contains(&kernel.least_lanes));
+        kernel.required_subgroup_size.or_else(quotient).or_else(larger).or(row).unwrap_or(natural)
     }
 
     /// Most work-items of a work-group of this kernel.

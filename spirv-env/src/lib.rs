@@ -13,6 +13,7 @@ mod fold;
 mod functions;
 pub mod grammar;
 mod indirect;
+mod least_lanes;
 mod link;
 mod listing;
 pub mod live_values;

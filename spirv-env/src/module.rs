@@ -406,6 +406,8 @@ pub struct Kernel {
     pub required_subgroup_size: Option<u32>,
     /// The kernel, or a function that it reaches, uses a sub-group built-in or instruction: the sub-group size is observable.
     pub uses_subgroups: bool,
+    /// Lanes that its sub-groups have at least for what it exchanges to mean anything, as far as constants say so; else 0.
+    pub least_lanes: u32,
     /// The kernel, or a function that it reaches, executes a work-group barrier or a work-group collective.
     pub uses_barrier: bool,
     /// The kernel, or a function that it reaches, has a branch back to an earlier block.

@@ -5,6 +5,7 @@ mod divisors;
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Fault, RuleId};
 use crate::indirect::{self, CallShape};
+use crate::least_lanes::least_lanes;
 use crate::load::{EntryPoint, Loaded};
 use crate::module::{ArgKind, ConstantValue, Function, Id, Inst, Kernel, Module, Operand, Type, TypeId};
 use crate::opcodes::{Convergence, Family, Memory};
@@ -25,6 +26,7 @@ const MODES: RuleId = RuleId { id: "kernels.execution-mode", source: "SPIR-V 1.2
 struct Summary {
     callees: Vec<Id>,
     subgroups: bool,
+    least_lanes: u32,
     barrier: bool,
     loops: bool,
     small_values: bool,
@@ -120,6 +122,7 @@ impl Context<'_> {
             group_size_hint: None,
             required_subgroup_size: None,
             uses_subgroups: false,
+            least_lanes: 0,
             uses_barrier: false,
             has_loops: false,
             has_small_values: false,
@@ -154,6 +157,7 @@ impl Context<'_> {
                 ));
             }
             kernel.uses_subgroups |= summary.subgroups;
+            kernel.least_lanes = kernel.least_lanes.max(summary.least_lanes);
             kernel.uses_barrier |= summary.barrier;
             kernel.has_loops |= summary.loops;
             kernel.has_small_values |= summary.small_values;
@@ -230,6 +234,7 @@ fn summarize(module: &Module, globals: &FxHashMap<Id, usize>, function: &Functio
         callees: callees(function).collect(),
         loops: has_loops(function),
         indirect: indirect::calls(module, function),
+        least_lanes: least_lanes(module, function),
         ..Summary::default()
     };
     let mut constants = Vec::new();
@@ -667,6 +672,38 @@ mod tests {
         assert_eq!(flags("OpControlBarrier %u3 %u3 %u0"), (false, false));
         assert_eq!(flags("%r = OpGroupIAdd %uint %u3 Reduce %u1"), (false, true));
         assert_eq!(flags("%r = OpGroupIAdd %uint %u2 Reduce %u1"), (true, false));
+    }
+
+    #[test]
+    fn lanes_that_an_exchange_counts_on_are_found_through_calls() {
+        let lanes = |body: &str| {
+            let text = kernel(
+                "%u8 = OpConstant %uint 8\n%u16 = OpConstant %uint 16\n",
+                "%c = OpFunctionCall %void %f",
+            );
+            let function = format!(
+                "%f = OpFunction %void None %fn\n%l = OpLabel\n{body}\nOpReturn\nOpFunctionEnd\n%main = OpFunction"
+            );
+            let text = text.replace("%main = OpFunction", &function);
+            let capabilities =
+                ["GroupNonUniformShuffle", "GroupNonUniformShuffleRelative", "GroupNonUniformClustered"];
+            let text = capabilities.iter().fold(text, |text, capability| declaring(capability, &text));
+            reflected(&text).least_lanes
+        };
+        assert_eq!(lanes(""), 0);
+        assert_eq!(lanes("%r = OpGroupNonUniformShuffleDown %uint %u3 %u1 %u16"), 17);
+        assert_eq!(
+            lanes(
+                "%r = OpGroupNonUniformShuffleXor %uint %u3 %u1 %u8\n%s = OpGroupNonUniformShuffleXor %uint %u3 %r %u1"
+            ),
+            9
+        );
+        assert_eq!(lanes("%r = OpGroupNonUniformIAdd %uint %u3 ClusteredReduce %u1 %u16"), 16);
+        assert_eq!(lanes("%r = OpGroupNonUniformIAdd %uint %u3 Reduce %u1"), 0);
+        let halves = "OpBranch %head\n%head = OpLabel\n%by = OpPhi %uint %u16 %l %less %head\n\
+             %r = OpGroupNonUniformShuffleDown %uint %u3 %u1 %by\n%less = OpShiftRightLogical %uint %by %u1\n\
+             OpBranchConditional %true %head %next\n%next = OpLabel";
+        assert_eq!(lanes(halves), 17);
     }
 
     #[test]

@@ -68,3 +68,31 @@ SIZES(SHUFFLES, double)
         }                                                                                                              \
     }
 SIZES(BALLOTS, int)
+
+// Rows of 32 work-items, and of a number that a loop begins with: whoever exchanges values over such distances relies on sub-groups
+// that are as large, though it does not say so.
+__kernel void rows_of_32(__global const uint *in, __global uint *out, __global uint *size)
+{
+    size_t i = get_global_id(0);
+    uint sum = in[i];
+    sum += sub_group_shuffle_down(sum, 16u);
+    sum += sub_group_shuffle_down(sum, 8u);
+    sum += sub_group_shuffle_down(sum, 4u);
+    sum += sub_group_shuffle_down(sum, 2u);
+    sum += sub_group_shuffle_down(sum, 1u);
+    if (i % 32 == 0)
+        out[i / 32] = sum;
+    size[i] = get_sub_group_size();
+}
+
+__kernel void rows_of_16(__global const uint *in, __global uint *out, __global uint *size)
+{
+    size_t i = get_global_id(0);
+    uint sum = in[i];
+#pragma nounroll
+    for (uint by = 8; by > 0; by >>= 1)
+        sum += sub_group_shuffle_xor(sum, by);
+    if (i % 16 == 0)
+        out[i / 16] = sum;
+    size[i] = get_sub_group_size();
+}

@@ -6,7 +6,7 @@
 //! compute more, that go through rows which lanes share, or in which each step waits for the one before, are better off as vectors.
 
 use super::Analysis;
-use super::func::BlockId;
+use super::func::{BlockId, Terminator};
 use super::loops::LoopId;
 use super::shapes::Shape;
 use rustc_hash::FxHashSet;
@@ -40,6 +40,20 @@ impl Analysis<'_> {
         !innermost.is_empty()
             && insts.all(|inst| inst.row().family != Family::Call)
             && innermost.keys().all(|inside| self.is_list(inside))
+    }
+
+    /// Whether lanes go different ways inside of a loop's iteration.
+    pub fn decides_in_loops(&self) -> bool {
+        self.loops.innermost().keys().any(|inside| {
+            let blocks = &self.loops.get(inside).blocks;
+            blocks.iter().any(|block| match self.func.blocks[*block].term {
+                Terminator::Cond { cond, then, els } => {
+                    let is_shared = self.shape(*block, cond).iter().all(|shape| shape.is_uniform());
+                    !is_shared && blocks.contains(&then) && blocks.contains(&els)
+                }
+                _ => false,
+            })
+        })
     }
 
     fn is_list(&self, inside: LoopId) -> bool {

@@ -281,7 +281,9 @@ pub fn single(
     let analysis = Analysis::new(prepared(Func::build(module, kernel, &plan)?), alone);
     let Some(walks) = analysis.walks() else {
         let is_list = !target.make.gathers_fast() && analysis.goes_through_lists();
-        return Ok(is_list.then_some(Single::Scalars));
+        // Where lanes decide for themselves what they do, it depends on the data whether branches are foreseen: launches find out.
+        let is_tried = || analysis.decides_in_loops() && may_have_rival(&analysis);
+        return Ok((is_list && !is_tried()).then_some(Single::Scalars));
     };
     let mut conditions = Vec::new();
     for walk in walks {

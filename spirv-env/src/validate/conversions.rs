@@ -91,6 +91,14 @@ pub(super) fn from_generic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     cast_from_generic(ctx, inst)
 }
 
+/// Among constants the pointee may change here, too: XLA lists the variables that it uses so.
+pub(super) fn constant_from_generic(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
+    ctx.count(inst, 1)?;
+    let ((from, _), (to, pointee)) = (ctx.pointer(inst, 0)?, result_pointer(ctx, inst)?);
+    let fine = from == StorageClass::Generic && (is_of_function(ctx, to, pointee) || is_generic_part(to));
+    require(fine, || format!("a {from:?} pointer becomes a {to:?} pointer"))
+}
+
 pub(super) fn from_generic_explicit(ctx: &Ctx<'_>, inst: &Inst) -> Result<(), String> {
     ctx.count(inst, 2)?;
     let (class, _) = result_pointer(ctx, inst)?;

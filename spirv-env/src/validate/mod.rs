@@ -126,6 +126,7 @@ fn expression(
     let row = opcodes::row(*op).ok_or_else(|| format!("{op:?} is not supported"))?;
     let check = match op {
         Op::PtrCastToGeneric => conversions::constant_to_generic,
+        Op::GenericCastToPtr => conversions::constant_from_generic,
         _ => signatures::check(row.signature),
     };
     let function = Function {

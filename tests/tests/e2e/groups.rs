@@ -569,3 +569,22 @@ fn a_split_barrier_is_a_barrier() {
         }
     }
 }
+
+/// XLA's and CUDA's kernels sum up rows of 32 so, and say nothing of sub-groups.
+#[test]
+fn sub_groups_have_the_lanes_that_exchanges_count_on() {
+    let module = Module::named("groups_lanes");
+    let n = 1024usize;
+    let input: Vec<u32> = (0..n as u32).map(|at| at * at % 1009).collect();
+    for (name, row) in [("rows_of_32", 32), ("rows_of_16", 16)] {
+        let kernel = module.kernel(name);
+        for group_size in [row as u32, 64, 256] {
+            let (out, size) = (platform().filled(0u32, n / row), platform().filled(0u32, n));
+            kernel.run_1d(n, group_size, &[&platform().buffer(&input), &out, &size]);
+            let sums: Vec<u32> = input.chunks(row).map(|row| row.iter().sum()).collect();
+            assert!(size.iter().all(|size| *size >= row as u32), "{name}: sub-groups of {}", size[0]);
+            assert!(size.iter().all(|size| *size == kernel.properties().unwrap().maxSubgroupSize), "{name}");
+            assert_eq!(&out[..], &sums[..], "{name} in groups of {group_size}");
+        }
+    }
+}

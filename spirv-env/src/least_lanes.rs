@@ -1,0 +1,68 @@
+//! How many lanes the sub-groups of a function have at least for what it exchanges to mean anything.
+//!
+//! A kernel that does not say how large its sub-groups are may be written for one size all the same: XLA and what was written for CUDA
+//! sum up a row of 32 by shuffles 16, 8, 4, 2 and 1 lanes down. What is shuffled from beyond the end of a sub-group is undefined (SPIR-V 1.3
+//! §3.32.24), so the size is one that has no such end.
+
+use crate::Id;
+use crate::module::{Function, Inst, Module, Operand};
+use crate::opcodes::Convergence;
+use crate::reflect::constant_scalar;
+use rustc_hash::FxHashMap;
+use spirv::{GroupOperation, Op};
+
+/// Values that a number may be made of, one of the other, as far as they are followed.
+const MOST_DEPTH: u32 = 4;
+
+/// Lanes of a sub-group that a function counts on, by the constants in what it exchanges; 0 where there are none.
+pub(crate) fn least_lanes(module: &Module, function: &Function) -> u32 {
+    let insts = || function.blocks.iter().flat_map(|block| &block.insts);
+    if !insts().any(|inst| number_at(inst).is_some()) {
+        return 0;
+    }
+    let defs: FxHashMap<_, _> = insts().filter_map(|inst| Some((inst.result?, inst))).collect();
+    let of_inst = |inst: &Inst| {
+        let (at, beyond) = number_at(inst)?;
+        let number = largest(module, &defs, inst.id(at), MOST_DEPTH)?;
+        number.checked_add(beyond).and_then(|lanes| u32::try_from(lanes).ok())
+    };
+    insts().filter_map(of_inst).max().unwrap_or(0)
+}
+
+/// The operand that numbers lanes, and how many more than that there are at least.
+fn number_at(inst: &Inst) -> Option<(usize, u64)> {
+    let clustered = Operand::Lit(GroupOperation::ClusteredReduce as u64);
+    let is_clustered = || {
+        inst.row().convergence == Convergence::Subgroup
+            && inst.operands.get(1) == Some(&clustered)
+            && inst.operands.len() > 3
+    };
+    match inst.op {
+        Op::GroupNonUniformShuffle
+        | Op::GroupNonUniformShuffleXor
+        | Op::GroupNonUniformShuffleUp
+        | Op::GroupNonUniformShuffleDown
+        | Op::GroupNonUniformBroadcast => Some((2, 1)),
+        Op::SubgroupShuffleINTEL | Op::SubgroupShuffleXorINTEL | Op::SubgroupReadInvocationKHR => {
+            Some((1, 1))
+        }
+        // Behind the lanes of one value come those of the other.
+        Op::SubgroupShuffleUpINTEL | Op::SubgroupShuffleDownINTEL => Some((2, 0)),
+        _ if is_clustered() => Some((3, 0)),
+        _ => None,
+    }
+}
+
+/// The largest constant that a number is or begins as.
+fn largest(module: &Module, defs: &FxHashMap<Id, &Inst>, id: Id, depth: u32) -> Option<u64> {
+    if let Some(number) = constant_scalar(module, id) {
+        return Some(number);
+    }
+    let inst = defs.get(&id).filter(|_| depth > 0)?;
+    let of = |id| largest(module, defs, id, depth - 1);
+    match inst.op {
+        Op::UConvert | Op::SConvert | Op::Bitcast | Op::CopyObject => of(inst.id(0)),
+        Op::Phi => inst.ids().filter_map(of).max(),
+        _ => None,
+    }
+}
