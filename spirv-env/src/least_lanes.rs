@@ -42,6 +42,7 @@ fn number_at(inst: &Inst) -> Option<(usize, u64)> {
         | Op::GroupNonUniformShuffleXor
         | Op::GroupNonUniformShuffleUp
         | Op::GroupNonUniformShuffleDown
+        | Op::GroupNonUniformRotateKHR
         | Op::GroupNonUniformBroadcast => Some((2, 1)),
         Op::SubgroupShuffleINTEL | Op::SubgroupShuffleXorINTEL | Op::SubgroupReadInvocationKHR => {
             Some((1, 1))

@@ -70,7 +70,9 @@ impl Analysis<'_> {
         let is_worth_it = self.is_guard(decides, cond, MOST_DEPTH)
             && !self.is_of_known_items(cond, MOST_DEPTH)
             && self.is_plain(part)
-            && part.iter().any(|block| control.class[*block] == Some(first) && self.has_rows(*block))
+            && part.iter().any(|block| {
+                control.class[*block] == Some(first) && (self.has_rows(*block) || self.has_objects(*block))
+            })
             && self.is_entered_first(part);
         let count = || {
             let of_blocks: usize = part.iter().map(|block| self.processor_insts(*block)).sum();
@@ -161,6 +163,11 @@ impl Analysis<'_> {
                 && (matches!(*self.shape(block, pointer), [Shape::Strided(_)])
                     || self.may_be_row(block, pointer))
         })
+    }
+
+    /// Whether a block accesses vectors that each lane has for itself: lanes that are off need another address for each.
+    fn has_objects(&self, block: BlockId) -> bool {
+        self.func.blocks[block].insts.iter().any(|inst| self.is_apart(block, inst))
     }
 
     /// Whether control enters blocks by the first of them only, and no loop is partly there.

@@ -42,6 +42,7 @@ mod participants;
 pub mod places;
 pub mod pointers;
 pub mod private;
+pub mod quotients;
 mod ranges;
 pub mod read_ahead;
 mod rearrangement;

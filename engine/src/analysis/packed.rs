@@ -268,6 +268,16 @@ impl Analysis<'_> {
     /// An access of whole vectors that follow each other without a gap from work-item to work-item, or may do so, or of such that one instruction
     /// accesses of each.
     fn access_of_vectors(&self, block: BlockId, inst: &Inst) -> Option<Packed> {
+        self.row_or_apart(block, inst).map(|(kind, _)| kind)
+    }
+
+    /// Whether an instruction accesses a vector of each work-item for itself.
+    pub(super) fn is_apart(&self, block: BlockId, inst: &Inst) -> bool {
+        self.variant.width > 1 && matches!(self.row_or_apart(block, inst), Some((_, false)))
+    }
+
+    /// Such an access, and whether the vectors follow each other.
+    fn row_or_apart(&self, block: BlockId, inst: &Inst) -> Option<(Packed, bool)> {
         let function = inst.opencl_std(self.func.module).map(|function| function.op);
         let (kind, value, pointer, offset) = match (inst.row().memory, function) {
             (Memory::Read { .. }, _) => (Packed::Load, inst.result?, inst.id(0), None),
@@ -306,7 +316,7 @@ impl Analysis<'_> {
             && components.is_power_of_two()
             && self.variant.width >= LEAST_LANES.max(components)
             && all != Some(0);
-        (is_row || is_apart).then_some(kind)
+        (is_row || is_apart).then_some((kind, is_row))
     }
 
     fn is_by_component(&self, inst: &Inst, components: u32) -> bool {

@@ -74,7 +74,7 @@ unsafe fn sink_operand(builder: LLVMBuilderRef, access: LLVMValueRef, operand: u
 }
 
 /// Whether a value is an address and one index from there.
-unsafe fn is_element(value: LLVMValueRef) -> bool {
+pub(super) unsafe fn is_element(value: LLVMValueRef) -> bool {
     // SAFETY: the caller's value is alive.
     unsafe { is(value, &[LLVMOpcode::LLVMGetElementPtr]) && LLVMGetNumOperands(value) == 2 }
 }

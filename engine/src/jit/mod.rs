@@ -17,6 +17,7 @@ mod contraction;
 pub mod debug_file;
 pub mod dump;
 pub mod elf;
+mod extracts;
 mod fission;
 pub mod folder;
 mod halves;

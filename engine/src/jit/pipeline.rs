@@ -6,6 +6,7 @@ use super::blocks;
 use super::constants;
 use super::context::{IrModule, REPORT_FRAME, take_message};
 use super::contraction;
+use super::extracts;
 use super::fission;
 use super::halves;
 use super::lanes;
@@ -86,10 +87,12 @@ impl Tier {
     /// kernel is lowered, so there is no interprocedural pass.
     fn passes(self, size: &Size, loops: Loops) -> Option<&'static CStr> {
         macro_rules! passes {
-            ($loops:literal, $vectors:literal, $unroll:literal) => {
+            ($unswitch:literal, $loops:literal, $vectors:literal, $unroll:literal) => {
                 concat!(
                     "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,",
-                    "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,",
+                    "loop-mssa(loop-rotate,licm",
+                    $unswitch,
+                    "),simplifycfg,instcombine<no-verify-fixpoint>,",
                     "loop(indvars,",
                     $loops,
                     "loop-deletion),loop-unroll-full,",
@@ -101,10 +104,16 @@ impl Tier {
                 )
             };
         }
-        const ALL: &CStr = c_text(passes!("loop-idiom,", "", "loop-unroll<O2>"));
-        const WITHOUT_COMPARED_STORES: &CStr = c_text(passes!("", "", "loop-unroll<O2>"));
-        const ROLLED: &CStr = c_text(passes!("loop-idiom,", "slp-vectorizer,", "loop-unroll<O2;no-runtime>"));
+        const ALL: &CStr = c_text(passes!("", "loop-idiom,", "", "loop-unroll<O2>"));
+        const WITHOUT_COMPARED_STORES: &CStr = c_text(passes!("", "", "", "loop-unroll<O2>"));
+        const ROLLED: &CStr = c_text(passes!(
+            ",simple-loop-unswitch<nontrivial>",
+            "loop-idiom,",
+            "slp-vectorizer,",
+            "loop-unroll<O2;no-runtime>"
+        ));
         const VECTORS: &CStr = c_text(passes!(
+            "",
             "loop-idiom,",
             "loop-vectorize,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,slp-vectorizer,",
             "loop-unroll<O2>"
@@ -176,6 +185,7 @@ fn run_all(module: &IrModule, target: &Target, tier: Tier, loops: Loops) -> Resu
                 run(module, target, tier, c"function(simplifycfg,adce)")?;
             }
             addresses::sink(module, target);
+            extracts::by_lanes(module);
             lanes::take_apart(module, target);
             Ok(())
         }

@@ -86,7 +86,7 @@ use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
 use crate::analysis::{
     arguments, branches, cfg, exits, idle, invariants, joins, late_loads, loops, mem2reg, moves, numbering,
-    places, repetition, rotation, simplify,
+    places, quotients, repetition, rotation, simplify,
 };
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
@@ -330,6 +330,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     repetition::lay_out(&mut func);
     invariants::bring_in_front(&mut func);
     numbering::compute_once(&mut func);
+    quotients::put_together(&mut func);
     repetition::run_once(&mut func);
     late_loads::load_late(&mut func);
     exits::leave_together(&mut func);

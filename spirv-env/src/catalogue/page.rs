@@ -100,6 +100,10 @@ const ACCEPTED: &[(&str, &str)] = &[
         "`OpName` stays behind where a producer drops a value.",
     ),
     (
+        "Decorations of conversions that are not defined: `FPRoundingMode` and `SaturatedConversion` (SPIR-V 1.2 §2.16.1)",
+        "The LLVM translator 15 leaves them behind where a loop's phi refers to the conversion first.",
+    ),
+    (
         "`double`, `bool` and arrays as kernel arguments (L0 SPIR-V Guide, Kernel Arguments)",
         "DPC++ passes them and GPUs take them.",
     ),

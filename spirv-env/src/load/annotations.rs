@@ -49,8 +49,15 @@ impl Loader<'_> {
             }
             _ => {
                 let target = self.id(cursor.word()?)?;
-                self.references.decorated.push((target, self.at));
-                if let Some(decorated) = self.decorated(op, cursor)? {
+                let decorated = self.decorated(op, cursor)?;
+                // Translators leave those of a conversion behind whose id they give up.
+                let is_of_conversion = |decorated: &Decorated| {
+                    matches!(decorated.kind, Decoration::FPRoundingMode | Decoration::SaturatedConversion)
+                };
+                if !decorated.as_ref().is_some_and(is_of_conversion) {
+                    self.references.decorated.push((target, self.at));
+                }
+                if let Some(decorated) = decorated {
                     if decorated.kind == Decoration::LinkageAttributes {
                         self.linkage(target, &decorated)?;
                     }

@@ -298,8 +298,7 @@ pub fn rsqrt(m: &Element<'_>, x: &[Value]) -> Value {
             by_division()
         };
     }
-    const ESTIMATE: Avx512 = Avx512 { name: "rsqrt14", immediate: None, merges: true, rounds: false };
-    let estimate = m.avx512(&ESTIMATE, &[x]);
+    let estimate = m.avx512(&RSQRT_ESTIMATE, &[x]);
     let error = |y: Value| m.fma(m.neg(m.mul(x, y)), y, m.c(1.0));
     let first = error(estimate);
     let refined = if m.ty == Scalar::F64 {
@@ -334,14 +333,27 @@ fn rsqrt_avx(m: &Element<'_>, x: Value) -> Value {
     m.fma(m.mul(estimate, error), factor, estimate)
 }
 
+/// `1 / sqrt(x)` to 14 bits where an instruction gives that.
+pub fn half_rsqrt(m: &Element<'_>, x: &[Value]) -> Value {
+    if m.has_avx512() && m.ty == Scalar::F32 { m.avx512(&RSQRT_ESTIMATE, x) } else { rsqrt(m, x) }
+}
+
+/// `1 / x` to 14 bits where an instruction gives that.
+pub fn half_recip(m: &Element<'_>, x: &[Value]) -> Value {
+    if m.has_avx512() && m.ty == Scalar::F32 { m.avx512(&RECIP_ESTIMATE, x) } else { recip(m, x) }
+}
+
+/// Estimates with an error under 2^-14.
+const RSQRT_ESTIMATE: Avx512 = Avx512 { name: "rsqrt14", immediate: None, merges: true, rounds: false };
+const RECIP_ESTIMATE: Avx512 = Avx512 { name: "rcp14", immediate: None, merges: true, rounds: false };
+
 /// `1 / x` to the last place or so.
 pub fn recip(m: &Element<'_>, x: &[Value]) -> Value {
     let x = x[0];
     if !m.has_avx512() || m.ty != Scalar::F32 {
         return m.div(m.c(1.0), x);
     }
-    const ESTIMATE: Avx512 = Avx512 { name: "rcp14", immediate: None, merges: true, rounds: false };
-    let estimate = m.avx512(&ESTIMATE, &[x]);
+    let estimate = m.avx512(&RECIP_ESTIMATE, &[x]);
     let refined = m.fma(m.fma(m.neg(x), estimate, m.c(1.0)), estimate, estimate);
     // For zeros, infinities and what overflows, the estimate is exact and the step is not a number.
     m.select(m.is_nan(refined), estimate, refined)

@@ -83,7 +83,8 @@ pub fn function(op: StdOp) -> Option<Function> {
         StdOp::rint => Own(parts::rint),
         StdOp::rootn => Own(power::rootn),
         StdOp::round => Own(parts::round),
-        StdOp::rsqrt | StdOp::half_rsqrt | StdOp::native_rsqrt => Own(power::rsqrt),
+        StdOp::rsqrt | StdOp::native_rsqrt => Own(power::rsqrt),
+        StdOp::half_rsqrt => Own(power::half_rsqrt),
         StdOp::sin => Own(trigonometric::sin),
         StdOp::sinh => Library("sinh", hyperbolic::sinh),
         StdOp::sinpi => Own(circular::sinpi),
@@ -98,7 +99,8 @@ pub fn function(op: StdOp) -> Option<Function> {
         StdOp::half_tan | StdOp::native_tan => Own(trigonometric::tan),
         StdOp::half_divide | StdOp::native_divide => Own(power::divide),
         StdOp::half_powr | StdOp::native_powr => Own(power::fast_powr),
-        StdOp::half_recip | StdOp::native_recip => Own(power::recip),
+        StdOp::native_recip => Own(power::recip),
+        StdOp::half_recip => Own(power::half_recip),
         StdOp::fclamp => Own(common::fclamp),
         StdOp::degrees => Own(common::degrees),
         StdOp::fmax_common => Own(common::fmax_common),
@@ -141,12 +143,12 @@ pub fn is_long(op: StdOp) -> bool {
 /// Whether a function of scalars of this form is a call that is none for lanes.
 pub fn is_faster_in_lanes(op: StdOp, m: &Element<'_>) -> bool {
     use StdOp::{
-        cbrt, exp, exp2, exp10, lgamma, lgamma_r, log, log1p, log2, log10, nextafter, pow, pown, powr, tgamma,
+        cbrt, exp, exp2, exp10, lgamma, lgamma_r, log, log1p, log2, log10, nextafter, pow, pown, powr,
     };
     let lanes = Element { lanes: 2, ..*m };
     match m.ty {
         Scalar::F16 | Scalar::F32 => {
-            lanes.has_fma() && !is_short(op) && !matches!(op, lgamma | lgamma_r | tgamma | nextafter)
+            lanes.has_fma() && !is_short(op) && !matches!(op, lgamma | lgamma_r | nextafter)
         }
         Scalar::F64 if matches!(op, exp | exp2 | exp10) => lanes.has_fma(),
         Scalar::F64 if matches!(op, cbrt | log | log1p | log2 | log10 | pow | pown | powr) => {
