@@ -76,3 +76,21 @@ __kernel void describe_rows(__global const uchar *in, __global uint *out, int wi
     vstore4(q4, 1, out + get_global_id(0) * width);
     vstore4(convert_uint4(low.s048c * high.sf321), 2, out + get_global_id(0) * width);
 }
+// Lanes leave the loop when they like what they have loaded, side by side; what they count they have in common.
+kernel void runs_until(global const uint *in, volatile global uint *out, int width)
+{
+    int i = get_global_id(0), length = 0, all = get_global_size(0);
+    uint least = in[i] >> 3;
+    for (int k = 1; k < 8 * width; k++) {
+        uint next = in[i + k];
+        if (next < least)
+            break;
+        if (next & 1) {
+            uint before = atomic_add(out + all + (next >> 28), 1u);
+            if (before < 0xffffffffu)
+                out[2 * all + i] = k;
+        }
+        length++;
+    }
+    out[i] = length;
+}

@@ -1,13 +1,13 @@
 //! Kernels of which nobody can tell beforehand whether vectors of work-items serve them better, or one work-item after the other.
 //!
 //! Where lanes access memory each for itself in loops, vectors gather and scatter, and where they also go through loops for different times, lanes
-//! that are through wait for the others. What that costs depends on the data, and on the processor. Launches find out
+//! that are through wait for the others, above all where each leaves the loop by what it has loaded. What that costs depends on the data, and on the processor. Launches find out
 //! (`exec/trial.rs`), so the results must be the same in both ways, to the last bit.
 
 use super::Analysis;
-use super::func::BlockId;
+use super::func::{BlockId, Terminator};
 use super::shapes::Shape;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, OpenclStd100Op};
 use spirv_env::opcodes::opencl_std::Family as StdFamily;
 use spirv_env::opcodes::{Convergence, Family, Memory};
@@ -15,6 +15,8 @@ use spirv_env::{Id, Inst};
 
 /// Instructions of such a kernel at most: it is compiled in both ways.
 const MOST_INSTS: usize = 400;
+/// Instructions, one of the other, that a condition is looked through.
+const MOST_DEPTH: u32 = 5;
 
 /// Functions of floats that are the same instructions for one number as for many.
 const EXACT: [OpenclStd100Op; 15] = [
@@ -57,10 +59,33 @@ impl Analysis<'_> {
             };
             is_own && self.loops.of(block).is_some()
         };
-        insts().any(|(block, inst)| is_own(block, inst))
+        let own = || insts().any(|(block, inst)| is_own(block, inst));
+        (own() || self.leaves_by_what_it_loads())
             && insts().count() <= MOST_INSTS
             && insts().all(|(block, inst)| self.does_the_same_alone(block, inst))
             && self.products_stay()
+    }
+
+    /// Whether lanes leave a loop when they like what they have loaded in it: a few may go on for long.
+    fn leaves_by_what_it_loads(&self) -> bool {
+        self.loops.loops.iter().any(|(id, this)| {
+            let inside = |id: Id| self.def.get(&id).is_some_and(|block| this.blocks.contains(block));
+            let is_loaded = |inst: &Inst| matches!(inst.row().memory, Memory::Read { .. });
+            let decides = |block: BlockId| match self.func.blocks[block].term {
+                Terminator::Cond { cond, .. } => {
+                    self.is_made_of(cond, MOST_DEPTH, &|id, inst| inside(id) && is_loaded(inst))
+                }
+                _ => false,
+            };
+            self.control.divergent_loops.contains(id) && this.exits.iter().any(|(from, _)| decides(*from))
+        })
+    }
+
+    /// Whether a value is made, by nothing but computing, of what such an instruction gives.
+    fn is_made_of(&self, id: Id, depth: u32, wanted: &impl Fn(Id, &Inst) -> bool) -> bool {
+        let Some(inst) = self.definition(id).filter(|_| depth > 0) else { return false };
+        wanted(id, inst)
+            || (inst.row().is_pure() && inst.ids().any(|of| self.is_made_of(of, depth - 1, wanted)))
     }
 
     /// The index and the pointer of `vloadn`, `vstoren` and the like.
@@ -73,7 +98,8 @@ impl Analysis<'_> {
     /// Whether an instruction gives the same, and asks nothing of other work-items, whether lanes are work-items or not.
     fn does_the_same_alone(&self, block: BlockId, inst: &Inst) -> bool {
         let row = inst.row();
-        if inst.is_volatile()
+        // What is stored is nothing that anybody waits for here.
+        if (inst.is_volatile() && !matches!(row.memory, Memory::Write { .. }))
             || row.family == Family::Call
             || row.convergence != Convergence::None
             || row.memory.is_of_images()
@@ -85,11 +111,55 @@ impl Analysis<'_> {
             return self.is_function_among(inst, &EXACT) || self.vector_access(inst).is_some();
         }
         // Who looks at what others write, again and again, may wait for it.
-        let waits = || inst.result.is_some_and(|result| self.uses(result) > 0);
+        let waits = || inst.result.is_some_and(|result| self.uses(result) > 0 && self.decides(result));
         match row.memory {
             memory if memory.is_atomic() => self.loops.of(block).is_none() || !waits(),
             _ => !row.synchronizes(),
         }
+    }
+
+    /// Whether it depends on a value which way control goes, but for what is done or left out in place.
+    fn decides(&self, value: Id) -> bool {
+        let blocks = || self.func.blocks.values();
+        let mut made: FxHashSet<Id> = FxHashSet::from_iter([value]);
+        loop {
+            let before = made.len();
+            for block in blocks() {
+                let pure = block
+                    .insts
+                    .iter()
+                    .filter(|inst| inst.row().is_pure() && inst.ids().any(|id| made.contains(&id)));
+                let results: Vec<Id> = pure.filter_map(|inst| inst.result).collect();
+                let phis =
+                    block.phis.iter().filter(|phi| phi.incoming.iter().any(|(_, id)| made.contains(id)));
+                let phis: Vec<Id> = phis.map(|phi| phi.result).collect();
+                made.extend(results.into_iter().chain(phis));
+            }
+            if made.len() == before {
+                break;
+            }
+        }
+        self.func.blocks.iter().any(|(at, block)| match block.term {
+            Terminator::Cond { cond, then, els } => {
+                made.contains(&cond) && !self.is_in_place(at, then, els) && !self.is_in_place(at, els, then)
+            }
+            Terminator::Switch { selector, .. } | Terminator::Dispatch { selector, .. } => {
+                made.contains(&selector)
+            }
+            Terminator::IfNeeded { needed, .. } => made.contains(&needed),
+            _ => false,
+        })
+    }
+
+    /// Whether a block's branch to another does something, or leaves it out, and goes on at a third with the same values.
+    fn is_in_place(&self, from: BlockId, inside: BlockId, behind: BlockId) -> bool {
+        let goes_on = matches!(self.func.blocks[inside].term, Terminator::Branch(to) if to == behind);
+        let is_only = self.cfg.preds[inside].as_slice() == [from];
+        let is_same = self.func.blocks[behind].phis.iter().all(|phi| {
+            let of = |pred: BlockId| phi.incoming.iter().find(|(of, _)| *of == pred).map(|(_, id)| *id);
+            of(from) == of(inside)
+        });
+        goes_on && is_only && is_same
     }
 
     /// Whether no product may be fused with a sum of another block: with lanes under a mask something may lie between them.
@@ -120,10 +190,15 @@ mod tests {
 
     /// Whether a kernel with a loop of these instructions, in which `%place` is anywhere, may be faster alone.
     fn may(inside: &str) -> bool {
+        judged(&counted_loop("", inside))
+    }
+
+    /// The same of a kernel that is such a loop.
+    fn judged(body: &str) -> bool {
         let before = "%id = OpLoad %ulong %GlobalLinearId
             %odd = OpIMul %ulong %id %any_ulong
             %place = OpInBoundsPtrAccessChain %to_uint %pointer %odd\n";
-        of_blocks(&format!("{before}{}", counted_loop("", inside)), VARIANT, |a| a.may_be_faster_alone())
+        of_blocks(&format!("{before}{body}"), VARIANT, |a| a.may_be_faster_alone())
     }
 
     #[test]
@@ -155,7 +230,23 @@ mod tests {
         assert!(!may(sine), "other bits");
         assert!(!may("%loaded = OpLoad %uint %place Volatile"), "may wait");
         let looks = "%seen = OpAtomicIAdd %uint %place %uint_1 %uint_0 %n\nOpStore %place %seen";
-        assert!(!may(looks), "may wait");
+        assert!(may(looks), "a place in a list");
+        let branch = |then: &str| {
+            format!(
+                "%seen = OpAtomicIAdd %uint %place %uint_1 %uint_0 %n\n%few = OpULessThan %bool %seen %any_uint\n\
+                 OpBranchConditional %few %then %behind\n%then = OpLabel\n{then}"
+            )
+        };
+        let in_place = "OpStore %place %n\nOpBranch %behind\n%behind = OpLabel";
+        let body =
+            counted_loop("", &branch(in_place)).replace("%entry %next %inside", "%entry %next %behind");
+        assert!(judged(&body), "what is done or left out in place");
+        let leaves = "OpBranch %behind\n%behind = OpLabel\n%left = OpPhi %uint %n %inside %seen %then\n\
+             %again = OpINotEqual %bool %left %uint_0\nOpBranchConditional %again %more_of_it %way_out\n\
+             %way_out = OpLabel\nOpReturn\n%more_of_it = OpLabel";
+        let body =
+            counted_loop("", &branch(leaves)).replace("%entry %next %inside", "%entry %next %more_of_it");
+        assert!(!judged(&body), "may wait");
         assert!(!may("OpStore %place %n\nOpControlBarrier %uint_2 %uint_2 %uint_0"), "meets others");
         assert!(!may(&"OpStore %place %n\n".repeat(MOST_INSTS)), "long");
     }
@@ -169,9 +260,6 @@ mod tests {
              %sum = OpFAdd %float %product %any_float\nOpBranch %behind\n%behind = OpLabel"
         );
         let body = counted_loop("", &elsewhere).replace("%entry %next %inside", "%entry %next %behind");
-        let before = "%id = OpLoad %ulong %GlobalLinearId
-            %odd = OpIMul %ulong %id %any_ulong
-            %place = OpInBoundsPtrAccessChain %to_uint %pointer %odd\n";
-        assert!(!of_blocks(&format!("{before}{body}"), VARIANT, |a| a.may_be_faster_alone()));
+        assert!(!judged(&body));
     }
 }

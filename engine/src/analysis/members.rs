@@ -28,6 +28,8 @@ const PIECE: u64 = 16;
 pub const WORD: u64 = 4;
 /// Bytes between the first and the last member that are looked at together.
 const MOST_SPAN: i64 = 256;
+/// Bytes from what an address is made of, at most: programs have no object that is larger.
+const FARTHEST: u64 = 1 << 47;
 /// Lanes from which on what lies apart is better accessed lane by lane, as much as follows there, than gathered.
 pub const LEAST_LANES: u32 = 8;
 /// Groups that a block may have open at a time, and accesses of a group: what is looked at for each access.
@@ -318,7 +320,7 @@ impl Bytes {
             return true;
         }
         let behind = (other.from - self.from).rem_euclid(step);
-        behind < self.to - self.from || behind + (other.to - other.from) > step
+        behind < self.to - self.from || behind.saturating_add(other.to - other.from) > step
     }
 }
 
@@ -370,6 +372,10 @@ fn candidate(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> Option<Candidate>
     }
     let step = step.saturating_abs();
     let address = address(a, pointer, Extension::Signed);
+    // No distance of two of these is too large for its number.
+    if address.constant.unsigned_abs() > FARTHEST {
+        return None;
+    }
     let bytes = Bytes { from: address.constant, to: address.constant.checked_add(bytes as i64)? };
     let access = Access { key: if stores { pointer } else { inst.result? }, pointer, bytes };
     let (class, shared) = (class(a, pointer), a.is_shared(block, inst));

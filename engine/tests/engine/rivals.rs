@@ -14,8 +14,8 @@ use ze_tests::Random;
 
 const ITEMS: usize = 2048;
 const WIDTH: usize = 40;
-const KERNELS: [&str; 6] =
-    ["running_sums", "smooth_rows", "descend", "scatter_counts", "blur_rows", "describe_rows"];
+const KERNELS: [&str; 7] =
+    ["running_sums", "smooth_rows", "descend", "scatter_counts", "blur_rows", "describe_rows", "runs_until"];
 
 #[test]
 fn what_lanes_do_each_for_itself_may_have_a_rival() {
@@ -59,7 +59,7 @@ impl Case {
         let (to, width) = (out.as_mut_ptr() as u64, WIDTH as u64);
         let [numbers, floats] = [address(&self.numbers), address(&self.floats)];
         let args = match kernel {
-            "running_sums" | "scatter_counts" | "describe_rows" => vec![numbers, to, width],
+            "running_sums" | "scatter_counts" | "describe_rows" | "runs_until" => vec![numbers, to, width],
             "smooth_rows" | "blur_rows" => vec![floats, to, u64::from(0.7f32.to_bits()), width],
             _ => vec![floats, address(&self.floats[ITEMS..]), to, (ITEMS * WIDTH) as u64],
         };
@@ -89,7 +89,7 @@ fn launches_give_the_same_while_they_find_out_and_afterwards() {
         let engine = Engine::new(EngineConfig { threads, ..EngineConfig::default() });
         let program = load(&engine, &file("rivals"));
         // Of many work-groups, and of few.
-        for (kernel, size) in KERNELS.into_iter().zip([16, 16, 64, 1024, 16, 32]) {
+        for (kernel, size) in KERNELS.into_iter().zip([16, 16, 64, 1024, 16, 32, 64]) {
             let first = case.run(&program, kernel, size);
             let start = Instant::now();
             let mut launches = 0;

@@ -124,6 +124,15 @@ fn a_kernel_with_barriers_is_lost_as_well() {
     }
 }
 
+/// Where compiling it takes as much memory as there is between the two, it is not the launch that fails.
+#[test]
+fn accesses_that_are_far_apart_are_two() {
+    let (x, y) = (platform().filled(1.0f32, 2 * 64), platform().filled(0.0f32, 64));
+    let kernel = Module::named("faults").kernel("far_away");
+    let error = kernel.try_run([1, 1, 1], [64, 1, 1], &[&x, &y]).unwrap_err();
+    assert_lost(&error, &["kernel 'far_away'", "no memory can have"]);
+}
+
 #[test]
 fn copies_and_fills_are_lost() {
     let (hole, y) = (Hole::new(), platform().filled(3.0f32, COUNT));

@@ -1,0 +1,9 @@
+// Accesses of what is not there.
+
+// Two of one lane, as far apart as 64 bits have it.
+__kernel void far_away(__global const float2 *in, __global float *out)
+{
+    size_t i = get_global_id(0);
+    __global const char *at = (__global const char *)(in + i);
+    out[i] = *(__global const float *)at + *(__global const float *)(at + 0x8000000000000004ul);
+}
