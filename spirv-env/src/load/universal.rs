@@ -126,7 +126,7 @@ mod tests {
     fn what_is_decorated_exists() {
         assert_accepted(&annotated("OpDecorate %s CPacked"));
         assert_rejected(&annotated("OpDecorate %missing CPacked"), "ids.decorated");
-        assert_accepted(&annotated("OpDecorate %missing FPRoundingMode RTZ"));
+        assert_accepted(&annotated("OpDecorate %missing SaturatedConversion"));
         assert_accepted(&annotated("OpMemberDecorate %s 0 Alignment 4"));
         assert_rejected(&annotated("OpMemberDecorate %s 1 Alignment 4"), "ids.decorated-member");
         // Names are what producers leave behind of values that are gone.
