@@ -1,8 +1,8 @@
 //! Kernels of which nobody can tell beforehand whether vectors of work-items serve them better, or one work-item after the other.
 //!
 //! Where lanes access memory each for itself in loops, vectors gather and scatter, and where they also go through loops for different times, lanes
-//! that are through wait for the others, above all where each leaves the loop by what it has loaded. What that costs depends on the data, and on the processor. Launches find out
-//! (`exec/trial.rs`), so the results must be the same in both ways, to the last bit.
+//! that are through wait for the others, above all where each leaves the loop by what it has loaded. What that costs depends on the
+//! data, and on the processor. Launches find out (`exec/trial.rs`), so the results must be the same in both ways, to the last bit.
 
 use super::Analysis;
 use super::func::{BlockId, Terminator};

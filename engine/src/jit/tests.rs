@@ -430,6 +430,45 @@ fn addresses_from_another_block_are_a_base_and_indices_of_32_bits() {
     assert_eq!(numbers, expected);
 }
 
+/// Two objects of eight lanes, the second one the same way behind the first.
+#[test]
+fn lanes_of_addresses_are_taken_out_once() {
+    let lanes = |from: &str, name: &str| -> String {
+        let lane = |at: u32| {
+            format!(
+                "%{name}_at_{at} = extractelement <8 x ptr> %{from}, i64 {at}
+                 %{name}_{at} = load i64, ptr %{name}_at_{at}, align 8
+                 %{name}_sum_{at} = add i64 %{name}_{at}, %distance
+                 store i64 %{name}_sum_{at}, ptr %{name}_at_{at}, align 8\n"
+            )
+        };
+        (0..8).map(lane).collect()
+    };
+    let text = format!(
+        "define void @f(ptr %places, ptr %numbers, i64 %distance) {{
+           %at = load <8 x i64>, ptr %places, align 8
+           %first = getelementptr i64, ptr %numbers, <8 x i64> %at
+           %second = getelementptr i64, <8 x ptr> %first, i64 %distance
+           {}{}ret void }}",
+        lanes("first", "a"),
+        lanes("second", "b")
+    );
+    let (target, context) = (Target::limited(Isa::Avx2).expect("target"), Context::new());
+    let ir = IrModule::parse(&context, &text, &target).expect("IR");
+    pipeline::optimise(&ir, &target, Tier::Optimising).expect("passes");
+    let made = ir.text();
+    assert_eq!(made.matches("extractelement").count(), 8, "{made}");
+    assert!(!made.contains("<8 x ptr>"), "{made}");
+
+    let code = compile(&text, Tier::Optimising).expect("code");
+    let f: extern "C" fn(*const u64, *mut u64, u64) = function(&code, "f");
+    let mut numbers: Vec<u64> = (0..64).collect();
+    let places: Vec<u64> = (0..8).map(|at| 5 * at % 16).collect();
+    f(places.as_ptr(), numbers.as_mut_ptr(), 20);
+    let moved = |at: u64| places.contains(&at) || places.contains(&at.wrapping_sub(20));
+    assert!((0..64).all(|at| numbers[at as usize] == at + if moved(at) { 20 } else { 0 }), "{numbers:?}");
+}
+
 #[test]
 fn products_and_sums_are_fused_once_for_all_tiers() {
     if !Target::host().expect("target").has_feature("fma") {
