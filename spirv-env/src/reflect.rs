@@ -615,12 +615,14 @@ mod tests {
 
     /// The kernel calls a function that has `body`.
     fn through_a_call(declarations: &str, body: &str) -> Kernel {
+        reflected(&calling(declarations, body))
+    }
+
+    fn calling(declarations: &str, body: &str) -> String {
         let function = format!(
             "%f = OpFunction %void None %fn\n%l = OpLabel\n{body}\nOpReturn\nOpFunctionEnd\n%main = OpFunction"
         );
-        reflected(
-            &kernel(declarations, "%c = OpFunctionCall %void %f").replace("%main = OpFunction", &function),
-        )
+        kernel(declarations, "%c = OpFunctionCall %void %f").replace("%main = OpFunction", &function)
     }
 
     #[test]
@@ -636,13 +638,7 @@ mod tests {
     fn small_values_are_found_through_calls() {
         let types = "%smalls = OpTypeVector %ushort 4\n";
         let is_found = |ty: &str| {
-            let text = kernel(types, "%c = OpFunctionCall %void %f");
-            let function = format!(
-                "%f = OpFunction %void None %fn\n%l = OpLabel\n%v = OpUndef %{ty}\nOpReturn\nOpFunctionEnd\n%main = OpFunction"
-            );
-            let text = text.replace("%main = OpFunction", &function);
-            let text = declaring("Int16", &text);
-            reflected(&text).has_small_values
+            reflected(&declaring("Int16", &calling(types, &format!("%v = OpUndef %{ty}")))).has_small_values
         };
         assert!(is_found("ushort") && is_found("smalls"));
         assert!(!is_found("ulong"));
@@ -677,14 +673,7 @@ mod tests {
     #[test]
     fn lanes_that_an_exchange_counts_on_are_found_through_calls() {
         let lanes = |body: &str| {
-            let text = kernel(
-                "%u8 = OpConstant %uint 8\n%u16 = OpConstant %uint 16\n",
-                "%c = OpFunctionCall %void %f",
-            );
-            let function = format!(
-                "%f = OpFunction %void None %fn\n%l = OpLabel\n{body}\nOpReturn\nOpFunctionEnd\n%main = OpFunction"
-            );
-            let text = text.replace("%main = OpFunction", &function);
+            let text = calling("%u8 = OpConstant %uint 8\n%u16 = OpConstant %uint 16\n", body);
             let capabilities =
                 ["GroupNonUniformShuffle", "GroupNonUniformShuffleRelative", "GroupNonUniformClustered"];
             let text = capabilities.iter().fold(text, |text, capability| declaring(capability, &text));

@@ -170,6 +170,9 @@ impl Driver {
         DRIVER.get_or_init(|| {
             ze_engine::reserve::set_keeper(mapping::give_back);
             ze_engine::reserve::is_whole();
+            if env::catches_faults() {
+                ze_engine::exec::fault::enable();
+            }
             let [hierarchy, mask] = [HIERARCHY, AFFINITY_MASK].map(|name| std::env::var(name).ok());
             let machine = machine().unwrap_or_else(|| {
                 HAS_NO_PROFILE.store(true, Ordering::Release);
@@ -187,9 +190,6 @@ impl Driver {
         let driver = Self::configured()?;
         if !wanted {
             return Err(Error::Uninitialized);
-        }
-        if env::catches_faults() {
-            ze_engine::exec::fault::enable();
         }
         INITIALIZED.store(true, Ordering::Release);
         sysman::core_is_initialized();

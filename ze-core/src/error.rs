@@ -2,6 +2,7 @@
 
 use crate::fault;
 use thiserror::Error;
+use ze_engine::exec::failure::Reason;
 use ze_headers::*;
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -168,7 +169,10 @@ impl From<ze_engine::EngineError> for Error {
         match error {
             EngineError::Unresolved { .. } => Error::ModuleUnlinked(reason),
             EngineError::OutOfMemory { .. } => Error::OutOfDeviceMemory(reason),
-            EngineError::Failed { kernel, reason } => fault::failed(&kernel, reason),
+            EngineError::Failed { reason: Reason::Fault(of), .. } => {
+                Error::DeviceLost(reason + &fault::nearby(of))
+            }
+            EngineError::Failed { .. } => Error::DeviceLost(reason),
             EngineError::OutOfHostMemory { .. } => Error::OutOfHostMemory(reason),
             EngineError::InvalidLaunch { fault, .. } => match fault {
                 LaunchFault::GroupSize(_) | LaunchFault::InFlight(_) => Error::InvalidGroupSize(reason),

@@ -5,7 +5,6 @@ use crate::driver::Driver;
 use crate::error::Error;
 use crate::memory::Allocation;
 use std::sync::Arc;
-use ze_engine::exec::failure::Reason;
 use ze_engine::exec::fault::{Access, Fault};
 
 /// An allocation that ends so near below an address, or begins so near above it, is taken for the one that was meant.
@@ -16,17 +15,8 @@ pub(crate) fn lost(by: &str, fault: Fault) -> Error {
     Error::DeviceLost(format!("{by}: {fault}{}", nearby(fault)))
 }
 
-/// The error of a launch that ended early.
-pub(crate) fn failed(kernel: &str, reason: Reason) -> Error {
-    let by = format!("kernel '{kernel}'");
-    match reason {
-        Reason::Fault(fault) => lost(&by, fault),
-        _ => Error::DeviceLost(format!("{by}: {reason}")),
-    }
-}
-
 /// Where the address is, seen from the program's allocations.
-fn nearby(fault: Fault) -> String {
+pub(crate) fn nearby(fault: Fault) -> String {
     let is_memory = matches!(fault.access, Access::Read | Access::Write);
     let Some(driver) = Driver::get().ok().filter(|_| is_memory) else { return String::new() };
     let all: Vec<Arc<Allocation>> = driver.allocations().iter().collect();

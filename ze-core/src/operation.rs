@@ -3,7 +3,7 @@
 use crate::clock;
 use crate::copy::{self, Region};
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::fault;
 use crate::image::ImageCopy;
@@ -20,7 +20,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::time::Duration;
 use ze_engine::Launch;
-use ze_engine::exec::fault::catch;
+use ze_engine::exec::fault::{Fault, catch};
 use ze_headers::{ze_group_count_t, ze_kernel_timestamp_data_t, ze_kernel_timestamp_result_t};
 
 /// Launches up to this time, too: to wake a thread costs the one that wakes half of it, and the work waits longer still.
@@ -332,8 +332,7 @@ unsafe fn read<T: Copy>(at: usize) -> Result<T> {
     let mut value = MaybeUninit::uninit();
     // SAFETY: the caller's promise. Nothing is owned.
     unsafe {
-        catch(|| _ = value.write((at as *const T).read_unaligned()))
-            .map_err(|refused| fault::lost("a command", refused))?;
+        catch(|| _ = value.write((at as *const T).read_unaligned())).map_err(of_command)?;
         Ok(value.assume_init())
     }
 }
@@ -344,8 +343,12 @@ unsafe fn read<T: Copy>(at: usize) -> Result<T> {
 /// What is at the address is the program's to be written.
 unsafe fn write<T: Copy>(at: usize, value: T) -> Result<()> {
     // SAFETY: the caller's promise. Nothing is owned.
-    let written = unsafe { catch(|| (at as *mut T).write_unaligned(value)) };
-    written.map_err(|refused| fault::lost("a command", refused))
+    unsafe { catch(|| (at as *mut T).write_unaligned(value)) }.map_err(of_command)
+}
+
+/// The error of a command that is refused what it is told by memory, or tells.
+fn of_command(refused: Fault) -> Error {
+    fault::lost("a command", refused)
 }
 
 /// What timestamps count.

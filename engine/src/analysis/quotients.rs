@@ -35,50 +35,30 @@ pub fn put_together(func: &mut Func<'_>) {
         return;
     }
     let mut parts = Parts::of(func);
-    let mut same: FxHashMap<Id, Id> = FxHashMap::default();
     for block in func.block_ids() {
         let mut insts = Vec::with_capacity(func.blocks[block].insts.len());
         for inst in std::mem::take(&mut func.blocks[block].insts) {
-            match parts.sum(func, &inst) {
-                Some(Sum { number, widened, beside }) => {
-                    let first = insts.len();
-                    let number = match widened {
-                        None => number,
-                        Some((op, ty)) => add(func, &mut insts, op, ty, &[number]),
-                    };
-                    let ty = inst.ty.expect("a sum has a type");
-                    let (terms, products): (Vec<_>, Vec<_>) =
-                        beside.into_iter().partition(|term| term.1.is_none());
-                    let mut whole = number;
-                    for (term, times) in products.into_iter().chain(terms) {
-                        let term = match times {
-                            None => term,
-                            Some(times) => add(func, &mut insts, Op::IMul, ty, &[term, times]),
-                        };
-                        whole = add(func, &mut insts, Op::IAdd, ty, &[whole, term]);
-                    }
-                    for inst in &insts[first..] {
-                        parts.note(inst);
-                    }
-                    same.extend(inst.result.map(|result| (result, whole)));
-                    parts.same.extend(inst.result.map(|result| (result, whole)));
-                }
-                None => insts.push(inst),
+            let Some((Sum { number, widened, product, term }, (ty, result))) =
+                parts.sum(func, &inst).zip(inst.ty.zip(inst.result))
+            else {
+                insts.push(inst);
+                continue;
+            };
+            let first = insts.len();
+            let mut whole = match widened {
+                None => number,
+                Some((op, ty)) => add(func, &mut insts, op, ty, &[number]),
+            };
+            let product = product.map(|factors| add(func, &mut insts, Op::IMul, ty, &factors));
+            for term in product.into_iter().chain(term) {
+                whole = add(func, &mut insts, Op::IAdd, ty, &[whole, term]);
             }
+            insts[first..].iter().for_each(|inst| parts.note(inst));
+            parts.same.insert(result, whole);
         }
         func.blocks[block].insts = insts;
     }
-    if !same.is_empty() {
-        // What a number was put together as may itself have been put together.
-        let ends = |mut id: Id| {
-            while let Some(of) = same.get(&id) {
-                id = *of;
-            }
-            id
-        };
-        let ended = same.keys().map(|id| (*id, ends(*id))).collect();
-        simplify::replace(func, &ended);
-    }
+    simplify::replace_by_ends(func, parts.same);
 }
 
 /// A new instruction behind others.
@@ -90,16 +70,20 @@ fn add(func: &mut Func<'_>, insts: &mut Vec<Inst>, op: Op, ty: TypeId, operands:
     result
 }
 
-/// What a sum is: a number, widened, and what is beside it, some of that times the divisor.
+/// What a sum is: a number, widened, and what is beside it.
 struct Sum {
     number: Id,
     widened: Option<(Op, TypeId)>,
-    beside: SmallVec<[(Id, Option<Id>); 2]>,
+    /// What was beside the quotient, and the divisor.
+    product: Option<[Id; 2]>,
+    /// What was beside the product.
+    term: Option<Id>,
 }
 
 /// The instructions that numbers are taken apart and put together by.
 struct Parts {
     insts: FxHashMap<Id, (Op, TypeId, SmallVec<[Id; 2]>)>,
+    /// What sums were put together as.
     same: FxHashMap<Id, Id>,
 }
 
@@ -212,11 +196,8 @@ impl Parts {
             let sum = |(divisor, beside): (Id, Option<Id>), term: Option<Id>| Sum {
                 number: remainder.of,
                 widened: remainder.widened,
-                beside: beside
-                    .map(|beside| (beside, Some(divisor)))
-                    .into_iter()
-                    .chain(term.map(|term| (term, None)))
-                    .collect(),
+                product: beside.map(|beside| [beside, divisor]),
+                term,
             };
             let of = |product: Id| self.quotient(func, &remainder, self.pair(product, Op::IMul)?);
             if let Some(found) = of(other) {

@@ -49,8 +49,13 @@ pub fn expand_products(func: &mut Func<'_>) {
 /// Replaces and removes the instructions of a function that only pass on a value.
 pub fn propagate_copies(func: &mut Func<'_>) {
     let insts = func.blocks.values().flat_map(|block| &block.insts);
-    let mut same: FxHashMap<Id, Id> =
+    let same: FxHashMap<Id, Id> =
         insts.filter_map(|inst| Some((inst.result?, passed_on(func, inst)?))).collect();
+    replace_by_ends(func, same);
+}
+
+/// As [`replace`], where what stands for a value may itself be replaced.
+pub(super) fn replace_by_ends(func: &mut Func<'_>, mut same: FxHashMap<Id, Id>) {
     if same.is_empty() {
         return;
     }

@@ -3,8 +3,8 @@
 //! Nothing in between owns anything: it is frames of compiled code, and stacks of coroutines, which are thrown away. The
 //! other threads of the launch stop with the work-groups that they have begun.
 
-use super::fault::{self, Fault, Recovery};
-use super::switch::{StackPointer, escapable, switch_stack};
+use super::fault::{self, Fault};
+use super::switch::{StackPointer, switch_stack};
 use crate::abi::Worker;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -96,19 +96,15 @@ pub unsafe extern "C" fn ze_cpu_fail(worker: *mut Worker, code: u64, value: u64)
 ///
 /// # Safety
 /// Whatever `code` calls before it leaves owns nothing.
-pub(super) unsafe fn enter<F: FnOnce(*mut Worker)>(worker: &mut Worker, code: F) {
-    unsafe extern "C" fn run<F: FnOnce(*mut Worker)>(call: *mut u8) {
-        // SAFETY: what `enter` passes, once.
-        let (code, worker) =
-            unsafe { (*call.cast::<Option<(F, *mut Worker)>>()).take() }.expect("called once");
-        code(worker);
+pub(super) unsafe fn enter(worker: &mut Worker, code: impl FnOnce(*mut Worker)) {
+    let (worker, failure) = (&raw mut *worker, worker.failure);
+    // SAFETY: the worker is there; the rest is up to the caller.
+    unsafe {
+        fault::catch_into(failure, |escape| {
+            (*worker).escape = escape;
+            code(worker);
+        });
     }
-    let mut place: StackPointer = std::ptr::null_mut();
-    worker.escape = &raw mut place;
-    let recovery = Recovery { escape: worker.escape, failure: worker.failure };
-    let mut call = Some((code, &raw mut *worker));
-    // SAFETY: `run` gets the call that it expects; the rest is up to the caller.
-    unsafe { fault::with(&recovery, || escapable(&raw mut place, run::<F>, (&raw mut call).cast())) };
 }
 
 #[cfg(test)]

@@ -162,29 +162,30 @@ pub(super) unsafe fn with<R>(recovery: &Recovery, work: impl FnOnce() -> R) -> R
 pub unsafe fn catch(work: impl FnOnce()) -> Result<(), Fault> {
     let failure = Failure::default();
     // SAFETY: passed on to the caller.
-    unsafe { catch_into(&failure, work) };
+    unsafe { catch_into(&failure, |_| work()) };
     match failure.get() {
         Some(Reason::Fault(fault)) => Err(fault),
         _ => Ok(()),
     }
 }
 
-/// As [`catch`], for who looks at the failure later.
+/// As [`catch`], for who looks at the failure later. `work` is told where what is resumed then is suspended, and may resume it itself.
 ///
 /// # Safety
-/// As there.
-pub unsafe fn catch_into<F: FnOnce()>(failure: &Failure, work: F) {
-    unsafe extern "C" fn run<F: FnOnce()>(work: *mut u8) {
+/// As there; and the failure lives as long as this call.
+pub unsafe fn catch_into<F: FnOnce(*mut StackPointer)>(failure: *const Failure, work: F) {
+    unsafe extern "C" fn run<F: FnOnce(*mut StackPointer)>(call: *mut u8) {
         // SAFETY: what is passed below, once.
-        if let Some(work) = unsafe { (*work.cast::<Option<F>>()).take() } {
-            work();
+        if let Some((work, place)) = unsafe { (*call.cast::<Option<(F, *mut StackPointer)>>()).take() } {
+            work(place);
         }
     }
-    let mut place: StackPointer = ptr::null_mut();
-    let recovery = Recovery { escape: &raw const place, failure };
-    let mut work = Some(work);
+    let mut suspended: StackPointer = ptr::null_mut();
+    let place = &raw mut suspended;
+    let recovery = Recovery { escape: place, failure };
+    let mut call = Some((work, place));
     // SAFETY: `run` gets what it expects, and the rest is up to the caller.
-    unsafe { with(&recovery, || escapable(&raw mut place, run::<F>, (&raw mut work).cast())) };
+    unsafe { with(&recovery, || escapable(place, run::<F>, (&raw mut call).cast())) };
 }
 
 /// Runs `work`, on a thread of the driver's, so that it may use all of the thread's stack: a handler has another.
@@ -265,6 +266,16 @@ unsafe fn fault(signal: c_int, info: *const siginfo_t, error: libc::greg_t, stac
     Fault { access, address, signal }
 }
 
+/// Has the system do with a signal what it does where no program says anything.
+fn restore_default(signal: c_int) {
+    // SAFETY: no handler, no flags and an empty mask are an action.
+    unsafe {
+        let mut default: sigaction = std::mem::zeroed();
+        default.sa_sigaction = libc::SIG_DFL;
+        sigaction(signal, &default, ptr::null_mut());
+    }
+}
+
 /// Does what would have been done without the driver.
 ///
 /// # Safety
@@ -278,9 +289,7 @@ unsafe fn leave_to_program(signal: c_int, info: *mut siginfo_t, context: *mut c_
         match before.sa_sigaction {
             libc::SIG_IGN if was_sent => {}
             libc::SIG_DFL | libc::SIG_IGN => {
-                let mut default: sigaction = std::mem::zeroed();
-                default.sa_sigaction = libc::SIG_DFL;
-                sigaction(signal, &default, ptr::null_mut());
+                restore_default(signal);
                 // What faulted does it again when this returns; what was sent is sent again.
                 if was_sent {
                     libc::raise(signal);
@@ -288,9 +297,7 @@ unsafe fn leave_to_program(signal: c_int, info: *mut siginfo_t, context: *mut c_
             }
             handler => {
                 if before.sa_flags & libc::SA_RESETHAND != 0 {
-                    let mut default = *before;
-                    default.sa_sigaction = libc::SIG_DFL;
-                    sigaction(signal, &default, ptr::null_mut());
+                    restore_default(signal);
                 }
                 if before.sa_flags & libc::SA_SIGINFO != 0 {
                     let handler: unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void) =

@@ -149,7 +149,7 @@ pub fn run_mapped<T: Send + 'static, E: Send + 'static>(
         // SAFETY: the place is there until this returns. What the compilation owns where it crashes is lost: nothing is that others
         // need, as sections are not held where LLVM is called.
         unsafe {
-            fault::catch_into(&theirs.failure, || {
+            fault::catch_into(&theirs.failure, |_| {
                 *place = Some(std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)));
             });
         }

@@ -1,12 +1,11 @@
 //! Lists of work-items' own: one work-item after the other where gathers take long, and the same results wherever.
 
-use crate::support::{address, built, file, launch, load};
+use crate::support::{address, built, file, has_rival, launch, load};
 use ze_engine::abi::{LaneMapping, Variant};
 use ze_engine::analysis::inlining::Inlining;
-use ze_engine::jit::Context;
 use ze_engine::jit::pipeline::Tier;
 use ze_engine::jit::target::{Isa, Target};
-use ze_engine::lower::{self, Options, Single};
+use ze_engine::lower::{self, Single};
 use ze_engine::{Engine, EngineConfig};
 
 #[test]
@@ -22,11 +21,8 @@ fn what_little_but_gathers_is_done_by_single_work_items() {
     };
     assert!(wants("product", 16) && wants("product", 8) && !wants("product", 1));
     // Whether its branches are foreseen depends on the data: launches find out.
-    let reach = module.kernel("reach").expect("the module has it");
-    let (variant, context) = (Variant::new(16, LaneMapping::Line), Context::new());
-    let options = Options::of(Tier::Optimising);
-    let lowered = lower::lower_with(&module, reach, variant, Inlining::default(), options, &target, &context);
-    assert!(!wants("reach", 16) && lowered.expect("lowered").1.has_rival);
+    let variant = Variant::new(16, LaneMapping::Line);
+    assert!(!wants("reach", 16) && has_rival("lists", "reach", variant, Tier::Optimising, &target));
     for kernel in ["padded", "interleaved", "chase", "forces", "sums"] {
         assert!(!wants(kernel, 16), "{kernel}");
     }

@@ -1,14 +1,11 @@
 //! Kernels that may be faster as one work-item after the other: the same results to the last bit, whichever way launches find to be the
 //! faster one.
 
-use crate::support::{address, built, file, launch, load};
+use crate::support::{address, file, has_rival, launch, load};
 use std::time::{Duration, Instant};
 use ze_engine::abi::{LaneMapping, Variant};
-use ze_engine::analysis::inlining::Inlining;
-use ze_engine::jit::Context;
 use ze_engine::jit::pipeline::Tier;
 use ze_engine::jit::target::{Isa, Target};
-use ze_engine::lower::{self, Options};
 use ze_engine::{Engine, EngineConfig};
 use ze_tests::Random;
 
@@ -21,12 +18,7 @@ const KERNELS: [&str; 7] =
 fn what_lanes_do_each_for_itself_may_have_a_rival() {
     let target = Target::limited(Isa::Avx2).expect("a target machine");
     let may = |name: &str, kernel: &str, variant: Variant, tier: Tier| {
-        let module = built(&file(name)).expect("valid");
-        let kernel = module.kernel(kernel).expect("the module has it");
-        let (context, inlining) = (Context::new(), Inlining::default());
-        let options = Options::of(tier);
-        let lowered = lower::lower_with(&module, kernel, variant, inlining, options, &target, &context);
-        lowered.expect("lowered").1.has_rival
+        has_rival(name, kernel, variant, tier, &target)
     };
     let rows = Variant::new(8, LaneMapping::Rows);
     for kernel in KERNELS {

@@ -2,8 +2,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use ze_engine::abi::Variant;
+use ze_engine::analysis::inlining::Inlining;
+use ze_engine::jit::Context;
 use ze_engine::jit::hash::digest;
-use ze_engine::jit::target::Isa;
+use ze_engine::jit::pipeline::Tier;
+use ze_engine::jit::target::{Isa, Target};
+use ze_engine::lower::{self, Options};
 use ze_engine::{Dispatch, Engine, EngineConfig, Program};
 
 /// What the intake makes of a module for a device of the host's profile.
@@ -24,6 +29,15 @@ pub fn load(engine: &Arc<Engine>, bytes: &[u8]) -> Arc<Program> {
 pub fn file(module: &str) -> Vec<u8> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/kernels");
     std::fs::read(folder.join(module).with_extension("spv")).expect("a test kernel")
+}
+
+/// Whether a variant of a kernel of a test module may have a rival, as its code says.
+pub fn has_rival(module: &str, kernel: &str, variant: Variant, tier: Tier, target: &Target) -> bool {
+    let module = built(&file(module)).expect("valid");
+    let kernel = module.kernel(kernel).expect("the module has it");
+    let (context, inlining) = (Context::new(), Inlining::default());
+    let lowered = lower::lower_with(&module, kernel, variant, inlining, Options::of(tier), target, &context);
+    lowered.expect("lowered").1.has_rival
 }
 
 /// Bytes that end at a page nobody may touch.
