@@ -19,6 +19,7 @@ use crate::queue::QueueDesc;
 use crate::stream::{Lists, Stream, Work};
 use smallvec::SmallVec;
 use std::sync::Arc;
+use ze_engine::exec::fault;
 use ze_engine::{Launch, Setup};
 use ze_headers::*;
 
@@ -77,6 +78,7 @@ impl CommandList {
         is_mutable: bool,
     ) -> Result<Arc<Self>> {
         let group = device.queue_group(desc.commandQueueGroupOrdinal)?;
+        fault::look();
         Ok(Arc::new(Self {
             context_handle: context_handle as usize,
             device_handle: device_handle as usize,
@@ -97,6 +99,7 @@ impl CommandList {
         desc: &ze_command_queue_desc_t,
     ) -> Result<Arc<Self>> {
         let desc = QueueDesc::new(device, desc)?;
+        fault::look();
         Ok(Arc::new(Self {
             context_handle: context_handle as usize,
             device_handle: device_handle as usize,

@@ -16,6 +16,8 @@ use spirv_env::{Id, Inst};
 
 /// Instructions that such parts have at most, all together, counted for each sub-group of a bundle: those of the processor, roughly.
 const MOST_INSTS: usize = 700;
+/// How much more they may be where sub-groups meet in them.
+const IF_MET_IN: usize = 3;
 /// Of these, what each lane does for itself: divisions of integers, accesses that are no rows.
 const LANE_BY_LANE: usize = 40;
 /// Comparisons, and what joins them, that are looked through from a condition.
@@ -65,9 +67,9 @@ impl Analysis<'_> {
             None => (&[(self.only_pred(first)?, first)][..], self.position(control.skip[first].expand()?)),
         };
         let [(decides, _)] = *decides else { return None };
-        let Terminator::Cond { cond, .. } = self.func.blocks[decides].term else { return None };
+        let Terminator::Cond { cond, then, .. } = self.func.blocks[decides].term else { return None };
         let part = self.regions.order.get(at..end)?;
-        let is_worth_it = self.is_guard(decides, cond, MOST_DEPTH)
+        let is_worth_it = self.is_guard(decides, cond, part.contains(&then), MOST_DEPTH)
             && !self.is_of_known_items(cond, MOST_DEPTH)
             && self.is_plain(part)
             && part.iter().any(|block| {
@@ -76,7 +78,9 @@ impl Analysis<'_> {
             && self.is_entered_first(part);
         let count = || {
             let of_blocks: usize = part.iter().map(|block| self.processor_insts(*block)).sum();
-            of_blocks * self.factor() as usize
+            let insts = of_blocks * self.factor() as usize;
+            // Who meets under a mask saves it with all that is in registers.
+            if self.is_met_in(part) { insts / IF_MET_IN } else { insts }
         };
         is_worth_it.then(count).filter(|insts| *insts <= most).map(|insts| (part.to_vec(), insts))
     }
@@ -92,17 +96,21 @@ impl Analysis<'_> {
         self.regions.position[block] as usize
     }
 
-    /// Whether a condition is true for all lanes of nearly every sub-group, or for none: it says on which side of bounds ids are.
-    fn is_guard(&self, at: BlockId, condition: Id, depth: u32) -> bool {
+    /// Whether a condition is this for all lanes of nearly every sub-group, or for none: it says on which side of bounds ids are, or that they are not
+    /// a certain one.
+    fn is_guard(&self, at: BlockId, condition: Id, wanted: bool, depth: u32) -> bool {
         let is_uniform = |id: Id| self.shape(at, id).iter().all(|shape| shape.is_uniform());
         if is_uniform(condition) {
             return true;
         }
         let Some(inst) = self.definition(condition).filter(|_| depth > 0) else { return false };
         match inst.op {
-            Op::LogicalAnd | Op::LogicalOr | Op::LogicalNot | Op::Select => {
-                inst.ids().all(|part| self.is_guard(at, part, depth - 1))
+            Op::LogicalNot => inst.ids().all(|part| self.is_guard(at, part, !wanted, depth - 1)),
+            Op::LogicalAnd | Op::LogicalOr | Op::Select => {
+                inst.ids().all(|part| self.is_guard(at, part, wanted, depth - 1))
             }
+            Op::IEqual if wanted => false,
+            Op::INotEqual if !wanted => false,
             Op::ULessThan
             | Op::ULessThanEqual
             | Op::UGreaterThan
@@ -111,6 +119,7 @@ impl Analysis<'_> {
             | Op::SLessThanEqual
             | Op::SGreaterThan
             | Op::SGreaterThanEqual
+            | Op::IEqual
             | Op::INotEqual => inst.ids().all(|id| {
                 let shape = self.shape(at, id);
                 matches!(*shape, [Shape::Strided(_)]) || is_uniform(id)
@@ -119,17 +128,25 @@ impl Analysis<'_> {
         }
     }
 
-    /// Whether blocks are instructions that each do the same for a sub-group, whoever else is there.
+    /// Whether blocks are instructions that each do the same for a sub-group, whoever else is there, or where those of a work-group meet that are
+    /// one bundle.
     fn is_plain(&self, part: &[BlockId]) -> bool {
         let insts = || part.iter().flat_map(|block| &self.func.blocks[*block].insts);
         let is_plain = |inst: &Inst| {
             let row = inst.row();
-            row.convergence == Convergence::None
+            let is_alone =
+                row.convergence == Convergence::None && !inst.waits_for_work_group(self.func.module);
+            (is_alone || self.meets_under_masks(inst))
                 && !matches!(row.family, Family::Atomic | Family::Call | Family::Image | Family::Matrix)
-                && !inst.waits_for_work_group(self.func.module)
                 && !inst.waits_for_launch(self.func.module)
         };
         insts().all(is_plain)
+    }
+
+    /// Whether sub-groups meet in some of these blocks.
+    fn is_met_in(&self, part: &[BlockId]) -> bool {
+        let mut insts = part.iter().flat_map(|block| &self.func.blocks[*block].insts);
+        insts.any(|inst| inst.waits_for_work_group(self.func.module))
     }
 
     /// Instructions of the processor that a block is, roughly, for one sub-group.

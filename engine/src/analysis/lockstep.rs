@@ -5,6 +5,7 @@ use super::Analysis;
 use super::func::BlockId;
 use super::shapes::Shape;
 use cranelift_entity::EntitySet;
+use spirv::Op;
 use spirv_env::opcodes::{Convergence, Cost, Family, Memory};
 use spirv_env::{Id, Inst};
 
@@ -16,11 +17,19 @@ impl Analysis<'_> {
         lockstep
     }
 
-    pub(super) fn is_in_lockstep(&self, block: BlockId) -> bool {
+    pub(crate) fn is_in_lockstep(&self, block: BlockId) -> bool {
         let mut insts = self.func.blocks[block].insts.iter();
         self.factor() == 1
             || self.control.class[block].is_none()
             || insts.all(|inst| is_harmless(self, block, inst))
+    }
+
+    /// Whether sub-groups meet in an instruction that may be under a mask. Those that are on do, as a sub-group does with the lanes that it has: if
+    /// some of a bundle's work-items are there, it is, and brings nothing for the others.
+    pub(super) fn meets_under_masks(&self, inst: &Inst) -> bool {
+        inst.waits_for_work_group(self.func.module)
+            && !inst.waits_for_launch(self.func.module)
+            && inst.op != Op::GroupAsyncCopy
     }
 }
 
@@ -30,6 +39,9 @@ fn is_harmless(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> bool {
         |pointer: Id| matches!(a.shape(block, pointer)[0], Shape::Strided(_) | Shape::Varying);
     let private = |pointer: Id| a.private.interleaved.contains_key(&pointer);
     let row = inst.row();
+    if inst.waits_for_work_group(a.func.module) {
+        return a.meets_under_masks(inst);
+    }
     match row.memory {
         Memory::Read { .. } if a.builtins.contains_key(&inst.id(0)) => true,
         // Uniform addresses see `Lowerer::readable`.

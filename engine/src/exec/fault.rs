@@ -12,11 +12,11 @@ use super::failure::{Failure, Reason};
 use super::switch::{StackPointer, escapable};
 use crate::fork::{recovery_place, recovery_place_of, this_thread};
 use libc::{c_int, c_void, sigaction, siginfo_t, ucontext_t};
-use std::cell::UnsafeCell;
+use std::cell::Cell;
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering, compiler_fence};
 
 /// What processors refuse: accesses, instructions, and operations on numbers.
 const SIGNALS: [c_int; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
@@ -91,36 +91,55 @@ pub struct Recovery {
 }
 
 static IS_ENABLED: AtomicBool = AtomicBool::new(false);
-static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
 
-/// What the program did with the signals.
-struct Before(UnsafeCell<[MaybeUninit<sigaction>; SIGNALS.len()]>);
+/// What the program did with a signal before the driver's handler was there. Handlers read it at any time.
+struct Before {
+    handler: AtomicUsize,
+    flags: AtomicI32,
+}
 
-// SAFETY: written once, before the handler is there that reads it.
-unsafe impl Sync for Before {}
+static BEFORE: [Before; SIGNALS.len()] =
+    [const { Before { handler: AtomicUsize::new(libc::SIG_DFL), flags: AtomicI32::new(0) } }; SIGNALS.len()];
 
-static BEFORE: Before = Before(UnsafeCell::new([MaybeUninit::zeroed(); SIGNALS.len()]));
+/// Commands of a thread from one [`look`] to the next: it takes as long as a small kernel.
+const COMMANDS: u32 = 256;
+
+thread_local! {
+    /// Commands that the thread has yet to execute before it looks again.
+    static LEFT: Cell<u32> = const { Cell::new(0) };
+}
 
 /// Has faults caught from now on. Nothing is done before a kernel, a copy or a compilation runs.
 pub fn enable() {
     IS_ENABLED.store(true, Ordering::Relaxed);
 }
 
+/// Has faults of this thread come to the driver's handler. Programs may take it away, as those do that set their own and put back what was there
+/// before they knew of the driver (frameworks for tests do, around each of them); what came after the driver stays. And threads that have
+/// blocked all signals, as servers' do, would be killed by a fault: who blocks those that the processor raises gains nothing.
 #[cold]
-fn install() {
-    static BEGUN: AtomicBool = AtomicBool::new(false);
-    if BEGUN.swap(true, Ordering::AcqRel) {
+pub fn look() {
+    if !IS_ENABLED.load(Ordering::Relaxed) {
         return;
     }
-    for (at, signal) in SIGNALS.into_iter().enumerate() {
-        // SAFETY: places of the right types; nobody reads what was there before the handler is installed. The handler takes what a
-        // handler of this kind is given.
+    static IS_KNOWN: AtomicBool = AtomicBool::new(false);
+    accept();
+    // Threads that look at the same time do the same.
+    let is_known = IS_KNOWN.swap(true, Ordering::Relaxed);
+    for (signal, before) in SIGNALS.into_iter().zip(&BEFORE) {
+        let mut now = MaybeUninit::<sigaction>::zeroed();
+        // SAFETY: places of the right types. The handler takes what a handler of this kind is given.
         unsafe {
-            let before = (*BEFORE.0.get())[at].as_mut_ptr();
-            if sigaction(signal, ptr::null(), before) != 0 {
+            if sigaction(signal, ptr::null(), now.as_mut_ptr()) != 0 {
                 continue;
             }
-            let mut own = *before;
+            let mut own = now.assume_init();
+            let is_handled = ![libc::SIG_DFL, libc::SIG_IGN].contains(&own.sa_sigaction);
+            if own.sa_sigaction == on_signal as *const () as usize || (is_known && is_handled) {
+                continue;
+            }
+            before.flags.store(own.sa_flags, Ordering::Relaxed);
+            before.handler.store(own.sa_sigaction, Ordering::Release);
             // What the program has blocked in its handler stays blocked there.
             own.sa_flags &= libc::SA_NODEFER | libc::SA_RESTART;
             own.sa_flags |= libc::SA_SIGINFO | libc::SA_ONSTACK;
@@ -128,7 +147,19 @@ fn install() {
             sigaction(signal, &own, ptr::null_mut());
         }
     }
-    IS_INSTALLED.store(true, Ordering::Release);
+}
+
+/// Has the thread take these signals.
+fn accept() {
+    let mut signals = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: a set of this thread's, which is made first.
+    unsafe {
+        libc::sigemptyset(signals.as_mut_ptr());
+        for signal in SIGNALS {
+            libc::sigaddset(signals.as_mut_ptr(), signal);
+        }
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, signals.as_ptr(), ptr::null_mut());
+    }
 }
 
 /// Runs `work`. What it makes the processor refuse is noted, and resumes what is suspended at `recovery.escape`, which is in `work`
@@ -141,10 +172,14 @@ pub(super) unsafe fn with<R>(recovery: &Recovery, work: impl FnOnce() -> R) -> R
     if !IS_ENABLED.load(Ordering::Relaxed) {
         return work();
     }
-    if !IS_INSTALLED.load(Ordering::Relaxed) {
-        install();
-    }
-    // A thread that is about to end has none.
+    // A thread that is about to end has neither.
+    _ = LEFT.try_with(|left| match left.get() {
+        0 => {
+            left.set(COMMANDS);
+            look();
+        }
+        more => left.set(more - 1),
+    });
     let Some(place) = recovery_place() else { return work() };
     let before = place.load(Ordering::Relaxed);
     place.store(ptr::from_ref(recovery).cast_mut().cast(), Ordering::Relaxed);
@@ -282,11 +317,13 @@ fn restore_default(signal: c_int) {
 /// What the system gives a handler.
 unsafe fn leave_to_program(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let Some(at) = SIGNALS.iter().position(|own| *own == signal) else { return };
-    // SAFETY: written before the handler was installed. What it leads to is the program's, and is called as it would be.
+    let before = &BEFORE[at];
+    let handler = before.handler.load(Ordering::Acquire);
+    let flags = before.flags.load(Ordering::Relaxed);
+    // SAFETY: what it leads to is the program's, and is called as it would be.
     unsafe {
-        let before = (*BEFORE.0.get())[at].assume_init_ref();
         let was_sent = (*info).si_code <= 0;
-        match before.sa_sigaction {
+        match handler {
             libc::SIG_IGN if was_sent => {}
             libc::SIG_DFL | libc::SIG_IGN => {
                 restore_default(signal);
@@ -296,10 +333,10 @@ unsafe fn leave_to_program(signal: c_int, info: *mut siginfo_t, context: *mut c_
                 }
             }
             handler => {
-                if before.sa_flags & libc::SA_RESETHAND != 0 {
+                if flags & libc::SA_RESETHAND != 0 {
                     restore_default(signal);
                 }
-                if before.sa_flags & libc::SA_SIGINFO != 0 {
+                if flags & libc::SA_SIGINFO != 0 {
                     let handler: unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void) =
                         std::mem::transmute(handler);
                     handler(signal, info, context);

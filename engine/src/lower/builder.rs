@@ -77,6 +77,7 @@ pub struct Builder {
     void: LLVMTypeRef,
     invariant_load: u32,
     nontemporal: u32,
+    range: u32,
     empty_node: LLVMValueRef,
     /// Where code comes from, if that is recorded.
     lines: Option<lines::Lines>,
@@ -117,6 +118,7 @@ impl Builder {
                 void: LLVMVoidTypeInContext(context),
                 invariant_load: kind(c"invariant.load"),
                 nontemporal: kind(c"nontemporal"),
+                range: kind(c"range"),
                 empty_node: LLVMMetadataAsValue(
                     context,
                     LLVMMDNodeInContext2(context, std::ptr::null_mut(), 0),

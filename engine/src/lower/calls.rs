@@ -347,7 +347,7 @@ impl Lowerer<'_, '_> {
 }
 
 /// Where a called function is, from the context that it is handed.
-pub(super) fn items(b: &Builder, callable: &Callable, is_partial: bool) -> WorkItems {
+pub(super) fn items(b: &Builder, callable: &Callable, is_partial: bool, most_items: u32) -> WorkItems {
     let context = b.param(callable.function, 0);
     let word = |at: u64, scalar: Scalar| b.load(scalar, 1, b.offset_const(context, at), 8);
     let three = |start: u64| [0, 8, 16].map(|at| word(start + at, Scalar::I64));
@@ -359,7 +359,7 @@ pub(super) fn items(b: &Builder, callable: &Callable, is_partial: bool) -> WorkI
         local: three(field::LOCAL),
         subgroup: word(field::SUBGROUP, Scalar::I64),
         active: is_partial.then(|| word(field::ACTIVE, Scalar::I64)),
-        size: work_item::three_fields(b, info, offset_of!(LaunchInfo, group_size)),
+        size: work_item::group_size(b, info, most_items),
         subgroups: work_item::field(b, info, offset_of!(LaunchInfo, subgroups)),
         cache: FxHashMap::default(),
         local_memory: None,

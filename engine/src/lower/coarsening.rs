@@ -183,7 +183,7 @@ fn in_pieces(a: &Analysis<'_>, lockstep: &EntitySet<BlockId>, guarded: &[Vec<Blo
         lockstep.contains(block)
             && a.control.class[block].is_some()
             && !has_column(a, block)
-            && !insts.any(|inst| is_for_all(block, inst))
+            && !insts.any(|inst| is_for_all(block, inst) || inst.waits_for_work_group(a.func.module))
     };
     let mut found = Pieces::default();
     for block in a.func.block_ids().filter(|block| may_be_idle(*block)) {

@@ -360,6 +360,7 @@ impl Lowerer<'_, '_> {
             self.b.at_end(body);
         }
         self.count_iterations(block);
+        self.begin_iteration(block)?;
         self.begin_reading_ahead(block);
         self.begin_invariant_loads(block);
         let func = &a.func.blocks[block];
@@ -450,7 +451,7 @@ impl Lowerer<'_, '_> {
         match &a.control.exit[block] {
             Exit::Return => self.b.br(end),
             Exit::Latch { header, next } => {
-                self.each_subgroup(None, |this| this.edge(*header, None))?;
+                self.each_subgroup(None, |this| this.edge(block, *header, None))?;
                 let slots: SmallVec<[Value; 1]> =
                     self.flow.blocks[*header].masks.iter().map(|slots| slots.incoming).collect();
                 let lanes = || slots.iter().map(|slot| self.b.load(Scalar::Bool, self.w, *slot, 1));
@@ -472,9 +473,16 @@ impl Lowerer<'_, '_> {
                 }
             }
             Exit::Linear(next) => {
+                let forwarded = self.forwards_to(block).is_some();
                 self.each_subgroup(None, |this| {
-                    let mut edges = this.varying_edges(term)?.into_iter();
-                    edges.try_for_each(|(to, mask)| this.edge(to, Some(mask)))
+                    let edges = if forwarded { SmallVec::new() } else { this.varying_edges(term)? };
+                    edges.into_iter().try_for_each(|(to, mask)| {
+                        this.edge(block, to, Some(mask))?;
+                        match this.forwards_to(to) {
+                            Some(join) => this.edge(to, join, Some(mask)),
+                            None => Ok(()),
+                        }
+                    })
                 })?;
                 self.b.br(self.enter(*next));
             }
@@ -565,7 +573,9 @@ impl Lowerer<'_, '_> {
         let a = self.a;
         let succs = &a.cfg.succs[block];
         if let [only] = succs.as_slice() {
-            self.each_subgroup(None, |this| this.edge(*only, None))?;
+            if self.forwards_to(block).is_none() {
+                self.each_subgroup(None, |this| this.edge(block, *only, None))?;
+            }
             let is_back = a.loops.is_back_edge(block, *only) && targets[0] == *only;
             match a.loops.of(block).filter(|id| is_back && a.unrolls(*id)) {
                 Some(_) => self.b.br_back_unrolled(self.enter(targets[0])),
@@ -585,7 +595,7 @@ impl Lowerer<'_, '_> {
             self.b.at_end(label);
             // What the edge loads from slots may not be taken for values of the block itself.
             self.position.on_edge = true;
-            self.each_subgroup(None, |this| this.edge(*succ, None))?;
+            self.each_subgroup(None, |this| this.edge(block, *succ, None))?;
             self.position.on_edge = false;
             self.bundle.common.edge.clear();
             self.bundle.subgroups.iter_mut().for_each(|of| of.values.edge.clear());
@@ -629,10 +639,30 @@ impl Lowerer<'_, '_> {
         self.a.func.blocks[to].phis.is_empty() && self.a.control.class[to] != Some(to)
     }
 
-    /// Hands the values of phis and the lanes of a sub-group over to a successor.
-    fn edge(&mut self, to: BlockId, lanes: Option<Value>) -> Result<(), EngineError> {
+    /// The join that a block only hands lanes on to which left a branch for it. The branch does so in its place: the phis of the join have what comes
+    /// from there before another side comes to them, which blends over it, or takes their place where it is executed for all lanes.
+    fn forwards_to(&self, block: BlockId) -> Option<BlockId> {
         let a = self.a;
-        let from = self.position.block;
+        let code = &a.func.blocks[block];
+        let Terminator::Branch(join) = code.term else { return None };
+        let [branch] = *a.cfg.preds[block].as_slice() else { return None };
+        let in_one_loop = a.loops.of(branch) == a.loops.of(block) && a.loops.of(block) == a.loops.of(join);
+        let is_empty = code.phis.is_empty() && code.insts.is_empty();
+        let goes_back = a.loops.is_back_edge(block, join) || a.loops.is_back_edge(branch, block);
+        let leaves = |block: BlockId| matches!(a.control.exit[block], Exit::Linear(_));
+        let is_forwarded = is_empty
+            && in_one_loop
+            && !goes_back
+            && self.w > 1
+            && leaves(branch)
+            && (leaves(block) || matches!(a.control.exit[block], Exit::Uniform(_)))
+            && a.control.blended.contains(join);
+        is_forwarded.then_some(join)
+    }
+
+    /// Hands the values of phis and the lanes of a sub-group over from a block to a successor.
+    fn edge(&mut self, from: BlockId, to: BlockId, lanes: Option<Value>) -> Result<(), EngineError> {
+        let a = self.a;
         let blended = a.control.blended.contains(to) && self.w > 1;
         let goes_back = a.loops.is_back_edge(from, to);
         let mut moves: SmallVec<[(Id, super::values::Val); 4]> = SmallVec::new();

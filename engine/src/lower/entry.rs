@@ -167,7 +167,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
         let prologue = b.block(callable.function, "prologue");
         b.at_end(prologue);
         let is_partial = self.a.variant.width > 1 && !self.a.variant.mapping.fills_subgroups();
-        let items = calls::items(b, callable, is_partial);
+        let items = calls::items(b, callable, is_partial, self.a.variant.most_items);
         let context = Some(b.param(callable.function, 0));
         let mut lowerer = self.lowerer(callable.function, prologue, items, callable.mask(b), context);
         lowerer.parameters(callable);
@@ -348,7 +348,7 @@ impl EntryPoint<'_, '_> {
             info,
             worker,
             count: each(offset_of!(LaunchInfo, group_count)),
-            size: each(offset_of!(LaunchInfo, group_size)),
+            size: work_item::group_size(b, info, self.a.variant.most_items),
             subgroups: work_item::field(b, info, offset_of!(LaunchInfo, subgroups)),
         };
         let code = Calls { entry: self, function, shared, full, partial };

@@ -13,6 +13,7 @@ use crate::analysis::Analysis;
 use crate::analysis::carried::Carried;
 use crate::analysis::func::{BlockId, ENTRY, Synthetic};
 use crate::analysis::leaves::{Leaf, Scalar};
+use crate::analysis::loops::LoopId;
 use crate::analysis::packed::Packing;
 use crate::analysis::shapes::Shape;
 use crate::constant_bytes;
@@ -120,6 +121,8 @@ pub(super) struct DistantUses {
     temporal: FxHashSet<Id>,
     /// Those of them that share a place with a phi of the loop.
     pub(super) carried: Carried,
+    /// The crossing ones that are made and used in each iteration of a loop, by its header, if they are made under masks of their own.
+    of_iterations: FxHashMap<BlockId, Rc<[Id]>>,
 }
 
 impl DistantUses {
@@ -130,6 +133,7 @@ impl DistantUses {
         may_share: impl Fn(BlockId, Id) -> bool,
     ) -> Self {
         let [mut crossing, mut temporal, mut far] = [(); 3].map(|()| FxHashSet::default());
+        let mut of_iterations: FxHashMap<BlockId, FxHashSet<Id>> = FxHashMap::default();
         let mut note = |block: BlockId, id: Id, use_is_exit: bool| match a.def.get(&id) {
             None => {}
             Some(def) if a.is_temporal(block, id) => {
@@ -142,6 +146,12 @@ impl DistantUses {
             // The edges of a block that sub-groups run one by one see nothing of what each of them did.
             Some(def) if *def != block || (use_is_exit && !lockstep.contains(block)) => {
                 crossing.insert(id);
+                let is_around = |this: &LoopId| a.loops.encloses(Some(*this), a.loops.of(block));
+                let header = a.loops.around(*def).find(is_around).map(|this| a.loops.get(this).header);
+                let is_masked = |header: &BlockId| a.control.class[*def] != a.control.class[*header];
+                if let Some(header) = header.filter(is_masked) {
+                    of_iterations.entry(header).or_default().insert(id);
+                }
             }
             Some(_) => {}
         };
@@ -166,7 +176,14 @@ impl DistantUses {
             }
         }
         let carried = Carried::new(a, &temporal, &far, may_share);
-        DistantUses { crossing, temporal, carried }
+        // In an order that is the same each time.
+        let sorted = |ids: FxHashSet<Id>| {
+            let mut ids: Vec<Id> = ids.into_iter().collect();
+            ids.sort_unstable();
+            Rc::from(ids)
+        };
+        let of_iterations = of_iterations.into_iter().map(|(header, ids)| (header, sorted(ids))).collect();
+        DistantUses { crossing, temporal, carried, of_iterations }
     }
 }
 
@@ -540,6 +557,25 @@ impl Lowerer<'_, '_> {
         if let Some(vector) = slot.vector {
             self.b.store(self.spread(reg, slot.lanes), vector, 1);
         }
+    }
+
+    /// Declares what a loop's last iteration has made to be of no more use where one begins: what lanes that are off leave in a slot would be
+    /// kept in a register for the iteration after, in which nobody reads it.
+    pub(super) fn begin_iteration(&mut self, block: BlockId) -> Result<(), EngineError> {
+        let Some(made) = self.uses.of_iterations.get(&block).map(Rc::clone) else { return Ok(()) };
+        for id in made.iter().copied() {
+            let common = self.is_common(self.a.def[&id], id);
+            let members = if common { 1 } else { self.bundle.subgroups.len() };
+            for at in 0..members {
+                self.of_member(at, |this| {
+                    let (slots, leaves) = (this.slots_of(id, common)?, this.held_leaves(id)?);
+                    let each = slots.iter().zip(leaves.iter());
+                    each.for_each(|(slot, leaf)| this.forget_slot(*slot, leaf.scalar));
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// Declares the lanes of a slot to be of no more use.

@@ -43,6 +43,16 @@ pub(super) fn field(b: &Builder, info: Value, offset: usize) -> Value {
     b.zext_or_trunc(field, Scalar::I64)
 }
 
+/// The work-items of a work-group in each dimension. LLVM sees that ids within it are small, so that what code makes of them in 32 bits with
+/// signs is the same in 64, and the rows of a bundle are one address and numbers behind it.
+pub(super) fn group_size(b: &Builder, info: Value, most_items: u32) -> [Value; 3] {
+    let offset = offset_of!(LaunchInfo, group_size);
+    [0, 4, 8].map(|at| {
+        let size = b.load_invariant(Scalar::I32, b.offset_const(info, (offset + at) as u64), 4);
+        b.zext_or_trunc(b.within(size, 1..u64::from(most_items) + 1), Scalar::I64)
+    })
+}
+
 /// Three such fields, one behind the other.
 pub(super) fn three_fields(b: &Builder, info: Value, offset: usize) -> [Value; 3] {
     [0, 4, 8].map(|at| field(b, info, offset + at))

@@ -186,6 +186,16 @@ fn signals_of_the_program_stay_its_own() {
     let signal = [("ZE_CPU_FAULTS", "signal")];
     assert_eq!(ended("kernel", &signal).1, Some(libc::SIGSEGV));
     assert_eq!(ended("handler kernel", &signal), (Some(7), None, String::new()));
+    // A handler that is there for a while, as around a test, and takes the driver's away when it goes, is gone then, and kernels' faults are
+    // caught.
+    assert_eq!(ended("handler good back kernel", &[]), (Some(0), None, "lost\n".into()));
+    assert_eq!(
+        ended("handler kernel back kernel own", &[]),
+        (None, Some(libc::SIGSEGV), "lost\nlost\n".into())
+    );
+    // A thread that has blocked all signals would be killed by one that the processor raises.
+    assert_eq!(ended("block kernel", &[]), (Some(0), None, "lost\n".into()));
+    assert_eq!(ended("good block kernel", &[]), (Some(0), None, "lost\n".into()));
     // A child of a program that had such a fault has them caught, too.
     assert_eq!(ended("kernel fork kernel", &[]), (Some(0), None, "lost\nlost\n".into()));
 }

@@ -54,6 +54,7 @@ mod mutable_lists;
 mod mutation;
 mod null_arguments;
 mod packed;
+mod partial_groups;
 mod print;
 mod private_copies;
 mod private_memory;

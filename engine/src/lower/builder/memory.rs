@@ -90,6 +90,17 @@ impl Builder {
         load
     }
 
+    /// What is loaded, which is known to be in a range.
+    pub fn within(&self, load: Value, range: std::ops::Range<u64>) -> Value {
+        llvm!({
+            let number = |number: u64| LLVMValueAsMetadata(LLVMConstInt(LLVMTypeOf(load.0), number, 0));
+            let mut ends = [range.start, range.end].map(number);
+            let node = LLVMMDNodeInContext2(self.context, ends.as_mut_ptr(), ends.len());
+            LLVMSetMetadata(load.0, self.range, LLVMMetadataAsValue(self.context, node));
+        });
+        load
+    }
+
     pub fn store(&self, value: Value, address: Value, align: u64) {
         self.aligned_store(value, address, align);
     }

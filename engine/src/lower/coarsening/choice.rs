@@ -140,14 +140,11 @@ fn whole(a: &Analysis<'_>, in_step: impl Iterator<Item = BlockId>, simd_bits: u3
         Some((block, Live { values, in_function, at_meetings }))
     };
     let blocks = in_step.map(of_block).collect::<Option<Vec<_>>>()?;
-    // Whoever meets others saves all that it has, and takes it up again. It is no worse to do so with what there are too few registers for,
-    // unless branches join there: each of them would move all of it.
+    // Whoever meets others saves all that it has, and takes it up again. It is no worse to do so with what there are too few registers for, and
+    // to have some more of that costs less than to go from stack to stack.
     let meets = |id: LoopId| meets_in(a, &a.loops.loops[id].blocks);
-    let joins = a
-        .func
-        .block_ids()
-        .any(|block| a.control.class[block].is_some() && a.loops.of(block).is_some_and(meets));
-    let saved = blocks.iter().map(|(_, live)| live.at_meetings).filter(|_| !joins).max().unwrap_or(0);
+    let at_meetings = blocks.iter().map(|(_, live)| live.at_meetings).max().unwrap_or(0);
+    let saved = at_meetings + OF_A_SWITCH;
     let kept = |block: BlockId, live: usize| {
         if a.loops.of(block).is_none_or(meets) { live.saturating_sub(saved) } else { live }
     };
@@ -197,6 +194,8 @@ const MOST_INSTS: usize = 600;
 const MOST_INSTS_AT_BARRIERS: usize = 1300;
 /// Those more that they may have for each time that sub-groups meet, for a bundle which spares them that.
 const OF_A_MEETING: usize = 60;
+/// Vector registers too many that take no longer than to go from one sub-group's stack to another's at each barrier.
+const OF_A_SWITCH: usize = 32;
 /// Vector registers that a function of numbers needs beside its argument.
 const OF_A_FUNCTION: usize = 3;
 /// What an access to an image counts for: its code has a piece for each common format.
@@ -518,11 +517,9 @@ fn is_possible(a: &Analysis<'_>) -> bool {
         blocks.iter().flat_map(|block| &a.func.blocks[*block].insts).any(may_wait)
     };
     !a.control.divergent_loops.iter().any(may_spin)
-        && a.func.block_ids().all(|block| {
-            let everyone = a.control.class[block].is_none();
-            let insts = &a.func.blocks[block].insts;
-            insts.iter().all(|inst| !waits(inst) || everyone)
-        })
+        && a.func
+            .block_ids()
+            .all(|block| a.is_in_lockstep(block) || !a.func.blocks[block].insts.iter().any(waits))
 }
 
 /// Instructions of a block that each sub-group has for itself.

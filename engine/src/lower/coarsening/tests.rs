@@ -219,10 +219,10 @@ fn what_a_work_group_computes_together_wants_a_large_bundle() {
     assert_eq!(chosen(Isa::Avx512, "%sum = OpGroupIAdd %uint %uint_2 Reduce %own\nOpStore %pointer %sum"), 8);
     // Of sub-groups there is nothing to wait for.
     assert_eq!(chosen(Isa::Avx512, "%sum = OpGroupIAdd %uint %uint_3 Reduce %own\nOpStore %pointer %sum"), 1);
-    // Where some sub-groups may not take part, each comes by itself.
+    // Where some may not take part, those come together that do.
     let some = "OpBranchConditional %some %inside %exit\n%inside = OpLabel\n\
                 %sum = OpGroupIAdd %uint %uint_2 Reduce %own\nOpBranch %exit\n%exit = OpLabel";
-    assert_eq!(chosen(Isa::Avx512, &format!("%some = OpIEqual %bool %own %any_uint\n{some}")), 1);
+    assert_eq!(chosen(Isa::Avx512, &format!("%some = OpIEqual %bool %own %any_uint\n{some}")), 8);
 }
 
 #[test]
