@@ -128,8 +128,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Whether blocks are instructions that each do the same for a sub-group, whoever else is there, or where those of a work-group meet that are
-    /// one bundle.
+    /// Whether blocks are instructions that each do the same for a sub-group, whoever else is there, or in which those meet that are there.
     fn is_plain(&self, part: &[BlockId]) -> bool {
         let insts = || part.iter().flat_map(|block| &self.func.blocks[*block].insts);
         let is_plain = |inst: &Inst| {

@@ -124,7 +124,7 @@ pub fn look() {
     }
     static IS_KNOWN: AtomicBool = AtomicBool::new(false);
     accept();
-    // Threads that look at the same time do the same.
+    // Threads that look at the same time do the same. What the program did is read by a handler only once that is there.
     let is_known = IS_KNOWN.swap(true, Ordering::Relaxed);
     for (signal, before) in SIGNALS.into_iter().zip(&BEFORE) {
         let mut now = MaybeUninit::<sigaction>::zeroed();
