@@ -86,7 +86,7 @@ pub const FAULTS: Variable = variable(
     "ZE_CPU_FAULTS",
     "`lost`, `signal`",
     "what a kernel or a copy ends that accesses memory which is not there: itself, and who waits for it is told \
-     `ZE_RESULT_ERROR_DEVICE_LOST` (the default); or the process, by a signal, as a debugger or a core dump wants it",
+     `ZE_RESULT_ERROR_DEVICE_LOST` (the default); or the process, by a signal, as a debugger or a core dump wants it, and so do programs whose handlers make pages accessible",
 );
 
 /// All variables of the driver.
