@@ -80,7 +80,7 @@ impl Analysis<'_> {
             let of_blocks: usize = part.iter().map(|block| self.processor_insts(*block)).sum();
             let insts = of_blocks * self.factor() as usize;
             // Who meets under a mask saves it with all that is in registers.
-            if self.is_met_in(part) { insts / IF_MET_IN } else { insts }
+            if self.meets_in(part) { insts / IF_MET_IN } else { insts }
         };
         is_worth_it.then(count).filter(|insts| *insts <= most).map(|insts| (part.to_vec(), insts))
     }
@@ -140,12 +140,6 @@ impl Analysis<'_> {
                 && !inst.waits_for_launch(self.func.module)
         };
         insts().all(is_plain)
-    }
-
-    /// Whether sub-groups meet in some of these blocks.
-    fn is_met_in(&self, part: &[BlockId]) -> bool {
-        let mut insts = part.iter().flat_map(|block| &self.func.blocks[*block].insts);
-        insts.any(|inst| inst.waits_for_work_group(self.func.module))
     }
 
     /// Instructions of the processor that a block is, roughly, for one sub-group.

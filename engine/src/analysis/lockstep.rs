@@ -24,6 +24,12 @@ impl Analysis<'_> {
             || insts.all(|inst| is_harmless(self, block, inst))
     }
 
+    /// Whether sub-groups wait for each other in some of these blocks.
+    pub(crate) fn meets_in<'b>(&self, blocks: impl IntoIterator<Item = &'b BlockId>) -> bool {
+        let mut insts = blocks.into_iter().flat_map(|block| &self.func.blocks[*block].insts);
+        insts.any(|inst| inst.waits_for_work_group(self.func.module))
+    }
+
     /// Whether sub-groups meet in an instruction that may be under a mask. Those that are on do, as a sub-group does with the lanes that it has: if
     /// some of a bundle's work-items are there, it is, and brings nothing for the others.
     pub(super) fn meets_under_masks(&self, inst: &Inst) -> bool {

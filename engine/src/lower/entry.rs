@@ -343,11 +343,10 @@ impl EntryPoint<'_, '_> {
         let start = b.block(function, "start");
         b.at_end(start);
         let (info, worker) = (b.param(function, 0), b.param(function, 1));
-        let each = |offset: usize| work_item::three_fields(b, info, offset);
         let shared = LaunchScalars {
             info,
             worker,
-            count: each(offset_of!(LaunchInfo, group_count)),
+            count: work_item::three_fields(b, info, offset_of!(LaunchInfo, group_count)),
             size: work_item::group_size(b, info, self.a.variant.most_items),
             subgroups: work_item::field(b, info, offset_of!(LaunchInfo, subgroups)),
         };

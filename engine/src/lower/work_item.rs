@@ -37,10 +37,14 @@ pub struct WorkItems {
     pub(super) collective_turn: Option<Value>,
 }
 
-/// A 32-bit field of [`LaunchInfo`], zero-extended to 64 bits.
+/// A 32-bit field of [`LaunchInfo`].
+fn word(b: &Builder, info: Value, offset: usize) -> Value {
+    b.load_invariant(Scalar::I32, b.offset_const(info, offset as u64), 4)
+}
+
+/// The same, zero-extended to 64 bits.
 pub(super) fn field(b: &Builder, info: Value, offset: usize) -> Value {
-    let field = b.load_invariant(Scalar::I32, b.offset_const(info, offset as u64), 4);
-    b.zext_or_trunc(field, Scalar::I64)
+    b.zext_or_trunc(word(b, info, offset), Scalar::I64)
 }
 
 /// The work-items of a work-group in each dimension. LLVM sees that ids within it are small, so that what code makes of them in 32 bits with
@@ -48,8 +52,8 @@ pub(super) fn field(b: &Builder, info: Value, offset: usize) -> Value {
 pub(super) fn group_size(b: &Builder, info: Value, most_items: u32) -> [Value; 3] {
     let offset = offset_of!(LaunchInfo, group_size);
     [0, 4, 8].map(|at| {
-        let size = b.load_invariant(Scalar::I32, b.offset_const(info, (offset + at) as u64), 4);
-        b.zext_or_trunc(b.within(size, 1..u64::from(most_items) + 1), Scalar::I64)
+        let size = b.within(word(b, info, offset + at), 1..u64::from(most_items) + 1);
+        b.zext_or_trunc(size, Scalar::I64)
     })
 }
 

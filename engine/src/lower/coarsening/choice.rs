@@ -142,7 +142,7 @@ fn whole(a: &Analysis<'_>, in_step: impl Iterator<Item = BlockId>, simd_bits: u3
     let blocks = in_step.map(of_block).collect::<Option<Vec<_>>>()?;
     // Whoever meets others saves all that it has, and takes it up again. It is no worse to do so with what there are too few registers for, and
     // to have some more of that costs less than to go from stack to stack.
-    let meets = |id: LoopId| meets_in(a, &a.loops.loops[id].blocks);
+    let meets = |id: LoopId| a.meets_in(&a.loops.loops[id].blocks);
     let at_meetings = blocks.iter().map(|(_, live)| live.at_meetings).max().unwrap_or(0);
     let saved = at_meetings + OF_A_SWITCH;
     let kept = |block: BlockId, live: usize| {
@@ -251,12 +251,6 @@ fn may_wait(inst: &Inst) -> bool {
 fn meetings<'a>(a: &'a Analysis<'_>) -> impl Iterator<Item = Convergence> + 'a {
     let insts = a.func.blocks.values().flat_map(|block| &block.insts);
     insts.filter(|inst| inst.waits_for_work_group(a.func.module)).map(|inst| inst.row().convergence)
-}
-
-/// Whether sub-groups wait for each other in some of these blocks.
-fn meets_in<'a>(a: &Analysis<'_>, blocks: impl IntoIterator<Item = &'a BlockId>) -> bool {
-    let mut insts = blocks.into_iter().flat_map(|block| &a.func.blocks[*block].insts);
-    insts.any(|inst| inst.waits_for_work_group(a.func.module))
 }
 
 /// Whether sub-groups wait for each other without combining values.
@@ -507,7 +501,6 @@ fn depths(a: &Analysis<'_>, this: &Loop, from: Id) -> FxHashMap<Id, usize> {
 
 /// Whether a bundle can run the kernel: no sub-group waits for another in a way that lockstep would not end.
 fn is_possible(a: &Analysis<'_>) -> bool {
-    let waits = |inst: &Inst| inst.waits_for_work_group(a.func.module);
     if a.func.kernel.prints {
         return false;
     }
@@ -517,9 +510,7 @@ fn is_possible(a: &Analysis<'_>) -> bool {
         blocks.iter().flat_map(|block| &a.func.blocks[*block].insts).any(may_wait)
     };
     !a.control.divergent_loops.iter().any(may_spin)
-        && a.func
-            .block_ids()
-            .all(|block| a.is_in_lockstep(block) || !a.func.blocks[block].insts.iter().any(waits))
+        && a.func.block_ids().all(|block| a.is_in_lockstep(block) || !a.meets_in([&block]))
 }
 
 /// Instructions of a block that each sub-group has for itself.
