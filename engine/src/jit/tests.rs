@@ -690,8 +690,8 @@ declare <16 x half> @llvm.floor.v16f16(<16 x half>)
 declare <16 x half> @llvm.sqrt.v16f16(<16 x half>)
 declare <16 x half> @llvm.maxnum.v16f16(<16 x half>, <16 x half>)
 define void @f(ptr %a, ptr %b, ptr %flags, ptr %values) {
-  %x = load <16 x half>, ptr %a
-  %y = load <16 x half>, ptr %b
+  %x = load <16 x half>, ptr %a, align 2
+  %y = load <16 x half>, ptr %b, align 2
   %olt = fcmp olt <16 x half> %x, %y
   %uge = fcmp uge <16 x half> %x, %y
   %uno = fcmp uno <16 x half> %x, %x
@@ -704,11 +704,11 @@ define void @f(ptr %a, ptr %b, ptr %flags, ptr %values) {
   %ou = or <16 x i8> %o, %u
   %nd = or <16 x i8> %n, %d
   %all = or <16 x i8> %ou, %nd
-  store <16 x i8> %all, ptr %flags
+  store <16 x i8> %all, ptr %flags, align 1
   %larger = call <16 x half> @llvm.maxnum.v16f16(<16 x half> %x, <16 x half> %y)
   %root = call <16 x half> @llvm.sqrt.v16f16(<16 x half> %larger)
   %low = call <16 x half> @llvm.floor.v16f16(<16 x half> %root)
-  store <16 x half> %low, ptr %values
+  store <16 x half> %low, ptr %values, align 2
   ret void
 }";
 
