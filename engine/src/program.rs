@@ -277,16 +277,18 @@ impl Kernel {
             kernel.size >= LONG && target.is_ok_and(|target| target.make.interleaves_chains())
         };
         let repeats = kernel.uses_barrier || kernel.has_loops || group_size[1] > 1 || is_long();
-        let variant = if repeats && !kernel.prints {
-            group_size::coarsened(variant, group_size, kernel.uses_barrier)
-        } else {
-            variant
-        };
-        let one_bundle = kernel.uses_barrier && group_size::is_one_bundle(variant, group_size);
         let widest = match self.may_widen() {
             true => group_size::widest(variant, group_size, self.most_lanes()),
             false => variant.width,
         };
+        let variant = if repeats && !kernel.prints {
+            let line = self.program.engine.target().ok().and_then(Target::lanes_of_a_line);
+            let widest = line.unwrap_or_default().clamp(variant.width, widest);
+            group_size::coarsened(variant, group_size, kernel.uses_barrier, widest)
+        } else {
+            variant
+        };
+        let one_bundle = kernel.uses_barrier && group_size::is_one_bundle(variant, group_size);
         Variant { one_bundle, ..variant.up_to(widest) }
     }
 

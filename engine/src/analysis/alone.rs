@@ -1,7 +1,8 @@
 //! Kernels of which nobody can tell beforehand whether vectors of work-items serve them better, or one work-item after the other.
 //!
 //! Where lanes access memory each for itself in loops, vectors gather and scatter, and where they also go through loops for different times, lanes
-//! that are through wait for the others, above all where each leaves the loop by what it has loaded. What that costs depends on the
+//! that are through wait for the others, above all where each leaves the loop by what it has loaded, or divides integers in it, which vectors
+//! have no instruction for. What that costs depends on the
 //! data, and on the processor. Launches find out (`exec/trial.rs`), so the results must be the same in both ways, to the last bit.
 
 use super::Analysis;
@@ -60,7 +61,7 @@ impl Analysis<'_> {
             is_own && self.loops.of(block).is_some()
         };
         let own = || insts().any(|(block, inst)| is_own(block, inst));
-        (own() || self.leaves_by_what_it_loads())
+        (own() || self.leaves_by_what_it_loads() || self.divides_where_lanes_wait())
             && insts().count() <= MOST_INSTS
             && insts().all(|(block, inst)| self.does_the_same_alone(block, inst))
             && self.products_stay()
@@ -78,6 +79,18 @@ impl Analysis<'_> {
                 _ => false,
             };
             self.control.divergent_loops.contains(id) && this.exits.iter().any(|(from, _)| decides(*from))
+        })
+    }
+
+    /// Whether lanes divide integers in a loop that they leave at different times.
+    fn divides_where_lanes_wait(&self) -> bool {
+        self.loops.loops.iter().any(|(id, this)| {
+            let divides = |inst: &Inst| {
+                let is_division = matches!(inst.op, Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod);
+                is_division && self.func.constant_bits(inst.id(1)).is_none()
+            };
+            let insts = || this.blocks.iter().flat_map(|block| &self.func.blocks[*block].insts);
+            self.control.divergent_loops.contains(id) && insts().any(divides)
         })
     }
 
@@ -219,6 +232,18 @@ mod tests {
         assert!(may(
             "%ones = OpCompositeConstruct %uint2 %n %n\n%none = OpExtInst %void %std vstoren %ones %odd %pointer"
         ));
+    }
+
+    #[test]
+    fn divisions_count_where_lanes_wait_for_others() {
+        let divides = |by: &str| counted_loop("", &format!("%rest = OpUMod %uint %any_uint {by}"));
+        let apart = |body: String| {
+            let each = body.replace("%bool %n %any_uint", "%bool %n %own");
+            format!("%own = OpUConvert %uint %odd\n{each}")
+        };
+        assert!(judged(&apart(divides("%n"))));
+        assert!(!judged(&apart(divides("%uint_4"))), "a multiplication");
+        assert!(!judged(&divides("%n")), "all lanes go as far");
     }
 
     #[test]

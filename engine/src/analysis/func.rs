@@ -295,6 +295,11 @@ impl<'m> Func<'m> {
         Some((self.params.iter().position(|(of, _)| *of == param)?, offset))
     }
 
+    /// The parameter whose member a value is, as the kernel is passed it (`analysis::arguments`).
+    pub fn structure_of(&self, member: Id) -> Option<Id> {
+        self.members.get(&member).map(|(param, _)| *param)
+    }
+
     pub fn unsupported(&self, what: String) -> EngineError {
         EngineError::Unsupported { kernel: self.kernel.name.clone(), what }
     }

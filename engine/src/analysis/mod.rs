@@ -11,6 +11,7 @@ pub mod bundles;
 pub mod calls;
 pub mod carried;
 pub mod cfg;
+pub mod choices;
 mod columns;
 mod counters;
 mod duration;

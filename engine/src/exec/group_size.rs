@@ -112,13 +112,14 @@ fn in_order(size: [u32; 3], natural: u32) -> Variant {
 
 /// The same code with as many sub-groups side by side as groups of this size allow. Rows above each other share
 /// more than neighbours of one row do: what depends on x, which memory follows. Where work-items wait for each other (`meets`), all of a group
-/// are worth more than either.
-pub fn coarsened(variant: Variant, [x, y, z]: [u32; 3], meets: bool) -> Variant {
+/// are worth more than either, also if they may only be so few with wider sub-groups.
+pub fn coarsened(variant: Variant, [x, y, z]: [u32; 3], meets: bool, widest: u32) -> Variant {
     if !matches!(variant.mapping, LaneMapping::Rows | LaneMapping::Ragged) || variant.width == 1 {
         return variant;
     }
     let row = x.div_ceil(variant.width);
-    if meets && variant.subgroups([x, y, z]) <= u64::from(MOST_SUBGROUPS) {
+    let most = u64::from(MOST_SUBGROUPS * (widest / variant.width));
+    if meets && variant.subgroups([x, y, z]) <= most {
         return Variant { coarsening: Coarsening::whole([row, y, z]), ..variant };
     }
     let [along_y, along_x] = [y, row].map(most_side_by_side);
@@ -489,9 +490,14 @@ mod tests {
         assert_eq!(that_meet([13, 1, 1]), (16, LaneMapping::Line), "one sub-group");
     }
 
+    /// With sub-groups that do not become wider.
+    fn naturally(variant: Variant, size: [u32; 3], meets: bool) -> Variant {
+        coarsened(variant, size, meets, variant.width)
+    }
+
     #[test]
     fn a_group_is_one_bundle_if_all_its_sub_groups_are() {
-        let of = |size| coarsened(best_width(size, 16, true), size, true);
+        let of = |size| naturally(best_width(size, 16, true), size, true);
         for (size, coarsening) in [
             ([256, 1, 1], Coarsening::AlongX(16)),
             ([16, 16, 1], Coarsening::AlongY(16)),
@@ -526,7 +532,7 @@ mod tests {
     fn bundles_are_parts_of_a_work_group() {
         for size in [[48, 1, 1], [288, 1, 1], [320, 1, 1], [16, 34, 1], [100, 3, 1], [32, 8, 1], [48, 4, 2]] {
             for meets in [false, true] {
-                let variant = coarsened(best_width(size, 16, meets), size, meets);
+                let variant = naturally(best_width(size, 16, meets), size, meets);
                 let [x, y, z] = size;
                 let subgroups = [x.div_ceil(variant.width), y, z];
                 for factor in variant.coarsening.factors() {
@@ -538,18 +544,27 @@ mod tests {
                 }
             }
         }
-        let factor = |size| coarsened(best_width(size, 16, false), size, false).coarsening;
+        let factor = |size| naturally(best_width(size, 16, false), size, false).coarsening;
         assert_eq!(factor([288, 1, 1]), Coarsening::AlongX(6), "a multiple of two of eighteen");
         assert_eq!(factor([320, 1, 1]), Coarsening::AlongX(4));
         assert_eq!(factor([48, 1, 1]), Coarsening::AlongX(3));
         assert_eq!(factor([32, 3, 1]), Coarsening::AlongX(2));
         let wider = |size: [u32; 3], width| {
-            let variant = coarsened(Variant::new(16, LaneMapping::Rows), size, true);
+            let variant = naturally(Variant::new(16, LaneMapping::Rows), size, true);
             variant.up_to(width).with_width(width).coarsening
         };
         assert_eq!(wider([288, 1, 1], 32), Coarsening::AlongX(3));
         assert_eq!(wider([32, 8, 1], 32), Coarsening::AlongY(8));
         assert_eq!(wider([64, 3, 1], 32), Coarsening::Whole([2, 3, 1]));
+        let line =
+            |size| coarsened(Variant::new(8, LaneMapping::Rows), size, true, 16).up_to(16).with_width(16);
+        assert_eq!(
+            line([256, 1, 1]).coarsening,
+            Coarsening::AlongX(16),
+            "a whole group, if lanes are a line"
+        );
+        assert_eq!(line([16, 16, 1]).coarsening, Coarsening::AlongY(16));
+        assert_eq!(line([512, 1, 1]).coarsening, Coarsening::AlongX(8));
     }
 
     #[test]

@@ -22,6 +22,9 @@ pub enum Isa {
     Avx512,
 }
 
+/// Bits of a line of the cache.
+const LINE_BITS: u32 = 512;
+
 /// A CPU to make code for. Shared by all compilations; each borrows a target machine for its time.
 pub struct Target {
     triple: CString,
@@ -143,6 +146,12 @@ impl Target {
     /// The sub-group size where the kernel does not say one: 16 with AVX-512, else 8.
     pub fn natural_width(&self) -> u32 {
         if self.has_avx512() { 16 } else { 8 }
+    }
+
+    /// The lanes whose words are a line of the cache, where that is two registers. An access of half a line costs the caches as much
+    /// as one of all of it, and what is done once for a sub-group is done half as often.
+    pub fn lanes_of_a_line(&self) -> Option<u32> {
+        (2 * self.simd_bits == LINE_BITS).then_some(LINE_BITS / u32::BITS)
     }
 
     /// Vector registers that code may use.

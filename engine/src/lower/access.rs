@@ -24,6 +24,8 @@ pub struct Access {
     pub volatile: bool,
     /// The store may go past the caches.
     pub streams: bool,
+    /// What is loaded stays what it is as long as the kernel runs.
+    pub constant: bool,
 }
 
 /// Where an access goes.
@@ -276,7 +278,10 @@ pub fn load_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, access: Acce
     let value = match *place {
         Place::Uniform(address) => {
             let address = this.readable(b.offset_const(address, leaf.offset));
-            let value = load(1, address);
+            let value = match access.constant {
+                true => b.load_invariant(memory, address, align),
+                false => load(1, address),
+            };
             return Reg::uniform(from_memory(this, value, leaf.scalar));
         }
         Place::Strided { base, step, .. } => {

@@ -118,9 +118,10 @@ pub(super) fn divide(this: &Lowerer<'_, '_>, op: Op, n: Value, d: Value, divisor
     let zero = b.zero(scalar, lanes);
     // Lanes that are off may hold poison, by which LLVM must not divide.
     let (n, d) = if divisor.is_safe() { (n, d) } else { (b.freeze(n), b.freeze(d)) };
-    let d = match divisor.is_safe() {
-        true => d,
-        false => not_zero(b, d),
+    let d = match (divisor.is_safe(), b.splatted(d)) {
+        (true, _) => d,
+        (false, Some(of_all)) => b.splat(not_zero(b, of_all), lanes),
+        (false, None) => not_zero(b, d),
     };
     let quotient = quotient(this, signed, n, d, divisor);
     if matches!(op, Op::UDiv | Op::SDiv) {

@@ -42,7 +42,11 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, Eng
             if let Some(val) = super::invariant_loads::load(this, inst)? {
                 return Ok(Some(val));
             }
-            load_from(this, inst.id(0), ty, accesses(inst)[1]).map(Some)
+            // LLVM keeps in registers what no store of the kernel's can change, and what is computed of it.
+            let param = inst.result.and_then(|load| this.a.func.structure_of(load));
+            let placement = param.and_then(|param| this.a.private.placement.get(&param));
+            let constant = matches!(placement, Some(Placement::Argument)) && !inst.is_volatile();
+            load_from(this, inst.id(0), ty, Access { constant, ..accesses(inst)[1] }).map(Some)
         }
         Op::Store => {
             let ty = this
@@ -110,7 +114,12 @@ fn pointee(this: &Lowerer<'_, '_>, pointer: Id) -> Result<TypeId, EngineError> {
 
 /// What the memory operands say of what is written and of what is read.
 pub(super) fn accesses(inst: &Inst) -> [Access; 2] {
-    inst.memory_operands().map(|of| Access { align: of.align, volatile: of.is_volatile(), streams: false })
+    inst.memory_operands().map(|of| Access {
+        align: of.align,
+        volatile: of.is_volatile(),
+        streams: false,
+        constant: false,
+    })
 }
 
 // Addresses.

@@ -85,8 +85,8 @@ use crate::analysis::lengths::Length;
 use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
 use crate::analysis::{
-    arguments, branches, cfg, exits, idle, invariants, joins, late_loads, loops, mem2reg, moves, numbering,
-    places, quotients, repetition, rotation, simplify,
+    arguments, branches, cfg, choices, exits, idle, invariants, joins, late_loads, loops, mem2reg, moves,
+    numbering, places, quotients, repetition, rotation, simplify,
 };
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
@@ -195,12 +195,20 @@ fn widened<'m>(mut analysis: Analysis<'m>, target: &Target) -> Analysis<'m> {
     if variant.is_settled() {
         return analysis;
     }
+    let natural = variant.with_width(variant.width);
     let wide = variant.with_width(coarsening::best_width(&analysis, target));
-    if wide.width != variant.width {
-        return Analysis::new(analysis.func, wide);
+    if wide.width == variant.width {
+        analysis.variant = natural;
+        return analysis;
     }
-    analysis.variant = wide;
-    analysis
+    // What runs side by side between two barriers is worth more than lanes that are a line.
+    let lanes = |a: &Analysis<'_>| coarsening::best(a, target).factor() * a.variant.width;
+    let lanes_of_natural = if analysis.func.kernel.uses_barrier { lanes(&analysis) } else { 0 };
+    let widened = Analysis::new(analysis.func, wide);
+    if lanes_of_natural > lanes(&widened) {
+        return Analysis::new(widened.func, natural);
+    }
+    widened
 }
 
 /// The variant that serves a kernel best, with up to so many lanes and sub-groups side by side: the one that is worth compiling.
@@ -318,6 +326,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     simplify::expand_products(&mut func);
     moves::join_copies(&mut func);
     places::choose_indices(&mut func);
+    choices::load_both(&mut func);
     mem2reg::promote(&mut func);
     arguments::load_first(&mut func);
     joins::compute_behind(&mut func);

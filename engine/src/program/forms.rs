@@ -6,6 +6,7 @@ use crate::abi::{Axis, CodeInfo, LaneMapping, RowLengths};
 use crate::exec::{Range, group_size};
 use crate::jit::cache::{CachedCode, driver_id};
 use crate::jit::hash::{Digest, Hasher};
+use crate::jit::target::Target;
 use crate::lower::{self, Form, Shape};
 use spirv_env::Divisor;
 use std::time::Instant;
@@ -44,12 +45,16 @@ impl Kernel {
     /// Whether sub-groups may have more lanes than is natural, as far as that is known without a look at the code.
     pub(super) fn may_widen(&self) -> bool {
         let kernel = self.reflection();
-        kernel.has_small_values && !kernel.sees_width() && !kernel.prints && !kernel.may_wait
+        !kernel.sees_width() && !kernel.prints && !kernel.may_wait
     }
 
-    /// Lanes of a byte each that a register has.
+    /// Lanes that sub-groups may have then: as many as there are small values in a register, or words in a line of the cache.
     pub(super) fn most_lanes(&self) -> u32 {
-        self.program.engine.target().map_or(1, |target| target.simd_bits() / u8::BITS)
+        let most = |target: &Target| match self.reflection().has_small_values {
+            true => target.simd_bits() / u8::BITS,
+            false => target.lanes_of_a_line().unwrap_or(1),
+        };
+        self.program.engine.target().map_or(1, most)
     }
 
     /// The work-groups that a launch is executed in: with another dimension in the place of x, and larger ones than it asks for, where the
@@ -75,7 +80,8 @@ impl Kernel {
             return Executed { range, axis: Axis::X };
         }
         // Rows that fill a sub-group of the natural width may be too short for a wider one.
-        let is_narrow = range.group_size[0] < self.most_lanes() && self.may_widen();
+        let is_narrow =
+            kernel.has_small_values && range.group_size[0] < self.most_lanes() && self.may_widen();
         let rows = if is_narrow { self.wide_rows(range, most, threads) } else { None };
         let rows = rows.or_else(|| self.shaped(range, Axis::X, most, threads));
         let range = rows.unwrap_or_else(|| group_size::enlarged(range, most, threads));

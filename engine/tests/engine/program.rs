@@ -73,9 +73,11 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The files of a cache, which are in a folder of its own.
+/// The files of a cache with code in them, which are in a folder of its own. Others say in a few bytes which code serves a launch.
 fn cached(cache: &Path) -> Vec<PathBuf> {
-    files(cache).iter().flat_map(|own| files(own)).collect()
+    const LEAST: u64 = 1000;
+    let is_code = |file: &PathBuf| fs::metadata(file).is_ok_and(|of| of.len() >= LEAST);
+    files(cache).iter().flat_map(|own| files(own)).filter(is_code).collect()
 }
 
 #[test]

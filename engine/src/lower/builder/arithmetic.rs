@@ -87,6 +87,10 @@ impl Builder {
     }
 
     pub fn freeze(&self, a: Value) -> Value {
+        // A frozen splat would be one number in one lane and whatever a register holds in the others, which code waits for.
+        if let Some(scalar) = self.splatted(a).filter(|scalar| *scalar != a) {
+            return self.splat(self.freeze(scalar), self.lanes(a));
+        }
         Value(llvm!(LLVMBuildFreeze(self.raw, a.0, NAME)))
     }
 

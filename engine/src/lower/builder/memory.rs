@@ -16,12 +16,19 @@ pub(super) struct MaskedStores {
     words: bool,
     narrow: bool,
     scattered: bool,
+    /// Whether there is an instruction for rows of words, and of smaller elements.
+    of_rows: [bool; 2],
 }
 
 impl MaskedStores {
     pub(super) fn of(target: &Target) -> MaskedStores {
         let rows = |element| rows::stores_under_masks(target, element);
-        MaskedStores { words: rows(Scalar::I32), narrow: rows(Scalar::I8), scattered: target.has_avx512() }
+        MaskedStores {
+            words: rows(Scalar::I32),
+            narrow: rows(Scalar::I8),
+            scattered: target.has_avx512(),
+            of_rows: [Scalar::I32, Scalar::I8].map(|element| rows::has_masks(target, element)),
+        }
     }
 
     fn are_fast(&self, element: Scalar) -> bool {
@@ -150,6 +157,14 @@ impl Builder {
     }
 
     fn store_under(&self, value: Value, address: Value, align: u64, mask: Value) {
+        let bytes = self.scalar_of(value).bytes();
+        let [of_words, of_narrow] = self.masked_stores.of_rows;
+        let has_instruction = if bytes < Scalar::I32.bytes() { of_narrow } else { of_words };
+        if !has_instruction && !self.is_constant(mask) {
+            // LLVM makes a branch for each lane, which data decides and the processor mispredicts. Scattered, lanes that are off go nowhere.
+            let steps = self.steps(Scalar::I64, self.lanes(value), bytes as i64);
+            return self.scatter_under(value, self.offset(address, steps), align, mask);
+        }
         let align = self.i32(align as u32);
         let types = [llvm!(LLVMTypeOf(value.0)), self.ptr];
         self.intrinsic_typed("llvm.masked.store", &types, &[value, address, align, mask]);

@@ -10,6 +10,7 @@ use crate::analysis::func::{BlockId, Phi};
 use crate::analysis::loops::{Loop, LoopId};
 use crate::analysis::pointers::Pointers;
 use crate::analysis::shapes::Shape;
+use crate::exec::group_size::MOST_SUBGROUPS;
 use crate::jit::target::Target;
 use crate::lower::opencl_std::table;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -35,7 +36,9 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
         _ => with_arrays,
     };
     let mut bundles = a.variant.coarsening.factors();
-    let is_best = |bundle: &u32| *bundle <= most.min(with_arrays) && (*bundle <= alike || fits(*bundle));
+    // A whole work-group may be more than that, of sub-groups that turned out not to become wider.
+    let most = most.min(with_arrays).min(MOST_SUBGROUPS);
+    let is_best = |bundle: &u32| *bundle <= most && (*bundle <= alike || fits(*bundle));
     let bundle = bundles.find(is_best).unwrap_or(1);
     a.variant.coarsening.with_factor(bundle)
 }

@@ -10,12 +10,14 @@ use crate::analysis::func::BlockId;
 use crate::analysis::loops::{ITERATIONS, MOST_LOOPS};
 use crate::analysis::shapes::{Shape, Trust};
 use crate::jit::target::Target;
-use spirv_env::opcodes::{Derives, Memory};
+use spirv_env::opcodes::{Convergence, Derives, Memory};
 use spirv_env::{Id, Inst};
 
 /// Wider sub-groups take no more than so many hundredths of the instructions for each lane, and still wider ones of those.
 const WORTH: u64 = 75;
 const WORTH_MORE: u64 = 90;
+/// The same of those whose words fill a line of the cache, where the natural ones fill half of it.
+const WORTH_OF_A_LINE: u64 = 100;
 /// Of the time of an instruction, the parts that it takes to begin it and for each piece of a data path's bits.
 const TO_BEGIN: u64 = 2;
 const FOR_A_PIECE: u64 = 3;
@@ -29,6 +31,14 @@ const A_SLOW_LANE: u64 = 8 * ONE;
 const SPACED: u64 = 3 * ONE;
 /// Elements at most from one lane to the next of such an access.
 const GAP: u64 = 4;
+/// Parts of an instruction that one which is the same for all lanes costs each sub-group, where lanes may be a line: what fewer of those do less often.
+const UNIFORM: u64 = ONE / 2;
+/// What it costs to make one mask of two registers' comparisons, and to make those of it again.
+const OF_TWO_MASKS: u64 = 2 * ONE;
+/// Where lanes are a line, what they access each for itself and numbers of 64 bits, which are a line without that, cost so many hundredths more.
+const CROWDED: u64 = 15;
+/// Elements of a structure that is taken apart, at most.
+const MOST_MEMBERS: u64 = 8;
 /// Bits of a lane that are compared to see that an access is a row, and for each of the instructions that do so.
 const COMPARED: u64 = 3 * 32 * ONE;
 /// Lanes of all accesses that have code for each of them, at most, with all sub-groups of a bundle: more than that is no loop that a CPU keeps
@@ -39,9 +49,10 @@ const MOST_LANES: u64 = 512;
 pub fn best(a: &Analysis<'_>, target: &Target) -> u32 {
     let natural = a.variant.width;
     // Lanes that are through with a loop wait for the others: more of them the wider a sub-group is. Packed vectors have no room left.
-    if !a.control.divergent_loops.is_empty() || !a.packed().is_empty() {
+    if !a.control.divergent_loops.is_empty() || !a.packed().is_empty() || combines_floats(a) {
         return natural;
     }
+    let line = target.lanes_of_a_line();
     let costs = Costs::of(a, target);
     let cost = |width: u32| {
         let of_block = |block: BlockId| {
@@ -55,9 +66,12 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> u32 {
         // For as many lanes as the widest has.
         a.func.block_ids().map(of_block).sum::<u64>() * u64::from(a.variant.widest() / width)
     };
-    let lane_by_lane = lane_by_lane(a);
+    let (lane_by_lane, structure) = (lane_by_lane(a), largest_structure(a));
     let has_room = |width: u32| {
+        // What structures are taken apart to needs as many registers again.
+        let of_structure = structure * u64::from(width * u8::BITS) / u64::from(costs.simd_bits);
         pressure_at(a, costs.simd_bits, width) + SHARED_REGISTERS <= target.vector_registers()
+            && 2 * of_structure <= target.vector_registers() as u64
             && lane_by_lane * u64::from(width) <= MOST_LANES
     };
     let wider = std::iter::successors(Some(2 * natural), |width| Some(2 * width));
@@ -65,10 +79,28 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> u32 {
     wider
         .fold((natural, cost(natural)), |(best, least), width| {
             let cost = cost(width);
-            let worth = if best == natural { WORTH } else { WORTH_MORE };
+            let worth = match best == natural {
+                _ if line == Some(width) => WORTH_OF_A_LINE,
+                true => WORTH,
+                false => WORTH_MORE,
+            };
             if cost * 100 <= least * worth { (width, cost) } else { (best, least) }
         })
         .0
+}
+
+/// Whether a work-group combines floats: in an order that its sub-groups decide, and which is the same in both tiers.
+fn combines_floats(a: &Analysis<'_>) -> bool {
+    let is_float = |inst: &Inst| {
+        let leaves = inst.ty.and_then(|ty| a.leaves.get(ty));
+        leaves.is_some_and(|leaves| leaves.iter().any(|leaf| leaf.scalar.is_float()))
+    };
+    let combines = |inst: &Inst| {
+        inst.row().convergence != Convergence::Barrier
+            && inst.waits_for_work_group(a.func.module)
+            && is_float(inst)
+    };
+    a.func.blocks.values().flat_map(|block| &block.insts).any(combines)
 }
 
 /// Sub-groups of more lanes than is natural that a bundle may have of a kernel.
@@ -78,6 +110,20 @@ pub(super) fn most_subgroups(a: &Analysis<'_>, target: &Target) -> u32 {
         true => (MOST_LANES / lanes).max(1) as u32,
         false => u32::MAX,
     }
+}
+
+/// Bytes of the largest structures that vectors are taken apart to, one a lane.
+fn largest_structure(a: &Analysis<'_>) -> u64 {
+    let of_inst = |block: BlockId, inst: &Inst| {
+        let is_access = matches!(inst.row().memory, Memory::Read { .. } | Memory::Write { .. });
+        let pointer = Some(inst).filter(|_| is_access)?.id(0);
+        let [Shape::Strided(step)] = *a.shape(block, pointer) else { return None };
+        let (step, bytes) = (step.unsigned_abs(), a.func.pointee_bytes(pointer)?);
+        (step <= MOST_MEMBERS * bytes).then_some(step)
+    };
+    let of_block =
+        |block| a.func.blocks[block].insts.iter().filter_map(move |inst| of_inst(block, inst)).max();
+    a.func.block_ids().filter_map(of_block).max().unwrap_or(0)
 }
 
 /// Accesses to memory that are made lane by lane, or may have to be.
@@ -113,17 +159,60 @@ struct Costs<'a, 'm> {
     simd_bits: u32,
     /// Bits that are computed at once.
     path_bits: u32,
+    /// The lanes that are a line of the cache, where the natural ones are half of it.
+    line: Option<u32>,
 }
 
 impl<'a, 'm> Costs<'a, 'm> {
     fn of(a: &'a Analysis<'m>, target: &Target) -> Self {
         let simd_bits = target.simd_bits();
         let halves = simd_bits == 512 && target.make.halves_registers();
-        Costs { a, simd_bits, path_bits: if halves { simd_bits / 2 } else { simd_bits } }
+        Costs {
+            a,
+            simd_bits,
+            path_bits: if halves { simd_bits / 2 } else { simd_bits },
+            line: target.lanes_of_a_line(),
+        }
     }
 
     fn of_block(&self, block: BlockId, width: u32) -> u64 {
-        self.a.func.blocks[block].insts.iter().map(|inst| self.of_inst(block, inst, width)).sum()
+        let cost = |inst: &Inst| self.of_inst(block, inst, width) + self.of_line(block, inst, width);
+        self.a.func.blocks[block].insts.iter().map(cost).sum()
+    }
+
+    /// What an instruction costs beside its vectors, where sub-groups of two registers are one of the choices.
+    fn of_line(&self, block: BlockId, inst: &Inst, width: u32) -> u64 {
+        let a = self.a;
+        let Some(line) = self.line else { return 0 };
+        let of_builtin = || inst.ids().next().is_some_and(|id| a.builtins.contains_key(&id));
+        if inst.row().derives != Derives::Nothing || of_builtin() {
+            return 0;
+        }
+        let is_vector = |id: Id| a.shape(block, id).contains(&Shape::Varying);
+        let bits = |id: Id| {
+            let leaves = a.func.type_of(id).and_then(|ty| a.leaves.get(ty));
+            leaves.and_then(|leaves| leaves.iter().map(|leaf| leaf.scalar.bits()).max()).unwrap_or(0)
+        };
+        let accesses = matches!(inst.row().memory, Memory::Read { .. } | Memory::Write { .. });
+        let value = inst.result.or_else(|| accesses.then(|| inst.id(1)));
+        let is_row = |pointer: Id| matches!(*a.shape(block, pointer), [Shape::Strided(_)]);
+        let moves_row = accesses && is_row(inst.id(0));
+        let Some(value) = value.filter(|id| moves_row || is_vector(*id)) else { return UNIFORM };
+        if width < line {
+            return 0;
+        }
+        let of_masks = || {
+            let operands = || inst.ids().filter(|id| a.def.contains_key(id) && is_vector(*id));
+            let widest = operands().map(bits).max().unwrap_or(0);
+            let is_mask = |bits: u32| bits == 1;
+            let made = is_mask(bits(value)) && widest >= u32::BITS;
+            let taken = !is_mask(bits(value)) && operands().any(|id| is_mask(bits(id)));
+            if made || taken { OF_TWO_MASKS } else { 0 }
+        };
+        let each = accesses && !moves_row && a.is_in_memory(inst.id(0));
+        let crowded = each || bits(value) > u32::BITS;
+        let more = if crowded { self.of_inst(block, inst, width) * CROWDED / 100 } else { 0 };
+        more + if accesses { 0 } else { of_masks() }
     }
 
     /// A value's registers for as many lanes, loaded or stored.

@@ -1,15 +1,24 @@
 //! Sine, cosine and tangent.
 //!
 //! f32 lanes are computed in place where products and sums are fused: a call of libmvec spills every live vector register.
-//! Angles of more than [`FAR`] are the library's, in a branch that is hardly ever taken.
+//! Angles of more than [`FAR`] are reduced in double precision, in a branch that is seldom taken, and those of more than [`FARTHEST`] are the
+//! library's, which computes them lane by lane: phases that grow with time and hashes by sines took twenty times as long so.
 
-use super::super::builder::{IntPred, RealPred, Value};
+use super::super::builder::{IntPred, Opcode, RealPred, Value};
 use super::element::Element;
+use crate::analysis::leaves::Scalar;
 use std::f64::consts::FRAC_2_PI;
 
 /// Up to here, what rounding loses in the reduction is below a part in 2^24 of the least angle that is left, over all
 /// f32: measured, sines are within 1.5 units in the last place, tangents within 3.2.
 const FAR: f64 = 30_000.0;
+
+/// Up to here, double precision leaves as much of an angle: what it loses of a quarter turn in two parts, and by rounding, is below a part in
+/// 2^24 of 1.6e-9, which is about the least that any f32 leaves.
+const FARTHEST: f64 = (1u64 << 48) as f64;
+
+/// A quarter turn in two parts of double precision.
+const QUARTER_TURN_F64: [f64; 2] = [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17];
 
 /// A quarter turn in three parts of 24 bits. What a whole number below 2^15 times the first leaves of an f32 is exact.
 const QUARTER_TURN: [f64; 3] =
@@ -32,15 +41,34 @@ struct Quadrant {
     turns: Value,
 }
 
-fn reduce(m: &Element<'_>, x: Value) -> Quadrant {
+/// What is left of an angle, and the bits of a number whose lowest are those of the number of quarter turns.
+fn taken_off(m: &Element<'_>, x: Value, quarter_turn: &[f64]) -> (Value, Value) {
     let shift = m.shift_to_integer();
     let shifted = m.fma(x, m.c(FRAC_2_PI), shift);
     let minus_n = m.neg(m.sub(shifted, shift));
-    let rest = QUARTER_TURN.iter().fold(x, |rest, part| m.fma(minus_n, m.c(*part), rest));
+    let rest = quarter_turn.iter().fold(x, |rest, part| m.fma(minus_n, m.c(*part), rest));
+    (rest, m.bits(shifted))
+}
+
+fn reduce(m: &Element<'_>, x: Value) -> Quadrant {
+    let (rest, turns) = taken_off(m, x, &QUARTER_TURN);
+    quadrant(m, rest, turns)
+}
+
+/// The same of angles up to [`FARTHEST`].
+fn reduce_far(m: &Element<'_>, x: Value) -> Quadrant {
+    let wide = Element { ty: Scalar::F64, rounded_to: Scalar::F64, ..*m };
+    let (rest, turns) = taken_off(&wide, m.b.cast(Opcode::LLVMFPExt, x, Scalar::F64), &QUARTER_TURN_F64);
+    let [rest, turns] = [(Opcode::LLVMFPTrunc, rest, m.ty), (Opcode::LLVMTrunc, turns, m.int_ty())]
+        .map(|(op, of, to)| m.b.cast(op, of, to));
+    quadrant(m, rest, turns)
+}
+
+fn quadrant(m: &Element<'_>, rest: Value, turns: Value) -> Quadrant {
     let square = m.mul(rest, rest);
     let sine = m.fma(m.mul(m.polynomial(square, &SINE), square), rest, rest);
     let cosine = m.fma(m.polynomial(square, &COSINE), square, m.c(-0.5));
-    Quadrant { sine, cosine: m.fma(cosine, square, m.c(1.0)), turns: m.bits(shifted) }
+    Quadrant { sine, cosine: m.fma(cosine, square, m.c(1.0)), turns }
 }
 
 impl Quadrant {
@@ -79,7 +107,7 @@ fn function(
     m: &Element<'_>,
     libm: &str,
     x: Value,
-    near: impl FnOnce(&Element<'_>, &Quadrant, Value) -> Value,
+    near: impl Fn(&Element<'_>, &Quadrant, Value) -> Value,
 ) -> Value {
     if !m.is_in_place() {
         return m.libm(libm, &[x]);
@@ -87,8 +115,12 @@ fn function(
     // Lanes that are off may have anything, and the branch must not depend on what is undefined.
     let x = m.b.freeze(x);
     let value = near(m, &reduce(m, x), x);
-    let far = m.b.fcmp(RealPred::LLVMRealOGT, m.abs(x), m.c(FAR));
-    m.b.branch_rarely(m.b.any(far), || m.select(far, m.libm(libm, &[x]), value), value)
+    let lies_beyond = |far: f64| m.b.fcmp(RealPred::LLVMRealOGT, m.abs(x), m.c(far));
+    let (far, farthest) = (lies_beyond(FAR), lies_beyond(FARTHEST));
+    let of_farthest =
+        |value| m.b.branch_rarely(m.b.any(farthest), || m.select(farthest, m.libm(libm, &[x]), value), value);
+    let of_far = || m.select(far, of_farthest(near(m, &reduce_far(m, x), x)), value);
+    m.b.branch_rarely(m.b.any(far), of_far, value)
 }
 
 pub fn sin(m: &Element<'_>, x: &[Value]) -> Value {

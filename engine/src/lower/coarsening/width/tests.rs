@@ -1,6 +1,7 @@
 //! The width that is chosen for a few instructions. Whole kernels are `engine/tests/engine/widths.rs`'.
 
 use super::best;
+use crate::abi::Variant;
 use crate::analysis::testing::{VARIANT, counted_loop, of_blocks};
 use crate::jit::target::{Isa, Target};
 
@@ -59,4 +60,25 @@ fn wider_registers_pay_less_in_loops_where_data_paths_are_narrower() {
     target.make = Make::Zen4;
     assert_eq!(chosen_on(&target, &body), 16);
     assert_eq!(chosen_on(&target, &of_bytes(20)), 64);
+}
+
+#[test]
+fn words_of_a_line_are_two_registers_where_nothing_speaks_against_it() {
+    let target = Target::limited(Isa::Avx2).expect("a target machine");
+    let chosen = |body: &str| {
+        let ids = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
+                   %i = OpUConvert %uint %x\n%own = OpIMul %uint %i %i\n%long = OpIMul %ulong %x %x\n";
+        let variant = Variant { width: 8, ..VARIANT }.up_to(16);
+        of_blocks(&format!("{ids}{body}"), variant, |analysis| best(analysis, &target))
+    };
+    let of_longs = repeated(20, |at| format!("%l{at} = OpIAdd %ulong %long %long\n"));
+    let with_masks = repeated(20, |at| {
+        format!("%c{at} = OpULessThan %bool %own %any_uint\n%w{at} = OpSelect %uint %c{at} %own %any_uint\n")
+    });
+    let uniform = repeated(40, |at| format!("%u{at} = OpIAdd %uint %any_uint %any_uint\n"));
+    assert_eq!(chosen(&(of_words(20) + &uniform)), 16);
+    assert_eq!(chosen(&of_longs), 8, "they fill a line without that");
+    assert_eq!(chosen(&with_masks), 8);
+    let waits = counted_loop("", "").replace("%bool %n %any_uint", "%bool %n %own");
+    assert_eq!(chosen(&(of_words(20) + &waits)), 8, "lanes leave the loop at different times");
 }
