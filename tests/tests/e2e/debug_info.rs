@@ -85,10 +85,12 @@ fn debug_information_has_the_lines_of_the_code_that_runs() {
     let (_, start, size) = functions.iter().find(|(name, ..)| name == "areas").expect("the kernel has code");
     let of_kernel: Vec<_> = lines.iter().filter(|(at, _)| (*start..start + size).contains(at)).collect();
     let found: BTreeSet<u32> = of_kernel.iter().map(|(_, line)| *line).collect();
-    // A product, the sum of them, the comparison, the store. (Code that runs whatever was compared has no line.)
-    for line in [5, 12, 13, 15] {
+    // A product, the sum of them, the store. (Code that runs whatever was compared has no line.)
+    for line in [5, 12, 15] {
         assert!(found.contains(&line), "line {line} of {found:?}");
     }
+    // With AVX2, LLVM makes one instruction of the comparison and of the blend by it, and gives that no line.
+    assert!(found.contains(&13) || found.contains(&14), "neither the comparison nor its root: {found:?}");
     assert!(found.iter().all(|line| (4..=15).contains(line) || *line == 0), "{found:?}");
     // All of it is in some function that the file has.
     let inside = |at: u64| functions.iter().any(|(_, start, size)| (*start..=start + size).contains(&at));
