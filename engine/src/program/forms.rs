@@ -31,15 +31,24 @@ impl Kernel {
         if kernel.divisors.is_empty() {
             return RowLengths::default();
         }
-        let most = if self.may_widen() { self.most_lanes() } else { 1 };
-        let zeros = self.subgroup_size().max(most).ilog2();
-        let is_length =
-            |divisor: &Divisor| group_size[0].trailing_zeros() >= zeros && is_multiple(divisor, zeros);
-        let bits = (0..).zip(&kernel.divisors).map(|(bit, divisor)| u8::from(is_length(divisor)) << bit);
-        match bits.fold(0, |of, bit| of | bit) {
-            0 => RowLengths::default(),
-            of => RowLengths { of, zeros: zeros as u8 },
+        let lengths = |zeros: u32| {
+            let is_length =
+                |divisor: &Divisor| group_size[0].trailing_zeros() >= zeros && is_multiple(divisor, zeros);
+            let bits = (0..).zip(&kernel.divisors).map(|(bit, divisor)| u8::from(is_length(divisor)) << bit);
+            match bits.fold(0, |of, bit| of | bit) {
+                0 => RowLengths::default(),
+                of => RowLengths { of, zeros: zeros as u8 },
+            }
+        };
+        let natural = self.subgroup_size();
+        let most = if self.may_widen() { self.most_lanes().max(natural) } else { natural };
+        let widest = lengths(most.ilog2());
+        if most == natural || kernel.has_small_values {
+            return widest;
         }
+        // To know a length is worth more than lanes that are a line.
+        let own = lengths(natural.ilog2());
+        if own.of == widest.of { widest } else { own }
     }
 
     /// Whether sub-groups may have more lanes than is natural, as far as that is known without a look at the code.
