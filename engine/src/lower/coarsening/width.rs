@@ -10,7 +10,7 @@ use crate::analysis::func::BlockId;
 use crate::analysis::loops::{ITERATIONS, MOST_LOOPS};
 use crate::analysis::shapes::{Shape, Trust};
 use crate::jit::target::Target;
-use spirv_env::opcodes::{Convergence, Derives, Memory};
+use spirv_env::opcodes::{Derives, Memory};
 use spirv_env::{Id, Inst};
 
 /// Wider sub-groups take no more than so many hundredths of the instructions for each lane, and still wider ones of those.
@@ -49,7 +49,7 @@ const MOST_LANES: u64 = 512;
 pub fn best(a: &Analysis<'_>, target: &Target) -> u32 {
     let natural = a.variant.width;
     // Lanes that are through with a loop wait for the others: more of them the wider a sub-group is. Packed vectors have no room left.
-    if !a.control.divergent_loops.is_empty() || !a.packed().is_empty() || combines_floats(a) {
+    if !a.control.divergent_loops.is_empty() || !a.packed().is_empty() {
         return natural;
     }
     let line = target.lanes_of_a_line();
@@ -91,20 +91,6 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> u32 {
             if cost * 100 <= least * worth { (width, cost) } else { (best, least) }
         })
         .0
-}
-
-/// Whether a work-group combines floats: in an order that its sub-groups decide, and which is the same in both tiers.
-fn combines_floats(a: &Analysis<'_>) -> bool {
-    let is_float = |inst: &Inst| {
-        let leaves = inst.ty.and_then(|ty| a.leaves.get(ty));
-        leaves.is_some_and(|leaves| leaves.iter().any(|leaf| leaf.scalar.is_float()))
-    };
-    let combines = |inst: &Inst| {
-        inst.row().convergence != Convergence::Barrier
-            && inst.waits_for_work_group(a.func.module)
-            && is_float(inst)
-    };
-    a.func.blocks.values().flat_map(|block| &block.insts).any(combines)
 }
 
 /// Sub-groups of more lanes than is natural that a bundle may have of a kernel.

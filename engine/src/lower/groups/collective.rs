@@ -4,7 +4,8 @@
 //! put there. The scratch has two halves that collectives use in turn: who writes a half again has passed the
 //! barrier of the collective between, which nobody reaches before he has read that half. The members of a bundle put
 //! theirs there at once, and what all sub-groups get is made once for them. Parts are combined in the same order whether
-//! there are bundles or not: the tiers' code differs in that, and floating-point results may not.
+//! there are bundles or not, and however many lanes sub-groups have beyond what is natural: the tiers' code differs in both, and
+//! floating-point results may not. So what has an order is combined in parts of so many lanes as are natural, one or more of each sub-group.
 
 use super::combine::{Combine, narrow, widen};
 use super::{contributions_of_each, is_of_work_group, shuffle, vote};
@@ -24,6 +25,8 @@ use std::mem::offset_of;
 const HALF_SLOT: u64 = 64;
 /// Bytes between the components of a broadcast: those of the largest scalar. 16 of them fill the smallest half.
 const COMPONENT: u64 = 8;
+/// Parts that a sub-group may put into its half, at most.
+const MOST_PARTS: u32 = (HALF_SLOT / COMPONENT) as u32;
 
 /// What work-groups do together besides reductions, and some of it sub-groups as well.
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
@@ -60,7 +63,7 @@ fn group_vote(this: &mut Lowerer<'_, '_>, inst: &Inst, combine: Combine) -> Resu
         let vote = of_subgroup(this)?;
         Ok(widen(&this.b, this.same(vote)))
     })?;
-    let result = of_all(this, combine, &votes)?;
+    let result = of_all(this, combine, &votes, this.w)?;
     Ok(Reg::uniform(narrow(&this.b, result, Scalar::Bool)))
 }
 
@@ -104,18 +107,26 @@ pub fn arithmetic(this: &mut Lowerer<'_, '_>, inst: &Inst, combine: Combine) -> 
     Ok(own)
 }
 
+/// The lanes of a part: those of a sub-group, or where there is an order to keep, no more than are natural.
+fn lanes_of_a_part(this: &Lowerer<'_, '_>, combine: Combine) -> u32 {
+    match combine.has_any_order() {
+        true => this.w,
+        false => this.target.natural_width().max(this.w / MOST_PARTS).min(this.w),
+    }
+}
+
 /// A reduction of what the lanes of a bundle's members hold, where those that are off hold what changes nothing.
 fn reduction(this: &mut Lowerer<'_, '_>, combine: Combine, lanes: &[Value]) -> Result<Reg, EngineError> {
-    let b = &this.b;
+    let (b, of_part) = (&this.b, lanes_of_a_part(this, combine));
     let parts = if combine.has_any_order() {
         // One reduction is enough for all members; the others bring nothing.
         let sum = combine.reduce(b, combine.across(b, lanes.to_vec()));
         let nothing = combine.neutral(b, b.scalar_of(sum), 1);
         std::iter::once(sum).chain(std::iter::repeat_n(nothing, lanes.len() - 1)).collect()
     } else {
-        combine.reduce_each(b, lanes)
+        combine.reduce_each(b, &b.regrouped(lanes.to_vec(), of_part))
     };
-    of_all(this, combine, &parts).map(Reg::uniform)
+    of_all(this, combine, &parts, of_part).map(Reg::uniform)
 }
 
 /// The same for a scan.
@@ -125,51 +136,70 @@ fn scan(
     inclusive: bool,
     lanes: &[Value],
 ) -> Result<SmallVec<[Reg; 1]>, EngineError> {
-    let (b, last) = (&this.b, this.b.i32(this.w - 1));
-    let scans: Vec<Value> = lanes.iter().map(|lanes| combine.inclusive_scan(b, *lanes)).collect();
-    let parts: Vec<Value> = scans.iter().map(|scan| b.extract(*scan, last)).collect();
+    let (b, of_part) = (&this.b, lanes_of_a_part(this, combine));
+    let of_each = u64::from(this.w / of_part);
+    let own = b.regrouped(lanes.to_vec(), of_part);
+    let scans: Vec<Value> = own.iter().map(|lanes| combine.inclusive_scan(b, *lanes)).collect();
+    let parts: Vec<Value> = scans.iter().map(|scan| b.extract(*scan, b.i32(of_part - 1))).collect();
     let befores = match this.a.variant.one_bundle {
-        true => Befores::Known(combine.before_each(b, &parts, this.w)),
+        true => Befores::Known(combine.before_each(b, &parts, of_part)),
         false => Befores::Published(publish(this, &parts)?),
     };
-    let mut members = lanes.iter().zip(scans).enumerate();
+    let mut parts = own.iter().zip(scans).enumerate();
     this.of_each(|this| {
-        let (at, (lanes, scan)) = members.next().expect("as many as there are members");
-        let scalar = this.b.scalar_of(scan);
-        let before = match befores {
-            Befores::Known(all) => this.b.extract(all, this.b.i32(at as u32)),
-            Befores::Published(base) => gather(this, combine, base, this.items().subgroup, scalar),
+        let of_part = |this: &Lowerer<'_, '_>, number: u64| {
+            let (at, (lanes, scan)) = parts.next().expect("as many as members have parts");
+            let b = &this.b;
+            let scalar = b.scalar_of(scan);
+            let first = b.mul(this.items().subgroup, b.i64(of_each));
+            let before = match befores {
+                Befores::Known(all) => b.extract(all, b.i32(at as u32)),
+                Befores::Published(base) => {
+                    gather(this, combine, base, b.add(first, b.i64(number)), scalar, of_part)
+                }
+            };
+            let within = match (inclusive, number) {
+                (true, _) => scan,
+                (false, 0) => {
+                    let is_first = b.icmp(IntPred::LLVMIntEQ, first, b.i64(0));
+                    let first =
+                        b.select(is_first, combine.identity(b, scalar, 1), combine.neutral(b, scalar, 1));
+                    combine.exclusive_scan(b, *lanes, first)
+                }
+                (false, _) => combine.exclusive_scan(b, *lanes, combine.neutral(b, scalar, 1)),
+            };
+            combine.apply(b, b.splat(before, of_part), within)
         };
-        let b = &this.b;
-        let within = if inclusive {
-            scan
-        } else {
-            let is_first = b.icmp(IntPred::LLVMIntEQ, this.items().subgroup, b.i64(0));
-            let first = b.select(is_first, combine.identity(b, scalar, 1), combine.neutral(b, scalar, 1));
-            combine.exclusive_scan(b, *lanes, first)
-        };
-        Ok(this.lanes(combine.apply(b, b.splat(before, this.w), within)))
+        let mut of_part = of_part;
+        let parts: Vec<Value> = (0..of_each).map(|number| of_part(this, number)).collect();
+        Ok(this.lanes(this.b.concat(parts)))
     })
 }
 
-/// Where the parts of the sub-groups before one are.
+/// Where the parts before one are.
 #[derive(Clone, Copy)]
 enum Befores {
-    /// They are combined, for each sub-group in a lane of this vector.
+    /// They are combined, for each part in a lane of this vector.
     Known(Value),
     /// Each is in memory, from here on.
     Published(Value),
 }
 
-/// What all sub-groups of the work-group have together, given the parts of the bundle's members.
-fn of_all(this: &mut Lowerer<'_, '_>, combine: Combine, parts: &[Value]) -> Result<Value, EngineError> {
+/// What all sub-groups of the work-group have together, given the parts of the bundle's members, each of so many lanes.
+fn of_all(
+    this: &mut Lowerer<'_, '_>,
+    combine: Combine,
+    parts: &[Value],
+    of_part: u32,
+) -> Result<Value, EngineError> {
     if this.a.variant.one_bundle {
-        return Ok(combine.in_rounds(&this.b, parts, this.w));
+        return Ok(combine.in_rounds(&this.b, parts, of_part));
     }
     let scalar = this.b.scalar_of(parts[0]);
-    let count = this.scalar_builtin(BuiltIn::NumSubgroups)?;
+    let subgroups = this.scalar_builtin(BuiltIn::NumSubgroups)?;
+    let count = this.b.mul(subgroups, this.b.i64(u64::from(this.w / of_part)));
     let base = publish(this, parts)?;
-    Ok(gather(this, combine, base, count, scalar))
+    Ok(gather(this, combine, base, count, scalar, of_part))
 }
 
 /// The value of the work-item with this local id, of one to three dimensions.
@@ -270,24 +300,33 @@ fn next_half(this: &mut Lowerer<'_, '_>) -> Result<Value, EngineError> {
     Ok(b.offset(scratch, b.mul(now, half)))
 }
 
-/// Puts the parts of the bundle's members where all sub-groups read them, one scalar behind the other.
+/// Puts the parts of the bundle's members, as many of each, where all sub-groups read them, one scalar behind the other.
 fn publish(this: &mut Lowerer<'_, '_>, parts: &[Value]) -> Result<Value, EngineError> {
     let base = next_half(this)?;
-    let mut parts = parts.iter();
+    let of_each = parts.len() / this.bundle.subgroups.len();
+    let mut members = parts.chunks(of_each);
     this.of_each(|this| {
-        let part = *parts.next().expect("a part for each member");
-        let scalar = this.b.scalar_of(part);
-        let slot = this.b.gep(base, this.items().subgroup, scalar);
-        this.b.store(part, slot, scalar.bytes());
+        let parts = members.next().expect("parts for each member");
+        let b = &this.b;
+        let scalar = b.scalar_of(parts[0]);
+        let first = b.gep(base, b.mul(this.items().subgroup, b.i64(of_each as u64)), scalar);
+        b.store(b.collected(parts), first, scalar.bytes());
         Ok(())
     })?;
     barrier(this);
     Ok(base)
 }
 
-/// The parts of the first `count` sub-groups together.
-fn gather(this: &Lowerer<'_, '_>, combine: Combine, base: Value, count: Value, scalar: Scalar) -> Value {
-    let (b, w) = (&this.b, this.w);
+/// The first `count` parts together, in rounds of so many.
+fn gather(
+    this: &Lowerer<'_, '_>,
+    combine: Combine,
+    base: Value,
+    count: Value,
+    scalar: Scalar,
+    round: u32,
+) -> Value {
+    let (b, w) = (&this.b, round);
     let neutral = combine.neutral(b, scalar, w);
     let total = this.prologue_alloca(scalar, w);
     b.store(neutral, total, 1);
@@ -296,7 +335,7 @@ fn gather(this: &Lowerer<'_, '_>, combine: Combine, base: Value, count: Value, s
         let parts = if w == 1 {
             b.load(scalar, 1, address, scalar.bytes())
         } else {
-            let numbers = b.add(b.splat(first, w), b.lane_numbers(Scalar::I64));
+            let numbers = b.add(b.splat(first, w), b.int_vector(Scalar::I64, 0..u64::from(w)));
             let there = b.icmp(IntPred::LLVMIntULT, numbers, b.splat(count, w));
             let parts = b.masked_load(scalar, w, address, scalar.bytes(), there);
             b.select(there, parts, neutral)
