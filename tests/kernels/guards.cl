@@ -63,3 +63,42 @@ __kernel void guarded_rows(__global const float *a, __global const float *b, __g
         out[y * n + x] = sum + a[y * n + x - 1];
     }
 }
+
+// Work-items go through a range in strides: each writes how often it has been where.
+__kernel void strided(__global uint *out, uint n, uint size)
+{
+    for (uint i = get_global_id(0); i < n; i += size)
+        out[i] += i + 1;
+}
+
+__kernel void strided_down(__global uint *out, int n, int size)
+{
+    for (int i = n - 1 - (int)get_global_id(0); i >= 0; i -= size)
+        out[i] += i + 1;
+}
+
+// The last numbers before they wrap around.
+__kernel void strided_to_the_end(__global uint *out, uint first, uint size)
+{
+    for (uint i = first + (uint)get_global_id(0); i >= 1000; i += size)
+        out[i - first] += 1;
+}
+
+__kernel void strided_sum(__global uint *out, ulong n, ulong size)
+{
+    uint sum = 0, count = 0;
+    for (ulong i = get_global_id(0); i < n; i += size) {
+        if (i % 3 == 0)
+            sum += out[n + i];
+        count++;
+    }
+    out[get_global_id(0)] = sum + 1000 * count;
+}
+
+__kernel void triangle(__global uint *out, uint n)
+{
+    uint i = get_global_id(0), sum = 0;
+    for (uint j = 0; j <= i; j++)
+        sum += out[n + j];
+    out[i] = sum;
+}

@@ -7,6 +7,7 @@
 use super::Analysis;
 use super::func::{BlockId, Terminator};
 use super::linearization::Exit;
+use super::loops::LoopId;
 use super::shapes::Shape;
 use crate::lower::opencl_std::table;
 use rustc_hash::FxHashSet;
@@ -20,6 +21,8 @@ const MOST_INSTS: usize = 700;
 const IF_MET_IN: usize = 3;
 /// Of these, what each lane does for itself: divisions of integers, accesses that are no rows.
 const LANE_BY_LANE: usize = 40;
+/// Lanes that a stride is as long as, at least.
+const LEAST_STRIDE: u64 = 64;
 /// Comparisons, and what joins them, that are looked through from a condition.
 const MOST_DEPTH: u32 = 8;
 
@@ -43,6 +46,7 @@ impl Analysis<'_> {
         for (at, &block) in self.regions.order.iter().enumerate() {
             if at >= end
                 && let Some((part, insts)) = self.guarded_from(block, left)
+                && !self.has_guarded_loop(&part, left)
             {
                 end = at + part.len();
                 left -= insts;
@@ -50,6 +54,14 @@ impl Analysis<'_> {
             }
         }
         (parts, most - left)
+    }
+
+    /// Whether a loop in a part is one itself: who goes through it in strides has masks in each iteration, were it not there twice. Compilers ask in front of
+    /// such a loop whether it is gone through at all, which makes a part of it.
+    fn has_guarded_loop(&self, part: &[BlockId], most: usize) -> bool {
+        let is_header =
+            |block: BlockId| self.loops.of(block).is_some_and(|id| self.loops.get(id).header == block);
+        part[1..].iter().any(|block| is_header(*block) && self.guarded_from(*block, most).is_some())
     }
 
     /// The part that begins with a block, if it has no more than so many instructions, and how many it has.
@@ -124,6 +136,37 @@ impl Analysis<'_> {
                 let shape = self.shape(at, id);
                 matches!(*shape, [Shape::Strided(_)]) || is_uniform(id)
             }),
+            _ => false,
+        }
+    }
+
+    /// Whether lanes go through a range in strides that are longer than a bundle, as in `for (i = id; i < n; i += size)`: all leave that loop in one iteration or
+    /// in the next.
+    pub fn is_grid_stride(&self, id: LoopId) -> bool {
+        let [(decides, _)] = *self.loops.get(id).exits else { return false };
+        let Terminator::Cond { cond, then, .. } = self.func.blocks[decides].term else { return false };
+        let stays_if = self.loops.encloses(Some(id), self.loops.of(then));
+        let strides = |of: Id| match *self.shape(decides, of) {
+            [Shape::Strided(step)] => self.grows_by_strides(id, of, step, MOST_DEPTH),
+            _ => false,
+        };
+        self.is_guard(decides, cond, stays_if, MOST_DEPTH)
+            && self.definition(cond).is_some_and(|inst| inst.ids().any(strides))
+    }
+
+    /// Whether a number grows by so many lanes' steps in each iteration.
+    fn grows_by_strides(&self, inside: LoopId, id: Id, step: i64, depth: u32) -> bool {
+        if let Some(by) = self.induction(inside, id) {
+            return match self.func.constant_int(by) {
+                Some(by) => by.unsigned_abs() >= LEAST_STRIDE.saturating_mul(step.unsigned_abs()),
+                None => self.is_invariant(inside, by) && self.shape_at_definition(by)[0] == Shape::Uniform,
+            };
+        }
+        let Some(inst) = self.definition(id).filter(|_| depth > 0) else { return false };
+        match inst.op {
+            Op::IAdd | Op::SConvert | Op::UConvert | Op::CopyObject => {
+                inst.ids().any(|part| self.grows_by_strides(inside, part, step, depth - 1))
+            }
             _ => false,
         }
     }

@@ -10,6 +10,7 @@ pub mod builtins;
 pub mod bundles;
 pub mod calls;
 pub mod carried;
+pub mod cas_loops;
 pub mod cfg;
 pub mod choices;
 mod columns;

@@ -27,7 +27,7 @@ fn binary(op: Op) -> Option<Opcode> {
     })
 }
 
-fn int_compare(op: Op) -> Option<IntPred> {
+pub(super) fn int_compare(op: Op) -> Option<IntPred> {
     Some(match op {
         Op::IEqual | Op::PtrEqual => IntPred::LLVMIntEQ,
         Op::INotEqual | Op::PtrNotEqual => IntPred::LLVMIntNE,

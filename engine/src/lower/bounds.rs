@@ -51,6 +51,44 @@ pub fn compare(
     Ok(None)
 }
 
+/// Whether a comparison of integers is true for all lanes, where it is one of a row with a bound, as a scalar: one of its ends is the lane to look at.
+/// It may say no where numbers wrap around in the row.
+pub fn holds_for_all(
+    this: &mut Lowerer<'_, '_>,
+    inst: &Inst,
+    predicate: IntPred,
+) -> Result<Option<Value>, EngineError> {
+    if is_equality(predicate) {
+        return Ok(None);
+    }
+    for (row, bound, predicate) in
+        [(inst.id(0), inst.id(1), predicate), (inst.id(1), inst.id(0), mirrored(predicate))]
+    {
+        let (Some(step), Some(width)) = (step_of(this, row), this.a.index_width(row)) else { continue };
+        let (Some(first), Some(bound)) = (this.leaf(row)?.scalar(), this.leaf(bound)?.of_all_lanes()) else {
+            continue;
+        };
+        let b = &this.b;
+        let by = step.wrapping_mul(i64::from(this.w) - 1) as u64;
+        let last = b.add(first, b.int(b.scalar_of(first), 1, by));
+        let is_of_less = below_limit(predicate) == IntPred::LLVMIntULT;
+        let holds = b.icmp(predicate, if is_of_less == (step > 0) { last } else { first }, bound);
+        // Numbers that are known to be small do not wrap around.
+        let is_small = width == u64::BITS && this.a.upper(row, 0).is_some_and(|upper| upper < 1 << 63);
+        if is_small {
+            return Ok(Some(holds));
+        }
+        let grows = match (is_signed(predicate), step > 0) {
+            (true, true) => IntPred::LLVMIntSGE,
+            (true, false) => IntPred::LLVMIntSLE,
+            (false, true) => IntPred::LLVMIntUGE,
+            (false, false) => IntPred::LLVMIntULE,
+        };
+        return Ok(Some(b.and(holds, b.icmp(grows, last, first))));
+    }
+    Ok(None)
+}
+
 /// The step of a row whose lanes are near enough to each other.
 fn step_of(this: &Lowerer<'_, '_>, row: Id) -> Option<i64> {
     let step = this.a.proven_step(this.current_block(), row)?;
@@ -97,6 +135,27 @@ fn below_limit(predicate: IntPred) -> IntPred {
             IntPred::LLVMIntULT
         }
         _ => IntPred::LLVMIntUGE,
+    }
+}
+
+fn is_signed(predicate: IntPred) -> bool {
+    use IntPred::{LLVMIntSGE, LLVMIntSGT, LLVMIntSLE, LLVMIntSLT};
+    matches!(predicate, LLVMIntSLT | LLVMIntSLE | LLVMIntSGT | LLVMIntSGE)
+}
+
+/// What a comparison has to be for another one to be false.
+pub fn inverse(predicate: IntPred) -> IntPred {
+    match predicate {
+        IntPred::LLVMIntEQ => IntPred::LLVMIntNE,
+        IntPred::LLVMIntNE => IntPred::LLVMIntEQ,
+        IntPred::LLVMIntUGT => IntPred::LLVMIntULE,
+        IntPred::LLVMIntUGE => IntPred::LLVMIntULT,
+        IntPred::LLVMIntULT => IntPred::LLVMIntUGE,
+        IntPred::LLVMIntULE => IntPred::LLVMIntUGT,
+        IntPred::LLVMIntSGT => IntPred::LLVMIntSLE,
+        IntPred::LLVMIntSGE => IntPred::LLVMIntSLT,
+        IntPred::LLVMIntSLT => IntPred::LLVMIntSGE,
+        IntPred::LLVMIntSLE => IntPred::LLVMIntSGT,
     }
 }
 

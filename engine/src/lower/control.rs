@@ -4,12 +4,13 @@
 //! and leaves the slot empty for the next time. Phis are slots that edges write.
 
 use super::access::in_memory;
+use super::arithmetic::int_compare;
 use super::builder::{IntPred, Label, Value};
 use super::entry::meets_at_barrier;
 use super::invariant_loads::InvariantLoads;
 use super::read_ahead::ReadAhead;
 use super::values::{Mask, Reg, Slot};
-use super::{Lowerer, rows, speculation, tables};
+use super::{Lowerer, bounds, rows, speculation, tables};
 use crate::abi::LaneMapping;
 use crate::analysis::Analysis;
 use crate::analysis::func::{BlockId, Terminator};
@@ -67,6 +68,8 @@ pub(super) struct Full {
     owner: BlockId,
     /// See `coarsening::Subgroup::blended`, for what is made for all sub-groups of a bundle.
     pub(super) blended: Mask,
+    /// Whether all lanes go on with the loop that it is, if the block that asks for each of them knows that at once.
+    all_stay: Option<Value>,
 }
 
 /// Which of a mask's slots has the lanes that a block runs for.
@@ -168,7 +171,7 @@ impl Lowerer<'_, '_> {
     /// other.
     fn full_part(&mut self, part: &[BlockId], end: Label) -> Result<(), EngineError> {
         let owner = part[0];
-        self.flow.full = Some(Full { owner, blended: Mask::All });
+        self.flow.full = Some(Full { owner, blended: Mask::All, all_stay: None });
         // Where masks are looked at is there once.
         let others = &part[1..];
         let masked: Vec<BlockCode> = others.iter().map(|block| self.flow.blocks[*block].clone()).collect();
@@ -457,9 +460,10 @@ impl Lowerer<'_, '_> {
                 let lanes = || slots.iter().map(|slot| self.b.load(Scalar::Bool, self.w, *slot, 1));
                 let entry = self.flow.full_entries.get(header).copied();
                 if let Some(entry) = entry.filter(|_| self.is_full(*header)) {
-                    let every = lanes().reduce(|all, lanes| self.b.and(all, lanes));
+                    let known = self.flow.full.and_then(|full| full.all_stay);
+                    let every = || lanes().reduce(|all, lanes| self.b.and(all, lanes)).expect(OWNS);
                     let [all, others] = ["all", "others"].map(|name| self.label(&format!("{block}.{name}")));
-                    self.b.cond_br(self.b.all(every.expect(OWNS)), all, others);
+                    self.b.cond_br(known.unwrap_or_else(|| self.b.all(every())), all, others);
                     self.b.at_end(all);
                     slots.iter().for_each(|slot| self.b.store(self.b.zero(Scalar::Bool, self.w), *slot, 1));
                     self.b.br(entry.full);
@@ -473,6 +477,10 @@ impl Lowerer<'_, '_> {
                 }
             }
             Exit::Linear(next) => {
+                let all_stay = self.all_stay(block)?;
+                if let Some(full) = self.flow.full.as_mut().filter(|_| all_stay.is_some()) {
+                    full.all_stay = all_stay;
+                }
                 let forwarded = self.forwards_to(block).is_some();
                 self.each_subgroup(None, |this| {
                     let edges = if forwarded { SmallVec::new() } else { this.varying_edges(term)? };
@@ -492,6 +500,33 @@ impl Lowerer<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether all lanes stay in the loop that is being made for all of them, if this block decides that for each by a number that grows from lane to lane.
+    fn all_stay(&mut self, block: BlockId) -> Result<Option<Value>, EngineError> {
+        let a = self.a;
+        let Some(header) = self.flow.full.map(|full| full.owner) else { return Ok(None) };
+        let Terminator::Cond { cond, then, .. } = a.func.blocks[block].term else { return Ok(None) };
+        let Some(id) = a.loops.of(header).filter(|id| a.loops.get(*id).header == header) else {
+            return Ok(None);
+        };
+        let this = a.loops.get(id);
+        let decides = matches!(*this.exits, [(from, _)] if from == block)
+            && a.control.class[block] == Some(header)
+            && a.doms.dominates(block, this.latch);
+        let compared = a.definition(cond).filter(|_| decides);
+        let Some((inst, predicate)) = compared.and_then(|inst| Some((inst, int_compare(inst.op)?))) else {
+            return Ok(None);
+        };
+        let stays_if = a.loops.encloses(Some(id), a.loops.of(then));
+        let predicate = if stays_if { predicate } else { bounds::inverse(predicate) };
+        let mut all = None;
+        for at in 0..self.bundle.subgroups.len() {
+            let one = self.of_member(at, |this| bounds::holds_for_all(this, inst, predicate))?;
+            let Some(one) = one else { return Ok(None) };
+            all = Some(all.map_or(one, |others| self.b.and(others, one)));
+        }
+        Ok(all)
     }
 
     /// Goes to the end of the kernel if a condition holds for no lane of any sub-group. (Iterations of a loop of LLVM's are put into

@@ -85,8 +85,8 @@ use crate::analysis::lengths::Length;
 use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
 use crate::analysis::{
-    arguments, branches, cfg, choices, exits, idle, invariants, joins, late_loads, loops, mem2reg, moves,
-    numbering, places, quotients, repetition, rotation, simplify,
+    arguments, branches, cas_loops, cfg, choices, exits, idle, invariants, joins, late_loads, loops, mem2reg,
+    moves, numbering, places, quotients, repetition, rotation, simplify,
 };
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
@@ -332,6 +332,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     joins::compute_behind(&mut func);
     simplify::propagate_copies(&mut func);
     cfg::join_rows(&mut func);
+    cas_loops::add_at_once(&mut func);
     branches::ask_at_once(&mut func);
     loops::canonicalize(&mut func);
     rotation::ask_at_end(&mut func);

@@ -83,3 +83,42 @@ fn loops_in_a_part_are_of_it_and_others_are_parts_of_their_own() {
     );
     assert!(first_part(&format!("{IDS}{of_data}")).is_empty());
 }
+
+/// A loop of `for (i = x; i < n; i += by)` as compilers have it, behind the question whether there is an iteration.
+fn strided_behind_a_guard(by: &str) -> String {
+    let rotated = format!(
+        "OpBranch %head\n%head = OpLabel\n%i = OpPhi %ulong %x %inner %next %head\n\
+         %at = OpInBoundsPtrAccessChain %to_uint %pointer %i\nOpStore %at %uint_1\n\
+         %next = OpIAdd %ulong %i {by}\n%more = OpULessThan %bool %next %any_ulong\n\
+         OpBranchConditional %more %head %done\n%done = OpLabel"
+    );
+    format!(
+        "{IDS}%is = OpULessThan %bool %x %any_ulong\nOpBranchConditional %is %inner %behind\n%inner = OpLabel\n\
+         {rotated}\nOpBranch %behind\n%behind = OpLabel"
+    )
+}
+
+#[test]
+fn a_loop_of_strides_is_a_part_rather_than_what_asks_in_front_of_it() {
+    let part = first_part(&strided_behind_a_guard("%any_ulong"));
+    assert!(part.contains(&2) && !part.contains(&1), "{part:?}");
+}
+
+#[test]
+fn lanes_that_stride_leave_together() {
+    let strides = |body: &str| {
+        of_blocks(body, VARIANT, |analysis| {
+            analysis.control.divergent_loops.iter().map(|id| analysis.is_grid_stride(id)).collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(strides(&strided_behind_a_guard("%any_ulong")), [true]);
+    assert_eq!(strides(&strided_behind_a_guard("%ulong_1")), [false], "one after the other");
+    assert_eq!(strides(&strided_behind_a_guard("%x")), [false], "each by its own steps");
+    // `for (j = 0; j < x; j += n)`.
+    let triangle = a_loop(
+        "%j = OpPhi %ulong %ulong_0 %entry %next %inside",
+        "%more = OpULessThan %bool %j %x",
+        "%next = OpIAdd %ulong %j %any_ulong",
+    );
+    assert_eq!(strides(&format!("{IDS}{triangle}")), [false], "the later, the more");
+}

@@ -292,7 +292,7 @@ fn wanted(a: &Analysis<'_>, simd_bits: u32) -> usize {
             0 | 1 => 1,
             _ => wanted.min(MOST_LINES / (a.lines_of_a_lane(id) * a.variant.width as usize).max(1)).max(1),
         };
-        match a.control.divergent_loops.contains(id) {
+        match a.control.divergent_loops.contains(id) && !a.is_grid_stride(id) {
             true if own > LARGE_IF_DIVERGENT => 1,
             true => wanted.min(IF_DIVERGENT),
             false => wanted.max(wanted_for_pieces(a, id, own)).max(wanted_to_share(a, this, own, simd_bits)),

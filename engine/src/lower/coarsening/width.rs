@@ -49,7 +49,7 @@ const MOST_LANES: u64 = 512;
 pub fn best(a: &Analysis<'_>, target: &Target) -> u32 {
     let natural = a.variant.width;
     // Lanes that are through with a loop wait for the others: more of them the wider a sub-group is. Packed vectors have no room left.
-    if !a.control.divergent_loops.is_empty() || !a.packed().is_empty() {
+    if a.control.divergent_loops.iter().any(|id| !a.is_grid_stride(id)) || !a.packed().is_empty() {
         return natural;
     }
     let line = target.lanes_of_a_line();
