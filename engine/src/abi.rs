@@ -81,6 +81,9 @@ pub type BundleEntry = unsafe extern "C" fn(
     bundle: u32,
 );
 
+/// Sub-groups that may run side by side.
+pub const MOST_SUBGROUPS: u32 = 16;
+
 /// How the work-items of a group map to lanes; a kernel is compiled once for each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LaneMapping {
@@ -252,6 +255,13 @@ pub struct RowLengths {
     pub of: u8,
     /// Low bits that these have no ones in; 0 where there is no such argument.
     pub zeros: u8,
+}
+
+impl RowLengths {
+    /// Whether sub-groups of so many lanes lie in one row each, if any length is known.
+    pub fn have_room_for(self, width: u32) -> bool {
+        self.of == 0 || width.ilog2() <= u32::from(self.zeros)
+    }
 }
 
 impl Ids {

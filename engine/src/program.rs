@@ -1,6 +1,6 @@
 //! A loaded module and its kernels: storage of module-scope variables, compiled variants.
 
-use crate::abi::{Axis, Coarsening, CodeInfo, Ids, LaneMapping, RowLengths, Variant};
+use crate::abi::{Axis, Coarsening, CodeInfo, Ids, LaneMapping, MOST_SUBGROUPS, RowLengths, Variant};
 use crate::engine::{DEFAULT_MAX_GROUP_SIZE, Engine};
 use crate::error::EngineError;
 use crate::exec::promotion::Promotion;
@@ -412,7 +412,7 @@ impl Kernel {
         // What fills a work-group is worth more than what does not, and only some bundles divide others.
         let factor = variant.coarsening.factor();
         let is_own = variant.one_bundle || !factor.is_power_of_two();
-        let largest = if is_own { variant } else { variant.with_factor(group_size::MOST_SUBGROUPS) };
+        let largest = if is_own { variant } else { variant.with_factor(MOST_SUBGROUPS) };
         let settled = &self.program.compiled[self.at].settled;
         let known = settled.read().iter().find(|(of, _)| *of == largest).map(|(_, best)| *best);
         let best = match known {

@@ -11,7 +11,7 @@ use super::shapes::Shape;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, OpenclStd100Op};
 use spirv_env::opcodes::opencl_std::Family as StdFamily;
-use spirv_env::opcodes::{Convergence, Family, Memory};
+use spirv_env::opcodes::{Convergence, Family, Memory, divides_integers};
 use spirv_env::{Id, Inst};
 
 /// Instructions of such a kernel at most: it is compiled in both ways.
@@ -85,10 +85,8 @@ impl Analysis<'_> {
     /// Whether lanes divide integers in a loop that they leave at different times.
     fn divides_where_lanes_wait(&self) -> bool {
         self.loops.loops.iter().any(|(id, this)| {
-            let divides = |inst: &Inst| {
-                let is_division = matches!(inst.op, Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod);
-                is_division && self.func.constant_bits(inst.id(1)).is_none()
-            };
+            let divides =
+                |inst: &Inst| divides_integers(inst.op) && self.func.constant_bits(inst.id(1)).is_none();
             let insts = || this.blocks.iter().flat_map(|block| &self.func.blocks[*block].insts);
             self.control.divergent_loops.contains(id) && insts().any(divides)
         })

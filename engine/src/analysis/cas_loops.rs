@@ -8,6 +8,7 @@
 //! attempt before has found there (`do { assumed = old; old = cmpxchg(..); } while (..)`).
 
 use super::func::{BlockId, Func, Terminator};
+use super::simplify;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 use spirv::{Decoration, Op};
@@ -173,29 +174,10 @@ fn replace(func: &mut Func<'_>, at: BlockId, addition: Addition) {
             _ => insts.push(inst),
         }
     }
+    // An old value that nobody wants need not be known.
+    let own: FxHashSet<Id> = insts[1..].iter().filter_map(|inst| inst.result).collect();
     func.blocks[at].insts = insts;
-    forget_unused(func, at);
-}
-
-/// Takes away what a block computes for nobody: an old value that nobody wants need not be known.
-fn forget_unused(func: &mut Func<'_>, at: BlockId) {
-    loop {
-        let mut used: FxHashSet<Id> = FxHashSet::default();
-        for block in func.blocks.values() {
-            used.extend(block.insts.iter().flat_map(|inst| inst.ids()));
-            used.extend(block.phis.iter().flat_map(|phi| phi.incoming.iter().map(|(_, id)| *id)));
-            used.extend(block.term.used());
-        }
-        let is_wanted = |inst: &Inst| {
-            inst.op == Op::AtomicFAddEXT || inst.result.is_none_or(|result| used.contains(&result))
-        };
-        let insts = &mut func.blocks[at].insts;
-        let before = insts.len();
-        insts.retain(is_wanted);
-        if insts.len() == before {
-            return;
-        }
-    }
+    simplify::forget_unused(func, |result| own.contains(&result));
 }
 
 #[cfg(test)]

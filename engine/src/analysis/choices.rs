@@ -5,7 +5,8 @@
 //! differently gather each member right behind the stores that wrote it. What is a value in registers otherwise is one here, too.
 
 use super::func::{ChainStep, Func};
-use rustc_hash::{FxHashMap, FxHashSet};
+use super::simplify;
+use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 use spirv::{Op, StorageClass};
 use spirv_env::{Id, Inst, Operand, Type};
@@ -53,7 +54,8 @@ pub fn load_both(func: &mut Func<'_>) {
         }
         func.blocks[block].insts = insts;
     }
-    forget(func, &made);
+    // They would keep variables in memory.
+    simplify::forget_unused(func, |result| made.contains_key(&result));
 }
 
 /// What takes the place of a load through a chosen pointer.
@@ -146,30 +148,6 @@ fn load_of(
             let result = load.result.expect("a load has a result");
             insts.push(load);
             result
-        }
-    }
-}
-
-/// Takes choices away that nobody loads through any more: they would keep variables in memory.
-fn forget(func: &mut Func<'_>, made: &Made) {
-    loop {
-        let mut used: FxHashSet<Id> = FxHashSet::default();
-        for block in func.blocks.values() {
-            used.extend(block.insts.iter().flat_map(|inst| inst.ids()));
-            used.extend(block.phis.iter().flat_map(|phi| phi.incoming.iter().map(|(_, id)| *id)));
-            used.extend(block.term.used());
-        }
-        let is_wanted = |inst: &Inst| {
-            inst.result.is_none_or(|result| used.contains(&result) || !made.contains_key(&result))
-        };
-        let mut are_all = true;
-        for block in func.blocks.values_mut() {
-            let before = block.insts.len();
-            block.insts.retain(is_wanted);
-            are_all &= block.insts.len() == before;
-        }
-        if are_all {
-            return;
         }
     }
 }

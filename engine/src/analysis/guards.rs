@@ -12,7 +12,7 @@ use super::shapes::Shape;
 use crate::lower::opencl_std::table;
 use rustc_hash::FxHashSet;
 use spirv::{Op, StorageClass};
-use spirv_env::opcodes::{Convergence, Family, Memory};
+use spirv_env::opcodes::{Convergence, Family, Memory, divides_integers};
 use spirv_env::{Id, Inst};
 
 /// Instructions that such parts have at most, all together, counted for each sub-group of a bundle: those of the processor, roughly.
@@ -198,7 +198,7 @@ impl Analysis<'_> {
             {
                 LANE_BY_LANE
             }
-            _ if matches!(inst.op, Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod) => LANE_BY_LANE,
+            _ if divides_integers(inst.op) => LANE_BY_LANE,
             _ => 1,
         };
         self.func.blocks[block].insts.iter().map(of_inst).sum()

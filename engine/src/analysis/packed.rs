@@ -16,7 +16,7 @@ use super::shapes::{Shape, Trust};
 use cranelift_entity::SecondaryMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, OpenclStd100Op as StdOp};
-use spirv_env::opcodes::{Family, Memory};
+use spirv_env::opcodes::{Family, Memory, divides_integers};
 use spirv_env::{Id, Inst, Type};
 
 mod worth;
@@ -327,7 +327,7 @@ impl Analysis<'_> {
             _ => false,
         };
         match inst.row().family {
-            Family::Arithmetic if is_division(inst.op) => {
+            Family::Arithmetic if divides_integers(inst.op) => {
                 let divisor = self.func.constant_of_all_components(inst.id(1));
                 divisor.is_some_and(|divisor| divisor != 0 && divisor != -1) && inst.ids().all(is_alike)
             }
@@ -352,10 +352,6 @@ impl Analysis<'_> {
         }
         false
     }
-}
-
-fn is_division(op: Op) -> bool {
-    matches!(op, Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod)
 }
 
 fn is_arithmetic_by_component(op: Op) -> bool {

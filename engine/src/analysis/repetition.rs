@@ -17,8 +17,8 @@ use super::loops::{self, Loop, LoopId, Loops};
 use super::mem2reg;
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{Op, StorageClass};
-use spirv_env::opcodes::{Convergence, Family, Memory};
+use spirv::StorageClass;
+use spirv_env::opcodes::{Convergence, Family, Memory, divides_integers};
 use spirv_env::{Id, Inst};
 
 /// Iterations that are laid out, at most.
@@ -128,7 +128,7 @@ fn cost(func: &Func<'_>, this: &Loop, inst: &Inst) -> usize {
     let pointer = match (inst.row().memory, inst.row().family) {
         (Memory::Read { .. } | Memory::Write { .. }, _) => inst.id(0),
         (Memory::Copy { .. }, _) | (_, Family::Extended) => return FUNCTION,
-        _ if matches!(inst.op, Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod) => return FUNCTION,
+        _ if divides_integers(inst.op) => return FUNCTION,
         _ => return 1,
     };
     if func.class_of(pointer) != Some(StorageClass::Function) {

@@ -54,6 +54,29 @@ pub fn propagate_copies(func: &mut Func<'_>) {
     replace_by_ends(func, same);
 }
 
+/// Takes away instructions whose results nobody uses any more, of those that may go.
+pub(super) fn forget_unused(func: &mut Func<'_>, may_go: impl Fn(Id) -> bool) {
+    loop {
+        let mut used: FxHashSet<Id> = FxHashSet::default();
+        for block in func.blocks.values() {
+            used.extend(block.insts.iter().flat_map(|inst| inst.ids()));
+            used.extend(block.phis.iter().flat_map(|phi| phi.incoming.iter().map(|(_, id)| *id)));
+            used.extend(block.term.used());
+        }
+        let is_wanted =
+            |inst: &Inst| inst.result.is_none_or(|result| used.contains(&result) || !may_go(result));
+        let mut are_all = true;
+        for block in func.blocks.values_mut() {
+            let before = block.insts.len();
+            block.insts.retain(is_wanted);
+            are_all &= block.insts.len() == before;
+        }
+        if are_all {
+            return;
+        }
+    }
+}
+
 /// As [`replace`], where what stands for a value may itself be replaced.
 pub(super) fn replace_by_ends(func: &mut Func<'_>, mut same: FxHashMap<Id, Id>) {
     if same.is_empty() {

@@ -1,12 +1,10 @@
 //! Work-group sizes: which code runs a group, and which size to suggest for a global size.
 
-use crate::abi::{Axis, Coarsening, LaneMapping, Variant};
+use crate::abi::{Axis, Coarsening, LaneMapping, MOST_SUBGROUPS, Variant};
 use crate::exec::Range;
 
 /// Sub-group sizes that code can be made for, ascending.
 const WIDTHS: [u32; 5] = [1, 4, 8, 16, 32];
-/// Sub-groups that may run side by side.
-pub const MOST_SUBGROUPS: u32 = 16;
 /// From this row length on, a partial last sub-group costs less than narrower vectors do.
 const LINE_FROM: u64 = 64;
 /// Rows of a multiple of this fill vectors of every machine.

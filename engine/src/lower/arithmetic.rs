@@ -8,6 +8,7 @@ use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
 use spirv::{Decoration, FPRoundingMode, Op};
+use spirv_env::opcodes::divides_integers;
 use spirv_env::{Id, Inst, Module, Type};
 
 /// Instructions that are one LLVM instruction on each leaf.
@@ -119,7 +120,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
         Op::FNegate => this.map(&ids, count, |this, _, v| this.b.fneg(v[0])),
         Op::Not | Op::LogicalNot => this.map(&ids, count, |this, _, v| this.b.not(v[0])),
         Op::LogicalEqual => this.map(&ids, count, |this, _, v| this.b.not(this.b.xor(v[0], v[1]))),
-        Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod => {
+        op if divides_integers(op) => {
             let divisors = this.value(ids[1])?;
             let run = Run::divided_by(this, inst)?;
             this.map(&ids, count, |this, leaf, v| {

@@ -1,7 +1,7 @@
 //! Scalar arithmetic of constant folding: one evaluation a signature.
 
 use super::{Scalar, ScalarKind};
-use crate::opcodes::{self, Family, Signature};
+use crate::opcodes::{self, Family, Signature, divides_integers};
 use spirv::Op;
 
 /// What an operation on scalars, or on vectors component by component, takes and gives; none of what is no such operation, or
@@ -76,21 +76,17 @@ pub(super) fn evaluate(op: Op, result: Scalar, kinds: &[Scalar], args: &[u128]) 
     })
 }
 
-fn divides(op: Op) -> bool {
-    matches!(op, Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod)
-}
-
 /// Whether SPIR-V does not say what an operation makes of these: of a quotient by zero, or that is too large, and of a shift of the whole width or more.
 pub(super) fn is_undefined(op: Op, kinds: &[Scalar], args: &[u128]) -> bool {
     let (width, b) = (kinds[0].width, args.get(1).copied().unwrap_or(0));
     let is_largest = |b: u128| sign_extend(b, width) == -1 && args[0] == 1 << (width - 1);
-    (divides(op) && (b == 0 || !matches!(op, Op::UDiv | Op::UMod) && is_largest(b)))
+    (divides_integers(op) && (b == 0 || !matches!(op, Op::UDiv | Op::UMod) && is_largest(b)))
         || signature(op) == Some(Signature::Shift) && b >= u128::from(width)
 }
 
 fn integer(op: Op, width: u32, a: u128, b: u128) -> Result<u128, String> {
     let (sa, sb) = (sign_extend(a, width), sign_extend(b, width));
-    if divides(op) && b == 0 {
+    if divides_integers(op) && b == 0 {
         // The result is undefined: zero is the same in every run.
         return Ok(0);
     }

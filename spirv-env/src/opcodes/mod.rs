@@ -359,6 +359,11 @@ static PLACES: [u16; NUMBERS] = {
     places
 };
 
+/// Whether an instruction divides integers: its second operand may not be zero, and CPUs have no such instruction of vectors.
+pub fn divides_integers(op: Op) -> bool {
+    matches!(op, Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod)
+}
+
 /// The row of an opcode; none if the intake does not accept it.
 pub fn row(op: Op) -> Option<&'static Opcode> {
     let place = usize::from(*PLACES.get(op as usize)?).checked_sub(1)?;

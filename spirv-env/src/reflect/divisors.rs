@@ -2,7 +2,7 @@
 
 use super::constant_scalar;
 use crate::module::{Divisor, Function, Id, Inst, Module, Type, TypeId};
-use crate::opcodes::Derives;
+use crate::opcodes::{Derives, divides_integers};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
 
@@ -35,7 +35,7 @@ fn of_function(module: &Module, function: &Function, known: &mut Known, depth: u
     let mut pointed: Vec<(Id, u64, u64)> = Vec::new();
     for inst in insts() {
         match inst.op {
-            Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod => _ = divisors.insert(inst.id(1)),
+            op if divides_integers(op) => _ = divisors.insert(inst.id(1)),
             Op::FunctionCall if depth < DEPTH => {
                 let Some(callee) = module.function(inst.id(0)) else { continue };
                 for divisor in of_function(module, callee, known, depth + 1) {

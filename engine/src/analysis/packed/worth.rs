@@ -3,10 +3,11 @@
 use super::super::Analysis;
 use super::super::func::BlockId;
 use super::super::leaves::Scalar;
-use super::{Classes, Kinds, Packed, REGISTER_BITS, Source, is_division};
+use super::{Classes, Kinds, Packed, REGISTER_BITS, Source};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
 use spirv_env::opcodes::Cost;
+use spirv_env::opcodes::divides_integers;
 use spirv_env::{Id, Inst};
 
 /// How much more often what is in a loop is executed than what is in front of it, and the loops that are counted.
@@ -230,5 +231,5 @@ impl Analysis<'_> {
 }
 
 fn is_function(op: Op) -> bool {
-    op == Op::FDiv || is_division(op)
+    op == Op::FDiv || divides_integers(op)
 }

@@ -4,18 +4,17 @@
 //! there are, and more code. Where a work-group has barriers, the best bundle is often the whole of it.
 
 use super::{in_pieces, width};
-use crate::abi::Coarsening;
+use crate::abi::{Coarsening, MOST_SUBGROUPS};
 use crate::analysis::Analysis;
 use crate::analysis::func::{BlockId, Phi};
 use crate::analysis::loops::{Loop, LoopId};
 use crate::analysis::pointers::Pointers;
 use crate::analysis::shapes::Shape;
-use crate::exec::group_size::MOST_SUBGROUPS;
 use crate::jit::target::Target;
 use crate::lower::opencl_std::table;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
-use spirv_env::opcodes::{Convergence, Cost, Derives, Family, Memory};
+use spirv_env::opcodes::{Convergence, Cost, Derives, Family, Memory, divides_integers};
 use spirv_env::{Id, Inst};
 use std::cell::LazyCell;
 
@@ -403,7 +402,7 @@ pub(super) fn extent(a: &Analysis<'_>, inst: &Inst) -> (usize, usize) {
         Family::Composite | Family::Reinterpretation => (0, 0),
         _ if row.derives != Derives::Nothing => (0, 0),
         _ if inst.op == Op::FDiv => (1, 3),
-        _ if matches!(inst.op, Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod) => INTEGER_DIVISION,
+        _ if divides_integers(inst.op) => INTEGER_DIVISION,
         _ => (1, 1),
     }
 }

@@ -67,14 +67,11 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> u32 {
         a.func.block_ids().map(of_block).sum::<u64>() * u64::from(a.variant.widest() / width)
     };
     let (lane_by_lane, structure) = (lane_by_lane(a), largest_structure(a));
-    let rows = a.variant.ids.rows;
     let has_room = |width: u32| {
-        // Wider sub-groups would go on into the next of known rows.
-        let fits_rows = rows.of == 0 || width.ilog2() <= u32::from(rows.zeros);
         // What structures are taken apart to needs as many registers again.
         let of_structure = structure * u64::from(width * u8::BITS) / u64::from(costs.simd_bits);
         pressure_at(a, costs.simd_bits, width) + SHARED_REGISTERS <= target.vector_registers()
-            && fits_rows
+            && a.variant.ids.rows.have_room_for(width)
             && 2 * of_structure <= target.vector_registers() as u64
             && lane_by_lane * u64::from(width) <= MOST_LANES
     };
