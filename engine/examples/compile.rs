@@ -1,11 +1,11 @@
 //! Compiles kernels without running them: finds what the engine cannot lower, and shows what it makes of the rest.
 //!
 //! ```text
-//! compile [--check] [--sizes] [--ir] [--raw-ir] [--lower-only] [--asm] [--fast] [--kernel NAME] [--inline never|always]
+//! compile [--check] [--sizes] [--ir] [--raw-ir] [--lower-only] [--asm] [--fast] [--isa sse|avx2|avx512] [--kernel NAME] [--inline never|always]
 //!         [--variant W:rows[:x4|:y4|:w2x4x1][+]|ragged[...]|line|halves|quarters|eighths|any[@y|@z]] FILE-OR-FOLDER...
 //! ```
 //! Without `--variant` every kernel is compiled in eight variants. With `--check` none is: that is what loading a module
-//! does. `--sizes` prints what the passes leave. Prints what fails, by cause, and how long the thread computed. The output of
+//! does. `--sizes` prints what the passes leave, or what they begin with if that is all. Prints what fails, by cause, and how long the thread computed. The output of
 //! `--raw-ir --lower-only` before and after a change to the engine says whether it made any other code.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::pipeline::{self, Tier};
 use ze_engine::jit::size::Size;
-use ze_engine::jit::target::Target;
+use ze_engine::jit::target::{Isa, Target};
 use ze_engine::lower;
 
 #[derive(Default)]
@@ -30,6 +30,7 @@ struct Options {
     kernel: Option<String>,
     inlining: Inlining,
     tier: Tier,
+    isa: Option<Isa>,
     variants: Vec<Variant>,
     paths: Vec<PathBuf>,
 }
@@ -46,6 +47,14 @@ fn parse() -> Options {
             "--fast" => options.tier = Tier::Fast,
             "--lower-only" => options.lower_only = true,
             "--asm" => options.asm = true,
+            "--isa" => {
+                options.isa = match args.next().as_deref() {
+                    Some("sse") => Some(Isa::Sse),
+                    Some("avx2") => Some(Isa::Avx2),
+                    Some("avx512") => Some(Isa::Avx512),
+                    _ => panic!("--isa sse|avx2|avx512"),
+                }
+            }
             "--kernel" => options.kernel = args.next(),
             "--inline" => {
                 options.inlining = match args.next().as_deref() {
@@ -128,7 +137,7 @@ fn main() {
     let options = parse();
     let mut list = Vec::new();
     options.paths.iter().for_each(|path| files(path, &mut list));
-    let target = Target::host().expect("a target machine");
+    let target = options.isa.map_or_else(Target::host, Target::limited).expect("a target machine");
     let profile = ze_extensions::DeviceProfile::host();
     let environment = spirv_env::Environment::new(&profile).with_engine(&ze_engine::lower::supports);
     let mut failures: BTreeMap<String, (usize, String)> = BTreeMap::new();
@@ -210,6 +219,9 @@ fn compile(
     }
     ir.verify().map_err(|error| error.to_string())?;
     if options.lower_only {
+        if options.sizes {
+            println!("{:?} {} {variant:?}", Size::of(&ir, target), kernel.name);
+        }
         return Ok(());
     }
     let start = computed();
