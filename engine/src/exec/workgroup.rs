@@ -26,10 +26,13 @@ fn needs_ring(code: &Code, bundles: u32) -> bool {
     info.has_launch_barrier || (info.has_barrier && bundles > 1)
 }
 
+/// What code is given for its own frames at least, so that better code, which may have a buffer on the stack, can go on in the middle of a launch.
+const LEAST_STACK: u64 = 32 << 10;
+
 /// Stack that running work-groups takes of the thread that does it: what the code takes, if it runs there, and as much for
 /// the math library and `printf` as coroutines have.
 pub(super) fn stack_bytes(code: &Code, needs: &Needs) -> usize {
-    let own = if needs.stack_bytes.is_some() { 0 } else { code.info().stack_bytes };
+    let own = if needs.stack_bytes.is_some() { 0 } else { code.info().stack_bytes.max(LEAST_STACK) };
     usize::try_from(own.saturating_add(STACK_RESERVE)).unwrap_or(usize::MAX)
 }
 
