@@ -5,8 +5,8 @@
 //! is loaded to be multiplied is little beside that, and it costs less to load it again in a second loop.
 //!
 //! Loops that do nothing but load and compute are split, where no other is inside: what they carry and is its own next value is dealt out so
-//! that what shares operands stays together, and each loop gets what its part is computed from, counters included. Each value is
-//! computed by the same instructions as before.
+//! that what shares operands stays together, and each loop gets what its part is computed from, counters included. Where that costs more than
+//! the sums in memory, operands wait there, for strips of iterations (`strips.rs`). Each value is computed by the same instructions as before.
 
 use super::blocks::{blocks, called_intrinsic, calls, functions, instructions, opcode, users};
 use super::context::IrModule;
@@ -16,6 +16,10 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMAtomicOrdering, LLVMAttributeFunctionIndex, LLVMOpcode, LLVMTypeKind};
 use rustc_hash::{FxHashMap, FxHashSet};
+use strips::{Room, Strips};
+
+mod origins;
+mod strips;
 
 const NAME: *const std::ffi::c_char = c"".as_ptr();
 
@@ -50,13 +54,17 @@ pub fn split_loops(module: &IrModule, target: &Target) -> bool {
     unsafe {
         let builder = LLVMCreateBuilderInContext(module.context().raw());
         for function in functions(module) {
-            let mut gone = FxHashSet::default();
+            let (mut gone, mut room) = (FxHashSet::default(), Room::new());
             for block in blocks(function) {
                 if !gone.contains(&block)
                     && let Some(body) = Body::of(block, target)
-                    && let Some(parts) = body.parts()
+                    && let Some(plan) = body.plan()
                 {
-                    body.split(module.context().raw(), builder, &parts);
+                    let context = module.context().raw();
+                    match plan {
+                        Plan::Parts(parts) => body.split(context, builder, &parts),
+                        Plan::Strips(strips) => strips.split(&body, context, builder, &mut room),
+                    }
                     gone.extend(body.blocks.iter().copied());
                     leaves_branches |= body.blocks.len() > 1;
                 }
@@ -67,6 +75,13 @@ pub fn split_loops(module: &IrModule, target: &Target) -> bool {
     leaves_branches
 }
 
+/// What becomes of a loop.
+enum Plan {
+    /// Loops one behind the other, each with what these compute.
+    Parts(Vec<Set>),
+    Strips(Strips),
+}
+
 /// A loop whose last block is the only one that leads back and out of it, and that has no loop inside. Instructions go by number.
 struct Body<'t> {
     /// Those that lead to a block are in front of it.
@@ -74,12 +89,15 @@ struct Body<'t> {
     /// The only block outside that leads here.
     entering: LLVMBasicBlockRef,
     insts: Vec<LLVMValueRef>,
+    numbers: FxHashMap<LLVMValueRef, usize>,
     /// The number of the block that an instruction is in.
     at: Vec<usize>,
     /// What an instruction needs of this iteration, and a phi of the first block of the one before.
     operands: Vec<Vec<usize>>,
     /// Whether a block is on the cheapest way through: accesses are there twice, for what is expected and for the rest.
     is_usual: Vec<bool>,
+    /// Whether each iteration runs a block.
+    is_always_there: Vec<bool>,
     target: &'t Target,
 }
 
@@ -133,7 +151,9 @@ impl<'t> Body<'t> {
             });
             let operands = operands.collect();
             let is_usual = vec![true; blocks.len()];
-            let mut body = Body { blocks, entering, insts, at, operands, is_usual, target };
+            let is_always_there = always_there(&blocks);
+            let mut body =
+                Body { blocks, entering, insts, numbers, at, operands, is_usual, is_always_there, target };
             body.find_usual();
             Some(body)
         }
@@ -207,10 +227,33 @@ impl<'t> Body<'t> {
         (0..needs.len()).filter(|at| needs[*at]).map(|at| self.cost(at)).sum()
     }
 
-    /// What each of several loops computes, if that is faster than one loop.
-    fn parts(&self) -> Option<Vec<Set>> {
+    /// What is faster than one loop, if anything is.
+    fn plan(&self) -> Option<Plan> {
         let shared = self.needs(self.ends());
         let sums = self.sums(&shared);
+        let all: Set = {
+            let mut all = shared.clone();
+            add(&mut all, &self.needs(self.wanted()));
+            all
+        };
+        let spilled = self.registers(|_| true).saturating_sub(self.target.vector_registers() as u32);
+        let alone = self.cost_of(&all) + SPILLED * spilled;
+        let roots: Vec<usize> = sums.iter().map(|(phi, _)| *phi).collect();
+        let parts = self.parts(&shared, sums);
+        let strips = Strips::of(self, &roots, &shared).filter(|strips| strips.cost < alone);
+        match (parts, strips) {
+            // Parts have neither a buffer nor sums in memory, so strips have to be clearly better.
+            (Some((cost, _)), Some(strips)) if strips.cost + strips.cost / 4 < cost => {
+                Some(Plan::Strips(strips))
+            }
+            (Some((_, parts)), _) => Some(Plan::Parts(parts)),
+            (None, strips) => strips.map(Plan::Strips),
+        }
+    }
+
+    /// What each of several loops computes, if that is faster than one loop, and what an iteration of all of them costs.
+    fn parts(&self, shared: &Set, sums: Vec<(usize, Set)>) -> Option<(u32, Vec<Set>)> {
+        let sums = self.joined(sums);
         let (registers, all) = (self.target.vector_registers() as u32, self.registers(|_| true));
         if sums.len().pow(2) * self.insts.len() > MOST_STEPS {
             return None;
@@ -218,17 +261,18 @@ impl<'t> Body<'t> {
         let together = |parts: &[Set]| parts.iter().map(|part| self.cost_of(part)).sum::<u32>();
         let beyond = |part: &Set| self.pressure(part).saturating_sub(registers * ORDERED / OF);
         let spilled = |parts: &[Set]| SPILLED * parts.iter().map(beyond).sum::<u32>();
-        let dealt = SUMS.iter().map(|most| self.deal_out(&shared, sums.clone(), registers * most / OF));
+        let dealt = SUMS.iter().map(|most| self.deal_out(shared, sums.clone(), registers * most / OF));
         let mut parts = dealt.min_by_key(|parts| together(parts) + spilled(parts))?;
         let alone: Set = (0..self.insts.len()).map(|at| parts.iter().any(|part| part[at])).collect();
         if parts.len() < 2 || together(&parts) - self.cost_of(&alone) > SPILLED * (all - registers) {
             return None;
         }
+        let cost = together(&parts) + spilled(&parts);
         // What else is used behind the loop, or has an effect, is the first one's.
         for at in self.wanted().filter(|at| !alone[*at]) {
             add(&mut parts[0], &self.needs([at]));
         }
-        Some(parts)
+        Some((cost, parts))
     }
 
     /// Registers that a loop of these instructions wants at once, as they stand one behind the other.
@@ -259,9 +303,9 @@ impl<'t> Body<'t> {
         most
     }
 
-    /// What the loop carries that is its own next value, with what it needs, and those together that cannot be computed apart. What the loop's
-    /// end needs is left out, since each loop has it, and so is what others need and what is little: each has its own.
-    fn sums(&self, shared: &Set) -> Vec<Set> {
+    /// What the loop carries that is its own next value, with what it needs. What the loop's end needs is left out, since each loop has it, and so is what
+    /// others need and what is little: each has its own.
+    fn sums(&self, shared: &Set) -> Vec<(usize, Set)> {
         let of_phi = |at: usize| {
             // SAFETY: the body's instructions are alive.
             let is_vector = unsafe { registers(self.insts[at], self.target) } > 0;
@@ -276,6 +320,11 @@ impl<'t> Body<'t> {
         let is_sum: Vec<bool> = sums.iter().map(|sum| !is_operand(sum)).collect();
         let mut is_sum = is_sum.into_iter();
         sums.retain(|_| is_sum.next() == Some(true));
+        sums
+    }
+
+    /// Sums, those together that cannot be computed apart.
+    fn joined(&self, sums: Vec<(usize, Set)>) -> Vec<Set> {
         // Those of which one needs the other are one, and those that something is made of that is used behind the loop.
         let wanted = self.wanted().map(|at| self.needs([at]));
         let together: Vec<Set> = sums.iter().map(|(_, needs)| needs.clone()).chain(wanted).collect();
@@ -370,12 +419,8 @@ impl<'t> Body<'t> {
     /// Context and builder are of the blocks' module, and alive.
     unsafe fn split(&self, context: LLVMContextRef, builder: LLVMBuilderRef, parts: &[Set]) {
         let (first, latch) = (self.blocks[0], self.blocks[self.blocks.len() - 1]);
-        // SAFETY: the caller's promise. What is made is used in loops that follow each other, where it dominates its users; what is
-        // erased has no users any more.
+        // SAFETY: the caller's promise. What is made is used in loops that follow each other, where it dominates its users.
         unsafe {
-            let last = LLVMGetBasicBlockTerminator(latch);
-            let outside = [0, 1].map(|at| LLVMGetSuccessor(last, at)).into_iter().find(|of| *of != first);
-            let outside = outside.unwrap_or(first);
             let mut made: FxHashMap<usize, LLVMValueRef> = FxHashMap::default();
             let mut from = self.entering;
             for (number, part) in parts.iter().enumerate() {
@@ -390,6 +435,22 @@ impl<'t> Body<'t> {
                 from = behind;
             }
             self.lead(builder, from, latch);
+            self.replace(builder, &made);
+        }
+    }
+
+    /// Puts what was made in the place of the loop's instructions, and the last block behind what was made.
+    ///
+    /// # Safety
+    /// The builder is of the blocks' module, and alive; what was made dominates the last block, into which nothing else leads any more.
+    unsafe fn replace(&self, builder: LLVMBuilderRef, made: &FxHashMap<usize, LLVMValueRef>) {
+        let (first, latch) = (self.blocks[0], self.blocks[self.blocks.len() - 1]);
+        // SAFETY: the caller's promise; what is erased has no users any more.
+        unsafe {
+            // What waited in memory is loaded behind the branch, which goes.
+            let last = self.insts[self.insts.len() - 1];
+            let outside = [0, 1].map(|at| LLVMGetSuccessor(last, at)).into_iter().find(|of| *of != first);
+            let outside = outside.unwrap_or(first);
             for (at, inst) in self.insts.iter().enumerate() {
                 let ty = LLVMTypeOf(*inst);
                 if LLVMGetTypeKind(ty) != LLVMTypeKind::LLVMVoidTypeKind {
@@ -633,6 +694,24 @@ unsafe fn between(first: LLVMBasicBlockRef, last: LLVMBasicBlockRef) -> Option<V
         }
         (order.len() == all.len()).then_some(order)
     }
+}
+
+/// Of the blocks of a loop, those that every way from the first to the last leads through.
+unsafe fn always_there(blocks: &[LLVMBasicBlockRef]) -> Vec<bool> {
+    let before = |block: &LLVMBasicBlockRef| {
+        // SAFETY: the caller's blocks are alive.
+        let from = unsafe { predecessors(*block) };
+        from.iter().filter_map(|of| blocks.iter().position(|block| block == of)).collect::<Vec<usize>>()
+    };
+    let before: Vec<Vec<usize>> = blocks.iter().map(before).collect();
+    let is_there = |without: usize| {
+        let mut is_reached = vec![false; blocks.len()];
+        for at in (0..blocks.len()).filter(|at| *at != without) {
+            is_reached[at] = at == 0 || before[at].iter().any(|of| *of < at && is_reached[*of]);
+        }
+        !is_reached[blocks.len() - 1]
+    };
+    (0..blocks.len()).map(is_there).collect()
 }
 
 /// What comes to a phi from a block.

@@ -25,6 +25,8 @@ const OPTIMISED_VARIABLES: usize = 1000;
 /// more minutes, and the code is loads and stores of spilled registers anyway. Values that live on in blocks far below count
 /// as live in all blocks between, so that real kernels, such as merging sorts, have eight and more.
 const OPTIMISED_PRESSURE: usize = 32;
+/// The same before passes, which allocate none and leave fewer: sums of loops that are split wait in memory.
+const PASSES_PRESSURE: usize = 64;
 /// Instructions of one block that its code generator takes, about a second for each of its passes: selection of instructions looks from
 /// each at those that it depends on, and allocation of registers cuts what lives in a block at every call.
 const OPTIMISED_BLOCK: usize = 3000;
@@ -124,7 +126,8 @@ impl Size {
 
     /// The tier that code is generated in when passes have made it this large.
     pub fn code_tier(&self, wanted: Tier) -> Tier {
-        if self.is_slow_to_select() { Tier::Fast } else { self.tier(wanted) }
+        let fits = !self.is_slow_to_select() && self.pressure <= OPTIMISED_PRESSURE * self.registers;
+        if fits { self.tier(wanted) } else { Tier::Fast }
     }
 
     /// Whether a block is so large that selection of its instructions, or their scheduling, would take too long.
@@ -134,14 +137,14 @@ impl Size {
             || self.constants > OPTIMISED_CONSTANTS
     }
 
-    /// The tier that this much code gets.
+    /// The tier of the passes that this much code gets.
     pub fn tier(&self, wanted: Tier) -> Tier {
         let fits = self.instructions <= OPTIMISED_INSTRUCTIONS
             && self.accesses <= OPTIMISED_ACCESSES
             && self.constants <= OPTIMISED_CONSTANTS
             && self.arguments <= OPTIMISED_ARGUMENTS
             && self.ways <= SIMPLIFIED_WAYS
-            && self.pressure <= OPTIMISED_PRESSURE * self.registers
+            && self.pressure <= PASSES_PRESSURE * self.registers
             && self.blocks <= OPTIMISED_BLOCKS
             && self.variables <= OPTIMISED_VARIABLES;
         if fits { wanted } else { Tier::Fast }
