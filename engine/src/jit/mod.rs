@@ -27,6 +27,7 @@ mod lanes;
 pub mod load;
 mod masks;
 mod outlined;
+mod picks;
 pub mod pieces;
 pub mod pipeline;
 pub mod size;

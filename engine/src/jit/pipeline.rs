@@ -12,6 +12,7 @@ use super::halves;
 use super::lanes;
 use super::masks;
 use super::outlined;
+use super::picks;
 use super::size::Size;
 use super::stack;
 use super::target::Target;
@@ -184,6 +185,7 @@ fn run_all(module: &IrModule, target: &Target, tier: Tier, loops: Loops) -> Resu
             if fission::split_loops(module, target) {
                 run(module, target, tier, c"function(simplifycfg,adce)")?;
             }
+            picks::load_lanes(module);
             addresses::sink(module, target);
             extracts::by_lanes(module);
             lanes::take_apart(module, target);

@@ -60,7 +60,8 @@ impl Lowerer<'_, '_> {
             return vector;
         }
         let lane = self.b.and(lane, self.b.i32(self.w - 1));
-        if self.b.is_constant(lane) || !has_permute(self, self.b.scalar_of(vector)) {
+        let scalar = self.b.scalar_of(vector);
+        if self.b.is_constant(lane) || !has_permute(self, scalar) || is_picked_in_memory(self, scalar) {
             return self.b.extract(vector, lane);
         }
         let moved = self.permute(vector, self.b.splat(lane, self.w));
@@ -144,6 +145,12 @@ pub(in crate::lower) fn has_permute(this: &Lowerer<'_, '_>, scalar: Scalar) -> b
     simd == 512
         || (simd == 256 && bits <= 32)
         || (matches!(bits, 8 | 16) && this.target.has_feature("ssse3") && bits * this.w <= PART_BITS)
+}
+
+/// Whether a lane is taken out of memory, where the vector is stored when it is made (`jit/picks.rs`), and not permuted: AVX2's permutation takes as long
+/// as that, and one for each register. (Broadcasts by a counter, as products of matrices have them.)
+fn is_picked_in_memory(this: &Lowerer<'_, '_>, scalar: Scalar) -> bool {
+    this.target.simd_bits() == 256 && scalar.bits() == u32::BITS
 }
 
 /// Bits of the parts of a register whose bytes one instruction permutes (`pshufb`).
