@@ -17,7 +17,7 @@ use spirv_env::{Id, Inst, Operand, Type, TypeId};
 /// Reinterpretations that are looked through.
 const MOST_CASTS: usize = 4;
 
-/// What makes values, by the result, where it only loads, reinterprets or adds.
+/// What only reinterprets a value, by the result.
 type Made = FxHashMap<Id, Inst>;
 
 /// What such a loop does.
@@ -32,10 +32,12 @@ struct Addition {
     exit: BlockId,
 }
 
+fn is_exchange(inst: &Inst) -> bool {
+    matches!(inst.op, Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak)
+}
+
 /// Makes atomic additions of such loops.
 pub fn add_at_once(func: &mut Func<'_>) {
-    let is_exchange =
-        |inst: &Inst| matches!(inst.op, Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak);
     let has_exchange = |block: &BlockId| func.blocks[*block].insts.iter().any(is_exchange);
     let candidates: Vec<BlockId> = func.block_ids().filter(has_exchange).collect();
     if candidates.is_empty() {
@@ -70,7 +72,7 @@ fn addition(func: &Func<'_>, made: &Made, at: BlockId) -> Option<Addition> {
         let mut found = block.insts.iter().filter(|inst| wanted(inst));
         found.next().filter(|_| found.next().is_none())
     };
-    let exchange = one(&|inst| matches!(inst.op, Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak))?;
+    let exchange = one(&is_exchange)?;
     let sum = one(&|inst| inst.op == Op::FAdd)?;
     let (found, float) = (exchange.result?, sum.ty?);
     let number = func.module.types.get(exchange.ty?);
@@ -123,7 +125,6 @@ fn addition(func: &Func<'_>, made: &Made, at: BlockId) -> Option<Addition> {
         && is_asked
         && is_of_both
         && !own.contains(&addend)
-        && addend != old
         && block.insts.iter().all(is_part)
         && !is_asked_elsewhere;
     let pointer = if points_to(func, place, float) { place } else { exchange.id(0) };

@@ -24,7 +24,7 @@ impl Analysis<'_> {
     /// An upper bound of a phi of a loop's header, where it is a counter and one is known.
     pub(super) fn upper_of_counter(&self, id: Id, depth: u32) -> Option<u64> {
         let header = *self.def.get(&id)?;
-        let inside = self.loops.of(header).filter(|inside| self.loops.get(*inside).header == header)?;
+        let inside = self.loops.headed_by(header)?;
         let step = self.induction(inside, id).filter(|step| self.is_the_same_for_all(*step, depth))?;
         let of = self.loops.get(inside);
         let phi = self.func.blocks[header].phis.iter().find(|phi| phi.result == id)?;

@@ -58,7 +58,7 @@ impl Walk {
                     _ => self.inputs.data = true,
                 }
             } else if let Some(&block) = a.def.get(&id) {
-                let is_header = a.loops.of(block).is_some_and(|of| a.loops.get(of).header == block);
+                let is_header = a.loops.headed_by(block).is_some();
                 self.joins |= !is_header;
                 let phis = a.func.blocks[block].phis.iter().filter(|phi| phi.result == id);
                 work.extend(phis.flat_map(|phi| phi.incoming.iter().map(|(_, id)| *id)));

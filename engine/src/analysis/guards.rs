@@ -59,9 +59,9 @@ impl Analysis<'_> {
     /// Whether a loop in a part is one itself: who goes through it in strides has masks in each iteration, were it not there twice. Compilers ask in front of
     /// such a loop whether it is gone through at all, which makes a part of it.
     fn has_guarded_loop(&self, part: &[BlockId], most: usize) -> bool {
-        let is_header =
-            |block: BlockId| self.loops.of(block).is_some_and(|id| self.loops.get(id).header == block);
-        part[1..].iter().any(|block| is_header(*block) && self.guarded_from(*block, most).is_some())
+        part[1..]
+            .iter()
+            .any(|block| self.loops.headed_by(*block).is_some() && self.guarded_from(*block, most).is_some())
     }
 
     /// The part that begins with a block, if it has no more than so many instructions, and how many it has.
@@ -72,7 +72,7 @@ impl Analysis<'_> {
             return None;
         }
         let at = self.position(first);
-        let this = self.loops.of(first).map(|id| self.loops.get(id)).filter(|this| this.header == first);
+        let this = self.loops.headed_by(first).map(|id| self.loops.get(id));
         let (decides, end) = match this {
             // The one block that the loop is left from.
             Some(this) => (this.exits.as_slice(), at + this.blocks.len()),

@@ -61,7 +61,7 @@ pub fn leave_where_idle(func: &mut Func<'_>) {
     let mut search = Search { cfg: &cfg, doms: &doms, plain: joins::plain_insts(func), def, at: ENTRY };
     let mut asked = FxHashSet::default();
     let found = regions.order.iter().find_map(|header| {
-        let id = loops.of(*header).filter(|id| loops.get(*id).header == *header)?;
+        let id = loops.headed_by(*header)?;
         search.at = in_front_of(&loops, &regions, &doms, id)?;
         // What was in front of one loop and did not do is not looked at again for the next.
         if !asked.insert(search.at) {

@@ -151,9 +151,7 @@ impl Control {
         if block == ENTRY {
             return None;
         }
-        if let Some(id) = graph.loops.of(block)
-            && graph.loops.get(id).header == block
-        {
+        if let Some(id) = graph.loops.headed_by(block) {
             let this = graph.loops.get(id);
             return if self.divergent_loops.contains(id) { Some(block) } else { self.class[this.preheader] };
         }
@@ -230,9 +228,7 @@ impl Control {
         for &block in order {
             let mut pending = std::mem::take(&mut relay[block]);
             pending.remove(position[block]);
-            if let Some(id) = graph.loops.of(block)
-                && graph.loops.get(id).header == block
-            {
+            if let Some(id) = graph.loops.headed_by(block) {
                 // What waits behind the loop waits until the loop is left.
                 at_entry[id] = std::mem::take(&mut pending);
             }

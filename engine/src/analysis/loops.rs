@@ -84,6 +84,11 @@ impl Loops {
         self.innermost[block].expand()
     }
 
+    /// The loop that begins with a block.
+    pub fn headed_by(&self, block: BlockId) -> Option<LoopId> {
+        self.of(block).filter(|id| self.get(*id).header == block)
+    }
+
     /// The loops that have no others inside.
     pub fn innermost(&self) -> EntitySet<LoopId> {
         let mut found = EntitySet::new();

@@ -202,7 +202,7 @@ fn lay_out_loop(func: &mut Func<'_>, header: BlockId, left: &mut usize) -> bool 
     let cfg = Cfg::new(func);
     let doms = Dominators::new(&cfg);
     let loops = Loops::new(&cfg, &doms);
-    let id = loops.of(header).filter(|id| loops.get(*id).header == header);
+    let id = loops.headed_by(header);
     let Some((id, short)) = id.and_then(|id| Some((id, Short::of(func, &cfg, &loops, id)?))) else {
         return false;
     };

@@ -154,7 +154,7 @@ fn rotate(func: &mut Func<'_>, header: BlockId) {
     let cfg = Cfg::new(func);
     let doms = Dominators::new(&cfg);
     let loops = Loops::new(&cfg, &doms);
-    let id = loops.of(header).filter(|id| loops.get(*id).header == header);
+    let id = loops.headed_by(header);
     let Some((id, asked)) = id.and_then(|id| Some((id, question(func, &loops, id)?))) else { return };
     let this = loops.get(id);
     let mut inside: EntitySet<BlockId> = EntitySet::new();

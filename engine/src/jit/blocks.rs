@@ -205,6 +205,18 @@ pub(super) fn calls(inst: LLVMValueRef, name: &str) -> bool {
         .is_some_and(|callee| unsafe { LLVMGetIntrinsicID(callee) } == intrinsic_number(name))
 }
 
+/// Room for a value of a type on a function's stack, from its beginning on. The builder is moved there.
+///
+/// # Safety
+/// Builder, function and type belong together and are alive, and the function has instructions.
+pub(super) unsafe fn room(builder: LLVMBuilderRef, function: LLVMValueRef, ty: LLVMTypeRef) -> LLVMValueRef {
+    // SAFETY: the caller's promise.
+    unsafe {
+        LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
+        LLVMBuildAlloca(builder, ty, c"".as_ptr())
+    }
+}
+
 pub(super) fn functions(module: &IrModule) -> Vec<LLVMValueRef> {
     // SAFETY: the module is alive.
     unsafe { list(LLVMGetFirstFunction(module.raw()), |function| LLVMGetNextFunction(function)) }

@@ -8,7 +8,7 @@
 //! that what shares operands stays together, and each loop gets what its part is computed from, counters included. Where that costs more than
 //! the sums in memory, operands wait there, for strips of iterations (`strips.rs`). Each value is computed by the same instructions as before.
 
-use super::blocks::{blocks, called_intrinsic, calls, functions, instructions, opcode, users};
+use super::blocks::{blocks, called_intrinsic, calls, functions, instructions, opcode, room, users};
 use super::context::IrModule;
 use super::pieces::{empty_assembly, is_register};
 use super::target::Target;
@@ -485,7 +485,6 @@ impl<'t> Body<'t> {
         // SAFETY: the caller's promise. The last block is entered from the last loop, behind all others.
         unsafe {
             let function = LLVMGetBasicBlockParent(behind);
-            let entry = LLVMGetEntryBasicBlock(function);
             let latch = self.blocks[self.blocks.len() - 1];
             for at in (0..self.insts.len()).filter(|at| part[*at] && self.is_used_outside(*at)) {
                 let Some(value) = made.get_mut(&at) else { continue };
@@ -497,8 +496,7 @@ impl<'t> Body<'t> {
                 if registers(*value, self.target) == 0 || !is_begun {
                     continue;
                 }
-                LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(entry));
-                let place = LLVMBuildAlloca(builder, ty, NAME);
+                let place = room(builder, function, ty);
                 LLVMPositionBuilderAtEnd(builder, behind);
                 LLVMBuildStore(builder, *value, place);
                 // The block's own instructions are erased.
@@ -615,19 +613,26 @@ unsafe fn registers(value: LLVMValueRef, target: &Target) -> u32 {
     unsafe { registers_of(LLVMTypeOf(value), target) }
 }
 
-/// How many registers of vectors a value of a type takes. Masks take none.
-unsafe fn registers_of(ty: LLVMTypeRef, target: &Target) -> u32 {
-    // SAFETY: the caller's type is alive, and its element's with it.
+/// Bits of a number or a pointer; 0 of anything else. (There are no bfloats: they are integers until they are floats.)
+unsafe fn bits_of(ty: LLVMTypeRef) -> u32 {
+    // SAFETY: the caller's type is alive.
     unsafe {
-        let bits = |ty: LLVMTypeRef| match LLVMGetTypeKind(ty) {
+        match LLVMGetTypeKind(ty) {
             LLVMTypeKind::LLVMHalfTypeKind => 16,
             LLVMTypeKind::LLVMFloatTypeKind => 32,
             LLVMTypeKind::LLVMDoubleTypeKind | LLVMTypeKind::LLVMPointerTypeKind => 64,
             LLVMTypeKind::LLVMIntegerTypeKind => LLVMGetIntTypeWidth(ty),
             _ => 0,
-        };
+        }
+    }
+}
+
+/// How many registers of vectors a value of a type takes. Masks take none.
+unsafe fn registers_of(ty: LLVMTypeRef, target: &Target) -> u32 {
+    // SAFETY: the caller's type is alive, and its element's with it.
+    unsafe {
         match LLVMGetTypeKind(ty) {
-            LLVMTypeKind::LLVMVectorTypeKind => match bits(LLVMGetElementType(ty)) {
+            LLVMTypeKind::LLVMVectorTypeKind => match bits_of(LLVMGetElementType(ty)) {
                 1 => 0,
                 bits => (LLVMGetVectorSize(ty) * bits).div_ceil(target.simd_bits()),
             },

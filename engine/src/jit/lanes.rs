@@ -8,7 +8,7 @@
 //! took thirty nanoseconds. Here lanes that are off access a place of the function's own.
 
 use super::addresses::{self, Intrinsic};
-use super::blocks::{blocks, functions, instructions};
+use super::blocks::{blocks, functions, instructions, room};
 use super::context::IrModule;
 use super::pieces;
 use super::target::Target;
@@ -101,10 +101,8 @@ impl Access<'_> {
     unsafe fn place(&self, function: LLVMValueRef) -> LLVMValueRef {
         // SAFETY: as above; a function with instructions has a first one.
         unsafe {
-            let first = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
-            LLVMPositionBuilderBefore(self.builder, first);
             let bytes = LLVMVectorType(LLVMInt64TypeInContext(self.context), 2);
-            let place = LLVMBuildAlloca(self.builder, bytes, NAME);
+            let place = room(self.builder, function, bytes);
             LLVMBuildStore(self.builder, LLVMConstNull(bytes), place);
             place
         }

@@ -4,7 +4,7 @@
 //! change. The vector is stored where it is made, and in the loop its lane is loaded, into all lanes of a register at the same cost. LLVM stores
 //! it each time.
 
-use super::blocks::{blocks, functions, instructions, opcode};
+use super::blocks::{blocks, functions, instructions, opcode, room};
 use super::context::IrModule;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -69,8 +69,7 @@ unsafe fn place(
             return None;
         }
         let function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(vector));
-        LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
-        let place = LLVMBuildAlloca(builder, LLVMTypeOf(vector), NAME);
+        let place = room(builder, function, LLVMTypeOf(vector));
         let mut next = LLVMGetNextInstruction(vector);
         while !LLVMIsAPHINode(next).is_null() {
             next = LLVMGetNextInstruction(next);

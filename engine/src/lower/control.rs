@@ -150,9 +150,8 @@ impl Lowerer<'_, '_> {
         let guarded = std::mem::take(&mut self.flow.guarded);
         for part in &guarded {
             let first = part[0];
-            let is_header = a.loops.of(first).is_some_and(|id| a.loops.get(id).header == first);
             let full = self.label(&format!("{first}.full"));
-            let again = is_header.then(|| self.label(&format!("{first}.again")));
+            let again = a.loops.headed_by(first).map(|_| self.label(&format!("{first}.again")));
             self.flow.full_entries.insert(first, FullEntry { full, again });
         }
         for &block in &a.regions.order {
@@ -507,9 +506,7 @@ impl Lowerer<'_, '_> {
         let a = self.a;
         let Some(header) = self.flow.full.map(|full| full.owner) else { return Ok(None) };
         let Terminator::Cond { cond, then, .. } = a.func.blocks[block].term else { return Ok(None) };
-        let Some(id) = a.loops.of(header).filter(|id| a.loops.get(*id).header == header) else {
-            return Ok(None);
-        };
+        let Some(id) = a.loops.headed_by(header) else { return Ok(None) };
         let this = a.loops.get(id);
         let decides = matches!(*this.exits, [(from, _)] if from == block)
             && a.control.class[block] == Some(header)

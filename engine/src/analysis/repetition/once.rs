@@ -157,7 +157,7 @@ fn run_loop_once(func: &mut Func<'_>, plain: &Plain, header: BlockId, left: &mut
     let cfg = Cfg::new(func);
     let doms = Dominators::new(&cfg);
     let loops = Loops::new(&cfg, &doms);
-    let id = loops.of(header).filter(|id| loops.get(*id).header == header);
+    let id = loops.headed_by(header);
     let once = id.and_then(|id| Some((id, Once::of(func, &cfg, &loops, plain, id)?)));
     let Some((id, once)) = once.filter(|(_, once)| once.insts <= *left) else { return false };
     let this = loops.get(id);

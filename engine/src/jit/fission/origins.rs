@@ -4,7 +4,7 @@
 //! more cost than a register of them. So what only moves lanes need not be computed before: it is a way to load.
 
 use super::super::blocks::{calls, opcode};
-use super::Body;
+use super::{Body, bits_of};
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMOpcode, LLVMTypeKind};
@@ -54,15 +54,7 @@ pub(super) unsafe fn shape(ty: LLVMTypeRef) -> (LLVMTypeRef, u32) {
 /// The type is alive.
 pub(super) unsafe fn memory_bits(ty: LLVMTypeRef) -> Option<u32> {
     // SAFETY: the caller's promise.
-    let bits = unsafe {
-        match LLVMGetTypeKind(ty) {
-            LLVMTypeKind::LLVMHalfTypeKind | LLVMTypeKind::LLVMBFloatTypeKind => 16,
-            LLVMTypeKind::LLVMFloatTypeKind => 32,
-            LLVMTypeKind::LLVMDoubleTypeKind | LLVMTypeKind::LLVMPointerTypeKind => 64,
-            LLVMTypeKind::LLVMIntegerTypeKind => LLVMGetIntTypeWidth(ty),
-            _ => return None,
-        }
-    };
+    let bits = unsafe { bits_of(ty) };
     matches!(bits, 8 | 16 | 32 | 64).then_some(bits)
 }
 

@@ -147,11 +147,11 @@ fn scan(
     };
     let mut parts = own.iter().zip(scans).enumerate();
     this.of_each(|this| {
-        let of_part = |this: &Lowerer<'_, '_>, number: u64| {
+        let b = &this.b;
+        let first = b.mul(this.items().subgroup, b.i64(of_each));
+        let through = |number: u64| {
             let (at, (lanes, scan)) = parts.next().expect("as many as members have parts");
-            let b = &this.b;
             let scalar = b.scalar_of(scan);
-            let first = b.mul(this.items().subgroup, b.i64(of_each));
             let before = match befores {
                 Befores::Known(all) => b.extract(all, b.i32(at as u32)),
                 Befores::Published(base) => {
@@ -170,9 +170,7 @@ fn scan(
             };
             combine.apply(b, b.splat(before, of_part), within)
         };
-        let mut of_part = of_part;
-        let parts: Vec<Value> = (0..of_each).map(|number| of_part(this, number)).collect();
-        Ok(this.lanes(this.b.concat(parts)))
+        Ok(this.lanes(b.concat((0..of_each).map(through).collect())))
     })
 }
 

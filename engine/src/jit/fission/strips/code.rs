@@ -1,6 +1,8 @@
 //! The code of a loop that is cut into strips: loops in a loop, a buffer, and sums that wait in memory between them.
 
-use super::super::super::blocks::{blocks, called_intrinsic, calls, instructions, intrinsic_number, opcode};
+use super::super::super::blocks::{
+    blocks, called_intrinsic, calls, instructions, intrinsic_number, opcode, room,
+};
 use super::super::{Body, NAME, incoming};
 use super::{Piece, Strips, Way, memory_bits, shape};
 use llvm_sys::core::*;
@@ -53,10 +55,8 @@ impl Room {
             {
                 return place;
             }
-            let entry = LLVMGetEntryBasicBlock(function);
-            LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(entry));
             let ty = LLVMArrayType2(LLVMInt8TypeInContext(context), bytes);
-            let place = LLVMBuildAlloca(builder, ty, NAME);
+            let place = room(builder, function, ty);
             LLVMSetAlignment(place, align);
             if let Some((smaller, _)) = self.place.replace((place, bytes)) {
                 LLVMReplaceAllUsesWith(smaller, place);
