@@ -54,6 +54,10 @@ const LIKELY_GROUP: u32 = 256;
 /// The size of a kernel without loops from which on several sub-groups side by side may pay.
 const LONG: u32 = 48;
 
+/// The size of a kernel with loops up to which first code has several sub-groups side by side, if they pay, and how many.
+const SHORT: u32 = 96;
+const FEW_SUBGROUPS: u32 = 4;
+
 /// Which code of a kernel.
 type Kind = (Variant, Tier);
 
@@ -449,6 +453,20 @@ impl Kernel {
         isolate::run_mapped(&self.reflection().name, on_thread, move |error| code_generation(&name, error))
     }
 
+    /// The variant of the first code. Sub-groups side by side take longer to compile, and nobody has found out yet whether they pay; but a loop of few
+    /// instructions is compiled in no time, and most of a first launch may be spent in it. A product of matrices takes 0.7 of the time until its first result so.
+    fn first_variant(&self, variant: Variant) -> Variant {
+        let kernel = self.reflection();
+        let alone = variant.simplest();
+        if !kernel.has_loops || kernel.uses_barrier || kernel.size > SHORT || variant == alone {
+            return alone;
+        }
+        match self.settled(variant) {
+            Ok(settled) if settled.coarsening.factor() <= FEW_SUBGROUPS => settled,
+            _ => alone,
+        }
+    }
+
     /// Code of the fast tier, which asks for better code; the latter if it is in the cache.
     fn compile_first(&self, variant: Variant) -> Result<Arc<Code>, EngineError> {
         let failed = |error: JitError| code_generation(&self.reflection().name, error);
@@ -458,11 +476,10 @@ impl Kernel {
             Some(Cached::Settled(settled)) => return self.code_of(settled, Tier::Optimising),
             None => {}
         }
-        // Sub-groups side by side take longer to compile, and nobody has found out yet whether they pay.
-        let alone = variant.simplest();
-        let code = match alone == variant {
+        let first = self.first_variant(variant);
+        let code = match first == variant {
             true => self.compile(variant, Tier::Fast),
-            false => self.code_of(alone, Tier::Fast),
+            false => self.code_of(first, Tier::Fast),
         };
         let code = match code {
             // The other tier selects instructions in another way.

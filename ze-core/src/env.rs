@@ -146,7 +146,8 @@ impl Variable {
     pub fn parse<T>(&self, parser: impl Fn(&str) -> Option<T>) -> Option<T> {
         let text = self.get()?;
         let parsed = parser(text.trim());
-        if parsed.is_none() {
+        // Scripts set nothing in order to have what is usual.
+        if parsed.is_none() && !text.trim().is_empty() {
             complain(format_args!("{}={text}: expected {}", self.name, self.value.replace('`', "")));
         }
         parsed

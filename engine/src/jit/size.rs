@@ -30,6 +30,12 @@ const PASSES_PRESSURE: usize = 64;
 /// Instructions of one block that its code generator takes, about a second for each of its passes: selection of instructions looks from
 /// each at those that it depends on, and allocation of registers cuts what lives in a block at every call.
 const OPTIMISED_BLOCK: usize = 3000;
+/// The same where most of a block is arithmetic on vectors, which takes linear time: registers that it computes, times its accesses to memory and calls at most.
+/// Products of vectors of integers that a work-item has 16 of, by the hundred, are what measures a processor's peak.
+const OPTIMISED_ARITHMETIC: usize = 20_000;
+const OPTIMISED_LOOKS: usize = 1_200_000;
+/// Instructions that one on a vector of 64-bit integers may be, or one that is no arithmetic of the processor's.
+const SLOW_ARITHMETIC: usize = 8;
 /// Accesses to memory in one block that it takes: scheduling compares them with each other.
 const OPTIMISED_ACCESSES: usize = 800;
 /// Constants that a chain of one operation may have in one block: selection of instructions moves each of them to the end of the chain, past
@@ -64,6 +70,8 @@ pub struct Size {
     pub accesses: usize,
     /// The most accesses to memory, with those to variables, and those under masks: what is left of them when passes have run.
     pub touches: usize,
+    /// Whether the blocks of more instructions than most have are arithmetic that takes linear time.
+    is_slow_block: bool,
     pub stores: usize,
     pub ways: usize,
     /// Of all blocks and the variables that they read and write: the instructions before the first of these accesses.
@@ -75,11 +83,16 @@ pub struct Size {
     /// Vector registers that are live at once, if blocks run in the order in which they are.
     pub pressure: usize,
     registers: usize,
+    simd_bits: usize,
 }
 
 impl Size {
     pub fn of(module: &IrModule, target: &Target) -> Size {
-        let mut size = Size { registers: target.vector_registers(), ..Size::default() };
+        let mut size = Size {
+            registers: target.vector_registers(),
+            simd_bits: target.simd_bits() as usize,
+            ..Size::default()
+        };
         for function in functions(module) {
             let blocks = blocks(function);
             blocks.iter().for_each(|block| size.note(*block));
@@ -116,6 +129,11 @@ impl Size {
         self.searched += searched(&insts);
         let touches = insts.iter().filter(|inst| touches(**inst)).count();
         self.touches = self.touches.max(touches);
+        self.is_slow_block |= insts.len() - variables > OPTIMISED_BLOCK && {
+            let computed = insts.iter().map(|inst| arithmetic(*inst, self.simd_bits)).sum::<usize>();
+            let looks = insts.iter().filter(|inst| touches_or_calls(**inst)).count();
+            computed > OPTIMISED_ARITHMETIC || computed * looks > OPTIMISED_LOOKS
+        };
         // SAFETY: the block is alive, and its uses with it.
         let ways = unsafe {
             let first = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
@@ -132,9 +150,7 @@ impl Size {
 
     /// Whether a block is so large that selection of its instructions, or their scheduling, would take too long.
     pub fn is_slow_to_select(&self) -> bool {
-        self.block > OPTIMISED_BLOCK
-            || self.touches > OPTIMISED_ACCESSES
-            || self.constants > OPTIMISED_CONSTANTS
+        self.is_slow_block || self.touches > OPTIMISED_ACCESSES || self.constants > OPTIMISED_CONSTANTS
     }
 
     /// The tier of the passes that this much code gets.
@@ -170,6 +186,32 @@ impl Size {
         self.block.saturating_mul(self.variables) > SEARCHED_INSTRUCTIONS
             || self.searched > SEARCHED_FOR_READS
     }
+}
+
+/// Whether an instruction loads, stores or calls what is no instruction of the processor's.
+fn touches_or_calls(inst: LLVMValueRef) -> bool {
+    touches(inst) || (opcode(inst) == LLVMOpcode::LLVMCall && called_intrinsic(inst).is_none())
+}
+
+/// Instructions that code generation makes of one that computes.
+fn arithmetic(inst: LLVMValueRef, simd_bits: usize) -> usize {
+    use LLVMOpcode::*;
+    let is_fast = match opcode(inst) {
+        LLVMAdd | LLVMSub | LLVMMul | LLVMAnd | LLVMOr | LLVMXor | LLVMFAdd | LLVMFSub | LLVMFMul
+        | LLVMFNeg | LLVMShl | LLVMLShr | LLVMAShr | LLVMPHI | LLVMBitCast => true,
+        LLVMCall => called_intrinsic(inst).is_some(),
+        _ => false,
+    };
+    // SAFETY: the instruction is alive, and so are its type and that one's element.
+    let is_wide = unsafe {
+        let ty = LLVMTypeOf(inst);
+        LLVMGetTypeKind(ty) != LLVMTypeKind::LLVMVectorTypeKind || {
+            let element = LLVMGetElementType(ty);
+            LLVMGetTypeKind(element) == LLVMTypeKind::LLVMIntegerTypeKind
+                && LLVMGetIntTypeWidth(element) != 32
+        }
+    };
+    registers(inst, simd_bits).max(1) * if is_fast && !is_wide { 1 } else { SLOW_ARITHMETIC }
 }
 
 /// Whether an instruction loads or stores.

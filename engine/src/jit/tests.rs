@@ -1,6 +1,7 @@
 //! Object code of hand-written IR, loaded and called.
 
 use super::pipeline::{self, Tier};
+use super::size::Size;
 use super::target::{Isa, Target};
 use super::{Context, IrModule, JitError, constants, load, symbols};
 use crate::builtins::libmvec;
@@ -521,6 +522,49 @@ fn products_and_sums_are_fused_once_for_all_tiers() {
         lanes(x.as_mut_ptr());
         assert_eq!(x, [a.mul_add(a, -a); 8]);
     }
+}
+
+#[test]
+fn large_blocks_of_arithmetic_get_registers() {
+    use std::fmt::Write;
+    let target = Target::limited(Isa::Avx2).expect("a target machine");
+    // Sixteen chains of products and sums, and what stands between them.
+    let tier = |operation: &str, between: &str| {
+        let mut text = String::from("define void @chains(ptr %p) {\n");
+        for chain in 0..16 {
+            writeln!(text, "%at{chain} = getelementptr i8, ptr %p, i64 {}", chain * 32).expect("text");
+            writeln!(text, "%v{chain}.0 = load <8 x i32>, ptr %at{chain}, align 4").expect("text");
+        }
+        for step in 0..200 {
+            for chain in 0..16 {
+                let next = step + 1;
+                let lines = format!(
+                    "{between}%m#.{step} = {operation} <8 x i32> %v#.{step}, %v#.{step}\n\
+                     %v#.{next} = add <8 x i32> %m#.{step}, %v#.{step}\n"
+                );
+                let name = format!("{chain}.{step}");
+                text += &lines
+                    .replace("%m#", &format!("%m{chain}"))
+                    .replace("%v#", &format!("%v{chain}"))
+                    .replace('@', &name);
+            }
+        }
+        for chain in 0..16 {
+            writeln!(text, "store <8 x i32> %v{chain}.200, ptr %at{chain}, align 4").expect("text");
+        }
+        text += "ret void\n}";
+        let context = Context::new();
+        let ir = IrModule::parse(&context, &text, &target).expect("parses");
+        ir.verify().expect("valid IR");
+        Size::of(&ir, &target).code_tier(Tier::Optimising)
+    };
+    assert_eq!(tier("mul", ""), Tier::Optimising);
+    assert_eq!(tier("sdiv", ""), Tier::Fast, "divisions are many instructions");
+    assert_eq!(
+        tier("mul", "%l@ = load volatile i32, ptr %p\n"),
+        Tier::Fast,
+        "each access is looked for from others"
+    );
 }
 
 /// Counters that fill a register of AVX-512 are counted by ones from memory.
