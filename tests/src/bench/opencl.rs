@@ -134,6 +134,14 @@ struct Ready {
     images: Vec<(ImageArg, Handle)>,
 }
 
+/// A log without the folders of this machine, which reports do not name.
+fn without_folders(log: &str) -> String {
+    let name = |word: &str| {
+        word.strip_prefix('/').and_then(|path| path.rsplit('/').next()).unwrap_or(word).to_owned()
+    };
+    log.split_whitespace().map(name).collect::<Vec<_>>().join(" ")
+}
+
 fn check(what: &str, code: i32) -> Result<()> {
     if code == 0 { Ok(()) } else { Err(format!("{what} returned {code}").into()) }
 }
@@ -254,7 +262,7 @@ impl OpenCl {
             let log = text(|len, to| {
                 (f.clGetProgramBuildInfo)(program, self.device, PROGRAM_BUILD_LOG, len, to, ptr::null_mut())
             });
-            Err(format!("clBuildProgram returned {code}: {log}").into())
+            Err(format!("clBuildProgram returned {code}: {}", without_folders(&log)).into())
         }
     }
 }
