@@ -30,11 +30,13 @@ const PASSES_PRESSURE: usize = 64;
 /// Instructions of one block that its code generator takes, about a second for each of its passes: selection of instructions looks from
 /// each at those that it depends on, and allocation of registers cuts what lives in a block at every call.
 const OPTIMISED_BLOCK: usize = 3000;
-/// The same where most of a block is arithmetic on vectors, which takes linear time: registers that it computes, times its accesses to memory and calls at most.
-/// Products of vectors of integers that a work-item has 16 of, by the hundred, are what measures a processor's peak.
+/// Registers that a larger block may compute where it is arithmetic on vectors, which takes linear time, such as products by the hundred that measure a
+/// processor's peak: these, these times its accesses to memory and calls, and those that are wanted at once, in units of those that the CPU has.
+/// It takes three seconds at most.
 const OPTIMISED_ARITHMETIC: usize = 20_000;
 const OPTIMISED_LOOKS: usize = 1_200_000;
-/// Instructions that one on a vector of 64-bit integers may be, or one that is no arithmetic of the processor's.
+const ARITHMETIC_PRESSURE: usize = 8;
+/// Instructions that one on a vector of other integers than those of 32 bits may be, or one that is no arithmetic of the processor's.
 const SLOW_ARITHMETIC: usize = 8;
 /// Accesses to memory in one block that it takes: scheduling compares them with each other.
 const OPTIMISED_ACCESSES: usize = 800;
@@ -70,7 +72,7 @@ pub struct Size {
     pub accesses: usize,
     /// The most accesses to memory, with those to variables, and those under masks: what is left of them when passes have run.
     pub touches: usize,
-    /// Whether the blocks of more instructions than most have are arithmetic that takes linear time.
+    /// Whether a block of more instructions than [`OPTIMISED_BLOCK`] is more than arithmetic.
     is_slow_block: bool,
     pub stores: usize,
     pub ways: usize,
@@ -150,7 +152,11 @@ impl Size {
 
     /// Whether a block is so large that selection of its instructions, or their scheduling, would take too long.
     pub fn is_slow_to_select(&self) -> bool {
-        self.is_slow_block || self.touches > OPTIMISED_ACCESSES || self.constants > OPTIMISED_CONSTANTS
+        let has_large_block = self.block > OPTIMISED_BLOCK;
+        self.is_slow_block
+            || has_large_block && self.pressure > ARITHMETIC_PRESSURE * self.registers
+            || self.touches > OPTIMISED_ACCESSES
+            || self.constants > OPTIMISED_CONSTANTS
     }
 
     /// The tier of the passes that this much code gets.
@@ -203,7 +209,7 @@ fn arithmetic(inst: LLVMValueRef, simd_bits: usize) -> usize {
         _ => false,
     };
     // SAFETY: the instruction is alive, and so are its type and that one's element.
-    let is_wide = unsafe {
+    let takes_more = unsafe {
         let ty = LLVMTypeOf(inst);
         LLVMGetTypeKind(ty) != LLVMTypeKind::LLVMVectorTypeKind || {
             let element = LLVMGetElementType(ty);
@@ -211,7 +217,7 @@ fn arithmetic(inst: LLVMValueRef, simd_bits: usize) -> usize {
                 && LLVMGetIntTypeWidth(element) != 32
         }
     };
-    registers(inst, simd_bits).max(1) * if is_fast && !is_wide { 1 } else { SLOW_ARITHMETIC }
+    registers(inst, simd_bits).max(1) * if is_fast && !takes_more { 1 } else { SLOW_ARITHMETIC }
 }
 
 /// Whether an instruction loads or stores.
