@@ -85,32 +85,28 @@ pub struct Size {
     /// Vector registers that are live at once, if blocks run in the order in which they are.
     pub pressure: usize,
     registers: usize,
-    simd_bits: usize,
 }
 
 impl Size {
     pub fn of(module: &IrModule, target: &Target) -> Size {
-        let mut size = Size {
-            registers: target.vector_registers(),
-            simd_bits: target.simd_bits() as usize,
-            ..Size::default()
-        };
+        let mut size = Size { registers: target.vector_registers(), ..Size::default() };
+        let simd_bits = target.simd_bits() as usize;
         for function in functions(module) {
             let blocks = blocks(function);
-            blocks.iter().for_each(|block| size.note(*block));
+            blocks.iter().for_each(|block| size.note(*block, simd_bits));
             let insts: Vec<LLVMValueRef> = blocks.iter().copied().flat_map(instructions).collect();
             let is_alloca = |inst: &&LLVMValueRef| opcode(**inst) == LLVMOpcode::LLVMAlloca;
             size.instructions += insts.iter().map(|inst| pieces(*inst)).sum::<usize>();
             size.blocks = size.blocks.max(blocks.len());
             size.variables = size.variables.max(insts.iter().filter(is_alloca).count());
             if size.instructions <= OPTIMISED_INSTRUCTIONS {
-                size.pressure = size.pressure.max(pressure(&insts, target.simd_bits() as usize));
+                size.pressure = size.pressure.max(pressure(&insts, simd_bits));
             }
         }
         size
     }
 
-    fn note(&mut self, block: LLVMBasicBlockRef) {
+    fn note(&mut self, block: LLVMBasicBlockRef, simd_bits: usize) {
         let insts = instructions(block);
         // What becomes registers is none, before the passes.
         let count = |of: LLVMOpcode, place: u32| {
@@ -132,8 +128,8 @@ impl Size {
         let touches = insts.iter().filter(|inst| touches(**inst)).count();
         self.touches = self.touches.max(touches);
         self.is_slow_block |= insts.len() - variables > OPTIMISED_BLOCK && {
-            let computed = insts.iter().map(|inst| arithmetic(*inst, self.simd_bits)).sum::<usize>();
-            let looks = insts.iter().filter(|inst| touches_or_calls(**inst)).count();
+            let computed = insts.iter().map(|inst| arithmetic(*inst, simd_bits)).sum::<usize>();
+            let looks = touches + insts.iter().filter(|inst| calls_function(**inst)).count();
             computed > OPTIMISED_ARITHMETIC || computed * looks > OPTIMISED_LOOKS
         };
         // SAFETY: the block is alive, and its uses with it.
@@ -194,9 +190,9 @@ impl Size {
     }
 }
 
-/// Whether an instruction loads, stores or calls what is no instruction of the processor's.
-fn touches_or_calls(inst: LLVMValueRef) -> bool {
-    touches(inst) || (opcode(inst) == LLVMOpcode::LLVMCall && called_intrinsic(inst).is_none())
+/// Whether an instruction calls what is none of LLVM's own.
+fn calls_function(inst: LLVMValueRef) -> bool {
+    opcode(inst) == LLVMOpcode::LLVMCall && called_intrinsic(inst).is_none()
 }
 
 /// Instructions that code generation makes of one that computes.
@@ -210,11 +206,12 @@ fn arithmetic(inst: LLVMValueRef, simd_bits: usize) -> usize {
     };
     // SAFETY: the instruction is alive, and so are its type and that one's element.
     let takes_more = unsafe {
-        let ty = LLVMTypeOf(inst);
-        LLVMGetTypeKind(ty) != LLVMTypeKind::LLVMVectorTypeKind || {
-            let element = LLVMGetElementType(ty);
-            LLVMGetTypeKind(element) == LLVMTypeKind::LLVMIntegerTypeKind
-                && LLVMGetIntTypeWidth(element) != 32
+        match element_and_lanes(LLVMTypeOf(inst)) {
+            (element, Some(_)) => {
+                LLVMGetTypeKind(element) == LLVMTypeKind::LLVMIntegerTypeKind
+                    && LLVMGetIntTypeWidth(element) != 32
+            }
+            _ => true,
         }
     };
     registers(inst, simd_bits).max(1) * if is_fast && !takes_more { 1 } else { SLOW_ARITHMETIC }
@@ -271,17 +268,13 @@ fn pieces(inst: LLVMValueRef) -> usize {
     const REGISTER: usize = 64;
     // SAFETY: the instruction is alive, and so are its type and that one's element.
     unsafe {
-        let ty = LLVMTypeOf(inst);
-        let (element, lanes) = match LLVMGetTypeKind(ty) {
-            LLVMTypeKind::LLVMVectorTypeKind => (LLVMGetElementType(ty), LLVMGetVectorSize(ty) as usize),
-            _ => (ty, 1),
-        };
+        let (element, lanes) = element_and_lanes(LLVMTypeOf(inst));
         if LLVMGetTypeKind(element) != LLVMTypeKind::LLVMIntegerTypeKind {
             return 1;
         }
         match (LLVMGetIntTypeWidth(element) as usize).div_ceil(REGISTER) {
             0 | 1 => 1,
-            words => words * words * lanes,
+            words => words * words * lanes.unwrap_or(1),
         }
     }
 }
@@ -334,21 +327,33 @@ fn pressure(insts: &[LLVMValueRef], simd_bits: usize) -> usize {
     most.max().unwrap_or(0).max(0) as usize
 }
 
+/// What a type's values are made of, and how many of that if they are vectors.
+///
+/// # Safety
+/// The type is alive.
+unsafe fn element_and_lanes(ty: LLVMTypeRef) -> (LLVMTypeRef, Option<usize>) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match LLVMGetTypeKind(ty) {
+            LLVMTypeKind::LLVMVectorTypeKind => {
+                (LLVMGetElementType(ty), Some(LLVMGetVectorSize(ty) as usize))
+            }
+            _ => (ty, None),
+        }
+    }
+}
+
 /// Vector registers that a value takes.
 fn registers(value: LLVMValueRef, simd_bits: usize) -> usize {
     // SAFETY: the value is alive, and so are its type and that one's element.
     unsafe {
-        let ty = LLVMTypeOf(value);
-        if LLVMGetTypeKind(ty) != LLVMTypeKind::LLVMVectorTypeKind {
-            return 0;
-        }
-        let element = LLVMGetElementType(ty);
+        let (element, Some(lanes)) = element_and_lanes(LLVMTypeOf(value)) else { return 0 };
         let bits = match LLVMGetTypeKind(element) {
             LLVMTypeKind::LLVMIntegerTypeKind => LLVMGetIntTypeWidth(element) as usize,
             LLVMTypeKind::LLVMHalfTypeKind => 16,
             LLVMTypeKind::LLVMFloatTypeKind => 32,
             _ => 64,
         };
-        (LLVMGetVectorSize(ty) as usize * bits).div_ceil(simd_bits)
+        (lanes * bits).div_ceil(simd_bits)
     }
 }
