@@ -200,9 +200,15 @@ impl Setup {
         Ok(self.latest.as_ref().expect("it is there, or was made above"))
     }
 
-    /// Work-groups of a launch with what is set now that can be in flight at once, so that they may wait for each other.
+    /// Work-groups of a launch with what is set now that can be in flight at once, so that they may wait for each other. As many
+    /// can if the group's dimensions change places: SYCL asks with x where it launches with the last of them.
     pub fn most_cooperative_groups(&mut self) -> Result<u32, EngineError> {
-        self.plan([1; 3]).map(Plan::most_groups)
+        let kernel = Arc::clone(&self.kernel);
+        let plan = self.plan([1; 3])?;
+        let [x, y, z] = plan.range().group_size;
+        let orders = [[x, y, z], [x, z, y], [y, x, z], [y, z, x], [z, x, y], [z, y, x]];
+        let subgroups = orders.map(|size| kernel.variant(size).subgroups(size)).into_iter().max();
+        Ok(plan.most_groups_of(subgroups.unwrap_or(1)))
     }
 
     /// Has the code at hand that another setup of the same kernel has.

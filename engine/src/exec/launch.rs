@@ -238,6 +238,15 @@ impl Plan {
         cooperative::most_groups(&self.code, &self.needs)
     }
 
+    /// The same if code is made for work-groups of so many sub-groups, each of them with a stack.
+    pub fn most_groups_of(&self, subgroups: u64) -> u32 {
+        // The frames of other code may be larger.
+        let stack_bytes = self.needs.stack_bytes.map(|bytes| bytes.saturating_mul(2));
+        let subgroups = u32::try_from(subgroups).unwrap_or(u32::MAX).max(self.needs.subgroups);
+        let needs = Needs { stack_bytes, ..Needs::of(&self.code, self.needs.local_bytes, subgroups) };
+        cooperative::most_groups(&self.code, &Needs { bundles: subgroups, ..needs })
+    }
+
     /// Bytes of local memory of a work-group.
     pub fn local_bytes(&self) -> u64 {
         self.needs.local_bytes

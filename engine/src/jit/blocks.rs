@@ -227,6 +227,35 @@ pub(super) fn blocks(function: LLVMValueRef) -> Vec<LLVMBasicBlockRef> {
     unsafe { list(LLVMGetFirstBasicBlock(function), |block| LLVMGetNextBasicBlock(block)) }
 }
 
+/// Where a block leads to.
+pub(super) fn followers(block: LLVMBasicBlockRef) -> Vec<LLVMBasicBlockRef> {
+    // SAFETY: a block of a finished function, which has a terminator.
+    unsafe {
+        let last = LLVMGetBasicBlockTerminator(block);
+        (0..LLVMGetNumSuccessors(last)).map(|at| LLVMGetSuccessor(last, at)).collect()
+    }
+}
+
+/// The blocks of a function that can be reached, each behind what leads to it, but for edges back.
+pub(super) fn in_order(function: LLVMValueRef) -> Vec<LLVMBasicBlockRef> {
+    // SAFETY: a function that has blocks, which are alive and have terminators.
+    let entry = unsafe { LLVMGetEntryBasicBlock(function) };
+    let mut seen = FxHashSet::from_iter([entry]);
+    let (mut open, mut order) = (vec![(entry, followers(entry))], Vec::new());
+    while let Some((block, left)) = open.last_mut() {
+        match left.pop() {
+            Some(next) if seen.insert(next) => open.push((next, followers(next))),
+            Some(_) => {}
+            None => {
+                order.push(*block);
+                open.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}
+
 pub(super) fn instructions(block: LLVMBasicBlockRef) -> Vec<LLVMValueRef> {
     // SAFETY: the block is alive.
     unsafe { list(LLVMGetFirstInstruction(block), |inst| LLVMGetNextInstruction(inst)) }

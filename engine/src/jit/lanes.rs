@@ -43,6 +43,21 @@ pub fn take_apart(module: &IrModule, target: &Target) {
     }
 }
 
+/// A vector of this type whose lanes are all the same.
+///
+/// # Safety
+/// Builder, value and type belong together and are alive.
+pub(super) unsafe fn splat(builder: LLVMBuilderRef, value: LLVMValueRef, ty: LLVMTypeRef) -> LLVMValueRef {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let word = LLVMInt32TypeInContext(LLVMGetTypeContext(ty));
+        let first = LLVMConstInt(word, 0, 0);
+        let one = LLVMBuildInsertElement(builder, LLVMGetPoison(ty), value, first, NAME);
+        let all = LLVMConstNull(LLVMVectorType(word, LLVMGetVectorSize(ty)));
+        LLVMBuildShuffleVector(builder, one, LLVMGetPoison(ty), all, NAME)
+    }
+}
+
 struct Access<'o> {
     builder: LLVMBuilderRef,
     context: LLVMContextRef,
@@ -117,7 +132,7 @@ impl Access<'_> {
                 None => self.displaced().or_else(|| self.indexed()).unwrap_or_else(|| self.extracted()),
                 Some(place) => {
                     let addresses = self.operand(self.operands.addresses);
-                    let places = self.splat(place, LLVMTypeOf(addresses));
+                    let places = splat(self.builder, place, LLVMTypeOf(addresses));
                     let mask = self.operand(self.operands.mask);
                     self.lanes_of(LLVMBuildSelect(self.builder, mask, addresses, places, NAME))
                 }
@@ -148,18 +163,6 @@ impl Access<'_> {
                 LLVMReplaceAllUsesWith(self.inst, all);
             }
             LLVMInstructionEraseFromParent(self.inst);
-        }
-    }
-
-    /// A vector of this type whose lanes are all the same.
-    unsafe fn splat(&self, value: LLVMValueRef, ty: LLVMTypeRef) -> LLVMValueRef {
-        // SAFETY: as above.
-        unsafe {
-            let word = LLVMInt32TypeInContext(self.context);
-            let first = LLVMConstInt(word, 0, 0);
-            let one = LLVMBuildInsertElement(self.builder, LLVMGetPoison(ty), value, first, NAME);
-            let all = LLVMConstNull(LLVMVectorType(word, LLVMGetVectorSize(ty)));
-            LLVMBuildShuffleVector(self.builder, one, LLVMGetPoison(ty), all, NAME)
         }
     }
 

@@ -36,6 +36,7 @@ pub mod symbols;
 pub mod target;
 pub mod tuning;
 mod vectors;
+mod wide_masks;
 
 pub use context::{Context, IrModule};
 

@@ -17,6 +17,7 @@ use super::size::Size;
 use super::stack;
 use super::target::Target;
 use super::vectors;
+use super::wide_masks;
 use llvm_sys::LLVMAttributeFunctionIndex;
 use llvm_sys::core::*;
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
@@ -287,6 +288,7 @@ fn emit(
     let tier = size.code_tier(tier);
     halves::widen(module, target);
     outlined::outline(module, target);
+    wide_masks::widen(module, target);
     if tier == Tier::Fast {
         constants::tabulate(module);
         if size.is_slow_to_select() {

@@ -64,12 +64,18 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
     {
         return Ok(smallvec![reg]);
     }
+    // What is known to be small is converted as a signed number of 32 bits: only AVX-512 has instructions for others.
+    let is_small = || this.a.upper(inst.id(0), 0).is_some_and(|upper| upper <= i32::MAX as u64);
+    let is_small = matches!(kind, Numeric::IntToFloat { .. }) && is_small();
     let to_even = rounding.unwrap_or_else(|| this.float_modes.rounding(to));
     let to_zero = rounding.unwrap_or(FPRoundingMode::RTZ);
     this.map(&[inst.id(0)], leaves.len(), |this, _, values| {
         let (b, x) = (&this.b, values[0]);
         match kind {
             Numeric::FloatToInt { signed } => float_to_int(b, x, to, signed, saturated, to_zero),
+            Numeric::IntToFloat { .. } if is_small && b.scalar_of(x).bits() >= 32 => {
+                int_to_float(b, b.zext_or_trunc(x, Scalar::I32), to, true, to_even)
+            }
             Numeric::IntToFloat { signed } => int_to_float(b, x, to, signed, to_even),
             Numeric::Resize { signed: true } => b.sext_or_trunc(x, to),
             Numeric::Resize { signed: false } => b.zext_or_trunc(x, to),

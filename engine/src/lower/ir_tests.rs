@@ -503,6 +503,16 @@ fn a_power_by_a_small_constant_is_products() {
 }
 
 #[test]
+fn what_is_small_becomes_a_float_as_a_signed_number() {
+    for (value, signed) in [("OpCopyObject %uint %own", false), ("OpBitwiseAnd %uint %own %u3", true)] {
+        let text = ir(&format!(
+            "{VALUES}%n = {value}\n%x = OpConvertUToF %float %n\n%bits = OpBitcast %uint %x\nOpStore %mine %bits\n"
+        ));
+        assert_eq!([text.contains("uitofp"), text.contains("sitofp")], [!signed, signed], "{text}");
+    }
+}
+
+#[test]
 fn products_and_sums_are_contracted_where_the_kernel_allows_it() {
     let body = format!(
         "{VALUES}%f = OpConvertUToF %float %own\n%m = OpFMul %float %f %f\n%s = OpFAdd %float %m %f\n\

