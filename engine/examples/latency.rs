@@ -111,6 +111,7 @@ fn arguments(value: &[u8]) -> Arguments {
         group_size_hint: None,
         required_subgroup_size: None,
         uses_subgroups: false,
+        subgroup_sizes: vec![8, 16, 32],
         least_lanes: 0,
         has_loops: false,
         has_small_values: false,

@@ -46,6 +46,10 @@ pub struct LinkedPart<'a> {
 /// Copies of object code that there must be memory for.
 const COPIES_OF_CODE: usize = 4;
 
+/// Work-items that a sub-group has at least where a kernel sees it and says no size: libraries have code and buffers for sub-groups of 16
+/// (oneDAL, llama.cpp).
+const EXPECTED_WIDTH: u32 = 16;
+
 /// Rows of required work-groups that are sub-groups of their own.
 const ROW_OF_A_SUBGROUP: u32 = 8;
 /// Most applications that do not say which work-group size they will use take a power of two about this.
@@ -201,23 +205,32 @@ impl Kernel {
         spirv_env::live_values::most_live_bytes(&self.program.module, self.reflection())
     }
 
-    /// Work-items of a sub-group: what the kernel requires, else the CPU's natural width.
+    /// Work-items of a sub-group: what the kernel requires, else the CPU's natural width, if the device has sub-groups of that size. What sees its
+    /// sub-groups was written where they have 16 work-items at least, unless it says another size: recent GPUs have no smaller ones.
     pub fn subgroup_size(&self) -> u32 {
         let kernel = self.reflection();
         let natural = self.program.engine.target().map_or(8, |target| target.natural_width());
+        let sizes = kernel.subgroup_sizes.as_slice();
+        let natural = if kernel.sees_width() { natural.max(EXPECTED_WIDTH) } else { natural };
+        let natural =
+            sizes.iter().find(|size| **size >= natural).or(sizes.last()).copied().unwrap_or(natural);
+        let has = |size: &u32| sizes.contains(size);
         // Where the number of sub-groups is given as well as the work-items, it is their quotient.
         let quotient = || {
             let items = kernel.required_group_size?.into_iter().fold(1u32, u32::saturating_mul);
             let wanted = kernel.required_subgroups()?;
-            [natural, 8, 16, 32].into_iter().find(|width| items.div_ceil(*width) == wanted)
+            [natural].iter().chain(sizes).copied().find(|width| items.div_ceil(*width) == wanted)
         };
         // Who exchanges values within rows of eight, and says so, relies on sub-groups that are rows, as they are on GPUs which have a choice.
         let is_row = kernel.required_group_size.is_some_and(|[x, y, z]| x == ROW_OF_A_SUBGROUP && y * z > 1);
         let row = (is_row && kernel.sees_width() && natural > ROW_OF_A_SUBGROUP).then_some(ROW_OF_A_SUBGROUP);
         // Who exchanges values with lanes that only larger sub-groups have relies on those.
-        let larger =
-            || [16, 32].into_iter().find(|width| (natural.max(1) + 1..=*width).contains(&kernel.least_lanes));
-        kernel.required_subgroup_size.or_else(quotient).or_else(larger).or(row).unwrap_or(natural)
+        let larger = || {
+            let mut larger = sizes.iter().filter(|size| **size > natural);
+            larger.find(|size| (natural + 1..=**size).contains(&kernel.least_lanes)).copied()
+        };
+        let chosen = kernel.required_subgroup_size.or_else(quotient).or_else(larger);
+        chosen.or(row.filter(has)).unwrap_or(natural)
     }
 
     /// Most work-items of a work-group of this kernel.

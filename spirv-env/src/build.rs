@@ -131,7 +131,7 @@ fn stages(
     }
     reflect::reflect(&mut module, &loaded, diagnostics);
     rules::kernels(&module, env, diagnostics);
-    reflect::add_device_modes(&mut module, env.profile);
+    reflect::add_device(&mut module, env.profile);
     Some(module)
 }
 

@@ -1,7 +1,7 @@
 //! How many lanes the sub-groups of a function have at least for what it exchanges to mean anything.
 //!
 //! A kernel that does not say how large its sub-groups are may be written for one size all the same: XLA and what was written for CUDA
-//! sum up a row of 32 by shuffles 16, 8, 4, 2 and 1 lanes down. What is shuffled from beyond the end of a sub-group is undefined (SPIR-V 1.3
+//! sum up a row of 32 by shuffles 16, 8, 4, 2 and 1 lanes down, and llama.cpp rows of 16 by lanes whose numbers differ in one bit. What is shuffled from beyond the end of a sub-group is undefined (SPIR-V 1.3
 //! §3.32.24), so the size is one that has no such end.
 
 use crate::Id;
@@ -12,7 +12,10 @@ use rustc_hash::FxHashMap;
 use spirv::{GroupOperation, Op};
 
 /// Values that a number may be made of, one of the other, as far as they are followed.
-const MOST_DEPTH: u32 = 4;
+const MOST_DEPTH: u32 = 8;
+
+/// Lanes that a sub-group has at most: larger numbers are none of a lane.
+const MOST_LANES: u64 = 32;
 
 /// Lanes of a sub-group that a function counts on, by the constants in what it exchanges; 0 where there are none.
 pub(crate) fn least_lanes(module: &Module, function: &Function) -> u32 {
@@ -23,8 +26,8 @@ pub(crate) fn least_lanes(module: &Module, function: &Function) -> u32 {
     let defs: FxHashMap<_, _> = insts().filter_map(|inst| Some((inst.result?, inst))).collect();
     let of_inst = |inst: &Inst| {
         let (at, beyond) = number_at(inst)?;
-        let number = largest(module, &defs, inst.id(at), MOST_DEPTH)?;
-        number.checked_add(beyond).and_then(|lanes| u32::try_from(lanes).ok())
+        let lanes = largest(module, &defs, inst.id(at), MOST_DEPTH)? + beyond;
+        u32::try_from(lanes).ok().filter(|lanes| u64::from(*lanes) <= MOST_LANES)
     };
     insts().filter_map(of_inst).max().unwrap_or(0)
 }
@@ -54,16 +57,23 @@ fn number_at(inst: &Inst) -> Option<(usize, u64)> {
     }
 }
 
-/// The largest constant that a number is or begins as.
+/// The largest constant that a number is or begins as, or that is in it: of a lane in its row, the last one of the row.
 fn largest(module: &Module, defs: &FxHashMap<Id, &Inst>, id: Id, depth: u32) -> Option<u64> {
-    if let Some(number) = constant_scalar(module, id) {
+    let constant = |id| constant_scalar(module, id).filter(|number| *number <= MOST_LANES);
+    if let Some(number) = constant(id) {
         return Some(number);
     }
     let inst = defs.get(&id).filter(|_| depth > 0)?;
     let of = |id| largest(module, defs, id, depth - 1);
     match inst.op {
         Op::UConvert | Op::SConvert | Op::Bitcast | Op::CopyObject => of(inst.id(0)),
-        Op::Phi => inst.ids().filter_map(of).max(),
+        Op::Phi | Op::BitwiseOr | Op::BitwiseXor | Op::IAdd => inst.ids().filter_map(of).max(),
+        Op::Select => inst.ids().skip(1).filter_map(of).max(),
+        Op::BitwiseAnd => {
+            let mask = inst.ids().filter_map(constant).max()?;
+            (mask + 1).is_power_of_two().then_some(mask)
+        }
+        Op::UMod | Op::SRem | Op::SMod => constant(inst.id(1))?.checked_sub(1),
         _ => None,
     }
 }

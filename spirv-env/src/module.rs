@@ -404,6 +404,8 @@ pub struct Kernel {
     pub group_size_hint: Option<[u32; 3]>,
     /// `SubgroupSize` (required by `intel_reqd_sub_group_size`).
     pub required_subgroup_size: Option<u32>,
+    /// The sizes of sub-groups that the device has, smallest first.
+    pub subgroup_sizes: Vec<u32>,
     /// The kernel, or a function that it reaches, uses a sub-group built-in or instruction: the sub-group size is observable.
     pub uses_subgroups: bool,
     /// Lanes that its sub-groups have at least for what it exchanges to mean anything, as far as constants say so; else 0.

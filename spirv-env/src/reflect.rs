@@ -121,6 +121,7 @@ impl Context<'_> {
             required_group_size: None,
             group_size_hint: None,
             required_subgroup_size: None,
+            subgroup_sizes: Vec::new(),
             uses_subgroups: false,
             least_lanes: 0,
             uses_barrier: false,
@@ -425,8 +426,11 @@ fn execution_modes(
     Ok(())
 }
 
-/// Gives the kernels the modes that the device has of its own: without denormal numbers, results that are some are zeros.
-pub(crate) fn add_device_modes(module: &mut Module, profile: &DeviceProfile) {
+/// Gives the kernels what the device has of its own: sizes of sub-groups, and modes. Without denormal numbers, results that are some are zeros.
+pub(crate) fn add_device(module: &mut Module, profile: &DeviceProfile) {
+    for kernel in &mut module.kernels {
+        kernel.subgroup_sizes.clone_from(&profile.compute.sub_group_sizes);
+    }
     for width in profile.flushed_widths() {
         let flush = (ExecutionMode::DenormFlushToZero, vec![width]);
         for kernel in &mut module.kernels {
@@ -673,7 +677,11 @@ mod tests {
     #[test]
     fn lanes_that_an_exchange_counts_on_are_found_through_calls() {
         let lanes = |body: &str| {
-            let text = calling("%u8 = OpConstant %uint 8\n%u16 = OpConstant %uint 16\n", body);
+            let text = calling(
+                "%u8 = OpConstant %uint 8\n%u15 = OpConstant %uint 15\n%u16 = OpConstant %uint 16\n\
+                 %not15 = OpConstant %uint 0xfffffff0\n",
+                body,
+            );
             let capabilities =
                 ["GroupNonUniformShuffle", "GroupNonUniformShuffleRelative", "GroupNonUniformClustered"];
             let text = capabilities.iter().fold(text, |text, capability| declaring(capability, &text));
@@ -693,6 +701,19 @@ mod tests {
              %r = OpGroupNonUniformShuffleDown %uint %u3 %u1 %by\n%less = OpShiftRightLogical %uint %by %u1\n\
              OpBranchConditional %true %head %next\n%next = OpLabel";
         assert_eq!(lanes(halves), 17);
+        // A lane whose number differs in a bit from one's own, within a row of 16.
+        let other = |low: &str| {
+            format!(
+                "%low = {low}\n%high = OpBitwiseAnd %uint %u1 %not15\nOpBranch %head\n%head = OpLabel\n\
+                 %by = OpPhi %uint %u8 %l %less %head\n%bit = OpBitwiseXor %uint %low %by\n%at = OpBitwiseOr %uint %high %bit\n\
+                 %r = OpGroupNonUniformShuffle %uint %u3 %u1 %at\n%less = OpShiftRightLogical %uint %by %u1\n\
+                 OpBranchConditional %true %head %next\n%next = OpLabel"
+            )
+        };
+        assert_eq!(lanes(&other("OpBitwiseAnd %uint %u1 %u15")), 16);
+        assert_eq!(lanes(&other("OpUMod %uint %u1 %u16")), 16);
+        assert_eq!(lanes(&other("OpBitwiseAnd %uint %u1 %not15")), 9);
+        assert_eq!(lanes("%r = OpGroupNonUniformShuffle %uint %u3 %u1 %not15"), 0, "no lane's number");
     }
 
     #[test]

@@ -143,6 +143,7 @@ fn kernel(args: Vec<KernelArg>, static_local_size: u64) -> Kernel {
         group_size_hint: None,
         required_subgroup_size: None,
         uses_subgroups: false,
+        subgroup_sizes: vec![8, 16, 32],
         least_lanes: 0,
         has_loops: false,
         has_small_values: false,

@@ -4,17 +4,14 @@ use super::coroutine::{Groups, Progress, Ring, STACK_RESERVE, idle_worker, no_ba
 use super::failure::{self, Failure};
 use super::launch::{Code, CompiledEntry};
 use super::order::{Order, Run};
-use crate::abi::{LaunchInfo, PRIVATE_ALIGN, Worker};
+use crate::abi::{LaunchInfo, Worker};
 use crate::error::EngineError;
-use std::alloc::{Layout, alloc, dealloc};
+use crate::pages::{Pages, page_size};
 use std::cell::Cell;
 use std::ops::Range;
-use std::ptr::NonNull;
 
 /// Of local memory (`abi::Worker::local_memory`).
 pub const LOCAL_ALIGN: usize = 128;
-/// Of private memory and scratch; generous, so that neither shares a cache line with anything else.
-const BLOCK_ALIGN: usize = PRIVATE_ALIGN as usize;
 /// Scratch for each sub-group, and once more (`abi::Worker::collective_scratch`).
 const SCRATCH_BYTES: u64 = 128;
 /// Memory beyond this is given back after the launch that needed it.
@@ -82,9 +79,9 @@ impl Workspace {
         let kept = IDLE.try_with(Cell::take).ok().flatten();
         let mut workspace = kept.unwrap_or_else(|| {
             Box::new(Workspace {
-                local: Block::new(),
-                private: Block::new(),
-                scratch: Block::new(),
+                local: Block::default(),
+                private: Block::default(),
+                scratch: Block::default(),
                 ring: None,
             })
         });
@@ -98,8 +95,12 @@ impl Workspace {
 
     /// A workspace for one work-group that runs beside others, with what is needed and no more.
     pub fn alone(needs: &Needs, kernel: &str) -> Result<Workspace, EngineError> {
-        let mut workspace =
-            Workspace { local: Block::new(), private: Block::new(), scratch: Block::new(), ring: None };
+        let mut workspace = Workspace {
+            local: Block::default(),
+            private: Block::default(),
+            scratch: Block::default(),
+            ring: None,
+        };
         let stack_bytes = needs.stack_bytes.unwrap_or(0);
         let stacks = Ring::exact(needs.bundles, stack_bytes)
             .map_err(|_| ("stacks", stack_bytes.saturating_mul(u64::from(needs.bundles))));
@@ -165,7 +166,7 @@ impl Workspace {
     pub fn release(mut self: Box<Self>) {
         for block in [&mut self.local, &mut self.private, &mut self.scratch] {
             if block.len > KEEP_BYTES {
-                *block = Block::new();
+                *block = Block::default();
             }
         }
         let _ = IDLE.try_with(|idle| idle.set(Some(self)));
@@ -174,7 +175,7 @@ impl Workspace {
     /// Has at least what is needed; contents are lost.
     pub(super) fn provide(&mut self, needs: &Needs) -> Result<(), (&'static str, u64)> {
         let scratch = (u64::from(needs.subgroups) + 1) * SCRATCH_BYTES;
-        self.local.provide(needs.local_bytes).ok_or(("local memory", needs.local_bytes))?;
+        self.local.provide(needs.local_bytes.max(1)).ok_or(("local memory", needs.local_bytes))?;
         self.private.provide(needs.private_bytes).ok_or(("private memory", needs.private_bytes))?;
         self.scratch.provide(scratch).ok_or(("scratch", scratch))?;
         let Some(stack_bytes) = needs.stack_bytes else { return Ok(()) };
@@ -276,49 +277,36 @@ impl Workspace {
     }
 }
 
-/// Aligned memory that only grows, never null.
+/// Memory that only grows, between pages that nobody can access: what a kernel writes beyond its local or private memory is a fault of its own, and
+/// no damage to what the process keeps beside it. GPUs give local memory in pieces of a kilobyte and more, and programs have come to rely on
+/// those, so it is whole pages here.
+#[derive(Default)]
 struct Block {
-    start: NonNull<u8>,
+    pages: Option<Pages>,
     len: usize,
 }
 
-// SAFETY: plain memory that belongs to the block.
-unsafe impl Send for Block {}
-
 impl Block {
-    fn new() -> Block {
-        Block { start: NonNull::dangling(), len: 0 }
-    }
-
-    fn layout(len: usize) -> Option<Layout> {
-        Layout::from_size_align(len, BLOCK_ALIGN.max(LOCAL_ALIGN)).ok()
-    }
-
     /// Makes it at least this large; contents are lost when it grows.
     fn provide(&mut self, bytes: u64) -> Option<()> {
-        let bytes = usize::try_from(bytes).ok()?.max(BLOCK_ALIGN);
+        let bytes = usize::try_from(bytes).ok()?;
         if bytes <= self.len {
             return Some(());
         }
-        let len = bytes.checked_next_power_of_two()?;
-        let layout = Block::layout(len)?;
-        *self = Block::new();
-        // SAFETY: the layout's size is not zero.
-        self.start = NonNull::new(unsafe { alloc(layout) })?;
-        self.len = len;
+        let guard = page_size();
+        let len = bytes.max(guard).checked_next_power_of_two()?;
+        *self = Block::default();
+        let pages = Pages::new(len.checked_add(2 * guard)?).ok()?;
+        pages.protect(0..guard, libc::PROT_NONE).ok()?;
+        pages.protect(guard + len..pages.len(), libc::PROT_NONE).ok()?;
+        *self = Block { pages: Some(pages), len };
         Some(())
     }
 
     fn as_ptr(&mut self) -> *mut u8 {
-        self.start.as_ptr()
-    }
-}
-
-impl Drop for Block {
-    fn drop(&mut self) {
-        if let Some(layout) = Block::layout(self.len).filter(|layout| layout.size() > 0) {
-            // SAFETY: allocated with this layout in `provide`.
-            unsafe { dealloc(self.start.as_ptr(), layout) };
-        }
+        // SAFETY: the pages begin with one that is a guard.
+        self.pages
+            .as_ref()
+            .map_or(std::ptr::null_mut(), |pages| unsafe { pages.base().add(page_size()) }.as_ptr())
     }
 }

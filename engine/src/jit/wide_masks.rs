@@ -23,6 +23,9 @@ const NAME: *const std::ffi::c_char = c"".as_ptr();
 /// The lanes that masks may have, in bits.
 const WIDTHS: [u32; 4] = [8, 16, 32, 64];
 
+/// Those that accesses under a mask have.
+const WORDS: [u32; 2] = [32, 64];
+
 /// How much more often the code of a loop is executed than what is around it, and of how many loops that counts.
 const TURNS: u64 = 8;
 const LOOPS: u32 = 4;
@@ -321,11 +324,29 @@ impl Wide {
                 }
                 LLVMPositionBuilderBefore(self.builder, user);
             }
-            let bits = self.bits(wide);
+            let bits = self.bits(self.as_taken(wide, user));
             for at in 0..LLVMGetNumOperands(user) as u32 {
                 if LLVMGetOperand(user, at) == mask {
                     LLVMSetOperand(user, at, bits);
                 }
+            }
+        }
+    }
+
+    /// A mask as wide as what an access under it moves, which takes the mask as it is: bits would be packed and spread out on the way.
+    unsafe fn as_taken(&self, wide: LLVMValueRef, user: LLVMValueRef) -> LLVMValueRef {
+        // SAFETY: the caller's values are alive.
+        unsafe {
+            let ty = LLVMTypeOf(wide);
+            let taken = taken_by(user).filter(|_| opcode(user) == LLVMOpcode::LLVMCall);
+            let Some(taken) = taken.filter(|taken| WORDS.contains(taken)) else { return wide };
+            let element = LLVMIntTypeInContext(LLVMGetTypeContext(ty), taken);
+            let new = LLVMVectorType(element, LLVMGetVectorSize(ty));
+            if elements(ty) > Some(taken) {
+                LLVMBuildTrunc(self.builder, wide, new, NAME)
+            } else {
+                // The same, if it is as wide.
+                LLVMBuildSExtOrBitCast(self.builder, wide, new, NAME)
             }
         }
     }
@@ -620,5 +641,17 @@ mod tests {
                 %some = shufflevector <8 x i1> %one, <8 x i1> poison, <8 x i32> zeroinitializer",
         );
         assert!(widened(&text, Isa::Avx2).contains("sext i1 %some.bit to i32"));
+    }
+
+    #[test]
+    fn accesses_take_masks_as_wide_as_what_they_move() {
+        let store = "%new = select <8 x i1> %mask, <8 x i64> %next, <8 x i64> %at
+              %words = trunc <8 x i64> %new to <8 x i32>
+              call void @llvm.masked.store.v8i32.p0(<8 x i32> %words, ptr %to, i32 4, <8 x i1> %mask)";
+        let select = "%new = select <8 x i1> %mask, <8 x i64> %next, <8 x i64> %at";
+        let text = of_loop(8, "i64").replace(select, store).replace("@f(", "@f(ptr %to, ");
+        let text = text + "\ndeclare void @llvm.masked.store.v8i32.p0(<8 x i32>, ptr, i32, <8 x i1>)";
+        let text = widened(&text, Isa::Avx2);
+        assert!(text.contains("phi <8 x i64>") && text.contains("icmp slt <8 x i32>"), "{text}");
     }
 }

@@ -124,6 +124,21 @@ fn a_kernel_with_barriers_is_lost_as_well() {
     }
 }
 
+/// GPUs give local memory in pieces of a kilobyte and more, which some programs use up.
+#[test]
+fn local_memory_ends_in_pages_of_its_own() {
+    let kernel = Module::named("faults").kernel("beyond_local");
+    let out = platform().filled(0u32, 4 * 64);
+    let run = |count: u32| kernel.try_run([4, 1, 1], [64, 1, 1], &[&Local(64), &out, &count]);
+    for _ in 0..4 {
+        run(256).unwrap();
+        assert!((0..4 * 64).all(|at| out[at] == 255 - at as u32 % 64));
+        for count in [1 << 20, 1 << 28] {
+            assert_lost(&run(count).unwrap_err(), &["kernel 'beyond_local'", "a write to"]);
+        }
+    }
+}
+
 /// Where compiling it takes as much memory as there is between the two, it is not the launch that fails.
 #[test]
 fn accesses_that_are_far_apart_are_two() {
