@@ -175,7 +175,10 @@ impl Masks {
                     }
                 }
                 for user in users(mask) {
-                    if self.numbers.get(&user).is_none_or(|at| types[*at].is_none()) {
+                    // Phis of masks are among them, but for those of blocks that are never reached.
+                    let is_bits = opcode(user) != LLVMOpcode::LLVMPHI
+                        && self.numbers.get(&user).is_none_or(|at| types[*at].is_none());
+                    if is_bits {
                         wide.give(new, mask, user);
                     }
                 }
@@ -653,5 +656,12 @@ mod tests {
         let text = text + "\ndeclare void @llvm.masked.store.v8i32.p0(<8 x i32>, ptr, i32, <8 x i1>)";
         let text = widened(&text, Isa::Avx2);
         assert!(text.contains("phi <8 x i64>") && text.contains("icmp slt <8 x i32>"), "{text}");
+    }
+
+    #[test]
+    fn blocks_that_are_never_reached_stay_valid() {
+        let text = of_loop(8, "i32")
+            .replace("end:\n", "never:\n%dead = phi <8 x i1> [ %mask, %never ]\nbr label %never\nend:\n");
+        assert!(text.contains("%dead") && widened(&text, Isa::Avx2).contains("phi <8 x i32>"));
     }
 }
