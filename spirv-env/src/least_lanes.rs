@@ -1,18 +1,19 @@
 //! How many lanes the sub-groups of a function have at least for what it exchanges to mean anything.
 //!
 //! A kernel that does not say how large its sub-groups are may be written for one size all the same: XLA and what was written for CUDA
-//! sum up a row of 32 by shuffles 16, 8, 4, 2 and 1 lanes down, and llama.cpp rows of 16 by lanes whose numbers differ in one bit. What is shuffled from beyond the end of a sub-group is undefined (SPIR-V 1.3
-//! §3.32.24), so the size is one that has no such end.
+//! sum up a row of 32 by shuffles 16, 8, 4, 2 and 1 lanes down, and llama.cpp rows of 16 by lanes whose numbers differ in one bit. What is
+//! shuffled from beyond the end of a sub-group is undefined (SPIR-V 1.3 §3.32.24), so the size is one that has no such end.
 
 use crate::Id;
 use crate::module::{Function, Inst, Module, Operand};
 use crate::opcodes::Convergence;
 use crate::reflect::constant_scalar;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use spirv::{GroupOperation, Op};
 
-/// Values that a number may be made of, one of the other, as far as they are followed.
-const MOST_DEPTH: u32 = 8;
+/// Values that a number is made of, as far as they are followed.
+const MOST_VALUES: usize = 64;
 
 /// Lanes that a sub-group has at most: larger numbers are none of a lane.
 const MOST_LANES: u64 = 32;
@@ -26,7 +27,7 @@ pub(crate) fn least_lanes(module: &Module, function: &Function) -> u32 {
     let defs: FxHashMap<_, _> = insts().filter_map(|inst| Some((inst.result?, inst))).collect();
     let of_inst = |inst: &Inst| {
         let (at, beyond) = number_at(inst)?;
-        let lanes = largest(module, &defs, inst.id(at), MOST_DEPTH)? + beyond;
+        let lanes = largest(module, &defs, inst.id(at))? + beyond;
         u32::try_from(lanes).ok().filter(|lanes| u64::from(*lanes) <= MOST_LANES)
     };
     insts().filter_map(of_inst).max().unwrap_or(0)
@@ -58,22 +59,31 @@ fn number_at(inst: &Inst) -> Option<(usize, u64)> {
 }
 
 /// The largest constant that a number is or begins as, or that is in it: of a lane in its row, the last one of the row.
-fn largest(module: &Module, defs: &FxHashMap<Id, &Inst>, id: Id, depth: u32) -> Option<u64> {
+fn largest(module: &Module, defs: &FxHashMap<Id, &Inst>, id: Id) -> Option<u64> {
     let constant = |id| constant_scalar(module, id).filter(|number| *number <= MOST_LANES);
-    if let Some(number) = constant(id) {
-        return Some(number);
+    let (mut open, mut seen, mut most) = (vec![id], FxHashSet::from_iter([id]), None);
+    while let Some(id) = open.pop() {
+        let Some(inst) = defs.get(&id) else {
+            most = most.max(constant(id));
+            continue;
+        };
+        let of: SmallVec<[Id; 4]> = match inst.op {
+            Op::UConvert | Op::SConvert | Op::Bitcast | Op::CopyObject => [inst.id(0)].into_iter().collect(),
+            Op::Phi | Op::BitwiseOr | Op::BitwiseXor | Op::IAdd => inst.ids().collect(),
+            Op::Select => inst.ids().skip(1).collect(),
+            Op::BitwiseAnd => {
+                let mask = inst.ids().filter_map(constant).max();
+                most = most.max(mask.filter(|mask| (mask + 1).is_power_of_two()));
+                continue;
+            }
+            Op::UMod | Op::SRem | Op::SMod => {
+                most = most.max(constant(inst.id(1)).and_then(|divisor| divisor.checked_sub(1)));
+                continue;
+            }
+            _ => continue,
+        };
+        let room = MOST_VALUES.saturating_sub(seen.len());
+        open.extend(of.into_iter().take(room).filter(|id| seen.insert(*id)));
     }
-    let inst = defs.get(&id).filter(|_| depth > 0)?;
-    let of = |id| largest(module, defs, id, depth - 1);
-    match inst.op {
-        Op::UConvert | Op::SConvert | Op::Bitcast | Op::CopyObject => of(inst.id(0)),
-        Op::Phi | Op::BitwiseOr | Op::BitwiseXor | Op::IAdd => inst.ids().filter_map(of).max(),
-        Op::Select => inst.ids().skip(1).filter_map(of).max(),
-        Op::BitwiseAnd => {
-            let mask = inst.ids().filter_map(constant).max()?;
-            (mask + 1).is_power_of_two().then_some(mask)
-        }
-        Op::UMod | Op::SRem | Op::SMod => constant(inst.id(1))?.checked_sub(1),
-        _ => None,
-    }
+    most
 }
