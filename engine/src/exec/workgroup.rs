@@ -61,6 +61,7 @@ impl Needs {
 }
 
 /// A thread's memory for work-groups, kept between launches.
+#[derive(Default)]
 pub struct Workspace {
     local: Block,
     private: Block,
@@ -77,14 +78,7 @@ impl Workspace {
     pub fn acquire(needs: &Needs, kernel: &str) -> Result<Box<Workspace>, EngineError> {
         // None if the thread is in the middle of another launch, or is ending.
         let kept = IDLE.try_with(Cell::take).ok().flatten();
-        let mut workspace = kept.unwrap_or_else(|| {
-            Box::new(Workspace {
-                local: Block::default(),
-                private: Block::default(),
-                scratch: Block::default(),
-                ring: None,
-            })
-        });
+        let mut workspace = kept.unwrap_or_default();
         workspace.provide(needs).map_err(|(what, bytes)| EngineError::OutOfMemory {
             kernel: kernel.to_owned(),
             what,
@@ -95,12 +89,7 @@ impl Workspace {
 
     /// A workspace for one work-group that runs beside others, with what is needed and no more.
     pub fn alone(needs: &Needs, kernel: &str) -> Result<Workspace, EngineError> {
-        let mut workspace = Workspace {
-            local: Block::default(),
-            private: Block::default(),
-            scratch: Block::default(),
-            ring: None,
-        };
+        let mut workspace = Workspace::default();
         let stack_bytes = needs.stack_bytes.unwrap_or(0);
         let stacks = Ring::exact(needs.bundles, stack_bytes)
             .map_err(|_| ("stacks", stack_bytes.saturating_mul(u64::from(needs.bundles))));

@@ -238,8 +238,7 @@ pub(super) fn followers(block: LLVMBasicBlockRef) -> Vec<LLVMBasicBlockRef> {
 
 /// The blocks of a function that can be reached, each behind what leads to it, but for edges back.
 pub(super) fn in_order(function: LLVMValueRef) -> Vec<LLVMBasicBlockRef> {
-    // SAFETY: a function that has blocks, which are alive and have terminators.
-    let entry = unsafe { LLVMGetEntryBasicBlock(function) };
+    let Some(&entry) = blocks(function).first() else { return Vec::new() };
     let mut seen = FxHashSet::from_iter([entry]);
     let (mut open, mut order) = (vec![(entry, followers(entry))], Vec::new());
     while let Some((block, left)) = open.last_mut() {

@@ -10,7 +10,7 @@
 
 use super::blocks::{blocks, called_intrinsic, calls, functions, instructions, opcode, room, users};
 use super::context::IrModule;
-use super::pieces::{empty_assembly, is_register};
+use super::pieces::{bits_of, empty_assembly, is_register};
 use super::target::Target;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -611,20 +611,6 @@ fn add(set: &mut Set, other: &Set) {
 unsafe fn registers(value: LLVMValueRef, target: &Target) -> u32 {
     // SAFETY: the caller's value is alive.
     unsafe { registers_of(LLVMTypeOf(value), target) }
-}
-
-/// Bits of a number or a pointer; 0 of anything else. (There are no bfloats: they are integers until they are floats.)
-unsafe fn bits_of(ty: LLVMTypeRef) -> u32 {
-    // SAFETY: the caller's type is alive.
-    unsafe {
-        match LLVMGetTypeKind(ty) {
-            LLVMTypeKind::LLVMHalfTypeKind => 16,
-            LLVMTypeKind::LLVMFloatTypeKind => 32,
-            LLVMTypeKind::LLVMDoubleTypeKind | LLVMTypeKind::LLVMPointerTypeKind => 64,
-            LLVMTypeKind::LLVMIntegerTypeKind => LLVMGetIntTypeWidth(ty),
-            _ => 0,
-        }
-    }
 }
 
 /// How many registers of vectors a value of a type takes. Masks take none.

@@ -1,4 +1,4 @@
-//! Pieces of IR that take several calls to make: empty assembly and what it takes, and nodes that are like no other.
+//! Pieces of IR that take several calls to make: empty assembly and what it takes, and nodes that are like no other; and how wide values are.
 
 use llvm_sys::core::*;
 use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
@@ -37,6 +37,23 @@ pub unsafe fn is_register(ty: LLVMTypeRef, simd_bits: u32) -> bool {
         };
         let all = bits * LLVMGetVectorSize(ty);
         matches!(bits, 8 | 16 | 32 | 64) && all.is_power_of_two() && (LEAST_BITS..=simd_bits).contains(&all)
+    }
+}
+
+/// Bits of a number or a pointer; 0 of anything else. (There are no bfloats: they are integers until they are floats.)
+///
+/// # Safety
+/// The type is alive.
+pub unsafe fn bits_of(ty: LLVMTypeRef) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match LLVMGetTypeKind(ty) {
+            LLVMTypeKind::LLVMHalfTypeKind => 16,
+            LLVMTypeKind::LLVMFloatTypeKind => 32,
+            LLVMTypeKind::LLVMDoubleTypeKind | LLVMTypeKind::LLVMPointerTypeKind => 64,
+            LLVMTypeKind::LLVMIntegerTypeKind => LLVMGetIntTypeWidth(ty),
+            _ => 0,
+        }
     }
 }
 

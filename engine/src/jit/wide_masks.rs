@@ -9,9 +9,11 @@
 //! only in front of what takes bits: selections and accesses look at the highest bit of a lane, which costs nothing. Whether any lane is on, or
 //! all are, is asked of one register, to which the others are joined: LLVM would pack the bits of all of them together.
 
-use super::blocks::{blocks, followers, functions, in_order, instructions, opcode, users};
+use super::addresses::is;
+use super::blocks::{followers, functions, in_order, instructions, opcode, users};
 use super::context::IrModule;
 use super::lanes::splat;
+use super::pieces::bits_of;
 use super::target::Target;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -75,7 +77,7 @@ struct Web {
 
 impl Masks {
     unsafe fn of(function: LLVMValueRef) -> Masks {
-        let order = if blocks(function).is_empty() { Vec::new() } else { in_order(function) };
+        let order = in_order(function);
         let all: Vec<LLVMValueRef> =
             // SAFETY: the caller's function is alive, and its instructions with it.
             order.iter().flat_map(|block| instructions(*block)).filter(|inst| unsafe { is_logic(*inst) }).collect();
@@ -125,15 +127,13 @@ impl Masks {
                 for operand in operands(mask).filter(|operand| !self.numbers.contains_key(operand)) {
                     want(made_by(operand), mask);
                 }
-                let mut is_carried = opcode(mask) == LLVMOpcode::LLVMPHI;
-                for user in users(mask) {
-                    is_carried |= LLVMGetInstructionParent(user) != block;
-                    if !self.numbers.contains_key(&user) {
-                        want(taken_by(user), user);
-                    }
+                let users = users(mask);
+                for user in users.iter().filter(|user| !self.numbers.contains_key(user)) {
+                    want(taken_by(*user), *user);
                 }
-                web.is_carried |= is_carried;
-                web.is_tested |= users(mask).into_iter().any(|user| is_tested(user));
+                web.is_carried |= opcode(mask) == LLVMOpcode::LLVMPHI
+                    || users.iter().any(|user| LLVMGetInstructionParent(*user) != block);
+                web.is_tested |= users.iter().any(|user| is_tested(*user));
             }
         }
         webs
@@ -435,14 +435,14 @@ unsafe fn is_tested(user: LLVMValueRef) -> bool {
 unsafe fn one_bit(mask: LLVMValueRef) -> Option<LLVMValueRef> {
     // SAFETY: the caller's mask is alive, and its operands with it.
     unsafe {
-        let is = |value: LLVMValueRef, kind| !LLVMIsAInstruction(value).is_null() && opcode(value) == kind;
-        if !is(mask, LLVMOpcode::LLVMShuffleVector)
-            || !is(LLVMGetOperand(mask, 0), LLVMOpcode::LLVMInsertElement)
-        {
+        if !is(mask, &[LLVMOpcode::LLVMShuffleVector]) {
+            return None;
+        }
+        let one = LLVMGetOperand(mask, 0);
+        if !is(one, &[LLVMOpcode::LLVMInsertElement]) {
             return None;
         }
         let places = LLVMGetNumMaskElements(mask);
-        let one = LLVMGetOperand(mask, 0);
         let is_first = (0..places).all(|lane| LLVMGetMaskValue(mask, lane) == 0)
             && LLVMIsNull(LLVMGetOperand(one, 2)) != 0;
         is_first.then(|| LLVMGetOperand(one, 1))
@@ -462,14 +462,7 @@ unsafe fn elements(ty: LLVMTypeRef) -> Option<u32> {
         if LLVMGetTypeKind(ty) != LLVMTypeKind::LLVMVectorTypeKind {
             return None;
         }
-        let element = LLVMGetElementType(ty);
-        match LLVMGetTypeKind(element) {
-            LLVMTypeKind::LLVMIntegerTypeKind => Some(LLVMGetIntTypeWidth(element)),
-            LLVMTypeKind::LLVMHalfTypeKind | LLVMTypeKind::LLVMBFloatTypeKind => Some(16),
-            LLVMTypeKind::LLVMFloatTypeKind => Some(32),
-            LLVMTypeKind::LLVMDoubleTypeKind | LLVMTypeKind::LLVMPointerTypeKind => Some(64),
-            _ => None,
-        }
+        Some(bits_of(LLVMGetElementType(ty))).filter(|bits| *bits > 0)
     }
 }
 
@@ -499,8 +492,7 @@ unsafe fn operands(mask: LLVMValueRef) -> impl Iterator<Item = LLVMValueRef> {
 unsafe fn made_by(value: LLVMValueRef) -> Option<u32> {
     // SAFETY: the caller's value is alive.
     unsafe {
-        let is_made = !LLVMIsAInstruction(value).is_null()
-            && matches!(opcode(value), LLVMOpcode::LLVMICmp | LLVMOpcode::LLVMFCmp | LLVMOpcode::LLVMTrunc);
+        let is_made = is(value, &[LLVMOpcode::LLVMICmp, LLVMOpcode::LLVMFCmp, LLVMOpcode::LLVMTrunc]);
         if is_made { elements(LLVMTypeOf(LLVMGetOperand(value, 0))) } else { None }
     }
 }
