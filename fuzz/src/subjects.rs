@@ -1,8 +1,8 @@
 //! The subjects of the fuzzers: what must hold for every input.
 
 use super::mutate::{check, check_linked};
-use spirv_env::Environment;
-use spirv_env::container;
+use spirv_env::{Environment, ModuleInput};
+use spirv_env::{container, foreign};
 use ze_extensions::DeviceProfile;
 
 thread_local! {
@@ -35,8 +35,13 @@ pub fn halves(bytes: &[u8]) -> (&[u8], &[u8]) {
     bytes.split_at(4 * second)
 }
 
-/// A native binary as it is, and as the body of one: the checksum would keep all damage away from what is behind it.
+/// A native binary as it is, and as the body of one: the checksum would keep all damage away from what is behind it. What is one
+/// of another compiler lies in the bytes.
 pub fn native(bytes: &[u8]) {
+    if let Ok(found) = foreign::find(bytes) {
+        assert!(bytes.as_ptr_range().contains(&found.spirv.as_ptr()));
+        let _ = HOST.with(|host| spirv_env::build(&[ModuleInput::new(found.spirv)], &Environment::new(host)));
+    }
     for binary in [bytes, &container::seal(bytes)] {
         let Ok(inputs) = container::decode(binary) else { continue };
         assert_eq!(container::encode(&inputs), binary, "one form of each binary");

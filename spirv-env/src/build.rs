@@ -6,7 +6,9 @@ use crate::environment::{Environment, ModuleInput};
 use crate::grammar::Cursor;
 use crate::load::{self, Loaded, TypeMeasures};
 use crate::module::{Id, Module, integer_layout};
-use crate::{block_io, demote, indirect, link, prune, reflect, rules, supplied, validate, variable_arrays};
+use crate::{
+    block_io, decided, demote, indirect, link, prune, reflect, rules, supplied, validate, variable_arrays,
+};
 use rustc_hash::FxHashMap;
 use spirv::{Decoration, LinkageType, Op};
 use ze_extensions::limits::INTEGER_BITS;
@@ -95,6 +97,7 @@ fn stages(
         prune::unreachable_blocks(function, source);
         prune::order_blocks(function, source);
     }
+    decided::branches(&mut module, loaded.iter_mut().flat_map(|input| &mut input.sources));
     link::link(&mut module, &mut loaded, diagnostics);
     if !diagnostics.is_sound() {
         return None;

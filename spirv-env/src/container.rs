@@ -12,10 +12,18 @@ const MAGIC: &[u8; 7] = b"ze_cpu\0";
 const VERSION: u8 = 2;
 
 /// Why bytes are no native form.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ContainerError {
     #[error("it is not a native binary that this driver made: use its SPIR-V")]
     Foreign,
+    #[error("it is machine code for another device, without SPIR-V: compile for spir64, too")]
+    MachineCode,
+    #[error(
+        "it is machine code for other devices ({0}), without SPIR-V (generic_ir): compile for spir64, too"
+    )]
+    MachineCodes(String),
+    #[error("it is a damaged archive of native binaries")]
+    Archive,
     #[error("it is a native binary of version {0}, this driver makes {VERSION}: use its SPIR-V")]
     Version(u8),
     #[error("the native binary is damaged: its contents do not have its checksum")]

@@ -10,6 +10,7 @@ pub mod loader;
 pub mod memory;
 pub mod mpfr;
 pub mod mutation;
+pub mod offline;
 pub mod parameters;
 pub mod platform;
 pub mod process;

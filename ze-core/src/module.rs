@@ -8,7 +8,8 @@ use crate::fork::RwLock;
 use crate::handle::object;
 use crate::pnext::{Inputs, structures};
 use crate::text;
-use spirv_env::container::{self, Input};
+use spirv_env::container::{self, ContainerError, Input};
+use spirv_env::foreign;
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::null;
 use std::sync::Arc;
@@ -321,7 +322,7 @@ unsafe fn bytes<'a>(start: *const u8, size: usize) -> Result<&'a [u8]> {
 }
 
 /// What one binary of a format brings: a module with its options, or as many as a native binary was made from, with
-/// theirs.
+/// theirs. One of Intel's offline compiler brings the SPIR-V in it, with what it was compiled with in front of the options.
 ///
 /// # Safety
 /// As [`input`].
@@ -335,7 +336,17 @@ unsafe fn inputs(
         ZE_MODULE_FORMAT_NATIVE => {
             // The largest that is made of it: what the decoder copies.
             check_room("a native binary", bytes.len().saturating_mul(4))?;
-            container::decode(bytes).map_err(|error| Error::InvalidNativeBinary(error.to_string()))
+            let refused = |error: ContainerError| Error::InvalidNativeBinary(error.to_string());
+            match container::decode(bytes) {
+                Err(ContainerError::Foreign) => {
+                    let found = foreign::find(bytes).map_err(refused)?;
+                    // SAFETY: the caller's promise.
+                    let mut input = unsafe { input(found.spirv, flags, constants) }?;
+                    input.flags = format!("{} {}", found.options, input.flags).trim().to_owned();
+                    Ok(vec![input])
+                }
+                inputs => inputs.map_err(refused),
+            }
         }
         // SAFETY: the caller's promise.
         _ => Ok(vec![unsafe { input(bytes, flags, constants) }?]),

@@ -17,6 +17,9 @@ use crate::process::status;
 const STARTUP: &str = "startup";
 const SPEED: &str = "speed";
 
+/// How often numbers of threads are measured, in turns: processors change their speed from minute to minute.
+const ROUNDS: usize = 5;
+
 /// Resident memory of this process, in KiB.
 fn resident() -> u64 {
     status("VmRSS")
@@ -67,17 +70,19 @@ fn figure(name: &str, goal: &str, value: String) -> Value {
     json!({ "name": name, "goal": goal, "value": value })
 }
 
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
 /// All of them.
 pub fn all() -> Result<Vec<Value>> {
     let mut starts = Vec::new();
     for _ in 0..11 {
         starts.extend(ask(STARTUP, None)?);
     }
-    let middle = |column: usize| {
-        let mut values: Vec<f64> = starts.iter().filter_map(|start| start.get(column).copied()).collect();
-        values.sort_by(f64::total_cmp);
-        values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-    };
+    let middle =
+        |column: usize| median(starts.iter().filter_map(|start| start.get(column).copied()).collect());
     let mut figures = vec![
         figure(
             "`zeInit` to the first property, new process",
@@ -91,27 +96,30 @@ pub fn all() -> Result<Vec<Value>> {
         ),
     ];
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let one = ask(SPEED, Some(1))?;
-    let all = ask(SPEED, Some(cores))?;
-    for (number, (name, goal)) in
-        [("bound by arithmetic (n-body)", "at least 1.9 on two"), ("bound by memory (triad)", "–")]
-            .into_iter()
-            .enumerate()
-    {
-        let times = [one.get(number), all.get(number)].map(|row| row.and_then(|row| row.first().copied()));
-        if let [Some(one), Some(all)] = times {
-            let name = format!("{cores} threads against one, {name}");
-            figures.push(figure(&name, goal, format!("{:.2}", one / all)));
+    // Many more threads than cores: what distribution and switching cost.
+    let many: Vec<usize> = [64, 256].into_iter().filter(|&threads| threads <= 256.max(4 * cores)).collect();
+    let mut against_one = [Vec::new(), Vec::new()];
+    let mut against_all = vec![Vec::new(); many.len()];
+    for _ in 0..ROUNDS {
+        let best = |row: &Vec<f64>| row.first().copied();
+        let one: Vec<f64> = ask(SPEED, Some(1))?.iter().filter_map(best).collect();
+        let all: Vec<f64> = ask(SPEED, Some(cores))?.iter().filter_map(best).collect();
+        for ((one, all), ratios) in one.iter().zip(&all).zip(&mut against_one) {
+            ratios.push(one / all);
+        }
+        for (&threads, ratios) in many.iter().zip(&mut against_all) {
+            let rows = ask(SPEED, Some(threads)).unwrap_or_default();
+            ratios.extend(rows.first().and_then(best).zip(all.first()).map(|(many, all)| many / all));
         }
     }
-    // Many more threads than cores: what distribution and switching cost.
-    for threads in [64, 256].into_iter().filter(|&threads| threads <= 256.max(4 * cores)) {
-        let many = ask(SPEED, Some(threads)).ok().and_then(|rows| rows.first()?.first().copied());
-        let base = all.first().and_then(|row| row.first());
-        if let (Some(many), Some(base)) = (many, base) {
-            let name = format!("{threads} threads on {cores} cores, time against {cores} threads (n-body)");
-            figures.push(figure(&name, "near 1", format!("{:.2}", many / base)));
-        }
+    let kinds = [("bound by arithmetic (n-body)", "at least 1.9 on two"), ("bound by memory (triad)", "–")];
+    for ((name, goal), ratios) in kinds.into_iter().zip(against_one) {
+        let name = format!("{cores} threads against one, {name}");
+        figures.push(figure(&name, goal, format!("{:.2}", median(ratios))));
+    }
+    for (threads, ratios) in many.into_iter().zip(against_all) {
+        let name = format!("{threads} threads on {cores} cores, time against {cores} threads (n-body)");
+        figures.push(figure(&name, "near 1", format!("{:.2}", median(ratios))));
     }
     Ok(figures)
 }

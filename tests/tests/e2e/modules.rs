@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::ptr;
 
 use ze_headers::*;
-use ze_tests::{Module, platform, spirv};
+use ze_tests::{Module, offline, platform, spirv};
 
 #[test]
 fn a_module_lists_its_kernels() {
@@ -390,6 +390,30 @@ fn a_native_binary_records_the_options_that_it_was_built_with() {
         let binary = native_binary(&Module::with_flags(&spirv("saxpy"), given).unwrap());
         let found = binary.windows(recorded.len()).any(|bytes| bytes == recorded.as_bytes());
         assert!(found, "{given}");
+    }
+}
+
+/// SYCL's runtime takes what was compiled ahead of time for Intel's GPUs in front of SPIR-V.
+#[test]
+fn spirv_in_binaries_of_the_offline_compiler_is_used() {
+    const SPIRV: u32 = 0xff00_0009;
+    const OPTIONS: u32 = 0xff00_0006;
+    let generic = offline::file(&[(SPIRV, &spirv("saxpy")), (OPTIONS, b"-cl-mad-enable")]);
+    let machine = offline::file(&[(1, b"code")]);
+    let fat = offline::archive(&[("64.dg2", &machine), ("generic_ir", &generic)]);
+    for binary in [&generic, &fat] {
+        let module = program(ZE_MODULE_FORMAT_NATIVE, &[binary]).unwrap();
+        let options = b"-cl-mad-enable";
+        assert!(native_binary(&module).windows(options.len()).any(|bytes| bytes == options));
+        assert_eq!(module.kernel("saxpy").properties().unwrap().numKernelArgs, 4);
+    }
+    let thin = offline::archive(&[("64.dg2", &machine), ("64.mtl", &machine)]);
+    for (binary, word) in [(&machine, "spir64"), (&thin, "64.dg2, 64.mtl")] {
+        let Err(error) = program(ZE_MODULE_FORMAT_NATIVE, &[binary]) else {
+            panic!("machine code is a module")
+        };
+        assert_eq!(error.code, ZE_RESULT_ERROR_INVALID_NATIVE_BINARY);
+        assert!(error.reason.contains(word), "{}", error.reason);
     }
 }
 

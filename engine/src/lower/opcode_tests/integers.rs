@@ -1,6 +1,7 @@
 //! Integers of any width (`SPV_INTEL_arbitrary_precision_integers`): every ordinary instruction against 128-bit arithmetic.
 
 use super::{Random, Results, SUBGROUPS, run};
+use std::ops::Range;
 
 /// Words of a number in memory.
 const WORDS: usize = 4;
@@ -209,14 +210,18 @@ fn load(name: &str, base: &str, at: &str) -> String {
     )
 }
 
-fn program(w: u32, width: u32, [first, second]: [&str; 2]) -> String {
+/// Instructions of a kernel: code of as many integers that no register has takes more than linear time.
+const PART: usize = 12;
+
+/// A kernel with a part of the instructions, by their numbers.
+fn program(w: u32, width: u32, [first, second]: [&str; 2], part: &Range<usize>) -> String {
     let (narrow, widen, sign_widen) = match w {
         128 => ("OpCopyObject", "OpCopyObject", "OpCopyObject"),
         _ => ("OpUConvert", "OpUConvert", "OpSConvert"),
     };
     let mut results = Results::default();
     let mut decorations = String::new();
-    for (at, (text, _)) in NUMBERS.iter().chain(WIDE).enumerate() {
+    for (at, (text, _)) in NUMBERS.iter().chain(WIDE).enumerate().filter(|(at, _)| part.contains(at)) {
         let text = match w {
             // Of the same width: no conversion.
             128 => text.replace("OpUConvert %i129 %x", "OpCopyObject %t %x"),
@@ -368,10 +373,27 @@ fn check(w: u32, width: u32, subgroups: u32, places: [&str; 2]) {
     let words = |numbers: &[u128]| -> Vec<u32> {
         numbers.iter().flat_map(|n| (0..WORDS).map(move |at| (n >> (32 * at)) as u32)).collect()
     };
-    let text = program(w, width, places);
-    let count = NUMBERS.len() + WIDE.len() + 2;
-    let output = run(&text, group_size, &words(&x), &words(&y), count * WORDS);
-    for item in 0..items {
+    let all = NUMBERS.len() + WIDE.len();
+    for first in (0..all).step_by(PART) {
+        let part = first..all.min(first + PART);
+        let text = program(w, width, places, &part);
+        let output = run(&text, group_size, &words(&x), &words(&y), (part.len() + 2) * WORDS);
+        compare(w, width, places, &part, &output, &x, &y);
+    }
+}
+
+/// What the work-items of a part wrote, with what they should have.
+fn compare(
+    w: u32,
+    width: u32,
+    places: [&str; 2],
+    part: &Range<usize>,
+    output: &[u32],
+    x: &[u128],
+    y: &[u128],
+) {
+    let count = part.len() + 2;
+    for item in 0..x.len() {
         let at = |place: &str| if place == "%ul0" { 0 } else { item };
         let (whole_x, whole_y) = (x[at(places[0])], y[at(places[1])]);
         INPUT.with(|input| input.set(whole_y));
@@ -380,10 +402,11 @@ fn check(w: u32, width: u32, subgroups: u32, places: [&str; 2]) {
             let first = (item * count + number) * WORDS;
             output[first..first + WORDS].iter().rev().fold(0u128, |bits, word| bits << 32 | u128::from(*word))
         };
-        for (number, (text, expected)) in NUMBERS.iter().chain(WIDE).enumerate() {
+        let all = NUMBERS.iter().chain(WIDE).enumerate();
+        for (number, (text, expected)) in all.filter(|(number, _)| part.contains(number)) {
             let Some(expected) = expected(x, y, w) else { continue };
             let expected = if number < NUMBERS.len() { mask(expected, w) } else { expected };
-            let got = got(number);
+            let got = got(number - part.start);
             assert!(
                 got == expected,
                 "{text}\nof {x:#x}, {y:#x} ({whole_y:#x}), {w} bits, {width} lanes, {places:?}: {got:#x}, not {expected:#x}"
