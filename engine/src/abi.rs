@@ -395,6 +395,8 @@ pub struct CodeInfo {
     pub loop_inputs: LoopInputs,
     /// Code for one work-item after the other may be faster, and does the same (`exec::trial`).
     pub has_rival: bool,
+    /// Code of the fast tier than which the optimising one makes none better: it is too large for that.
+    pub is_best: bool,
 }
 
 /// What says how long loops are, beside ids and sizes.
@@ -428,6 +430,7 @@ impl Default for CodeInfo {
             streams: false,
             loop_inputs: LoopInputs::default(),
             has_rival: false,
+            is_best: false,
         }
     }
 }

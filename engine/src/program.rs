@@ -506,6 +506,9 @@ impl Kernel {
         if code.info().has_launch_barrier {
             return self.code_of(variant, Tier::Optimising);
         }
+        if code.info().is_best {
+            return Ok(code);
+        }
         let (program, at) = (Arc::downgrade(&self.program), self.at);
         let promotion = Promotion::new(in_background(program, at, move |kernel| kernel.promote(variant)));
         Ok(Arc::new(code.with_promotion(promotion)))
@@ -610,6 +613,7 @@ impl Kernel {
                 let name = format!("{}.{}{of_tier}", kernel.name, variant_name(variant));
                 let (ir, info, calls) =
                     lower::lower_with(module, kernel, variant, inlining, options, target, &context)?;
+                let is_large = tier == Tier::Fast && pipeline::is_without_passes(&ir, target);
                 let optimised = || {
                     if let Some(dump) = dump {
                         dump.ir(&name, "lowered", || ir.text());
@@ -623,6 +627,7 @@ impl Kernel {
                     Ok(serves)
                 };
                 let serves = optimised().map_err(failed)?;
+                let info = CodeInfo { is_best: is_large && pipeline::is_without_code(&ir, target), ..info };
                 Ok::<_, EngineError>(((ir, info, calls), serves))
             };
             let of_items = || {

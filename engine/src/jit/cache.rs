@@ -29,7 +29,7 @@ const TEMPORARY: &str = "tmp";
 
 const MAGIC: [u8; 8] = *b"ZECPUOBJ";
 const DIGEST: usize = size_of::<Digest>();
-const INFO: usize = 65;
+const INFO: usize = 66;
 const HEADER: usize = MAGIC.len() + DIGEST;
 const EXTENSION: &str = "zeo";
 /// Eviction goes down to this part of the bound, so that it is rare.
@@ -222,6 +222,7 @@ fn encode(entry: &CachedCode) -> Vec<u8> {
         streams,
         loop_inputs,
         has_rival,
+        is_best,
         width,
     } = entry.info;
     let mut file = vec![0; HEADER];
@@ -238,6 +239,7 @@ fn encode(entry: &CachedCode) -> Vec<u8> {
     file.push(u8::from(loop_inputs.data));
     file.push(u8::from(has_rival));
     file.extend_from_slice(&width.to_le_bytes());
+    file.push(u8::from(is_best));
     file.extend_from_slice(&entry.object);
     let check = digest(&[&file[HEADER..]]);
     file[..MAGIC.len()].copy_from_slice(&MAGIC);
@@ -265,6 +267,7 @@ fn decode(file: &[u8]) -> Option<CachedCode> {
         loop_inputs: LoopInputs { arguments: number(51)?, data: info[59] != 0 },
         has_rival: info[60] != 0,
         width: info[61..65].try_into().ok().map(u32::from_le_bytes)?.max(1),
+        is_best: info[65] != 0,
     };
     Some(CachedCode { info, object: object.to_vec() })
 }
@@ -298,6 +301,7 @@ mod tests {
             streams: true,
             loop_inputs: LoopInputs { arguments: 7, data: true },
             has_rival: true,
+            is_best: true,
             width: 64,
         };
         CachedCode { info, object: vec![7; len] }

@@ -272,6 +272,16 @@ pub fn object_code(module: IrModule, target: &Target, tier: Tier) -> Result<Obje
     Ok(ObjectCode { bytes, frames: module.context().take_frames() })
 }
 
+/// Whether the optimising tier has no passes for a module, because it is too large.
+pub fn is_without_passes(module: &IrModule, target: &Target) -> bool {
+    Size::of(module, target).tier(Tier::Optimising) == Tier::Fast
+}
+
+/// Whether it has no code generation of its own for what passes have left.
+pub fn is_without_code(module: &IrModule, target: &Target) -> bool {
+    Size::of(module, target).code_tier(Tier::Optimising) == Tier::Fast
+}
+
 /// Assembly of the module, for people.
 pub fn assembly(module: &IrModule, target: &Target, tier: Tier) -> Result<String, JitError> {
     let text = emit(&module.clone(), target, tier, LLVMCodeGenFileType::LLVMAssemblyFile)?;

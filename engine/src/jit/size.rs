@@ -50,7 +50,7 @@ const FEW_ARGUMENTS: usize = 8;
 /// Stores of one block that are compared with each other to find those that a call of `memset` could do.
 const COMPARED_STORES: usize = 400;
 /// Pairs of a block and a variable that promotion of variables may have to look at.
-const PROMOTED_PAIRS: usize = 1_000_000;
+const PROMOTED_PAIRS: usize = 60_000_000;
 /// Instructions of a block, times variables, that promotion may have to look at.
 const SEARCHED_INSTRUCTIONS: usize = 20_000_000;
 /// Instructions that promotion looks at to find out whether a block reads a variable before it writes it.
@@ -67,6 +67,8 @@ pub struct Size {
     /// The most of all functions.
     pub blocks: usize,
     pub variables: usize,
+    /// Pairs of a block and a variable of its function.
+    pub pairs: usize,
     /// The most of all blocks: instructions beside variables, loads from and stores to other than variables, those stores, and ways into it.
     pub block: usize,
     pub accesses: usize,
@@ -98,7 +100,9 @@ impl Size {
             let is_alloca = |inst: &&LLVMValueRef| opcode(**inst) == LLVMOpcode::LLVMAlloca;
             size.instructions += insts.iter().map(|inst| pieces(*inst)).sum::<usize>();
             size.blocks = size.blocks.max(blocks.len());
-            size.variables = size.variables.max(insts.iter().filter(is_alloca).count());
+            let variables = insts.iter().filter(is_alloca).count();
+            size.variables = size.variables.max(variables);
+            size.pairs = size.pairs.saturating_add(blocks.len().saturating_mul(variables));
             if size.instructions <= OPTIMISED_INSTRUCTIONS {
                 size.pressure = size.pressure.max(pressure(&insts, simd_bits));
             }
@@ -170,7 +174,7 @@ impl Size {
 
     /// Whether variables can become registers in a reasonable time.
     pub fn can_promote(&self) -> bool {
-        self.blocks.saturating_mul(self.variables) <= PROMOTED_PAIRS && !self.has_large_blocks()
+        self.pairs <= PROMOTED_PAIRS && !self.has_large_blocks()
     }
 
     /// Whether the graph can be simplified in a reasonable time.

@@ -99,6 +99,7 @@ pub fn emit(
         streams: target.streams_stores && !a.streaming().pointers.is_empty(),
         loop_inputs: a.loop_inputs(),
         has_rival: options.bypasses && super::may_have_rival(a),
+        is_best: false,
     };
     Ok((info, CallTree::new(unit, &calls)))
 }
