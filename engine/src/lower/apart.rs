@@ -14,9 +14,14 @@ use super::values::{Reg, Val};
 use super::{Lowerer, narrow, runs};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::members::{Group, LEAST_LANES, WORD};
+use std::array::from_fn;
 
 /// Bytes of an object that one instruction accesses: what registers of any size have.
 const SIZES: std::ops::RangeInclusive<u64> = 16..=64;
+/// Those of the blocks of a register that instructions permute in.
+const BLOCK: u64 = 16;
+/// Words of a block.
+const OF_BLOCK: usize = (BLOCK / WORD) as usize;
 /// Those of what gathers and scatters do, where there are such. Words are gathered and scattered lane by lane elsewhere, which is still
 /// better than their bytes.
 const GATHERED: u64 = 8;
@@ -144,6 +149,36 @@ impl<'e> Objects<'e> {
         objects.chunks((this.w / count) as usize).map(|objects| b.concat(objects.to_vec())).collect()
     }
 
+    /// Whether objects are blocks of words, and lanes whole registers of two blocks. (Two elements of 8 bytes are as soon permuted in
+    /// registers that are loaded whole.)
+    fn are_blocks(&self, this: &Lowerer<'_, '_>) -> bool {
+        let Structures { memory, lanes, .. } = self.structures;
+        memory.bytes() == WORD
+            && self.count().is_multiple_of(OF_BLOCK)
+            && this.target.simd_bits() == 8 * 2 * BLOCK as u32
+            && lanes as usize >= 2 * OF_BLOCK
+    }
+
+    /// Loads the elements of objects, vectors of one element of all lanes, block by block. Of a register, each block is from an object as many lanes
+    /// further as a block has elements: what is in a block stays in it, and nothing is permuted from one to another.
+    fn load_transposed(&self, this: &Lowerer<'_, '_>, addresses: Addresses) -> Vec<Value> {
+        let (b, memory) = (&this.b, self.structures.memory);
+        let addresses = self.addresses(this, addresses);
+        let mut elements = vec![Vec::new(); self.count()];
+        for lanes in addresses.chunks(2 * OF_BLOCK) {
+            for (number, elements) in elements.chunks_mut(OF_BLOCK).enumerate() {
+                let load = |lane: usize| {
+                    let address = b.offset_const(lanes[lane], number as u64 * BLOCK);
+                    b.load(memory, OF_BLOCK as u32, address, self.align.min(BLOCK))
+                };
+                let columns =
+                    transposed(b, from_fn(|lane| b.concat(vec![load(lane), load(lane + OF_BLOCK)])));
+                elements.iter_mut().zip(columns).for_each(|(parts, part)| parts.push(part));
+            }
+        }
+        elements.into_iter().map(|parts| b.concat(parts)).collect()
+    }
+
     fn store(&self, this: &Lowerer<'_, '_>, addresses: Addresses, vectors: Vec<Value>) {
         let (b, count) = (&this.b, self.count());
         if let Some(whole) = self.gathered() {
@@ -161,15 +196,38 @@ impl<'e> Objects<'e> {
     }
 }
 
+/// Vectors whose blocks are the columns of the matrices that blocks of rows are.
+fn transposed(b: &Builder, [first, second, third, fourth]: [Value; OF_BLOCK]) -> [Value; OF_BLOCK] {
+    // Of each block halves of two vectors, in turns piece by piece.
+    let both = |low: Value, high: Value, piece: usize| {
+        let lanes = b.lanes(low) as usize;
+        [0, OF_BLOCK / 2].map(|half| {
+            let of = |at: usize| {
+                let (block, at) = (at / OF_BLOCK * OF_BLOCK, at % OF_BLOCK);
+                let vector = at / piece % 2;
+                (vector * lanes + block + half + at / (2 * piece) * piece + at % piece) as i32
+            };
+            b.shuffle(low, high, &(0..lanes).map(of).collect::<Vec<i32>>())
+        })
+    };
+    let [low, high] = both(first, second, 1);
+    let [other_low, other_high] = both(third, fourth, 1);
+    let ([a, b], [c, d]) = (both(low, other_low, 2), both(high, other_high, 2));
+    [a, b, c, d]
+}
+
 /// Loads objects that [fit](fits).
 pub(super) fn load(this: &Lowerer<'_, '_>, addresses: Addresses, leaves: &[Leaf], align: Option<u64>) -> Val {
     let elements: Vec<usize> = (0..leaves.len()).collect();
     let objects = Objects::new(this, leaves, &elements, align);
+    let value = |(element, leaf): (Value, &Leaf)| Reg::varying(from_memory(this, element, leaf.scalar));
+    if objects.are_blocks(this) {
+        let elements = objects.load_transposed(this, addresses);
+        return elements.into_iter().zip(leaves).map(value).collect();
+    }
     let (structures, vectors) = (objects.structures, objects.load(this, addresses));
-    let value = |(element, leaf): (usize, &Leaf)| {
-        Reg::varying(from_memory(this, structures.take(&this.b, &vectors, element), leaf.scalar))
-    };
-    leaves.iter().enumerate().map(value).collect()
+    let elements = elements.iter().map(|element| structures.take(&this.b, &vectors, *element));
+    elements.zip(leaves).map(value).collect()
 }
 
 /// The vectors of objects that [fit](fits), one behind the other.
