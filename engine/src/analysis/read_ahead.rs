@@ -7,7 +7,7 @@
 //! a kernel does are such loops, and their results do not depend on an order, lanes are iterations instead: `walks`.)
 
 use super::Analysis;
-use super::func::BlockId;
+use super::func::{BlockId, Terminator};
 use super::leaves::Scalar;
 use super::lengths::Length;
 use super::loops::LoopId;
@@ -40,6 +40,26 @@ pub struct Ahead {
     pub stores: SmallVec<[Id; MOST_STORES]>,
     /// What is widened to 64 bits on the way to the address.
     pub widened: SmallVec<[Widened; 2]>,
+    /// What tells how many iterations are left.
+    pub left: Option<Left>,
+}
+
+/// How many iterations a loop has left, with the current one, if it goes on for as long as a counter that grows by one is below a bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Left {
+    /// The counter, a phi of the header.
+    pub counter: Id,
+    pub bound: Id,
+    pub until: Until,
+}
+
+/// What the counter's next value is compared by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Until {
+    /// They are equal.
+    Equal,
+    /// It is not less, as signed numbers or as others.
+    NotLess { signed: bool },
 }
 
 /// An integer of 32 bits that changes by so much with each iteration. Where it wraps around, the next element is elsewhere.
@@ -64,6 +84,13 @@ impl Ahead {
     /// Bytes of a piece.
     pub fn bytes(&self) -> u64 {
         u64::from(WORDS) * self.word().bytes()
+    }
+
+    /// Pieces that wait at once, at most: a line of the caches, where so many iterations are known to be left. (Rows that lie a power of two
+    /// apart have few places in the nearest cache, and a line that is read piece by piece would not stay there.)
+    pub fn pieces(&self) -> u64 {
+        let is_long = self.left.is_some() && self.stores.is_empty();
+        if is_long { LINE / self.bytes() } else { 1 }
     }
 }
 
@@ -97,17 +124,59 @@ impl Analysis<'_> {
         let mut widened = SmallVec::new();
         let step = self.row_step(inside, pointer, &mut widened)?;
         let stores = self.stores_into(inside, inst, class)?;
-        let ahead = Ahead { inside, preheader: this.preheader, scalar, stores, widened };
-        let is_long = match self.length(inside) {
-            Some(Length::Constant(length)) => length >= ahead.elements(),
+        let ahead = Ahead { inside, preheader: this.preheader, scalar, stores, widened, left: None };
+        let has = |elements: u64| match self.length(inside) {
+            Some(Length::Constant(length)) => length >= elements,
             _ => true,
         };
+        let is_long = has(ahead.elements());
+        let left = self.left(inside).filter(|_| has(LINE / scalar.bytes()));
+        let ahead = Ahead { left, ..ahead };
         let is_there = |of: &Widened| of.step > 0 && self.def.get(&of.id) == Some(&this.header);
         (is_long
             && step == scalar.bytes() as i64
             && self.is_far(inside, this.header, pointer, scalar.bytes())
             && ahead.widened.iter().all(is_there))
         .then_some(ahead)
+    }
+
+    /// What tells how many iterations a loop has left, if there is one way out of it, at which each of them looks.
+    fn left(&self, inside: LoopId) -> Option<Left> {
+        let of = self.loops.get(inside);
+        let &[(block, to)] = of.exits.as_slice() else { return None };
+        let Terminator::Cond { cond, then, els } = self.func.blocks[block].term else { return None };
+        if then == els || self.loops.of(block) != Some(inside) || !self.doms.dominates(block, of.latch) {
+            return None;
+        }
+        let comparison = self.definition(cond)?;
+        // Whether the first operand is the lesser one where it holds, and whether they may be equal then.
+        let goes_on = els == to;
+        let until = match (comparison.op, goes_on) {
+            (Op::INotEqual, true) | (Op::IEqual, false) => Until::Equal,
+            (Op::ULessThan | Op::UGreaterThan, true)
+            | (Op::ULessThanEqual | Op::UGreaterThanEqual, false) => Until::NotLess { signed: false },
+            (Op::SLessThan | Op::SGreaterThan, true)
+            | (Op::SLessThanEqual | Op::SGreaterThanEqual, false) => Until::NotLess { signed: true },
+            _ => return None,
+        };
+        let is_below = |next: Id| {
+            let is_first = comparison.id(0) == next;
+            let less = matches!(
+                comparison.op,
+                Op::ULessThan | Op::SLessThan | Op::ULessThanEqual | Op::SLessThanEqual
+            );
+            // `next < bound` and `bound > next` hold, `next >= bound` and `bound <= next` do not.
+            let is_right = until == Until::Equal || is_first == (less == goes_on);
+            let bound = comparison.id(usize::from(is_first));
+            ((is_first || comparison.id(1) == next) && is_right && self.is_invariant(inside, bound))
+                .then_some(bound)
+        };
+        self.func.blocks[of.header].phis.iter().find_map(|phi| {
+            let next = self.passed_on(inside, phi.from(of.latch)?)?;
+            let step = self.induction(inside, phi.result)?;
+            let bound = is_below(next).filter(|_| self.func.constant_int(step) == Some(1))?;
+            Some(Left { counter: phi.result, bound, until })
+        })
     }
 
     /// What a type is, if it is one number that is in memory as in registers.

@@ -72,7 +72,7 @@ impl Addresses {
     }
 
     /// So many bytes further.
-    fn moved(self, this: &Lowerer<'_, '_>, bytes: i64) -> Addresses {
+    pub(super) fn moved(self, this: &Lowerer<'_, '_>, bytes: i64) -> Addresses {
         self.map(|address| {
             this.b.offset(address, this.b.int(Scalar::I64, this.b.lanes(address), bytes as u64))
         })

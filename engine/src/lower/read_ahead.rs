@@ -3,7 +3,7 @@
 //! A piece of four words a lane is loaded as objects that lie apart are (`apart`), which makes four vectors of one word of all lanes.
 //! They wait in memory, where an iteration finds its element in a word of its own or as a part of one. A piece is loaded only where it is in one page
 //! with an element that the iteration loads, so it is there to be read, and where no index on the way to the address wraps around
-//! within it. Else this iteration gathers, and the next one looks again. A store of the loop into what waits ends
+//! within it, or where so many iterations are left; if those of a line of the caches are, all of its pieces are loaded. Else this iteration gathers, and the next one looks again. A store of the loop into what waits ends
 //! that: the other iterations gather.
 
 use super::access::{self, Place};
@@ -13,7 +13,7 @@ use super::values::{Reg, Val};
 use super::{Lowerer, rows, spaced, speculation};
 use crate::analysis::func::BlockId;
 use crate::analysis::leaves::{Leaf, Scalar};
-use crate::analysis::read_ahead::{Ahead, WORDS};
+use crate::analysis::read_ahead::{Ahead, Left, Until, WORDS};
 use crate::error::EngineError;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
@@ -66,7 +66,7 @@ impl Lowerer<'_, '_> {
         }
         let [left, is_over] = [(); 2].map(|()| self.prologue_alloca(Scalar::I32, 1));
         self.in_prologue(|b| [left, is_over].iter().for_each(|slot| b.store(b.i32(0), *slot, 4)));
-        let words = self.prologue_alloca(ahead.word(), self.w * WORDS);
+        let words = self.prologue_alloca(ahead.word(), self.w * WORDS * ahead.pieces() as u32);
         let pieces = Pieces { left, is_over, words, latest: None };
         self.flow.read_ahead.pieces.insert((load, member), pieces);
         pieces
@@ -163,49 +163,97 @@ pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val
     if !ahead.stores.is_empty() {
         this.note_latest(id, addresses);
     }
-    let stays = stays_on_its_way(this, ahead)?;
+    let stays = stays_on_its_way(this, ahead, ahead.elements())?;
+    let all = ahead.pieces() * ahead.elements();
+    let are_left = match ahead.left {
+        Some(of) => are_left(this, of, ahead.elements())?,
+        None => None,
+    };
+    let all_are_left = match ahead.left.filter(|_| ahead.pieces() > 1) {
+        Some(of) => are_left_on_their_way(this, ahead, of, all)?,
+        None => None,
+    };
     let b = &this.b;
     let left = b.load(Scalar::I32, 1, pieces.left, 4);
     let bytes = ahead.scalar.bytes();
     let own = || access::load_leaves(this, &place, &[leaf], bytes, access);
     let gather = || this.vector(own()[0]);
     let next = || {
-        let at = b.sub(b.i32(ahead.elements() as u32), left);
+        let at = b.sub(b.i32(all as u32), left);
         b.store(b.sub(left, b.i32(1)), pieces.left, 4);
         element(this, ahead, pieces, at)
     };
-    let anew = || {
-        let in_page = rows::is_in_page(b, b.freeze(addresses.vector(this)), ahead.bytes());
-        let mut fits = b.and(stays, speculation::none_on(this, b.not(in_page)));
+    let read_pieces = |count: u64| {
+        let first = load_pieces(this, ahead, pieces, addresses, count);
+        b.store(b.i32((count * ahead.elements()) as u32 - 1), pieces.left, 4);
+        first
+    };
+    // Where all lanes may be one access, they are that.
+    let are_apart = |fits: Value| match place {
+        Place::Hoped(hope) => {
+            b.and(fits, b.not(speculation::may_be_one_access(this, hope, leaf, bytes, access)))
+        }
+        _ => fits,
+    };
+    let read_one = || {
+        let are_in_page = || {
+            let in_page = rows::is_in_page(b, b.freeze(addresses.vector(this)), ahead.bytes());
+            speculation::none_on(this, b.not(in_page))
+        };
+        let is_there = match are_left {
+            Some(are_left) => b.branch(are_left, || b.int(Scalar::Bool, 1, 1), are_in_page),
+            None => are_in_page(),
+        };
+        let mut fits = b.and(stays, is_there);
         if !ahead.stores.is_empty() {
             let is_over = b.load(Scalar::I32, 1, pieces.is_over, 4);
             fits = b.and(fits, b.icmp(IntPred::LLVMIntEQ, is_over, b.i32(0)));
         }
-        let read = match place {
-            Place::Hoped(hope) => {
-                b.and(fits, b.not(speculation::may_be_one_access(this, hope, leaf, bytes, access)))
-            }
-            _ => fits,
-        };
-        let read_piece = || {
-            let first = load_piece(this, ahead, pieces, addresses);
-            b.store(b.i32(ahead.elements() as u32 - 1), pieces.left, 4);
-            first
-        };
-        b.branch(read, read_piece, gather)
+        b.branch(are_apart(fits), || read_pieces(1), gather)
+    };
+    let anew = || match all_are_left {
+        Some(fit) => b.branch(are_apart(fit), || read_pieces(ahead.pieces()), read_one),
+        None => read_one(),
     };
     let value = b.branch(b.icmp(IntPred::LLVMIntNE, left, b.i32(0)), next, anew);
     Ok(Some(smallvec![Reg::varying(value)]))
 }
 
-/// Whether no index of a lane that is on wraps around within a piece.
-fn stays_on_its_way(this: &mut Lowerer<'_, '_>, ahead: &Ahead) -> Result<Value, EngineError> {
+/// Whether a loop has so many iterations left, if the work-items know.
+fn are_left(this: &mut Lowerer<'_, '_>, left: Left, count: u64) -> Result<Option<Value>, EngineError> {
+    let [counter, bound] = [this.leaf(left.counter)?, this.leaf(left.bound)?].map(|reg| reg.of_all_lanes());
+    let (Some(counter), Some(bound)) = (counter, bound) else { return Ok(None) };
+    let b = &this.b;
+    let [counter, bound] = [counter, bound].map(|number| b.freeze(number));
+    let are_left = b.icmp(IntPred::LLVMIntUGE, b.sub(bound, counter), b.int(b.scalar_of(bound), 1, count));
+    let pred = match left.until {
+        Until::Equal => return Ok(Some(are_left)),
+        Until::NotLess { signed: true } => IntPred::LLVMIntSGT,
+        Until::NotLess { signed: false } => IntPred::LLVMIntUGT,
+    };
+    Ok(Some(b.and(b.icmp(pred, bound, counter), are_left)))
+}
+
+/// The same, and that no index on the way to the address wraps around by then.
+fn are_left_on_their_way(
+    this: &mut Lowerer<'_, '_>,
+    ahead: &Ahead,
+    left: Left,
+    count: u64,
+) -> Result<Option<Value>, EngineError> {
+    let Some(are_left) = are_left(this, left, count)? else { return Ok(None) };
+    let stays = stays_on_its_way(this, ahead, count)?;
+    Ok(Some(this.b.and(are_left, stays)))
+}
+
+/// Whether no index of a lane that is on wraps around within so many iterations.
+fn stays_on_its_way(this: &mut Lowerer<'_, '_>, ahead: &Ahead, count: u64) -> Result<Value, EngineError> {
     let mut stays = this.b.int(Scalar::Bool, 1, 1);
     for widened in &ahead.widened {
         let index = this.leaf(widened.id)?;
         let b = &this.b;
         let most = if widened.is_signed { i32::MAX as u32 } else { u32::MAX };
-        let last = most - widened.step.unsigned_abs() * ahead.elements() as u32;
+        let last = most - widened.step.unsigned_abs() * count as u32;
         let pred = if widened.is_signed { IntPred::LLVMIntSLE } else { IntPred::LLVMIntULE };
         let one = match index.of_all_lanes() {
             Some(index) => b.icmp(pred, b.freeze(index), b.i32(last)),
@@ -220,15 +268,28 @@ fn stays_on_its_way(this: &mut Lowerer<'_, '_>, ahead: &Ahead) -> Result<Value, 
     Ok(stays)
 }
 
-/// Loads a piece for each lane, and returns the first elements.
-fn load_piece(this: &Lowerer<'_, '_>, ahead: &Ahead, pieces: Pieces, addresses: Addresses) -> Value {
+/// Loads so many pieces for each lane, and returns the first elements. They are the last that wait.
+fn load_pieces(
+    this: &Lowerer<'_, '_>,
+    ahead: &Ahead,
+    pieces: Pieces,
+    addresses: Addresses,
+    count: u64,
+) -> Value {
     let (b, word) = (&this.b, ahead.word());
-    let words = apart::load_words(this, addresses, word, WORDS, ahead.scalar.bytes());
     let size = u64::from(this.w) * word.bytes();
-    for (at, reg) in (0..).zip(&words) {
-        b.store(this.vector(*reg), b.offset_const(pieces.words, at * size), word.bytes());
+    let mut first = None;
+    for (number, at) in (ahead.pieces() - count..ahead.pieces()).enumerate() {
+        let from = addresses.moved(this, (number as u64 * ahead.bytes()) as i64);
+        let words = apart::load_words(this, from, word, WORDS, ahead.scalar.bytes());
+        for (of_piece, reg) in (0..).zip(&words) {
+            let slot = b.offset_const(pieces.words, (at * u64::from(WORDS) + of_piece) * size);
+            b.store(this.vector(*reg), slot, word.bytes());
+        }
+        first.get_or_insert(words[0]);
     }
-    part(this, ahead, this.vector(words[0]), b.i32(0))
+    let first = first.expect("at least one piece is loaded");
+    part(this, ahead, this.vector(first), b.i32(0))
 }
 
 /// The elements with a number below that of a piece, of all lanes.

@@ -6,7 +6,7 @@ use super::{SUBGROUPS, kernel, run_on};
 use crate::jit::target::Isa;
 
 /// Elements from row to row.
-const ROW: usize = 37;
+const ROW: usize = 83;
 
 const TYPES: [(&str, usize); 4] = [("uchar", 1), ("ushort", 2), ("uint", 4), ("ulong", 8)];
 
@@ -48,8 +48,9 @@ fn check(isa: Option<Isa>) {
                 u64::from_le_bytes(value) as u32
             };
             for (form, index) in INDICES.iter().enumerate() {
-                // The same length for all, and one for each.
-                for lengths in [[7; 2], [1; 2], [16, 16], [18, 13], [3, 2]] {
+                // The same length for all, and one for each. Rows that are read to their ends are longer than a line of the caches.
+                let whole = (form < 3).then_some([ROW; 2]);
+                for lengths in [[7; 2], [1; 2], [16, 16], [18, 13], [3, 2]].into_iter().chain(whole) {
                     let length = |item: usize| 1 + (item * lengths[1] + lengths[0]) % (lengths[0] + 1).max(2);
                     let equal = lengths[0] == lengths[1];
                     let length = |item: usize| if equal { lengths[0] } else { length(item) };
