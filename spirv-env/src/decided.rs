@@ -7,7 +7,7 @@
 
 use crate::fold::fold_numbers;
 use crate::load::FunctionSource;
-use crate::module::{ConstantValue, Function, Id, Inst, Module, Operand, TypeId};
+use crate::module::{ConstantValue, Function, Id, Inst, Module, Operand, Type, TypeId};
 use crate::prune;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
@@ -79,10 +79,14 @@ impl Known<'_> {
                 Some(label)
             }
             Op::Switch => {
-                let (_, number) = self.number(selector)?;
+                let (ty, number) = self.number(selector)?;
+                let &Type::Int { width } = self.module.types.get(ty) else { return None };
+                // A literal of fewer bits than a word has may be extended by its sign.
+                let bits = u64::MAX >> u64::BITS.checked_sub(width)?;
                 let (default, cases) = targets.split_first()?;
                 let (cases, _) = cases.as_chunks();
-                let case = cases.iter().find(|[value, _]| *value == Operand::Lit(number));
+                let is_it = |value: &Operand| matches!(value, Operand::Lit(value) if value & bits == number);
+                let case = cases.iter().find(|[value, _]| is_it(value));
                 let &Operand::Id(label) = case.map_or(default, |[_, label]| label) else { return None };
                 Some(label)
             }
@@ -166,6 +170,10 @@ mod tests {
              OpBranchConditional %s %end %call\n%call = OpLabel\n%r = OpFunctionCall %void %closed\n\
              OpBranch %end\n%end = OpLabel\n%p = OpPhi %uint %u1 %entry %u2 %call\n%q = OpIAdd %uint %p %p",
             "OpSwitch %given %call 3 %end\n%call = OpLabel\n%r = OpFunctionCall %void %closed\n\
+             OpBranch %end\n%end = OpLabel",
+            // A byte of all ones, extended by its sign.
+            "%less = OpISub %uint %given %u4\n%byte = OpUConvert %uchar %less\n\
+             OpSwitch %byte %call 0xFFFFFFFF %end\n%call = OpLabel\n%r = OpFunctionCall %void %closed\n\
              OpBranch %end\n%end = OpLabel",
         ];
         for body in bodies {
