@@ -9,6 +9,7 @@ use crate::fold::fold_numbers;
 use crate::load::FunctionSource;
 use crate::module::{ConstantValue, Function, Id, Inst, Module, Operand, Type, TypeId};
 use crate::prune;
+use crate::reflect::constant_scalar;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
 
@@ -30,10 +31,8 @@ pub(crate) fn branches<'a>(module: &mut Module, sources: impl Iterator<Item = &'
 fn constant(module: &Module, id: Id) -> Option<(TypeId, u64)> {
     let constant = module.constants.get(&id)?;
     let number = match constant.value {
-        ConstantValue::Null => 0,
         ConstantValue::Bool(value) => u64::from(value),
-        ConstantValue::Scalar(value) => value,
-        _ => return None,
+        _ => constant_scalar(module, id)?,
     };
     Some((constant.ty, number))
 }

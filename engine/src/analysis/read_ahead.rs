@@ -149,7 +149,7 @@ impl Analysis<'_> {
             return None;
         }
         let comparison = self.definition(cond)?;
-        // Whether the first operand is the lesser one where it holds, and whether they may be equal then.
+        // Whether the loop goes on where it holds.
         let goes_on = els == to;
         let until = match (comparison.op, goes_on) {
             (Op::INotEqual, true) | (Op::IEqual, false) => Until::Equal,
