@@ -105,7 +105,7 @@ impl Contents {
 const MAGIC: u32 = u32::from_le_bytes(*b"zCm1");
 
 impl Context {
-    /// `zeMemGetIpcHandle`: for the start of a device or host allocation, of mapped physical memory, or for the handle of a
+    /// `zeMemGetIpcHandle`: for the start of an allocation, of mapped physical memory, or for the handle of a
     /// physical memory object.
     pub fn ipc_handle(&self, address: *const c_void) -> Result<ze_ipc_mem_handle_t> {
         let (shared, offset, len, kind) = if let Ok(memory) = handle::get::<PhysicalMemory>(address as _) {
@@ -115,11 +115,13 @@ impl Context {
             let memory = memory.ok_or_else(|| {
                 Error::InvalidArgument(format!("{address:p} is not the start of an allocation"))
             })?;
-            if memory.kind() == MemoryKind::Shared {
-                return Err(Error::InvalidArgument("only device and host memory has IPC handles".into()));
-            }
             let place = memory.share(self.driver())?;
-            (place.memory, place.offset, memory.size(), memory.kind())
+            // Intel's driver hands on shared memory as memory of the device, which oneCCL counts on.
+            let kind = match memory.kind() {
+                MemoryKind::Shared => MemoryKind::Device,
+                kind => kind,
+            };
+            (place.memory, place.offset, memory.size(), kind)
         };
         self.ipc_handle_of(&shared, (offset, len), kind)
     }

@@ -7,7 +7,10 @@
 
 use super::Analysis;
 use super::func::{BlockId, Terminator};
+use super::read_ahead::LINE;
 use super::shapes::Shape;
+use crate::jit::target::Target;
+use crate::lower::opencl_std::table;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, OpenclStd100Op};
 use spirv_env::opcodes::opencl_std::Family as StdFamily;
@@ -40,13 +43,18 @@ const EXACT: [OpenclStd100Op; 15] = [
 
 impl Analysis<'_> {
     /// Whether a kernel may be faster as one work-item after the other, and does the same.
-    pub fn may_be_faster_alone(&self) -> bool {
+    pub fn may_be_faster_alone(&self, target: &Target) -> bool {
         let insts = || {
             let of_block =
                 |block: BlockId| self.func.blocks[block].insts.iter().map(move |inst| (block, inst));
             self.func.block_ids().flat_map(of_block)
         };
         let differs = |block: BlockId, id: Id| self.shape(block, id).contains(&Shape::Varying);
+        // What is stored far apart is not read ahead of either.
+        let is_apart = |block: BlockId, inst: &Inst| {
+            inst.op == Op::Store
+                && matches!(*self.shape(block, inst.id(0)), [Shape::Strided(step)] if step.unsigned_abs() >= LINE)
+        };
         let is_own = |block: BlockId, inst: &Inst| {
             let is_access = matches!(inst.row().memory, Memory::Read { .. } | Memory::Write { .. })
                 || inst.row().memory.is_atomic();
@@ -55,7 +63,9 @@ impl Analysis<'_> {
                 None => {
                     is_access
                         && !self.builtins.contains_key(&inst.id(0))
-                        && (self.private.interleaved.contains_key(&inst.id(0)) || differs(block, inst.id(0)))
+                        && (self.private.interleaved.contains_key(&inst.id(0))
+                            || differs(block, inst.id(0))
+                            || is_apart(block, inst))
                 }
             };
             is_own && self.loops.of(block).is_some()
@@ -63,7 +73,7 @@ impl Analysis<'_> {
         let own = || insts().any(|(block, inst)| is_own(block, inst));
         (own() || self.leaves_by_what_it_loads() || self.divides_where_lanes_wait())
             && insts().count() <= MOST_INSTS
-            && insts().all(|(block, inst)| self.does_the_same_alone(block, inst))
+            && insts().all(|(block, inst)| self.does_the_same_alone(block, inst, target))
             && self.products_stay()
     }
 
@@ -107,7 +117,7 @@ impl Analysis<'_> {
     }
 
     /// Whether an instruction gives the same, and asks nothing of other work-items, whether lanes are work-items or not.
-    fn does_the_same_alone(&self, block: BlockId, inst: &Inst) -> bool {
+    fn does_the_same_alone(&self, block: BlockId, inst: &Inst, target: &Target) -> bool {
         let row = inst.row();
         // What is stored is nothing that anybody waits for here.
         if (inst.is_volatile() && !matches!(row.memory, Memory::Write { .. }))
@@ -119,7 +129,9 @@ impl Analysis<'_> {
             return false;
         }
         if row.family == Family::Extended {
-            return self.is_function_among(inst, &EXACT) || self.vector_access(inst).is_some();
+            return self.is_function_among(inst, &EXACT)
+                || self.vector_access(inst).is_some()
+                || self.is_computed_in_lanes(inst, target);
         }
         // Who looks at what others write, again and again, may wait for it.
         let waits = || inst.result.is_some_and(|result| self.uses(result) > 0 && self.decides(result));
@@ -127,6 +139,15 @@ impl Analysis<'_> {
             memory if memory.is_atomic() => self.loops.of(block).is_none() || !waits(),
             _ => !row.synchronizes(),
         }
+    }
+
+    /// Whether an instruction is a function of floats that one lane is computed for as many are.
+    fn is_computed_in_lanes(&self, inst: &Inst, target: &Target) -> bool {
+        let function = inst.opencl_std(self.func.module).filter(|std| std.family == StdFamily::Float);
+        let leaves = inst.ty.and_then(|ty| self.leaves.get(ty));
+        function.zip(leaves).is_some_and(|(function, leaves)| {
+            leaves.iter().all(|leaf| table::is_faster_in_lanes(function.op, leaf.scalar, target))
+        })
     }
 
     /// Whether it depends on a value which way control goes, but for what is done or left out in place.
@@ -198,6 +219,7 @@ impl Analysis<'_> {
 mod tests {
     use super::*;
     use crate::analysis::testing::{VARIANT, counted_loop, of_blocks};
+    use crate::jit::target::Isa;
 
     /// Whether a kernel with a loop of these instructions, in which `%place` is anywhere, may be faster alone.
     fn may(inside: &str) -> bool {
@@ -209,7 +231,8 @@ mod tests {
         let before = "%id = OpLoad %ulong %GlobalLinearId
             %odd = OpIMul %ulong %id %any_ulong
             %place = OpInBoundsPtrAccessChain %to_uint %pointer %odd\n";
-        of_blocks(&format!("{before}{body}"), VARIANT, |a| a.may_be_faster_alone())
+        let target = Target::limited(Isa::Avx2).expect("a target machine");
+        of_blocks(&format!("{before}{body}"), VARIANT, |a| a.may_be_faster_alone(&target))
     }
 
     #[test]
@@ -248,9 +271,20 @@ mod tests {
     fn others_stay_vectors() {
         let row = "%there = OpInBoundsPtrAccessChain %to_uint %pointer %id\nOpStore %there %n";
         assert!(!may(row), "rows");
+        let apart = |times: u32| {
+            may(&format!(
+                "%times = OpIMul %ulong %id %ulong_{times}\n%there = OpInBoundsPtrAccessChain %to_uint %pointer %times\nOpStore %there %n"
+            ))
+        };
+        assert!(apart(16) && !apart(8), "lines of their own");
         assert!(!may(""), "nothing in memory");
-        let sine = "%loaded = OpLoad %uint %place\n%f = OpConvertUToF %float %loaded\n%sine = OpExtInst %float %std sin %f";
-        assert!(!may(sine), "other bits");
+        let of = |function: &str| {
+            may(&format!(
+                "%loaded = OpLoad %uint %place\n%f = OpConvertUToF %float %loaded\n%of = OpExtInst %float %std {function} %f"
+            ))
+        };
+        assert!(of("sin"), "computed as in lanes");
+        assert!(!of("lgamma"), "other bits");
         assert!(!may("%loaded = OpLoad %uint %place Volatile"), "may wait");
         let looks = "%seen = OpAtomicIAdd %uint %place %uint_1 %uint_0 %n\nOpStore %place %seen";
         assert!(may(looks), "a place in a list");

@@ -6,8 +6,8 @@
 
 use super::Analysis;
 use super::builtins;
-use super::func::Terminator;
 use super::loops::{Loop, LoopId};
+use super::order::Order;
 use spirv::{BuiltIn, Op};
 use spirv_env::{Id, Inst};
 
@@ -39,35 +39,21 @@ impl Analysis<'_> {
 
     /// What a counter, or its next value, is no more than for work-items that go on.
     fn upper_inside(&self, inside: LoopId, of: &Loop, counter: &Counter, depth: u32) -> Option<u64> {
-        of.exits.iter().find_map(|&(block, to)| {
-            let Terminator::Cond { cond, then, els } = self.func.blocks[block].term else { return None };
-            // All that go on pass here, in each iteration.
-            if self.loops.of(block) != Some(inside) || !self.doms.dominates(block, of.latch) || then == els {
-                return None;
-            }
-            self.upper_where(self.definition(cond)?, els == to, counter, depth)
+        of.exits.iter().find_map(|&(block, _)| {
+            let (comparison, goes_on) = self.asked_in_each_iteration(inside, block)?;
+            self.upper_where(comparison, goes_on, counter, depth)
         })
     }
 
     /// What a counter is no more than where a comparison is true, or where it is false.
     fn upper_where(&self, comparison: &Inst, holds: bool, counter: &Counter, depth: u32) -> Option<u64> {
-        use Op::{SGreaterThan, SGreaterThanEqual, SLessThan, SLessThanEqual};
-        use Op::{UGreaterThan, UGreaterThanEqual, ULessThan, ULessThanEqual};
-        let is_less = match comparison.op {
-            ULessThan | ULessThanEqual | SLessThan | SLessThanEqual => holds,
-            UGreaterThan | UGreaterThanEqual | SGreaterThan | SGreaterThanEqual => !holds,
-            _ => return None,
-        };
-        let at = usize::from(!is_less);
-        let (compared, bound) = (comparison.id(at), comparison.id(1 - at));
-        if compared != counter.phi && compared != counter.next {
+        let Order { lesser, greater: bound, is_signed, .. } = Order::of(comparison, holds)?;
+        if lesser != counter.phi && lesser != counter.next {
             return None;
         }
-        match comparison.op {
-            ULessThan | ULessThanEqual | UGreaterThan | UGreaterThanEqual => self.upper(bound, depth),
-            // A counter is not negative, so it is below no negative bound.
-            _ => self.upper_of_signed(bound, depth).or_else(|| self.greatest_of_narrower(bound)),
-        }
+        // A counter is not negative, so it is below no negative bound.
+        let of_signed = || self.upper_of_signed(bound, depth).or_else(|| self.greatest_of_narrower(bound));
+        if is_signed { of_signed() } else { self.upper(bound, depth) }
     }
 
     /// The greatest number that a widened one can be.

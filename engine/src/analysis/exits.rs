@@ -6,6 +6,7 @@
 //! iteration, and the loop runs until the last one has left. Where conditions are the same, they are asked once behind both branches, and who
 //! goes where is decided outside.
 
+use super::Analysis;
 use super::cfg::{Cfg, Dominators};
 use super::func::{Block, BlockId, Func, Incoming, Phi, Synthetic, Terminator};
 use super::joins::{self, Plain};
@@ -100,6 +101,15 @@ fn brings_what_it_carries(func: &Func<'_>, this: &Loop, block: BlockId, to: Bloc
     // Numbers of the engine's own have no type.
     let mut phis = func.blocks[to].phis.iter().filter(|phi| !func.selectors.contains(&phi.result));
     phis.any(|phi| is_wide(phi.ty) && phi.from(block).is_some_and(carries))
+}
+
+impl Analysis<'_> {
+    /// What a block of the loop itself asks in each iteration, and whether the loop goes on where that is true.
+    pub(super) fn asked_in_each_iteration(&self, inside: LoopId, block: BlockId) -> Option<(&Inst, bool)> {
+        let exit = exit_of(&self.func, &self.loops, inside, block)?;
+        let is_passed = self.doms.dominates(block, self.loops.get(inside).latch);
+        self.definition(exit.condition).filter(|_| is_passed).map(|asked| (asked, exit.stays_if))
+    }
 }
 
 /// What a block of the loop itself asks.

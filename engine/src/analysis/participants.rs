@@ -6,6 +6,7 @@
 use super::Analysis;
 use super::builtins::is_group_size;
 use super::func::{BlockId, Terminator};
+use super::order::Order;
 use spirv::{BuiltIn, Op};
 use spirv_env::opcodes::{Derives, Family};
 use spirv_env::{Id, Inst};
@@ -97,28 +98,17 @@ impl Analysis<'_> {
             Op::LogicalOr if !holds => return [part(0, false), part(1, false)].into_iter().flatten().min(),
             _ => {}
         }
-        use Op::*;
-        let is_equal = matches!(inst.op, IEqual | INotEqual);
-        let is_less = matches!(inst.op, ULessThan | ULessThanEqual | SLessThan | SLessThanEqual);
-        let is_strict = matches!(inst.op, ULessThan | UGreaterThan | SLessThan | SGreaterThan);
-        let is_greater = is_strict || matches!(inst.op, UGreaterThanEqual | SGreaterThanEqual);
-        if !(is_equal || is_less || is_greater) {
-            return None;
+        if let Op::IEqual | Op::INotEqual = inst.op {
+            let is_number = |at: usize| self.func.constant_bits(inst.id(at)).is_some();
+            let id = inst.id(usize::from(is_number(0)));
+            let is_one = (inst.op == Op::IEqual) == holds && is_number(0) != is_number(1);
+            return self.items_of_a_number(id).filter(|_| is_one).map(|_| 1);
         }
-        let [a, b] = [inst.id(0), inst.id(1)];
-        let (id, bound, is_left) = match (self.func.constant_bits(a), self.func.constant_bits(b)) {
-            (None, Some(bound)) => (a, bound, true),
-            (Some(bound), None) => (b, bound, false),
-            _ => return None,
-        };
-        let items = self.items_of_a_number(id)?;
-        if is_equal {
-            return ((inst.op == IEqual) == holds).then_some(1);
-        }
-        // The id is below the bound, or at it at most.
-        let is_below = (is_less == is_left) == holds;
-        let end = if is_strict == holds { Some(bound) } else { bound.checked_add(1) };
-        u32::try_from(end.filter(|_| is_below)?.div_ceil(items)).ok()
+        let order = Order::of(inst, holds)?;
+        let items = self.items_of_a_number(order.lesser)?;
+        let bound = self.func.constant_bits(order.greater)?;
+        let end = if order.is_strict { bound } else { bound.checked_add(1)? };
+        u32::try_from(end.div_ceil(items)).ok()
     }
 
     /// How many numbers in a row are those of one sub-group: all of a sub-group's items have one sub-group's number, and each has a local id.

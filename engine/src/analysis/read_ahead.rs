@@ -7,11 +7,12 @@
 //! a kernel does are such loops, and their results do not depend on an order, lanes are iterations instead: `walks`.)
 
 use super::Analysis;
-use super::func::{BlockId, Terminator};
+use super::func::BlockId;
 use super::leaves::Scalar;
 use super::lengths::Length;
 use super::loops::LoopId;
 use super::members::LEAST_LANES;
+use super::order::Order;
 use crate::abi::LaneMapping;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -28,7 +29,7 @@ const MOST_STORES: usize = 2;
 /// How deep an index expression is looked into.
 const DEPTH: u32 = 8;
 /// Bytes of the caches' lines.
-const LINE: u64 = 64;
+pub(super) const LINE: u64 = 64;
 
 /// A load of the header of a loop.
 #[derive(Clone, Debug)]
@@ -124,16 +125,14 @@ impl Analysis<'_> {
         let mut widened = SmallVec::new();
         let step = self.row_step(inside, pointer, &mut widened)?;
         let stores = self.stores_into(inside, inst, class)?;
-        let ahead = Ahead { inside, preheader: this.preheader, scalar, stores, widened, left: None };
         let has = |elements: u64| match self.length(inside) {
             Some(Length::Constant(length)) => length >= elements,
             _ => true,
         };
-        let is_long = has(ahead.elements());
         let left = self.left(inside).filter(|_| has(LINE / scalar.bytes()));
-        let ahead = Ahead { left, ..ahead };
+        let ahead = Ahead { inside, preheader: this.preheader, scalar, stores, widened, left };
         let is_there = |of: &Widened| of.step > 0 && self.def.get(&of.id) == Some(&this.header);
-        (is_long
+        (has(ahead.elements())
             && step == scalar.bytes() as i64
             && self.is_far(inside, this.header, pointer, scalar.bytes())
             && ahead.widened.iter().all(is_there))
@@ -143,39 +142,25 @@ impl Analysis<'_> {
     /// What tells how many iterations a loop has left, if there is one way out of it, at which each of them looks.
     fn left(&self, inside: LoopId) -> Option<Left> {
         let of = self.loops.get(inside);
-        let &[(block, to)] = of.exits.as_slice() else { return None };
-        let Terminator::Cond { cond, then, els } = self.func.blocks[block].term else { return None };
-        if then == els || self.loops.of(block) != Some(inside) || !self.doms.dominates(block, of.latch) {
-            return None;
-        }
-        let comparison = self.definition(cond)?;
-        // Whether the loop goes on where it holds.
-        let goes_on = els == to;
-        let until = match (comparison.op, goes_on) {
-            (Op::INotEqual, true) | (Op::IEqual, false) => Until::Equal,
-            (Op::ULessThan | Op::UGreaterThan, true)
-            | (Op::ULessThanEqual | Op::UGreaterThanEqual, false) => Until::NotLess { signed: false },
-            (Op::SLessThan | Op::SGreaterThan, true)
-            | (Op::SLessThanEqual | Op::SGreaterThanEqual, false) => Until::NotLess { signed: true },
-            _ => return None,
-        };
-        let is_below = |next: Id| {
-            let is_first = comparison.id(0) == next;
-            let less = matches!(
-                comparison.op,
-                Op::ULessThan | Op::SLessThan | Op::ULessThanEqual | Op::SLessThanEqual
-            );
-            // `next < bound` and `bound > next` hold, `next >= bound` and `bound <= next` do not.
-            let is_right = until == Until::Equal || is_first == (less == goes_on);
-            let bound = comparison.id(usize::from(is_first));
-            ((is_first || comparison.id(1) == next) && is_right && self.is_invariant(inside, bound))
-                .then_some(bound)
+        let &[(block, _)] = of.exits.as_slice() else { return None };
+        let (comparison, goes_on) = self.asked_in_each_iteration(inside, block)?;
+        let order = Order::of(comparison, goes_on).filter(|order| order.is_strict);
+        let differs = matches!((comparison.op, goes_on), (Op::INotEqual, true) | (Op::IEqual, false));
+        let bound_of = |next: Id| match order {
+            Some(order) => {
+                (order.lesser == next).then_some((order.greater, Until::NotLess { signed: order.is_signed }))
+            }
+            None if differs => {
+                let other = comparison.ids().find(|id| *id != next)?;
+                comparison.ids().any(|id| id == next).then_some((other, Until::Equal))
+            }
+            None => None,
         };
         self.func.blocks[of.header].phis.iter().find_map(|phi| {
             let next = self.passed_on(inside, phi.from(of.latch)?)?;
             let step = self.induction(inside, phi.result)?;
-            let bound = is_below(next).filter(|_| self.func.constant_int(step) == Some(1))?;
-            Some(Left { counter: phi.result, bound, until })
+            let (bound, until) = bound_of(next).filter(|(bound, _)| self.is_invariant(inside, *bound))?;
+            (self.func.constant_int(step) == Some(1)).then_some(Left { counter: phi.result, bound, until })
         })
     }
 

@@ -1,9 +1,9 @@
 //! Blocks of IR: lists of what is in them, large ones cut to pieces, and rows of them made one.
 
 use super::context::IrModule;
-use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
+use llvm_sys::{LLVMAtomicOrdering, LLVMAttributeFunctionIndex, LLVMOpcode};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Instructions of a block for instruction selection.
@@ -203,6 +203,46 @@ pub(super) fn calls(inst: LLVMValueRef, name: &str) -> bool {
     // SAFETY: a function of the module.
     called_intrinsic(inst)
         .is_some_and(|callee| unsafe { LLVMGetIntrinsicID(callee) } == intrinsic_number(name))
+}
+
+/// Whether an instruction does nothing but make a value, of memory at most, and makes the same one when it is there twice.
+pub(super) fn only_makes_a_value(inst: LLVMValueRef) -> bool {
+    use LLVMOpcode::*;
+    // SAFETY: an instruction that is alive.
+    unsafe {
+        match opcode(inst) {
+            LLVMLoad => {
+                LLVMGetVolatile(inst) == 0
+                    && LLVMGetOrdering(inst) == LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic
+            }
+            LLVMCall => is_prefetch(inst) || called_intrinsic(inst).is_some_and(|callee| !writes(callee)),
+            LLVMPHI | LLVMFNeg | LLVMAdd | LLVMFAdd | LLVMSub | LLVMFSub | LLVMMul | LLVMFMul | LLVMUDiv
+            | LLVMSDiv | LLVMFDiv | LLVMURem | LLVMSRem | LLVMFRem | LLVMShl | LLVMLShr | LLVMAShr
+            | LLVMAnd | LLVMOr | LLVMXor | LLVMGetElementPtr | LLVMTrunc | LLVMZExt | LLVMSExt
+            | LLVMFPToUI | LLVMFPToSI | LLVMUIToFP | LLVMSIToFP | LLVMFPTrunc | LLVMFPExt | LLVMPtrToInt
+            | LLVMIntToPtr | LLVMBitCast | LLVMICmp | LLVMFCmp | LLVMSelect | LLVMExtractElement
+            | LLVMInsertElement | LLVMShuffleVector | LLVMExtractValue | LLVMInsertValue | LLVMBr
+            // What is frozen twice may be two values, but only where anything would do.
+            | LLVMFreeze => true,
+            _ => false,
+        }
+    }
+}
+
+pub(super) fn is_prefetch(inst: LLVMValueRef) -> bool {
+    calls(inst, "llvm.prefetch")
+}
+
+/// Whether a function may write memory, as LLVM's attribute has it: two bits for each kind of memory, one for reads and one for writes.
+unsafe fn writes(function: LLVMValueRef) -> bool {
+    const NAME: &str = "memory";
+    const WRITES: u64 = 0xaaaa_aaaa_aaaa_aaaa;
+    // SAFETY: the caller's function is alive; the attribute is LLVM's for functions.
+    unsafe {
+        let kind = LLVMGetEnumAttributeKindForName(NAME.as_ptr().cast(), NAME.len());
+        let attribute = LLVMGetEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex, kind);
+        attribute.is_null() || LLVMGetEnumAttributeValue(attribute) & WRITES != 0
+    }
 }
 
 /// Room for a value of a type on a function's stack, from its beginning on. The builder is moved there.

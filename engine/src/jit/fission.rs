@@ -8,13 +8,15 @@
 //! that what shares operands stays together, and each loop gets what its part is computed from, counters included. Where that costs more than
 //! the sums in memory, operands wait there, for strips of iterations (`strips.rs`). Each value is computed by the same instructions as before.
 
-use super::blocks::{blocks, called_intrinsic, calls, functions, instructions, opcode, room, users};
+use super::blocks::{
+    blocks, calls, functions, instructions, is_prefetch, only_makes_a_value, opcode, room, users,
+};
 use super::context::IrModule;
 use super::pieces::{bits_of, empty_assembly, is_register};
 use super::target::Target;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
-use llvm_sys::{LLVMAtomicOrdering, LLVMAttributeFunctionIndex, LLVMOpcode, LLVMTypeKind};
+use llvm_sys::{LLVMOpcode, LLVMTypeKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use strips::{Room, Strips};
 
@@ -134,7 +136,9 @@ impl<'t> Body<'t> {
                 insts.extend(instructions(*block));
                 at.resize(insts.len(), number);
             }
-            if insts.len() > MOST_INSTS || !insts.iter().all(|inst| is_kept(*inst) || is_dropped(*inst)) {
+            if insts.len() > MOST_INSTS
+                || !insts.iter().all(|inst| only_makes_a_value(*inst) || is_dropped(*inst))
+            {
                 return None;
             }
             let numbers: FxHashMap<LLVMValueRef, usize> =
@@ -365,7 +369,7 @@ impl<'t> Body<'t> {
     /// What is used behind the loop, and what has an effect.
     fn wanted(&self) -> impl Iterator<Item = usize> {
         // SAFETY: the body's instructions are alive.
-        let is_wanted = |at: &usize| unsafe { is_prefetch(self.insts[*at]) || self.is_used_outside(*at) };
+        let is_wanted = |at: &usize| is_prefetch(self.insts[*at]) || unsafe { self.is_used_outside(*at) };
         (0..self.insts.len()).filter(is_wanted)
     }
 
@@ -714,49 +718,9 @@ unsafe fn incoming(phi: LLVMValueRef, from: LLVMBasicBlockRef) -> LLVMValueRef {
     }
 }
 
-/// Whether an instruction does nothing but make a value, of memory at most, and makes the same one when it is there twice.
-unsafe fn is_kept(inst: LLVMValueRef) -> bool {
-    use LLVMOpcode::*;
-    // SAFETY: the caller's instruction is alive.
-    unsafe {
-        match opcode(inst) {
-            LLVMLoad => {
-                LLVMGetVolatile(inst) == 0
-                    && LLVMGetOrdering(inst) == LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic
-            }
-            LLVMCall => is_prefetch(inst) || called_intrinsic(inst).is_some_and(|callee| !writes(callee)),
-            LLVMPHI | LLVMFNeg | LLVMAdd | LLVMFAdd | LLVMSub | LLVMFSub | LLVMMul | LLVMFMul | LLVMUDiv
-            | LLVMSDiv | LLVMFDiv | LLVMURem | LLVMSRem | LLVMFRem | LLVMShl | LLVMLShr | LLVMAShr
-            | LLVMAnd | LLVMOr | LLVMXor | LLVMGetElementPtr | LLVMTrunc | LLVMZExt | LLVMSExt
-            | LLVMFPToUI | LLVMFPToSI | LLVMUIToFP | LLVMSIToFP | LLVMFPTrunc | LLVMFPExt | LLVMPtrToInt
-            | LLVMIntToPtr | LLVMBitCast | LLVMICmp | LLVMFCmp | LLVMSelect | LLVMExtractElement
-            | LLVMInsertElement | LLVMShuffleVector | LLVMExtractValue | LLVMInsertValue | LLVMBr
-            // What is frozen twice may be two values, but only where anything would do.
-            | LLVMFreeze => true,
-            _ => false,
-        }
-    }
-}
-
 /// Whether an instruction only says something that passes may use.
 fn is_dropped(inst: LLVMValueRef) -> bool {
     calls(inst, "llvm.assume") || calls(inst, "llvm.experimental.noalias.scope.decl")
-}
-
-fn is_prefetch(inst: LLVMValueRef) -> bool {
-    calls(inst, "llvm.prefetch")
-}
-
-/// Whether a function may write memory, as LLVM's attribute has it: two bits for each kind of memory, one for reads and one for writes.
-unsafe fn writes(function: LLVMValueRef) -> bool {
-    const NAME: &str = "memory";
-    const WRITES: u64 = 0xaaaa_aaaa_aaaa_aaaa;
-    // SAFETY: the caller's function is alive; the attribute is LLVM's for functions.
-    unsafe {
-        let kind = LLVMGetEnumAttributeKindForName(NAME.as_ptr().cast(), NAME.len());
-        let attribute = LLVMGetEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex, kind);
-        attribute.is_null() || LLVMGetEnumAttributeValue(attribute) & WRITES != 0
-    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub mod choice;
 mod constants;
 pub mod context;
 mod contraction;
+mod conversions;
 pub mod debug_file;
 pub mod dump;
 pub mod elf;

@@ -6,6 +6,7 @@ use super::blocks;
 use super::constants;
 use super::context::{IrModule, REPORT_FRAME, take_message};
 use super::contraction;
+use super::conversions;
 use super::extracts;
 use super::fission;
 use super::halves;
@@ -186,6 +187,7 @@ fn run_all(module: &IrModule, target: &Target, tier: Tier, loops: Loops) -> Resu
             if fission::split_loops(module, target) {
                 run(module, target, tier, c"function(simplifycfg,adce)")?;
             }
+            conversions::join(module, target);
             picks::load_lanes(module);
             addresses::sink(module, target);
             extracts::by_lanes(module);

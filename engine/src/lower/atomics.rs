@@ -398,6 +398,28 @@ impl Small {
         };
         (0..this.w).map(address).collect()
     }
+
+    /// As [`one_by_one`]: indices are less to compute and to keep than addresses, and a Zen 4 waits where one access after the other has its
+    /// address in the same register, with nothing else.
+    fn one_by_one(
+        &self,
+        this: &Lowerer<'_, '_>,
+        operands: &[Reg],
+        result: Option<Scalar>,
+        f: ForLane<'_>,
+    ) -> Option<Value> {
+        let b = &this.b;
+        let mut all: SmallVec<[Reg; 3]> = SmallVec::from_slice(operands);
+        all[0] = self.index;
+        let kept = Kept::new(this, &all, result);
+        over_bits(this, |this, lane| {
+            let mut values = kept.of_lane(this, lane);
+            let index = b.and(b.zext_or_trunc(values[0], Scalar::I64), b.i64((1 << self.bits) - 1));
+            values[0] = b.element(self.base, index, self.step);
+            kept.set_result(this, lane, f(this, &values));
+        });
+        kept.results(this)
+    }
 }
 
 /// As [`each_lane`], where addresses are by small indices.
@@ -412,7 +434,7 @@ fn by_small_indices(
     match this.mask() {
         Mask::All => all(),
         Mask::Lanes(mask) => {
-            let of_part = || one_by_one(this, operands, result, f).into_iter().collect();
+            let of_part = || small.one_by_one(this, operands, result, f).into_iter().collect();
             this.b.branch_of_many(this.b.all(mask), || all().into_iter().collect(), of_part).pop()
         }
     }

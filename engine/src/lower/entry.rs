@@ -98,7 +98,7 @@ pub fn emit(
         strip_height: a.strips().height,
         streams: target.streams_stores && !a.streaming().pointers.is_empty(),
         loop_inputs: a.loop_inputs(),
-        has_rival: options.bypasses && super::may_have_rival(a),
+        has_rival: options.bypasses && super::may_have_rival(a, target),
         is_best: false,
     };
     Ok((info, CallTree::new(unit, &calls)))

@@ -86,7 +86,7 @@ use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
 use crate::analysis::{
     arguments, branches, cas_loops, cfg, choices, exits, idle, invariants, joins, late_loads, loops, mem2reg,
-    moves, numbering, places, quotients, repetition, rotation, simplify,
+    moves, narrow_counters, numbering, places, quotients, repetition, rotation, simplify,
 };
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
@@ -290,7 +290,7 @@ pub fn single(
     let Some(walks) = analysis.walks() else {
         let is_list = !target.make.gathers_fast() && analysis.goes_through_lists();
         // Where lanes decide for themselves what they do, it depends on the data whether branches are foreseen: launches find out.
-        let is_tried = || analysis.decides_in_loops() && may_have_rival(&analysis);
+        let is_tried = || analysis.decides_in_loops() && may_have_rival(&analysis, target);
         return Ok((is_list && !is_tried()).then_some(Single::Scalars));
     };
     let mut conditions = Vec::new();
@@ -309,8 +309,8 @@ pub fn single(
 }
 
 /// Whether code for one work-item after the other may be faster than this, and does the same.
-fn may_have_rival(a: &Analysis<'_>) -> bool {
-    may_be_single(a.func.kernel, a.variant) && a.may_be_faster_alone()
+fn may_have_rival(a: &Analysis<'_>, target: &Target) -> bool {
+    may_be_single(a.func.kernel, a.variant) && a.may_be_faster_alone(target)
 }
 
 /// Whether a kernel that takes long may be executed as one work-item after the other, and is not: nothing is done in an order among
@@ -338,6 +338,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     rotation::ask_at_end(&mut func);
     repetition::compute_bits(&mut func);
     repetition::lay_out(&mut func);
+    narrow_counters::widen(&mut func);
     invariants::bring_in_front(&mut func);
     numbering::compute_once(&mut func);
     quotients::put_together(&mut func);

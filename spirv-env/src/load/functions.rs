@@ -30,6 +30,8 @@ pub(super) struct OpenFunction {
     param_types: Vec<TypeId>,
     source: FunctionSource,
     block: Option<(Block, Vec<u32>)>,
+    /// `OpSwitch` of blocks, by their numbers, whose selectors are defined in blocks that come later in the module, with their operands.
+    waiting: Vec<(usize, Vec<u32>)>,
 }
 
 impl OpenFunction {
@@ -144,6 +146,7 @@ impl Loader<'_> {
             param_types,
             source: FunctionSource { function: id, offset, blocks: Vec::new() },
             block: None,
+            waiting: Vec::new(),
         });
         Ok(())
     }
@@ -179,6 +182,7 @@ impl Loader<'_> {
             self.open = Some(open);
             return Err(fault);
         }
+        self.read_waiting(&mut open);
         self.resolve_untyped(&mut open.function, &mut open.source);
         lead_with_places_of_moves(&mut open.function, &mut open.source);
         self.resolve_masked(&mut open.function, &mut open.source);
@@ -239,6 +243,11 @@ impl Loader<'_> {
             Op::PtrCastToCrossWorkgroupALTERA | Op::CrossWorkgroupCastToPtrALTERA => {
                 op = Op::Bitcast;
                 self.all_ids(cursor)?
+            }
+            Op::Switch if self.waits_for_selector(cursor)? => {
+                let Some(open) = self.open.as_mut() else { return Ok(()) };
+                open.waiting.push((open.function.blocks.len(), cursor.rest().to_vec()));
+                SmallVec::new()
             }
             _ => {
                 let width = if inst.op == Op::Switch { self.selector_width(cursor)? } else { 32 };
@@ -322,7 +331,40 @@ impl Loader<'_> {
         Ok(operands)
     }
 
-    /// Reads ahead: `OpSwitch`'s literals are as wide as its selector.
+    /// Whether nothing is known yet of the selector of `OpSwitch`. Blocks may come in any order here that control flow has: the LLVM
+    /// translator writes them as LLVM has them, which asks for no more.
+    fn waits_for_selector(&self, cursor: &Cursor<'_>) -> Result<bool, Fault> {
+        let Some(word) = cursor.rest().first() else { return Ok(false) };
+        Ok(self.out.defs.get(self.id(*word)?) == Def::None)
+    }
+
+    /// Reads what had to wait, now that all of the function is known.
+    fn read_waiting(&mut self, open: &mut OpenFunction) {
+        for (block, words) in std::mem::take(&mut open.waiting) {
+            let read = |this: &Self| {
+                let cursor = &mut Cursor::new(&words);
+                let width = this.selector_width(cursor)?;
+                let format =
+                    format(Op::Switch).ok_or_else(|| Fault::new(OPCODE, "an opcode without a grammar"))?;
+                operands(format, cursor, width, &mut |raw| this.out.defs.id(raw))
+            };
+            let block = open.function.blocks.get_mut(block).zip(open.source.blocks.get(block));
+            let Some((inst, offset)) = block.and_then(|(block, at)| block.insts.last_mut().zip(at.last()))
+            else {
+                continue;
+            };
+            match read(self) {
+                Ok(operands) => inst.operands = operands,
+                Err(fault) => {
+                    // What leads nowhere is no block's end.
+                    *inst = Inst { op: Op::Unreachable, operands: SmallVec::new(), ..inst.clone() };
+                    self.replaced_faults.push((open.function.id, *offset, fault));
+                }
+            }
+        }
+    }
+
+    /// `OpSwitch`'s literals are as wide as its selector.
     fn selector_width(&self, cursor: &Cursor<'_>) -> Result<u32, Fault> {
         let word = cursor.rest().first().ok_or_else(|| Fault::new(OPERANDS, "an operand is missing"))?;
         let selector = self.id(*word)?;

@@ -125,6 +125,7 @@ pub(crate) struct Loader<'m> {
     section: Section,
     /// Rules that the instruction breaks and that nothing relies on.
     judged: Vec<Fault>,
+    reverses_bits: bool,
 }
 
 /// Loads one input behind those that are already in `module`.
@@ -186,6 +187,7 @@ pub(crate) fn load(
         memory_model: false,
         section: Section::default(),
         judged: Vec::new(),
+        reverses_bits: declares_shaders(binary) && has(binary, |inst| inst.op == Op::BitReverse),
     };
     let mut instructions = binary.instructions().peekable();
     let mut complete = true;
@@ -245,6 +247,18 @@ pub(crate) fn load(
     }
     loader.module.bound = loader.next_id;
     Some(loader.out)
+}
+
+/// Whether there is such an instruction in a module, up to the first that cannot be read.
+fn has(binary: &Binary, wanted: impl Fn(&RawInst<'_>) -> bool) -> bool {
+    binary.instructions().map_while(Result::ok).any(|inst| wanted(&inst))
+}
+
+/// Whether a module declares what only shaders have.
+fn declares_shaders(binary: &Binary) -> bool {
+    has(binary, |inst| {
+        inst.op == Op::Capability && inst.operands.first().copied().is_some_and(rules::is_of_shaders)
+    })
 }
 
 fn instruction_ref(inst: RawInst<'_>) -> InstructionRef {
@@ -348,7 +362,13 @@ impl Loader<'_> {
             }
             None => {}
         }
-        let so_far = Declarations { op: inst.op, module: self.module, env: self.env, defs: &self.out.defs };
+        let so_far = Declarations {
+            op: inst.op,
+            module: self.module,
+            env: self.env,
+            defs: &self.out.defs,
+            reverses_bits: self.reverses_bits,
+        };
         rules::declaration(&so_far, inst, &mut self.judged);
         let cursor = &mut Cursor::new(inst.operands);
         match inst.op {
@@ -514,6 +534,23 @@ mod tests {
             assert_eq!(found.len(), 2, "{found:?}");
             assert_eq!(found[1], "types.operands");
         }
+    }
+
+    #[test]
+    fn a_selector_may_be_defined_in_a_block_that_comes_later() {
+        let of = |selector: &str| {
+            let body = "OpBranch %first\n%second = OpLabel\nOpSwitch %selector %end 1 %case 2 %end\n\
+                 %first = OpLabel\n%number = OpIAdd %uint %u1 %u2\n%other = OpFAdd %float %f1 %f1\nOpBranch %second\n\
+                 %case = OpLabel\nOpBranch %end\n%end = OpLabel";
+            kernel("", &body.replace("%selector", selector))
+        };
+        let module = build_text(&of("%number")).expect("a module");
+        let blocks = &module.functions[0].blocks;
+        let switch =
+            blocks.iter().filter_map(|block| block.insts.last()).find(|inst| inst.op == spirv::Op::Switch);
+        assert_eq!(switch.map(|inst| (inst.lit(2), inst.lit(4))), Some((1, 2)));
+        assert_eq!(all(&of("%other")), ["binary.operands"]);
+        assert_eq!(all(&of("%missing")), ["ids.defined"]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod mistakes;
 mod module;
 mod types;
 
-pub(crate) use module::{instruction_capability, instruction_version};
+pub(crate) use module::{instruction_capability, instruction_version, is_of_shaders};
 
 use crate::binary::RawInst;
 use crate::defs::Defs;
@@ -41,6 +41,8 @@ pub(crate) struct Declarations<'a> {
     pub module: &'a Module,
     pub env: &'a Environment<'a>,
     pub defs: &'a Defs,
+    /// Whether the module has `OpBitReverse`, if it declares what only shaders have.
+    pub reverses_bits: bool,
 }
 
 /// A rule about instructions in functions, whose types are known to agree.

@@ -58,6 +58,10 @@ fn capability(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
     let name =
         own_name(capability.name().ok_or_else(|| format!("capability {} is unknown", capability.0))?.into());
     let Some(support) = spirv_support::capability(capability) else {
+        // Without SPV_KHR_bit_instructions nothing else has that instruction, and the LLVM translator declares it so.
+        if context.reverses_bits && is_of_shaders(capability.0) {
+            return Ok(());
+        }
         return Err(match spirv_support::reason_of_refusal(capability) {
             Some(reason) => format!("capability {name} is not supported: {reason}"),
             None => format!("capability {name} is not supported"),
@@ -68,6 +72,11 @@ fn capability(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
     } else {
         Err(format!("capability {name} needs {}, which the device has not", support.need.describe()))
     }
+}
+
+/// Whether a capability is that of shaders, or what that implies.
+pub(crate) fn is_of_shaders(capability: u32) -> bool {
+    matches!(Capability::from_u32(capability), Some(Capability::Shader | Capability::Matrix))
 }
 
 fn extension(context: &Declarations<'_>, words: &[u32]) -> Result<(), String> {
@@ -221,6 +230,16 @@ mod tests {
             &KERNEL.replace("OpCapability Kernel", "OpCapability Kernel\nOpCapability Shader"),
             "env.capability",
         );
+    }
+
+    #[test]
+    fn capability_of_shaders_is_accepted_for_bits_in_reverse() {
+        let of = |capability: &str, inst: &str| declaring(capability, &kernel("", inst));
+        let reversed = "%r = OpBitReverse %uint %u1";
+        assert_accepted(&declaring("Matrix", &of("Shader", reversed)));
+        assert_rejected(&of("Shader", "%r = OpNot %uint %u1"), "env.capability");
+        assert_rejected(&of("Geometry", reversed), "env.capability");
+        assert_rejected(&kernel("", reversed), "env.instruction-capability");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::super::exits::{self, Exit};
 use super::super::func::{BlockId, Func, Phi, Synthetic, Terminator};
 use super::super::joins::{self, Plain};
 use super::super::loops::{self, Loop, LoopId, Loops};
+use super::super::order::Order;
 use super::super::simplify;
 use super::iterations;
 use rustc_hash::FxHashSet;
@@ -94,22 +95,18 @@ impl Over {
         let phis = &func.blocks[this.header].phis;
         let phi_of = |next: Id| phis.iter().find(|phi| phi.from(this.latch) == Some(next));
         let is_zero = |id: Id| func.constant_bits(id) == Some(0);
+        let order = Order::of(asked, end.stays_if);
         let asks_zero = match (asked.op, end.stays_if) {
             (Op::INotEqual, true) | (Op::IEqual, false) => true,
-            (Op::UGreaterThan, true) => is_zero(asked.id(1)),
-            (Op::ULessThan, true) => is_zero(asked.id(0)),
-            _ => false,
+            _ => order.is_some_and(|order| order.is_strict && !order.is_signed && is_zero(order.lesser)),
         };
         let [a, b] = [asked.id(0), asked.id(1)];
         // What has more than its lowest bit is not zero when it has been shifted.
-        let (shifted, more) = match (asked.op, end.stays_if) {
-            (Op::UGreaterThan, true) | (Op::ULessThanEqual, false) => (a, func.constant_bits(b) == Some(1)),
-            (Op::ULessThan, true) | (Op::UGreaterThanEqual, false) => (b, func.constant_bits(a) == Some(1)),
-            (Op::UGreaterThanEqual, true) | (Op::ULessThan, false) => (a, func.constant_bits(b) == Some(2)),
-            (Op::ULessThanEqual, true) | (Op::UGreaterThan, false) => (b, func.constant_bits(a) == Some(2)),
-            _ => (a, false),
-        };
-        if let Some(phi) = phis.iter().find(|phi| more && phi.result == shifted) {
+        let shifted = order.filter(|order| !order.is_signed).and_then(|order| {
+            let least = if order.is_strict { 1 } else { 2 };
+            (func.constant_bits(order.lesser) == Some(least)).then_some(order.greater)
+        });
+        if let Some(phi) = phis.iter().find(|phi| shifted == Some(phi.result)) {
             let grown = plain.get(&phi.from(this.latch)?)?;
             return is_shifted(func, grown, phi.result).then_some(Over::Bits { phi: phi.result });
         }
@@ -130,10 +127,11 @@ impl Over {
         }
         // The counter stands at either side.
         let (op, next, bound) = match (asked.op, end.stays_if) {
-            (Op::ULessThan, true) | (Op::UGreaterThanEqual, false) => (Op::ULessThan, a, b),
-            (Op::UGreaterThan, true) | (Op::ULessThanEqual, false) => (Op::ULessThan, b, a),
-            (Op::SLessThan, true) | (Op::SGreaterThanEqual, false) => (Op::SLessThan, a, b),
-            (Op::SGreaterThan, true) | (Op::SLessThanEqual, false) => (Op::SLessThan, b, a),
+            _ if order.is_some_and(|order| order.is_strict) => {
+                let order = order?;
+                let op = if order.is_signed { Op::SLessThan } else { Op::ULessThan };
+                (op, order.lesser, order.greater)
+            }
             (Op::INotEqual, true) | (Op::IEqual, false) if phi_of(a).is_some() => (Op::INotEqual, a, b),
             (Op::INotEqual, true) | (Op::IEqual, false) => (Op::INotEqual, b, a),
             _ => return None,

@@ -9,6 +9,7 @@ use super::super::exits;
 use super::super::func::{Block, BlockId, Func, Terminator};
 use super::super::joins::{self, Plain};
 use super::super::loops::{self, LoopId, Loops};
+use super::super::order::Order;
 use super::{bring_out_by_phis, copy, in_order, may_be_copied};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{BuiltIn, Decoration, Op};
@@ -64,14 +65,9 @@ impl Once {
             return None;
         }
         let asked = plain.get(&end.condition)?;
-        let (op, [next, bound]) = match (asked.op, end.stays_if) {
-            (Op::ULessThan, true) | (Op::UGreaterThanEqual, false) => (Op::ULessThanEqual, [0, 1]),
-            (Op::UGreaterThan, true) | (Op::ULessThanEqual, false) => (Op::ULessThanEqual, [1, 0]),
-            (Op::SLessThan, true) | (Op::SGreaterThanEqual, false) => (Op::SLessThanEqual, [0, 1]),
-            (Op::SGreaterThan, true) | (Op::SLessThanEqual, false) => (Op::SLessThanEqual, [1, 0]),
-            _ => return None,
-        };
-        let (next, bound) = (asked.id(next), asked.id(bound));
+        let Order { lesser: next, greater: bound, is_signed, .. } =
+            Order::of(asked, end.stays_if).filter(|order| order.is_strict)?;
+        let op = if is_signed { Op::SLessThanEqual } else { Op::ULessThanEqual };
         let grown = plain.get(&next).filter(|inst| inst.op == Op::IAdd)?;
         let mut phis = func.blocks[this.header].phis.iter();
         let phi = phis.find(|phi| phi.from(this.latch) == Some(next))?;

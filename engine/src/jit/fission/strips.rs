@@ -20,9 +20,9 @@
 
 mod code;
 
-use super::super::blocks::{called_intrinsic, calls, opcode};
+use super::super::blocks::{called_intrinsic, calls, is_prefetch, opcode};
 use super::origins::{Origin, memory_bits, origins, shape};
-use super::{Body, MOST_STEPS, OF, ORDERED, SPILLED, SUMS, Set, VECTOR, is_prefetch, registers_of};
+use super::{Body, MOST_STEPS, OF, ORDERED, SPILLED, SUMS, Set, VECTOR, registers_of};
 pub(super) use code::Room;
 use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;

@@ -206,6 +206,8 @@ const IMAGE_ACCESS: usize = 30;
 pub(super) const SHARED_REGISTERS: usize = 4;
 /// Cycles until a result can be used, of most vector instructions.
 const LATENCY: usize = 4;
+/// Instructions that wait for each other which take as long as a gather.
+const GATHER: usize = 5;
 /// Instructions that it takes as long as to load what was stored just now.
 const FORWARD: usize = 2;
 /// Vector instructions that a CPU begins in a cycle.
@@ -284,7 +286,8 @@ fn wanted(a: &Analysis<'_>, simd_bits: u32) -> usize {
         }
         let own: usize = this.blocks.iter().map(|block| own_vector_insts(a, *block, simd_bits)).sum();
         let Chains { recurrence, longest } = chains(a, this);
-        let recurrence = recurrence.max(through_memory(a, this, &pointers));
+        let through_masks = if own <= LARGE_IF_DIVERGENT { through_masks(a, id, this) } else { 0 };
+        let recurrence = recurrence.max(through_memory(a, this, &pointers)).max(through_masks);
         let from_iterations = (recurrence * LATENCY * ISSUE + own / 2) / own.max(1);
         let wanted = from_iterations.max(wanted_for_chain(longest, own));
         let wanted = match wanted {
@@ -478,6 +481,7 @@ fn lengths(a: &Analysis<'_>, this: &Loop, from: Id, to: &[&Phi]) -> Vec<Option<u
 /// Those from a value to each that is made of it in an iteration.
 fn depths(a: &Analysis<'_>, this: &Loop, from: Id) -> FxHashMap<Id, usize> {
     let mut depth: FxHashMap<Id, usize> = FxHashMap::from_iter([(from, 0)]);
+    let waits_for_gathers = may_wait_for_gathers(a, this);
     // A loop's blocks are together in the order, its header first.
     let first = a.regions.position[this.header] as usize;
     for &block in &a.regions.order[first..first + this.blocks.len()] {
@@ -495,10 +499,40 @@ fn depths(a: &Analysis<'_>, this: &Loop, from: Id) -> FxHashMap<Id, usize> {
             else {
                 continue;
             };
-            depth.insert(result, most + extent(a, inst).1);
+            let waits = waits_for_gathers && is_gather(a, block, inst);
+            depth.insert(result, most + if waits { GATHER } else { extent(a, inst).1 });
         }
     }
     depth
+}
+
+/// Whether gathers that iterations wait for are a reason for larger bundles. Where lanes leave a loop at different times that is in another one, all
+/// wait for the slowest of them again and again: common neighbours of nodes were counted in 1.3 times the time.
+fn may_wait_for_gathers(a: &Analysis<'_>, this: &Loop) -> bool {
+    this.parent.is_none()
+        || !a.loops.headed_by(this.header).is_some_and(|id| a.control.divergent_loops.contains(id))
+}
+
+/// Whether an instruction loads what lies anywhere for each lane.
+fn is_gather(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> bool {
+    inst.op == Op::Load && a.is_in_memory(inst.id(0)) && a.shape(block, inst.id(0)).contains(&Shape::Varying)
+}
+
+/// What says who goes on with a loop is made of what is gathered for those who are in it, as in searches: instructions from one gather to the next.
+fn through_masks(a: &Analysis<'_>, id: LoopId, this: &Loop) -> usize {
+    if !a.control.divergent_loops.contains(id) || !may_wait_for_gathers(a, this) {
+        return 0;
+    }
+    let gathers = this.blocks.iter().flat_map(|block| {
+        let insts = a.func.blocks[*block].insts.iter();
+        insts.filter(|inst| is_gather(a, *block, inst)).filter_map(|inst| inst.result)
+    });
+    let conditions = || this.exits.iter().filter_map(|(block, _)| a.func.blocks[*block].term.condition());
+    let to_question = |gathered: Id| {
+        let depth = depths(a, this, gathered);
+        conditions().filter_map(|cond| depth.get(&cond)).max().map(|steps| GATHER + steps)
+    };
+    gathers.filter_map(to_question).max().unwrap_or(0)
 }
 
 /// Whether a bundle can run the kernel: no sub-group waits for another in a way that lockstep would not end.

@@ -52,6 +52,11 @@ pub struct Element<'a> {
     pub rounded_to: Scalar,
 }
 
+/// Whether products and sums are fused by one instruction.
+pub fn has_fma(target: &Target) -> bool {
+    target.simd_bits() >= 256
+}
+
 impl<'a> Element<'a> {
     /// The form of a value.
     pub fn of(b: &'a Builder, target: &'a Target, value: Value) -> Self {
@@ -175,7 +180,7 @@ impl<'a> Element<'a> {
     }
 
     pub fn has_fma(&self) -> bool {
-        self.target.simd_bits() >= 256
+        has_fma(self.target)
     }
 
     /// Whether functions that are written for f32 lanes with fused products and sums serve values of this form. Where they do not,

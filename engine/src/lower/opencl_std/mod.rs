@@ -105,7 +105,8 @@ fn operands(inst: &Inst) -> SmallVec<[Id; 4]> {
 }
 
 /// Lanes that a function of a value for all lanes is computed with, of which one is wanted: as scalars, functions are calls of the C library
-/// where lanes are computed in place, and a call spills all vectors that live.
+/// where lanes are computed in place, and a call spills all vectors that live. Where a lane is all that there is, it gets what it would get
+/// among others, so that either kind of code may go on with the other's work (`analysis::alone`).
 const LANES_OF_UNIFORM: u32 = 4;
 
 /// Computes several values at once from leaves: from scalars if all are uniform, else from lanes. `op` is the function, if it is one of
@@ -123,7 +124,7 @@ fn compute(
         let values: Vec<Value> = regs.iter().map(|reg| this.vector(*reg)).collect();
         return f(&form(&values), &values).into_iter().map(Reg::varying).collect();
     };
-    if this.w > 1 && op.is_some_and(|op| table::is_faster_in_lanes(op, &form(&scalars))) {
+    if op.is_some_and(|op| table::is_faster_in_lanes(op, form(&scalars).ty, this.target)) {
         let values: Vec<Value> = scalars.iter().map(|x| b.splat(*x, LANES_OF_UNIFORM)).collect();
         let results = f(&form(&values), &values).into_iter();
         return results.map(|x| Reg::uniform(b.extract(x, b.i32(0)))).collect();

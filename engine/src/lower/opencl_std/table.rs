@@ -7,6 +7,7 @@ use super::{
     remainder, trigonometric,
 };
 use crate::analysis::leaves::Scalar;
+use crate::jit::target::Target;
 use spirv::OpenclStd100Op as StdOp;
 
 /// A function of floats. Halves are computed as f32.
@@ -140,19 +141,17 @@ pub fn is_long(op: StdOp) -> bool {
         )
 }
 
-/// Whether a function of scalars of this form is a call that is none for lanes.
-pub fn is_faster_in_lanes(op: StdOp, m: &Element<'_>) -> bool {
+/// Whether a function of scalars of this type is a call that is none for lanes, of which any number gives the same.
+pub fn is_faster_in_lanes(op: StdOp, ty: Scalar, target: &Target) -> bool {
     use StdOp::{
         cbrt, exp, exp2, exp10, lgamma, lgamma_r, log, log1p, log2, log10, nextafter, pow, pown, powr,
     };
-    let lanes = Element { lanes: 2, ..*m };
-    match m.ty {
-        Scalar::F16 | Scalar::F32 => {
-            lanes.has_fma() && !is_short(op) && !matches!(op, lgamma | lgamma_r | nextafter)
-        }
-        Scalar::F64 if matches!(op, exp | exp2 | exp10) => lanes.has_fma(),
+    let has_fma = element::has_fma(target);
+    match ty {
+        Scalar::F16 | Scalar::F32 => has_fma && !is_short(op) && !matches!(op, lgamma | lgamma_r | nextafter),
+        Scalar::F64 if matches!(op, exp | exp2 | exp10) => has_fma,
         Scalar::F64 if matches!(op, cbrt | log | log1p | log2 | log10 | pow | pown | powr) => {
-            lanes.has_avx512()
+            target.has_avx512()
         }
         _ => false,
     }

@@ -10,7 +10,7 @@ use ze_tests::mpfr::{Reference, evaluate};
 use ze_tests::ulp::ulp_f64;
 
 /// Random numbers of every magnitude, of ordinary ones, and near 1; half of them positive; and special values.
-fn sweep() -> Vec<f64> {
+pub fn sweep() -> Vec<f64> {
     let special =
         [0.0, 1.0, 0.5, 1.5, 2.0, 3.0, 1e300, 5e-324, f64::MIN_POSITIVE, f64::MAX, f64::INFINITY, f64::NAN];
     let mut all: Vec<f64> = special.into_iter().flat_map(|x| [x, -x]).collect();
@@ -24,6 +24,11 @@ fn sweep() -> Vec<f64> {
     }
     all.resize(all.len().next_multiple_of(32), 0.25);
     all
+}
+
+/// Functions of one number of the type of their result.
+pub fn functions() -> Vec<StdOp> {
+    UNARY.iter().map(|(op, ..)| *op).collect()
 }
 
 /// A function, its name in MPFR, and its bound.

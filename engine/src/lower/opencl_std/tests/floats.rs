@@ -15,7 +15,7 @@ fn sparse() -> usize {
     asked_for().unwrap_or(SPARSE)
 }
 
-fn sweep_f32() -> Vec<f32> {
+pub fn sweep_f32() -> Vec<f32> {
     let special =
         [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, f32::MIN];
     let tiny = [f32::MIN_POSITIVE, 1e-45, -1e-45, 1.175_494_2e-38];
@@ -372,6 +372,11 @@ const BINARY: &[Binary] = &[
     (StdOp::half_divide, |x, y| x / y, 8192.0, 8192.0),
     (StdOp::step, |edge, x| if x < edge { 0.0 } else { 1.0 }, 0.0, 0.0),
 ];
+
+/// Functions of one or two numbers of the type of their result.
+pub fn functions() -> Vec<StdOp> {
+    UNARY.iter().map(|(op, ..)| *op).chain(BINARY.iter().map(|(op, ..)| *op)).collect()
+}
 
 const BINARY_OPEN_ZEROS: &[Binary] = &[
     (StdOp::fmax, fmax, 0.0, 0.0),

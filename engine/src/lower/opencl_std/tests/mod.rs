@@ -2,6 +2,7 @@
 
 mod doubles;
 mod floats;
+mod lanes;
 
 use super::super::builder::{Builder, Inline, Value};
 use super::super::float_modes;
