@@ -113,7 +113,11 @@ fn topology() -> Topology {
     split(threads, per_core, sockets)
 }
 
-/// Shares `threads` out so that the product stays `threads` × SIMD width whatever the mask left over.
+/// What a core counts for: it is what GPUs call a sub-slice or Xe-core, which has 8 or 16 execution units. SYCL's compute units are their number,
+/// and programs divide it before they divide their work by it: llama.cpp by 16, oneDPL by 8.
+const EUS_OF_A_CORE: u32 = 16;
+
+/// Shares `threads` out so that no thread is left over, whatever the mask is.
 fn split(threads: u32, per_core: u32, sockets: u32) -> Topology {
     let divides = |whole: u32, part: u32| part != 0 && whole.is_multiple_of(part);
     let threads_per_eu = if divides(threads, per_core) { per_core } else { 1 };
@@ -122,7 +126,7 @@ fn split(threads: u32, per_core: u32, sockets: u32) -> Topology {
     Topology {
         slices,
         subslices_per_slice: cores / slices,
-        eus_per_subslice: 1,
+        eus_per_subslice: EUS_OF_A_CORE,
         threads_per_eu,
         simd_width: simd_width(),
     }
@@ -257,12 +261,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lanes_are_hardware_threads_times_simd_width() {
+    fn every_hardware_thread_counts_for_the_units_of_a_core() {
         for (threads, per_core, sockets) in
             [(2, 1, 1), (2, 2, 1), (96, 2, 2), (7, 2, 2), (1, 2, 8), (6, 0, 0)]
         {
             let topology = split(threads, per_core, sockets);
-            assert_eq!(topology.lanes(), u64::from(threads * simd_width()), "{threads} {per_core} {sockets}");
+            let all = topology.slices * topology.subslices_per_slice * topology.threads_per_eu;
+            assert_eq!(all, threads, "{threads} {per_core} {sockets}");
+            assert!(topology.eus() >= EUS_OF_A_CORE);
         }
     }
 

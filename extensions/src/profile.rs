@@ -53,7 +53,7 @@ pub struct DeviceProfile {
     pub without_extensions: Vec<String>,
 }
 
-/// The execution units. All five multiplied are the 32-bit lanes that run at the same time.
+/// The execution units, as a GPU has them. All five multiplied are its 32-bit lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Topology {
@@ -61,7 +61,7 @@ pub struct Topology {
     pub slices: u32,
     /// On a CPU: cores of a socket. A work-group runs on one of them.
     pub subslices_per_slice: u32,
-    /// On a CPU: 1.
+    /// On a CPU as many as GPUs have, of which no two run at the same time.
     pub eus_per_subslice: u32,
     /// On a CPU: hardware threads of a core.
     pub threads_per_eu: u32,

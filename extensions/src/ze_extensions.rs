@@ -19,6 +19,10 @@ const WITH_NEW_FUNCTIONS: [(&CStr, ze_api_version_t); 2] = [
     (ZE_RECORD_REPLAY_GRAPH_EXT_NAME, api_version(1, 17)),
 ];
 
+/// Of Intel's driver: host memory that programs import, by functions that they ask the driver for (`zexDriverImportExternalPointer`).
+const ZEX_DRIVER_IMPORT_HOST_POINTER_NAME: &CStr = c"ZEX_driver_import_host_pointer";
+const ZEX_DRIVER_IMPORT_HOST_POINTER_VERSION_CURRENT: ze_api_version_t = api_version(1, 0);
+
 impl ZeExtension {
     pub fn name(&self) -> &'static str {
         self.name.to_str().unwrap_or_default()
@@ -92,6 +96,7 @@ extensions! {
     ZET_GLOBAL_METRICS_TIMESTAMPS_EXP_NAME ZE_METRIC_GLOBAL_TIMESTAMPS_EXP_VERSION_CURRENT;
     ZET_METRICS_RUNTIME_ENABLE_DISABLE_EXP_NAME ZET_METRICS_RUNTIME_ENABLE_DISABLE_EXP_VERSION_CURRENT;
     ZET_MULTI_METRICS_EXP_NAME ZE_CALCULATE_MULTIPLE_METRICS_EXP_VERSION_CURRENT;
+    ZEX_DRIVER_IMPORT_HOST_POINTER_NAME ZEX_DRIVER_IMPORT_HOST_POINTER_VERSION_CURRENT;
 }
 
 extensions! {
@@ -128,7 +133,7 @@ mod tests {
     fn names_fit_the_structure() {
         for extension in ZE_EXTENSIONS {
             assert!(extension.name.count_bytes() < ZE_MAX_EXTENSION_NAME as usize);
-            assert!(["ZE_", "ZET_"].iter().any(|api| extension.name().starts_with(api)));
+            assert!(["ZE_", "ZET_", "ZEX_"].iter().any(|api| extension.name().starts_with(api)));
         }
         for extension in ZES_EXTENSIONS {
             assert!(extension.name.count_bytes() < ZES_MAX_EXTENSION_NAME as usize);

@@ -293,7 +293,11 @@ pub fn rsqrt(m: &Element<'_>, x: &[Value]) -> Value {
     if !m.has_avx512() {
         let by_division = || m.div(m.c(1.0), m.sqrt(x));
         return if m.is_in_place() {
-            m.b.branch(has_special(m, x), by_division, || rsqrt_avx(m, x))
+            let special = is_special(m, x);
+            // Others get what they get without such a neighbour.
+            let of_each = || m.select(special, by_division(), rsqrt_avx(m, x));
+            // Lanes that are off may be poison, which no branch may depend on.
+            m.b.branch(m.b.any(m.b.freeze(special)), of_each, || rsqrt_avx(m, x))
         } else {
             by_division()
         };
@@ -313,13 +317,12 @@ pub fn rsqrt(m: &Element<'_>, x: &[Value]) -> Value {
     m.fixed_up(refined, x, &[(Class::Zero, Response::SignedInfinity), (Class::Infinity, Response::Zero)])
 }
 
-/// Whether a lane is not a positive normal number.
-fn has_special(m: &Element<'_>, x: Value) -> Value {
+/// Which lanes are no positive normal numbers.
+fn is_special(m: &Element<'_>, x: Value) -> Value {
     let least = m.bits(m.c(f64::from(f32::MIN_POSITIVE)));
     let above = m.b.sub(m.bits(x), least);
     let span = m.b.sub(m.bits(m.inf()), least);
-    // Lanes that are off may be poison, which no branch may depend on.
-    m.b.any(m.b.freeze(m.b.icmp(IntPred::LLVMIntUGE, above, span)))
+    m.b.icmp(IntPred::LLVMIntUGE, above, span)
 }
 
 /// `1 / sqrt(x)` of positive normal numbers from an estimate good to 11 bits and Halley's step, of third order.

@@ -27,8 +27,8 @@ pub fn sweep() -> Vec<f64> {
 }
 
 /// Functions of one number of the type of their result.
-pub fn functions() -> Vec<StdOp> {
-    UNARY.iter().map(|(op, ..)| *op).collect()
+pub fn functions() -> Vec<(StdOp, usize)> {
+    UNARY.iter().map(|(op, ..)| (*op, 1)).collect()
 }
 
 /// A function, its name in MPFR, and its bound.

@@ -373,9 +373,10 @@ const BINARY: &[Binary] = &[
     (StdOp::step, |edge, x| if x < edge { 0.0 } else { 1.0 }, 0.0, 0.0),
 ];
 
-/// Functions of one or two numbers of the type of their result.
-pub fn functions() -> Vec<StdOp> {
-    UNARY.iter().map(|(op, ..)| *op).chain(BINARY.iter().map(|(op, ..)| *op)).collect()
+/// Functions of numbers of the type of their result, and how many they take.
+pub fn functions() -> Vec<(StdOp, usize)> {
+    let unary = UNARY.iter().map(|(op, ..)| (*op, 1));
+    unary.chain(BINARY.iter().map(|(op, ..)| (*op, 2))).collect()
 }
 
 const BINARY_OPEN_ZEROS: &[Binary] = &[

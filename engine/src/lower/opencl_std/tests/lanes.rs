@@ -21,7 +21,7 @@ fn targets() -> Vec<Target> {
 
 /// Compares each such function, of so many operands, in several forms; how many there were.
 fn compare<T: Copy + Default + Into<f64>>(
-    ops: &[StdOp],
+    ops: &[(StdOp, usize)],
     ty: Scalar,
     a: &[T],
     b: &[T],
@@ -29,16 +29,18 @@ fn compare<T: Copy + Default + Into<f64>>(
 ) -> usize {
     let mut compared = 0;
     for target in targets() {
-        for op in ops.iter().filter(|op| table::is_faster_in_lanes(**op, ty, &target)) {
-            let of = |lanes: u32| compile(&target, lanes, &[ty, ty], call(*op)).map::<T, T, u8, T>(a, b, &[]);
+        for (op, operands) in ops.iter().filter(|(op, _)| table::is_faster_in_lanes(*op, ty, &target)) {
+            let of = |lanes: u32| {
+                compile(&target, lanes, &[ty, ty][..*operands], call(*op)).map::<T, T, u8, T>(a, b, &[])
+            };
             let few = of(4);
             for lanes in [8, 16, 32] {
                 let many = of(lanes);
                 for (at, (few, many)) in few.iter().zip(&many).enumerate() {
                     let is_same =
                         bits(*few) == bits(*many) || ((*few).into().is_nan() && (*many).into().is_nan());
-                    let operands: [f64; 2] = [a[at].into(), b[at].into()];
-                    assert!(is_same, "{op:?} of {operands:?} in {lanes} lanes, {} bits", target.simd_bits());
+                    let of: [f64; 2] = [a[at].into(), b[at].into()];
+                    assert!(is_same, "{op:?} of {of:?} in {lanes} lanes, {} bits", target.simd_bits());
                 }
             }
             compared += 1;
