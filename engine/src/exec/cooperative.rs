@@ -20,7 +20,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// Stacks of a launch at most. Each takes two of the mappings that the system grants a process (65,530 by default).
+/// Stacks of a launch at most. Each takes two of the mappings that the system grants a process (65,530 by default), and the memory of its work-group
+/// up to eight.
 const MOST_STACKS: u64 = 4096;
 /// Memory of a launch's work-groups at most, in bytes.
 const MOST_BYTES: u64 = 1 << 30;

@@ -164,9 +164,13 @@ impl Workspace {
     /// Has at least what is needed; contents are lost.
     pub(super) fn provide(&mut self, needs: &Needs) -> Result<(), (&'static str, u64)> {
         let scratch = (u64::from(needs.subgroups) + 1) * SCRATCH_BYTES;
-        self.local.provide(needs.local_bytes.max(1)).ok_or(("local memory", needs.local_bytes))?;
-        self.private.provide(needs.private_bytes).ok_or(("private memory", needs.private_bytes))?;
-        self.scratch.provide(scratch).ok_or(("scratch", scratch))?;
+        self.local
+            .provide(needs.local_bytes.max(1), Edge::Readable)
+            .ok_or(("local memory", needs.local_bytes))?;
+        self.private
+            .provide(needs.private_bytes, Edge::Guard)
+            .ok_or(("private memory", needs.private_bytes))?;
+        self.scratch.provide(scratch, Edge::Guard).ok_or(("scratch", scratch))?;
         let Some(stack_bytes) = needs.stack_bytes else { return Ok(()) };
         let failed = |_| ("stacks", stack_bytes.saturating_mul(u64::from(needs.bundles)));
         match self.ring.as_mut().filter(|ring| ring.has_stack(stack_bytes)) {
@@ -269,39 +273,46 @@ impl Workspace {
 /// Memory that only grows, between pages that nobody can access: what a kernel writes beyond its local or private memory is a fault of its own, and
 /// no damage to what the process keeps beside it. GPUs give local memory in pieces of a kilobyte and more, and programs have come to rely on
 /// those, so it is whole pages here.
-///
-/// Before and behind it is a page that can be read. Lanes that are off want nothing, but where they lie in a page that is not there, a processor
-/// takes hundreds of cycles to find that out: the scan of a work-group (`if (l >= d) x = s[l - d];`) took four times as long.
 #[derive(Default)]
 struct Block {
     pages: Option<Pages>,
+    /// Where it begins in its pages.
+    start: usize,
     len: usize,
 }
 
-impl Block {
-    /// Where it begins in its pages.
-    fn start() -> usize {
-        2 * page_size()
-    }
+/// What lies next to a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Edge {
+    Guard,
+    /// A page that can be read, and then the guard. Lanes that are off want nothing, but where they lie in a page that is not there, a processor
+    /// takes hundreds of cycles to find that out: scans of a work-group (`if (l >= d) x = s[l - d];`) took 2 to 14 times as long.
+    Readable,
+}
 
+impl Block {
     /// Makes it at least this large; contents are lost when it grows.
-    fn provide(&mut self, bytes: u64) -> Option<()> {
+    fn provide(&mut self, bytes: u64, edge: Edge) -> Option<()> {
         let bytes = usize::try_from(bytes).ok()?;
         if bytes <= self.len {
             return Some(());
         }
-        let (page, start) = (page_size(), Self::start());
-        let len = bytes.max(page).checked_next_power_of_two()?;
+        let page = page_size();
+        let readable = if edge == Edge::Readable { page } else { 0 };
+        let (start, len) = (page + readable, bytes.max(page).checked_next_power_of_two()?);
         *self = Block::default();
         let pages = Pages::new(len.checked_add(2 * start)?).ok()?;
-        for (readable, guard) in [(page, 0), (start + len, start + len + page)] {
-            pages.protect(readable..readable + page, libc::PROT_READ).ok()?;
-            pages.protect(guard..guard + page, libc::PROT_NONE).ok()?;
-            // It is there once somebody has read it.
-            // SAFETY: inside of the pages, which are ours, and can be read.
-            unsafe { pages.base().add(readable).read_volatile() };
+        let end = start + len;
+        for (edge, guard) in [(page..start, 0..page), (end..end + readable, end + readable..pages.len())] {
+            pages.protect(edge.clone(), libc::PROT_READ).ok()?;
+            pages.protect(guard, libc::PROT_NONE).ok()?;
+            if !edge.is_empty() {
+                // It is there once somebody has read it.
+                // SAFETY: inside of the pages, which are ours, and can be read.
+                unsafe { pages.base().add(edge.start).read_volatile() };
+            }
         }
-        *self = Block { pages: Some(pages), len };
+        *self = Block { pages: Some(pages), start, len };
         Some(())
     }
 
@@ -309,6 +320,33 @@ impl Block {
         // SAFETY: inside of the pages.
         self.pages
             .as_ref()
-            .map_or(std::ptr::null_mut(), |pages| unsafe { pages.base().add(Self::start()) }.as_ptr())
+            .map_or(std::ptr::null_mut(), |pages| unsafe { pages.base().add(self.start) }.as_ptr())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Block, Edge};
+    use crate::pages::page_size;
+
+    #[test]
+    fn lanes_that_are_off_may_lie_next_to_a_readable_block() {
+        let mut block = Block::default();
+        for bytes in [1, 5000, 3 * page_size() as u64] {
+            block.provide(bytes, Edge::Readable).expect("there is room");
+            let start = block.as_ptr();
+            // SAFETY: the pages are there, and can be read.
+            let around = unsafe {
+                start.write_bytes(7, block.len);
+                [
+                    start.sub(1),
+                    start.sub(page_size()),
+                    start.add(block.len),
+                    start.add(block.len + page_size() - 1),
+                ]
+                .map(|at| at.read_volatile())
+            };
+            assert_eq!(around, [0; 4]);
+        }
     }
 }

@@ -502,3 +502,112 @@ fn a_mask_of_all_64_bits_keeps_an_index() {
     kernel.run_1d(128, 64, &[&platform().buffer(&input), &out]);
     assert_same("a copy", &out, &input);
 }
+
+#[test]
+fn loops_count_in_types_narrower_than_indices() {
+    const ITEMS: usize = 500;
+    let module = Module::named("narrow_counters");
+    let mut random = Random::new(77);
+    let input: Vec<i32> = (0..ITEMS * 300 + 512).map(|_| random.next_u32() as i32 >> 8).collect();
+    let buffer = platform().buffer(&input);
+    for (n8, n16, s8, s16) in
+        [(0u8, 0u16, 0i8, 0i16), (3, 17, 3, 40), (255, 100, 127, 30), (16, 300, -5, -4), (64, 64, 20, 300)]
+    {
+        let out = platform().filled(0i32, ITEMS);
+        module.kernel("sums").run_1d(ITEMS, 25, &[&buffer, &out, &n8, &n16, &s8, &s16]);
+        let sum_of = |g: usize| {
+            let mut sum = 0i32;
+            let at = |place: usize| input[place];
+            (0..usize::from(n16)).for_each(|i| sum = sum.wrapping_add(at(g * usize::from(n16) + i)));
+            (0..usize::from(n8)).for_each(|i| sum ^= at(g * 7 + i).wrapping_mul(3));
+            (1..s16.max(1)).for_each(|i| {
+                sum = sum.wrapping_add(at(g + i as usize).wrapping_mul(i.into()));
+            });
+            (2..s8.max(2)).for_each(|i| sum = sum.wrapping_sub(at(g * 5 + i as usize)));
+            (250..=255).chain(0..5).for_each(|i| sum = sum.wrapping_add(at(i).wrapping_mul(5)));
+            (65_530..=65_535).chain(0..3).for_each(|i| sum = sum.wrapping_add(i));
+            (120..=127).for_each(|i| sum ^= at(g + i));
+            sum
+        };
+        let want: Vec<i32> = (0..ITEMS).map(sum_of).collect();
+        assert_same(&format!("{n8}, {n16}, {s8}, {s16}"), &out, &want);
+    }
+    for length in [1u16, 15, 16, 100, 256] {
+        let letters = b"ab,\" ,xyz";
+        let text: Vec<u8> =
+            (0..ITEMS * usize::from(length)).map(|_| letters[random.below(9) as usize]).collect();
+        let out = platform().filled(0u16, ITEMS);
+        module.kernel("fields").run_1d(ITEMS, 50, &[&platform().buffer(&text), &out, &length]);
+        let fields_of = |row: &[u8]| {
+            let mut quoted = false;
+            1 + row
+                .iter()
+                .filter(|c| {
+                    quoted ^= **c == b'"';
+                    **c == b',' && !quoted
+                })
+                .count() as u16
+        };
+        let want: Vec<u16> = text.chunks_exact(length.into()).map(fields_of).collect();
+        assert_same(&format!("rows of {length}"), &out, &want);
+    }
+}
+
+#[test]
+fn small_numbers_are_widened_for_all_lanes() {
+    let module = Module::named("narrow_counters");
+    let mut random = Random::new(78);
+    for (columns, rows, n) in [(32usize, 4usize, 16usize), (48, 8, 37), (64, 16, 128), (16, 3, 3)] {
+        let a: Vec<i8> = (0..rows * n).map(|_| random.next_u32() as i8).collect();
+        let b: Vec<i16> = (0..n * columns).map(|_| random.next_u32() as i16).collect();
+        let out = platform().filled(0i32, rows * columns);
+        module.kernel("product").run(
+            [columns as u32 / 16, rows as u32, 1],
+            [16, 1, 1],
+            &[&platform().buffer(&a), &platform().buffer(&b), &out, &(n as i32)],
+        );
+        let sum_of = |at: usize| {
+            let (x, y) = (at % columns, at / columns);
+            (0..n).map(|k| i32::from(a[y * n + k]) * i32::from(b[k * columns + x])).sum::<i32>()
+        };
+        let want: Vec<i32> = (0..rows * columns).map(sum_of).collect();
+        assert_same(&format!("{rows}x{n} by {n}x{columns}"), &out, &want);
+    }
+}
+
+#[test]
+fn what_clang_makes_of_plain_loops_is_read() {
+    const SIDE: usize = 64;
+    let module = Module::named("narrow_counters");
+    let mut random = Random::new(79);
+    let words: Vec<u32> = (0..SIDE * SIDE).map(|_| random.next_u32()).collect();
+    let input = platform().buffer(&words);
+    let out = platform().filled(0u32, words.len());
+    module.kernel("reversed").run_1d(words.len(), 64, &[&input, &out]);
+    assert_same("bits in reverse", &out, &words.iter().map(|word| word.reverse_bits()).collect::<Vec<_>>());
+    module.kernel("running").run_1d(words.len(), 64, &[&input, &out]);
+    let running = words.chunks_exact(64).flat_map(|group| {
+        group.iter().scan(0u32, |sum, word| {
+            *sum = sum.wrapping_add(*word);
+            Some(*sum)
+        })
+    });
+    assert_same("running sums", &out, &running.collect::<Vec<_>>());
+
+    let cells: Vec<u8> = words.iter().map(|word| u8::from(*word % 3 == 0)).collect();
+    let out = platform().filled(9u8, cells.len());
+    module.kernel("life").run(
+        [SIDE as u32 / 16, SIDE as u32 / 4, 1],
+        [16, 4, 1],
+        &[&platform().buffer(&cells), &out, &(SIDE as i32), &(SIDE as i32)],
+    );
+    let lives = |at: usize| {
+        let around = (0..9).filter(|of| *of != 4).map(|of| {
+            let (x, y) = (at % SIDE + of % 3 + SIDE - 1, at / SIDE + of / 3 + SIDE - 1);
+            cells[y % SIDE * SIDE + x % SIDE]
+        });
+        let count: u8 = around.sum();
+        u8::from(count == 3 || count == 2 && cells[at] == 1)
+    };
+    assert_same("life", &out, &(0..cells.len()).map(lives).collect::<Vec<_>>());
+}
