@@ -14,6 +14,10 @@ use super::simplify;
 use spirv::Op;
 use spirv_env::{Id, Inst, Operand, Type, TypeId};
 
+/// Counters of a function that are widened, and questions of a loop that are looked at: each is compared with all counters, or instructions.
+const MOST: usize = 64;
+const MOST_ASKED: usize = 8;
+
 /// What a counter is widened to.
 struct Widened {
     header: BlockId,
@@ -43,13 +47,16 @@ pub fn widen(func: &mut Func<'_>) {
         let asked: Vec<(&Inst, bool)> = exits
             .filter_map(|(block, _)| exits::exit_of(func, &loops, id, *block))
             .filter_map(|exit| Some((plain.get(&exit.condition)?, exit.stays_if)))
+            .take(MOST_ASKED)
             .collect();
         for phi in &func.blocks[this.header].phis {
-            let Some(counter) = Counter::of(func, &plain, this, phi) else { continue };
+            let counter = Counter::of(func, &plain, this, phi);
+            let Some(counter) = counter.filter(|_| found.len() < MOST) else { continue };
             for op in [Op::UConvert, Op::SConvert] {
-                let stays = asked.iter().any(|(asked, holds)| counter.stays(func, &plain, asked, *holds, op));
-                if stays {
-                    found.extend(counter.widened_by(&plain, this, op));
+                let stays =
+                    |(asked, holds): &(&Inst, bool)| counter.stays(func, &plain, this, (asked, *holds), op);
+                if asked.iter().any(stays) {
+                    found.extend(counter.widened_by(func, &plain, this, op));
                 }
             }
         }
@@ -57,7 +64,7 @@ pub fn widen(func: &mut Func<'_>) {
     if found.is_empty() {
         return;
     }
-    for of in found {
+    for of in found.into_iter().take(MOST) {
         make(func, &of);
     }
     simplify::propagate_copies(func);
@@ -72,6 +79,25 @@ fn bits_of(func: &Func<'_>, id: Id, ty: TypeId) -> Option<u32> {
         Type::Int { width: width @ (8 | 16) } => Some(*width),
         _ => None,
     }
+}
+
+/// Whether a conversion of an integer is to more bits than it has.
+fn is_widening(func: &Func<'_>, inst: &Inst) -> bool {
+    let width = |ty: TypeId| match func.module.types.get(ty) {
+        Type::Int { width } => Some(*width),
+        _ => None,
+    };
+    matches!(inst.op, Op::UConvert | Op::SConvert)
+        && !func.selectors.contains(&inst.id(0))
+        && func.type_of(inst.id(0)).and_then(width) < inst.ty.and_then(width)
+}
+
+/// Whether a loop makes a value.
+fn is_made_in(func: &Func<'_>, this: &Loop, id: Id) -> bool {
+    this.blocks.iter().map(|block| &func.blocks[*block]).any(|block| {
+        block.phis.iter().any(|phi| phi.result == id)
+            || block.insts.iter().any(|inst| inst.result == Some(id))
+    })
 }
 
 /// A narrow number that grows by one in each iteration, from a constant on.
@@ -90,10 +116,13 @@ impl Counter {
         let counter = Counter { phi: phi.result, next, first, bits };
         // Without optimisation it is widened to be added to, and cut again.
         let mut sum = plain.get(&next)?;
-        if matches!(sum.op, Op::UConvert | Op::SConvert) {
+        if matches!(sum.op, Op::UConvert | Op::SConvert) && !is_widening(func, sum) {
             sum = plain.get(&sum.id(0))?;
         }
-        let is_counter = |id: Id| id == phi.result || counter.narrowed(plain, id, None) == Some(phi.result);
+        let is_counter = |id: Id| {
+            let widened = || plain.get(&id).filter(|inst| is_widening(func, inst));
+            id == phi.result || widened().is_some_and(|inst| inst.id(0) == phi.result)
+        };
         let [one, other] = [sum.operands.first(), sum.operands.get(1)].map(|operand| match operand {
             Some(Operand::Id(id)) => Some(*id),
             _ => None,
@@ -104,19 +133,20 @@ impl Counter {
         (sum.op == Op::IAdd && (grows(one, other) || grows(other, one))).then_some(counter)
     }
 
-    /// What a number is in the counter's type, if it is widened from there, in this way where one is given.
-    fn narrowed(&self, plain: &Plain, id: Id, by: Option<Op>) -> Option<Id> {
-        let inst = plain.get(&id).filter(|inst| matches!(inst.op, Op::UConvert | Op::SConvert))?;
-        by.is_none_or(|op| op == inst.op).then(|| inst.id(0))
-    }
-
     /// The greatest number that a conversion takes for what it is.
     fn most(&self, op: Op) -> u64 {
         (1 << (self.bits - u32::from(op == Op::SConvert))) - 1
     }
 
     /// Whether the counter, converted so, is what is counted in more bits, since the loop goes on only where a question has this answer.
-    fn stays(&self, func: &Func<'_>, plain: &Plain, asked: &Inst, holds: bool, op: Op) -> bool {
+    fn stays(
+        &self,
+        func: &Func<'_>,
+        plain: &Plain,
+        this: &Loop,
+        (asked, holds): (&Inst, bool),
+        op: Op,
+    ) -> bool {
         if self.first >= self.most(Op::SConvert) {
             return false;
         }
@@ -126,7 +156,7 @@ impl Counter {
             if bits(id) == Some(self.bits) {
                 return Some((id, None));
             }
-            let inst = plain.get(&id).filter(|inst| matches!(inst.op, Op::UConvert | Op::SConvert))?;
+            let inst = plain.get(&id).filter(|inst| is_widening(func, inst))?;
             (bits(inst.id(0)) == Some(self.bits)).then(|| (inst.id(0), Some(inst.op)))
         };
         let is_own = |id: Id| id == self.phi || id == self.next;
@@ -148,19 +178,20 @@ impl Counter {
         let differs = matches!((asked.op, holds), (Op::INotEqual, true) | (Op::IEqual, false));
         let mut sides = asked.ids().filter_map(narrow);
         let (Some(one), Some(other)) = (sides.next(), sides.next()) else { return false };
+        let meets = |own: Id, bound: Id| is_own(own) && !is_made_in(func, this, bound);
         // It counts through all numbers from zero on before it comes to zero again.
         differs
             && op == Op::UConvert
             && self.first == 0
             && one.1 == other.1
-            && (is_own(one.0) || is_own(other.0))
+            && (meets(one.0, other.0) || meets(other.0, one.0))
     }
 
     /// What it is widened to in this way, by types.
-    fn widened_by(&self, plain: &Plain, this: &Loop, op: Op) -> Vec<Widened> {
+    fn widened_by(&self, func: &Func<'_>, plain: &Plain, this: &Loop, op: Op) -> Vec<Widened> {
         let mut types: Vec<TypeId> = plain
             .values()
-            .filter(|inst| inst.op == op && inst.id(0) == self.phi)
+            .filter(|inst| inst.op == op && inst.id(0) == self.phi && is_widening(func, inst))
             .filter_map(|inst| inst.ty)
             .collect();
         types.sort_unstable();
@@ -262,6 +293,10 @@ mod tests {
             assert!(!of("1", "OpINotEqual", "%next %few", "OpUConvert"), "the bound may be below");
             assert!(!of("0", "OpINotEqual", "%next %few", "OpSConvert"), "beyond half of all");
         }
+        let varying = "%other = OpIMul %ushort %few_ushort %i\n%more = OpINotEqual %bool %next %other";
+        assert!(!is_widened("ushort", "0", "OpUConvert", varying), "a bound that runs away");
+        let cut = "%byte = OpUConvert %uchar %next\n%more = OpULessThan %bool %byte %few_uchar";
+        assert!(!is_widened("ushort", "0", "OpUConvert", cut), "fewer bits are compared");
         assert!(
             !is_widened("uchar", "127", "OpSConvert", "%more = OpSLessThan %bool %next %few_uchar"),
             "wraps at once"
@@ -304,6 +339,7 @@ mod tests {
                 %loop = OpLabel
                 %i = OpPhi %ushort %ushort_0 %entry %next %loop
                 %wide = OpUConvert %uint %i
+                %cut = OpUConvert %uchar %i
                 %there = OpInBoundsPtrAccessChain %to_uint %pointer %wide
                 OpStore %there %wide
                 %sum = {sum}
@@ -322,5 +358,6 @@ mod tests {
         };
         assert_eq!(of("OpIAdd %uint %wide %uint_1"), 2);
         assert_eq!(of("OpIAdd %uint %wide %uint_2"), 1);
+        assert_eq!(of("OpIAdd %uchar %cut %uchar_1"), 1, "it counts in fewer bits");
     }
 }
