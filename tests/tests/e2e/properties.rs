@@ -21,11 +21,13 @@ fn the_device_is_a_gpu_with_this_processor_s_name() {
 }
 
 #[test]
-fn the_product_of_slices_threads_and_width_is_the_processor_s() {
+fn sub_slices_are_the_cores_of_the_processor() {
     let p = platform().device_properties().unwrap();
-    let threads = p.numSlices * p.numSubslicesPerSlice * p.numEUsPerSubslice * p.numThreadsPerEU;
+    let threads = p.numSlices * p.numSubslicesPerSlice * p.numThreadsPerEU;
     let cpus = std::thread::available_parallelism().unwrap().get() as u32;
     assert_eq!(threads, cpus, "hardware threads");
+    // Programs divide the number of units by 8 and by 16.
+    assert_eq!(p.numEUsPerSubslice, 16);
     assert!([4, 8, 16].contains(&p.physicalEUSimdWidth), "{}", p.physicalEUSimdWidth);
 }
 
