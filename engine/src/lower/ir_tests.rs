@@ -657,6 +657,7 @@ fn functions_of_uniform_values_are_no_calls_where_those_of_lanes_are_none() {
         ("float", "pow", "powf"),
         ("float", "atan2", "atan2f"),
         ("float", "tanh", "tanhf"),
+        ("float", "cos", "cosf"),
         ("double", "exp", "exp"),
         ("double", "log", "log"),
     ] {

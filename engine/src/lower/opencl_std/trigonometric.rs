@@ -117,8 +117,8 @@ fn function(
     let value = near(m, &reduce(m, x), x);
     let lies_beyond = |far: f64| m.b.fcmp(RealPred::LLVMRealOGT, m.abs(x), m.c(far));
     let (far, farthest) = (lies_beyond(FAR), lies_beyond(FARTHEST));
-    // Lane by lane, since libmvec's functions of so many lanes and of others do not agree to the last bit.
-    let by_library = || m.lane_by_lane(&[x], |m, x| m.libm(libm, x));
+    // By fours, however many there are: libmvec's functions of different numbers of lanes do not agree to the last bit.
+    let by_library = || m.in_chunks(super::LANES_OF_UNIFORM, &[x], |m, x| m.libm(libm, x));
     let of_farthest =
         |value| m.b.branch_rarely(m.b.any(farthest), || m.select(farthest, by_library(), value), value);
     let of_far = || m.select(far, of_farthest(near(m, &reduce_far(m, x), x)), value);
