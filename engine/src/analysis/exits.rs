@@ -106,10 +106,20 @@ fn brings_what_it_carries(func: &Func<'_>, this: &Loop, block: BlockId, to: Bloc
 impl Analysis<'_> {
     /// What a block of the loop itself asks in each iteration, and whether the loop goes on where that is true.
     pub(super) fn asked_in_each_iteration(&self, inside: LoopId, block: BlockId) -> Option<(&Inst, bool)> {
-        let exit = exit_of(&self.func, &self.loops, inside, block)?;
-        let is_passed = self.doms.dominates(block, self.loops.get(inside).latch);
-        self.definition(exit.condition).filter(|_| is_passed).map(|asked| (asked, exit.stays_if))
+        let exit = exit_of_each_iteration(&self.func, &self.doms, &self.loops, inside, block)?;
+        self.definition(exit.condition).map(|asked| (asked, exit.stays_if))
     }
+}
+
+/// What a block of the loop itself asks, if each iteration that another one follows comes there.
+pub(super) fn exit_of_each_iteration(
+    func: &Func<'_>,
+    doms: &Dominators,
+    loops: &Loops,
+    id: LoopId,
+    block: BlockId,
+) -> Option<Exit> {
+    exit_of(func, loops, id, block).filter(|_| doms.dominates(block, loops.get(id).latch))
 }
 
 /// What a block of the loop itself asks.

@@ -42,10 +42,9 @@ pub fn widen(func: &mut Func<'_>) {
     let plain = joins::plain_insts(func);
     let mut found: Vec<Widened> = Vec::new();
     for (id, this) in &loops.loops {
-        // Each of them is asked in each iteration.
-        let exits = this.exits.iter().filter(|(block, _)| doms.dominates(*block, this.latch));
+        let exits = this.exits.iter();
         let asked: Vec<(&Inst, bool)> = exits
-            .filter_map(|(block, _)| exits::exit_of(func, &loops, id, *block))
+            .filter_map(|(block, _)| exits::exit_of_each_iteration(func, &doms, &loops, id, *block))
             .filter_map(|exit| Some((plain.get(&exit.condition)?, exit.stays_if)))
             .take(MOST_ASKED)
             .collect();

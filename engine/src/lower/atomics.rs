@@ -408,17 +408,15 @@ impl Small {
         result: Option<Scalar>,
         f: ForLane<'_>,
     ) -> Option<Value> {
-        let b = &this.b;
         let mut all: SmallVec<[Reg; 3]> = SmallVec::from_slice(operands);
         all[0] = self.index;
-        let kept = Kept::new(this, &all, result);
-        over_bits(this, |this, lane| {
-            let mut values = kept.of_lane(this, lane);
+        one_by_one(this, &all, result, &|this, values| {
+            let b = &this.b;
+            let mut values: SmallVec<[Value; 3]> = SmallVec::from_slice(values);
             let index = b.and(b.zext_or_trunc(values[0], Scalar::I64), b.i64((1 << self.bits) - 1));
             values[0] = b.element(self.base, index, self.step);
-            kept.set_result(this, lane, f(this, &values));
-        });
-        kept.results(this)
+            f(this, &values)
+        })
     }
 }
 

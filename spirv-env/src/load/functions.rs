@@ -5,7 +5,7 @@ use super::{LAYOUT, Loader, OPCODE, Section};
 use crate::binary::RawInst;
 use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
-use crate::grammar::{Cursor, OPERANDS, format, heads, op_name, operands};
+use crate::grammar::{Cursor, Format, OPERANDS, format, heads, op_name, operands};
 use crate::matrices::{self, Matrix};
 use crate::module::{Block, Function, Id, Inst, Operand, Type, TypeId};
 use crate::opcodes::{Family, Opcode, opencl_std};
@@ -249,10 +249,10 @@ impl Loader<'_> {
                 open.waiting.push((open.function.blocks.len(), cursor.rest().to_vec()));
                 SmallVec::new()
             }
+            Op::Switch => self.switch(format, cursor)?,
             _ => {
-                let width = if inst.op == Op::Switch { self.selector_width(cursor)? } else { 32 };
                 let defs = &self.out.defs;
-                let operands = operands(format, cursor, width, &mut |raw| defs.id(raw))?;
+                let operands = operands(format, cursor, u32::BITS, &mut |raw| defs.id(raw))?;
                 if inst.op == Op::Phi { without_repeated_pairs(&operands) } else { operands }
             }
         };
@@ -341,19 +341,13 @@ impl Loader<'_> {
     /// Reads what had to wait, now that all of the function is known.
     fn read_waiting(&mut self, open: &mut OpenFunction) {
         for (block, words) in std::mem::take(&mut open.waiting) {
-            let read = |this: &Self| {
-                let cursor = &mut Cursor::new(&words);
-                let width = this.selector_width(cursor)?;
-                let format =
-                    format(Op::Switch).ok_or_else(|| Fault::new(OPCODE, "an opcode without a grammar"))?;
-                operands(format, cursor, width, &mut |raw| this.out.defs.id(raw))
-            };
             let block = open.function.blocks.get_mut(block).zip(open.source.blocks.get(block));
             let Some((inst, offset)) = block.and_then(|(block, at)| block.insts.last_mut().zip(at.last()))
             else {
                 continue;
             };
-            match read(self) {
+            let Some(format) = format(Op::Switch) else { continue };
+            match self.switch(format, &mut Cursor::new(&words)) {
                 Ok(operands) => inst.operands = operands,
                 Err(fault) => {
                     // What leads nowhere is no block's end.
@@ -362,6 +356,11 @@ impl Loader<'_> {
                 }
             }
         }
+    }
+
+    fn switch(&self, format: &Format, cursor: &mut Cursor<'_>) -> Result<SmallVec<[Operand; 4]>, Fault> {
+        let width = self.selector_width(cursor)?;
+        operands(format, cursor, width, &mut |raw| self.out.defs.id(raw))
     }
 
     /// `OpSwitch`'s literals are as wide as its selector.

@@ -187,7 +187,8 @@ pub(crate) fn load(
         memory_model: false,
         section: Section::default(),
         judged: Vec::new(),
-        reverses_bits: declares_shaders(binary) && has(binary, |inst| inst.op == Op::BitReverse),
+        reverses_bits: declares_shaders(binary)
+            && binary.instructions().map_while(Result::ok).any(|inst| inst.op == Op::BitReverse),
     };
     let mut instructions = binary.instructions().peekable();
     let mut complete = true;
@@ -249,16 +250,10 @@ pub(crate) fn load(
     Some(loader.out)
 }
 
-/// Whether there is such an instruction in a module, up to the first that cannot be read.
-fn has(binary: &Binary, wanted: impl Fn(&RawInst<'_>) -> bool) -> bool {
-    binary.instructions().map_while(Result::ok).any(|inst| wanted(&inst))
-}
-
-/// Whether a module declares what only shaders have.
+/// Whether a module declares, where it begins, what only shaders have.
 fn declares_shaders(binary: &Binary) -> bool {
-    has(binary, |inst| {
-        inst.op == Op::Capability && inst.operands.first().copied().is_some_and(rules::is_of_shaders)
-    })
+    let declared = binary.instructions().map_while(Result::ok).take_while(|inst| inst.op == Op::Capability);
+    declared.filter_map(|inst| inst.operands.first().copied()).any(rules::is_of_shaders)
 }
 
 fn instruction_ref(inst: RawInst<'_>) -> InstructionRef {
