@@ -5,7 +5,7 @@ use crate::diagnostics::{BuildError, Diagnostic, Diagnostics, Fault, RuleId};
 use crate::environment::{Environment, ModuleInput};
 use crate::grammar::Cursor;
 use crate::load::{self, Loaded, TypeMeasures};
-use crate::module::{Id, Module, integer_layout};
+use crate::module::{Id, Module, Type, integer_layout};
 use crate::{
     block_io, decided, demote, indirect, link, prune, reflect, rules, supplied, validate, variable_arrays,
 };
@@ -127,6 +127,8 @@ fn stages(
     if !diagnostics.is_sound() {
         return None;
     }
+    // Who compares numbers on a module's behalf finds the type of the answer, whether or not it is declared.
+    module.types.intern(Type::Bool, false);
     module.inputs_end = Id(module.bound);
     if let Err(fault) = demote::large_values(&mut module, measures.leaves(), &kernels) {
         diagnostics.judge(Diagnostic::new(fault));

@@ -178,7 +178,9 @@ impl Analysis<'_> {
             Terminator::Switch { selector, .. } | Terminator::Dispatch { selector, .. } => {
                 made.contains(&selector)
             }
-            Terminator::IfNeeded { needed, .. } => made.contains(&needed),
+            Terminator::IfNeeded { needed, .. } | Terminator::IfAll { holds: needed, .. } => {
+                made.contains(&needed)
+            }
             _ => false,
         })
     }

@@ -73,6 +73,13 @@ pub enum Terminator {
         needed: Id,
         to: BlockId,
     },
+    /// On to `then` if a value is true for all work-items of those that are executed together, and none of them is missing; else on to `els`. All of
+    /// them go the same way.
+    IfAll {
+        holds: Id,
+        then: BlockId,
+        els: BlockId,
+    },
     /// The end of the function; only the exit block has it.
     Return,
 }
@@ -82,7 +89,9 @@ impl Terminator {
     pub fn successors(&self) -> SmallVec<[BlockId; 2]> {
         match self {
             Terminator::Branch(to) | Terminator::IfNeeded { to, .. } => SmallVec::from_slice(&[*to]),
-            Terminator::Cond { then, els, .. } => SmallVec::from_slice(&[*then, *els]),
+            Terminator::Cond { then, els, .. } | Terminator::IfAll { then, els, .. } => {
+                SmallVec::from_slice(&[*then, *els])
+            }
             Terminator::Switch { cases, default, .. } => {
                 cases.iter().map(|(_, to)| *to).chain([*default]).collect()
             }
@@ -99,7 +108,7 @@ impl Terminator {
         };
         match self {
             Terminator::Branch(target) | Terminator::IfNeeded { to: target, .. } => fix(target),
-            Terminator::Cond { then, els, .. } => {
+            Terminator::Cond { then, els, .. } | Terminator::IfAll { then, els, .. } => {
                 fix(then);
                 fix(els);
             }
@@ -117,13 +126,14 @@ impl Terminator {
             Terminator::Cond { cond, .. } => Some(cond),
             Terminator::Switch { selector, .. } | Terminator::Dispatch { selector, .. } => Some(selector),
             Terminator::IfNeeded { needed, .. } => Some(needed),
+            Terminator::IfAll { holds, .. } => Some(holds),
             Terminator::Branch(_) | Terminator::Return => None,
         }
     }
 
-    /// The value that decides between successors.
+    /// The value that decides between successors, for each work-item.
     pub fn condition(&self) -> Option<Id> {
-        self.used().filter(|_| !matches!(self, Terminator::IfNeeded { .. }))
+        self.used().filter(|_| !matches!(self, Terminator::IfNeeded { .. } | Terminator::IfAll { .. }))
     }
 
     /// The value that it looks at.
@@ -132,6 +142,7 @@ impl Terminator {
             Terminator::Cond { cond, .. } => Some(*cond),
             Terminator::Switch { selector, .. } | Terminator::Dispatch { selector, .. } => Some(*selector),
             Terminator::IfNeeded { needed, .. } => Some(*needed),
+            Terminator::IfAll { holds, .. } => Some(*holds),
             Terminator::Branch(_) | Terminator::Return => None,
         }
     }
@@ -172,7 +183,7 @@ pub enum Synthetic {
 }
 
 /// A kernel, or a function that it calls, with everything that is inlined into it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Func<'m> {
     pub module: &'m Module,
     pub kernel: &'m Kernel,

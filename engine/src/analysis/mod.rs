@@ -24,6 +24,7 @@ pub mod guards;
 mod hope;
 pub mod idle;
 pub mod inlining;
+pub mod interior;
 pub mod invariant_loads;
 pub mod invariants;
 pub mod joins;

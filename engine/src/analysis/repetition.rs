@@ -17,7 +17,7 @@ use super::loops::{self, Loop, LoopId, Loops};
 use super::mem2reg;
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::StorageClass;
+use spirv::{OpenclStd100Op as StdOp, StorageClass};
 use spirv_env::opcodes::{Convergence, Family, Memory, divides_integers};
 use spirv_env::{Id, Inst};
 
@@ -29,6 +29,8 @@ const MOST_BLOCKS: usize = 96;
 /// An access to memory, and a function or a division.
 const ACCESS: usize = 2;
 const FUNCTION: usize = 4;
+/// A product and a sum in one.
+const PRODUCT_AND_SUM: usize = 2;
 /// An access to a private object at a place that lanes differ in: each row is asked for.
 const LOOKED_UP: usize = 24;
 /// What becomes of all loops of a function, at most.
@@ -127,7 +129,15 @@ fn may_be_copied(func: &Func<'_>, this: &Loop) -> bool {
 fn cost(func: &Func<'_>, this: &Loop, inst: &Inst) -> usize {
     let pointer = match (inst.row().memory, inst.row().family) {
         (Memory::Read { .. } | Memory::Write { .. }, _) => inst.id(0),
-        (Memory::Copy { .. }, _) | (_, Family::Extended) => return FUNCTION,
+        (Memory::Copy { .. }, _) => return FUNCTION,
+        (_, Family::Extended) => {
+            let function = inst.opencl_std(func.module).map(|function| function.op);
+            return if matches!(function, Some(StdOp::fma | StdOp::mad)) {
+                PRODUCT_AND_SUM
+            } else {
+                FUNCTION
+            };
+        }
         _ if divides_integers(inst.op) => return FUNCTION,
         _ => return 1,
     };

@@ -43,7 +43,7 @@ impl Census {
         inlining: Inlining,
         target: &Target,
     ) -> Result<Census, EngineError> {
-        let unit = analysed(module, kernel, variant, inlining, target)?;
+        let unit = analysed(module, kernel, variant, inlining, super::Options::default(), target)?;
         let mut census = Census::default();
         for a in std::iter::once(&unit.kernel).chain(unit.callees.iter().map(|callee| &callee.analysis)) {
             for (block, code) in &a.func.blocks {

@@ -543,6 +543,48 @@ impl Lowerer<'_, '_> {
         Ok(())
     }
 
+    /// Whether a condition is true for all lanes of all sub-groups, and all of them are on: one answer for the bundle.
+    fn holds_for_all(&mut self, condition: Id) -> Result<Value, EngineError> {
+        // The last sub-group of a line is rare, and not worth another body.
+        if self.bundle.entered() != Mask::All && self.a.variant.mapping == LaneMapping::Line {
+            return Ok(self.b.int(Scalar::Bool, 1, 0));
+        }
+        let mut all = None;
+        for at in 0..self.bundle.subgroups.len() {
+            let one = self.of_member(at, |this| match this.mask() {
+                Mask::All => this.holds(condition),
+                Mask::Lanes(lanes) => {
+                    let holds = this.holds(condition)?;
+                    Ok(this.b.and(this.b.all(lanes), holds))
+                }
+            })?;
+            all = Some(all.map_or(one, |others| self.b.and(others, one)));
+        }
+        Ok(all.expect("a bundle has a sub-group"))
+    }
+
+    /// Whether a condition is true for all lanes of a sub-group; comparisons that are one of its parts are asked for the lane that decides them.
+    fn holds(&mut self, condition: Id) -> Result<Value, EngineError> {
+        let a = self.a;
+        if let Some(inst) = a.definition(condition) {
+            if inst.op == Op::LogicalAnd {
+                let parts = (self.holds(inst.id(0))?, self.holds(inst.id(1))?);
+                return Ok(self.b.and(parts.0, parts.1));
+            }
+            if let Some(predicate) = int_compare(inst.op)
+                && let Some(all) = bounds::holds_for_all(self, inst, predicate)?
+            {
+                return Ok(self.b.freeze(all));
+            }
+        }
+        let reg = self.leaf(condition)?;
+        // Each by itself: what is not asked for, as another part is false, may be anything.
+        Ok(match reg.scalar().filter(|_| reg.is_uniform()) {
+            Some(all) => self.b.freeze(all),
+            None => self.b.all(self.b.freeze(self.vector(reg))),
+        })
+    }
+
     /// The lanes that leave to each successor.
     fn varying_edges(&mut self, term: &Terminator) -> Result<SmallVec<[(BlockId, Value); 2]>, EngineError> {
         let mask = self.mask_vector();
@@ -562,6 +604,12 @@ impl Lowerer<'_, '_> {
                 let cond = self.vector(reg);
                 add(&self.b, *then, self.both(mask, cond));
                 add(&self.b, *els, self.both(mask, self.b.not(cond)));
+            }
+            Terminator::IfAll { holds, then, els } => {
+                let all = self.holds_for_all(*holds)?;
+                let none = self.b.zero(Scalar::Bool, self.w);
+                add(&self.b, *then, self.b.select(all, mask, none));
+                add(&self.b, *els, self.b.select(all, none, mask));
             }
             Terminator::Switch { selector, cases, default } => {
                 let reg = self.leaf(*selector)?;
@@ -645,6 +693,10 @@ impl Lowerer<'_, '_> {
         match term {
             Terminator::Cond { then, els, .. } => {
                 self.b.cond_br(scalar(self), label(then), label(els));
+            }
+            Terminator::IfAll { holds, then, els } => {
+                let all = self.holds_for_all(*holds)?;
+                self.b.cond_br_usually(all, label(then), label(els));
             }
             Terminator::Switch { cases, default, .. } => {
                 let mut seen = FxHashSet::default();

@@ -81,12 +81,13 @@ pub use crate::analysis::axis::Shape;
 use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::{BlockId, Func};
 use crate::analysis::inlining::{Inlining, Plan};
+use crate::analysis::interior::Split;
 use crate::analysis::lengths::Length;
 use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
 use crate::analysis::{
-    arguments, branches, cas_loops, cfg, choices, exits, idle, invariants, joins, late_loads, loops, mem2reg,
-    moves, narrow_counters, numbering, places, quotients, repetition, rotation, simplify,
+    arguments, branches, cas_loops, cfg, choices, exits, idle, interior, invariants, joins, late_loads,
+    loops, mem2reg, moves, narrow_counters, numbering, places, quotients, repetition, rotation, simplify,
 };
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
@@ -150,7 +151,7 @@ pub fn lower_with(
     target: &Target,
     llvm: &Context,
 ) -> Result<(IrModule, CodeInfo, CallTree), EngineError> {
-    let unit = analysed(module, kernel, variant, inlining, target)?;
+    let unit = analysed(module, kernel, variant, inlining, options, target)?;
     tracing::trace!("{:?} of {:?}", unit.kernel.variant.coarsening, variant.coarsening);
     let ir = IrModule::new(llvm, &kernel.name, target);
     // SAFETY: `ir` and its context outlive the builder, which is gone when `entry::emit` returns.
@@ -168,6 +169,7 @@ fn analysed<'m>(
     kernel: &'m Kernel,
     variant: Variant,
     inlining: Inlining,
+    options: Options,
     target: &Target,
 ) -> Result<AnalysedKernel<'m>, EngineError> {
     let plan = Rc::new(Plan::new(module, kernel, inlining)?);
@@ -175,6 +177,16 @@ fn analysed<'m>(
     if plan.is_flat() {
         let mut analysis = widened(Analysis::new(func, variant), target);
         let variant = analysis.variant;
+        if options.bypasses {
+            match interior::split(analysis) {
+                Ok(Split { func, inside }) => {
+                    let best = interior::coarsened(coarsening::best(&inside, target));
+                    let settled = variant.with_factor(best.factor());
+                    return Ok(AnalysedKernel::flat(Analysis::new(func, settled)));
+                }
+                Err(whole) => analysis = *whole,
+            }
+        }
         let coarsening = coarsening::best(&analysis, target);
         let settled = variant.with_factor(coarsening.factor());
         if !variant.coarsening.is_alike(coarsening) {
@@ -224,7 +236,12 @@ pub fn best_variant(
         return Ok(variant.simplest());
     }
     let analysis = widened(Analysis::new(prepared(Func::build(module, kernel, &plan)?), variant), target);
-    Ok(analysis.variant.with_factor(coarsening::best(&analysis, target).factor()))
+    let variant = analysis.variant;
+    let best = match interior::split(analysis) {
+        Ok(Split { inside, .. }) => interior::coarsened(coarsening::best(&inside, target)),
+        Err(whole) => coarsening::best(&whole, target),
+    };
+    Ok(variant.with_factor(best.factor()))
 }
 
 /// How a kernel's work-items are best put together in sub-groups, where work-groups allow it.

@@ -10,6 +10,7 @@ use super::builder::Value;
 use crate::abi::LaneMapping;
 use crate::analysis::func::ChainStep;
 use crate::analysis::leaves::Scalar;
+use crate::analysis::lengths::Length;
 use crate::analysis::loops::LoopId;
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
@@ -48,7 +49,9 @@ pub fn ahead(this: &mut Lowerer<'_, '_>, pointer: Id, ty: TypeId) -> Result<(), 
     let Some(inside) = this.a.loops.of(this.current_block()) else {
         return for_next_strips(this, pointer, ty);
     };
-    if this.flow.with_barriers.contains(inside) {
+    // A loop that is over by then wants none of it.
+    let is_short = matches!(this.a.length(inside), Some(Length::Constant(length)) if length <= AHEAD as u64);
+    if this.flow.with_barriers.contains(inside) || is_short {
         return Ok(());
     }
     if this.a.func.class_of(pointer) != Some(StorageClass::CrossWorkgroup) {

@@ -12,6 +12,7 @@ mod atomics;
 mod bad_input;
 mod benchmark;
 mod bindless_images;
+mod borders;
 mod calls;
 mod coarsening;
 mod components;

@@ -17,7 +17,7 @@ use spirv_env::{Id, Inst, Operand, Type, TypeId};
 const MOST_LEAVES: usize = 64;
 
 /// The object that a call makes for a parameter.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Copy {
     /// What the callee knows it by.
     pub object: Id,

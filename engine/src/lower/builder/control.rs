@@ -167,6 +167,12 @@ impl Builder {
         llvm!(LLVMBuildCondBr(self.raw, condition.0, then.0, els.0));
     }
 
+    /// The same where the first label is where control nearly always goes.
+    pub fn cond_br_usually(&self, condition: Value, usual: Label, rare: Label) {
+        let branch = llvm!(LLVMBuildCondBr(self.raw, condition.0, usual.0, rare.0));
+        self.set_weights(Value(branch), [USUALLY, 1]);
+    }
+
     pub fn switch(&self, value: Value, default: Label, cases: &[(u64, Label)]) {
         llvm!({
             let switch = LLVMBuildSwitch(self.raw, value.0, default.0, cases.len() as u32);
