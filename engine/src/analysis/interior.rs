@@ -29,6 +29,9 @@ use plan::Plan;
 /// Sub-groups that are asked together, at most: if one of them is at an edge, all of them go the long way.
 const MOST_SUBGROUPS: u32 = 2;
 
+/// What a loop of neighbours may become when it is laid out, at most, each instruction counted as what it costs: rather more than elsewhere.
+const MOST_LAID_OUT: usize = 480;
+
 /// The coarsening of a kernel that was split, given what serves its interior best.
 pub fn coarsened(best: Coarsening) -> Coarsening {
     let few = best.factors().find(|bundle| *bundle <= MOST_SUBGROUPS);
@@ -54,7 +57,7 @@ pub fn split(a: Analysis<'_>) -> Result<Split<'_>, Box<Analysis<'_>>> {
     }
     // Without what keeps neighbours within bounds, loops over them are shorter.
     let blocks = func.blocks.len();
-    repetition::lay_out(&mut func);
+    repetition::lay_out_up_to(&mut func, MOST_LAID_OUT);
     if func.blocks.len() != blocks {
         func = sorted(func);
         inside = Analysis::new(alone(&func), a.variant);

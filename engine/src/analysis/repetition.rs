@@ -44,17 +44,23 @@ const MOST_LOOPS: usize = 64;
 
 /// Lays out loops that are short. Loops are canonical, and stay so.
 pub fn lay_out(func: &mut Func<'_>) {
+    lay_out_up_to(func, MOST_INSTS);
+}
+
+/// The same of loops that become so many instructions at most, each counted as what it costs.
+pub fn lay_out_up_to(func: &mut Func<'_>, most: usize) {
     let mut left = MOST_OF_FUNCTION;
     for _ in 0..MOST_ROUNDS {
         let cfg = Cfg::new(func);
         let loops = Loops::new(&cfg, &Dominators::new(&cfg));
         let innermost = loops.innermost();
         let headers: Vec<BlockId> = (loops.loops.iter())
-            .filter(|(id, _)| innermost.contains(*id) && Short::of(func, &cfg, &loops, *id).is_some())
+            .filter(|(id, _)| innermost.contains(*id) && Short::of(func, &cfg, &loops, *id, most).is_some())
             .map(|(_, this)| this.header)
             .take(MOST_LOOPS)
             .collect();
-        let laid_out = headers.into_iter().filter(|header| lay_out_loop(func, *header, &mut left)).count();
+        let laid_out =
+            headers.into_iter().filter(|header| lay_out_loop(func, *header, most, &mut left)).count();
         if laid_out == 0 {
             break;
         }
@@ -80,7 +86,7 @@ struct Short {
 }
 
 impl Short {
-    fn of(func: &Func<'_>, cfg: &Cfg, loops: &Loops, id: LoopId) -> Option<Short> {
+    fn of(func: &Func<'_>, cfg: &Cfg, loops: &Loops, id: LoopId, most_insts: usize) -> Option<Short> {
         let this = loops.get(id);
         let [last] = *cfg.preds[this.latch].as_slice() else { return None };
         let end = exits::exit_of(func, loops, id, last).filter(|end| end.stay == this.latch)?;
@@ -97,7 +103,7 @@ impl Short {
             _ => 0,
         });
         let cost = of_insts + of_branches.sum::<usize>();
-        let most = [MOST_ITERATIONS, MOST_INSTS / cost.max(1), MOST_BLOCKS / this.blocks.len()];
+        let most = [MOST_ITERATIONS, most_insts / cost.max(1), MOST_BLOCKS / this.blocks.len()];
         let most = most.into_iter().min().unwrap_or(0);
         let iterations = iterations(func, this, &end, most)?;
         Some(Short { iterations, cost: iterations * cost, last, leave: end.leave })
@@ -208,12 +214,12 @@ fn value_of(
 }
 
 /// Lays out one loop if there is so much left for it; whether it did.
-fn lay_out_loop(func: &mut Func<'_>, header: BlockId, left: &mut usize) -> bool {
+fn lay_out_loop(func: &mut Func<'_>, header: BlockId, most: usize, left: &mut usize) -> bool {
     let cfg = Cfg::new(func);
     let doms = Dominators::new(&cfg);
     let loops = Loops::new(&cfg, &doms);
     let id = loops.headed_by(header);
-    let Some((id, short)) = id.and_then(|id| Some((id, Short::of(func, &cfg, &loops, id)?))) else {
+    let Some((id, short)) = id.and_then(|id| Some((id, Short::of(func, &cfg, &loops, id, most)?))) else {
         return false;
     };
     let this = loops.get(id);

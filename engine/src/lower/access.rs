@@ -142,9 +142,10 @@ pub fn load_leaves(
     }
     if let Place::Strided { base, step, .. } = place
         && !access.volatile
-        && let Some(stride) = runs::stride(leaves, *step)
+        && let Some(stride) = runs::stride(leaves, step.saturating_abs())
     {
-        return runs::load(this, *base, leaves, stride, access.align);
+        let load = if *step > 0 { runs::load } else { runs::load_backwards };
+        return load(this, *base, leaves, stride, access.align);
     }
     if let Some(addresses) = apart_addresses(this, place, leaves, access) {
         return apart::load(this, addresses, leaves, access.align);
@@ -240,12 +241,6 @@ pub(super) fn to_memory(this: &Lowerer<'_, '_>, value: Value) -> Value {
     value
 }
 
-/// Lane numbers in reverse.
-fn reversed(this: &Lowerer<'_, '_>, value: Value) -> Value {
-    let indices: Vec<i32> = (0..this.w as i32).rev().collect();
-    this.b.shuffle(value, value, &indices)
-}
-
 /// The addresses of all lanes of a strided access.
 pub(super) fn lane_addresses(this: &Lowerer<'_, '_>, base: Value, step: i64) -> Value {
     this.b.offset(base, this.b.steps(Scalar::I64, this.w, step))
@@ -291,14 +286,14 @@ pub fn load_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, access: Acce
                 let value = match this.mask() {
                     Mask::All => load(this.w, low),
                     Mask::Lanes(mask) => {
-                        let mask = if step > 0 { mask } else { reversed(this, mask) };
+                        let mask = if step > 0 { mask } else { b.reversed(mask) };
                         in_order(this, access, || match access.volatile {
                             true => b.masked_load(memory, this.w, low, align, mask),
                             false => rows::load(this, memory, low, align, mask),
                         })
                     }
                 };
-                if step > 0 { value } else { reversed(this, value) }
+                if step > 0 { value } else { b.reversed(value) }
             } else if let Some(value) = spaced::load(this, base, step, memory, align, access) {
                 value
             } else {
@@ -356,11 +351,11 @@ pub fn store_leaf(this: &Lowerer<'_, '_>, place: &Place, leaf: Leaf, reg: Reg, a
             let value = to_memory(this, this.vector(reg));
             if step == size || step == -size {
                 let low = if step > 0 { base } else { lowest(this, base, size) };
-                let value = if step > 0 { value } else { reversed(this, value) };
+                let value = if step > 0 { value } else { b.reversed(value) };
                 match this.mask() {
                     Mask::All => store(value, low),
                     Mask::Lanes(mask) => {
-                        let mask = if step > 0 { mask } else { reversed(this, mask) };
+                        let mask = if step > 0 { mask } else { b.reversed(mask) };
                         in_order(this, access, || b.masked_store(value, low, align, mask));
                     }
                 }

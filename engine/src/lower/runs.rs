@@ -42,6 +42,7 @@ fn is_short(this: &Lowerer<'_, '_>, memory: Scalar, stride: usize) -> bool {
     u64::from(this.w) * memory.bytes() < SHORT && stride <= MOST_OF_SHORT
 }
 
+/// Loads what lanes have that go up by so many elements, for those that are on.
 pub(super) fn load(
     this: &Lowerer<'_, '_>,
     base: Value,
@@ -49,27 +50,52 @@ pub(super) fn load(
     stride: usize,
     align: Option<u64>,
 ) -> Val {
+    let values = load_under(this, base, leaves, stride, align, this.mask().lanes());
+    leaves
+        .iter()
+        .zip(values)
+        .map(|(leaf, value)| Reg::varying(from_memory(this, value, leaf.scalar)))
+        .collect()
+}
+
+/// The same of lanes that go down, as in `z[n - i]`: what lies in memory is that of the lanes in reverse.
+pub(super) fn load_backwards(
+    this: &Lowerer<'_, '_>,
+    base: Value,
+    leaves: &[Leaf],
+    stride: usize,
+    align: Option<u64>,
+) -> Val {
+    let bytes = stride as u64 * in_memory(leaves[0].scalar).bytes();
+    let last = this.b.i64((bytes * u64::from(this.w - 1)).wrapping_neg());
+    let mask = this.mask().lanes().map(|mask| this.b.reversed(mask));
+    let values = load_under(this, this.b.offset(base, last), leaves, stride, align, mask);
+    let of_lanes = |value: Value, leaf: &Leaf| from_memory(this, this.b.reversed(value), leaf.scalar);
+    leaves.iter().zip(values).map(|(leaf, value)| Reg::varying(of_lanes(value, leaf))).collect()
+}
+
+fn load_under(
+    this: &Lowerer<'_, '_>,
+    base: Value,
+    leaves: &[Leaf],
+    stride: usize,
+    align: Option<u64>,
+    mask: Option<Value>,
+) -> Vec<Value> {
     let (b, memory) = (&this.b, in_memory(leaves[0].scalar));
     let align = align_at(align, 0, memory);
     let elements: Vec<usize> = (0..leaves.len()).collect();
-    let mask = this.mask().lanes();
-    let values: Vec<Value> = if is_short(this, memory, stride) && stride == leaves.len() {
+    if is_short(this, memory, stride) && stride == leaves.len() {
         let lanes = this.w * stride as u32;
         let all = match mask {
             None => b.load(memory, lanes, base, align),
             Some(mask) => b.masked_load(memory, lanes, base, align, repeated(b, mask, stride)),
         };
-        b.deinterleave(all, stride)
-    } else {
-        let structures = Structures { memory, lanes: this.w, step: stride, elements: &elements };
-        let vectors = structures.load(this, base, align, mask);
-        elements.iter().map(|element| structures.take(b, &vectors, *element)).collect()
-    };
-    values
-        .iter()
-        .zip(leaves)
-        .map(|(value, leaf)| Reg::varying(from_memory(this, *value, leaf.scalar)))
-        .collect()
+        return b.deinterleave(all, stride);
+    }
+    let structures = Structures { memory, lanes: this.w, step: stride, elements: &elements };
+    let vectors = structures.load(this, base, align, mask);
+    elements.iter().map(|element| structures.take(b, &vectors, *element)).collect()
 }
 
 pub(super) fn store(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], val: &Val, align: Option<u64>) {

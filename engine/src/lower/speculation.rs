@@ -119,7 +119,7 @@ fn useful_step(
             let memory = in_memory(leaf.scalar);
             step.unsigned_abs() == memory.bytes() || spaced::is_worth_it(this.target, step, memory)
         }
-        _ => runs::stride(leaves, step).is_some(),
+        _ => runs::stride(leaves, step.saturating_abs()).is_some(),
     };
     is_row.then_some(step)
 }

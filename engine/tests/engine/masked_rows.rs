@@ -42,7 +42,7 @@ fn check(program: &Arc<Program>, ty: &str, size: usize, count: usize, share: u32
         launch(program, &format!("some{direction}_{ty}"), items, &args);
         for (at, got) in to.chunks(size).enumerate() {
             let place = if backwards { count.wrapping_sub(1 + at) } else { at };
-            let want = if which[at] != 0 { &from.bytes()[place * size..][..size] } else { &[0; 8][..size] };
+            let want = if which[at] != 0 { &from.bytes()[place * size..][..size] } else { &[0; 32][..size] };
             assert_eq!(got, want, "{at} of {count}, one in {share}, {what}{direction}");
         }
     }
@@ -55,7 +55,10 @@ fn some_lanes_load_their_elements_and_no_other_memory_is_touched() {
             let tiering = Tiering::Only(tier);
             let engine = Engine::new(EngineConfig { threads: 1, isa, tiering, ..EngineConfig::default() });
             let program = load(&engine, &file("masked_rows"));
-            for (ty, size) in [("uchar", 1), ("ushort", 2), ("float", 4), ("double", 8)] {
+            let scalars = [("uchar", 1), ("ushort", 2), ("float", 4), ("double", 8)];
+            let pairs = [("uchar2", 2), ("float2", 8), ("double2", 16)];
+            let larger = [("uchar4", 4), ("short4", 8), ("float4", 16), ("int8", 32)];
+            for (ty, size) in scalars.into_iter().chain(pairs).chain(larger) {
                 // The last ones begin at a page's beginning, too.
                 for count in [1, 13, 64, 100, PAGE / size - 1, PAGE / size, 2 * PAGE / size] {
                     for share in [1, 2, 40] {

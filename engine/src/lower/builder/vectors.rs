@@ -188,6 +188,12 @@ impl Builder {
         self.zext_or_trunc(self.reshape(mask, to, 1), Scalar::I64)
     }
 
+    /// The lanes of a vector in reverse.
+    pub fn reversed(&self, value: Value) -> Value {
+        let indices: Vec<i32> = (0..self.lanes(value) as i32).rev().collect();
+        self.shuffle(value, value, &indices)
+    }
+
     /// Whether any lane of a mask is set. A mask may be of several elements for each lane of a sub-group.
     pub fn any(&self, mask: Value) -> Value {
         match self.lanes(mask) {
