@@ -13,6 +13,10 @@ pub const NEWEST_SPIRV: [u8; 2] = [1, 6];
 /// Bytes of local memory of a work-group that a profile may promise: each thread that runs work-groups has them.
 pub const LOCAL_BYTES: u32 = 16 << 20;
 
+/// Parameters that a function has at most: a kernel's have a byte of what is passed each, and the host's device takes 4,096 of those. SPIR-V 1.2
+/// §2.17 has 255 for what everybody must take.
+pub const PARAMETERS: usize = 1 << 12;
+
 /// Bytes of a kernel's arguments that a profile may promise: each launch that is recorded holds them.
 pub const ARGUMENT_BYTES: u32 = 1 << 20;
 

@@ -60,3 +60,21 @@ __kernel void optional_buffer(__global const int *maybe, __global int *out)
     size_t i = get_global_id(0);
     out[i] = maybe ? maybe[i] : -5;
 }
+
+// As many as the device has room for bytes of, but for a few: SPIR-V asks everybody to take 255.
+#define OF4(F, n) F(n##0) F(n##1) F(n##2) F(n##3)
+#define OF16(F, n) OF4(F, n##0) OF4(F, n##1) OF4(F, n##2) OF4(F, n##3)
+#define OF64(F, n) OF16(F, n##0) OF16(F, n##1) OF16(F, n##2) OF16(F, n##3)
+#define OF256(F, n) OF64(F, n##0) OF64(F, n##1) OF64(F, n##2) OF64(F, n##3)
+#define PARAMETER(n) , uint n
+#define ADDED(n) sum = sum * 3 + n;
+__kernel void many_arguments(__global uint *out OF256(PARAMETER, a) OF256(PARAMETER, b) OF256(PARAMETER, c), uchar last)
+{
+    uint sum = get_global_id(0);
+    OF256(ADDED, a)
+    OF256(ADDED, b)
+    OF256(ADDED, c)
+    for (uint i = 0; i < c3333; ++i)
+        sum = sum * 5 ^ i * last;
+    out[get_global_id(0)] = sum;
+}

@@ -17,6 +17,7 @@ use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
 use spirv::{MemorySemantics, Op, StorageClass};
 use spirv_env::{Id, Inst};
+use std::rc::Rc;
 
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
     match inst.op {
@@ -148,6 +149,12 @@ fn read_modify_write(
             let f: ForLane<'_> = &|this, values| access(this, step, sharing, values[0], &values[1..]);
             let small = if sharing == Sharing::WorkGroup { Small::of(this, inst, scalar)? } else { None };
             match sharing {
+                _ if let Step::CombineIfItMatters(combine) = step
+                    && Looked::is_worth_it(this, address, scalar) =>
+                {
+                    let looked = Looked::at(this, inst.id(0), combine, &all);
+                    looked.change(this, &all, used, f)
+                }
                 _ if let Some(small) = small => by_small_indices(this, &small, &all, used, f),
                 Sharing::WorkGroup if this.w > 1 && this.target.make.prefers_turns() => {
                     let (base, offset) = local_offset(this, inst.id(0), address)?;
@@ -255,6 +262,55 @@ fn combine_if_it_matters(this: &Lowerer<'_, '_>, combine: Combine, address: Valu
     let number = |value: Value| b.reinterpret(value, bits);
     let changes = b.icmp(IntPred::LLVMIntNE, number(combine.apply(b, seen, operand)), number(seen));
     b.branch(changes, || b.atomic_rmw(machine_operation(combine), address, operand), || seen)
+}
+
+/// What all lanes see at once of places where a minimum, or a bit, may be there already: nearly all of the least distances, labels or bounds that are
+/// found again and again are. What a lane saw is its old value then, as if it had come before the others.
+struct Looked {
+    seen: Value,
+    /// The lanes that are on and change something.
+    changes: Value,
+}
+
+impl Looked {
+    /// Whether lanes look together: at words of their own, by an instruction for that.
+    fn is_worth_it(this: &Lowerer<'_, '_>, address: Reg, scalar: Scalar) -> bool {
+        let has_gathers = this.target.simd_bits() >= 256;
+        has_gathers && this.w > 1 && !address.is_uniform() && matches!(scalar.bits(), 32 | 64)
+    }
+
+    fn at(this: &mut Lowerer<'_, '_>, pointer: Id, combine: Combine, operands: &[Reg]) -> Self {
+        let b = Rc::clone(&this.b);
+        let operand = this.vector(operands[1]);
+        let scalar = b.scalar_of(operand);
+        let bits = Scalar::int(scalar.bits()).expect("atomics have whole bytes");
+        let seen = b.freeze(b.reinterpret(look_for_all(this, pointer, operands[0], bits, true), scalar));
+        let number = |value: Value| b.reinterpret(value, bits);
+        let is_other = b.icmp(IntPred::LLVMIntNE, number(combine.apply(&b, seen, operand)), number(seen));
+        let changes = match this.mask() {
+            Mask::All => b.freeze(is_other),
+            Mask::Lanes(mask) => b.select(mask, b.freeze(is_other), b.zero(Scalar::Bool, this.w)),
+        };
+        Looked { seen, changes }
+    }
+
+    /// Runs `f` for the lanes that change something; the old values of all.
+    fn change(
+        &self,
+        this: &mut Lowerer<'_, '_>,
+        operands: &[Reg],
+        result: Option<Scalar>,
+        f: ForLane<'_>,
+    ) -> Option<Value> {
+        let before = this.replace_mask(Mask::Lanes(self.changes));
+        let b = &this.b;
+        let change = || one_by_one(this, operands, result, f).into_iter().collect();
+        let unchanged = || result.map(|scalar| b.zero(scalar, this.w)).into_iter().collect();
+        let old = b.branch_of_many(b.any(self.changes), change, unchanged).pop();
+        let old = old.map(|old| b.select(self.changes, old, self.seen));
+        this.replace_mask(before);
+        old
+    }
 }
 
 /// What is there for other threads to see.
@@ -589,6 +645,12 @@ fn load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {
         let value = if shared { look(b, scalar, address) } else { b.load(scalar, 1, address, align) };
         return Ok(Reg::uniform(value));
     }
+    Ok(Reg::varying(look_for_all(this, pointer, address, scalar, shared)))
+}
+
+/// What lanes that are on see at addresses of their own.
+fn look_for_all(this: &Lowerer<'_, '_>, pointer: Id, address: Reg, scalar: Scalar, shared: bool) -> Value {
+    let (b, align) = (&this.b, scalar.bytes());
     // Aligned elements are read whole. The fences keep the compiler from moving what is no atomic to it.
     if shared {
         b.fence_compiler();
@@ -601,7 +663,7 @@ fn load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {
     if shared {
         b.fence_compiler();
     }
-    Ok(Reg::varying(value))
+    value
 }
 
 fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, value: Reg) -> Result<(), EngineError> {

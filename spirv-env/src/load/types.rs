@@ -11,7 +11,7 @@ use crate::reflect::constant_scalar;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{AccessQualifier, Capability, CooperativeMatrixUse, Decoration, Dim, Op, Scope, StorageClass};
 use std::collections::hash_map::Entry;
-use ze_extensions::limits::{EMPTY_MEMBERS, INTEGER_BITS, NESTING};
+use ze_extensions::limits::{self, EMPTY_MEMBERS, INTEGER_BITS, NESTING};
 
 pub(super) const TYPES: RuleId = RuleId { id: "types.well-formed", source: "SPIR-V 1.2 §3.32.6" };
 const UNIQUE: RuleId = RuleId { id: "types.unique", source: "SPIR-V 1.2 §2.8" };
@@ -20,9 +20,6 @@ const TO_FUNCTION: RuleId = RuleId { id: "types.function-pointer", source: "SPIR
 const PARAMETERS: RuleId = RuleId { id: "types.parameters", source: "SPIR-V 1.2 §2.17" };
 pub(super) const MATRIX: RuleId = RuleId { id: "types.matrix", source: "SPV_KHR_cooperative_matrix" };
 const SIZE: RuleId = RuleId { id: "types.size", source: "SPIR-V 1.2 §2.17" };
-
-/// Parameters of a function (SPIR-V 1.2 §2.17).
-const MAX_PARAMETERS: usize = 255;
 
 /// What is known of types beside their content, across linked inputs.
 #[derive(Default, Debug)]
@@ -119,8 +116,9 @@ impl Loader<'_> {
                 while !cursor.is_empty() {
                     params.push(self.value_type(cursor, "a parameter")?);
                 }
-                if params.len() > MAX_PARAMETERS {
-                    let message = format!("{} parameters; there are at most {MAX_PARAMETERS}", params.len());
+                if params.len() > limits::PARAMETERS {
+                    let message =
+                        format!("{} parameters; there are at most {}", params.len(), limits::PARAMETERS);
                     self.judged.push(Fault::new(PARAMETERS, message));
                 }
                 Type::Function { result, params }
@@ -536,8 +534,8 @@ mod tests {
         assert_rejected(&kernel("%p = OpTypePointer Function %fn", ""), "types.function-pointer");
         let function =
             |count: usize| kernel(&format!("%f = OpTypeFunction %void{}", " %uint".repeat(count)), "");
-        assert_accepted(&function(255));
-        assert_rejected(&function(256), "types.parameters");
+        assert_accepted(&function(limits::PARAMETERS));
+        assert_rejected(&function(limits::PARAMETERS + 1), "types.parameters");
     }
 
     #[test]

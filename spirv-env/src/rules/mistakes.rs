@@ -272,8 +272,8 @@ fn modules_keep_what_holds_for_all_of_them() {
         ("memory.order", "acquire and release", flag("6")),
         (
             "types.parameters",
-            "256 parameters",
-            kernel(&format!("%many = OpTypeFunction %void{}", " %uint".repeat(256)), ""),
+            "4097 parameters",
+            kernel(&format!("%many = OpTypeFunction %void{}", " %uint".repeat(4097)), ""),
         ),
         ("accepted", "an undefined initializer", local("%whole")),
         ("accepted", "an initializer of undefined parts", local("%some")),

@@ -6,7 +6,7 @@ use std::ptr;
 use ze_headers::*;
 use ze_tests::program::{ByValue, NullBuffer};
 use ze_tests::ulp::assert_same;
-use ze_tests::{Kernel, Local, MemoryKind, Module, platform};
+use ze_tests::{Argument, Kernel, Local, MemoryKind, Module, platform};
 
 #[test]
 fn scalars_of_every_width() {
@@ -263,4 +263,22 @@ fn a_kernel_tells_the_memory_that_it_uses() {
         matches!(found[..], [(base, size, ZE_MEMORY_TYPE_DEVICE, u32::MAX)] if base != 0 && size >= 4),
         "{found:?}"
     );
+}
+
+#[test]
+fn hundreds_of_arguments() {
+    const ITEMS: usize = 40;
+    let numbers: Vec<u32> = (0..768u32).map(|at| at * at + 7).chain([9]).skip(1).collect();
+    let out = platform().filled(0u32, ITEMS);
+    let last = 5u8;
+    let mut arguments: Vec<&dyn Argument> = vec![&out];
+    arguments.extend(numbers.iter().map(|number| number as &dyn Argument));
+    arguments.push(&last);
+    Module::named("arguments").kernel("many_arguments").run_1d(ITEMS, 20, &arguments);
+    let sum_of = |first: u32| {
+        let sum = numbers.iter().fold(first, |sum, number| sum.wrapping_mul(3).wrapping_add(*number));
+        (0..9).fold(sum, |sum, i| sum.wrapping_mul(5) ^ (i * u32::from(last)))
+    };
+    let want: Vec<u32> = (0..ITEMS as u32).map(sum_of).collect();
+    assert_same("sums", &out, &want);
 }
