@@ -22,12 +22,48 @@ struct Quadrant {
     rest: Value,
 }
 
-/// The coefficient of this power in the series of sine and cosine of `pi * x`.
-fn coefficient(power: i32) -> f64 {
-    let factorial: f64 = (1..=power).map(f64::from).product();
-    let sign = if power / 2 % 2 == 1 { -1.0 } else { 1.0 };
-    sign * PI.powi(power) / factorial
-}
+/// `sin(pi t) / t` in `t^2` for `t` up to a half: relative error below 2^-54, and 2^-25 for f32.
+const SINE: [f64; 9] = [
+    PI,
+    -5.167_712_780_049_947,
+    2.550_164_039_876_085,
+    -0.599_264_529_289_226_8,
+    0.082_145_886_185_988_93,
+    -0.007_370_427_635_331_835,
+    0.000_466_287_659_448_415_16,
+    -2.187_611_875_036_28e-5,
+    7.443_475_747_307_215e-7,
+];
+const SINE_F32: [f64; 5] = [
+    3.141_592_741_012_573_2,
+    -5.167_715_072_631_836,
+    2.550_144_910_812_378,
+    -0.598_632_931_709_289_6,
+    0.078_240_960_836_410_52,
+];
+
+/// `(sin(pi t) - pi t) / t^3` and `(cos(pi t) - 1) / t^2` in `t^2` for `t` up to a quarter: relative errors of the whole below 2^-55, and 2^-26 for f32.
+const SINE_TAIL: [f64; 6] = [
+    -5.167_712_780_049_969,
+    2.550_164_039_876_598_6,
+    -0.599_264_529_182_389_9,
+    0.082_145_877_207_702_68,
+    -0.007_370_141_769_217_599,
+    0.000_462_198_592_313_866_6,
+];
+const SINE_TAIL_F32: [f64; 4] =
+    [-5.167_712_688_446_045, 2.550_152_063_369_751, -0.598_861_634_731_292_7, 0.077_885_247_766_971_59];
+const COSINE_TAIL: [f64; 7] = [
+    -4.934_802_200_544_679,
+    4.058_712_126_416_626,
+    -1.335_262_768_836_131_8,
+    0.235_330_629_318_585_2,
+    -0.025_806_862_323_123_993,
+    0.001_929_166_838_623_793_8,
+    -0.000_102_096_052_886_536_86,
+];
+const COSINE_TAIL_F32: [f64; 4] =
+    [-4.934_802_055_358_887, 4.058_692_455_291_748, -1.334_560_751_914_978, 0.226_868_212_223_052_98];
 
 fn reduce(m: &Element<'_>, x: Value) -> Quadrant {
     // From here on, all numbers are even, and doubling them may overflow.
@@ -41,25 +77,20 @@ fn reduce(m: &Element<'_>, x: Value) -> Quadrant {
     let odd = parity(turns);
     let upper = parity(m.floor(m.mul(turns, m.c(0.5))));
     let square = m.mul(t, t);
-    // Taylor series: |pi * t| is below 0.7854.
-    let terms = if m.ty == Scalar::F64 { 9 } else { 5 };
-    let odd_powers: Vec<f64> = (1..terms).map(|at| coefficient(2 * at + 1)).collect();
-    let even_powers: Vec<f64> = (1..=terms).map(|at| coefficient(2 * at)).collect();
-    let (high, low) = if m.ty == Scalar::F64 { (PI, PI_F64_REST) } else { (PI_F32, PI_F32_REST) };
-    let tail = m.mul(m.mul(square, t), m.polynomial(square, &odd_powers));
+    let (high, low, sine, cosine) = match m.ty {
+        Scalar::F64 => (PI, PI_F64_REST, &SINE_TAIL[..], &COSINE_TAIL[..]),
+        _ => (PI_F32, PI_F32_REST, &SINE_TAIL_F32[..], &COSINE_TAIL_F32[..]),
+    };
+    let tail = m.mul(m.mul(square, t), m.polynomial(square, sine));
     let sine = m.mad(t, m.c(high), m.mad(t, m.c(low), tail));
-    let cosine = m.mad(m.polynomial(square, &even_powers), square, m.c(1.0));
+    let cosine = m.mad(m.polynomial(square, cosine), square, m.c(1.0));
     Quadrant { sine, cosine, odd, upper, rest: t }
 }
 
 /// The sine of `pi * t` for `t` of at most a half: one polynomial instead of two of which each lane wants another.
 fn sine(m: &Element<'_>, t: Value) -> Value {
-    // Taylor series: |pi * t| is at most 1.5708.
-    let terms = if m.ty == Scalar::F64 { 11 } else { 6 };
-    let coefficients: Vec<f64> = (1..=terms).map(|at| coefficient(2 * at + 1)).collect();
-    let square = m.mul(t, t);
-    let tail = m.mul(m.mul(square, t), m.polynomial(square, &coefficients));
-    m.mad(t, m.c(PI), tail)
+    let polynomial = if m.ty == Scalar::F64 { &SINE[..] } else { &SINE_F32 };
+    m.mul(t, m.polynomial(m.mul(t, t), polynomial))
 }
 
 /// What is left of `x` when whole turns are taken off: exact, as both are multiples of the last place of `x`. Large numbers are whole turns, and nothing is
@@ -73,10 +104,9 @@ pub fn sinpi(m: &Element<'_>, x: &[Value]) -> Value {
     let magnitude = m.abs(rest);
     // Beyond a half it goes back to zero.
     let back = m.sub(m.c(1.0), magnitude);
-    let t = m.select(m.gt(magnitude, m.c(0.5)), back, magnitude);
-    let value = sine(m, m.copysign(t, rest));
+    let t = m.select(m.lt(magnitude, back), magnitude, back);
     // Zeros have the sign of x.
-    m.select(m.is_zero(value), m.copysign(m.c(0.0), x[0]), value)
+    m.copysign(sine(m, t), m.select(m.is_zero(t), x[0], rest))
 }
 
 pub fn cospi(m: &Element<'_>, x: &[Value]) -> Value {
