@@ -189,10 +189,24 @@ impl<'a> Element<'a> {
         self.ty == Scalar::F32 && self.lanes > 1 && self.has_fma()
     }
 
+    /// The same of functions that are written for f64 lanes, too.
+    pub fn is_in_place_or_f64(&self) -> bool {
+        matches!(self.ty, Scalar::F32 | Scalar::F64) && self.lanes > 1 && self.has_fma()
+    }
+
     /// The polynomial with these coefficients, lowest power first.
     pub fn polynomial(&self, x: Value, coefficients: &[f64]) -> Value {
         let (last, rest) = coefficients.split_last().expect("a polynomial has coefficients");
         rest.iter().rev().fold(self.c(*last), |sum, c| self.mad(sum, x, self.c(*c)))
+    }
+
+    /// The same as the sum of its even and its odd powers: for one operation more, each waits for half as many others. What a processor looks
+    /// ahead to is too little for a function to meet the next one's beginning.
+    pub fn polynomial_in_halves(&self, x: Value, coefficients: &[f64]) -> Value {
+        let half = |from: usize| coefficients[from..].iter().step_by(2).copied().collect::<Vec<f64>>();
+        let square = self.mul(x, x);
+        let [even, odd] = [0, 1].map(|from| self.polynomial(square, &half(from)));
+        self.mad(odd, x, even)
     }
 
     pub fn abs(&self, x: Value) -> Value {

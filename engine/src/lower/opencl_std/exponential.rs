@@ -168,8 +168,13 @@ fn exponential(m: &Element<'_>, x: Value, of: &Exponential) -> Value {
 
 /// `2^n * 2^r` of an integer and a rest up to a half.
 pub fn two_to(m: &Element<'_>, n: Value, r: Value) -> Value {
+    scaled(m, two_to_rest(m, r), n)
+}
+
+/// `2^r` of a rest up to a half.
+fn two_to_rest(m: &Element<'_>, r: Value) -> Value {
     let form = if m.ty == Scalar::F64 { &EXP2.f64 } else { &EXP2.f32 };
-    scaled(m, m.mad(m.polynomial(r, form.polynomial), r, m.c(1.0)), n)
+    m.mad(m.polynomial_in_halves(r, form.polynomial), r, m.c(1.0))
 }
 
 /// `power * 2^n`, rounded once where that is fast.

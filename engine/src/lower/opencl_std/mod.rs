@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `element` | what functions of single elements are written with; calls of the C library |
 //! | `table` | which function an instruction is |
-//! | `exponential`, `logarithm`, `table_logarithm`, `power`, `trigonometric`, `inverse`, `circular`, `hyperbolic`, `error_function`, `gamma`, `parts`, `remainder`, `common` | functions of single floats |
+//! | `exponential`, `logarithm`, `table_logarithm`, `pair_logarithm`, `table_power`, `power`, `trigonometric`, `inverse`, `circular`, `hyperbolic`, `error_function`, `gamma`, `parts`, `remainder`, `common` | functions of single floats |
 //! | `integer` | functions of single integers |
 //! | `geometric` | functions of whole vectors |
 //! | `vector_data` | vector loads and stores |
@@ -21,6 +21,7 @@ mod hyperbolic;
 mod integer;
 mod inverse;
 mod logarithm;
+mod pair_logarithm;
 mod parts;
 mod power;
 pub mod print;

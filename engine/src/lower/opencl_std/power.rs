@@ -4,6 +4,7 @@ use super::super::builder::{IntPred, Opcode, Value};
 use super::element::{Avx512, Class, Element, Response};
 use super::exponential::{exp2, two_to};
 use super::logarithm::{log2, mantissa_and_exponent};
+use super::pair_logarithm::{self, Logarithm};
 use super::table_power;
 use crate::analysis::leaves::Scalar;
 
@@ -47,10 +48,40 @@ fn power_of_magnitude(m: &Element<'_>, x: Value, y: Value) -> Value {
     if m.has_avx512() { power } else { m.select(m.is_nan(x), x, power) }
 }
 
+/// The operand of lesser magnitude, with the sign of the first; the other one where one is not a number.
+const LESSER: Avx512 = Avx512 { name: "mask.range", immediate: Some(0b0010), merges: true, rounds: true };
+
+/// Whether logarithms of values of this form are pairs of numbers of their own type.
+fn has_pairs(m: &Element<'_>) -> bool {
+    table_power::serves(m) || pair_logarithm::serves(m)
+}
+
+/// `2^(y * log2(x))` with `x` not negative and a `y` of the [own type](has_pairs), from which something may be missing.
+fn power_by_pair(m: &Element<'_>, x: Value, y: Value, missing: Option<Value>) -> Value {
+    let Logarithm { sum, rest, whole } = match pair_logarithm::serves(m) {
+        true => pair_logarithm::log2(m, x, None),
+        false => table_power::log2(m, x, None),
+    };
+    // Beyond, the result is 0 or infinite.
+    let most = if m.ty == Scalar::F64 { 1100.0 } else { 152.0 };
+    // What the sum lacks may be much beside 1 when it is multiplied by as much as f64 has.
+    let about = if m.ty == Scalar::F64 { whole } else { sum };
+    let n = m.rint(m.limited(m.mul(y, about), -most, most));
+    let left = m.fma(y, rest, m.fma(y, sum, m.neg(n)));
+    let left = missing.map_or(left, |missing| m.fma(missing, sum, left));
+    // Beyond, what is left may be anything, or not a number.
+    if m.has_avx512() {
+        return two_to(m, n, m.avx512(&LESSER, &[left, m.c(1.0)]));
+    }
+    let left = m.select(m.lt(left, m.c(1.0)), left, m.c(1.0));
+    let power = two_to(m, n, m.select(m.gt(left, m.c(-1.0)), left, m.c(-1.0)));
+    m.select(m.is_nan(n), n, power)
+}
+
 /// The same of a `y` of the own type, where that is [computed here](computes). 1 where `x` is, whatever `y` is.
 fn power_to_own_type(m: &Element<'_>, x: Value, y: Value) -> Value {
-    let power = match table_power::serves(m) {
-        true => table_power::power(m, x, y),
+    let power = match has_pairs(m) {
+        true => power_by_pair(m, x, y, None),
         false => power_of_magnitude(m, x, m.b.cast(Opcode::LLVMFPExt, y, Scalar::F64)),
     };
     m.select(m.eq(x, m.c(1.0)), m.c(1.0), power)
@@ -58,7 +89,7 @@ fn power_to_own_type(m: &Element<'_>, x: Value, y: Value) -> Value {
 
 /// Whether powers are computed by the functions above.
 fn computes(m: &Element<'_>) -> bool {
-    m.is_in_place() || table_power::serves(m)
+    m.is_in_place() || has_pairs(m)
 }
 
 /// `x` to the power that a constant is, where that is a product of few factors. `constant` makes the exponent's constant of a
@@ -91,7 +122,10 @@ pub fn pow(m: &Element<'_>, x: &[Value]) -> Value {
     let is_whole = m.eq(m.floor(y), y);
     let is_odd = m.b.and(is_whole, m.ne(m.floor(half), half));
     let power = m.select(is_odd, m.copysign(power, base), power);
-    let finite_and_negative = m.b.and(m.lt(base, m.c(0.0)), m.gt(base, m.c(f64::NEG_INFINITY)));
+    // By their bits, from those of -0 on. As comparisons of floats, LLVM makes more of them than that.
+    let below = |x: Value| m.b.sub(m.bits(x), m.i(1));
+    let most = below(m.c(f64::NEG_INFINITY));
+    let finite_and_negative = m.b.icmp(IntPred::LLVMIntSLT, below(base), most);
     let power = m.select(m.b.and(finite_and_negative, m.b.not(is_whole)), m.nan(), power);
     m.select(m.is_zero(y), m.c(1.0), power)
 }
@@ -187,6 +221,12 @@ pub fn rootn(m: &Element<'_>, x: &[Value]) -> Value {
         let y = m.b.bin_exact(Opcode::LLVMFDiv, m.b.float(Scalar::F64, lanes, 1.0), count);
         power_of_magnitude(m, m.abs(base), y)
     };
+    let by_pair = || {
+        let y = m.div(m.c(1.0), count);
+        // 1/n is not exact, and the power magnifies its error by the logarithm.
+        let missing = m.mul(m.fma(m.neg(y), count, m.c(1.0)), y);
+        power_by_pair(m, m.abs(base), y, Some(missing))
+    };
     let by_library = || {
         m.in_f64(&[m.abs(base), count], |wide, x| {
             let (base, n) = (x[0], x[1]);
@@ -195,7 +235,7 @@ pub fn rootn(m: &Element<'_>, x: &[Value]) -> Value {
             if m.ty != Scalar::F64 {
                 return root;
             }
-            // 1/n is not exact, and the power magnifies its error by the logarithm: a first-order correction.
+            // A correction of first order for what the quotient lacks.
             let missing = wide.div(wide.fma(wide.neg(y), n, wide.c(1.0)), n);
             let correction = wide.mul(missing, wide.libm("log", &[base]));
             // That of zero and infinity is none, and these are what they are.
@@ -203,7 +243,11 @@ pub fn rootn(m: &Element<'_>, x: &[Value]) -> Value {
             wide.select(sound, wide.fma(root, correction, root), root)
         })
     };
-    let root = if m.is_in_place() { in_place() } else { by_library() };
+    let root = match () {
+        () if m.is_in_place() => in_place(),
+        () if pair_logarithm::serves(m) => by_pair(),
+        () => by_library(),
+    };
     let odd = is_odd(m, n);
     let none = m.b.icmp(IntPred::LLVMIntEQ, n, m.b.zero(Scalar::I32, lanes));
     let signed = m.select(odd, m.copysign(root, base), root);
@@ -214,8 +258,7 @@ pub fn rootn(m: &Element<'_>, x: &[Value]) -> Value {
 /// The library's forms for lanes miss the bound of 2 units in the last place: in f32 everywhere, and in f64 for some
 /// subnormal numbers, where a step of Newton's method mends it.
 pub fn cbrt(m: &Element<'_>, x: &[Value]) -> Value {
-    // The cube root of AVX-512 has an integer's conversion to f64.
-    if m.is_in_place() || m.ty == Scalar::F64 && m.has_avx512() {
+    if m.is_in_place_or_f64() {
         return cbrt_in_place(m, x[0]);
     }
     if m.rounded_to == Scalar::F32 && m.lanes > 1 {
@@ -231,50 +274,70 @@ pub fn cbrt(m: &Element<'_>, x: &[Value]) -> Value {
     m.select(m.is_nan(refined), root, refined)
 }
 
-/// To 1.02 units in the last place. A third of the bits of a number are, but for a constant, those of `x^(-1/3)` to 3 percent; two steps of third
-/// order make that exact to 2^-44, and one of the root itself sets its last places right.
+/// A third of the bits of a number are, but for a constant, those of `x^(-1/3)` to 3 percent. A step of fourth order makes that exact to 2^-16, and
+/// one of the root itself sets its last places right.
 fn cbrt_in_place(m: &Element<'_>, x: Value) -> Value {
-    /// Four thirds of the exponent's bias, and a fraction by which the error is least at both ends.
-    const BITS_OF_ONE: i64 = 0x54a2_fa8c;
-    let (b, magnitude) = (m.b, m.abs(x));
-    let (least, bits_of_one, thirds) = match m.ty {
-        Scalar::F64 => {
-            (f64::MIN_POSITIVE, (BITS_OF_ONE << 29) + ((896 * 4 / 3) << 52) + (1 << 52) * 2 / 3, 18)
-        }
-        _ => (f64::from(f32::MIN_POSITIVE), BITS_OF_ONE, 8),
+    /// `(1 - e)^(-1/3)` and `(1 - e)^(-2/3)`, less 1 and divided by `e`.
+    const INVERSE: [f64; 3] = [1.0 / 3.0, 2.0 / 9.0, 14.0 / 81.0];
+    const SQUARE: [f64; 3] = [2.0 / 3.0, 5.0 / 9.0, 40.0 / 81.0];
+    let magnitude = m.abs(x);
+    let (least, thirds, terms) = match m.ty {
+        Scalar::F64 => (f64::MIN_POSITIVE, 18, 3),
+        _ => (f64::from(f32::MIN_POSITIVE), 8, 1),
     };
     // Subnormal numbers are scaled by the third power of a power of two.
     let is_small = m.lt(magnitude, m.c(least));
     let a = m.select(is_small, m.mul(magnitude, m.c(f64::powi(2.0, 3 * thirds))), magnitude);
-    let third = m.mul(b.cast(Opcode::LLVMSIToFP, m.bits(a), m.ty), m.c(1.0 / 3.0));
-    let third = b.cast(Opcode::LLVMFPToSI, third, m.int_ty());
-    let mut y = m.float(b.sub(m.i(bits_of_one), third));
-    for _ in 0..2 {
-        let error = m.fma(m.neg(a), m.mul(m.mul(y, y), y), m.c(1.0));
-        let factor = m.fma(error, m.c(2.0 / 9.0), m.c(1.0 / 3.0));
-        y = m.fma(m.mul(y, error), factor, y);
-    }
-    let square = m.mul(y, y);
-    let root = m.mul(a, square);
-    let missing = m.fma(m.neg(m.mul(root, root)), root, a);
-    let root = m.fma(m.mul(missing, m.c(1.0 / 3.0)), square, root);
+    let y = about_inverse_root(m, a);
+    let error = m.fma(m.neg(a), m.mul(m.mul(y, y), y), m.c(1.0));
+    let y = m.fma(m.mul(y, error), m.polynomial(error, &INVERSE), y);
+    let root = m.mul(a, m.mul(y, y));
+    let error = m.fma(m.neg(root), y, m.c(1.0));
+    let root = m.fma(m.mul(root, error), m.polynomial(error, &SQUARE[..terms]), root);
     let root = m.select(is_small, m.mul(root, m.c(f64::powi(2.0, -thirds))), root);
-    // Zeros, infinities and what is no number are their own root.
-    let steps = m.sub(x, x);
-    let is_special = b.or(m.is_zero(x), m.is_nan(steps));
-    m.select(is_special, m.add(x, x), m.copysign(root, x))
+    let root = m.copysign(root, x);
+    if m.has_avx512() {
+        return m.fixed_up(root, x, &[(Class::Infinity, Response::SignedInfinity)]);
+    }
+    // Infinities and what is no number are their own root.
+    m.select(m.lt(magnitude, m.inf()), root, x)
 }
 
-/// f32 lanes [in place](Element::is_in_place), scaled so that squares neither overflow nor vanish.
+/// `x^(-1/3)` to 3 percent.
+fn about_inverse_root(m: &Element<'_>, x: Value) -> Value {
+    /// Four thirds of the exponent's bias, and a fraction by which the error is least at both ends.
+    const BITS_OF_ONE: f64 = 1_419_967_116.0;
+    let b = m.b;
+    let third = m.c(-1.0 / 3.0);
+    if m.ty != Scalar::F64 {
+        let bits = b.cast(Opcode::LLVMSIToFP, m.bits(x), m.ty);
+        return m.float(b.cast(Opcode::LLVMFPToSI, m.fma(bits, third, m.c(BITS_OF_ONE)), m.int_ty()));
+    }
+    // Of the upper half of the bits, as the last digits of a large number: there are no conversions of so many bits.
+    let large = f64::powi(2.0, 52);
+    let bits_of_one = BITS_OF_ONE / 8.0 + f64::powi(2.0, 20) * (896.0 * 4.0 / 3.0);
+    let bits = m.float(b.or(b.lshr(m.bits(x), m.i(32)), m.bits(m.c(large))));
+    m.float(b.shl(m.bits(m.fma(bits, third, m.c(bits_of_one + large * (4.0 / 3.0)))), m.i(32)))
+}
+
+/// Whether the lengths of values of this form are computed here. Those of f64 are libmvec's with AVX-512, which take less than the root alone.
+fn computes_hypot(m: &Element<'_>) -> bool {
+    m.is_in_place_or_f64() && !(m.ty == Scalar::F64 && m.has_avx512())
+}
+
+/// Scaled so that squares neither overflow nor vanish.
 pub fn hypot(m: &Element<'_>, x: &[Value]) -> Value {
+    if !computes_hypot(m) {
+        return m.libm("hypot", x);
+    }
     let (a, b) = (m.abs(x[0]), m.abs(x[1]));
     let longer = m.gt(a, b);
     let (long, short) = (m.select(longer, a, b), m.select(longer, b, a));
+    let (most, up) = if m.ty == Scalar::F64 { (500, 600) } else { (60, 100) };
     let chosen = |[large, small]: [f64; 2]| {
-        let scale = m.select(m.lt(long, m.c(f64::powi(2.0, -60))), m.c(small), m.c(1.0));
-        m.select(m.gt(long, m.c(f64::powi(2.0, 60))), m.c(large), scale)
+        let scale = m.select(m.lt(long, m.c(f64::powi(2.0, -most))), m.c(small), m.c(1.0));
+        m.select(m.gt(long, m.c(f64::powi(2.0, most))), m.c(large), scale)
     };
-    let up = 100;
     let scale = chosen([f64::powi(2.0, -up), f64::powi(2.0, up)]);
     let back = chosen([f64::powi(2.0, up), f64::powi(2.0, -up)]);
     let (a, b) = (m.mul(long, scale), m.mul(short, scale));

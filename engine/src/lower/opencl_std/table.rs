@@ -65,7 +65,7 @@ pub fn function(op: StdOp) -> Option<Function> {
         StdOp::fmax => Own(parts::fmax),
         StdOp::fmin => Own(parts::fmin),
         StdOp::fmod => Own(remainder::fmod),
-        StdOp::hypot => Library("hypot", power::hypot),
+        StdOp::hypot => Own(power::hypot),
         StdOp::ilogb => Own(parts::ilogb),
         StdOp::ldexp => Own(parts::ldexp),
         StdOp::lgamma => Own(gamma::lgamma),
@@ -118,14 +118,15 @@ pub fn function(op: StdOp) -> Option<Function> {
 /// Whether an instruction is a call for each lane, at least where there is no vector library, or as much code.
 pub fn is_long(op: StdOp) -> bool {
     use StdOp::{
-        cbrt, cos, fmod, lgamma, lgamma_r, pow, pown, powr, remainder, remquo, rootn, sin, sincos, tan,
-        tgamma,
+        cbrt, cos, fmod, hypot, lgamma, lgamma_r, pow, pown, powr, remainder, remquo, rootn, sin, sincos,
+        tan, tgamma,
     };
     matches!(function(op), Some(Function::Library(..)))
         || matches!(
             op,
             cbrt | cos
                 | fmod
+                | hypot
                 | lgamma
                 | lgamma_r
                 | pow
@@ -144,14 +145,17 @@ pub fn is_long(op: StdOp) -> bool {
 /// Whether a function of scalars of this type is a call that is none for lanes, of which any number gives the same.
 pub fn is_faster_in_lanes(op: StdOp, ty: Scalar, target: &Target) -> bool {
     use StdOp::{
-        cbrt, exp, exp2, exp10, lgamma, lgamma_r, log, log1p, log2, log10, nextafter, pow, pown, powr,
+        cbrt, exp, exp2, exp10, hypot, lgamma, lgamma_r, log, log1p, log2, log10, nextafter, pow, pown, powr,
+        rootn,
     };
     let has_fma = element::has_fma(target);
     match ty {
         Scalar::F16 | Scalar::F32 => has_fma && !is_short(op) && !matches!(op, lgamma | lgamma_r | nextafter),
-        Scalar::F64 if matches!(op, exp | exp2 | exp10) => has_fma,
-        Scalar::F64 if matches!(op, cbrt | log | log1p | log2 | log10 | pow | pown | powr) => {
-            target.has_avx512()
+        Scalar::F64 if matches!(op, log | log1p | log2 | log10) => target.has_avx512(),
+        Scalar::F64 if op == hypot => has_fma && !target.has_avx512(),
+        Scalar::F64 => {
+            const IN_PLACE: [StdOp; 8] = [cbrt, exp, exp2, exp10, pow, pown, powr, rootn];
+            has_fma && IN_PLACE.contains(&op)
         }
         _ => false,
     }

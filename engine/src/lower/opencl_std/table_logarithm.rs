@@ -13,7 +13,7 @@ use crate::analysis::leaves::Scalar;
 use std::f64::consts::{LOG2_E, LOG10_E};
 
 /// The `c` of each sixteenth of the mantissas, at least from 1 upwards.
-const RECIPROCALS: [f64; 16] = [
+pub const RECIPROCALS: [f64; 16] = [
     1.0, 0.906_25, 0.875, 0.812_5, 0.781_25, 0.75, 0.718_75, 0.687_5, 0.656_25, 0.625, 0.609_375, 0.578_125,
     0.562_5, 0.546_875, 0.531_25, 0.5,
 ];
@@ -24,8 +24,8 @@ pub struct Table {
     high: f64,
     low: f64,
     /// The logarithms of `1 / c` in two parts.
-    first: [f64; 16],
-    second: [f64; 16],
+    pub first: [f64; 16],
+    pub second: [f64; 16],
     /// The logarithm of the natural base in two parts; none where that is 1.
     scale: Option<(f64, f64)>,
 }

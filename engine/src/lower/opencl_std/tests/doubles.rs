@@ -127,6 +127,12 @@ fn pairs() -> (Vec<f64>, Vec<f64>) {
         let mut near = |power: i32| (next() as i64 as f64) * f64::powi(2.0, power);
         pairs.push((near(-60).abs(), near(-56)));
     }
+    // Powers in range of numbers next to 1, whose exponents are large.
+    for _ in 0..1500 {
+        let mut near = |power: i32| (random.next_u64() as i64 as f64) * f64::powi(2.0, power);
+        let x = 1.0 + near(-67);
+        pairs.push((x, near(-53) / x.log2()));
+    }
     let length = pairs.len().next_multiple_of(32);
     pairs.resize(length, (1.0, 1.0));
     // Remainders have a way for vectors without large quotients.
