@@ -1,10 +1,13 @@
 //! Inverse functions of angles, in radians and in half turns.
 //!
-//! f32 lanes are computed in place, from polynomials on an eighth of a turn. Other forms call the C library.
+//! Lanes are computed in place where products and sums are fused: f32 from polynomials on an eighth of a turn, f64 on a fourteenth. Other forms
+//! call the C library, as does `atan2` of f64.
 
 use super::super::builder::Value;
 use super::element::Element;
+use super::table;
 use crate::analysis::leaves::Scalar;
+use spirv::OpenclStd100Op as StdOp;
 use std::f64::consts::{FRAC_1_PI, FRAC_PI_2};
 
 /// `(atan(t) - t) / t^3` in `t^2` for `t` in 0..1, relative error of the whole below 2^-26.
@@ -29,6 +32,50 @@ const ASIN: [f64; 5] = [
     0.038_328_044_116_497_04,
 ];
 
+/// The same for `t` up to 0.23, relative error below 2^-57.
+const ATAN_F64: [f64; 8] = [
+    -0.333_333_333_333_333_26,
+    0.199_999_999_999_821_13,
+    -0.142_857_142_785_102_11,
+    0.111_111_100_018_306_01,
+    -0.090_908_249_639_400_67,
+    0.076_888_286_061_918_96,
+    -0.065_863_388_401_270_69,
+    0.048_982_006_491_872_1,
+];
+
+/// Angles of f64 are counted from the first whose piece of tangents they are in: a tangent and its angle, which is that much to the last place and ten
+/// bits beyond.
+struct Piece {
+    beyond: f64,
+    tangent: f64,
+    angle: f64,
+}
+const PIECES: [Piece; 3] = [
+    Piece { beyond: 0.227_9, tangent: 0.480_773_925_781_25, angle: 0.448_148_788_620_164_55 },
+    Piece { beyond: 0.799_1, tangent: 1.260_681_152_343_75, angle: 0.900_202_010_016_041_3 },
+    Piece { beyond: 2.085_7, tangent: 4.398_071_289_062_5, angle: 1.347_224_955_753_468 },
+];
+
+/// `(asin(s) - s) / s^3` in `s^2` for `s` in 0..0.5, relative error of the whole below 2^-53.
+const ASIN_F64: [f64; 12] = [
+    0.166_666_666_666_666_46,
+    0.075_000_000_000_223_82,
+    0.044_642_857_101_020_22,
+    0.030_381_947_512_665_645,
+    0.022_372_043_041_378_46,
+    0.017_355_344_968_917_07,
+    0.013_928_668_015_958_354,
+    0.011_882_835_887_838_748,
+    0.007_767_755_922_983_424,
+    0.016_140_344_536_126_325,
+    -0.010_925_585_660_137_503,
+    0.028_297_630_267_462_508,
+];
+
+/// What is missing from a quarter turn of f64.
+const QUARTER_TURN_REST: f64 = 6.123_233_995_736_766e-17;
+
 /// What angles are counted in.
 #[derive(Clone, Copy)]
 enum Unit {
@@ -43,8 +90,9 @@ fn in_two_parts(value: f64) -> [f64; 2] {
 }
 
 impl Unit {
-    fn quarter_turn(self) -> [f64; 2] {
+    fn quarter_turn(self, m: &Element<'_>) -> [f64; 2] {
         match self {
+            Unit::Radians if m.ty == Scalar::F64 => [FRAC_PI_2, QUARTER_TURN_REST],
             Unit::Radians => in_two_parts(FRAC_PI_2),
             Unit::HalfTurns => [0.5, 0.0],
         }
@@ -66,7 +114,7 @@ impl Unit {
     /// does not hold.
     fn beyond_quarters(self, m: &Element<'_>, angle: Value, condition: Value, quarters: [f64; 2]) -> Value {
         let part = |at: usize| {
-            let [yes, no] = quarters.map(|quarters| m.c(quarters * self.quarter_turn()[at]));
+            let [yes, no] = quarters.map(|quarters| m.c(quarters * self.quarter_turn(m)[at]));
             m.select(condition, yes, no)
         };
         m.add(part(0), m.add(part(1), angle))
@@ -78,10 +126,30 @@ fn negated_where(m: &Element<'_>, condition: Value, x: Value) -> Value {
     m.select(condition, m.neg(x), x)
 }
 
-/// `t + t^3 * p(t^2)` as the unit's angle.
+/// `t + t^3 * p(t^2)` as the unit's angle, of f64 in radians.
 fn odd(m: &Element<'_>, unit: Unit, t: Value, square: Value, polynomial: &[f64]) -> Value {
     let cubed = m.mul(t, square);
+    if m.ty == Scalar::F64 {
+        return m.fma(cubed, m.polynomial_in_halves(square, polynomial), t);
+    }
     unit.angle(m, t, m.mul(cubed, m.polynomial(square, polynomial)))
+}
+
+/// The angle of an f64's tangent, in radians.
+fn arctangent_f64(m: &Element<'_>, x: Value) -> Value {
+    // What is infinite would be no number as a quotient.
+    let magnitude = m.abs(x);
+    let far = m.c(f64::powi(2.0, 60));
+    let magnitude = m.select(m.gt(magnitude, far), far, magnitude);
+    let (mut tangent, mut angle) = (m.c(0.0), m.c(0.0));
+    for piece in &PIECES {
+        let lies_beyond = m.gt(magnitude, m.c(piece.beyond));
+        tangent = m.select(lies_beyond, m.c(piece.tangent), tangent);
+        angle = m.select(lies_beyond, m.c(piece.angle), angle);
+    }
+    let t = m.div(m.sub(magnitude, tangent), m.fma(magnitude, tangent, m.c(1.0)));
+    let rest = odd(m, Unit::Radians, t, m.mul(t, t), &ATAN_F64);
+    m.copysign(m.add(angle, rest), x)
 }
 
 fn arctangent(m: &Element<'_>, unit: Unit, x: Value) -> Value {
@@ -114,7 +182,8 @@ fn arc(m: &Element<'_>, unit: Unit, magnitude: Value) -> (Value, Value) {
     let half = m.fma(magnitude, m.c(-0.5), m.c(0.5));
     let square = m.select(near, m.mul(magnitude, magnitude), half);
     let s = m.select(near, magnitude, m.sqrt(half));
-    (odd(m, unit, s, square, &ASIN), near)
+    let polynomial = if m.ty == Scalar::F64 { &ASIN_F64[..] } else { &ASIN };
+    (odd(m, unit, s, square, polynomial), near)
 }
 
 fn arcsine(m: &Element<'_>, unit: Unit, x: Value) -> Value {
@@ -141,7 +210,7 @@ pub fn asin(m: &Element<'_>, x: &[Value]) -> Value {
 }
 
 pub fn atan(m: &Element<'_>, x: &[Value]) -> Value {
-    arctangent(m, Unit::Radians, x[0])
+    if m.ty == Scalar::F64 { arctangent_f64(m, x[0]) } else { arctangent(m, Unit::Radians, x[0]) }
 }
 
 pub fn atan2(m: &Element<'_>, x: &[Value]) -> Value {
@@ -150,25 +219,26 @@ pub fn atan2(m: &Element<'_>, x: &[Value]) -> Value {
 
 /// An inverse function divided by pi. f32 goes through f64, because the library's error and that of the
 /// product together exceed the bound.
-fn over_pi(m: &Element<'_>, name: &str, x: &[Value]) -> Value {
-    if m.rounded_to == Scalar::F16 {
-        return m.mul(m.libm(name, x), m.c(FRAC_1_PI));
-    }
-    m.in_f64(x, |m, x| m.mul(m.libm(name, x), m.c(FRAC_1_PI)))
+fn over_pi(m: &Element<'_>, function: StdOp, x: &[Value]) -> Value {
+    let of = |m: &Element<'_>, x: &[Value]| {
+        let function = table::function(function).expect("in the table");
+        m.mul(function.call(m, x), m.c(FRAC_1_PI))
+    };
+    if m.rounded_to == Scalar::F16 { of(m, x) } else { m.in_f64(x, of) }
 }
 
 pub fn acospi(m: &Element<'_>, x: &[Value]) -> Value {
-    if m.is_in_place() { arccosine(m, Unit::HalfTurns, x[0]) } else { over_pi(m, "acos", x) }
+    if m.is_in_place() { arccosine(m, Unit::HalfTurns, x[0]) } else { over_pi(m, StdOp::acos, x) }
 }
 
 pub fn asinpi(m: &Element<'_>, x: &[Value]) -> Value {
-    if m.is_in_place() { arcsine(m, Unit::HalfTurns, x[0]) } else { over_pi(m, "asin", x) }
+    if m.is_in_place() { arcsine(m, Unit::HalfTurns, x[0]) } else { over_pi(m, StdOp::asin, x) }
 }
 
 pub fn atanpi(m: &Element<'_>, x: &[Value]) -> Value {
-    if m.is_in_place() { arctangent(m, Unit::HalfTurns, x[0]) } else { over_pi(m, "atan", x) }
+    if m.is_in_place() { arctangent(m, Unit::HalfTurns, x[0]) } else { over_pi(m, StdOp::atan, x) }
 }
 
 pub fn atan2pi(m: &Element<'_>, x: &[Value]) -> Value {
-    if m.is_in_place() { arctangent2(m, Unit::HalfTurns, x[0], x[1]) } else { over_pi(m, "atan2", x) }
+    if m.is_in_place() { arctangent2(m, Unit::HalfTurns, x[0], x[1]) } else { over_pi(m, StdOp::atan2, x) }
 }

@@ -16,6 +16,8 @@ pub enum Function {
     /// A function of the C library, by its name for f64; f32 lanes have their own form where they are computed
     /// [in place](Element::is_in_place): a call of libmvec spills every live vector register.
     Library(&'static str, element::Function),
+    /// The same of functions of which f64 lanes have their own form, too.
+    Lanes(&'static str, element::Function),
     Own(element::Function),
 }
 
@@ -23,7 +25,8 @@ impl Function {
     pub fn call(self, m: &Element<'_>, x: &[Value]) -> Value {
         match self {
             Function::Library(_, own) if m.is_in_place() => own(m, x),
-            Function::Library(name, _) => m.libm(name, x),
+            Function::Lanes(_, own) if m.is_in_place_or_f64() => own(m, x),
+            Function::Library(name, _) | Function::Lanes(name, _) => m.libm(name, x),
             Function::Own(function) => function(m, x),
         }
     }
@@ -33,15 +36,15 @@ impl Function {
 pub type PairFunction = fn(&Element<'_>, &[Value]) -> [Value; 2];
 
 pub fn function(op: StdOp) -> Option<Function> {
-    use Function::{Library, Own};
+    use Function::{Lanes, Library, Own};
     Some(match op {
-        StdOp::acos => Library("acos", inverse::acos),
+        StdOp::acos => Lanes("acos", inverse::acos),
         StdOp::acosh => Library("acosh", hyperbolic::acosh),
         StdOp::acospi => Own(inverse::acospi),
-        StdOp::asin => Library("asin", inverse::asin),
+        StdOp::asin => Lanes("asin", inverse::asin),
         StdOp::asinh => Library("asinh", hyperbolic::asinh),
         StdOp::asinpi => Own(inverse::asinpi),
-        StdOp::atan => Library("atan", inverse::atan),
+        StdOp::atan => Lanes("atan", inverse::atan),
         StdOp::atan2 => Library("atan2", inverse::atan2),
         StdOp::atanh => Library("atanh", hyperbolic::atanh),
         StdOp::atanpi => Own(inverse::atanpi),
@@ -121,7 +124,7 @@ pub fn is_long(op: StdOp) -> bool {
         cbrt, cos, fmod, hypot, lgamma, lgamma_r, pow, pown, powr, remainder, remquo, rootn, sin, sincos,
         tan, tgamma,
     };
-    matches!(function(op), Some(Function::Library(..)))
+    matches!(function(op), Some(Function::Library(..) | Function::Lanes(..)))
         || matches!(
             op,
             cbrt | cos
@@ -145,16 +148,18 @@ pub fn is_long(op: StdOp) -> bool {
 /// Whether a function of scalars of this type is a call that is none for lanes, of which any number gives the same.
 pub fn is_faster_in_lanes(op: StdOp, ty: Scalar, target: &Target) -> bool {
     use StdOp::{
-        cbrt, exp, exp2, exp10, hypot, lgamma, lgamma_r, log, log1p, log2, log10, nextafter, pow, pown, powr,
-        rootn,
+        acospi, asinpi, atanpi, cbrt, exp, exp2, exp10, hypot, lgamma, lgamma_r, log, log1p, log2, log10,
+        nextafter, pow, pown, powr, rootn,
     };
     let has_fma = element::has_fma(target);
     match ty {
         Scalar::F16 | Scalar::F32 => has_fma && !is_short(op) && !matches!(op, lgamma | lgamma_r | nextafter),
+        Scalar::F64 if matches!(function(op), Some(Function::Lanes(..))) => has_fma,
         Scalar::F64 if matches!(op, log | log1p | log2 | log10) => target.has_avx512(),
         Scalar::F64 if op == hypot => has_fma && !target.has_avx512(),
         Scalar::F64 => {
-            const IN_PLACE: [StdOp; 8] = [cbrt, exp, exp2, exp10, pow, pown, powr, rootn];
+            const IN_PLACE: [StdOp; 11] =
+                [acospi, asinpi, atanpi, cbrt, exp, exp2, exp10, pow, pown, powr, rootn];
             has_fma && IN_PLACE.contains(&op)
         }
         _ => false,
