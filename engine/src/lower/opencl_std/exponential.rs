@@ -205,23 +205,43 @@ const EXPM1: [f64; 6] = [
     0.000_199_723_000_720_001_76,
 ];
 
+/// The same of f64, relative error of the whole below 2^-54.
+const EXPM1_F64: [f64; 10] = [
+    0.500_000_000_000_000_1,
+    0.166_666_666_666_666_44,
+    0.041_666_666_666_623_19,
+    0.008_333_333_333_356_315,
+    0.001_388_888_891_749_154,
+    0.000_198_412_697_847_658_78,
+    2.480_152_098_400_787e-5,
+    2.755_735_509_575_498_4e-6,
+    2.762_020_668_089_239_6e-7,
+    2.506_840_010_253_340_3e-8,
+];
+
 /// Below it, `exp(x) - 1` is `x`.
 pub const TINY: f64 = 1e-30;
 
 pub fn expm1(m: &Element<'_>, x: &[Value]) -> Value {
-    let quarter = exp_minus_1(m, m.limited(x[0], -20.0, 88.75), Growth::Quarter);
+    let (least, most) = if m.ty == Scalar::F64 { (-40.0, 709.8) } else { (-20.0, 88.75) };
+    let quarter = exp_minus_1(m, m.limited(x[0], least, most), Growth::Quarter);
     // A quarter of a subnormal number has not all of its bits.
     let is_tiny = m.lt(m.abs(x[0]), m.c(TINY));
     m.copysign(m.select(is_tiny, x[0], m.mul(quarter, m.c(4.0))), x[0])
 }
 
-/// `exp(x) - 1` for an `x` that is no less than -80 and whose result is finite, [in place](Element::is_in_place).
+/// `exp(x) - 1` for an `x` that is no less than -80 and whose result is finite, [in place](Element::is_in_place_or_f64).
 pub fn exp_minus_1(m: &Element<'_>, x: Value, growth: Growth) -> Value {
     let shift = m.shift_to_integer();
     let shifted = m.fma(x, m.c(LOG2_E), shift);
     let minus_n = m.sub(shift, shifted);
-    let r = m.fma(minus_n, m.c(LN_2 - LN_2_HIGH), m.fma(minus_n, m.c(LN_2_HIGH), x));
-    let power = m.fma(m.polynomial(r, &EXPM1), m.mul(r, r), r);
+    let [high, low] = if m.ty == Scalar::F64 { LN_2_WIDE } else { [LN_2_HIGH, LN_2 - LN_2_HIGH] };
+    let r = m.fma(minus_n, m.c(low), m.fma(minus_n, m.c(high), x));
+    let polynomial = match m.ty {
+        Scalar::F64 => m.polynomial_in_halves(r, &EXPM1_F64),
+        _ => m.polynomial(r, &EXPM1),
+    };
+    let power = m.fma(polynomial, m.mul(r, r), r);
     let (less, part) = match growth {
         Growth::Whole => (0, 1.0),
         Growth::Quarter => (2, 0.25),

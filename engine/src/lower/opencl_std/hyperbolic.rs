@@ -1,18 +1,26 @@
-//! Hyperbolic functions and their inverses, for f32 lanes in place: from `exp(x) - 1` and `log(1 + x)`, which are exact to their last
+//! Hyperbolic functions and their inverses, for f32 and f64 lanes in place: from `exp(x) - 1` and `log(1 + x)`, which are exact to their last
 //! place near zero.
 
 use super::super::builder::Value;
 use super::element::Element;
 use super::exponential::{Growth, TINY, exp_minus_1};
 use super::logarithm::log_of_1_plus;
+use crate::analysis::leaves::Scalar;
 
-/// From here on, the square of a number more or less is nothing beside it.
-const LARGE: f64 = 1e9;
+/// From here on, one more or less is nothing beside a number, nor beside its square.
+fn large(m: &Element<'_>) -> f64 {
+    if m.ty == Scalar::F64 { 1e18 } else { 1e9 }
+}
+
+/// A quarter of `exp(|x|) - 1`, which is finite wherever the hyperbolic functions are. They are infinite where it is limited.
+fn quarter_grown(m: &Element<'_>, x: Value) -> Value {
+    let most = if m.ty == Scalar::F64 { 710.6 } else { 89.42 };
+    exp_minus_1(m, m.limited(m.abs(x), 0.0, most), Growth::Quarter)
+}
 
 pub fn sinh(m: &Element<'_>, x: &[Value]) -> Value {
     let magnitude = m.abs(x[0]);
-    // A quarter of e^x - 1, which is finite wherever the result is.
-    let quarter = exp_minus_1(m, m.limited(magnitude, 0.0, 89.42), Growth::Quarter);
+    let quarter = quarter_grown(m, x[0]);
     let half = m.add(quarter, quarter);
     let sum = m.add(half, m.div(quarter, m.add(half, m.c(0.5))));
     // A quarter of a subnormal number has not all of its bits.
@@ -20,15 +28,16 @@ pub fn sinh(m: &Element<'_>, x: &[Value]) -> Value {
 }
 
 pub fn cosh(m: &Element<'_>, x: &[Value]) -> Value {
-    let quarter = exp_minus_1(m, m.limited(m.abs(x[0]), 0.0, 89.42), Growth::Quarter);
+    let quarter = quarter_grown(m, x[0]);
     let half = m.fma(quarter, m.c(2.0), m.c(0.5));
     m.add(half, m.div(m.c(0.25), half))
 }
 
 pub fn tanh(m: &Element<'_>, x: &[Value]) -> Value {
     let magnitude = m.abs(x[0]);
-    // From 9.02 on, the result is 1.
-    let double = m.limited(m.add(magnitude, magnitude), 0.0, 20.0);
+    // From 9.02 on, the result is 1, and that of f64 from 19.07 on.
+    let most = if m.ty == Scalar::F64 { 44.0 } else { 20.0 };
+    let double = m.limited(m.add(magnitude, magnitude), 0.0, most);
     let grown = exp_minus_1(m, double, Growth::Whole);
     m.copysign(m.div(grown, m.add(grown, m.c(2.0))), x[0])
 }
@@ -48,9 +57,9 @@ pub fn acosh(m: &Element<'_>, x: &[Value]) -> Value {
     m.select(m.lt(x[0], m.c(1.0)), m.nan(), result)
 }
 
-/// `log(1 + more)`, or `log(2 * x)` where `x` is [`LARGE`] and the square that makes `more` may have overflowed.
+/// `log(1 + more)`, or `log(2 * x)` where `x` is [large] and the square that makes `more` may have overflowed.
 fn log_of_1_plus_or_twice(m: &Element<'_>, more: Value, x: Value) -> Value {
-    let large = m.gt(x, m.c(LARGE));
+    let large = m.gt(x, m.c(large(m)));
     log_of_1_plus(m, m.select(large, x, more), Some(m.select(large, m.c(1.0), m.c(0.0))))
 }
 

@@ -39,28 +39,28 @@ pub fn function(op: StdOp) -> Option<Function> {
     use Function::{Lanes, Library, Own};
     Some(match op {
         StdOp::acos => Lanes("acos", inverse::acos),
-        StdOp::acosh => Library("acosh", hyperbolic::acosh),
+        StdOp::acosh => Lanes("acosh", hyperbolic::acosh),
         StdOp::acospi => Own(inverse::acospi),
         StdOp::asin => Lanes("asin", inverse::asin),
-        StdOp::asinh => Library("asinh", hyperbolic::asinh),
+        StdOp::asinh => Lanes("asinh", hyperbolic::asinh),
         StdOp::asinpi => Own(inverse::asinpi),
         StdOp::atan => Lanes("atan", inverse::atan),
         StdOp::atan2 => Library("atan2", inverse::atan2),
-        StdOp::atanh => Library("atanh", hyperbolic::atanh),
+        StdOp::atanh => Lanes("atanh", hyperbolic::atanh),
         StdOp::atanpi => Own(inverse::atanpi),
         StdOp::atan2pi => Own(inverse::atan2pi),
         StdOp::cbrt => Own(power::cbrt),
         StdOp::ceil => Own(parts::ceil),
         StdOp::copysign => Own(parts::copysign),
         StdOp::cos => Own(trigonometric::cos),
-        StdOp::cosh => Library("cosh", hyperbolic::cosh),
+        StdOp::cosh => Lanes("cosh", hyperbolic::cosh),
         StdOp::cospi => Own(circular::cospi),
         StdOp::erfc => Library("erfc", error_function::erfc),
         StdOp::erf => Library("erf", error_function::erf),
         StdOp::exp | StdOp::half_exp | StdOp::native_exp => Own(exponential::exp),
         StdOp::exp2 | StdOp::half_exp2 | StdOp::native_exp2 => Own(exponential::exp2),
         StdOp::exp10 | StdOp::half_exp10 | StdOp::native_exp10 => Own(exponential::exp10),
-        StdOp::expm1 => Library("expm1", exponential::expm1),
+        StdOp::expm1 => Lanes("expm1", exponential::expm1),
         StdOp::fabs => Own(parts::abs),
         StdOp::fdim => Own(parts::fdim),
         StdOp::floor => Own(parts::floor),
@@ -90,11 +90,11 @@ pub fn function(op: StdOp) -> Option<Function> {
         StdOp::rsqrt | StdOp::native_rsqrt => Own(power::rsqrt),
         StdOp::half_rsqrt => Own(power::half_rsqrt),
         StdOp::sin => Own(trigonometric::sin),
-        StdOp::sinh => Library("sinh", hyperbolic::sinh),
+        StdOp::sinh => Lanes("sinh", hyperbolic::sinh),
         StdOp::sinpi => Own(circular::sinpi),
         StdOp::sqrt | StdOp::half_sqrt | StdOp::native_sqrt => Own(power::sqrt),
         StdOp::tan => Own(trigonometric::tan),
-        StdOp::tanh => Library("tanh", hyperbolic::tanh),
+        StdOp::tanh => Lanes("tanh", hyperbolic::tanh),
         StdOp::tanpi => Own(circular::tanpi),
         StdOp::tgamma => Own(gamma::tgamma),
         StdOp::trunc => Own(parts::trunc),
@@ -155,11 +155,11 @@ pub fn is_faster_in_lanes(op: StdOp, ty: Scalar, target: &Target) -> bool {
     match ty {
         Scalar::F16 | Scalar::F32 => has_fma && !is_short(op) && !matches!(op, lgamma | lgamma_r | nextafter),
         Scalar::F64 if matches!(function(op), Some(Function::Lanes(..))) => has_fma,
-        Scalar::F64 if matches!(op, log | log1p | log2 | log10) => target.has_avx512(),
+        Scalar::F64 if matches!(op, log | log2 | log10) => target.has_avx512(),
         Scalar::F64 if op == hypot => has_fma && !target.has_avx512(),
         Scalar::F64 => {
-            const IN_PLACE: [StdOp; 11] =
-                [acospi, asinpi, atanpi, cbrt, exp, exp2, exp10, pow, pown, powr, rootn];
+            const IN_PLACE: [StdOp; 12] =
+                [acospi, asinpi, atanpi, cbrt, exp, exp2, exp10, log1p, pow, pown, powr, rootn];
             has_fma && IN_PLACE.contains(&op)
         }
         _ => false,

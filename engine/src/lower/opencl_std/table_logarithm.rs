@@ -179,16 +179,17 @@ pub fn logarithm(m: &Element<'_>, x: Value, of: &Table) -> Value {
     sum(m, &Parts::of(m, x), x, of)
 }
 
-/// `log(1 + x)`.
-pub fn log_of_1_plus(m: &Element<'_>, x: Value) -> Value {
+/// `log(1 + x)` and so many times `log(2)`.
+pub fn log_of_1_plus(m: &Element<'_>, x: Value, doublings: Option<Value>) -> Value {
     let (one_more, lost) = one_more(m, x);
     let mut parts = Parts::of(m, one_more);
     // Of sums with exponents below -1 nothing is lost.
-    let shift = m.b.intrinsic("llvm.minnum", &[m.neg(parts.exponent), m.c(64.0)]);
-    let missing = m.avx512(&SCALE, &[lost, shift]);
-    let r = m.fma(missing, parts.reciprocal, parts.r);
-    parts.rest = Some(m.fma(missing, parts.reciprocal, m.sub(parts.r, r)));
-    parts.r = r;
+    let shift = m.neg(parts.exponent);
+    let shift = m.select(m.lt(shift, m.c(64.0)), shift, m.c(64.0));
+    let missing = m.mul(m.avx512(&SCALE, &[lost, shift]), parts.reciprocal);
+    // Its quotient by 1 + r is as long as it has to be.
+    parts.rest = Some(m.fma(missing, m.neg(parts.r), missing));
+    parts.exponent = doublings.map_or(parts.exponent, |doublings| m.add(parts.exponent, doublings));
     // What is infinite stays, and so does what is not a number.
     m.select(m.lt(x, m.inf()), sum(m, &parts, one_more, &LOG), x)
 }
@@ -201,7 +202,7 @@ struct Parts {
     index: Value,
     reciprocal: Value,
     r: Value,
-    /// What `r` lacks.
+    /// What the logarithm of `1 + r` lacks.
     rest: Option<Value>,
 }
 
