@@ -280,13 +280,13 @@ mod tests {
         };
         assert!(apart(16) && !apart(8), "lines of their own");
         assert!(!may(""), "nothing in memory");
-        let of = |function: &str| {
+        let of = |ty: &str, function: &str| {
             may(&format!(
-                "%loaded = OpLoad %uint %place\n%f = OpConvertUToF %float %loaded\n%of = OpExtInst %float %std {function} %f"
+                "%loaded = OpLoad %uint %place\n%f = OpConvertUToF %{ty} %loaded\n%of = OpExtInst %{ty} %std {function} %f"
             ))
         };
-        assert!(of("sin"), "computed as in lanes");
-        assert!(!of("lgamma"), "other bits");
+        assert!(of("float", "sin") && of("float", "lgamma"), "computed as in lanes");
+        assert!(!of("double", "lgamma"), "other bits");
         assert!(!may("%loaded = OpLoad %uint %place Volatile"), "may wait");
         let looks = "%seen = OpAtomicIAdd %uint %place %uint_1 %uint_0 %n\nOpStore %place %seen";
         assert!(may(looks), "a place in a list");

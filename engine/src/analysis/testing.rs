@@ -55,6 +55,10 @@ pub fn module(body: &str) -> Module {
     ] {
         text += &format!("OpCapability {capability}\n");
     }
+    let has_doubles = body.contains("%double");
+    if has_doubles {
+        text += "OpCapability Float64\n";
+    }
     text += "%std = OpExtInstImport \"OpenCL.std\"\nOpMemoryModel Physical64 OpenCL\nOpEntryPoint Kernel %main \"main\"";
     BUILTINS.iter().for_each(|(name, _)| text += &format!(" %{name}"));
     text += "\n";
@@ -67,6 +71,9 @@ pub fn module(body: &str) -> Module {
     }
     text +=
         "%void = OpTypeVoid\n%bool = OpTypeBool\n%float = OpTypeFloat 32\n%float4 = OpTypeVector %float 4\n";
+    if has_doubles {
+        text += "%double = OpTypeFloat 64\n";
+    }
     for (name, width) in TYPES {
         text += &format!("%{name} = OpTypeInt {width} 0\n%{name}2 = OpTypeVector %{name} 2\n");
         for number in NUMBERS {

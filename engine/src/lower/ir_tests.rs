@@ -658,8 +658,10 @@ fn functions_of_uniform_values_are_no_calls_where_those_of_lanes_are_none() {
         ("float", "atan2", "atan2f"),
         ("float", "tanh", "tanhf"),
         ("float", "cos", "cosf"),
+        ("float", "lgamma", "lgammaf"),
         ("double", "exp", "exp"),
         ("double", "log", "log"),
+        ("double", "atan", "atan"),
     ] {
         // One work-item gets what it would get among others.
         for width in [16, 1] {
@@ -670,7 +672,7 @@ fn functions_of_uniform_values_are_no_calls_where_those_of_lanes_are_none() {
         }
     }
     assert!(is_called(&text("double", "log", Isa::Avx2, 8), "log"), "libmvec is no faster");
-    assert!(is_called(&text("float", "lgamma", Isa::Avx512, 16), "lgammaf"), "there is none for lanes");
+    assert!(is_called(&text("double", "lgamma", Isa::Avx512, 16), "lgamma"), "there is none for lanes");
 }
 
 /// Addresses that are computed with products of 24 bits are rows.

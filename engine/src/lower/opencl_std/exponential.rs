@@ -172,13 +172,13 @@ pub fn two_to(m: &Element<'_>, n: Value, r: Value) -> Value {
 }
 
 /// `2^r` of a rest up to a half.
-fn two_to_rest(m: &Element<'_>, r: Value) -> Value {
+pub fn two_to_rest(m: &Element<'_>, r: Value) -> Value {
     let form = if m.ty == Scalar::F64 { &EXP2.f64 } else { &EXP2.f32 };
     m.mad(m.polynomial_in_halves(r, form.polynomial), r, m.c(1.0))
 }
 
 /// `power * 2^n`, rounded once where that is fast.
-fn scaled(m: &Element<'_>, power: Value, n: Value) -> Value {
+pub fn scaled(m: &Element<'_>, power: Value, n: Value) -> Value {
     if m.has_avx512() {
         return m.avx512(&SCALE, &[power, n]);
     }

@@ -113,6 +113,18 @@ fn logarithm(m: &Element<'_>, x: Value, of: &Logarithm) -> Value {
     m.select(m.is_zero(x), m.c(f64::NEG_INFINITY), result)
 }
 
+/// The logarithm of f32 lanes that are not negative, [in place](Element::is_in_place), and where a condition holds that less 1, before it is rounded. That
+/// of zero is any.
+pub fn logarithm_less_1_where(m: &Element<'_>, x: Value, condition: Value) -> Value {
+    let (mantissa, exponent) = mantissa_and_exponent(m, x);
+    let f = m.sub(mantissa, m.c(1.0));
+    let inner = m.fma(m.polynomial(f, &LOG_POLYNOMIAL), f, m.c(-0.5));
+    let rest = m.fma(m.mul(f, f), inner, m.mul(exponent, m.c(LN_2 - LN_2_HIGH)));
+    // Exact.
+    let large = m.fma(exponent, m.c(LN_2_HIGH), m.select(condition, m.c(-1.0), m.c(0.0)));
+    m.add(large, m.add(f, rest))
+}
+
 pub fn log1p(m: &Element<'_>, x: &[Value]) -> Value {
     if !m.is_in_place_or_f64() {
         return m.libm("log1p", x);

@@ -171,6 +171,8 @@ const UNARY: &[Unary] = &[
     (StdOp::expm1, f64::exp_m1, 3.0, 2.0),
     (StdOp::fabs, f64::abs, 0.0, 0.0),
     (StdOp::floor, f64::floor, 0.0, 0.0),
+    // OpenCL has no bound for this one.
+    (StdOp::lgamma, |x| libm("lgamma", x), 5.0, 2.0),
     (StdOp::log, f64::ln, 3.0, 2.0),
     (StdOp::log2, f64::log2, 3.0, 2.0),
     (StdOp::log10, f64::log10, 3.0, 2.0),
