@@ -534,8 +534,8 @@ mod tests {
         assert_rejected(&kernel("%p = OpTypePointer Function %fn", ""), "types.function-pointer");
         let function =
             |count: usize| kernel(&format!("%f = OpTypeFunction %void{}", " %uint".repeat(count)), "");
-        assert_accepted(&function(limits::PARAMETERS));
-        assert_rejected(&function(limits::PARAMETERS + 1), "types.parameters");
+        assert_accepted(&function(ze_extensions::limits::PARAMETERS));
+        assert_rejected(&function(ze_extensions::limits::PARAMETERS + 1), "types.parameters");
     }
 
     #[test]
