@@ -1,3 +1,4 @@
+// translate: --spirv-fp-contract=fast
 // Neighbours on grids, in the forms in which people say what is beyond an edge.
 
 #define HERE(T) \

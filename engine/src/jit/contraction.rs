@@ -35,14 +35,27 @@ pub fn contract(module: &IrModule, target: &Target) {
             for product in products {
                 match LLVMGetFirstUse(product).is_null() {
                     true => LLVMInstructionEraseFromParent(product),
-                    false => {
-                        let flags = LLVMGetFastMathFlags(product) & !LLVMFastMathAllowContract;
-                        LLVMSetFastMathFlags(product, flags);
-                    }
+                    false => forbid(builder, product),
                 }
             }
         }
         LLVMDisposeBuilder(builder);
+    }
+}
+
+/// Has a product stay one, whatever comes to lie beside it: passes move selections out of the way, and the code generator would fuse it then. LLVM adds
+/// flags to those that an instruction has and takes none away, so another one takes its place.
+unsafe fn forbid(builder: LLVMBuilderRef, product: LLVMValueRef) {
+    // SAFETY: the product is alive, and its users are given the other one before it is erased.
+    unsafe {
+        LLVMPositionBuilderBefore(builder, product);
+        let [a, b] = [0, 1].map(|at| LLVMGetOperand(product, at));
+        let other = LLVMBuildFMul(builder, a, b, c"".as_ptr());
+        if !LLVMIsAInstruction(other).is_null() {
+            LLVMSetFastMathFlags(other, LLVMGetFastMathFlags(product) & !LLVMFastMathAllowContract);
+        }
+        LLVMReplaceAllUsesWith(product, other);
+        LLVMInstructionEraseFromParent(product);
     }
 }
 

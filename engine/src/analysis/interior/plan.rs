@@ -10,7 +10,7 @@ use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, OpenclStd100Op as StdOp};
 use spirv_env::opcodes::{Convergence, Family, Memory};
-use spirv_env::{Id, Inst};
+use spirv_env::{Id, Inst, Type};
 
 /// Instructions of the processor that the interior has at most.
 const MOST_INSTS: usize = 700;
@@ -20,10 +20,13 @@ const MOST_FACTS: usize = 48;
 pub(super) const LEAST: usize = 2;
 /// What an access in a loop counts for.
 const IN_LOOP: usize = 4;
-/// How far uses of a condition are followed.
+/// Instructions of a kernel that is looked through at all.
+const MOST_LOOKED_THROUGH: usize = 4 * MOST_INSTS;
+/// How far uses of a condition are followed, and how many of them at most.
 const MOST_DEPTH: u32 = 6;
+const MOST_USES: usize = 64;
 /// Numbers that are a distance from an edge, rather than the size of a grid.
-const MOST_OF_EDGE: i64 = 16;
+const MOST_OF_EDGE: u64 = 16;
 
 /// What a value is in the interior.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,6 +95,7 @@ pub(super) fn may_be_split(a: &Analysis<'_>) -> bool {
         })
     };
     !a.func.kernel.prints
+        && insts().nth(MOST_LOOKED_THROUGH).is_none()
         && a.func.selectors.is_empty()
         && insts().all(may_be_copied)
         && a.func.blocks[ENTRY].phis.is_empty()
@@ -442,12 +446,13 @@ impl Planner<'_, '_> {
             return Some(known);
         }
         // Small numbers are below, and others above.
-        let is_near = self.a.func.constant_int(bound).is_some_and(|bound| bound.abs() <= MOST_OF_EDGE);
+        let is_near =
+            self.a.func.constant_int(bound).is_some_and(|bound| bound.unsigned_abs() <= MOST_OF_EDGE);
         let is_true = match op {
             Op::IEqual => false,
             Op::INotEqual => true,
             _ if is_near => !is_below(op),
-            _ => self.wanted(result, MOST_DEPTH).unwrap_or(is_below(op)),
+            _ => self.wanted(result, MOST_DEPTH, &mut { MOST_USES }).unwrap_or(is_below(op)),
         };
         let holds = if is_true { op } else { inverse(op) };
         self.is_within(block, number, &[(holds, bound)], &[])?;
@@ -485,17 +490,19 @@ impl Planner<'_, '_> {
     }
 
     /// Which value of a condition leads to where more is done, or to a number that depends on ids.
-    fn wanted(&self, condition: Id, depth: u32) -> Option<bool> {
+    fn wanted(&self, condition: Id, depth: u32, left: &mut usize) -> Option<bool> {
         let uses = self.uses.get(&condition).filter(|_| depth > 0)?;
-        uses.iter().find_map(|used| match *used {
+        uses.iter().take(MOST_USES).find_map(|used| match *used {
+            _ if *left == 0 => None,
             Use::Branch(at) => {
                 let Terminator::Cond { then, els, .. } = self.a.func.blocks[at].term else { return None };
                 let [then, els] = [then, els].map(|to| self.done_in(to));
                 (then != els).then_some(then > els)
             }
             Use::Inst(at, place) => {
+                *left -= 1;
                 let inst = &self.a.func.blocks[at].insts[place];
-                let joined = || self.wanted(inst.result?, depth - 1);
+                let mut joined = || self.wanted(inst.result?, depth - 1, left);
                 let constant = |at: usize| self.a.func.constant_bits(inst.id(at));
                 match inst.op {
                     Op::LogicalNot => joined().map(|wanted| !wanted),
@@ -526,7 +533,7 @@ impl Planner<'_, '_> {
     }
 
     fn is_condition(&self, inst: &Inst) -> bool {
-        inst.ty.is_some_and(|ty| matches!(self.a.func.module.types.get(ty), spirv_env::Type::Bool))
+        inst.ty.is_some_and(|ty| matches!(self.a.func.module.types.get(ty), Type::Bool))
     }
 
     /// How much is done in a block: accesses to memory before all.
@@ -623,7 +630,7 @@ impl Planner<'_, '_> {
 
     /// A number as another one and a constant that is small for it.
     fn base(&self, number: Id) -> (Id, i64) {
-        const FAR: i64 = 1 << 30;
+        const FAR: u64 = 1 << 30;
         let (mut id, mut by) = (self.end_of(number), 0i64);
         for _ in 0..MOST_DEPTH {
             let Some(inst) = self.a.definition(id).filter(|_| !self.plan.known.contains_key(&id)) else {
@@ -638,10 +645,11 @@ impl Planner<'_, '_> {
                 },
                 _ => break,
             };
-            if (by + more).abs() >= FAR || more.abs() >= FAR {
+            let sum = by.saturating_add(more);
+            if sum.unsigned_abs() >= FAR || more.unsigned_abs() >= FAR {
                 break;
             }
-            (id, by) = (self.end_of(inst.id(of)), by + more);
+            (id, by) = (self.end_of(inst.id(of)), sum);
         }
         (id, by)
     }
