@@ -11,7 +11,7 @@ use super::joins::{self, Plain};
 use cranelift_entity::EntitySet;
 use smallvec::SmallVec;
 use spirv::Op;
-use spirv_env::{Id, Inst, Operand, Type, TypeId};
+use spirv_env::{Id, Inst, Type, TypeId};
 
 /// Instructions that are executed whether they are wanted or not, at most.
 const MOST_INSTS: usize = 4;
@@ -161,10 +161,8 @@ fn negated(func: &mut Func<'_>, block: BlockId, ty: TypeId, condition: Id) -> Id
 
 /// An instruction at the end of a block.
 fn made(func: &mut Func<'_>, block: BlockId, op: Op, ty: TypeId, operands: &[Id]) -> Id {
-    let result = func.fresh();
-    func.types.insert(result, ty);
-    let operands = operands.iter().map(|id| Operand::Id(*id)).collect();
-    func.blocks[block].insts.push(Inst { op, ty: Some(ty), result: Some(result), operands, line: None });
+    let (inst, result) = func.computed(op, ty, operands);
+    func.blocks[block].insts.push(inst);
     result
 }
 

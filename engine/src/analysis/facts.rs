@@ -21,7 +21,7 @@ use crate::abi::Variant;
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
-use spirv::StorageClass;
+use spirv::{OpenclStd100Op as StdOp, StorageClass};
 use spirv_env::{Id, Inst};
 use std::cell::OnceCell;
 
@@ -200,6 +200,13 @@ impl<'m> Analysis<'m> {
             (Shape::Strided(step), Trust::Proven) => Some(step),
             _ => None,
         }
+    }
+
+    /// The function that keeps integers within bounds, if an instruction is one: its result is one of its operands.
+    pub(super) fn bounding(&self, inst: &Inst) -> Option<StdOp> {
+        use StdOp::{s_clamp, s_max, s_min, u_clamp, u_max, u_min};
+        let function = inst.opencl_std(self.func.module)?.op;
+        matches!(function, s_clamp | s_max | s_min | u_clamp | u_max | u_min).then_some(function)
     }
 
     /// The instruction that makes a value.

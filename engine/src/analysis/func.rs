@@ -342,6 +342,27 @@ impl<'m> Func<'m> {
         copy
     }
 
+    /// A new instruction of these values.
+    pub(super) fn computed(&mut self, op: Op, ty: TypeId, operands: &[Id]) -> (Inst, Id) {
+        let result = self.fresh();
+        self.types.insert(result, ty);
+        let operands = operands.iter().map(|id| Operand::Id(*id)).collect();
+        (Inst { op, ty: Some(ty), result: Some(result), operands, line: None }, result)
+    }
+
+    /// A number of a type of the module, by its bits.
+    pub(super) fn number(&mut self, bits: u64, ty: TypeId) -> Id {
+        let number = self.synthetic(Synthetic::Number(bits));
+        self.types.insert(number, ty);
+        number
+    }
+
+    /// Brings the operands of phis into the order in which edges look for theirs.
+    pub fn sort_phis(&mut self) {
+        let phis = self.blocks.values_mut().flat_map(|block| &mut block.phis);
+        phis.for_each(|phi| phi.incoming.sort_unstable_by_key(|(pred, _)| *pred));
+    }
+
     pub fn synthetic(&mut self, value: Synthetic) -> Id {
         let id = self.fresh();
         self.synthetic.insert(id, value);

@@ -59,7 +59,7 @@ pub fn split(a: Analysis<'_>) -> Result<Split<'_>, Box<Analysis<'_>>> {
     let blocks = func.blocks.len();
     repetition::lay_out_up_to(&mut func, MOST_LAID_OUT);
     if func.blocks.len() != blocks {
-        func = sorted(func);
+        func.sort_phis();
         inside = Analysis::new(alone(&func), a.variant);
     }
     Ok(Split { func, inside })
@@ -76,13 +76,7 @@ fn alone<'m>(split: &Func<'m>) -> Func<'m> {
 fn canonical(mut func: Func<'_>) -> Func<'_> {
     cfg::remove_unreachable(&mut func);
     loops::canonicalize(&mut func);
-    sorted(func)
-}
-
-/// With the operands of phis where edges look for them.
-fn sorted(mut func: Func<'_>) -> Func<'_> {
-    let phis = func.blocks.values_mut().flat_map(|block| &mut block.phis);
-    phis.for_each(|phi| phi.incoming.sort_unstable_by_key(|(pred, _)| *pred));
+    func.sort_phis();
     func
 }
 

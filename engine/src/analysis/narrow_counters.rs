@@ -6,7 +6,7 @@
 
 use super::cfg::{Cfg, Dominators};
 use super::exits;
-use super::func::{BlockId, Func, Phi, Synthetic};
+use super::func::{BlockId, Func, Phi};
 use super::joins::{self, Plain};
 use super::loops::{Loop, Loops};
 use super::order::Order;
@@ -215,11 +215,7 @@ fn make(func: &mut Func<'_>, of: &Widened) {
         func.types.insert(id, of.ty);
         id
     });
-    let [first, one] = [of.first, 1].map(|bits| {
-        let id = func.synthetic(Synthetic::Number(bits));
-        func.types.insert(id, of.ty);
-        id
-    });
+    let [first, one] = [of.first, 1].map(|bits| func.number(bits, of.ty));
     let operands = [counter, one].map(Operand::Id).into_iter().collect();
     let sum = Inst { op: Op::IAdd, ty: Some(of.ty), result: Some(next), operands, line: None };
     func.blocks[of.latch].insts.push(sum);

@@ -36,6 +36,38 @@ impl Order {
     }
 }
 
+/// The same comparison with its operands exchanged.
+pub(super) fn mirrored(op: Op) -> Op {
+    match op {
+        Op::ULessThan => Op::UGreaterThan,
+        Op::ULessThanEqual => Op::UGreaterThanEqual,
+        Op::UGreaterThan => Op::ULessThan,
+        Op::UGreaterThanEqual => Op::ULessThanEqual,
+        Op::SLessThan => Op::SGreaterThan,
+        Op::SLessThanEqual => Op::SGreaterThanEqual,
+        Op::SGreaterThan => Op::SLessThan,
+        Op::SGreaterThanEqual => Op::SLessThanEqual,
+        _ => op,
+    }
+}
+
+/// The comparison that is true where another one is not.
+pub(super) fn inverse(op: Op) -> Op {
+    match op {
+        Op::ULessThan => Op::UGreaterThanEqual,
+        Op::ULessThanEqual => Op::UGreaterThan,
+        Op::UGreaterThan => Op::ULessThanEqual,
+        Op::UGreaterThanEqual => Op::ULessThan,
+        Op::SLessThan => Op::SGreaterThanEqual,
+        Op::SLessThanEqual => Op::SGreaterThan,
+        Op::SGreaterThan => Op::SLessThanEqual,
+        Op::SGreaterThanEqual => Op::SLessThan,
+        Op::IEqual => Op::INotEqual,
+        Op::INotEqual => Op::IEqual,
+        _ => op,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use super::simplify;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::Op;
-use spirv_env::{Id, Inst, Operand, Type, TypeId};
+use spirv_env::{Id, Inst, Type, TypeId};
 
 /// A remainder, which makes a number of a quotient times the divisor.
 struct Remainder {
@@ -63,10 +63,8 @@ pub fn put_together(func: &mut Func<'_>) {
 
 /// A new instruction behind others.
 fn add(func: &mut Func<'_>, insts: &mut Vec<Inst>, op: Op, ty: TypeId, operands: &[Id]) -> Id {
-    let result = func.fresh();
-    func.types.insert(result, ty);
-    let operands = operands.iter().map(|id| Operand::Id(*id)).collect();
-    insts.push(Inst { op, ty: Some(ty), result: Some(result), operands, line: None });
+    let (inst, result) = func.computed(op, ty, operands);
+    insts.push(inst);
     result
 }
 

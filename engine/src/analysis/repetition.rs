@@ -12,7 +12,7 @@ pub use once::run_once;
 
 use super::cfg::{self, Cfg, Dominators};
 use super::exits::{self, Exit};
-use super::func::{Block, BlockId, Func, Phi, Synthetic, Terminator};
+use super::func::{Block, BlockId, Func, Phi, Terminator};
 use super::loops::{self, Loop, LoopId, Loops};
 use super::mem2reg;
 use cranelift_entity::EntitySet;
@@ -110,14 +110,16 @@ impl Short {
     }
 }
 
+/// Whether there may be more of an instruction in the code: it neither meets others nor is large.
+pub(super) fn may_be_there_twice(inst: &Inst) -> bool {
+    let row = inst.row();
+    row.convergence == Convergence::None && !matches!(row.family, Family::Call | Family::Matrix)
+}
+
 /// Whether a loop does nothing of which there may not be more in the code, and is small.
 fn may_be_copied(func: &Func<'_>, this: &Loop) -> bool {
-    let may_be_copied = |inst: &Inst| {
-        let row = inst.row();
-        row.convergence == Convergence::None
-            && !matches!(row.family, Family::Call | Family::Matrix)
-            && !matches!(row.memory, Memory::Object)
-    };
+    let may_be_copied =
+        |inst: &Inst| may_be_there_twice(inst) && !matches!(inst.row().memory, Memory::Object);
     let insts = || this.blocks.iter().flat_map(|block| &func.blocks[*block].insts);
     let is_whole = this.blocks.iter().all(|block| {
         let code = &func.blocks[*block];
@@ -291,9 +293,7 @@ fn copy(
             let of = |id: Id| map.get(&id).copied().unwrap_or(id);
             let bits = func.number_of(&inst, |id| func.constant_bits(of(id)));
             if let (Some(bits), Some(result), Some(ty)) = (bits, inst.result, inst.ty) {
-                let number = func.synthetic(Synthetic::Number(bits));
-                func.types.insert(number, ty);
-                map.insert(result, number);
+                map.insert(result, func.number(bits, ty));
                 continue;
             }
             let copy = func.copied(&inst, of);

@@ -7,7 +7,7 @@ use super::Analysis;
 use super::func::ChainStep;
 use super::private::Placement;
 use rustc_hash::FxHashMap;
-use spirv::{BuiltIn, Op, OpenclStd100Op as StdOp, StorageClass};
+use spirv::{BuiltIn, Op, StorageClass};
 use spirv_env::opcodes::Memory;
 use spirv_env::{Id, Inst};
 
@@ -189,7 +189,7 @@ impl<'a, 'm> Changes<'a, 'm> {
             | Op::PtrCastToGeneric
             | Op::ConvertUToPtr
             | Op::ConvertPtrToU => self.of(inst.id(0)),
-            Op::ExtInst if self.is_bounded(inst) => self.of_one(inst.ids().skip(1)),
+            Op::ExtInst if self.a.bounding(inst).is_some() => self.of_one(inst.ids().skip(1)),
             Op::Select if self.of(inst.id(1)) == SAME || self.of(inst.id(2)) == SAME => {
                 self.of_one(inst.ids().skip(1))
             }
@@ -223,13 +223,6 @@ impl<'a, 'm> Changes<'a, 'm> {
             pointer = from;
         }
         self.a.private.placement.get(&pointer) == Some(&Placement::Argument)
-    }
-
-    /// Whether it is one of its operands: an index within the borders of an image.
-    fn is_bounded(&self, inst: &Inst) -> bool {
-        let function = inst.opencl_std(self.a.func.module).map(|function| function.op);
-        use StdOp::{s_clamp, s_max, s_min, u_clamp, u_max, u_min};
-        matches!(function, Some(s_clamp | s_max | s_min | u_clamp | u_max | u_min))
     }
 
     /// A result of which nothing is known but that it is the same where all operands are.

@@ -161,8 +161,7 @@ pub fn of_func<T>(body: &str, judge: impl FnOnce(Func<'_>) -> T) -> T {
 pub fn of_blocks<T>(body: &str, variant: Variant, judge: impl FnOnce(&Analysis<'_>) -> T) -> T {
     of_func(body, |mut func| {
         loops::canonicalize(&mut func);
-        let phis = func.blocks.values_mut().flat_map(|block| &mut block.phis);
-        phis.for_each(|phi| phi.incoming.sort_unstable_by_key(|(pred, _)| *pred));
+        func.sort_phis();
         judge(&Analysis::new(func, variant))
     })
 }

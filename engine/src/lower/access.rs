@@ -144,8 +144,7 @@ pub fn load_leaves(
         && !access.volatile
         && let Some(stride) = runs::stride(leaves, step.saturating_abs())
     {
-        let load = if *step > 0 { runs::load } else { runs::load_backwards };
-        return load(this, *base, leaves, stride, access.align);
+        return runs::load(this, (*base, *step), leaves, stride, access.align);
     }
     if let Some(addresses) = apart_addresses(this, place, leaves, access) {
         return apart::load(this, addresses, leaves, access.align);

@@ -365,8 +365,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     exits::bring_out(&mut func);
     idle::leave_where_idle(&mut func);
     // So that an edge finds its operand.
-    let phis = func.blocks.values_mut().flat_map(|block| &mut block.phis);
-    phis.for_each(|phi| phi.incoming.sort_unstable_by_key(|(pred, _)| *pred));
+    func.sort_phis();
     func
 }
 

@@ -42,35 +42,21 @@ fn is_short(this: &Lowerer<'_, '_>, memory: Scalar, stride: usize) -> bool {
     u64::from(this.w) * memory.bytes() < SHORT && stride <= MOST_OF_SHORT
 }
 
-/// Loads what lanes have that go up by so many elements, for those that are on.
+/// Loads what lanes have that are so many elements apart, for those that are on. What lies in memory of lanes that go down, as in `z[n - i]`,
+/// is that of the lanes in reverse.
 pub(super) fn load(
     this: &Lowerer<'_, '_>,
-    base: Value,
+    (base, step): (Value, i64),
     leaves: &[Leaf],
     stride: usize,
     align: Option<u64>,
 ) -> Val {
-    let values = load_under(this, base, leaves, stride, align, this.mask().lanes());
-    leaves
-        .iter()
-        .zip(values)
-        .map(|(leaf, value)| Reg::varying(from_memory(this, value, leaf.scalar)))
-        .collect()
-}
-
-/// The same of lanes that go down, as in `z[n - i]`: what lies in memory is that of the lanes in reverse.
-pub(super) fn load_backwards(
-    this: &Lowerer<'_, '_>,
-    base: Value,
-    leaves: &[Leaf],
-    stride: usize,
-    align: Option<u64>,
-) -> Val {
-    let bytes = stride as u64 * in_memory(leaves[0].scalar).bytes();
-    let last = this.b.i64((bytes * u64::from(this.w - 1)).wrapping_neg());
-    let mask = this.mask().lanes().map(|mask| this.b.reversed(mask));
-    let values = load_under(this, this.b.offset(base, last), leaves, stride, align, mask);
-    let of_lanes = |value: Value, leaf: &Leaf| from_memory(this, this.b.reversed(value), leaf.scalar);
+    let b = &this.b;
+    let in_lanes = |value: Value| if step < 0 { b.reversed(value) } else { value };
+    let last = || b.i64(step.wrapping_mul(i64::from(this.w) - 1) as u64);
+    let low = if step < 0 { b.offset(base, last()) } else { base };
+    let values = load_under(this, low, leaves, stride, align, this.mask().lanes().map(in_lanes));
+    let of_lanes = |value: Value, leaf: &Leaf| from_memory(this, in_lanes(value), leaf.scalar);
     leaves.iter().zip(values).map(|(leaf, value)| Reg::varying(of_lanes(value, leaf))).collect()
 }
 

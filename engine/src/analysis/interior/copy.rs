@@ -1,13 +1,13 @@
 //! Makes a kernel of two: what it is, and its interior, after the question which of them is executed.
 
-use super::super::func::{Block, BlockId, ENTRY, Func, Phi, Synthetic, Terminator};
+use super::super::func::{Block, BlockId, ENTRY, Func, Phi, Terminator};
 use super::super::joins;
 use super::counters::Range;
 use super::plan::{End, Fact, Known, Plan, Term};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
 use spirv_env::opcodes::Memory;
-use spirv_env::{Id, Inst, Operand, Type, TypeId};
+use spirv_env::{Id, Inst, Type, TypeId};
 
 /// Splits a kernel by a plan for it.
 pub(super) fn apply(func: &mut Func<'_>, plan: Plan) {
@@ -90,10 +90,8 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn add(&mut self, func: &mut Func<'_>, op: Op, ty: TypeId, operands: &[Id]) -> Id {
-        let result = func.fresh();
-        func.types.insert(result, ty);
-        let operands = operands.iter().map(|id| Operand::Id(*id)).collect();
-        self.insts.push(Inst { op, ty: Some(ty), result: Some(result), operands, line: None });
+        let (inst, result) = func.computed(op, ty, operands);
+        self.insts.push(inst);
         result
     }
 
@@ -106,11 +104,11 @@ impl Asked<'_> {
         match term {
             Term::Value(id, end) => self.value(func, id, end),
             Term::Last(range) => self.last(func, range),
-            Term::Number(bits, like) => number(func, bits, type_of(func, like)),
+            Term::Number(bits, like) => func.number(bits, type_of(func, like)),
             Term::Carry(id) => {
                 let ty = type_of(func, id);
                 let id = self.value(func, id, None);
-                let one = number(func, 1, ty);
+                let one = func.number(1, ty);
                 let next = self.add(func, Op::IAdd, ty, &[id, one]);
                 self.add(func, Op::BitwiseAnd, ty, &[id, next])
             }
@@ -120,7 +118,7 @@ impl Asked<'_> {
     fn last(&mut self, func: &mut Func<'_>, range: Range) -> Id {
         let ty = type_of(func, range.bound);
         let bound = self.value(func, range.bound, None);
-        let beyond = number(func, range.beyond as u64, ty);
+        let beyond = func.number(range.beyond as u64, ty);
         self.add(func, Op::IAdd, ty, &[bound, beyond])
     }
 
@@ -136,15 +134,14 @@ impl Asked<'_> {
             return *made;
         }
         let made = match (self.plan.known.get(&id), self.definitions.get(&id).cloned()) {
-            (Some(Known::Number(bits)), _) => number(func, *bits, type_of(func, id)),
+            (Some(Known::Number(bits)), _) => func.number(*bits, type_of(func, id)),
             (Some(Known::Same(other)), _) => self.value(func, *other, end),
             (Some(Known::Difference(a, b)), _) => {
                 let ty = type_of(func, id);
                 let operands = [*a, *b].map(|id| self.value(func, id, end));
                 self.add(func, Op::ISub, ty, &operands)
             }
-            // What is loaded is an id or an argument, and there already.
-            (None, Some(inst)) if inst.op != Op::Load => {
+            (None, Some(inst)) => {
                 let mut operands: FxHashMap<Id, Id> = FxHashMap::default();
                 for id in inst.ids().skip(usize::from(inst.op == Op::ExtInst)) {
                     operands.insert(id, self.value(func, id, end));
@@ -161,19 +158,6 @@ impl Asked<'_> {
                     }
                 }
             }
-            (None, Some(load)) => {
-                let is_there = func.blocks[ENTRY].insts.iter().any(|inst| inst.result == Some(id));
-                match is_there {
-                    true => id,
-                    false => {
-                        let pointer = self.value(func, load.id(0), None);
-                        let copy = func.copied(&load, |id| if id == load.id(0) { pointer } else { id });
-                        let result = copy.result.expect("a load has a result");
-                        self.insts.push(copy);
-                        result
-                    }
-                }
-            }
             (None, None) => id,
         };
         self.made.insert((id, end), made);
@@ -183,12 +167,6 @@ impl Asked<'_> {
 
 fn type_of(func: &Func<'_>, id: Id) -> TypeId {
     func.type_of(id).expect("what is compared has a type")
-}
-
-fn number(func: &mut Func<'_>, bits: u64, ty: TypeId) -> Id {
-    let number = func.synthetic(Synthetic::Number(bits));
-    func.types.insert(number, ty);
-    number
 }
 
 /// The copy that is the interior.
@@ -263,20 +241,12 @@ impl Interior<'_> {
     fn known(&mut self, func: &mut Func<'_>, result: Id, ty: TypeId, copy: &mut Block) -> bool {
         let value = match self.plan.known.get(&result) {
             None => return false,
-            Some(Known::Number(bits)) => number(func, *bits, ty),
+            Some(Known::Number(bits)) => func.number(*bits, ty),
             Some(Known::Same(other)) => self.value(*other),
             Some(Known::Difference(a, b)) => {
-                let operands = [*a, *b].map(|id| Operand::Id(self.value(id)));
-                let result = func.fresh();
-                func.types.insert(result, ty);
-                let operands = operands.into_iter().collect();
-                copy.insts.push(Inst {
-                    op: Op::ISub,
-                    ty: Some(ty),
-                    result: Some(result),
-                    operands,
-                    line: None,
-                });
+                let operands = [*a, *b].map(|id| self.value(id));
+                let (inst, result) = func.computed(Op::ISub, ty, &operands);
+                copy.insts.push(inst);
                 result
             }
         };

@@ -3,13 +3,15 @@
 use super::super::Analysis;
 use super::super::func::{BlockId, ENTRY, Terminator};
 use super::super::joins::COMPARISONS;
+use super::super::order;
+use super::super::repetition;
 use super::super::shapes::Shape;
 use super::counters::{self, Range};
 use super::sources::{Counted, Sources};
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, OpenclStd100Op as StdOp};
-use spirv_env::opcodes::{Convergence, Family, Memory};
+use spirv_env::opcodes::Memory;
 use spirv_env::{Id, Inst, Type};
 
 /// Instructions of the processor that the interior has at most.
@@ -81,11 +83,13 @@ pub(super) struct Plan {
 pub(super) fn may_be_split(a: &Analysis<'_>) -> bool {
     let insts = || a.func.blocks.values().flat_map(|block| &block.insts);
     let may_be_copied = |inst: &Inst| {
-        let row = inst.row();
-        let is_alone = row.convergence == Convergence::None && !inst.waits_for_work_group(a.func.module);
-        is_alone
-            && !matches!(row.family, Family::Call | Family::Matrix)
-            && !inst.waits_for_launch(a.func.module)
+        // A chosen structure would hide which of its members are products.
+        let is_structure = || {
+            let ty = inst.ty.map(|ty| a.func.module.types.get(ty));
+            inst.op == Op::Select && matches!(ty, Some(Type::Struct { .. } | Type::Array { .. }))
+        };
+        let meets = inst.waits_for_work_group(a.func.module) || inst.waits_for_launch(a.func.module);
+        repetition::may_be_there_twice(inst) && !meets && !is_structure()
     };
     let varying = || a.func.block_ids().filter(|block| a.control.varying.contains(*block)).nth(1).is_some();
     let hoped = || {
@@ -427,7 +431,7 @@ impl Planner<'_, '_> {
         let [a, b] = [0, 1].map(|at| self.end_of(inst.id(at)));
         let (number, bound, op) = match (self.has_id(a), self.has_id(b)) {
             (true, false) => (a, b, inst.op),
-            (false, true) => (b, a, mirrored(inst.op)),
+            (false, true) => (b, a, order::mirrored(inst.op)),
             _ => return None,
         };
         self.a.index_width(number)?;
@@ -454,7 +458,7 @@ impl Planner<'_, '_> {
             _ if is_near => !is_below(op),
             _ => self.wanted(result, MOST_DEPTH, &mut { MOST_USES }).unwrap_or(is_below(op)),
         };
-        let holds = if is_true { op } else { inverse(op) };
+        let holds = if is_true { op } else { order::inverse(op) };
         self.is_within(block, number, &[(holds, bound)], &[])?;
         Some(is_true)
     }
@@ -474,7 +478,7 @@ impl Planner<'_, '_> {
                 return None;
             }
             if fact.terms[1] == of_bound {
-                return (fact.op == op).then_some(true).or((fact.op == inverse(op)).then_some(false));
+                return (fact.op == op).then_some(true).or((fact.op == order::inverse(op)).then_some(false));
             }
             let (known, asked) = (number_of(fact.terms[1])?, number_of(of_bound)?);
             let is_small = is_signed || known >= 0 && asked >= 0;
@@ -700,38 +704,6 @@ fn sides(op: Op) -> Option<(bool, bool)> {
 
 fn not_less(is_signed: bool) -> Op {
     if is_signed { Op::SGreaterThanEqual } else { Op::UGreaterThanEqual }
-}
-
-/// The same comparison with its operands exchanged.
-fn mirrored(op: Op) -> Op {
-    match op {
-        Op::ULessThan => Op::UGreaterThan,
-        Op::ULessThanEqual => Op::UGreaterThanEqual,
-        Op::UGreaterThan => Op::ULessThan,
-        Op::UGreaterThanEqual => Op::ULessThanEqual,
-        Op::SLessThan => Op::SGreaterThan,
-        Op::SLessThanEqual => Op::SGreaterThanEqual,
-        Op::SGreaterThan => Op::SLessThan,
-        Op::SGreaterThanEqual => Op::SLessThanEqual,
-        _ => op,
-    }
-}
-
-/// The comparison that is true where another one is not.
-fn inverse(op: Op) -> Op {
-    match op {
-        Op::ULessThan => Op::UGreaterThanEqual,
-        Op::ULessThanEqual => Op::UGreaterThan,
-        Op::UGreaterThan => Op::ULessThanEqual,
-        Op::UGreaterThanEqual => Op::ULessThan,
-        Op::SLessThan => Op::SGreaterThanEqual,
-        Op::SLessThanEqual => Op::SGreaterThan,
-        Op::SGreaterThan => Op::SLessThanEqual,
-        Op::SGreaterThanEqual => Op::SLessThan,
-        Op::IEqual => Op::INotEqual,
-        Op::INotEqual => Op::IEqual,
-        _ => op,
-    }
 }
 
 fn is_below(op: Op) -> bool {

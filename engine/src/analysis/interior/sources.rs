@@ -52,14 +52,9 @@ impl<'a, 'm> Sources<'a, 'm> {
         }
     }
 
-    /// The function that keeps an integer within bounds, if the instruction is one.
+    /// The function that keeps an integer within bounds, if the instruction is one and no vector.
     pub fn bounded(&self, inst: &Inst) -> Option<StdOp> {
-        use StdOp::{s_clamp, s_max, s_min, u_clamp, u_max, u_min};
-        let function = inst.opencl_std(self.a.func.module)?.op;
-        let is_one = matches!(function, s_clamp | s_max | s_min | u_clamp | u_max | u_min);
-        // Not vectors.
-        let is_scalar = inst.ty.and_then(|ty| self.a.leaves.scalar(ty)).is_some();
-        (is_one && is_scalar).then_some(function)
+        self.a.bounding(inst).filter(|_| inst.ty.and_then(|ty| self.a.leaves.scalar(ty)).is_some())
     }
 
     /// What a number is made of, if it can be computed where the kernel begins; `counts` says which phis are counters.

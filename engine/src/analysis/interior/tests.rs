@@ -152,4 +152,7 @@ fn what_meets_others_is_not_there_twice() {
     let meets = "%all = OpGroupAll %bool %uint_3 %any_bool\n";
     assert_eq!(inside(&format!("{clamped}{meets}{}", loads(&["a", "b"]))), None);
     assert!(inside(&format!("{clamped}{}", loads(&["a", "b"]))).is_some());
+    let chosen = "%one = OpCompositeConstruct %members %any_ulong %x %y\n%other = OpCompositeConstruct %members %any_ulong %y %x
+        %is_inside = OpULessThan %bool %right %end\n%chosen = OpSelect %members %is_inside %one %other\n";
+    assert_eq!(inside(&format!("{clamped}{chosen}{}", loads(&["a", "b"]))), None, "members may be products");
 }

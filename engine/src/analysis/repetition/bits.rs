@@ -8,7 +8,7 @@
 use super::super::branches;
 use super::super::cfg::{self, Cfg, Dominators};
 use super::super::exits::{self, Exit};
-use super::super::func::{BlockId, Func, Phi, Synthetic, Terminator};
+use super::super::func::{BlockId, Func, Phi, Terminator};
 use super::super::joins::{self, Plain};
 use super::super::loops::{self, Loop, LoopId, Loops};
 use super::super::order::Order;
@@ -252,9 +252,7 @@ impl Behind<'_, '_> {
     }
 
     fn number(&mut self, ty: TypeId, bits: u64) -> Id {
-        let id = self.func.synthetic(Synthetic::Number(bits));
-        self.func.types.insert(id, ty);
-        id
+        self.func.number(bits, ty)
     }
 
     fn push(&mut self, op: Op, ty: TypeId, operands: &[Id], result: Option<Id>) -> Id {
