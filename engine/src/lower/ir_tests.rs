@@ -558,6 +558,27 @@ fn a_lane_that_is_picked_at_run_time_comes_by_the_instruction_that_the_cpu_has()
     }
 }
 
+/// A vector that a loop does not make is stored in front of it, and each round takes a lane from there (`jit/picks.rs`); one that the loop makes is permuted.
+#[test]
+fn lanes_of_a_vector_from_outside_a_loop_come_from_memory() {
+    let of = |vector: &str| {
+        let body = format!(
+            "{VALUES}%rounds = OpLoad %uint %in\nOpBranch %head\n%head = OpLabel\n\
+             %n = OpPhi %uint %u0 %entry %next %head\n%sum = OpPhi %uint %u0 %entry %more %head\n\
+             %made = OpIAdd %uint %own %sum\n\
+             %from = OpSubgroupShuffleINTEL %uint {vector} %n\n%more = OpBitwiseXor %uint %from %gx32\n\
+             %next = OpIAdd %uint %n %u1\n%goes_on = OpULessThan %bool %next %rounds\n\
+             OpBranchConditional %goes_on %head %behind\n%behind = OpLabel\nOpStore %mine %more\n"
+        );
+        let text = ir(&body);
+        let is_extract =
+            |line: &&str| line.contains("= extractelement <16 x i32>") && line.contains(", i32 %");
+        [calls(&text, "permvar.si.512"), text.lines().filter(is_extract).count()]
+    };
+    assert_eq!(of("%own"), [0, 1]);
+    assert_eq!(of("%made"), [1, 0]);
+}
+
 /// Four products of bytes are one instruction, or two of halves are, and with the sums they are added to for processors with VNNI.
 #[test]
 fn products_of_bytes_are_added_by_the_instructions_for_it() {

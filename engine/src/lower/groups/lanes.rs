@@ -68,6 +68,15 @@ impl Lowerer<'_, '_> {
         self.b.extract(moved, self.b.i32(0))
     }
 
+    /// The same of a vector of which lanes are taken again and again, in a loop that does not make it. What multiplies then takes the lane from where
+    /// the vector is stored once (`jit/picks.rs`), into all of its own lanes at no cost.
+    pub(in crate::lower) fn pick_again(&self, vector: Value, lane: Value) -> Value {
+        match self.b.scalar_of(vector).bits() {
+            32 | 64 if self.w > 1 => self.b.extract(vector, self.b.and(lane, self.b.i32(self.w - 1))),
+            _ => self.pick(vector, lane),
+        }
+    }
+
     /// Each lane takes its value from the lane that its index names, modulo W.
     pub(in crate::lower) fn permute(&self, vector: Value, indices: Value) -> Value {
         if self.w == 1 {

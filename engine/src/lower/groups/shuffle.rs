@@ -54,11 +54,20 @@ fn broadcast(this: &mut Lowerer<'_, '_>, value: Id, lane: Id) -> Result<Val, Eng
 
 /// The value of the lane with this number, a 32-bit scalar.
 pub fn broadcast_lane(this: &mut Lowerer<'_, '_>, value: Id, lane: Value) -> Result<Val, EngineError> {
+    let is_made_before = is_made_before_loop(this, value);
     let one = |this: &Lowerer<'_, '_>, reg: Reg| match reg.is_uniform() {
         true => reg,
+        false if is_made_before => Reg::uniform(this.pick_again(this.vector(reg), lane)),
         false => Reg::uniform(this.pick(this.vector(reg), lane)),
     };
     Ok(this.value(value)?.into_iter().map(|reg| one(this, reg)).collect())
+}
+
+/// Whether the loop that is being lowered uses a value that it does not make.
+fn is_made_before_loop(this: &Lowerer<'_, '_>, value: Id) -> bool {
+    let loops = &this.a.loops;
+    let inside = loops.of(this.current_block());
+    inside.is_some() && this.a.def.get(&value).is_some_and(|def| !loops.encloses(inside, loops.of(*def)))
 }
 
 fn broadcast_first(this: &mut Lowerer<'_, '_>, value: Id) -> Result<Val, EngineError> {

@@ -188,7 +188,7 @@ fn instructions_compute_what_they_are_specified_to() {
             );
             let text = results.text(width, &before).replace(
                 "%fn = OpTypeFunction",
-                "%u8 = OpConstant %uint 8\n%u150 = OpConstant %uint 150\n%u202 = OpConstant %uint 202\n%odd24 = OpConstant %uint 0x800001\n%u33 = OpConstant %uint 33\n%fn = OpTypeFunction",
+                "%u150 = OpConstant %uint 150\n%u202 = OpConstant %uint 202\n%odd24 = OpConstant %uint 0x800001\n%u33 = OpConstant %uint 33\n%fn = OpTypeFunction",
             );
             let group_size = width * subgroups;
             let items = 2 * group_size as usize;

@@ -70,7 +70,7 @@ pub(super) fn kernel(width: Option<u32>, variables: &str, body: &str) -> String 
     let mode = width.map_or(String::new(), |width| format!("OpExecutionMode %main SubgroupSize {width}\n"));
     let pointers: String =
         STORED.iter().map(|ty| format!("%pg_{ty} = OpTypePointer CrossWorkgroup %{ty}\n")).collect();
-    let numbers: String = [0, 1, 2, 3, 4, 5, 7, 16, 31]
+    let numbers: String = [0, 1, 2, 3, 4, 5, 7, 8, 16, 31, 32]
         .iter()
         .map(|n| format!("%u{n} = OpConstant %uint {n}\n%ul{n} = OpConstant %ulong {n}\n"))
         .collect();

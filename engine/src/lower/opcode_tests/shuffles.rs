@@ -51,6 +51,53 @@ fn lanes_take_the_values_of_those_that_their_indices_name() {
     }
 }
 
+/// A lane's value for each round of a loop that does not make the values: with as many rounds as the first work-item's index says, which no
+/// compiler knows.
+#[test]
+fn all_lanes_take_the_value_of_the_one_that_a_counter_names() {
+    let mut random = Random(78);
+    for isa in instruction_sets() {
+        for width in WIDTHS {
+            let rounds = 3 * width + random.next() % width;
+            let rest = (1..4 * width).map(|_| random.next());
+            let indices: Vec<u32> = [rounds].into_iter().chain(rest).collect();
+            for (ty, bits) in TYPES {
+                let of_type = |number: u64| match bits {
+                    32 => format!("%u{number}"),
+                    64 => format!("%ul{number}"),
+                    _ => format!("%few{number}"),
+                };
+                // `%few` numbers are converted ones.
+                let converted = |number: u64| match bits {
+                    32 | 64 => String::new(),
+                    _ => format!("%few{number} = OpUConvert %TYPE %u{number}\n"),
+                };
+                let inst = format!(
+                    "{}%rounds = OpLoad %uint %index\nOpBranch %head\n%head = OpLabel\n\
+                     %n = OpPhi %uint %u0 %entry %next %head\n%sum = OpPhi %TYPE %own %entry %more %head\n\
+                     %modulo = OpUMod %uint %n %width\n\
+                     %from = OpSubgroupShuffleINTEL %TYPE %other %modulo\n\
+                     %scaled = OpIMul %TYPE %sum {}\n%more = OpIAdd %TYPE %scaled %from\n\
+                     %next = OpIAdd %uint %n %u1\n%goes_on = OpULessThan %bool %next %rounds\n\
+                     OpBranchConditional %goes_on %head %behind\n%behind = OpLabel\n\
+                     %r = OpCopyObject %TYPE %more",
+                    converted(31),
+                    of_type(31),
+                );
+                let inst = inst.replace("%width", &format!("%u{width}"));
+                let found = check(isa, width, ty, &inst, &indices);
+                let cut = |value: u64| if bits == 64 { value } else { value & ((1 << bits) - 1) };
+                for (item, found) in (0..).zip(found) {
+                    let other = |lane: u32| !value(item / width * width + lane);
+                    let add = |sum: u64, n: u32| sum.wrapping_mul(31).wrapping_add(other(n % width));
+                    let expected = cut((0..rounds).fold(value(item), add));
+                    assert_eq!(found, expected, "{ty} of work-item {item}, {width} lanes, {isa:?}");
+                }
+            }
+        }
+    }
+}
+
 /// Indices that a compiler knows.
 #[test]
 fn lanes_take_the_values_of_those_that_constants_name() {
