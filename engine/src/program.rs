@@ -687,11 +687,13 @@ impl Kernel {
     /// Makes a code that is to be compared with a variant's: one work-item after the other, as it is written, and in vectors of iterations.
     fn make_rival(&self, variant: Variant, number: usize) {
         let mapping = if number == 1 { LaneMapping::Rows } else { LaneMapping::Iterations };
-        let rival = self.code_of(variant.alone(mapping), Tier::Optimising);
-        if let Err(error) = &rival {
+        // Without loops there are no iterations.
+        let is_another = number == 1 || self.reflection().has_loops;
+        let rival = is_another.then(|| self.code_of(variant.alone(mapping), Tier::Optimising));
+        if let Some(Err(error)) = &rival {
             tracing::debug!("a code stays without a rival: {error}");
         }
-        let rival = rival.ok();
+        let rival = rival.and_then(Result::ok);
         // Code from the cache is in the slot of whichever tier was wanted.
         for (_, slot) in self.program.compiled[self.at].code.read().iter() {
             if let Some(Ok(code)) = slot.0.get()

@@ -94,3 +94,29 @@ kernel void runs_until(global const uint *in, volatile global uint *out, int wid
     }
     out[i] = length;
 }
+// No loop is left of it, and what lanes load and store lies far apart.
+kernel void pack_bits(global const uint *in, global uint *out, int width)
+{
+    global const uint *own = in + get_global_id(0) * 40;
+    global uint *to = out + get_global_id(0) * 20;
+    uint words[5] = {0};
+#pragma unroll
+    for (int i = 0; i < 20; i++)
+        words[i / 4] = rotate(words[i / 4], 7u) ^ own[i] * 2654435761u;
+#pragma unroll
+    for (int i = 0; i < 20; i++)
+        to[i] = words[i % 5] >> (i % 3) | (uint)width << 24;
+}
+// Four work-items a block of a sparse matrix: products of vectors from anywhere.
+kernel void rows_of_blocks(global const float *blocks, global const float *x, global float *y, int count)
+{
+    size_t id = get_global_id(0);
+    float sum = 0, rest = 1;
+    for (size_t b = id / 4; b < id / 4 + 8; b++) {
+        float4 row = vload4(b * 4 + id % 4, blocks);
+        float4 of = vload4((b * 7 + 3) & 1023, x);
+        sum += dot(row, of);
+        rest = rest * 0.5f - dot(row.xyz, of.wzy) * row.w;
+    }
+    y[id] = sum + rest * count;
+}

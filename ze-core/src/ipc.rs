@@ -74,11 +74,12 @@ impl Contents {
         }
     }
 
-    /// Whether it is a descriptor, and no more.
-    fn is_bare(&self) -> bool {
-        let Self { fd, magic, process, source, inode, offset, len, kind, unused } = *self;
-        let numbers = [magic.into(), process.into(), source as u64, inode, offset, len, kind.into()];
-        fd != 0 && numbers == [0; 7] && unused == [0; 5]
+    /// The memory behind a descriptor that a program has put into a handle without the rest: it came to this process through a socket. Not everybody
+    /// clears what is behind it. None if it is a handle of this driver, or no memory.
+    fn bare(&self) -> Option<Arc<Shared>> {
+        const OWN: [u8; 2] = *b"zC";
+        let is_bare = self.fd > 0 && !self.magic.to_le_bytes().starts_with(&OWN);
+        is_bare.then(|| external_memory::import(self.fd, 1).ok()).flatten()
     }
 
     /// The file that a handle names.
@@ -192,8 +193,7 @@ impl Context {
     pub fn open_ipc_handle(&self, device: &Arc<Device>, handle: &ze_ipc_mem_handle_t) -> Result<*mut c_void> {
         // SAFETY: an array of bytes.
         let contents = unsafe { Contents::read(handle) };
-        if contents.is_bare() {
-            let shared = external_memory::import(contents.fd, 1)?;
+        if let Some(shared) = contents.bare() {
             let size = shared.bytes();
             return self.import((MemoryKind::Device, Some(Arc::clone(device))), shared, (0, size), true);
         }

@@ -1,13 +1,13 @@
 //! Kernels of which nobody can tell beforehand whether vectors of work-items serve them better, or one work-item after the other.
 //!
-//! Where lanes access memory each for itself in loops, vectors gather and scatter, and where they also go through loops for different times, lanes
+//! Where lanes access memory each for itself, in loops if there are any, vectors gather and scatter, or take apart and put together what lies far apart,
+//! and where they also go through loops for different times, lanes
 //! that are through wait for the others, above all where each leaves the loop by what it has loaded, or divides integers in it, which vectors
 //! have no instruction for. What that costs depends on the
 //! data, and on the processor. Launches find out (`exec/trial.rs`), so the results must be the same in both ways, to the last bit.
 
 use super::Analysis;
 use super::func::{BlockId, Terminator};
-use super::read_ahead::LINE;
 use super::shapes::Shape;
 use crate::jit::target::Target;
 use crate::lower::opencl_std::table;
@@ -19,6 +19,8 @@ use spirv_env::{Id, Inst};
 
 /// Instructions of such a kernel at most: it is compiled in both ways.
 const MOST_INSTS: usize = 400;
+/// Bytes from lane to lane that are a lane's own, as those of other lanes are.
+const APART: u64 = 16;
 /// Instructions, one of the other, that a condition is looked through.
 const MOST_DEPTH: u32 = 5;
 
@@ -49,32 +51,46 @@ impl Analysis<'_> {
                 |block: BlockId| self.func.blocks[block].insts.iter().map(move |inst| (block, inst));
             self.func.block_ids().flat_map(of_block)
         };
-        let differs = |block: BlockId, id: Id| self.shape(block, id).contains(&Shape::Varying);
-        // What is stored far apart is not read ahead of either.
-        let is_apart = |block: BlockId, inst: &Inst| {
-            inst.op == Op::Store
-                && matches!(*self.shape(block, inst.id(0)), [Shape::Strided(step)] if step.unsigned_abs() >= LINE)
-        };
+        let has_loops = !self.loops.loops.is_empty();
         let is_own = |block: BlockId, inst: &Inst| {
-            let is_access = matches!(inst.row().memory, Memory::Read { .. } | Memory::Write { .. })
-                || inst.row().memory.is_atomic();
-            let is_own = match self.vector_access(inst) {
-                Some([index, pointer]) => differs(block, pointer) || differs(block, index),
-                None => {
-                    is_access
-                        && !self.builtins.contains_key(&inst.id(0))
-                        && (self.private.interleaved.contains_key(&inst.id(0))
-                            || differs(block, inst.id(0))
-                            || is_apart(block, inst))
-                }
-            };
-            is_own && self.loops.of(block).is_some()
+            self.is_access_of_own(block, inst) && (!has_loops || self.loops.of(block).is_some())
         };
         let own = || insts().any(|(block, inst)| is_own(block, inst));
         (own() || self.leaves_by_what_it_loads() || self.divides_where_lanes_wait())
             && insts().count() <= MOST_INSTS
             && insts().all(|(block, inst)| self.does_the_same_alone(block, inst, target))
             && self.products_stay()
+    }
+
+    /// Whether an instruction accesses memory in which lanes' objects lie anywhere, or far from each other.
+    fn is_access_of_own(&self, block: BlockId, inst: &Inst) -> bool {
+        let is_access = matches!(inst.row().memory, Memory::Read { .. } | Memory::Write { .. })
+            || inst.row().memory.is_atomic();
+        let access = self.vector_access(inst);
+        if access.is_none() && (!is_access || self.builtins.contains_key(&inst.id(0))) {
+            return false;
+        }
+        let stored = || if access.is_some() { inst.argument(0) } else { inst.id(1) };
+        let loaded = inst.ty.filter(|ty| self.leaves.get(*ty).is_some_and(|leaves| !leaves.is_empty()));
+        let object = loaded.or_else(|| self.func.type_of(stored()));
+        let bytes = object.map_or(0, |ty| self.func.module.types.layout(ty).size);
+        let steps = match access {
+            Some([index, pointer]) => vec![(index, bytes), (pointer, 1)],
+            None => vec![(inst.id(0), 1)],
+        };
+        let mut apart: u64 = 0;
+        for (id, unit) in steps {
+            for shape in self.shape(block, id) {
+                match shape {
+                    Shape::Varying => return true,
+                    Shape::Strided(step) => {
+                        apart = apart.saturating_add(step.unsigned_abs().saturating_mul(unit))
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.private.interleaved.contains_key(&inst.id(0)) || apart >= APART.max(2 * bytes)
     }
 
     /// Whether lanes leave a loop when they like what they have loaded in it: a few may go on for long.
@@ -124,7 +140,7 @@ impl Analysis<'_> {
             || row.family == Family::Call
             || row.convergence != Convergence::None
             || row.memory.is_of_images()
-            || matches!(inst.op, Op::Dot | Op::FRem | Op::FMod)
+            || matches!(inst.op, Op::FRem | Op::FMod)
         {
             return false;
         }
@@ -252,9 +268,20 @@ mod tests {
         let load = |index: &str| format!("%pair = OpExtInst %uint2 %std vloadn %{index} %pointer 2");
         assert!(may(&load("odd")));
         assert!(!may(&load("id")), "rows of vectors");
+        assert!(
+            may(&format!("%fourth = OpIMul %ulong %id %ulong_4\n{}", load("fourth"))),
+            "far from each other"
+        );
         assert!(may(
             "%ones = OpCompositeConstruct %uint2 %n %n\n%none = OpExtInst %void %std vstoren %ones %odd %pointer"
         ));
+    }
+
+    #[test]
+    fn without_loops_all_of_a_kernel_counts() {
+        assert!(judged("OpStore %place %any_uint"));
+        assert!(!judged(&counted_loop("", "").replacen("OpBranch", "OpStore %place %any_uint\nOpBranch", 1)));
+        assert!(!judged("%there = OpInBoundsPtrAccessChain %to_uint %pointer %id\nOpStore %there %any_uint"));
     }
 
     #[test]
@@ -278,7 +305,7 @@ mod tests {
                 "%times = OpIMul %ulong %id %ulong_{times}\n%there = OpInBoundsPtrAccessChain %to_uint %pointer %times\nOpStore %there %n"
             ))
         };
-        assert!(apart(16) && !apart(8), "lines of their own");
+        assert!(apart(16) && apart(4) && !apart(3), "far from each other");
         assert!(!may(""), "nothing in memory");
         let of = |ty: &str, function: &str| {
             may(&format!(

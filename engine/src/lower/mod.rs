@@ -295,7 +295,7 @@ pub fn single(
     inlining: Inlining,
     target: &Target,
 ) -> Result<Option<Single>, EngineError> {
-    if !may_be_single(kernel, variant) {
+    if !kernel.has_loops || !may_be_single(kernel, variant) {
         return Ok(None);
     }
     let plan = Rc::new(Plan::new(module, kernel, inlining)?);
@@ -330,11 +330,11 @@ fn may_have_rival(a: &Analysis<'_>, target: &Target) -> bool {
     may_be_single(a.func.kernel, a.variant) && a.may_be_faster_alone(target)
 }
 
-/// Whether a kernel that takes long may be executed as one work-item after the other, and is not: nothing is done in an order among
-/// work-items, or by several of them together.
+/// Whether a kernel may be executed as one work-item after the other, and is not: nothing is done in an order among work-items, or by
+/// several of them together.
 fn may_be_single(kernel: &Kernel, variant: Variant) -> bool {
     let has_order = kernel.sees_width() || kernel.uses_barrier || kernel.prints;
-    variant.width > 1 && kernel.has_loops && !has_order
+    variant.width > 1 && !has_order
 }
 
 /// A function in the form that analyses take.

@@ -11,8 +11,17 @@ use ze_tests::Random;
 
 const ITEMS: usize = 2048;
 const WIDTH: usize = 40;
-const KERNELS: [&str; 7] =
-    ["running_sums", "smooth_rows", "descend", "scatter_counts", "blur_rows", "describe_rows", "runs_until"];
+const KERNELS: [&str; 9] = [
+    "running_sums",
+    "smooth_rows",
+    "descend",
+    "scatter_counts",
+    "blur_rows",
+    "describe_rows",
+    "runs_until",
+    "pack_bits",
+    "rows_of_blocks",
+];
 
 #[test]
 fn what_lanes_do_each_for_itself_may_have_a_rival() {
@@ -51,7 +60,9 @@ impl Case {
         let (to, width) = (out.as_mut_ptr() as u64, WIDTH as u64);
         let [numbers, floats] = [address(&self.numbers), address(&self.floats)];
         let args = match kernel {
-            "running_sums" | "scatter_counts" | "describe_rows" | "runs_until" => vec![numbers, to, width],
+            "running_sums" | "scatter_counts" | "describe_rows" | "runs_until" | "pack_bits" => {
+                vec![numbers, to, width]
+            }
             "smooth_rows" | "blur_rows" => vec![floats, to, u64::from(0.7f32.to_bits()), width],
             _ => vec![floats, address(&self.floats[ITEMS..]), to, (ITEMS * WIDTH) as u64],
         };
@@ -81,7 +92,7 @@ fn launches_give_the_same_while_they_find_out_and_afterwards() {
         let engine = Engine::new(EngineConfig { threads, ..EngineConfig::default() });
         let program = load(&engine, &file("rivals"));
         // Of many work-groups, and of few.
-        for (kernel, size) in KERNELS.into_iter().zip([16, 16, 64, 1024, 16, 32, 64]) {
+        for (kernel, size) in KERNELS.into_iter().zip([16, 16, 64, 1024, 16, 32, 64, 64, 32]) {
             let first = case.run(&program, kernel, size);
             let start = Instant::now();
             let mut launches = 0;

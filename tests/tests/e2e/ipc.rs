@@ -431,6 +431,16 @@ fn handles_and_file_descriptors_stand_for_the_same_memory() {
         let opened = open(bare(fd as i32)).unwrap();
         assert_eq!(*opened, 77);
         close(opened).unwrap();
+        // Who reads it from a socket need not clear the rest.
+        let mut unclear = bare(fd as i32);
+        unclear.data[4..].fill(0x5a);
+        let opened = open(unclear).unwrap();
+        assert_eq!(*opened, 77);
+        close(opened).unwrap();
+        // A handle of something else is none of memory, whatever file it names.
+        let mut other = bare(fd as i32);
+        other.data[4..8].copy_from_slice(&b"zCe1".map(|byte| byte as std::ffi::c_char));
+        assert_eq!(open(other).expect_err("it is another kind's").code, ZE_RESULT_ERROR_INVALID_ARGUMENT);
         let file = std::fs::File::open("/proc/self/exe").unwrap();
         for fd in [0, -1, 1 << 20, file.as_raw_fd()] {
             let refused = open(bare(fd)).expect_err("it is no memory");
