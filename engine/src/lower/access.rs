@@ -177,9 +177,9 @@ pub fn store_leaves(this: &Lowerer<'_, '_>, place: &Place, leaves: &[Leaf], val:
     }
     if let Place::Strided { base, step, .. } = place
         && !access.volatile
-        && runs::stride(leaves, *step) == Some(leaves.len())
+        && runs::stride(leaves, step.saturating_abs()) == Some(leaves.len())
     {
-        runs::store(this, *base, leaves, val, access.align);
+        runs::store(this, (*base, *step), leaves, val, access.align);
         return;
     }
     if let Some(addresses) = apart_addresses(this, place, leaves, access) {

@@ -111,7 +111,7 @@ pub(super) fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, val: &Val) -> Resul
     match access::place(this, inst.id(0))? {
         Place::Strided { base, .. } => {
             let first = first(this, group, member, base);
-            structures(this, group).store_lanes(this, first, group.bytes, &values);
+            structures(this, group).store_lanes(&this.b, first, group.bytes, &values, this.mask().lanes());
         }
         _ => {
             let pointers = this.leaf(inst.id(0))?;

@@ -53,11 +53,16 @@ pub(super) fn load(
 ) -> Val {
     let b = &this.b;
     let in_lanes = |value: Value| if step < 0 { b.reversed(value) } else { value };
-    let last = || b.i64(step.wrapping_mul(i64::from(this.w) - 1) as u64);
-    let low = if step < 0 { b.offset(base, last()) } else { base };
+    let low = lowest(this, base, step);
     let values = load_under(this, low, leaves, stride, align, this.mask().lanes().map(in_lanes));
     let of_lanes = |value: Value, leaf: &Leaf| from_memory(this, in_lanes(value), leaf.scalar);
     leaves.iter().zip(values).map(|(leaf, value)| Reg::varying(of_lanes(value, leaf))).collect()
+}
+
+/// The address of the lane that has the lowest.
+fn lowest(this: &Lowerer<'_, '_>, first: Value, step: i64) -> Value {
+    let last = || this.b.i64(step.wrapping_mul(i64::from(this.w) - 1) as u64);
+    if step < 0 { this.b.offset(first, last()) } else { first }
 }
 
 fn load_under(
@@ -84,10 +89,34 @@ fn load_under(
     elements.iter().map(|element| structures.take(b, &vectors, *element)).collect()
 }
 
-pub(super) fn store(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], val: &Val, align: Option<u64>) {
+/// Stores what lanes have, which lies without a gap, for those that are on; that of lanes that go down in reverse.
+pub(super) fn store(
+    this: &Lowerer<'_, '_>,
+    (base, step): (Value, i64),
+    leaves: &[Leaf],
+    val: &Val,
+    align: Option<u64>,
+) {
+    if step < 0 {
+        let reversed = |reg: &Reg| Reg::varying(this.b.reversed(this.vector(*reg)));
+        let mask = this.mask().lanes().map(|mask| this.b.reversed(mask));
+        let val: Val = val.iter().map(reversed).collect();
+        return store_under(this, lowest(this, base, step), leaves, &val, align, mask);
+    }
+    store_under(this, base, leaves, val, align, this.mask().lanes());
+}
+
+fn store_under(
+    this: &Lowerer<'_, '_>,
+    base: Value,
+    leaves: &[Leaf],
+    val: &Val,
+    align: Option<u64>,
+    mask: Option<Value>,
+) {
     let (b, memory) = (&this.b, in_memory(leaves[0].scalar));
     let align = align_at(align, 0, memory);
-    let Some(mask) = this.mask().lanes() else {
+    let Some(mask) = mask else {
         for (offset, vector) in whole_vectors(this, leaves, val) {
             b.store(vector, b.offset_const(base, offset), align);
         }
@@ -104,7 +133,7 @@ pub(super) fn store(this: &Lowerer<'_, '_>, base: Value, leaves: &[Leaf], val: &
     if rows::stores_under_masks(this.target, memory) {
         structures.store(b, base, align, &values, mask);
     } else {
-        structures.store_lanes(this, base, align, &values);
+        structures.store_lanes(b, base, align, &values, Some(mask));
     }
 }
 

@@ -67,6 +67,6 @@ pub(super) fn store(
     let element = if into.is_multiple_of(bytes) { (into / bytes) as usize % gap } else { 0 };
     let structures = Structures { memory, lanes: this.w, step: gap, elements: &[element] };
     let first = this.b.offset_const(base, (element as u64 * bytes).wrapping_neg());
-    structures.store_lanes(this, first, align, &[(element, value)]);
+    structures.store_lanes(&this.b, first, align, &[(element, value)], this.mask().lanes());
     true
 }

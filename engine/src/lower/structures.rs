@@ -15,7 +15,7 @@
 //! behind members that are stored is not written.
 
 use super::builder::{Builder, Value};
-use super::values::Mask;
+
 use super::{Lowerer, apart};
 use crate::analysis::leaves::Scalar;
 use rustc_hash::FxHashMap;
@@ -423,19 +423,25 @@ impl Structures<'_> {
         parts.iter().map(|part| (part.start as u64 * self.memory.bytes(), part.vector)).collect()
     }
 
-    /// The same in the lanes that are on, with a branch for when those are all.
-    pub fn store_lanes(&self, this: &Lowerer<'_, '_>, first: Value, align: u64, values: &[(usize, Value)]) {
-        let b = &*this.b;
+    /// The same in the lanes that a mask has on, all if there is none, with a branch for when those are all.
+    pub fn store_lanes(
+        &self,
+        b: &Builder,
+        first: Value,
+        align: u64,
+        values: &[(usize, Value)],
+        mask: Option<Value>,
+    ) {
         let parts = self.arrange(b, values);
         let store = |mask: Option<Value>| {
             self.store_parts(b, first, align, &parts, mask);
             Vec::new()
         };
-        match this.mask() {
-            Mask::All => {
+        match mask {
+            None => {
                 store(None);
             }
-            Mask::Lanes(mask) => {
+            Some(mask) => {
                 b.branch_of_many(b.all(mask), || store(None), || store(Some(mask)));
             }
         }

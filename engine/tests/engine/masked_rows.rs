@@ -1,5 +1,5 @@
-//! Rows of which only some lanes load their element, up to where memory ends: right on all instruction sets, also those that have no
-//! load under a mask, and nobody touches the next page.
+//! Rows of which only some lanes load or store their element, up to where memory ends: right on all instruction sets, also those that have no
+//! such access under a mask, and nobody touches the next page.
 
 use std::sync::Arc;
 use ze_engine::jit::pipeline::{Tier, Tiering};
@@ -48,8 +48,34 @@ fn check(program: &Arc<Program>, ty: &str, size: usize, count: usize, share: u32
     }
 }
 
+/// The same of elements that are stored in reverse: by some work-items, or by all of whole work-groups.
+fn check_down(program: &Arc<Program>, ty: &str, size: usize, count: usize, share: u32, what: &str) {
+    let mut random = Random::new(19);
+    let whole = count / GROUP * GROUP;
+    for (kernel, items) in [("some_down", (count + OUTSIDE).next_multiple_of(GROUP)), ("all_down", whole)] {
+        if items == 0 {
+            continue;
+        }
+        let count = count.min(items);
+        let from: Vec<u8> = (0..items * size).map(|_| random.below(255) as u8 + 1).collect();
+        let which: Vec<u8> = (0..items)
+            .map(|at| u8::from(at < count && (kernel == "all_down" || random.below(share) == 0)))
+            .collect();
+        let mut to = Guarded::new(count * size);
+        to.bytes_mut().fill(0);
+        let args =
+            [which.as_ptr() as u64, from.as_ptr() as u64, to.bytes().as_ptr() as u64, count as u64 - 1];
+        launch(program, &format!("{kernel}_{ty}"), items, &args);
+        for (place, got) in to.bytes().chunks(size).enumerate() {
+            let at = count - 1 - place;
+            let want = if which[at] != 0 { &from[at * size..][..size] } else { &[0; 32][..size] };
+            assert_eq!(got, want, "{at} of {count}, one in {share}, {what}, {kernel}");
+        }
+    }
+}
+
 #[test]
-fn some_lanes_load_their_elements_and_no_other_memory_is_touched() {
+fn some_lanes_access_their_elements_and_no_other_memory_is_touched() {
     for isa in ISAS {
         for tier in [Tier::Fast, Tier::Optimising] {
             let tiering = Tiering::Only(tier);
@@ -62,7 +88,9 @@ fn some_lanes_load_their_elements_and_no_other_memory_is_touched() {
                 // The last ones begin at a page's beginning, too.
                 for count in [1, 13, 64, 100, PAGE / size - 1, PAGE / size, 2 * PAGE / size] {
                     for share in [1, 2, 40] {
-                        check(&program, ty, size, count, share, &format!("{ty}, {tier:?}, {isa:?}"));
+                        let what = format!("{ty}, {tier:?}, {isa:?}");
+                        check(&program, ty, size, count, share, &what);
+                        check_down(&program, ty, size, count, share, &what);
                     }
                 }
             }
