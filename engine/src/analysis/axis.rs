@@ -100,6 +100,16 @@ impl Analysis<'_> {
         }
     }
 
+    /// Whether objects are so large that a row of a picture of them, and those above and below, are more than the first cache has.
+    pub fn accesses_large_objects(&self) -> bool {
+        const LARGE: u64 = 16;
+        let mut changes = Changes::new(self, Unit::WorkItem);
+        let mut insts = self.func.blocks.values().flat_map(|code| &code.insts);
+        insts.any(|inst| {
+            self.accessed(inst, &mut changes).is_some_and(|access| !access.is_local && access.bytes >= LARGE)
+        })
+    }
+
     /// Whether it does the same with dimensions exchanged: work-items that are of one work-group stay that, and nothing
     /// else goes by the order that they have in it, or work-groups have among each other.
     fn cannot_tell_axis(&self) -> bool {

@@ -275,7 +275,17 @@ pub fn best_form(
     let variant = Variant::new(width, LaneMapping::Rows).up_to(widest);
     let analysis = Analysis::new(prepared(Func::build(module, kernel, &plan)?), variant);
     let (axis, lanes) = (analysis.best_axis(), coarsening::best_width(&analysis, target));
-    Ok(Form { axis, lanes, shape: analysis.best_shape(axis.unwrap_or_default()) })
+    let shape = match analysis.best_shape(axis.unwrap_or_default()) {
+        // Nearly all groups are in the interior, if there is one, and neighbours are rows there.
+        Shape::Own => match interior::split(analysis) {
+            Ok(Split { inside, .. }) if !inside.accesses_large_objects() => {
+                inside.best_shape(axis.unwrap_or_default())
+            }
+            _ => Shape::Own,
+        },
+        shape => shape,
+    };
+    Ok(Form { axis, lanes, shape })
 }
 
 /// Code for one work-item after the other.

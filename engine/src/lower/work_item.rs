@@ -301,7 +301,12 @@ impl Lowerer<'_, '_> {
                     (self.items().group[at], self.builtin(BuiltIn::LocalInvocationId, component)?);
                 let base = self.in_prologue(|b| b.add(b.mul(group, size), offset));
                 Ok(self.in_prologue_reg(|this| {
-                    this.apply(&[local, Reg::uniform(base)], |this, values| this.b.add(values[0], values[1]))
+                    this.apply(&[local, Reg::uniform(base)], |this, values| {
+                        match this.b.constant_sum(values[0]) {
+                            Some((first, more)) => this.b.add(this.b.add(first, values[1]), more),
+                            None => this.b.add(values[0], values[1]),
+                        }
+                    })
                 }))
             }
             BuiltIn::GlobalLinearId => {

@@ -94,6 +94,22 @@ fn chosen_and_wrapped_neighbours_are_rows() {
     assert_eq!(inside(&format!("{masked}{}", loads(&["a", "b"]))), rows(3, 3));
 }
 
+/// Where groups could be long rows but for what is done at edges, they are.
+#[test]
+fn groups_of_an_interior_have_its_shape() {
+    use super::super::axis::Shape as Groups;
+    use crate::abi::Axis;
+    let wrapped = "%back = OpIAdd %uint %x %end\n%a = OpUMod %uint %back %any_uint\n%b = OpUMod %uint %right %any_uint\n";
+    let body = format!("{IDS}{wrapped}{}", loads(&["a", "b"]));
+    of_blocks(&body, VARIANT, |a| assert_eq!(a.best_shape(Axis::X), Groups::Own));
+    let module = super::super::testing::module(&body);
+    let target = crate::jit::target::Target::host().expect("a target machine");
+    let kernel = module.kernel("main").expect("the kernel");
+    let form =
+        crate::lower::best_form(&module, kernel, [16, 16], Default::default(), &target).expect("a form");
+    assert_eq!(form.shape, Groups::Rows);
+}
+
 #[test]
 fn branches_at_edges_are_decided() {
     let guarded = |condition: &str, at: &str| {

@@ -25,6 +25,20 @@ impl Builder {
         self.bin(LLVMOpcode::LLVMAdd, a, b)
     }
 
+    /// A number and a constant whose sum a scalar is, modulo its width. Where several sub-groups are side by side, their numbers are such sums, and
+    /// stay comparable if constants come last: LLVM puts none of them in another order.
+    pub fn constant_sum(&self, sum: Value) -> Option<(Value, Value)> {
+        llvm!({
+            let is_sum = self.lanes(sum) == 1
+                && !LLVMIsABinaryOperator(sum.0).is_null()
+                && LLVMGetInstructionOpcode(sum.0) == LLVMOpcode::LLVMAdd
+                && LLVMGetNSW(sum.0) == 0
+                && LLVMGetNUW(sum.0) == 0;
+            let operands = is_sum.then(|| [0, 1].map(|at| Value(LLVMGetOperand(sum.0, at))))?;
+            (!LLVMIsAConstantInt(operands[1].0).is_null()).then_some(operands.into())
+        })
+    }
+
     pub fn sub(&self, a: Value, b: Value) -> Value {
         self.bin(LLVMOpcode::LLVMSub, a, b)
     }
@@ -87,6 +101,9 @@ impl Builder {
     }
 
     pub fn freeze(&self, a: Value) -> Value {
+        if let Some((first, more)) = self.constant_sum(a) {
+            return self.add(self.freeze(first), more);
+        }
         // A frozen splat would be one number in one lane and whatever a register holds in the others, which code waits for.
         if let Some(scalar) = self.splatted(a).filter(|scalar| *scalar != a) {
             return self.splat(self.freeze(scalar), self.lanes(a));

@@ -41,7 +41,13 @@ impl Builder {
         match from.cmp(&to.bits()) {
             std::cmp::Ordering::Equal => value,
             std::cmp::Ordering::Less => self.cast(extend, value, to),
-            std::cmp::Ordering::Greater => self.cast(LLVMOpcode::LLVMTrunc, value, to),
+            // What is a constant behind another number stays that far behind it.
+            std::cmp::Ordering::Greater => match self.constant_sum(value) {
+                Some((first, more)) => {
+                    self.add(self.resize(first, to, extend), self.resize(more, to, extend))
+                }
+                None => self.cast(LLVMOpcode::LLVMTrunc, value, to),
+            },
         }
     }
 

@@ -296,7 +296,7 @@ fn program(w: u32, width: u32, [first, second]: [&str; 2], part: &Range<usize>) 
     let wide = if w == 128 { "%t" } else { "%wide" };
     let declarations = format!(
         "%t = OpTypeInt {w} 0
-{}%u8 = OpConstant %uint 8
+{}
 %uint_width = OpConstant %uint {w}
 %wide_width = OpConstant %wide {w}
 %wide_zero = OpConstantNull %wide

@@ -65,7 +65,7 @@ fn check(isa: Option<Isa>) {
         let constants: String =
             (0..SAME.len()).map(|at| format!("%same_at{at} = OpConstant %ulong {at}\n")).collect();
         let constants = constants
-            + "%middle = OpConstant %uint 2147483648\n%u9 = OpConstant %uint 9\n%u15 = OpConstant %uint 15\n%ul32 = OpConstant %ulong 32\n";
+            + "%middle = OpConstant %uint 2147483648\n%u9 = OpConstant %uint 9\n%u15 = OpConstant %uint 15\n";
         let before = "%gx32 = OpUConvert %uint %gx\n%longs = OpBitcast %pg_ulong %index\n\
                       %mod31 = OpUMod %uint %gx32 %u31\n%above = OpIAdd %uint %mod31 %u31\n\
                       %beyond = OpBitwiseOr %uint %mod31 %middle\n\
