@@ -11,11 +11,14 @@ mod bindings;
 #[macro_use]
 mod functions;
 mod handle;
+#[allow(non_camel_case_types, non_snake_case)]
+mod intel;
 mod tables;
 
 pub use bindings::*;
 pub use core::ffi::{c_char, c_uint, c_void};
 pub use handle::{HandleHeader, Tables, publish_tables};
+pub use intel::*;
 pub use tables::{Function, TABLES, Table};
 
 /// The API version `major.minor` as the C interface packs it.

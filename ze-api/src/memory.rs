@@ -9,7 +9,7 @@ use ze_core::device::Device;
 use ze_core::error::{Error, Result};
 use ze_core::external_memory;
 use ze_core::handle;
-use ze_core::memory::{Limits, MemoryKind};
+use ze_core::memory::{Access, Limits, MemoryKind};
 use ze_core::pnext::{Inputs, Structure};
 use ze_headers::*;
 
@@ -24,6 +24,8 @@ pub struct Extensions {
     pub export: bool,
     /// The memory is that of a file descriptor.
     pub import: Option<RawFd>,
+    /// The memory is the program's: where it is, and how much.
+    pub system: Option<(usize, usize)>,
 }
 
 impl Extensions {
@@ -33,6 +35,7 @@ impl Extensions {
             limits: self.limits.or(other.limits),
             export: self.export || other.export,
             import: self.import.or(other.import),
+            system: self.system.or(other.system),
         }
     }
 }
@@ -43,7 +46,7 @@ impl Extensions {
 ///
 /// `desc.pNext` is a valid chain.
 pub unsafe fn extensions<T: Structure>(desc: &T) -> Result<Extensions> {
-    let mut extensions = Extensions { limits: Limits::Device, export: false, import: None };
+    let mut extensions = Extensions { limits: Limits::Device, export: false, import: None, system: None };
     // SAFETY: the caller's promise.
     for link in unsafe { Inputs::of(desc) }.iter() {
         let flags = if let Some(relaxed) = link.get::<ze_relaxed_allocation_limits_ext_desc_t>() {
@@ -68,6 +71,10 @@ pub unsafe fn extensions<T: Structure>(desc: &T) -> Result<Extensions> {
             external_memory::check_type(import.flags)?;
             extensions.import = Some(import.fd);
         }
+        if let Some(system) = link.get::<ze_external_memmap_sysmem_ext_desc_t>() {
+            let size = usize::try_from(system.size).unwrap_or(usize::MAX);
+            extensions.system = Some((address(system.pSystemMemory, "pSystemMemory")?, size));
+        }
         if let Some(handle) = link.get::<ze_ipc_mem_handle_type_ext_desc_t>() {
             // ZE_RESULT_ERROR_UNSUPPORTED_FEATURE: handles that are known beyond this machine
             handle.check_flags()?;
@@ -83,6 +90,9 @@ fn allocate(
     (size, alignment): (usize, usize),
     extensions: Extensions,
 ) -> Result<*mut c_void> {
+    if extensions.system.is_some() {
+        return Err(Error::UnsupportedFeature("memory of the program's as anything but a host allocation"));
+    }
     if let Some(fd) = extensions.import {
         return context.import_descriptor(kind, device, size, fd);
     }
@@ -92,6 +102,25 @@ fn allocate(
         context.make_shareable(base).inspect_err(|_| drop(context.free(base, 0)))?;
     }
     Ok(base)
+}
+
+/// The program's memory at an address, as an allocation of a size and alignment.
+fn import_system(
+    context: &Context,
+    (at, bytes): (usize, usize),
+    (size, alignment): (usize, usize),
+    access: Access,
+) -> Result<*mut c_void> {
+    // ZE_RESULT_ERROR_UNSUPPORTED_SIZE: more than there is
+    if size == 0 || size > bytes {
+        let reason = format!("an allocation of {size} bytes in {bytes} of the program's");
+        return Err(Error::UnsupportedSize(reason));
+    }
+    // ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT: not zero or a power of two, or not that of the memory
+    if alignment != 0 && !(alignment.is_power_of_two() && at.is_multiple_of(alignment)) {
+        return Err(Error::UnsupportedAlignment(alignment));
+    }
+    context.import_system(at, bytes, access)
 }
 
 // Ordinals are not looked at. There is one memory, and the specification names no error for another ordinal: programs that
@@ -157,8 +186,18 @@ pub unsafe fn zeMemAllocHost(
     let context = handle::get::<Context>(hContext)?;
     // SAFETY: the caller passes null or valid pointers, and valid chains.
     unsafe {
-        let extensions = extensions(descriptor(host_desc, "host_desc")?)?;
+        let host_desc = descriptor(host_desc, "host_desc")?;
+        let extensions = extensions(host_desc)?;
         let out = output(pptr, "pptr")?;
+        if let Some(system) = extensions.system.filter(|_| !extensions.export && extensions.import.is_none())
+        {
+            let access = match host_desc.flags & ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY {
+                0 => Access::ReadAndWrite,
+                _ => Access::Read,
+            };
+            *out = import_system(&context, system, (size, alignment), access)?;
+            return Ok(());
+        }
         *out = allocate(&context, (MemoryKind::Host, None), (size, alignment), extensions)?;
     }
     Ok(())

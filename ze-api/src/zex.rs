@@ -11,7 +11,7 @@ use ze_core::handle;
 use ze_core::kernel::Kernel;
 use ze_headers::*;
 
-use crate::args::{address, input, output};
+use crate::args::{address, input, no_extension, output};
 use crate::entry::entry;
 use crate::{event, flags};
 
@@ -116,6 +116,21 @@ functions! {
             *out = context.open_ipc_handle(&device, handle)?;
         }
         Ok(())
+    }
+
+    /// `zexMemFreeRegisterCallbackExt`: a function that is called when memory is freed.
+    fn zexMemFreeRegisterCallbackExt(
+        hContext: ze_context_handle_t,
+        hFreeCallbackDesc: *mut zex_memory_free_callback_ext_desc_t,
+        ptr: *mut c_void
+    ) {
+        let context = handle::get::<Context>(hContext)?;
+        // SAFETY: the caller passes null or a valid structure.
+        let desc = unsafe { input(hFreeCallbackDesc, "hFreeCallbackDesc") }?;
+        address(ptr, "ptr")?;
+        no_extension(desc.pNext, "an extension of a callback")?;
+        let function = desc.pfnCallback.ok_or(Error::NullPointer("pfnCallback"))?;
+        context.call_when_freed(ptr, function, desc.pUserData)
     }
 
     /// `zeIntelGetDriverVersionString`: major, minor and build with points between them. The size is that of the text, without a

@@ -16,11 +16,11 @@ pub(crate) use capture::{Capture, Mark, check_outside, in_use, record};
 pub use dot::Style;
 pub use executable::ExecutableGraph;
 
+use crate::callback::Callbacks;
 use crate::context::Context;
 use crate::device::QueueGroup;
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::fallible;
 use crate::fork::Mutex;
 use crate::handle::object;
 use crate::operation::Operation;
@@ -95,17 +95,10 @@ enum Phase {
     Recorded(Arc<Recording>),
 }
 
-/// A function of the program that is called when a graph is destroyed.
-struct Callback {
-    function: unsafe extern "C" fn(*mut c_void),
-    data: usize,
-}
-
 struct State {
     phase: Phase,
     /// The list that a capture began on, by its handle.
     primary: Option<usize>,
-    callbacks: Vec<Callback>,
 }
 
 /// A graph.
@@ -114,6 +107,8 @@ pub struct Graph {
     /// The program created it before the capture.
     preallocated: bool,
     state: Mutex<State>,
+    /// Called when it is destroyed.
+    callbacks: Callbacks,
 }
 
 object!(Graph, Graph, ze_graph_handle_t);
@@ -121,8 +116,8 @@ object!(Graph, Graph, ze_graph_handle_t);
 impl Graph {
     /// `zeGraphCreateExt`, and for a capture without that its own graph.
     pub fn new(context: Arc<Context>, preallocated: bool) -> Arc<Self> {
-        let state = State { phase: Phase::Empty, primary: None, callbacks: Vec::new() };
-        Arc::new(Self { _context: context, preallocated, state: Mutex::new(state) })
+        let state = Mutex::new(State { phase: Phase::Empty, primary: None });
+        Arc::new(Self { _context: context, preallocated, state, callbacks: Callbacks::default() })
     }
 
     /// Begins a capture on a list.
@@ -194,22 +189,15 @@ impl Graph {
         function: unsafe extern "C" fn(*mut c_void),
         data: *mut c_void,
     ) -> Result<()> {
-        let callback = Callback { function, data: data as usize };
-        fallible::push(&mut self.state.lock().callbacks, "callbacks of a graph", callback)
+        self.callbacks.add("callbacks of a graph", function, data)
     }
 
     /// `zeGraphDestroyExt`, of a graph whose handle is gone. A capture that goes on ends without a graph.
     pub fn destroy(&self) {
-        let mut state = self.state.lock();
-        if let Phase::Capturing(session) = &state.phase {
+        if let Phase::Capturing(session) = &self.state.lock().phase {
             session.recording.lock().take();
         }
-        let callbacks = std::mem::take(&mut state.callbacks);
-        drop(state);
-        for Callback { function, data } in callbacks {
-            // SAFETY: the program's own function with the program's own argument.
-            unsafe { function(data as *mut c_void) };
-        }
+        self.callbacks.call();
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::allocations::{Range, RangeMap};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::fork::Mutex;
+use crate::fork::{Mutex, MutexGuard};
 use std::sync::Arc;
 
 /// A range of host memory.
@@ -29,6 +29,13 @@ pub struct HostPointers {
     ranges: RangeMap<HostRange>,
     /// Held while a range is added: none overlaps another.
     adding: Mutex<()>,
+}
+
+impl HostPointers {
+    /// Held while memory of the program's becomes an allocation.
+    pub(crate) fn importing(&self) -> MutexGuard<'_, ()> {
+        self.adding.lock()
+    }
 }
 
 impl Driver {

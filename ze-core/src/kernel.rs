@@ -179,7 +179,7 @@ impl Kernel {
             allocations.with(usize::from_ne_bytes(*value), |memory| KernelAllocation {
                 base: memory.base(),
                 size: memory.size(),
-                kind: memory.kind().code(),
+                kind: memory.type_code(),
                 argument: u32::try_from(index).ok(),
             })
         };

@@ -5,6 +5,7 @@
 
 pub mod allocations;
 mod budget;
+mod callback;
 mod clock;
 pub mod command;
 pub mod command_list;

@@ -9,12 +9,15 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::external_memory::{self, Shared};
 use crate::pnext::{Outputs, structures};
+use crate::system_memory;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use ze_engine::pages::page_size;
 use ze_headers::*;
 
+pub use crate::system_memory::Access;
 pub use allocation::Allocation;
 pub(crate) use allocation::{Owner, Place, new_id};
 pub use deferred::DeferredFrees;
@@ -34,6 +37,7 @@ structures! {
     ze_external_memory_import_fd_t = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD;
     ze_external_memory_export_fd_t = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD;
     ze_ipc_mem_handle_type_ext_desc_t = ZE_STRUCTURE_TYPE_IPC_MEM_HANDLE_TYPE_EXT_DESC;
+    ze_external_memmap_sysmem_ext_desc_t = ZE_STRUCTURE_TYPE_EXTERNAL_MEMMAP_SYSMEM_EXT_DESC;
     ze_memory_sub_allocations_exp_properties_t = ZE_STRUCTURE_TYPE_MEMORY_SUB_ALLOCATIONS_EXP_PROPERTIES;
 }
 
@@ -167,6 +171,50 @@ impl Context {
         Ok(base)
     }
 
+    /// `zeMemAllocHost` for memory that the program has (`ze_external_memmap_sysmem_ext_desc_t`), in whole pages: the device reaches all
+    /// memory anyway, so that it becomes known.
+    pub fn import_system(&self, address: usize, size: usize, access: Access) -> Result<*mut c_void> {
+        let page = page_size();
+        // ZE_RESULT_ERROR_UNSUPPORTED_SIZE: no pages, or parts of them
+        if size == 0 || !size.is_multiple_of(page) {
+            return Err(Error::UnsupportedSize(format!("{size} bytes are no pages of {page}")));
+        }
+        // ZE_RESULT_ERROR_INVALID_ARGUMENT: what cannot be mapped
+        if !address.is_multiple_of(page) {
+            return Err(Error::InvalidArgument(format!("{address:#x} is within a page of {page} bytes")));
+        }
+        if !system_memory::has_access(address, size, access) {
+            let reason =
+                format!("{size} bytes at {address:#x} are not all memory of the process for {access:?}");
+            return Err(Error::InvalidArgument(reason));
+        }
+        let imported = Allocation::of_program(address, size).ok_or(Error::NullPointer("pSystemMemory"))?;
+        let allocations = self.driver().allocations();
+        let _importing = self.driver().host_pointers().importing();
+        let overlaps =
+            |other: &Allocation| other.base() < address + size && address < other.base() + other.size();
+        if allocations.iter().any(|other| overlaps(&other)) {
+            return Err(Error::InvalidArgument(format!(
+                "some of {size} bytes at {address:#x} are allocated"
+            )));
+        }
+        allocations.insert(Arc::new(imported));
+        Ok(address as *mut c_void)
+    }
+
+    /// `zexMemFreeRegisterCallbackExt`: a function to be called when the allocation is freed that the address is in.
+    pub fn call_when_freed(
+        &self,
+        address: *const c_void,
+        function: unsafe extern "C" fn(*mut c_void),
+        data: *mut c_void,
+    ) -> Result<()> {
+        let memory = self.find_allocation(address);
+        let memory =
+            memory.ok_or_else(|| Error::InvalidArgument(format!("{address:p} is in no allocation")))?;
+        memory.callbacks.add("callbacks of an allocation", function, data)
+    }
+
     /// Has an allocation's memory be one that other processes can map.
     pub fn make_shareable(&self, base: *const c_void) -> Result<()> {
         let memory = self.find_allocation(base).ok_or(Error::AddressNotFound(base as usize))?;
@@ -216,7 +264,7 @@ impl Context {
     ) -> Result<ze_device_handle_t> {
         let known = self.with_allocation(address, |memory| {
             let device = memory.device().map_or(Ok(ptr::null_mut()), Device::handle);
-            (memory.kind().code(), memory.id(), PAGE_SIZE as u64, device)
+            (memory.type_code(), memory.id(), PAGE_SIZE as u64, device)
         });
         let unknown = (ZE_MEMORY_TYPE_UNKNOWN, 0, 0, Ok(ptr::null_mut()));
         let (kind, id, page_size, device) = known.unwrap_or(unknown);

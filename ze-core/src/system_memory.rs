@@ -42,9 +42,69 @@ pub fn is_mapped(start: usize, size: usize) -> bool {
     })
 }
 
+/// How a kernel may access memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    Read,
+    ReadAndWrite,
+}
+
+/// Whether all of a range of addresses is memory of the process with this access, as the system's list of its mappings says.
+pub fn has_access(start: usize, size: usize, access: Access) -> bool {
+    let Some(end) = start.checked_add(size) else { return false };
+    let Ok(mappings) = std::fs::read_to_string("/proc/self/maps") else { return is_mapped(start, size) };
+    let mut reached = start;
+    for line in mappings.lines() {
+        let Some((from, to, permissions)) = mapping(line) else { continue };
+        if to <= reached {
+            continue;
+        }
+        let allowed = permissions.starts_with(if access == Access::Read { "r" } else { "rw" });
+        if from > reached || !allowed {
+            return false;
+        }
+        reached = to;
+        if reached >= end {
+            return true;
+        }
+    }
+    false
+}
+
+/// A line of `/proc/self/maps`: where the mapping begins and ends, and what may be done there.
+fn mapping(line: &str) -> Option<(usize, usize, &str)> {
+    let mut words = line.split(' ');
+    let (from, to) = words.next()?.split_once('-')?;
+    let address = |text| usize::from_str_radix(text, 16).ok();
+    Some((address(from)?, address(to)?, words.next()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn access_is_what_all_mappings_of_a_range_have() {
+        const PAGE: usize = 4096;
+        let map = |at: usize, pages: usize, protection| {
+            let fixed = if at == 0 { 0 } else { libc::MAP_FIXED };
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | fixed;
+            // SAFETY: new memory, or a part of what this test has mapped.
+            let memory = unsafe { libc::mmap(at as *mut _, pages * PAGE, protection, flags, -1, 0) };
+            assert_ne!(memory, libc::MAP_FAILED);
+            memory as usize
+        };
+        let start = map(0, 4, libc::PROT_READ | libc::PROT_WRITE);
+        map(start + 2 * PAGE, 1, libc::PROT_READ);
+        map(start + 3 * PAGE, 1, libc::PROT_NONE);
+        let read = |pages| has_access(start, pages * PAGE, Access::Read);
+        let both = |pages| has_access(start, pages * PAGE, Access::ReadAndWrite);
+        assert_eq!([1, 2, 3, 4].map(read), [true, true, true, false]);
+        assert_eq!([1, 2, 3, 4].map(both), [true, true, false, false]);
+        assert!(!has_access(usize::MAX - PAGE, 2 * PAGE, Access::Read) && !has_access(0, PAGE, Access::Read));
+        // SAFETY: what was mapped above.
+        unsafe { libc::munmap(start as *mut _, 4 * PAGE) };
+    }
 
     #[test]
     fn memory_of_the_process_is_told_from_holes() {

@@ -36,6 +36,7 @@ mod image_copies;
 mod image_filters;
 mod image_memory;
 mod image_objects;
+mod imported_memory;
 mod ipc;
 mod ipc_events;
 mod launches;

@@ -3,6 +3,7 @@
 use super::{MemoryKind, PAGE_SIZE};
 use crate::allocations::Range;
 use crate::budget::Budget;
+use crate::callback::Callbacks;
 use crate::context::Context;
 use crate::device::Device;
 use crate::driver::Driver;
@@ -18,6 +19,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
+use ze_headers::{ZE_MEMORY_TYPE_HOST_IMPORTED, ze_memory_type_t};
 
 /// The least alignment: a cache line and the widest vector register.
 pub(super) const MIN_ALIGNMENT: usize = 64;
@@ -30,6 +32,8 @@ enum Backing {
     Imported,
     /// A mapping of physical memory, which the reservation has that it is in.
     Physical,
+    /// Memory that the program has, before and behind this.
+    Program,
 }
 
 /// Memory that can be mapped by others, and where in it an allocation begins.
@@ -69,6 +73,8 @@ pub struct Allocation {
     /// What it is counted against, if it is.
     budget: Option<Arc<Budget>>,
     pub(super) released: AtomicBool,
+    /// Called when it is freed.
+    pub(super) callbacks: Callbacks,
     /// `ze_memory_atomic_attr_exp_flags_t` as the program set it; every access is atomic where it is asked for anyway.
     pub(super) atomic_access: AtomicU32,
 }
@@ -133,6 +139,7 @@ impl Allocation {
             shared: Mutex::new(None),
             budget: None,
             released: AtomicBool::new(false),
+            callbacks: Callbacks::default(),
             atomic_access: AtomicU32::new(0),
         }
     }
@@ -168,11 +175,18 @@ impl Allocation {
         Some(allocation)
     }
 
+    /// Memory that the program has and keeps.
+    pub(crate) fn of_program(address: usize, size: usize) -> Option<Self> {
+        let base = NonNull::new(address as *mut u8)?;
+        Some(Self::with((MemoryKind::Host, None), (base, size), (Backing::Program, Owner::Free)))
+    }
+
     /// Gives the memory back, once.
     pub(crate) fn release(&self) {
         if self.released.swap(true, Ordering::AcqRel) {
             return;
         }
+        self.callbacks.call();
         let shared = self.shared.lock().take();
         match &self.backing {
             Backing::Block(block) => {
@@ -186,7 +200,7 @@ impl Allocation {
             Backing::Mapped(mapping) => mapping::keep(*mapping),
             // SAFETY: the mapping was made for this allocation, which nobody uses any more.
             Backing::Imported => unsafe { memfd::unmap(self.base(), self.mapped_size()) },
-            Backing::Physical => {}
+            Backing::Physical | Backing::Program => {}
         }
         if let Some(budget) = &self.budget {
             budget.give_back(self.size as u64);
@@ -203,6 +217,10 @@ impl Allocation {
     pub(crate) fn share(&self, driver: &Driver) -> Result<Place> {
         if let Some(place) = &*self.shared.lock() {
             return Ok(place.clone());
+        }
+        if matches!(self.backing, Backing::Program) {
+            let reason = "memory that the program has mapped for itself is not shared with other processes";
+            return Err(Error::InvalidArgument(reason.into()));
         }
         let memory = Shared::new(self.mapped_size())?;
         let mut convert = || {
@@ -240,6 +258,14 @@ impl Allocation {
 
     pub fn kind(&self) -> MemoryKind {
         self.kind
+    }
+
+    /// What queries say that it is.
+    pub fn type_code(&self) -> ze_memory_type_t {
+        match self.backing {
+            Backing::Program => ZE_MEMORY_TYPE_HOST_IMPORTED,
+            _ => self.kind.code(),
+        }
     }
 }
 

@@ -23,13 +23,10 @@ impl DeferredFrees {
 
     /// Frees what nothing uses any more.
     pub fn collect(&self) {
-        let mut deferred = self.0.lock();
-        deferred.retain(|free| {
-            let used = free.after.iter().any(|(stream, position)| !stream.is_reached(*position));
-            if !used {
-                free.memory.release();
-            }
-            used
-        });
+        let is_used =
+            |free: &Deferred| free.after.iter().any(|(stream, position)| !stream.is_reached(*position));
+        let unused: Vec<_> = self.0.lock().extract_if(.., |free| !is_used(free)).collect();
+        // Without the lock: what the program has called then may free something else.
+        unused.iter().for_each(|free| free.memory.release());
     }
 }
