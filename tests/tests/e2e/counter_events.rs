@@ -72,6 +72,20 @@ fn store(counter: &Buffer<u64>, value: u64) {
 }
 
 #[test]
+fn who_moves_a_counter_on_may_wait_at_once_for_what_waits_for_it() {
+    for round in 0..20 {
+        let (counter, list) = (platform().filled(0u64, 1), asynchronous());
+        let event = with_counter(&counter, 1, None);
+        list.wait_on_events(&[&event]).unwrap();
+        // Long enough, now and then, for the list to have itself told.
+        std::thread::sleep(Duration::from_micros(200 * (round % 4)));
+        store(&counter, 1);
+        list.synchronize(NANOSECONDS).unwrap();
+        assert!(event.is_signalled());
+    }
+}
+
+#[test]
 fn the_device_says_which_kinds_of_counters_there_are() {
     let mut events = ze_device_event_properties_t {
         stype: ZE_STRUCTURE_TYPE_DEVICE_EVENT_PROPERTIES,

@@ -102,6 +102,8 @@ pub struct Signal {
     outside: Option<Arc<dyn Outside>>,
     /// Somebody has taken what others changed, and it is not here yet. Written under the lock.
     taking_over: AtomicBool,
+    /// What others changed was taken over by somebody who could not tell those who wait: the next who looks does.
+    untold: AtomicBool,
     /// As much of `done` as programs look at by its address: of a flag 1 while it is signalled, of a completion the number of
     /// signals.
     word: AtomicU64,
@@ -195,6 +197,7 @@ impl Signal {
             has_epochs: AtomicBool::new(false),
             outside,
             taking_over: AtomicBool::new(false),
+            untold: AtomicBool::new(false),
             word: AtomicU64::new(done.into()),
             state: Mutex::new(State { outcome, engines: SmallVec::new(), waiters: SmallVec::new() }),
         }
@@ -215,16 +218,41 @@ impl Signal {
     /// Takes over what others have done to the flag.
     pub fn refresh(&self) {
         let Some(outside) = &self.outside else { return };
-        if !outside.has_changed() && !self.taking_over.load(Ordering::Acquire) {
+        if !self.has_changed(outside) && !self.untold.load(Ordering::Acquire) {
             return;
         }
-        let state = self.state.lock();
+        let mut state = self.state.lock();
+        let is_set = self.take_over(outside, &mut state);
+        if self.untold.swap(false, Ordering::AcqRel) || is_set {
+            Waiters::of(state).tell();
+        }
+    }
+
+    /// The same for a stream that holds its lock, and so tells nobody: who waits is perhaps that stream. Those who wait have had the signal
+    /// watched, and who watches it tells them.
+    fn refresh_untold(&self) {
+        let Some(outside) = self.outside.as_ref().filter(|outside| self.has_changed(outside)) else { return };
+        let mut state = self.state.lock();
+        if self.take_over(outside, &mut state) && !state.waiters.is_empty() {
+            self.untold.store(true, Ordering::Release);
+        }
+    }
+
+    fn has_changed(&self, outside: &Arc<dyn Outside>) -> bool {
+        outside.has_changed() || self.taking_over.load(Ordering::Acquire)
+    }
+
+    /// Makes the flag what others have made it, if they have; whether they have set it.
+    fn take_over(&self, outside: &Arc<dyn Outside>, state: &mut State) -> bool {
         self.taking_over.store(true, Ordering::Release);
-        match outside.take() {
-            Some(Some(outcome)) => self.set_here(state, outcome).tell(),
-            Some(None) => self.clear_here(&state),
+        let taken = outside.take();
+        let is_set = matches!(taken, Some(Some(_)));
+        match taken {
+            Some(Some(outcome)) => self.mark_set(state, outcome),
+            Some(None) => self.clear_here(state),
             None => self.taking_over.store(false, Ordering::Release),
         }
+        is_set
     }
 
     /// Has this process notice what others do to the flag: something waits for it.
@@ -353,6 +381,11 @@ impl Signal {
 
     /// Sets the flag for everybody of this process.
     fn set_here(&self, mut state: MutexGuard<'_, State>, outcome: Outcome) -> Waiters {
+        self.mark_set(&mut state, outcome);
+        Waiters::of(state)
+    }
+
+    fn mark_set(&self, state: &mut State, outcome: Outcome) {
         state.outcome = outcome;
         for engine in &state.engines {
             engine.visible.signalled.store(true, Ordering::Release);
@@ -360,7 +393,6 @@ impl Signal {
         self.word.store(1, Ordering::Release);
         self.done.set((self.done.get() | SIGNALLED).wrapping_add(CHANGE));
         self.taking_over.store(false, Ordering::Release);
-        Waiters::of(state)
     }
 
     /// Signals from outside any command.
@@ -419,9 +451,9 @@ impl Signal {
         self.taking_over.store(false, Ordering::Release);
     }
 
-    /// Whether what a command of an engine [waits for](Self::submit_wait) is there.
+    /// Whether what a command of an engine [waits for](Self::submit_wait) is there. Nobody is told meanwhile.
     pub fn is_reached(&self, engine: EngineId, target: &Target) -> bool {
-        self.refresh();
+        self.refresh_untold();
         match target {
             Target::Signals(signals) => self.done.get() >= *signals,
             Target::Epoch(epoch) => epoch.signalled.load(Ordering::Acquire),
@@ -439,9 +471,12 @@ impl Signal {
         }
     }
 
-    /// Has a waiter told of the next change. False: what it waits for is there already, and it is not told.
+    /// Has a waiter told of the next change. False: what it waits for is there already, and it is not told. Nobody is told meanwhile.
     pub fn notify(&self, engine: EngineId, target: &Target, waiter: &Arc<dyn Waiter>) -> bool {
-        self.watch();
+        if let Some(outside) = &self.outside {
+            outside.watch();
+            self.refresh_untold();
+        }
         let mut state = self.state.lock();
         let reached = self.is_reached_locked(&mut state, engine, target);
         if !reached {
@@ -453,6 +488,16 @@ impl Signal {
     /// Whether the host sees it signalled.
     pub fn is_signalled(&self) -> bool {
         self.refresh();
+        self.shows_signalled()
+    }
+
+    /// The same for a stream that holds its lock: nobody is told.
+    pub fn is_signalled_untold(&self) -> bool {
+        self.refresh_untold();
+        self.shows_signalled()
+    }
+
+    fn shows_signalled(&self) -> bool {
         if self.counting { self.done.get() >= self.wanted() } else { self.flag_is_set() }
     }
 

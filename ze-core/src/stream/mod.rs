@@ -382,7 +382,7 @@ impl Stream {
         self.help_those_before();
         let state = self.lock();
         if state.queue.iter().any(|item| item.will_signal(signal)) {
-            self.run_in_program(state, || !signal.is_signalled());
+            self.run_in_program(state, || !signal.is_signalled_untold());
         }
     }
 
@@ -535,6 +535,8 @@ impl Stream {
     /// Whether a command waits for a signal, which then makes the stream ready.
     fn blocked(self: &Arc<Self>, state: &mut State, command: &Command, targets: &[Target]) -> Option<Stop> {
         if command.is_ready(self.engine, targets) {
+            // Told of it or not: what the stream waits for next is to tell it.
+            state.notified = false;
             return None;
         }
         if !state.notified {
