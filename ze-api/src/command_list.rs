@@ -44,7 +44,7 @@ pub unsafe fn zeCommandListCreateImmediate(
     // SAFETY: the caller passes null or valid pointers.
     let (desc, out) =
         unsafe { (queue_descriptor(altdesc, "altdesc")?, output(phCommandList, "phCommandList")?) };
-    *out = handle::publish(CommandList::immediate((&context, hContext), (&device, hDevice), desc)?)?;
+    *out = handle::publish(CommandList::immediate((&context, hContext), (&device, hDevice), &desc)?)?;
     Ok(())
 }
 
@@ -63,6 +63,7 @@ pub unsafe fn zeCommandListCreateCloneExp(
 /// `zeCommandListDestroy`.
 pub unsafe fn zeCommandListDestroy(hCommandList: ze_command_list_handle_t) -> Result<()> {
     let list = handle::release::<CommandList>(hCommandList)?;
+    list.call_back();
     // The program gets no handle of a graph whose capture it has given up.
     list.abandoned_graph().map_or(Ok(()), |graph| handle::release::<Graph>(graph).map(drop))
 }

@@ -191,9 +191,12 @@ pub unsafe fn zeGraphDumpContentsExt(
     for link in chain.iter() {
         let desc = link.get::<ze_record_replay_graph_ext_dump_desc_t>();
         let desc = desc.ok_or(Error::UnsupportedFeature("an extension of writing graphs"))?;
+        let is_older = desc.stype == ZE_STRUCTURE_TYPE_RECORD_REPLAY_GRAPH_EXP_DUMP_DESC;
         style = match desc.mode {
             ZE_RECORD_REPLAY_GRAPH_EXT_DUMP_MODE_DETAILED => Style::Detailed,
             ZE_RECORD_REPLAY_GRAPH_EXT_DUMP_MODE_SIMPLE => Style::Simple,
+            ZE_RECORD_REPLAY_GRAPH_EXP_DUMP_MODE_DETAILED_WITH_EVENT_NODES if is_older => Style::Detailed,
+            ZE_RECORD_REPLAY_GRAPH_EXP_DUMP_MODE_SIMPLE_WITH_EVENT_NODES if is_older => Style::Simple,
             mode => return Err(Error::InvalidArgument(format!("mode {:#x} of writing graphs", mode.0))),
         };
     }

@@ -22,7 +22,7 @@ pub unsafe fn zeKernelCreate(
     let (desc, out) = unsafe { (descriptor(desc, "desc")?, output(phKernel, "phKernel")?) };
     // SAFETY: as above.
     let name = unsafe { text(desc.pKernelName, "desc->pKernelName") }?;
-    *out = handle::publish(Kernel::new(module.clone(), &name)?)?;
+    *out = handle::publish(Kernel::new((&module, hModule), &name)?)?;
     Ok(())
 }
 
@@ -129,7 +129,7 @@ pub unsafe fn zeKernelGetSourceAttributes(
     Ok(())
 }
 
-fn terminated(text: &str) -> Vec<u8> {
+pub fn terminated(text: &str) -> Vec<u8> {
     text.bytes().filter(|&byte| byte != 0).chain([0]).collect()
 }
 

@@ -6,28 +6,34 @@ use ze_core::device::Device;
 use ze_core::error::{Error, Result};
 use ze_core::fence::Fence;
 use ze_core::handle;
-use ze_core::queue::CommandQueue;
+use ze_core::pnext::Inputs;
+use ze_core::queue::{CommandQueue, priority_of_level};
 use ze_headers::*;
 
 use crate::args::{descriptor, handles, output};
 use crate::flags::enumeration;
 
-/// The descriptor of a queue or an immediate list.
+/// The descriptor of a queue or an immediate list, with the priority that its chain may have.
 ///
 /// # Safety
 ///
-/// The pointer is null or valid.
-pub unsafe fn queue_descriptor<'a>(
+/// The pointer is null or valid, and so is its chain.
+pub unsafe fn queue_descriptor(
     desc: *const ze_command_queue_desc_t,
     name: &'static str,
-) -> Result<&'a ze_command_queue_desc_t> {
+) -> Result<ze_command_queue_desc_t> {
     // SAFETY: the caller's promise.
-    let desc = unsafe { descriptor(desc, name) }?;
+    let (desc, chain) = unsafe {
+        let desc = descriptor(desc, name)?;
+        (desc, Inputs::of(desc))
+    };
     // ZE_RESULT_ERROR_INVALID_ENUMERATION: a mode or priority that the specification does not have
     let (mode, priority) = (ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS, ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH);
     enumeration("ze_command_queue_desc_t::mode", desc.mode.0, mode.0)?;
     enumeration("ze_command_queue_desc_t::priority", desc.priority.0, priority.0)?;
-    Ok(desc)
+    let level = chain.find::<ze_queue_priority_desc_t>();
+    let priority = level.map_or(desc.priority, |level| priority_of_level(level.priority));
+    Ok(ze_command_queue_desc_t { priority, ..*desc })
 }
 
 /// `zeCommandQueueCreate`.
@@ -41,7 +47,7 @@ pub unsafe fn zeCommandQueueCreate(
     let device = handle::get::<Device>(hDevice)?;
     // SAFETY: the caller passes null or valid pointers.
     let (desc, out) = unsafe { (queue_descriptor(desc, "desc")?, output(phCommandQueue, "phCommandQueue")?) };
-    *out = handle::publish(CommandQueue::new(context.clone(), &device, desc)?)?;
+    *out = handle::publish(CommandQueue::new(context.clone(), &device, &desc)?)?;
     Ok(())
 }
 

@@ -6,23 +6,33 @@ use std::ffi::{c_char, c_void};
 use ze_core::context::Context;
 use ze_core::device::Device;
 use ze_core::driver::Driver;
-use ze_core::error::{Error, Result};
+use ze_core::error::Error;
 use ze_core::handle;
 use ze_core::kernel::Kernel;
+use ze_core::module::Module;
+use ze_core::queue::PRIORITY_LEVELS;
 use ze_headers::*;
 
-use crate::args::{address, input, no_extension, output};
+use crate::args::{address, bytes, descriptor, input, no_extension, output};
 use crate::entry::entry;
-use crate::{event, flags};
+use crate::kernel::terminated;
+use crate::{device, event, flags};
+
+/// A name, and the address of the function that has it.
+pub type Function = (&'static str, fn() -> *const ());
 
 /// The address of a function, by its name.
 pub fn function(name: &str) -> Option<*mut c_void> {
-    FUNCTIONS.iter().find(|(own, _)| *own == name).map(|(_, function)| function().cast_mut().cast())
+    let all = [FUNCTIONS, graph::FUNCTIONS, list::FUNCTIONS].into_iter().flatten();
+    all.into_iter().find(|(own, _)| *own == name).map(|(_, function)| function().cast_mut().cast())
 }
 
+/// Defines C functions, and the list of them.
 macro_rules! functions {
-    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) $body:block)*) => {
-        const FUNCTIONS: &[(&str, fn() -> *const ())] =
+    (@error) => { Error };
+    (@error $error:ty) => { $error };
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) $(or $error:ident)? $body:block)*) => {
+        pub(super) const FUNCTIONS: &[crate::zex::Function] =
             &[$((stringify!($name), || c_functions::$name as *const ()),)*];
 
         $(
@@ -31,7 +41,7 @@ macro_rules! functions {
             /// # Safety
             ///
             /// Pointers are null or valid.
-            unsafe fn $name($($arg: $type),*) -> Result<()> $body
+            unsafe fn $name($($arg: $type),*) -> std::result::Result<(), functions!(@error $($error)?)> $body
         )*
 
         mod c_functions {
@@ -46,6 +56,9 @@ macro_rules! functions {
         }
     };
 }
+
+mod graph;
+mod list;
 
 functions! {
     /// `zexDriverImportExternalPointer`: host memory will be used by the device.
@@ -133,6 +146,85 @@ functions! {
         context.call_when_freed(ptr, function, desc.pUserData)
     }
 
+    /// `zeIntelMemMapDeviceMemToHost`: the host reaches all memory where the device has it.
+    fn zeIntelMemMapDeviceMemToHost(
+        hContext: ze_context_handle_t,
+        ptr: *const c_void,
+        pptr: *mut *mut c_void,
+        pNext: *mut c_void
+    ) {
+        let context = handle::get::<Context>(hContext)?;
+        no_extension(pNext, "an extension of a mapping")?;
+        address(ptr, "ptr")?;
+        // SAFETY: the caller passes null or a valid pointer.
+        let out = unsafe { output(pptr, "pptr") }?;
+        if context.with_allocation(ptr, |_| ()).is_none() {
+            return Err(Error::InvalidArgument(format!("{ptr:p} is in no allocation")));
+        }
+        *out = ptr.cast_mut();
+        Ok(())
+    }
+
+    /// `zeDeviceGetPriorityLevels`: of queues. Less is before more.
+    fn zeDeviceGetPriorityLevels(
+        hDevice: ze_device_handle_t,
+        lowestPriority: *mut i32,
+        highestPriority: *mut i32
+    ) {
+        handle::get::<Device>(hDevice)?;
+        // SAFETY: the caller passes null or valid pointers.
+        let (lowest, highest) = unsafe {
+            (output(lowestPriority, "lowestPriority")?, output(highestPriority, "highestPriority")?)
+        };
+        [*lowest, *highest] = PRIORITY_LEVELS;
+        Ok(())
+    }
+
+    /// `zexDeviceGetAggregatedCopyOffloadIncrementValue`: the older name of
+    /// `zeDeviceGetAggregatedCopyOffloadIncrementValue`.
+    fn zexDeviceGetAggregatedCopyOffloadIncrementValue(
+        hDevice: ze_device_handle_t,
+        incrementValue: *mut u32
+    ) {
+        // SAFETY: the contract is the same.
+        unsafe { device::zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice, incrementValue) }
+    }
+
+    /// `zeKernelGetModuleHandleExt`: the module that the kernel was created from.
+    fn zeKernelGetModuleHandleExt(hKernel: ze_kernel_handle_t, phModule: *mut ze_module_handle_t) {
+        let kernel = handle::get::<Kernel>(hKernel)?;
+        // SAFETY: the caller passes null or a valid pointer.
+        *unsafe { output(phModule, "phModule") }? = kernel.module_handle();
+        Ok(())
+    }
+
+    /// `zeModuleGetDeviceHandleExt`: the device that the module was created for.
+    fn zeModuleGetDeviceHandleExt(hModule: ze_module_handle_t, phDevice: *mut ze_device_handle_t) {
+        let module = handle::get::<Module>(hModule)?;
+        // SAFETY: the caller passes null or a valid pointer.
+        *unsafe { output(phDevice, "phDevice") }? = module.device().handle()?;
+        Ok(())
+    }
+
+    /// `zexKernelGetArgumentType`: of an argument as its source has it, with a zero behind it.
+    fn zexKernelGetArgumentType(
+        hKernel: ze_kernel_handle_t,
+        argIndex: u32,
+        pSize: *mut u32,
+        pString: *mut c_char
+    ) {
+        let kernel = handle::get::<Kernel>(hKernel)?;
+        let name = terminated(kernel.argument_type(argIndex)?);
+        // SAFETY: the caller passes null or valid pointers, and a buffer of the size that it says.
+        unsafe {
+            let out = output(pSize, "pSize")?;
+            let mut size = *out as usize;
+            bytes(&raw mut size, pString.cast(), &name)?;
+            *out = u32::try_from(size).unwrap_or(u32::MAX);
+        }
+        Ok(())
+    }
+
     /// `zeIntelGetDriverVersionString`: major, minor and build with points between them. The size is that of the text, without a
     /// zero behind it; there is one where the program has more room.
     fn zeIntelGetDriverVersionString(
@@ -177,6 +269,37 @@ functions! {
     ) {
         // SAFETY: the contract is the same, here and below.
         unsafe { event::zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent) }
+    }
+
+    /// `zexCounterBasedEventCreate`: an event that begins as the program's counter, if there is one.
+    fn zexCounterBasedEventCreate(
+        hContext: ze_context_handle_t,
+        hDevice: ze_device_handle_t,
+        deviceAddress: *mut u64,
+        hostAddress: *mut u64,
+        completionValue: u64,
+        desc: *const ze_event_desc_t,
+        phEvent: *mut ze_event_handle_t
+    ) {
+        // SAFETY: the caller passes null or a valid descriptor.
+        let desc = unsafe { descriptor(desc, "desc") }?;
+        let counter = ze_event_counter_based_external_sync_allocation_desc_t {
+            stype: ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_EXTERNAL_SYNC_ALLOCATION_DESC,
+            pNext: desc.pNext,
+            deviceAddress,
+            hostAddress,
+            completionValue,
+        };
+        let has_counter = !deviceAddress.is_null() && !hostAddress.is_null();
+        let desc = ze_event_counter_based_desc_t {
+            stype: ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_DESC,
+            pNext: if has_counter { (&raw const counter).cast() } else { desc.pNext },
+            flags: ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE | ZE_EVENT_COUNTER_BASED_FLAG_NON_IMMEDIATE,
+            signal: desc.signal,
+            wait: desc.wait,
+        };
+        // SAFETY: the chain is that of the caller's descriptor, with one more structure before it.
+        unsafe { event::zeEventCounterBasedCreate(hContext, hDevice, &desc, phEvent) }
     }
 
     /// `zexCounterBasedEventGetIpcHandle`: the older name of `zeEventCounterBasedGetIpcHandle`.

@@ -3,6 +3,7 @@
 mod recording;
 
 use self::recording::Recording;
+use crate::callback::Callbacks;
 use crate::command::{Command, Waits};
 use crate::context::Context;
 use crate::device::{Device, QueueGroup};
@@ -17,7 +18,9 @@ use crate::mutable::Change;
 use crate::operation::{Operation, TimestampQuery};
 use crate::queue::QueueDesc;
 use crate::stream::{Lists, Stream, Work};
+use crate::watched_memory::{self, Condition};
 use smallvec::SmallVec;
+use std::ffi::c_void;
 use std::sync::Arc;
 use ze_engine::exec::fault;
 use ze_engine::{Launch, Setup};
@@ -54,10 +57,14 @@ pub struct CommandList {
     group: QueueGroup,
     flags: ze_command_list_flags_t,
     is_mutable: bool,
+    /// Called when what it has recorded is dropped.
+    callbacks: Callbacks,
     mode: ListMode,
 }
 
 object!(CommandList, CommandList, ze_command_list_handle_t);
+
+const NOT_MUTABLE: Error = Error::UnsupportedFeature("a mutable command that is no launch");
 
 /// Events around a command that is being appended.
 #[derive(Default)]
@@ -88,6 +95,7 @@ impl CommandList {
             group,
             flags: desc.flags,
             is_mutable,
+            callbacks: Callbacks::default(),
             mode: ListMode::Regular(Mutex::default()),
         }))
     }
@@ -109,6 +117,7 @@ impl CommandList {
             group: desc.group,
             flags: list_flags(desc.flags),
             is_mutable: false,
+            callbacks: Callbacks::default(),
             mode: ListMode::Immediate { desc, stream: desc.new_stream(device), capture: Mutex::default() },
         }))
     }
@@ -215,9 +224,7 @@ impl CommandList {
 
     /// Appends a command. On a synchronous immediate list it is done when this returns.
     pub fn append(&self, operation: Operation, events: &Events) -> Result<()> {
-        self.append_with(operation, events, || {
-            Err(Error::UnsupportedFeature("a mutable command that is no launch"))
-        })
+        self.append_with(operation, events, || Err(NOT_MUTABLE))
     }
 
     fn append_with(
@@ -248,6 +255,22 @@ impl CommandList {
             ListMode::Immediate { stream, .. } => {
                 let signal = events.signal.as_ref().map(|event| event.signalled_by(Some(stream)));
                 self.submit(Work::One(Command::new(operation, waits, signal)))
+            }
+        }
+    }
+
+    /// `zexCommandListAppendWaitOnMemory`: what comes behind it waits for a value of the program's memory.
+    pub fn append_wait(&self, place: *const c_void, condition: Condition, events: &Events) -> Result<()> {
+        check_memory()?;
+        graph::check_outside(self, events, "a wait for memory")?;
+        let waits = [watched_memory::wait(place as usize, condition)?].into_iter().collect();
+        match &self.mode {
+            ListMode::Regular(recording) => {
+                recording.lock().append(Operation::Barrier, waits, events, || Err(NOT_MUTABLE))
+            }
+            ListMode::Immediate { stream, .. } => {
+                let signal = events.signal.as_ref().map(|event| event.signalled_by(Some(stream)));
+                self.submit(Work::One(Command::new(Operation::Barrier, waits, signal)))
             }
         }
     }
@@ -354,7 +377,22 @@ impl CommandList {
         if let ListMode::Regular(recording) = &self.mode {
             *recording.lock() = Recording::default();
         }
+        self.call_back();
         Ok(())
+    }
+
+    /// `zexCommandListSetCleanupCallback`: a function that is called once, when the list is reset or destroyed.
+    pub fn call_at_cleanup(
+        &self,
+        function: unsafe extern "C" fn(*mut c_void),
+        data: *mut c_void,
+    ) -> Result<()> {
+        self.callbacks.add("callbacks of a command list", function, data)
+    }
+
+    /// Tells the program that the list's commands are gone.
+    pub fn call_back(&self) {
+        self.callbacks.call();
     }
 
     /// `zeCommandListCreateCloneExp`: a closed list of the same commands.
@@ -369,6 +407,7 @@ impl CommandList {
             group: self.group,
             flags: self.flags,
             is_mutable: false,
+            callbacks: Callbacks::default(),
             mode: ListMode::Regular(Mutex::new(recording)),
         }))
     }

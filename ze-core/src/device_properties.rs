@@ -23,7 +23,10 @@ structures! {
     ze_mutable_command_list_exp_properties_t = ZE_STRUCTURE_TYPE_MUTABLE_COMMAND_LIST_EXP_PROPERTIES;
     ze_scheduling_hint_exp_properties_t = ZE_STRUCTURE_TYPE_SCHEDULING_HINT_EXP_PROPERTIES;
     ze_device_readonly_memory_ext_properties_t = ZE_STRUCTURE_TYPE_DEVICE_READONLY_MEMORY_EXT_PROPERTIES;
-    ze_record_replay_graph_ext_properties_t = ZE_STRUCTURE_TYPE_RECORD_REPLAY_GRAPH_EXT_PROPERTIES;
+    ze_record_replay_graph_ext_properties_t = ZE_STRUCTURE_TYPE_RECORD_REPLAY_GRAPH_EXT_PROPERTIES
+        | ZE_STRUCTURE_TYPE_RECORD_REPLAY_GRAPH_EXP_PROPERTIES;
+    ze_intel_device_command_list_wait_on_memory_data_size_exp_desc_t =
+        ZE_INTEL_STRUCTURE_TYPE_DEVICE_COMMAND_LIST_WAIT_ON_MEMORY_DATA_SIZE_EXP_DESC;
     ze_event_query_kernel_timestamps_ext_properties_t =
         ZE_STRUCTURE_TYPE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_PROPERTIES;
     ze_float_atomic_ext_properties_t = ZE_STRUCTURE_TYPE_FLOAT_ATOMIC_EXT_PROPERTIES;
@@ -118,6 +121,11 @@ impl Device {
             out.readonlyCapability = ZE_DEVICE_READONLY_MEMORY_CAPABILITY_ENFORCED;
         } else if let Some(out) = link.get::<ze_record_replay_graph_ext_properties_t>() {
             out.graphFlags = ZE_RECORD_REPLAY_GRAPH_EXT_FLAG_IMMUTABLE_GRAPH;
+        } else if let Some(out) =
+            link.get::<ze_intel_device_command_list_wait_on_memory_data_size_exp_desc_t>()
+        {
+            // The least: 8 bytes can be waited for as well.
+            out.cmdListWaitOnMemoryDataSizeInBytes = size_of::<u32>() as u32;
         } else if let Some(out) = link.get::<ze_event_query_kernel_timestamps_ext_properties_t>() {
             out.flags = ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_KERNEL
                 | ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_SYNCHRONIZED;

@@ -26,11 +26,13 @@ use crate::handle::object;
 use crate::operation::Operation;
 use crate::pnext::structures;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use ze_headers::*;
 
 structures! {
-    ze_record_replay_graph_ext_dump_desc_t = ZE_STRUCTURE_TYPE_RECORD_REPLAY_GRAPH_EXT_DUMP_DESC;
+    ze_record_replay_graph_ext_dump_desc_t = ZE_STRUCTURE_TYPE_RECORD_REPLAY_GRAPH_EXT_DUMP_DESC
+        | ZE_STRUCTURE_TYPE_RECORD_REPLAY_GRAPH_EXP_DUMP_DESC;
 }
 
 /// A captured command.
@@ -79,12 +81,24 @@ pub(crate) struct Session {
     graph_handle: usize,
     /// The primary list, by its address.
     primary: usize,
+    /// What is appended meanwhile is not captured.
+    paused: AtomicBool,
     /// Gone when the capture has ended.
     recording: Mutex<Option<Recording>>,
 }
 
 impl Session {
+    /// Whether what is appended is captured.
     fn is_open(&self) -> bool {
+        !self.is_paused() && self.goes_on()
+    }
+
+    fn is_paused(&self) -> bool {
+        self.paused.load(Ordering::Acquire)
+    }
+
+    /// Whether the capture has not ended, also where it is paused.
+    fn goes_on(&self) -> bool {
         self.recording.lock().is_some()
     }
 }
@@ -106,6 +120,7 @@ pub struct Graph {
     _context: Arc<Context>,
     /// The program created it before the capture.
     preallocated: bool,
+    id: u64,
     state: Mutex<State>,
     /// Called when it is destroyed.
     callbacks: Callbacks,
@@ -117,7 +132,9 @@ impl Graph {
     /// `zeGraphCreateExt`, and for a capture without that its own graph.
     pub fn new(context: Arc<Context>, preallocated: bool) -> Arc<Self> {
         let state = Mutex::new(State { phase: Phase::Empty, primary: None });
-        Arc::new(Self { _context: context, preallocated, state, callbacks: Callbacks::default() })
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Self { _context: context, preallocated, id, state, callbacks: Callbacks::default() })
     }
 
     /// Begins a capture on a list.
@@ -140,6 +157,7 @@ impl Graph {
             graph: Arc::downgrade(self),
             graph_handle: own_handle as usize,
             primary,
+            paused: AtomicBool::new(false),
             recording: Mutex::new(Some(Recording::new(group))),
         });
         state.phase = Phase::Capturing(Arc::clone(&session));
@@ -161,6 +179,23 @@ impl Graph {
                 "nothing was captured into the graph, or the capture goes on".into(),
             )),
         }
+    }
+
+    /// `zeGraphGetIdExt`: no other graph of the process has it.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// `zeGraphPauseCaptureExt`, and `zeGraphResumeCaptureExt`: lists that are captured into the graph execute what is appended to
+    /// them meanwhile.
+    pub fn set_paused(&self, paused: bool) -> Result<()> {
+        let state = self.state.lock();
+        let Phase::Capturing(session) = &state.phase else { return Err(Error::NotCapturing) };
+        if session.paused.swap(paused, Ordering::AcqRel) == paused {
+            let reason = if paused { "the capture is paused already" } else { "the capture is not paused" };
+            return Err(Error::InvalidArgument(reason.into()));
+        }
+        Ok(())
     }
 
     /// `zeGraphIsEmptyExt`.

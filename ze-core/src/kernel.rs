@@ -1,6 +1,7 @@
 //! Kernels: arguments, group sizes and what else is set before a launch.
 
 use crate::allocations::Range as _;
+use crate::command_list::Named;
 use crate::error::{Error, Result};
 use crate::fork::Mutex;
 use crate::handle::{self, Object, object};
@@ -71,6 +72,8 @@ impl State {
 pub struct Kernel {
     kernel: Arc<ze_engine::Kernel>,
     module: Arc<Module>,
+    /// The handle by which the program knows the module.
+    module_handle: usize,
     state: Mutex<State>,
 }
 
@@ -78,17 +81,26 @@ object!(Kernel, Kernel, ze_kernel_handle_t);
 
 impl Kernel {
     /// `zeKernelCreate`.
-    pub fn new(module: Arc<Module>, name: &str) -> Result<Arc<Self>> {
+    pub fn new(
+        (module, module_handle): Named<'_, Module, ze_module_handle_t>,
+        name: &str,
+    ) -> Result<Arc<Self>> {
         let kernel = module.kernel(name)?;
         let setup = Setup::new(Arc::clone(&kernel))?;
         kernel.prepare_likely();
         let args = kernel.reflection().args.len();
         let state = State { setup, unset: vec![true; args], missing: args, indirect_access: 0 };
-        Ok(Arc::new(Self { kernel, module, state: Mutex::new(state) }))
+        let (module, module_handle) = (Arc::clone(module), module_handle as usize);
+        Ok(Arc::new(Self { kernel, module, module_handle, state: Mutex::new(state) }))
     }
 
     pub fn module(&self) -> &Arc<Module> {
         &self.module
+    }
+
+    /// `zeKernelGetModuleHandleExt`.
+    pub fn module_handle(&self) -> ze_module_handle_t {
+        self.module_handle as ze_module_handle_t
     }
 
     pub fn name(&self) -> &str {
@@ -106,11 +118,19 @@ impl Kernel {
 
     /// Bytes that `zeKernelSetArgumentValue` expects of an argument.
     pub fn argument_size(&self, index: u32) -> Result<u32> {
+        Ok(u32::try_from(self.argument(index)?.size).unwrap_or(u32::MAX))
+    }
+
+    /// The type of an argument as its source has it, where the module says that, or as its parameter has it.
+    pub fn argument_type(&self, index: u32) -> Result<&str> {
+        Ok(&self.argument(index)?.type_name)
+    }
+
+    fn argument(&self, index: u32) -> Result<&KernelArg> {
         let args = &self.reflection().args;
-        let arg = args.get(index as usize).ok_or_else(|| {
+        args.get(index as usize).ok_or_else(|| {
             Error::InvalidKernelArgumentIndex(format!("argument {index} of a kernel with {}", args.len()))
-        })?;
-        Ok(u32::try_from(arg.size).unwrap_or(u32::MAX))
+        })
     }
 
     /// `zeKernelSetArgumentValue`.

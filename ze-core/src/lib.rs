@@ -49,7 +49,7 @@ pub mod sysman;
 mod system_memory;
 pub mod text;
 pub mod virtual_memory;
-mod watched_memory;
+pub mod watched_memory;
 
 pub use copy::Region;
 pub use error::{Error, Result};

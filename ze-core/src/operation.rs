@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use ze_engine::Launch;
 use ze_engine::exec::fault::{Fault, catch};
@@ -69,6 +70,11 @@ pub enum Operation {
     QueryKernelTimestamps {
         device: Arc<Device>,
         queries: Vec<TimestampQuery>,
+    },
+    /// Writes a value at once.
+    Store {
+        dst: usize,
+        value: u64,
     },
     HostFunction {
         function: unsafe extern "C" fn(*mut c_void),
@@ -143,6 +149,7 @@ impl Operation {
             | Operation::ResetEvent(_)
             | Operation::WriteGlobalTimestamp { .. }
             | Operation::QueryKernelTimestamps { .. }
+            | Operation::Store { .. }
             | Operation::MetricQuery(_)
             | Operation::MetricMarker(_) => true,
             Operation::Copy { .. }
@@ -171,9 +178,18 @@ impl Operation {
         }
     }
 
+    /// `zexCommandListAppendWriteToMemory`.
+    pub fn store(dst: usize, value: u64) -> Result<Self> {
+        if !dst.is_multiple_of(align_of::<u64>()) {
+            return Err(Error::InvalidArgument(format!("a value of 8 bytes written to {dst:#x}")));
+        }
+        Ok(Operation::Store { dst, value })
+    }
+
     /// Whether it is more than synchronisation and looks at clocks: what a graph's fork has to be joined behind.
     pub(crate) fn is_work(&self) -> bool {
-        self.work().is_some() || self.is_host_function()
+        let stores = matches!(self.own(), Operation::Store { .. });
+        self.work().is_some() || stores || self.is_host_function()
     }
 
     /// What it keeps busy; nothing where it only signals or calls back.
@@ -193,6 +209,7 @@ impl Operation {
             | Operation::QueryKernelTimestamps { .. }
             | Operation::MetricQuery(_)
             | Operation::MetricMarker(_)
+            | Operation::Store { .. }
             | Operation::HostFunction { .. } => None,
         }
     }
@@ -221,7 +238,9 @@ impl Operation {
                 check(*group_count, size_of::<ze_group_count_t>(), false)
             }
             Operation::LaunchMultipleIndirect { count, .. } => check(*count, size_of::<u32>(), false),
-            Operation::WriteGlobalTimestamp { dst, .. } => check(*dst, size_of::<u64>(), true),
+            Operation::WriteGlobalTimestamp { dst, .. } | Operation::Store { dst, .. } => {
+                check(*dst, size_of::<u64>(), true)
+            }
             Operation::QueryKernelTimestamps { queries, .. } => queries
                 .iter()
                 .try_for_each(|query| check(query.dst, size_of::<ze_kernel_timestamp_result_t>(), true)),
@@ -303,6 +322,11 @@ impl Operation {
                     // SAFETY: see above.
                     unsafe { write(query.dst, result)? };
                 }
+            }
+            Operation::Store { dst, value } => {
+                let there = std::ptr::with_exposed_provenance::<AtomicU64>(*dst);
+                // SAFETY: see above; the address is aligned. What is written before is seen by whoever sees the value.
+                unsafe { catch(|| (*there).store(*value, Ordering::Release)) }.map_err(of_command)?;
             }
             // SAFETY: the program's own function with the program's own argument.
             Operation::HostFunction { function, data } => unsafe { function(*data as *mut c_void) },

@@ -6,9 +6,27 @@ use crate::device::{Device, QueueGroup};
 use crate::error::Result;
 use crate::fence::Fence;
 use crate::handle::object;
+use crate::pnext::structures;
 use crate::stream::{Priority, Stream, Work};
 use std::sync::Arc;
 use ze_headers::*;
+
+structures! {
+    ze_command_queue_desc_t = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+    ze_queue_priority_desc_t = ZE_STRUCTURE_TYPE_QUEUE_PRIORITY_DESC;
+}
+
+/// The priorities that a queue can have by number (`zeDeviceGetPriorityLevels`), from the lowest to the highest.
+pub const PRIORITY_LEVELS: [i32; 2] = [1, -1];
+
+/// The priority that a number stands for: what lies outside of the levels is taken for the nearest.
+pub fn priority_of_level(level: i32) -> ze_command_queue_priority_t {
+    match level {
+        ..0 => ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH,
+        0 => ZE_COMMAND_QUEUE_PRIORITY_NORMAL,
+        1.. => ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW,
+    }
+}
 
 /// What a queue, and an immediate command list, are created from.
 #[derive(Clone, Copy, Debug)]

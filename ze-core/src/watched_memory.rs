@@ -1,4 +1,5 @@
-//! Counters in the program's memory that events stand for (`ze_event_counter_based_external_*_desc_t`).
+//! Counters in the program's memory that events stand for (`ze_event_counter_based_external_*_desc_t`), and memory that lists wait for
+//! (`zexCommandListAppendWaitOnMemory`).
 //!
 //! Kernels and hosts change such a counter by writing to it, and tell nobody. Where something waits for one, a thread of this
 //! process looks at it now and then, and at nothing else.
@@ -7,21 +8,91 @@ use crate::clock;
 use crate::error::{Error, Result};
 use crate::fork::{self, Mutex, PerProcess};
 use crate::signal::{Outcome, Outside, Signal, Timestamps};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
+use ze_engine::exec::fault::catch;
 
 /// The thread that looks does next to nothing, but a stream may go on in it where there is no other thread.
 const STACK: usize = 512 << 10;
 /// Between two looks, at first; each time more, up to the second.
 const PAUSES: [Duration; 2] = [Duration::from_micros(10), Duration::from_millis(1)];
 
+/// How memory compares with a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Comparison {
+    Equal,
+    NotEqual,
+    Greater,
+    GreaterOrEqual,
+    Less,
+    LessOrEqual,
+}
+
+/// What is waited for: a value of 4 bytes or 8, an unsigned number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Condition {
+    pub comparison: Comparison,
+    pub value: Value,
+}
+
+/// A number of the program's memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Value {
+    Word(u32),
+    Long(u64),
+}
+
+impl Condition {
+    /// Whether it holds for the memory at an address.
+    ///
+    /// # Safety
+    /// The address is aligned for the value. Memory that cannot be read is an error of the system's.
+    unsafe fn holds(self, address: usize) -> bool {
+        let (there, value) = match self.value {
+            Value::Word(value) => {
+                // SAFETY: the caller's promise.
+                let there = unsafe { &*std::ptr::with_exposed_provenance::<AtomicU32>(address) };
+                (there.load(Ordering::Acquire).into(), value.into())
+            }
+            Value::Long(value) => {
+                // SAFETY: as above.
+                let there = unsafe { &*std::ptr::with_exposed_provenance::<AtomicU64>(address) };
+                (there.load(Ordering::Acquire), value)
+            }
+        };
+        match self.comparison {
+            Comparison::Equal => there == value,
+            Comparison::NotEqual => there != value,
+            Comparison::Greater => there > value,
+            Comparison::GreaterOrEqual => there >= value,
+            Comparison::Less => there < value,
+            Comparison::LessOrEqual => there <= value,
+        }
+    }
+
+    fn alignment(self) -> usize {
+        match self.value {
+            Value::Word(_) => align_of::<u32>(),
+            Value::Long(_) => align_of::<u64>(),
+        }
+    }
+}
+
+/// A signal that is set while memory fulfils a condition.
+pub fn wait(address: usize, condition: Condition) -> Result<Arc<Signal>> {
+    if address == 0 || !address.is_multiple_of(condition.alignment()) {
+        return Err(Error::InvalidArgument(format!("a wait for memory at {address:#x}")));
+    }
+    Ok(Counter::linked(address, condition, None).1)
+}
+
 /// What a counter does for an event.
 pub struct Counter {
     address: usize,
-    /// The event is signalled while the counter has at least this value.
-    completion: u64,
+    /// The event is signalled while the counter has at least some value.
+    condition: Condition,
     /// Added by each command that signals; without one, commands do not change the counter.
     increment: Option<u64>,
     /// Whether the program's memory may be looked at: until the event is destroyed.
@@ -42,11 +113,17 @@ impl Counter {
         if address.is_null() || !address.is_aligned() {
             return Err(Error::InvalidArgument(format!("an event's counter at {address:p}")));
         }
+        let value = Value::Long(completion);
+        let condition = Condition { comparison: Comparison::GreaterOrEqual, value };
+        Ok(Self::linked(address as usize, condition, increment))
+    }
+
+    fn linked(address: usize, condition: Condition, increment: Option<u64>) -> (Arc<Self>, Arc<Signal>) {
         let mut made = None;
         let signal = Signal::linked(|signal| {
             let counter = Arc::new(Self {
-                address: address as usize,
-                completion,
+                address,
+                condition,
                 increment,
                 open: Mutex::new(true),
                 seen: AtomicBool::new(false),
@@ -54,12 +131,15 @@ impl Counter {
             });
             Arc::clone(made.insert(counter)) as Arc<dyn Outside>
         });
-        Ok((made.expect("the closure above has made it"), signal))
+        (made.expect("the closure above has made it"), signal)
     }
 
     /// Its place, and the value that counts.
     pub fn place(&self) -> (u64, u64) {
-        (self.address as u64, self.completion)
+        let (Value::Long(completion), at) = (self.condition.value, self.address as u64) else {
+            unreachable!("counters of events have 8 bytes")
+        };
+        (at, completion)
     }
 
     /// Whether commands add to it.
@@ -67,15 +147,22 @@ impl Counter {
         self.increment.is_some()
     }
 
-    /// The counter as others write it; nothing once the event is destroyed.
-    fn with<T>(&self, look: impl FnOnce(&AtomicU64) -> T) -> Option<T> {
-        let open = self.open.lock();
-        // SAFETY: aligned memory of the program, which it keeps until the event is destroyed.
-        open.then(|| look(unsafe { &*std::ptr::with_exposed_provenance::<AtomicU64>(self.address) }))
+    /// Whether it has its value; nothing once the event is destroyed, or the memory gone.
+    fn is_reached(&self) -> Option<bool> {
+        let (open, mut holds) = (self.open.lock(), false);
+        // SAFETY: aligned memory of the program, which it keeps until the event is destroyed or the wait is over. Nothing is owned.
+        let looked = open.then(|| unsafe { catch(|| holds = self.condition.holds(self.address)) });
+        looked.is_some_and(|looked| looked.is_ok()).then_some(holds)
     }
 
-    fn is_reached(&self) -> Option<bool> {
-        self.with(|counter| counter.load(Ordering::Acquire) >= self.completion)
+    /// Adds to it, as a command does that signals.
+    fn add(&self, increment: u64) {
+        let open = self.open.lock();
+        if *open {
+            // SAFETY: as above; what is added to has 8 bytes.
+            let counter = unsafe { &*std::ptr::with_exposed_provenance::<AtomicU64>(self.address) };
+            counter.fetch_add(increment, Ordering::AcqRel);
+        }
     }
 
     /// The event is destroyed: the memory is not looked at any more. What waits is told that nothing will come.
@@ -103,13 +190,13 @@ impl Outside for Counter {
                 Some(Ok(Timestamps { start: now, end: now }))
             }
             Some(false) => None,
-            None => Some(Err("the event was destroyed before its counter had its value".into())),
+            None => Some(Err("the event was destroyed, or its memory, before that had its value".into())),
         })
     }
 
     fn publish(&self, outcome: Option<&Outcome>) -> bool {
         if let (Some(_), Some(increment)) = (outcome, self.increment) {
-            self.with(|counter| counter.fetch_add(increment, Ordering::AcqRel));
+            self.add(increment);
         }
         let reached = self.is_reached().unwrap_or(true);
         self.seen.store(reached, Ordering::Relaxed);

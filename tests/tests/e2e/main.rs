@@ -54,6 +54,7 @@ mod metrics;
 mod modules;
 mod mutable_lists;
 mod mutation;
+mod named_functions;
 mod null_arguments;
 mod packed;
 mod partial_groups;

@@ -196,7 +196,7 @@ fn experimental_functions_and_extensions_are_found_by_name() {
         assert!(!address(name).unwrap().is_null(), "{name:?}");
     }
     // Not implemented, no extension, no function.
-    for name in [c"zeGraphCreateExp", c"zeRTASBuilderCreateExp", c"zeInit", c""] {
+    for name in [c"zeGraphCreateExq", c"zeRTASBuilderCreateExp", c"zeInit", c""] {
         assert_eq!(address(name).unwrap_err().code, ZE_RESULT_ERROR_INVALID_ARGUMENT, "{name:?}");
     }
     type SetGlobalOffset = unsafe extern "C" fn(ze_kernel_handle_t, u32, u32, u32) -> ze_result_t;

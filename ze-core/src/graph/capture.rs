@@ -85,7 +85,7 @@ impl CommandList {
             Error::InvalidArgument("only an immediate, asynchronous command list can be captured".into())
         })?;
         let mut capture = capture.lock();
-        if capture.as_ref().is_some_and(|capture| capture.session.is_open()) {
+        if capture.as_ref().is_some_and(|capture| capture.session.goes_on()) {
             return Err(Error::InvalidArgument("the command list is captured already".into()));
         }
         IN_USE.store(true, Ordering::Relaxed);
@@ -133,7 +133,8 @@ impl CommandList {
 
     /// The handle of a graph that nobody could destroy if the list, which is destroyed, were captured into it.
     pub fn abandoned_graph(&self) -> Option<ze_graph_handle_t> {
-        let capture = if in_use() { self.open_capture()? } else { return None };
+        let capture = self.capture().filter(|_| in_use())?.lock().clone();
+        let capture = capture.filter(|capture| capture.session.goes_on())?;
         let is_primary = capture.session.primary == self.address();
         let graph = capture.session.graph.upgrade().filter(|graph| is_primary && !graph.preallocated)?;
         graph.destroy();
@@ -160,6 +161,10 @@ pub(crate) fn record(list: &CommandList, operation: Operation, events: &Events) 
     };
     let mut capture = capture.lock();
     let own = capture.as_ref().filter(|capture| capture.session.is_open()).cloned();
+    if first.is_some() && capture.as_ref().is_some_and(|own| own.session.is_paused() && own.session.goes_on())
+    {
+        return Err(Error::GraphUnsupported("a fork to a list whose own capture is paused"));
+    }
     let session = own.as_ref().map(|own| &own.session).or(first.map(|mark| &mark.session));
     let Some(session) = session else { return outside(operation) };
     // ZE_RESULT_ERROR_GRAPH_CAPTURE_MERGE_ATTEMPT: a wait for an event of another capture

@@ -115,6 +115,9 @@ fn describe(operation: &Operation, style: Style) -> Vec<String> {
             let lines = queries.iter().map(|query| format!("to: {:#x}", query.dst)).collect();
             ("query kernel timestamps".into(), lines)
         }
+        Operation::Store { dst, value } => {
+            ("memory write".into(), vec![format!("to: {dst:#x}"), format!("value: {value:#x}")])
+        }
         Operation::HostFunction { function, data } => {
             let function = *function as usize;
             ("host function".into(), vec![format!("function: {function:#x}"), format!("data: {data:#x}")])
