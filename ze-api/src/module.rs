@@ -41,8 +41,9 @@ pub unsafe fn zeModuleCreate(
     unsafe {
         let (desc, out) = (input(desc, "desc")?, output(phModule, "phModule")?);
         // ZE_RESULT_ERROR_INVALID_ENUMERATION: ZE_MODULE_FORMAT_NATIVE < desc->format
-        enumeration("ze_module_desc_t::format", desc.format.0, ZE_MODULE_FORMAT_NATIVE.0)?;
-        let module = Module::create(&context, &device, desc);
+        let format = enumeration("ze_module_desc_t::format", desc.format.0, ZE_MODULE_FORMAT_NATIVE.0);
+        // Programs ask the log for the reason whatever it is.
+        let module = format.and_then(|()| Module::create(&context, &device, desc));
         publish_log(phBuildLog, &module)?;
         *out = handle::publish(module?)?;
     }

@@ -437,3 +437,34 @@ fn a_program_is_made_of_spirv_or_of_native_binaries() {
         assert_eq!(error.code, code, "{error:?}");
     }
 }
+
+#[test]
+fn the_log_has_the_reason_of_whatever_is_wrong_with_a_descriptor() {
+    let platform = platform();
+    let words = spirv("saxpy");
+    for format in [2, 3, 7] {
+        let desc = ze_module_desc_t {
+            stype: ZE_STRUCTURE_TYPE_MODULE_DESC,
+            format: ze_module_format_t(format),
+            inputSize: words.len(),
+            pInputModule: words.as_ptr(),
+            ..Default::default()
+        };
+        let (mut handle, mut log) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: live handles; the descriptor's pointers outlive the call.
+        let code = unsafe {
+            platform.api.zeModuleCreate(platform.context, platform.device, &desc, &mut handle, &mut log)
+        };
+        assert_eq!(code, ZE_RESULT_ERROR_INVALID_ENUMERATION, "{format}");
+        let mut text = vec![0u8; 400];
+        let mut size = text.len();
+        // SAFETY: a log, and room for so much of it.
+        unsafe {
+            let code = platform.api.zeModuleBuildLogGetString(log, &mut size, text.as_mut_ptr().cast());
+            assert_eq!(code, ZE_RESULT_SUCCESS);
+            assert_eq!(platform.api.zeModuleBuildLogDestroy(log), ZE_RESULT_SUCCESS);
+        }
+        let text = String::from_utf8_lossy(&text[..size]);
+        assert!(text.contains("format") && text.contains(&format.to_string()), "{text}");
+    }
+}

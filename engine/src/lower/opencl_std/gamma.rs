@@ -224,14 +224,17 @@ fn lgamma_of_negative(m: &Element<'_>, x: Value) -> Value {
     m.select(m.eq(x, m.floor(x)), m.inf(), result)
 }
 
-/// [`lgamma`] and the sign of the gamma function: 0 at its poles.
+/// [`lgamma`] and the sign of the gamma function: that of a zero, and 1 at the other poles, where it has both.
 pub fn lgamma_r(m: &Element<'_>, x: &[Value]) -> [Value; 2] {
-    let sign = |value: i32| m.b.int(Scalar::I32, m.lanes, value as u32 as u64);
+    let b = &m.b;
+    let sign = |value: i32| b.int(Scalar::I32, m.lanes, value as u32 as u64);
     let floor = m.floor(x[0]);
     let half = m.mul(floor, m.c(0.5));
     let odd = m.ne(half, m.floor(half));
-    let pole = m.b.and(m.eq(x[0], floor), m.le(x[0], m.c(0.0)));
-    let negative = m.b.and(m.lt(x[0], m.c(0.0)), odd);
-    let result = m.select(pole, sign(0), m.select(negative, sign(-1), sign(1)));
-    [lgamma(m, x), result]
+    let between = b.and(m.lt(x[0], m.c(0.0)), b.and(odd, m.ne(x[0], floor)));
+    let bits = m.bits(x[0]);
+    let below = b.icmp(IntPred::LLVMIntSLT, bits, b.zero(b.scalar_of(bits), m.lanes));
+    let zero = b.and(m.eq(x[0], m.c(0.0)), below);
+    let negative = b.or(zero, between);
+    [lgamma(m, x), m.select(negative, sign(-1), sign(1))]
 }
