@@ -1,9 +1,9 @@
 //! Inverse functions of angles, in radians and in half turns.
 //!
 //! Lanes are computed in place where products and sums are fused: f32 from polynomials on an eighth of a turn, f64 on a fourteenth. Other forms
-//! call the C library, as does `atan2` of f64.
+//! call the C library.
 
-use super::super::builder::Value;
+use super::super::builder::{IntPred, Value};
 use super::element::Element;
 use super::table;
 use crate::analysis::leaves::Scalar;
@@ -160,6 +160,52 @@ fn arctangent(m: &Element<'_>, unit: Unit, x: Value) -> Value {
     m.copysign(unit.beyond_quarters(m, angle, steep, [1.0, 0.0]), x)
 }
 
+/// The angle of an f64 point, in radians.
+fn arctangent2_f64(m: &Element<'_>, y: Value, x: Value) -> Value {
+    /// The greater coordinate of points that need no scale: nothing overflows, and what is subtracted has all of its digits.
+    const ORDINARY: [f64; 2] = [f64::from_bits(0x200 << 52), f64::from_bits(0x700 << 52)];
+    // Lanes that are off may have anything, and the branch must not depend on what is undefined.
+    let (y, x) = (m.b.freeze(y), m.b.freeze(x));
+    let (rise, run) = (m.abs(y), m.abs(x));
+    let steep = m.gt(rise, run);
+    let (above, below) = (m.select(steep, run, rise), m.select(steep, rise, run));
+    let least = ORDINARY[0].to_bits() as i64;
+    let beyond = m.b.add(m.bits(below), m.i(i64::MIN.wrapping_sub(least)));
+    let count = ORDINARY[1].to_bits() as i64 - least;
+    let is_special = m.b.icmp(IntPred::LLVMIntSGE, beyond, m.i(i64::MIN + count));
+    let value = arctangent_of_quotient(m, above, below);
+    let special = || {
+        let factor = m.select(m.lt(below, m.c(ORDINARY[0])), m.c(f64::powi(2.0, 512)), m.c(1.0));
+        let factor = m.select(m.lt(below, m.c(ORDINARY[1])), factor, m.c(f64::powi(2.0, -512)));
+        let (rise, run) = (m.mul(above, factor), m.mul(below, factor));
+        // Two zeros are no step, two infinities are a diagonal, and one is straight on.
+        let (is_zero, is_inf) = (m.is_zero(below), m.is_inf(below));
+        let straight = m.select(m.eq(above, below), m.c(1.0), m.mul(above, m.c(0.0)));
+        let rise = m.select(is_inf, straight, rise);
+        let run = m.select(m.b.or(is_zero, is_inf), m.c(1.0), run);
+        arctangent_of_quotient(m, rise, run)
+    };
+    let angle = m.b.branch_rarely(m.b.any(is_special), special, value);
+    let backward = m.b.icmp(IntPred::LLVMIntSLT, m.bits(x), m.i(0));
+    let angle = negated_where(m, m.b.xor(steep, backward), angle);
+    let quarters = m.select(steep, m.c(1.0), m.select(backward, m.c(2.0), m.c(0.0)));
+    let rest = m.fma(quarters, m.c(QUARTER_TURN_REST), angle);
+    m.copysign(m.fma(quarters, m.c(FRAC_PI_2), rest), y)
+}
+
+/// The angle whose tangent is the quotient of two f64 that are not negative, the second at least the first.
+fn arctangent_of_quotient(m: &Element<'_>, above: Value, below: Value) -> Value {
+    let (mut tangent, mut angle) = (m.c(0.0), m.c(0.0));
+    // Beyond 1 there is the last.
+    for piece in &PIECES[..2] {
+        let lies_beyond = m.gt(above, m.mul(below, m.c(piece.beyond)));
+        tangent = m.select(lies_beyond, m.c(piece.tangent), tangent);
+        angle = m.select(lies_beyond, m.c(piece.angle), angle);
+    }
+    let t = m.div(m.fma(m.neg(below), tangent, above), m.fma(above, tangent, below));
+    m.add(angle, odd(m, Unit::Radians, t, m.mul(t, t), &ATAN_F64))
+}
+
 fn arctangent2(m: &Element<'_>, unit: Unit, y: Value, x: Value) -> Value {
     let (rise, run) = (m.abs(y), m.abs(x));
     let steep = m.gt(rise, run);
@@ -168,7 +214,7 @@ fn arctangent2(m: &Element<'_>, unit: Unit, y: Value, x: Value) -> Value {
     let diagonal = m.select(m.is_zero(below), below, m.c(1.0));
     let t = m.select(m.eq(above, below), diagonal, m.div(above, below));
     let angle = odd(m, unit, t, m.mul(t, t), &ATAN);
-    let backward = m.b.icmp(super::super::builder::IntPred::LLVMIntSLT, m.bits(x), m.i(0));
+    let backward = m.b.icmp(IntPred::LLVMIntSLT, m.bits(x), m.i(0));
     let angle = negated_where(m, m.b.xor(steep, backward), angle);
     let flat = m.b.and(m.b.not(steep), backward);
     let quarter = unit.beyond_quarters(m, angle, steep, [1.0, 0.0]);
@@ -214,7 +260,10 @@ pub fn atan(m: &Element<'_>, x: &[Value]) -> Value {
 }
 
 pub fn atan2(m: &Element<'_>, x: &[Value]) -> Value {
-    arctangent2(m, Unit::Radians, x[0], x[1])
+    match m.ty {
+        Scalar::F64 => arctangent2_f64(m, x[0], x[1]),
+        _ => arctangent2(m, Unit::Radians, x[0], x[1]),
+    }
 }
 
 /// An inverse function divided by pi. f32 goes through f64, because the library's error and that of the

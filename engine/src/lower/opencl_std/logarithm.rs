@@ -1,9 +1,10 @@
 //! Logarithms.
 //!
-//! f32 lanes are computed in place, and with AVX-512 those of f64 ([`table_logarithm`](super::table_logarithm)): libmvec's `log` and `log10`
-//! of f32 miss OpenCL's bounds, and a call spills every live vector register. Other forms call the C library.
+//! f32 lanes are computed in place, and those of f64 with AVX-512 by tables ([`table_logarithm`](super::table_logarithm)), elsewhere by a division where
+//! products and sums are fused: libmvec's `log` and `log10` of f32 miss OpenCL's bounds, and a call spills every live vector register. Other forms
+//! call the C library.
 
-use super::super::builder::{Opcode, Value};
+use super::super::builder::{IntPred, Opcode, Value};
 use super::element::{Avx512, Element};
 use super::exponential::{LN_2_HIGH, LN_2_WIDE, LOG10_2_HIGH};
 use super::pair_logarithm;
@@ -76,6 +77,9 @@ fn logarithm(m: &Element<'_>, x: Value, of: &Logarithm) -> Value {
     if table_logarithm::serves(m) {
         return table_logarithm::logarithm(m, x, of.f64);
     }
+    if pair_logarithm::serves(m) {
+        return logarithm_f64(m, x, of.f64);
+    }
     if m.ty != Scalar::F32 || m.lanes == 1 {
         return m.libm(of.libm, &[x]);
     }
@@ -111,6 +115,46 @@ fn logarithm(m: &Element<'_>, x: Value, of: &Logarithm) -> Value {
     let result = m.select(m.lt(x, m.inf()), result, x);
     let result = m.select(m.lt(x, m.c(0.0)), m.nan(), result);
     m.select(m.is_zero(x), m.c(f64::NEG_INFINITY), result)
+}
+
+/// The logarithm of f64 lanes where products and sums are fused and there are no tables.
+fn logarithm_f64(m: &Element<'_>, x: Value, of: &Table) -> Value {
+    // Lanes that are off may have anything, and the branch must not depend on what is undefined.
+    let x = m.b.freeze(x);
+    // By their bits, as signed numbers, from the least that is normal on.
+    let least = f64::MIN_POSITIVE.to_bits() as i64;
+    let above = m.b.add(m.bits(x), m.i(i64::MIN.wrapping_sub(least)));
+    let count = f64::INFINITY.to_bits() as i64 - least;
+    let is_special = m.b.icmp(IntPred::LLVMIntSGE, above, m.i(i64::MIN + count));
+    let (mantissa, exponent, _) = pair_logarithm::split_normal(m, x);
+    let value = of_mantissa_and_exponent(m, mantissa, exponent, of);
+    let special = || {
+        let (mantissa, exponent) = pair_logarithm::split(m, x);
+        let result = of_mantissa_and_exponent(m, mantissa, exponent, of);
+        // Infinity and what is not a number stay.
+        let result = m.select(m.lt(x, m.inf()), result, x);
+        let result = m.select(m.lt(x, m.c(0.0)), m.nan(), result);
+        m.select(m.is_zero(x), m.c(f64::NEG_INFINITY), result)
+    };
+    m.b.branch_rarely(m.b.any(is_special), special, value)
+}
+
+/// The logarithm of an f64 in these parts, the mantissa about 1.
+fn of_mantissa_and_exponent(m: &Element<'_>, mantissa: Value, exponent: Value, of: &Table) -> Value {
+    let f = m.sub(mantissa, m.c(1.0));
+    let low = (of.low != 0.0).then(|| m.mul(exponent, m.c(of.low)));
+    let sum = match of.scale {
+        None => m.add(f, beyond_first(m, f, low)),
+        Some((scale, _)) => {
+            let rest = beyond_first(m, f, None);
+            let rest = match low {
+                Some(low) => m.fma(rest, m.c(scale), low),
+                None => m.mul(rest, m.c(scale)),
+            };
+            m.fma(f, m.c(scale), rest)
+        }
+    };
+    if of.high == 1.0 { m.add(exponent, sum) } else { m.fma(exponent, m.c(of.high), sum) }
 }
 
 /// The logarithm of f32 lanes that are not negative, [in place](Element::is_in_place), and where a condition holds that less 1, before it is rounded. That
@@ -161,7 +205,7 @@ pub fn log_of_1_plus(m: &Element<'_>, x: Value, doublings: Option<Value>) -> Val
     let exponent = doublings.map_or(exponent, |doublings| m.add(exponent, doublings));
     let result = if m.ty == Scalar::F64 {
         let [high, low] = LN_2_WIDE;
-        let rest = beyond_first(m, f, m.mul(exponent, m.c(low)));
+        let rest = beyond_first(m, f, Some(m.mul(exponent, m.c(low))));
         m.fma(exponent, m.c(high), m.add(f, rest))
     } else {
         let inner = m.fma(m.polynomial(f, &LOG_POLYNOMIAL), f, m.c(-0.5));
@@ -187,14 +231,15 @@ const ATANH: [f64; 7] = [
     0.151_193_309_541_379_8,
 ];
 
-/// `log(1 + f) - f` and a number much smaller, of f64: from the quotient of `f` and `2 + f`, whose logarithm's series has odd powers only.
-fn beyond_first(m: &Element<'_>, f: Value, more: Value) -> Value {
+/// `log(1 + f) - f` and perhaps a number much smaller, of f64: from the quotient of `f` and `2 + f`, whose logarithm's series has odd powers only.
+fn beyond_first(m: &Element<'_>, f: Value, more: Option<Value>) -> Value {
     let s = m.div(f, m.add(f, m.c(2.0)));
     let square = m.mul(s, s);
     // f - 2 s is f^2 / 2 * (1 - s).
     let half_square = m.mul(m.mul(f, m.c(0.5)), f);
     let inner = m.fma(square, m.polynomial_in_halves(square, &ATANH), half_square);
-    m.sub(m.fma(s, inner, more), half_square)
+    let sum = more.map_or_else(|| m.mul(s, inner), |more| m.fma(s, inner, more));
+    m.sub(sum, half_square)
 }
 
 /// The exponent as a number.

@@ -90,7 +90,7 @@ fn log2_by_division(m: &Element<'_>, x: Value, missing: Option<Value>) -> Logari
 }
 
 /// The mantissa, from the root of a half to that of 2, and the exponent of a positive finite f64.
-fn split(m: &Element<'_>, x: Value) -> (Value, Value) {
+pub fn split(m: &Element<'_>, x: Value) -> (Value, Value) {
     let digits = f64::from(m.digits());
     let is_tiny = m.lt(x, m.c(f64::MIN_POSITIVE));
     let normal = m.select(is_tiny, m.mul(x, m.c(digits.exp2())), x);

@@ -45,7 +45,7 @@ pub fn function(op: StdOp) -> Option<Function> {
         StdOp::asinh => Lanes("asinh", hyperbolic::asinh),
         StdOp::asinpi => Own(inverse::asinpi),
         StdOp::atan => Lanes("atan", inverse::atan),
-        StdOp::atan2 => Library("atan2", inverse::atan2),
+        StdOp::atan2 => Lanes("atan2", inverse::atan2),
         StdOp::atanh => Lanes("atanh", hyperbolic::atanh),
         StdOp::atanpi => Own(inverse::atanpi),
         StdOp::atan2pi => Own(inverse::atan2pi),
@@ -148,18 +148,19 @@ pub fn is_long(op: StdOp) -> bool {
 /// Whether a function of scalars of this type is a call that is none for lanes, of which any number gives the same.
 pub fn is_faster_in_lanes(op: StdOp, ty: Scalar, target: &Target) -> bool {
     use StdOp::{
-        acospi, asinpi, atanpi, cbrt, exp, exp2, exp10, hypot, log, log1p, log2, log10, nextafter, pow, pown,
-        powr, rootn, tgamma,
+        acospi, asinpi, atan2pi, atanpi, cbrt, exp, exp2, exp10, hypot, log, log1p, log2, log10, nextafter,
+        pow, pown, powr, rootn, tgamma,
     };
     let has_fma = element::has_fma(target);
     match ty {
         Scalar::F16 | Scalar::F32 => has_fma && !is_short(op) && op != nextafter,
         Scalar::F64 if matches!(function(op), Some(Function::Lanes(..))) => has_fma,
-        Scalar::F64 if matches!(op, log | log2 | log10) => target.has_avx512(),
         Scalar::F64 if op == hypot => has_fma && !target.has_avx512(),
         Scalar::F64 => {
-            const IN_PLACE: [StdOp; 13] =
-                [acospi, asinpi, atanpi, cbrt, exp, exp2, exp10, log1p, pow, pown, powr, rootn, tgamma];
+            const IN_PLACE: [StdOp; 17] = [
+                acospi, asinpi, atan2pi, atanpi, cbrt, exp, exp2, exp10, log, log1p, log2, log10, pow, pown,
+                powr, rootn, tgamma,
+            ];
             has_fma && IN_PLACE.contains(&op)
         }
         _ => false,

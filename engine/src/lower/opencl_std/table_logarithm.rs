@@ -21,13 +21,13 @@ pub const RECIPROCALS: [f64; 16] = [
 /// A logarithm to some base.
 pub struct Table {
     /// The logarithm of 2 in two parts; `e * high` plus a `first` is exact.
-    high: f64,
-    low: f64,
+    pub high: f64,
+    pub low: f64,
     /// The logarithms of `1 / c` in two parts.
     pub first: [f64; 16],
     pub second: [f64; 16],
     /// The logarithm of the natural base in two parts; none where that is 1.
-    scale: Option<(f64, f64)>,
+    pub scale: Option<(f64, f64)>,
 }
 
 pub const LOG: Table = Table {
@@ -190,8 +190,7 @@ pub fn log_of_1_plus(m: &Element<'_>, x: Value, doublings: Option<Value>) -> Val
     // Its quotient by 1 + r is as long as it has to be.
     parts.rest = Some(m.fma(missing, m.neg(parts.r), missing));
     parts.exponent = doublings.map_or(parts.exponent, |doublings| m.add(parts.exponent, doublings));
-    // What is infinite stays, and so does what is not a number.
-    m.select(m.lt(x, m.inf()), sum(m, &parts, one_more, &LOG), x)
+    sum(m, &parts, one_more, &LOG)
 }
 
 /// What a logarithm is computed from.
