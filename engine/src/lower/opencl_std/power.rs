@@ -2,11 +2,12 @@
 
 use super::super::builder::{IntPred, Opcode, Value};
 use super::element::{Avx512, Class, Element, Response};
-use super::exponential::{exp2, two_to};
+use super::exponential::{SCALE, exp2, two_to};
 use super::logarithm::{log2, mantissa_and_exponent};
 use super::pair_logarithm::{self, Logarithm};
 use super::table_power;
 use crate::analysis::leaves::Scalar;
+use std::f64::consts::SQRT_2;
 
 /// `log2(1 + f) / f` for `f` in -0.25..0.5, relative error below 2^-33.
 const LOG2: [f64; 12] = [
@@ -51,6 +52,35 @@ fn power_of_magnitude(m: &Element<'_>, x: Value, y: Value) -> Value {
 /// The operand of lesser magnitude, with the sign of the first; the other one where one is not a number.
 const LESSER: Avx512 = Avx512 { name: "mask.range", immediate: Some(0b0010), merges: true, rounds: true };
 
+/// The sixteenths of an octave.
+const SIXTEENTHS: [f64; 16] = [
+    1.0,
+    1.044_273_782_427_413_8,
+    1.090_507_732_665_257_7,
+    1.138_788_634_756_691_6,
+    1.189_207_115_002_721,
+    1.241_857_812_073_484,
+    1.296_839_554_651_009_6,
+    1.354_255_546_936_892_7,
+    SQRT_2,
+    1.476_826_145_939_499_3,
+    1.542_210_825_407_940_7,
+    1.610_490_331_949_254_3,
+    1.681_792_830_507_429,
+    1.756_252_160_373_299_5,
+    1.834_008_086_409_342_4,
+    1.915_206_561_397_147_4,
+];
+/// `(2^r - 1) / r` for `r` up to half of one, relative error of the whole below 2^-55.
+const WITHIN_SIXTEENTH: [f64; 6] = [
+    0.693_147_180_559_945_7,
+    0.240_226_506_959_100_17,
+    0.055_504_108_656_733_67,
+    0.009_618_129_109_319_968,
+    0.001_333_378_080_324_251_5,
+    0.000_154_035_270_551_874_5,
+];
+
 /// Whether logarithms of values of this form are pairs of numbers of their own type.
 fn has_pairs(m: &Element<'_>) -> bool {
     table_power::serves(m) || pair_logarithm::serves(m)
@@ -66,12 +96,28 @@ fn power_by_pair(m: &Element<'_>, x: Value, y: Value, missing: Option<Value>) ->
     let most = if m.ty == Scalar::F64 { 1100.0 } else { 152.0 };
     // What the sum lacks may be much beside 1 when it is multiplied by as much as f64 has.
     let about = if m.ty == Scalar::F64 { whole } else { sum };
-    let n = m.rint(m.limited(m.mul(y, about), -most, most));
-    let left = m.fma(y, rest, m.fma(y, sum, m.neg(n)));
-    let left = missing.map_or(left, |missing| m.fma(missing, sum, left));
+    let product = m.limited(m.mul(y, about), -most, most);
+    let left_behind = |n: Value| {
+        let left = m.fma(y, rest, m.fma(y, sum, m.neg(n)));
+        missing.map_or(left, |missing| m.fma(missing, sum, left))
+    };
     // Beyond, what is left may be anything, or not a number.
+    let at_most_1 = |left: Value| m.avx512(&LESSER, &[left, m.c(1.0)]);
+    if table_power::serves(m) && m.ty == Scalar::F64 {
+        // Sixteenths are the last digits of a large number.
+        let large = m.c(1.5 * f64::powi(2.0, m.digits() as i32 - 4));
+        let shifted = m.add(product, large);
+        let n = m.sub(shifted, large);
+        let left = at_most_1(left_behind(n));
+        let sixteenth = m.looked_up(&SIXTEENTHS, m.bits(shifted));
+        let grown = m.mul(m.polynomial_in_halves(left, &WITHIN_SIXTEENTH), left);
+        // By its integer: that is how the instruction takes it.
+        return m.avx512(&SCALE, &[m.fma(sixteenth, grown, sixteenth), n]);
+    }
+    let n = m.rint(product);
+    let left = left_behind(n);
     if m.has_avx512() {
-        return two_to(m, n, m.avx512(&LESSER, &[left, m.c(1.0)]));
+        return two_to(m, n, at_most_1(left));
     }
     let left = m.select(m.lt(left, m.c(1.0)), left, m.c(1.0));
     let power = two_to(m, n, m.select(m.gt(left, m.c(-1.0)), left, m.c(-1.0)));
