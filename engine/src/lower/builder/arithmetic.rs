@@ -102,7 +102,7 @@ impl Builder {
 
     pub fn freeze(&self, a: Value) -> Value {
         if let Some((first, more)) = self.constant_sum(a) {
-            return self.add(self.freeze(first), more);
+            return self.add(Value(llvm!(LLVMBuildFreeze(self.raw, first.0, NAME))), more);
         }
         // A frozen splat would be one number in one lane and whatever a register holds in the others, which code waits for.
         if let Some(scalar) = self.splatted(a).filter(|scalar| *scalar != a) {

@@ -44,7 +44,8 @@ impl Builder {
             // What is a constant behind another number stays that far behind it.
             std::cmp::Ordering::Greater => match self.constant_sum(value) {
                 Some((first, more)) => {
-                    self.add(self.resize(first, to, extend), self.resize(more, to, extend))
+                    let [first, more] = [first, more].map(|of| self.cast(LLVMOpcode::LLVMTrunc, of, to));
+                    self.add(first, more)
                 }
                 None => self.cast(LLVMOpcode::LLVMTrunc, value, to),
             },
