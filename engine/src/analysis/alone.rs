@@ -13,7 +13,7 @@ use crate::jit::target::Target;
 use crate::lower::opencl_std::table;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, OpenclStd100Op};
-use spirv_env::opcodes::opencl_std::Family as StdFamily;
+use spirv_env::opcodes::opencl_std::{Family as StdFamily, Through};
 use spirv_env::opcodes::{Convergence, Family, Memory, divides_integers};
 use spirv_env::{Id, Inst};
 
@@ -66,20 +66,19 @@ impl Analysis<'_> {
     fn is_access_of_own(&self, block: BlockId, inst: &Inst) -> bool {
         let is_access = matches!(inst.row().memory, Memory::Read { .. } | Memory::Write { .. })
             || inst.row().memory.is_atomic();
-        let access = self.vector_access(inst);
-        if access.is_none() && (!is_access || self.builtins.contains_key(&inst.id(0))) {
-            return false;
-        }
-        let stored = || if access.is_some() { inst.argument(0) } else { inst.id(1) };
-        let loaded = inst.ty.filter(|ty| self.leaves.get(*ty).is_some_and(|leaves| !leaves.is_empty()));
-        let object = loaded.or_else(|| self.func.type_of(stored()));
-        let bytes = object.map_or(0, |ty| self.func.module.types.layout(ty).size);
-        let steps = match access {
-            Some([index, pointer]) => vec![(index, bytes), (pointer, 1)],
-            None => vec![(inst.id(0), 1)],
+        let (bytes, steps) = match self.vector_access(inst) {
+            Some((index, pointer, through)) => {
+                let vector = self.vector_type(inst, through);
+                let bytes = vector.map_or(0, |ty| self.func.module.types.layout(ty).size);
+                (bytes, [Some((index, bytes)), Some((pointer, 1))])
+            }
+            None if is_access && !self.builtins.contains_key(&inst.id(0)) => {
+                (self.func.pointee_bytes(inst.id(0)).unwrap_or(0), [Some((inst.id(0), 1)), None])
+            }
+            None => return false,
         };
         let mut apart: u64 = 0;
-        for (id, unit) in steps {
+        for (id, unit) in steps.into_iter().flatten() {
             for shape in self.shape(block, id) {
                 match shape {
                     Shape::Varying => return true,
@@ -125,11 +124,11 @@ impl Analysis<'_> {
             || (inst.row().is_pure() && inst.ids().any(|of| self.is_made_of(of, depth - 1, wanted)))
     }
 
-    /// The index and the pointer of `vloadn`, `vstoren` and the like.
-    fn vector_access(&self, inst: &Inst) -> Option<[Id; 2]> {
+    /// The index and the pointer of `vloadn`, `vstoren` and the like, and what is done through it.
+    fn vector_access(&self, inst: &Inst) -> Option<(Id, Id, Through)> {
         let function = inst.opencl_std(self.func.module).filter(|std| std.family == StdFamily::VectorData)?;
-        let (pointer, _) = function.pointer()?;
-        Some([inst.argument(pointer - 1), inst.argument(pointer)])
+        let (pointer, through) = function.pointer()?;
+        Some((inst.argument(pointer - 1), inst.argument(pointer), through))
     }
 
     /// Whether an instruction gives the same, and asks nothing of other work-items, whether lanes are work-items or not.

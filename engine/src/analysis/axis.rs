@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use spirv::{BuiltIn, StorageClass};
 use spirv_env::opcodes::opencl_std::Through;
 use spirv_env::opcodes::{Convergence, Family, Memory};
-use spirv_env::{Id, Inst};
+use spirv_env::{Id, Inst, TypeId};
 
 /// What an access of a sub-group costs: one of a vector, or of a scalar.
 const ONE: u64 = 2;
@@ -108,6 +108,14 @@ impl Analysis<'_> {
         insts.any(|inst| {
             self.accessed(inst, &mut changes).is_some_and(|access| !access.is_local && access.bytes >= LARGE)
         })
+    }
+
+    /// The type of what `vloadn`, `vstoren` and the like load or store.
+    pub(super) fn vector_type(&self, inst: &Inst, through: Through) -> Option<TypeId> {
+        match through {
+            Through::Reads => inst.ty,
+            Through::Writes => self.func.type_of(inst.argument(0)),
+        }
     }
 
     /// Whether it does the same with dimensions exchanged: work-items that are of one work-group stay that, and nothing
@@ -201,10 +209,7 @@ impl Analysis<'_> {
         let (place, through) = inst.opencl_std(self.func.module)?.pointer()?;
         let pointer =
             Some(inst.argument(place)).filter(|pointer| place > 0 && self.is_in_memory(*pointer))?;
-        let vector = match through {
-            Through::Reads => inst.ty?,
-            Through::Writes => self.func.type_of(inst.argument(0))?,
-        };
+        let vector = self.vector_type(inst, through)?;
         let bytes = bytes_at(pointer) * self.leaves.count(vector).max(1) as u64;
         let by_offset = changes.of(inst.argument(place - 1)).map(|step| step.times(bytes as i64));
         let steps = sum(changes.of(pointer), by_offset);

@@ -15,7 +15,6 @@
 //! behind members that are stored is not written.
 
 use super::builder::{Builder, Value};
-
 use super::{Lowerer, apart};
 use crate::analysis::leaves::Scalar;
 use rustc_hash::FxHashMap;
