@@ -26,10 +26,23 @@ const LEAST_STRIDE: u64 = 64;
 /// Comparisons, and what joins them, that are looked through from a condition.
 const MOST_DEPTH: u32 = 8;
 
+/// What guarded parts are worth that are there without masks, too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Worth {
+    /// More than that sub-groups do not wait for each other: bundles are no larger than all of them can be there.
+    More,
+    /// Less than that: what is one bundle stays that, and has them if there is room.
+    Less,
+}
+
 impl Analysis<'_> {
     /// The guarded parts, none in another: blocks in the order in which they are visited, the first of which owns the mask. Nothing leads
     /// to the others but from blocks of the part.
-    pub fn guarded(&self) -> Vec<Vec<BlockId>> {
+    pub fn guarded(&self, worth: Worth) -> Vec<Vec<BlockId>> {
+        let has_room = || self.all_guarded().1 >= self.factor() as usize;
+        if worth == Worth::Less && self.variant.one_bundle && !has_room() {
+            return Vec::new();
+        }
         self.guards(MOST_INSTS).0
     }
 

@@ -4,6 +4,7 @@ use super::JitError;
 use super::context::{c_string, take_message};
 use super::pipeline::Tier;
 use super::tuning::Make;
+use crate::analysis::guards::Worth;
 use crate::fork::{Mutex, OnceLock};
 use llvm_sys::core::LLVMDisposeMessage;
 use llvm_sys::support::LLVMParseCommandLineOptions;
@@ -108,13 +109,13 @@ impl Target {
         Ok(target)
     }
 
-    /// Whether what masks cost is worth code without them for sub-groups all of whose lanes are on. Where there are masks for all
-    /// types and they cost no more than that, it is not.
-    pub fn bypasses_masks(&self) -> bool {
+    /// What code without masks is worth for sub-groups all of whose lanes are on. Where there are masks for all types and they cost
+    /// nothing, there is none.
+    pub fn bypasses_masks(&self) -> Option<Worth> {
         match self.simd_bits {
             512.. => self.make.masks_cost_time(),
-            256.. => !self.make.stores_masked_fast(),
-            _ => true,
+            256.. => (!self.make.stores_masked_fast()).then_some(Worth::More),
+            _ => Some(Worth::More),
         }
     }
 

@@ -127,7 +127,8 @@ impl<'e> Objects<'e> {
             }
             (_, None) => addresses.vector(this),
             (_, Some(mask)) => {
-                let nowhere = this.prologue_alloca(self.structures.memory, self.count() as u32);
+                let (memory, count) = (self.structures.memory, self.count() as u32);
+                let nowhere = this.in_prologue(|b| b.nowhere(memory, count));
                 b.select(mask, addresses.vector(this), b.splat(nowhere, this.w))
             }
         };

@@ -116,7 +116,7 @@ impl Bundle {
             in_pieces,
             fills_gaps: a.factor() > 1 && fills_gaps(a, target),
             ahead: VecDeque::new(),
-            nowhere: b.alloca(Scalar::I64, 1),
+            nowhere: b.nowhere(Scalar::I64, 1),
         }
     }
 

@@ -12,6 +12,7 @@ use crate::abi::{CodeInfo, ENTRY_SYMBOL, LaneMapping, LaunchInfo, Worker};
 use crate::analysis::Analysis;
 use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::{BlockId, ENTRY, Func};
+use crate::analysis::guards::Worth;
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::private::Placement;
 use crate::analysis::touched::Touched;
@@ -72,7 +73,7 @@ pub fn emit(
         layout: layouts.next().expect("each function has a layout"),
         offsets: Rc::clone(&offsets),
         calls: Rc::clone(&calls),
-        bypasses: options.bypasses && target.bypasses_masks(),
+        bypasses: target.bypasses_masks().filter(|_| options.bypasses),
     };
     let touched = a.touched(!unit.callees.is_empty());
     let entry = EntryPoint { a, b: b.clone(), has_barrier, touched };
@@ -117,7 +118,7 @@ struct Bodies<'a, 'm> {
     offsets: Rc<FxHashMap<Id, u64>>,
     calls: Rc<Functions>,
     /// Guarded parts get code for full masks beside the other.
-    bypasses: bool,
+    bypasses: Option<Worth>,
 }
 
 impl<'a, 'm> Bodies<'a, 'm> {
@@ -191,7 +192,8 @@ impl<'a, 'm> Bodies<'a, 'm> {
         let b = &self.b;
         // The last sub-groups of rows that are no multiple of it are rare.
         let is_rare = mask != Mask::All && self.a.variant.mapping == LaneMapping::Line;
-        let guarded = if self.bypasses && !is_rare { self.a.guarded() } else { Vec::new() };
+        let worth = self.bypasses.filter(|_| !is_rare);
+        let guarded = worth.map(|worth| self.a.guarded(worth)).unwrap_or_default();
         let bundle = coarsening::Bundle::new(self.a, b, self.target, first, mask, &guarded);
         Lowerer {
             a: self.a,

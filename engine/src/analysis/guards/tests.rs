@@ -1,6 +1,7 @@
 //! Which parts of kernels are guarded.
 
 use super::super::testing::{VARIANT, a_loop, block, of_blocks};
+use super::Worth;
 
 const IDS: &str = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n";
 /// A row of elements.
@@ -16,7 +17,7 @@ fn guarded(condition: &str, inside: &str) -> Vec<u32> {
 
 fn first_part(body: &str) -> Vec<u32> {
     of_blocks(body, VARIANT, |analysis| {
-        let parts = analysis.guarded();
+        let parts = analysis.guarded(Worth::More);
         let first = parts.first().map(Vec::as_slice).unwrap_or_default();
         (0..analysis.func.blocks.len() as u32).filter(|number| first.contains(&block(*number))).collect()
     })

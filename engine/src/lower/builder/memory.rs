@@ -42,6 +42,14 @@ impl Builder {
         Value(llvm!(LLVMBuildAlloca(self.raw, self.ty(scalar, lanes), NAME)))
     }
 
+    /// Stack memory that loads for nobody read. It is zero: what else was there would be numbers to compute with, and an Intel processor takes a hundred
+    /// cycles and more for each vector with a denormal one in it.
+    pub fn nowhere(&self, scalar: Scalar, lanes: u32) -> Value {
+        let slot = self.alloca(scalar, lanes);
+        self.store(self.zero(scalar, lanes), slot, scalar.bytes());
+        slot
+    }
+
     /// `size` bytes of stack memory; call it only while the position is in the prologue.
     pub fn alloca_bytes(&self, size: u64, align: u32) -> Value {
         llvm!({

@@ -7,6 +7,7 @@ use super::{in_pieces, width};
 use crate::abi::{Coarsening, MOST_SUBGROUPS};
 use crate::analysis::Analysis;
 use crate::analysis::func::{BlockId, Phi};
+use crate::analysis::guards::Worth;
 use crate::analysis::loops::{Loop, LoopId};
 use crate::analysis::pointers::Pointers;
 use crate::analysis::shapes::Shape;
@@ -24,8 +25,15 @@ pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
     if most == 1 || !is_possible(a) {
         return Coarsening::Off;
     }
-    let at_barriers = at_barriers_alone(a, target);
-    let fits = |bundle: u32| at_barriers.as_ref().is_some_and(|part| part.fits(target, bundle as usize));
+    let worth = target.bypasses_masks();
+    let at_barriers = at_barriers_alone(a, target, worth.is_some());
+    let fits_whole = worth == Some(Worth::Less)
+        && a.variant.one_bundle
+        && at_barriers_alone(a, target, false).is_some_and(|part| part.fits(target, most as usize));
+    let fits = |bundle: u32| {
+        (bundle == most && fits_whole)
+            || at_barriers.as_ref().is_some_and(|part| part.fits(target, bundle as usize))
+    };
     let alike = alike(a, target);
     // What would be gained by neighbours is less than what is lost where arrays are memory for them.
     let with_arrays = a.largest_with_arrays().unwrap_or(most);
@@ -105,13 +113,14 @@ impl Part {
     }
 }
 
-fn at_barriers_alone(a: &Analysis<'_>, target: &Target) -> Option<Part> {
+/// What that is, with guarded parts that are there without masks, too, or not.
+fn at_barriers_alone(a: &Analysis<'_>, target: &Target, bypasses_masks: bool) -> Option<Part> {
     let has_barriers = has_barriers(a);
     if !has_barriers && !a.variant.one_bundle {
         return None;
     }
     let (simd_bits, in_step) = (target.simd_bits(), a.lockstep());
-    let (parts, guarded) = if target.bypasses_masks() { a.all_guarded() } else { (Vec::new(), usize::MAX) };
+    let (parts, guarded) = if bypasses_masks { a.all_guarded() } else { (Vec::new(), usize::MAX) };
     let in_pieces = in_pieces(a, &in_step, &parts);
     let blocks =
         || a.func.block_ids().filter(|block| in_step.contains(*block) && in_pieces.of(*block).is_none());

@@ -2,7 +2,7 @@
 
 use super::super::builder::{IntPred, Opcode, Value};
 use super::element::{Avx512, Class, Element, Response};
-use super::exponential::{SCALE, exp2, two_to};
+use super::exponential::{SCALE, exp2, native_exp2, or_zero, two_to};
 use super::logarithm::{log2, mantissa_and_exponent};
 use super::pair_logarithm::{self, Logarithm};
 use super::table_power;
@@ -45,8 +45,10 @@ fn power_of_magnitude(m: &Element<'_>, x: Value, y: Value) -> Value {
     let shift = wide.shift_to_integer();
     let n = wide.sub(wide.add(product, shift), shift);
     let narrowed = |x: Value| m.b.cast(Opcode::LLVMFPTrunc, x, Scalar::F32);
-    let power = two_to(m, narrowed(n), narrowed(wide.sub(product, n)));
-    if m.has_avx512() { power } else { m.select(m.is_nan(x), x, power) }
+    let left = narrowed(wide.sub(product, n));
+    let n = narrowed(n);
+    let power = two_to(m, n, left);
+    if m.has_avx512() { or_zero(m, n, power) } else { m.select(m.is_nan(x), x, power) }
 }
 
 /// The operand of lesser magnitude, with the sign of the first; the other one where one is not a number.
@@ -96,7 +98,11 @@ fn power_by_pair(m: &Element<'_>, x: Value, y: Value, missing: Option<Value>) ->
     let most = if m.ty == Scalar::F64 { 1100.0 } else { 152.0 };
     // What the sum lacks may be much beside 1 when it is multiplied by as much as f64 has.
     let about = if m.ty == Scalar::F64 { whole } else { sum };
-    let product = m.limited(m.mul(y, about), -most, most);
+    let product = m.mul(y, about);
+    let product = match m.has_avx512() {
+        true => m.select(m.gt(product, m.c(most)), m.c(most), product),
+        false => m.limited(product, -most, most),
+    };
     let left_behind = |n: Value| {
         let left = m.fma(y, rest, m.fma(y, sum, m.neg(n)));
         missing.map_or(left, |missing| m.fma(missing, sum, left))
@@ -112,12 +118,12 @@ fn power_by_pair(m: &Element<'_>, x: Value, y: Value, missing: Option<Value>) ->
         let sixteenth = m.looked_up(&SIXTEENTHS, m.bits(shifted));
         let grown = m.mul(m.polynomial_in_halves(left, &WITHIN_SIXTEENTH), left);
         // By its integer: that is how the instruction takes it.
-        return m.avx512(&SCALE, &[m.fma(sixteenth, grown, sixteenth), n]);
+        return or_zero(m, product, m.avx512(&SCALE, &[m.fma(sixteenth, grown, sixteenth), n]));
     }
     let n = m.rint(product);
     let left = left_behind(n);
     if m.has_avx512() {
-        return two_to(m, n, at_most_1(left));
+        return or_zero(m, product, two_to(m, n, at_most_1(left)));
     }
     let left = m.select(m.lt(left, m.c(1.0)), left, m.c(1.0));
     let power = two_to(m, n, m.select(m.gt(left, m.c(-1.0)), left, m.c(-1.0)));
@@ -190,9 +196,13 @@ pub fn powr(m: &Element<'_>, x: &[Value]) -> Value {
 }
 
 /// `powr` through f32 logarithms: a relative error of about `2^-16` at the ends of the range.
-pub fn fast_powr(m: &Element<'_>, x: &[Value]) -> Value {
-    let logarithm = log2(m, &x[..1]);
-    exp2(m, &[m.mul(x[1], logarithm)])
+pub fn half_powr(m: &Element<'_>, x: &[Value]) -> Value {
+    exp2(m, &[m.mul(x[1], log2(m, &x[..1]))])
+}
+
+/// That with the native exponential.
+pub fn native_powr(m: &Element<'_>, x: &[Value]) -> Value {
+    native_exp2(m, &[m.mul(x[1], log2(m, &x[..1]))])
 }
 
 /// The largest exponent whose power is a product of the base and its squares: of a negative one, each of up to 7 roundings and the quotient's
