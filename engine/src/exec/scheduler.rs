@@ -313,14 +313,16 @@ unsafe fn run_faster(
         Plan::One { side, turn, round } => {
             trial.note_one(round, side, turn, timed(of(round, side), places), last - first);
         }
-        Plan::Pair { of: count, first: side, round } => {
-            let best = of(round, Side::Best);
-            let sides = [side, side.other(), side.other(), side];
-            let piece = |at: u64| first + at * count..first + (at + 1) * count;
-            let [own, other, other_again, own_again] =
-                std::array::from_fn(|at| timed(of(round, sides[at]), piece(at as u64)));
-            trial.note(round, side, own.min(own_again), other.min(other_again));
-            run(best, first + 4 * count..last);
+        Plan::Pair { of: count, first: side, pieces, round } => {
+            let [mut own, mut other] = [Duration::ZERO; 2];
+            let mut at = first;
+            for &is_own in pieces {
+                let (side, time) = if is_own { (side, &mut own) } else { (side.other(), &mut other) };
+                *time += timed(of(round, side), at..at + count);
+                at += count;
+            }
+            trial.note(round, side, own, other);
+            run(of(round, Side::Best), at..last);
         }
     }
 }

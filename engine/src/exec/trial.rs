@@ -2,10 +2,10 @@
 //! (`analysis::alone`), with or without vectors of its iterations. All give the same results.
 //!
 //! The others are made one by one, once the kernel has run for long, and meet the best so far. A thread that has taken
-//! some work-groups then runs a few of them with one code, twice as many with the other and some more with the first, and compares the shorter
-//! time of each: neighbours do much the same, but whatever comes first finds nothing in the caches, and no code that ran just now. A few such pairs
-//! decide by their sums, without the extremes: work-groups may differ. Where the challenger is several times as slow, a pair or two are enough: they
-//! are all that it costs.
+//! some work-groups then runs a few of them with one code, a few with the other, and so on in the order of Thue and Morse, and compares the
+//! sums: work-groups differ, those of a triangle by rows and along rows, and in this order what grows, and what comes again after a power of two,
+//! is the same for both. A few such pairs decide by their sums, without the extremes. Where the challenger is several times as slow, a pair or two are
+//! enough: they are all that it costs.
 
 use super::coroutine::STACK_RESERVE;
 use super::launch::Code;
@@ -29,9 +29,11 @@ const FEW: usize = 2;
 const MUCH_SLOWER: u64 = 3;
 /// Ratios are compared in parts of this.
 const ONE: u64 = 1 << 10;
-/// One of so many parts of what a thread has taken is run and measured, four times. Short pieces would tell of caches and branch predictors that know
-/// nothing yet.
-const PART: u64 = 6;
+/// Whether it is the turn of the first code, in each piece of a pair: the sequence of Thue and Morse.
+const PIECES: [bool; 8] = [true, false, false, true, false, true, true, false];
+/// Pieces for which there is no time: what a thread has taken is run without being measured, too. Short pieces would tell of caches and branch predictors
+/// that know nothing yet.
+const NOT_MEASURED: usize = 2;
 /// Times that few work-groups are run with one code before the other one has its turn.
 const TURNS: u32 = 4;
 /// Time that a measurement takes at least: less tells nothing.
@@ -115,9 +117,8 @@ pub enum Plan {
     All(usize),
     /// All with this code, until there is the challenger of a round. How long they take is [spent](Trial::spend).
     Until { code: usize, round: usize },
-    /// So many with one code, twice as many with the other one and again so many with the first, to be compared in this round, and the rest
-    /// with the best.
-    Pair { of: u64, first: Side, round: usize },
+    /// So many with one code or the other in each of these pieces, to be compared in this round, and the rest with the best.
+    Pair { of: u64, first: Side, pieces: &'static [bool], round: usize },
     /// All of them with one code, to be compared with others that are run with the other, in this turn of a round.
     One { side: Side, turn: u32, round: usize },
 }
@@ -208,10 +209,13 @@ impl<C> Rounds<C> {
             round.settle(Side::Best);
             return Plan::All(self.best_before(at));
         }
-        if groups >= PART {
-            let is_odd = round.begun.load(Ordering::Relaxed) % 2 == 1;
-            let first = if is_odd { Side::Challenger } else { Side::Best };
-            return Plan::Pair { of: groups / PART, first, round: at };
+        for pieces in [&PIECES[..], &PIECES[..PIECES.len() / 2]] {
+            let of = groups / (pieces.len() + NOT_MEASURED) as u64;
+            if of > 0 {
+                let is_odd = round.begun.load(Ordering::Relaxed) % 2 == 1;
+                let first = if is_odd { Side::Challenger } else { Side::Best };
+                return Plan::Pair { of, first, pieces, round: at };
+            }
         }
         let turn = round.turn.fetch_add(1, Ordering::Relaxed) % (2 * TURNS);
         Plan::One { side: if turn < TURNS { Side::Best } else { Side::Challenger }, turn, round: at }
@@ -314,7 +318,8 @@ mod tests {
 
     /// A plan of the first round, in which a side comes first.
     fn pair(of: u64, first: Side) -> Plan {
-        Plan::Pair { of, first, round: 0 }
+        let pieces = if of > 0 { &PIECES[..] } else { &PIECES[..4] };
+        Plan::Pair { of: of.max(1), first, pieces, round: 0 }
     }
 
     #[test]
@@ -328,7 +333,7 @@ mod tests {
         ] {
             let rounds = rounds(1);
             for ratio in ratios {
-                assert!(matches!(rounds.plan(64), Plan::Pair { of: 10, .. }), "not settled yet");
+                assert!(matches!(rounds.plan(64), Plan::Pair { of: 6, .. }), "not settled yet");
                 rounds.0[0].note(Side::Best, UNIT, UNIT * ratio / 100);
             }
             assert_eq!(rounds.plan(64), Plan::All(best), "{ratios:?}");
@@ -377,13 +382,13 @@ mod tests {
         assert_eq!(first.plan(1), Plan::All(0));
         let second = rounds(1);
         second.0[0].note(Side::Best, UNIT, UNIT * 4);
-        assert_eq!(second.plan(100), pair(16, Side::Challenger));
+        assert_eq!(second.plan(100), pair(10, Side::Challenger));
         second.0[0].note(Side::Best, UNIT, UNIT * 4);
         assert_eq!(second.plan(100), Plan::All(0));
         let third = rounds(1);
         third.0[0].note(Side::Best, UNIT, UNIT);
         third.0[0].note(Side::Best, UNIT, UNIT * 4);
-        assert_eq!(third.plan(100), pair(16, Side::Best), "the first was not");
+        assert_eq!(third.plan(100), pair(10, Side::Best), "the first was not");
     }
 
     #[test]
@@ -417,7 +422,7 @@ mod tests {
             rounds.0[0].note(Side::Best, LEAST / 2, LEAST / 4);
             rounds.0[0].note_one(Side::Best, turn % TURNS, LEAST / 2, 1);
         }
-        assert_eq!(rounds.plan(64), pair(10, Side::Best));
+        assert_eq!(rounds.plan(64), pair(6, Side::Best));
         assert_eq!(rounds.plan(1), Plan::One { side: Side::Best, turn: 0, round: 0 });
         (0..MOST_PLANS).for_each(|_| _ = rounds.plan(1));
         assert_eq!(rounds.plan(1), Plan::All(0), "it was tried often enough");
