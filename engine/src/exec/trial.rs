@@ -322,6 +322,34 @@ mod tests {
         Plan::Pair { of: of.max(1), first, pieces, round: 0 }
     }
 
+    /// What grows along the pieces of a pair, and what comes again, is as much for one code as for the other.
+    #[test]
+    fn pieces_share_what_grows_and_what_comes_again() {
+        let difference = |pieces: &[bool], of: &dyn Fn(i64) -> i64| -> i64 {
+            (0..).zip(pieces).map(|(at, is_own)| if *is_own { of(at) } else { -of(at) }).sum()
+        };
+        for pieces in [&PIECES[..], &PIECES[..4]] {
+            assert_eq!(difference(pieces, &|_| 1), 0);
+            assert_eq!(difference(pieces, &|at| at), 0, "a triangle");
+            for phase in 0..2 {
+                assert_eq!(difference(pieces, &|at| (at + phase) % 2), 0);
+            }
+        }
+        assert_eq!(difference(&PIECES, &|at| at * at), 0, "rows of a triangle");
+        for phase in 0..4 {
+            assert_eq!(difference(&PIECES, &|at| i64::from((at + phase) % 4 < 2)), 0, "half of each row");
+        }
+        let rounds = rounds(1);
+        let pieces = |groups: u64| match rounds.plan(groups) {
+            Plan::Pair { of, pieces, .. } => Some((of, pieces.len())),
+            _ => None,
+        };
+        assert_eq!(
+            [100, 10, 9, 6, 5].map(pieces),
+            [Some((10, 8)), Some((1, 8)), Some((1, 4)), Some((1, 4)), None]
+        );
+    }
+
     #[test]
     fn what_takes_less_time_in_most_pairs_is_settled_on() {
         for (ratios, best) in [

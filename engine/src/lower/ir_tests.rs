@@ -2,7 +2,7 @@
 
 use super::opcode_tests::{build, kernel};
 use super::{Options, lower_with};
-use crate::abi::{LaneMapping, Variant};
+use crate::abi::{Coarsening, LaneMapping, Variant};
 use crate::analysis::inlining::Inlining;
 use crate::jit::Context;
 use crate::jit::pipeline::{self, Tier};
@@ -657,6 +657,17 @@ fn what_ids_within_a_bound_do_is_there_without_masks_where_they_cost() {
     // Where a store under a mask is slow, it is looked whether the mask is full.
     assert_eq!(of(Isa::Avx2, false), [0, 1, 1, 1]);
     assert_eq!(of(Isa::Avx2, true), [1, 1, 2, 1]);
+}
+
+/// What was on the stack would be numbers that lanes which are off compute with, and denormal ones cost much on some processors.
+#[test]
+fn what_is_loaded_for_nobody_is_zero() {
+    let variant = Variant { coarsening: Coarsening::AlongY(2), ..VARIANT };
+    let body = under_a_mask("%one = OpLoad %uint %theirs\nOpStore %mine %one\n");
+    let text = ir_of("", &body, Isa::Avx512, variant);
+    let mut slots = text.lines().filter_map(|line| line.trim().strip_suffix(" = alloca i64, align 8"));
+    let is_zeroed = |slot: &str| text.contains(&format!("store i64 0, ptr {slot},"));
+    assert!(slots.any(is_zeroed), "{text}");
 }
 
 /// As scalars they would be calls of the C library, which spill all vectors that live.

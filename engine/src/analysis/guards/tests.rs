@@ -2,6 +2,7 @@
 
 use super::super::testing::{VARIANT, a_loop, block, of_blocks};
 use super::Worth;
+use crate::abi::{Coarsening, Variant};
 
 const IDS: &str = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n";
 /// A row of elements.
@@ -97,6 +98,34 @@ fn strided_behind_a_guard(by: &str) -> String {
         "{IDS}%is = OpULessThan %bool %x %any_ulong\nOpBranchConditional %is %inner %behind\n%inner = OpLabel\n\
          {rotated}\nOpBranch %behind\n%behind = OpLabel"
     )
+}
+
+#[test]
+fn what_is_one_bundle_keeps_masks_for_which_there_is_no_room_where_they_cost_less() {
+    // Two parts, of which there is room for one, or for both.
+    let body = |insts: usize| {
+        let part = |at: usize| {
+            let sums: String =
+                (0..insts).map(|sum| format!("%sum{at}_{sum} = OpIAdd %uint %any_uint %uint_1\n")).collect();
+            let row = ROW.replace("%at", &format!("%at{at}"));
+            format!(
+                "OpBranchConditional %is %inner{at} %behind{at}\n%inner{at} = OpLabel\n{row}{sums}OpBranch %behind{at}\n\
+                 %behind{at} = OpLabel\n"
+            )
+        };
+        format!("{IDS}%is = OpULessThan %bool %x %any_ulong\n{}{}", part(1), part(2))
+    };
+    let parts = |insts: usize, one_bundle: bool, worth: Worth| {
+        let variant = Variant { coarsening: Coarsening::AlongX(4), one_bundle, ..VARIANT };
+        of_blocks(&body(insts), variant, |analysis| analysis.guarded(worth).len())
+    };
+    for one_bundle in [false, true] {
+        for worth in [Worth::More, Worth::Less] {
+            assert_eq!(parts(10, one_bundle, worth), 2);
+            let has_some = worth == Worth::More || !one_bundle;
+            assert_eq!(parts(120, one_bundle, worth), usize::from(has_some), "{one_bundle} {worth:?}");
+        }
+    }
 }
 
 #[test]

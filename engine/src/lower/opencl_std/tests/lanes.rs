@@ -60,3 +60,32 @@ fn one_lane_gets_the_bits_that_it_would_get_among_many() {
     let count = compare(&doubles::functions(), Scalar::F64, &all, &reversed, f64::to_bits);
     assert!(count >= 19 * targets().len(), "{count}");
 }
+
+/// What native functions make of results that are no normal numbers, others keep; what is less than all numbers is 0.
+#[test]
+fn tiny_exponentials_are_denormal_but_for_native_ones() {
+    for target in targets() {
+        for (own, native, scale) in [
+            (StdOp::exp, StdOp::native_exp, std::f32::consts::LN_2),
+            (StdOp::exp2, StdOp::native_exp2, 1.0),
+            (StdOp::exp10, StdOp::native_exp10, std::f32::consts::LOG10_2),
+        ] {
+            let powers =
+                [-125.5, -126.5, -135.0, -148.5, -152.0, -300.0, -1e4, -1e30, f32::NEG_INFINITY, f32::NAN];
+            let x: Vec<f32> = powers.iter().map(|power| power * scale).collect();
+            let results =
+                |op| compile(&target, 16, &[Scalar::F32], call(op)).map::<f32, f32, u8, f32>(&x, &x, &[]);
+            for (op, got) in [(own, results(own)), (native, results(native))] {
+                for (power, got) in powers.iter().zip(got) {
+                    let exact = power.exp2();
+                    let is_right = match exact {
+                        _ if exact.is_nan() => got.is_nan(),
+                        _ if op == native && exact < f32::MIN_POSITIVE => got == 0.0,
+                        _ => (got - exact).abs() <= 1e-4 * exact.max(f32::MIN_POSITIVE),
+                    };
+                    assert!(is_right, "{op:?} of 2^{power}: {got:e} with {} bits", target.simd_bits());
+                }
+            }
+        }
+    }
+}
