@@ -43,11 +43,6 @@ const LOOK: Duration = Duration::from_micros(500);
 const CHUNK_DIVISOR: u64 = 4;
 /// How long the launching thread spins for the others' last chunks before it sleeps.
 pub(super) const SPIN: Duration = Duration::from_micros(50);
-/// Bytes of the last cache that are a thread's at most: no processor has more. A virtual machine sees all of a cache that it shares with others it does not see.
-const MOST_KEPT: u64 = 16 << 20;
-/// Those that count where it sees more. With two of an Emerald Rapids' cores, which see 260 MB, 16 MB are written and read again faster past them than
-/// through them.
-const KEPT_AMONG_OTHERS: u64 = 8 << 20;
 /// Kernels may have private variables on the stack of the thread that runs them.
 const WORKER_STACK_BYTES: usize = 8 << 20;
 
@@ -87,15 +82,6 @@ impl Cost {
 
 fn picoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1000)
-}
-
-/// Bytes that a last cache of so many keeps for whoever is next.
-fn kept_by(cache: Option<u64>, threads: u64) -> u64 {
-    match cache {
-        None => u64::MAX,
-        Some(bytes) if bytes > threads.saturating_mul(MOST_KEPT) => threads.saturating_mul(KEPT_AMONG_OTHERS),
-        Some(bytes) => bytes.max(1),
-    }
 }
 
 /// A launch to run.
@@ -144,7 +130,7 @@ impl Scheduler {
     pub(super) fn streams_from(&self, items: u64) -> u32 {
         let kept = match self.kept.load(Ordering::Relaxed) {
             0 => {
-                let kept = kept_by(last_level_cache(self.threads), self.threads as u64);
+                let kept = last_level_cache(self.threads).map_or(u64::MAX, |bytes| bytes.max(1));
                 self.kept.store(kept, Ordering::Relaxed);
                 kept
             }
@@ -605,14 +591,6 @@ mod tests {
             }
             assert_eq!(next, groups.end);
         }
-    }
-
-    #[test]
-    fn a_cache_that_is_larger_than_a_processor_has_is_shared_with_others() {
-        const MIB: u64 = 1 << 20;
-        let of = |cache: u64, threads| kept_by(Some(cache * MIB), threads) / MIB;
-        assert_eq!([of(32, 2), of(32, 16), of(260, 2), of(260, 48), of(96, 1)], [32, 32, 16, 260, 8]);
-        assert_eq!((kept_by(None, 2), kept_by(Some(0), 2)), (u64::MAX, 1));
     }
 
     #[test]

@@ -318,8 +318,7 @@ mod tests {
 
     /// A plan of the first round, in which a side comes first.
     fn pair(of: u64, first: Side) -> Plan {
-        let pieces = if of > 0 { &PIECES[..] } else { &PIECES[..4] };
-        Plan::Pair { of: of.max(1), first, pieces, round: 0 }
+        Plan::Pair { of, first, pieces: &PIECES, round: 0 }
     }
 
     /// What grows along the pieces of a pair, and what comes again, is as much for one code as for the other.
