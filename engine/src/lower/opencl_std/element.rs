@@ -278,8 +278,13 @@ impl<'a> Element<'a> {
 
     /// `x` limited to constants; what is not a number stays so.
     pub fn limited(&self, x: Value, low: f64, high: f64) -> Value {
-        let x = self.select(self.gt(x, self.c(high)), self.c(high), x);
+        let x = self.at_most(x, high);
         self.select(self.lt(x, self.c(low)), self.c(low), x)
+    }
+
+    /// `x`, or `high` where it is more. What is not a number stays that.
+    pub fn at_most(&self, x: Value, high: f64) -> Value {
+        self.select(self.gt(x, self.c(high)), self.c(high), x)
     }
 
     /// `1.5 * 2^digits`: added to a number, it leaves the nearest integer in the low bits of the sum.

@@ -178,7 +178,7 @@ fn exponential(m: &Element<'_>, x: Value, of: &Exponential, tiny: Tiny) -> Value
     };
     let is_zero_apart = tiny == Tiny::Zero || m.has_avx512();
     let x = match is_zero_apart {
-        true => m.select(m.gt(x, m.c(form.most)), m.c(form.most), x),
+        true => m.at_most(x, form.most),
         false => m.limited(x, form.least, form.most),
     };
     let power = if of.log2_base == 1.0 { x } else { m.mul(x, m.c(of.log2_base)) };

@@ -100,7 +100,7 @@ fn power_by_pair(m: &Element<'_>, x: Value, y: Value, missing: Option<Value>) ->
     let about = if m.ty == Scalar::F64 { whole } else { sum };
     let product = m.mul(y, about);
     let product = match m.has_avx512() {
-        true => m.select(m.gt(product, m.c(most)), m.c(most), product),
+        true => m.at_most(product, most),
         false => m.limited(product, -most, most),
     };
     let left_behind = |n: Value| {
