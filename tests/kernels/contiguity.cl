@@ -133,6 +133,47 @@ KERNEL through_structure(global const uint *in, global uint *out, uint count) {
     of->to[i] = of->from[i] + 1;
 }
 
+// One step of a network that sorts, and one of a transform: pairs `stride` apart.
+KERNEL compared(global uint *data, uint stride, uint pairs) {
+  uint l = get_global_id(0);
+  if (l >= pairs)
+    return;
+  uint at = 2 * l - (l & (stride - 1));
+  uint a = data[at], b = data[at + stride];
+  if (a > b) {
+    data[at] = b;
+    data[at + stride] = a;
+  }
+}
+
+KERNEL transformed(global int *data, ulong stride, ulong pairs) {
+  ulong l = get_global_id(0);
+  if (l < pairs) {
+    ulong at = 2 * l - l % stride;
+    int a = data[at], b = data[at + stride];
+    data[at] = a + b;
+    data[at + stride] = a - b;
+  }
+}
+
+KERNEL compared_in_local(global uint *data, int stride) {
+  local uint pairs[512];
+  int l = get_local_id(0), size = get_local_size(0);
+  global uint *mine = data + 2 * size * get_group_id(0);
+  pairs[l] = mine[l];
+  pairs[l + size] = mine[l + size];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  int at = (l & ~(stride - 1)) << 1 | (l & (stride - 1));
+  uint a = pairs[at], b = pairs[at + stride];
+  if ((a > b) == ((l & 4) == 0)) {
+    pairs[at] = b;
+    pairs[at + stride] = a;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  mine[l] = pairs[l];
+  mine[l + size] = pairs[l + size];
+}
+
 KERNEL tile(global const uint *in, global uint *out, int width, int height) {
   local uint tile[16][17];
   int lx = get_local_id(0), ly = get_local_id(1);

@@ -56,6 +56,7 @@ pub mod repetition;
 pub mod rotation;
 pub mod shapes;
 mod short_rows;
+pub mod sides;
 pub mod simplify;
 mod steps;
 pub mod streaming;

@@ -34,6 +34,15 @@ impl Make {
         matches!(self, Make::Intel | Make::Zen4 | Make::Zen5)
     }
 
+    /// Bytes of the shortest such store. One of less than a line waits for those beside it, and an Emerald Rapids takes three and a half times as
+    /// long where they come 16 bytes at a time: bytes of a picture, of which a sub-group has loaded words.
+    pub fn shortest_past_caches(self) -> u64 {
+        match self {
+            Make::Intel => 64,
+            _ => 16,
+        }
+    }
+
     /// Whether atomics in local memory take turns in a loop, not in a row. A Zen 4 takes read-modify-writes through two or three
     /// registers in turn for one place in memory, so that each waits for the one before: the loop is four times as fast there.
     /// The others tell places apart by instruction: the row is nearly three times as fast on Intel's.

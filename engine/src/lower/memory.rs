@@ -11,6 +11,7 @@ use crate::analysis::func::ChainStep;
 use crate::analysis::leaves::Scalar;
 use crate::analysis::private::Placement;
 use crate::analysis::private::{object_layout, private_stride};
+use crate::analysis::sides;
 use crate::error::EngineError;
 use smallvec::{SmallVec, smallvec};
 use spirv::{MemorySemantics, Op, StorageClass};
@@ -225,6 +226,8 @@ pub(super) struct Indexed {
     pub size: u64,
     /// Whether lanes swap places by an exclusive or, as in networks that sort or transform.
     pub is_exchange: bool,
+    /// Whether it may be one of a side of butterflies.
+    pub may_be_side: bool,
     /// Whether it is in local memory, whose beginning each work-group has.
     pub is_local: bool,
 }
@@ -273,6 +276,7 @@ pub(super) fn indexed(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<
     }
     let step = a.proven_step(block, id).filter(|_| !is_wide);
     let is_exchange = is_exchange(this, id, EXCHANGE_DEPTH);
+    let may_be_side = sides::may_be_of_side(id, &|id| a.definition(id));
     let (shared, own) = if is_wide { (None, id) } else { shared_part(this, id)? };
     let parts = match shared {
         Some(shared) => Some((shared, this.leaf(own)?)),
@@ -280,7 +284,18 @@ pub(super) fn indexed(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Option<
     };
     let is_local = a.func.class_of(pointer) == Some(StorageClass::Workgroup);
     let index = this.leaf(id)?;
-    Ok(Some(Indexed { base, index, parts, step, is_wide, is_signed, size, is_exchange, is_local }))
+    Ok(Some(Indexed {
+        base,
+        index,
+        parts,
+        step,
+        is_wide,
+        is_signed,
+        size,
+        is_exchange,
+        may_be_side,
+        is_local,
+    }))
 }
 
 /// What all lanes share of a sum that this block makes, and the rest.

@@ -13,7 +13,7 @@
 //! | `dispatch` | calls through pointers |
 //! | `work_item` | work-item built-ins |
 //! | `arithmetic`, `dot`, `reinterpretation`, `conversion`, `composite`, `memory`, `atomics`, `barrier`, `groups`, `image`, `opencl_std`, `hints` | instruction families |
-//! | `access`, `interleaved`, `speculation`, `spaced`, `apart`, `read_ahead`, `invariant_loads`, `members`, `structures`, `narrow`, `rows`, `short_rows`, `copy`, `private` | what `memory` is made of |
+//! | `access`, `interleaved`, `speculation`, `butterflies`, `spaced`, `apart`, `read_ahead`, `invariant_loads`, `members`, `structures`, `narrow`, `rows`, `short_rows`, `copy`, `private` | what `memory` is made of |
 //! | `packed` | vectors that are held as they are in memory |
 //! | `float_modes`, `rounding` | what execution modes and decorations ask of floating-point arithmetic |
 
@@ -25,6 +25,7 @@ mod barrier;
 mod block_io;
 mod bounds;
 pub mod builder;
+mod butterflies;
 pub mod calls;
 pub mod census;
 mod clock;
@@ -87,7 +88,8 @@ use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
 use crate::analysis::{
     arguments, branches, cas_loops, cfg, choices, exits, idle, interior, invariants, joins, late_loads,
-    loops, mem2reg, moves, narrow_counters, numbering, places, quotients, repetition, rotation, simplify,
+    loops, mem2reg, moves, narrow_counters, numbering, places, quotients, repetition, rotation, sides,
+    simplify,
 };
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
@@ -374,6 +376,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     exits::leave_together(&mut func);
     exits::bring_out(&mut func);
     idle::leave_where_idle(&mut func);
+    sides::make_where_used(&mut func);
     // So that an edge finds its operand.
     func.sort_phis();
     func

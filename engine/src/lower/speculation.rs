@@ -9,10 +9,11 @@
 //!
 //! Where such indices are no row, those of a load may still be within a register, or two for bytes and halves of a word, in any order: lanes that swap places are in an aligned
 //! piece, and those that share elements (`x / 2`, clamped indices) or leave some out behind the first lane's. One access and a permutation is then enough, a third
-//! of a gather's time.
+//! of a gather's time. What lanes exchange in butterflies is in two registers, and stores to there are the same backwards (`butterflies`).
 
-use super::access::{Access, Place, in_memory, lane_addresses, load_leaves, store_leaves};
+use super::access::{Access, Place, in_memory, lane_addresses, load_leaves, store_leaves, to_memory};
 use super::builder::{Builder, IntPred, Value};
+use super::butterflies::Side;
 use super::groups::lanes::has_permute;
 use super::memory::Indexed;
 use super::values::{Mask, Reg, Val};
@@ -205,7 +206,7 @@ fn is_row_of_indices(this: &Lowerer<'_, '_>, indexed: Indexed, by: u32) -> (Valu
 }
 
 /// Whether so many indices behind the first one do not wrap around.
-fn stays(b: &Builder, indexed: Indexed, first: Value, span: u32) -> Value {
+pub(super) fn stays(b: &Builder, indexed: Indexed, first: Value, span: u32) -> Value {
     match (indexed.is_wide, indexed.is_signed) {
         (true, _) => b.int(Scalar::Bool, 1, 1),
         (_, true) => b.icmp(IntPred::LLVMIntSLE, first, b.i32(i32::MAX as u32 - span)),
@@ -315,8 +316,10 @@ struct Piece {
 
 impl Piece {
     fn of(this: &Lowerer<'_, '_>, indexed: Indexed) -> Piece {
-        // Instructions that permute two registers take as long as those for one, but more is loaded. What has a gather is not worth that.
-        let in_two = indexed.size <= HAVE_NO_GATHER && tables::looks_up(this.target, indexed.size);
+        // Instructions that permute two registers take as long as those for one, but more is loaded. What has a gather is not worth that, unless
+        // there is a reason why it should be in two.
+        let is_worth_two = indexed.size <= HAVE_NO_GATHER || indexed.may_be_side;
+        let in_two = is_worth_two && tables::looks_up(this.target, indexed.size);
         let most = if in_two { (MOST_PIECE / indexed.size) as u32 } else { this.w };
         let elements = if indexed.is_exchange { this.w } else { most.max(this.w) };
         let (together, first, places) = match indexed.is_exchange {
@@ -352,15 +355,21 @@ fn aligned(this: &Lowerer<'_, '_>, indexed: Indexed) -> (Value, Value, Value) {
 /// The same of a piece of so many elements that begins with the first lane's index. What is looked at is what lanes do not share. (To ask for the first lane that is on
 /// is slower where all of them share an element: it goes through memory.)
 fn behind_first(this: &Lowerer<'_, '_>, indexed: Indexed, elements: u32) -> (Value, Value, Value) {
+    let b = &this.b;
+    let (places, first) = places_behind_first(this, indexed);
+    let far = b.icmp(IntPred::LLVMIntUGE, places, b.int(b.scalar_of(places), this.w, elements.into()));
+    let stays = stays(b, indexed, first, elements - 1);
+    (b.and(none_on(this, far), stays), first, places)
+}
+
+/// How far behind the first lane's index each lane's is, and that index.
+pub(super) fn places_behind_first(this: &Lowerer<'_, '_>, indexed: Indexed) -> (Value, Value) {
     let (b, w) = (&this.b, this.w);
     let (shared, own) = indexed.parts.map_or((None, indexed.index), |(shared, own)| (Some(shared), own));
     let own = b.freeze(this.vector(own));
     let first = b.extract(own, b.i32(0));
     let places = b.sub(own, b.splat(first, w));
-    let far = b.icmp(IntPred::LLVMIntUGE, places, b.int(b.scalar_of(places), w, elements.into()));
-    let first = shared.map_or(first, |shared| b.add(b.freeze(shared), first));
-    let stays = stays(b, indexed, first, elements - 1);
-    (b.and(none_on(this, far), stays), first, places)
+    (places, shared.map_or(first, |shared| b.add(b.freeze(shared), first)))
 }
 
 pub(super) fn store(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], val: &Val, access: Access) {
@@ -375,5 +384,22 @@ pub(super) fn store(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], val: &V
         store_leaves(this, &place, leaves, val, access);
         Vec::new()
     };
-    hope.branch(this, row, || store(Place::Strided { base, step, into: 0 }), || store(lanes));
+    let indexed = hope.indexed.filter(|_| hope.look == Look::AllLanes && hope.first.is_none());
+    let words = || match (leaves, &val[..]) {
+        ([leaf], [reg]) if leaf.scalar.bits() == u32::BITS => {
+            Some(this.b.reinterpret(to_memory(this, this.vector(*reg)), Scalar::I32))
+        }
+        _ => None,
+    };
+    let apart = || match indexed.and_then(|indexed| Some((Side::of(this, indexed)?, words()?))) {
+        Some((side, words)) => {
+            let to_side = || {
+                side.store(this, words);
+                Vec::new()
+            };
+            this.b.branch_of_many(side.is_it, to_side, || store(lanes))
+        }
+        None => store(lanes),
+    };
+    hope.branch(this, row, || store(Place::Strided { base, step, into: 0 }), apart);
 }

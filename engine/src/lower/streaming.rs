@@ -9,8 +9,6 @@ use crate::analysis::leaves::{Leaf, Scalar};
 
 /// Bytes of the caches' lines: a store of less than one joins those beside it on the way to memory.
 const LINE: u64 = 64;
-/// The shortest store that has the hint.
-const SHORTEST: u64 = 16;
 
 /// The address of a row that all lanes write together without a gap, and how many bytes each.
 fn row(place: &Place, leaves: &[Leaf], access: Access) -> Option<(Value, u64)> {
@@ -50,7 +48,8 @@ pub(super) fn store_row(
 ) -> bool {
     let b = &this.b;
     let align = (bytes * u64::from(this.w)).min(LINE);
-    if !align.is_power_of_two() || !(bytes * u64::from(this.w)).is_multiple_of(align) || align < SHORTEST {
+    let is_whole = align.is_power_of_two() && (bytes * u64::from(this.w)).is_multiple_of(align);
+    if !is_whole || align < this.target.make.shortest_past_caches() {
         return false;
     }
     let address = b.reinterpret(base, Scalar::I64);

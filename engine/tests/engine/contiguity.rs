@@ -238,6 +238,80 @@ fn steps_that_are_arguments() {
     });
 }
 
+/// The first of each of so many pairs of elements this far apart, all of which are there once.
+fn first_of_pairs(stride: usize, pairs: usize) -> impl Iterator<Item = usize> {
+    (0..pairs).map(move |l| l / stride * (2 * stride) + l % stride)
+}
+
+#[test]
+fn pairs_are_exchanged_at_any_distance() {
+    const PAIRS: usize = 256;
+    let input = noise(2 * PAIRS);
+    everywhere(|run, _, place| {
+        for stride in [1, 2, 4, 8, 16, 32, 128] {
+            let (out, mut want) = (input.clone(), input.clone());
+            for at in first_of_pairs(stride, PAIRS).filter(|at| input[*at] > input[at + stride]) {
+                want.swap(at, at + stride);
+            }
+            let numbers = [stride, PAIRS].map(|number| Arg::Uint(number as u32));
+            let args: Vec<Arg> = std::iter::once(pointer(&out)).chain(numbers).collect();
+            run("compared", PAIRS as u32, &args);
+            assert!(out == want, "{stride} in {place}");
+        }
+    });
+}
+
+/// Also where blocks are of no power of two, so that lanes begin in the middle of one.
+#[test]
+fn sums_and_differences_of_pairs_at_any_distance() {
+    const BLOCKS: usize = 12;
+    let input = noise(2 * 20 * BLOCKS);
+    everywhere(|run, group, place| {
+        // Each pair once.
+        if group[1] > 1 {
+            return;
+        }
+        for stride in 1..=20 {
+            let (out, mut want) = (input.clone(), input.clone());
+            let pairs = stride * BLOCKS;
+            for at in first_of_pairs(stride, pairs) {
+                let [a, b] = [at, at + stride].map(|at| input[at]);
+                (want[at], want[at + stride]) = (a.wrapping_add(b), a.wrapping_sub(b));
+            }
+            let numbers = [stride, pairs].map(|number| Arg::Ulong(number as u64));
+            let args: Vec<Arg> = std::iter::once(pointer(&out)).chain(numbers).collect();
+            run("transformed", pairs as u32, &args);
+            assert!(out == want, "{stride} in {place}");
+        }
+    });
+}
+
+#[test]
+fn pairs_in_local_memory_are_exchanged_in_either_direction() {
+    let input = noise(2 * 256);
+    everywhere(|run, group, place| {
+        let size = group[0] as usize;
+        if group[1] > 1 {
+            return;
+        }
+        for stride in [1, 2, 4, 8, 16].into_iter().filter(|stride| size % stride == 0) {
+            let (out, mut want) = (input.clone(), input.clone());
+            let groups = 256 / size;
+            for group in 0..groups {
+                let mine = group * 2 * size;
+                for (l, at) in first_of_pairs(stride, size).enumerate() {
+                    let at = mine + at;
+                    if (input[at] > input[at + stride]) == (l & 4 == 0) {
+                        want.swap(at, at + stride);
+                    }
+                }
+            }
+            run("compared_in_local", (groups * size) as u32, &[pointer(&out), Arg::Uint(stride as u32)]);
+            assert!(out == want, "{stride} in {place}");
+        }
+    });
+}
+
 #[test]
 fn loops_whose_counter_is_the_index() {
     let input = noise(500);
