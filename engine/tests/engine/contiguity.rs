@@ -294,7 +294,7 @@ fn pairs_in_local_memory_are_exchanged_in_either_direction() {
         if group[1] > 1 {
             return;
         }
-        for stride in [1, 2, 4, 8, 16].into_iter().filter(|stride| size % stride == 0) {
+        for stride in [1, 2, 4, 8, 16].into_iter().filter(|stride| size.is_multiple_of(*stride)) {
             let (out, mut want) = (input.clone(), input.clone());
             let groups = 256 / size;
             for group in 0..groups {
