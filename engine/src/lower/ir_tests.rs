@@ -407,10 +407,13 @@ fn addresses_that_may_follow_each_other_are_looked_at() {
     let text = ir(&body(data).replace("%from %wanted", "%from %wide").replace("%to %wanted", "%to %wide"));
     assert_eq!(compares(&text), [0, 0], "a place that memory says: {text}");
     // Indices of 32 bits are looked at as such, but in another block than that which makes the address.
-    let narrow = format!(
-        "{VALUES}%wanted = OpUMod %uint %gx32 %u4\n%wide = OpUConvert %ulong %wanted\n\
-         %there = OpInBoundsPtrAccessChain %pg_uint %in %wide\n"
-    );
+    let narrow_by = |op: &str| {
+        format!(
+            "{VALUES}%wanted = {op} %uint %gx32 %u4\n%wide = OpUConvert %ulong %wanted\n\
+             %there = OpInBoundsPtrAccessChain %pg_uint %in %wide\n"
+        )
+    };
+    let narrow = narrow_by("OpUMod");
     let narrow_compares = |text: &str| text.matches("icmp ne <16 x i32>").count();
     let read = "%value = OpLoad %uint %there\nOpStore %mine %value\n";
     let text = ir_of("", &format!("{narrow}{read}"), Isa::Sse, VARIANT);
@@ -419,12 +422,18 @@ fn addresses_that_may_follow_each_other_are_looked_at() {
     let text = ir_of("", &format!("{narrow}{read}"), Isa::Avx2, VARIANT);
     assert_eq!((compares(&text), narrow_compares(&text)), ([0, 0], 1), "{text}");
     assert_eq!(text.matches("icmp uge <16 x i32>").count(), 1, "{text}");
-    let elsewhere = format!(
-        "{narrow}OpBranchConditional %varying %inside %behind\n%inside = OpLabel\n{read}OpBranch %behind\n\
-         %behind = OpLabel\n"
-    );
-    let text = ir(&elsewhere);
+    let elsewhere = |op: &str| {
+        let narrow = narrow_by(op);
+        ir(&format!(
+            "{narrow}OpBranchConditional %varying %inside %behind\n%inside = OpLabel\n{read}OpBranch %behind\n\
+             %behind = OpLabel\n"
+        ))
+    };
+    let text = elsewhere("OpUDiv");
     assert_eq!((compares(&text), narrow_compares(&text)), ([1, 0], 0), "{text}");
+    // That of a side of butterflies is made in the block that uses it.
+    let text = elsewhere("OpUMod");
+    assert_eq!((compares(&text), narrow_compares(&text)), ([0, 0], 1), "{text}");
 }
 
 #[test]
