@@ -408,6 +408,11 @@ impl<'m> Func<'m> {
         self.module.decoration(self.origins.get(&id).copied().unwrap_or(id), kind)
     }
 
+    /// Whether a conversion gives the nearest number where it cannot give the same.
+    pub fn saturates(&self, inst: &Inst) -> bool {
+        inst.result.is_some_and(|id| self.decoration(id, Decoration::SaturatedConversion).is_some())
+    }
+
     /// The integer value of a constant, zero-extended.
     pub fn constant_bits(&self, id: Id) -> Option<u64> {
         if let Some(Synthetic::Number(bits)) = self.synthetic.get(&id) {

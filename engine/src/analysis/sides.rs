@@ -7,7 +7,7 @@
 use super::cfg::Cfg;
 use super::func::{BlockId, Func};
 use rustc_hash::FxHashMap;
-use spirv::{Decoration, Op};
+use spirv::Op;
 use spirv_env::opcodes::Derives;
 use spirv_env::{Id, Inst, Operand};
 
@@ -20,7 +20,7 @@ pub fn may_be_of_side<'i>(index: Id, definition: &impl Fn(Id) -> Option<&'i Inst
         let Some(inst) = definition(index).filter(|_| depth > 0) else { return false };
         let of = |at: usize| within(inst.id(at), definition, depth - 1);
         match inst.op {
-            Op::BitwiseAnd | Op::UMod | Op::SRem | Op::SMod => true,
+            _ if takes_low_bits(inst) => true,
             Op::IAdd | Op::ISub | Op::BitwiseOr => of(0) || of(1),
             Op::UConvert | Op::SConvert | Op::CopyObject => of(0),
             _ => false,
@@ -37,7 +37,6 @@ struct Address {
 
 /// Makes addresses of sides where they are used.
 pub fn make_where_used(func: &mut Func<'_>) {
-    let takes_low_bits = |inst: &Inst| matches!(inst.op, Op::BitwiseAnd | Op::UMod | Op::SRem | Op::SMod);
     if func.blocks.len() == 1 || !func.blocks.values().flat_map(|block| &block.insts).any(takes_low_bits) {
         return;
     }
@@ -74,6 +73,10 @@ pub fn make_where_used(func: &mut Func<'_>) {
     }
 }
 
+fn takes_low_bits(inst: &Inst) -> bool {
+    matches!(inst.op, Op::BitwiseAnd | Op::UMod | Op::SRem | Op::SMod)
+}
+
 fn is_access(inst: &Inst) -> bool {
     matches!(inst.op, Op::Load | Op::Store)
 }
@@ -99,12 +102,7 @@ fn addresses(
         {
             continue;
         }
-        let widens = |inst: &&Inst| {
-            let saturates = || {
-                inst.result.is_some_and(|id| func.decoration(id, Decoration::SaturatedConversion).is_some())
-            };
-            matches!(inst.op, Op::SConvert | Op::UConvert) && !saturates()
-        };
+        let widens = |inst: &&Inst| matches!(inst.op, Op::SConvert | Op::UConvert) && !func.saturates(inst);
         // What all lanes add to an index is told apart from it where that is made.
         let adds = |inst: &&Inst| inst.op == Op::IAdd && inst.ids().any(|of| made_before(of).is_none());
         let mut insts: Vec<Inst> = Vec::new();

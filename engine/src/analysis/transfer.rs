@@ -7,7 +7,7 @@ use super::private::{Placement, object_layout, private_stride};
 use super::rearrangement::Source;
 use super::shapes::{Shape, Shapes, Trust};
 use smallvec::{SmallVec, smallvec};
-use spirv::{Decoration, GroupOperation, Op};
+use spirv::{GroupOperation, Op};
 use spirv_env::opcodes::{Derives, Memory, Uniformity};
 use spirv_env::{Id, Inst, Type, TypeId};
 
@@ -297,7 +297,7 @@ impl Analysis<'_> {
 
     /// Whether a conversion keeps to the range of its result.
     pub fn saturates(&self, inst: &Inst) -> bool {
-        inst.result.is_some_and(|id| self.func.decoration(id, Decoration::SaturatedConversion).is_some())
+        self.func.saturates(inst)
     }
 
     /// Narrowing keeps a stride (it is modular). Widening does where no lane wraps around.

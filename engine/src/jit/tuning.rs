@@ -34,7 +34,7 @@ impl Make {
         matches!(self, Make::Intel | Make::Zen4 | Make::Zen5)
     }
 
-    /// Bytes of the shortest such store. One of less than a line waits for those beside it, and an Emerald Rapids takes three and a half times as
+    /// Bytes of the shortest such store. One of less than a line waits for those beside it, and an Emerald Rapids takes 2.6 to 5.6 times as
     /// long where they come 16 bytes at a time: bytes of a picture, of which a sub-group has loaded words.
     pub fn shortest_past_caches(self) -> u64 {
         match self {

@@ -64,6 +64,11 @@ impl Hope {
         }
     }
 
+    /// The indices of a place of which no step is known.
+    fn indices(self) -> Option<Indexed> {
+        self.indexed.filter(|_| self.look == Look::AllLanes && self.first.is_none())
+    }
+
     /// The same so many bytes further.
     pub(super) fn moved(self, this: &Lowerer<'_, '_>, bytes: Value) -> Hope {
         let further = |address| this.b.offset(address, bytes);
@@ -289,7 +294,7 @@ pub(super) fn as_row(
 /// The indices of a load that may be one of a piece of memory, and a permutation, which is worth it where registers
 /// are permuted by an instruction.
 fn piece_of(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf]) -> Option<Indexed> {
-    let indexed = hope.indexed.filter(|_| hope.look == Look::AllLanes && hope.first.is_none())?;
+    let indexed = hope.indices()?;
     let [Leaf { scalar, .. }] = leaves else { return None };
     let fits = matches!(scalar.bits(), 8 | 16 | 32 | 64)
         && !matches!(scalar, Scalar::Ptr | Scalar::Int(_))
@@ -384,14 +389,13 @@ pub(super) fn store(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], val: &V
         store_leaves(this, &place, leaves, val, access);
         Vec::new()
     };
-    let indexed = hope.indexed.filter(|_| hope.look == Look::AllLanes && hope.first.is_none());
     let words = || match (leaves, &val[..]) {
         ([leaf], [reg]) if leaf.scalar.bits() == u32::BITS => {
             Some(this.b.reinterpret(to_memory(this, this.vector(*reg)), Scalar::I32))
         }
         _ => None,
     };
-    let apart = || match indexed.and_then(|indexed| Some((Side::of(this, indexed)?, words()?))) {
+    let apart = || match hope.indices().and_then(|indexed| Some((Side::of(this, indexed)?, words()?))) {
         Some((side, words)) => {
             let to_side = || {
                 side.store(this, words);
