@@ -37,7 +37,7 @@ fn a_process_lives_on_whenever_its_memory_ends() {
 /// A kernel that takes more memory than is looked for before it is compiled: that runs out anywhere in the compiler.
 #[test]
 fn a_process_lives_on_wherever_in_the_compiler_its_memory_ends() {
-    for mib in (140..200).step_by(3) {
+    for mib in (140..200).step_by(6) {
         kernel_within("data", mib * MIB, &["atomics", "9000"]);
     }
 }

@@ -53,13 +53,14 @@ fn work_groups(groups: [u32; 3], size: [u32; 3]) -> Vec<Vec<usize>> {
 /// An associative operation and its identity.
 type Operation<'a, T> = (&'a dyn Fn(T, T) -> T, T);
 
-fn reductions_and_scans<T: Number>(name: &str, widths: &[u32]) {
+/// Runs a kernel of a type with one shape of three for each width, from another one on for each `turn`: a shape is code of its own.
+fn reductions_and_scans<T: Number>(turn: usize, name: &str, widths: &[u32]) {
     const RESULTS: usize = 21;
     const ROUNDS: usize = 3;
     let module = Module::named("groups_work_group");
-    for width in widths {
+    for (number, width) in widths.iter().enumerate() {
         let kernel = module.kernel(&format!("{name}_{width}"));
-        for (groups, size) in SHAPES {
+        for (groups, size) in SHAPES.into_iter().skip((turn + number) % 3).step_by(3) {
             let n = (groups.iter().product::<u32>() * size.iter().product::<u32>()) as usize;
             let mut random = Random::new(n as u64 + u64::from(*width));
             let input: Vec<T> = (0..n).map(|_| T::random(&mut random)).collect();
@@ -96,21 +97,21 @@ fn reductions_and_scans<T: Number>(name: &str, widths: &[u32]) {
 }
 
 macro_rules! reductions_and_scans {
-    ($($test:ident $type:ty, $name:literal, $widths:ident;)*) => {$(
+    ($($turn:literal $test:ident $type:ty, $name:literal, $widths:ident;)*) => {$(
         #[test]
         fn $test() {
-            reductions_and_scans::<$type>($name, &$widths);
+            reductions_and_scans::<$type>($turn, $name, &$widths);
         }
     )*};
 }
 reductions_and_scans! {
-    reductions_and_scans_of_int i32, "int", MORE_WIDTHS;
-    reductions_and_scans_of_uint u32, "uint", WIDTHS;
-    reductions_and_scans_of_long i64, "long", WIDTHS;
-    reductions_and_scans_of_ulong u64, "ulong", WIDTHS;
-    reductions_and_scans_of_half f16, "half", WIDTHS;
-    reductions_and_scans_of_float f32, "float", MORE_WIDTHS;
-    reductions_and_scans_of_double f64, "double", WIDTHS;
+    0 reductions_and_scans_of_int i32, "int", MORE_WIDTHS;
+    1 reductions_and_scans_of_uint u32, "uint", WIDTHS;
+    2 reductions_and_scans_of_long i64, "long", WIDTHS;
+    3 reductions_and_scans_of_ulong u64, "ulong", WIDTHS;
+    4 reductions_and_scans_of_half f16, "half", WIDTHS;
+    5 reductions_and_scans_of_float f32, "float", MORE_WIDTHS;
+    6 reductions_and_scans_of_double f64, "double", WIDTHS;
 }
 
 /// Lanes together: halves of them, until one is left.
