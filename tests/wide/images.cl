@@ -479,7 +479,7 @@ __kernel void ordered_dither_to_bits(const int width, const int height, const in
 }
 
 // Rotation and scaling of float RGB triples about the centre, clamped at the borders.
-//@ rotate_rgb_bilinear | 512 384 | 16 8 | int=500 int=380 float=0.4 float=1.1 float*570000 float*570000
+//@ rotate_rgb_bilinear | 512 384 | 16 8 | int=500 int=380 float=0.4 float=1.1 float*570000:0.5..1 float*570000
 __kernel void rotate_rgb_bilinear(const int width, const int height, const float angle,
                                   const float zoom, __global const float *src,
                                   __global float *dst)

@@ -7,7 +7,7 @@
 //! data, and on the processor. Launches find out (`exec/trial.rs`), so the results must be the same in both ways, to the last bit.
 
 use super::Analysis;
-use super::func::{BlockId, Terminator};
+use super::func::{BlockId, Phi, Terminator};
 use super::shapes::Shape;
 use crate::jit::target::Target;
 use crate::lower::opencl_std::table;
@@ -211,24 +211,43 @@ impl Analysis<'_> {
         goes_on && is_only && is_same
     }
 
-    /// Whether no product may be fused with a sum of another block: with lanes under a mask something may lie between them.
+    /// Whether no product may be fused with a sum of another block: with lanes under a mask something may lie between them. What takes a
+    /// product for one of its own factors, or for what it adds its own product to, or stores it, fuses it with nothing.
     fn products_stay(&self) -> bool {
-        let mut products: FxHashMap<Id, BlockId> = FxHashMap::default();
-        for block in self.func.block_ids() {
-            let insts = self.func.blocks[block].insts.iter();
-            products.extend(
-                insts
-                    .filter(|inst| matches!(inst.op, Op::FMul | Op::VectorTimesScalar))
-                    .filter_map(|inst| Some((inst.result?, block))),
-            );
-        }
+        const FUSED: [OpenclStd100Op; 2] = [OpenclStd100Op::fma, OpenclStd100Op::mad];
+        let may_sum_up = |inst: &&Inst| inst.op != Op::Store && !self.is_function_among(inst, &FUSED);
+        let blocks = || self.func.blocks.iter();
+        let summing = || {
+            blocks()
+                .flat_map(|(block, code)| code.insts.iter().filter(may_sum_up).map(move |inst| (block, inst)))
+        };
+        let products: FxHashMap<Id, BlockId> = blocks()
+            .flat_map(|(block, code)| code.insts.iter().map(move |inst| (block, inst)))
+            .filter(|(_, inst)| matches!(inst.op, Op::FMul | Op::VectorTimesScalar))
+            .filter_map(|(block, inst)| Some((inst.result?, block)))
+            .collect();
         let stays = |id: Id, block: BlockId| products.get(&id).is_none_or(|of| *of == block);
-        self.func.block_ids().all(|block| {
-            let code = &self.func.blocks[block];
-            let mut incoming = code.phis.iter().flat_map(|phi| &phi.incoming);
-            code.insts.iter().all(|inst| inst.ids().all(|id| stays(id, block)))
-                && incoming.all(|(_, id)| !products.contains_key(id))
-        })
+        if !summing().all(|(block, inst)| inst.ids().all(|id| stays(id, block))) {
+            return false;
+        }
+        // Phis hand on what has come to them, to other phis as well.
+        let phis: FxHashMap<Id, &Phi> =
+            blocks().flat_map(|(_, code)| &code.phis).map(|phi| (phi.result, phi)).collect();
+        let mut handed_on: Vec<&Phi> =
+            summing().flat_map(|(_, inst)| inst.ids()).filter_map(|id| phis.get(&id).copied()).collect();
+        let mut seen = FxHashSet::default();
+        while let Some(phi) = handed_on.pop() {
+            if !seen.insert(phi.result) {
+                continue;
+            }
+            for (_, id) in &phi.incoming {
+                if products.contains_key(id) {
+                    return false;
+                }
+                handed_on.extend(phis.get(id));
+            }
+        }
+        true
     }
 }
 
@@ -346,5 +365,10 @@ mod tests {
         );
         let body = counted_loop("", &elsewhere).replace("%entry %next %inside", "%entry %next %behind");
         assert!(!judged(&body));
+        let adds_its_own = body.replace(
+            "%sum = OpFAdd %float %product %any_float",
+            "%sum = OpExtInst %float %std fma %f %any_float %product",
+        );
+        assert!(judged(&adds_its_own), "nothing else is added to it");
     }
 }

@@ -8,6 +8,7 @@ use super::arithmetic::int_compare;
 use super::builder::{IntPred, Label, Value};
 use super::entry::meets_at_barrier;
 use super::invariant_loads::InvariantLoads;
+use super::opencl_std::table;
 use super::read_ahead::ReadAhead;
 use super::values::{Mask, Reg, Slot};
 use super::{Lowerer, bounds, rows, speculation, tables};
@@ -217,7 +218,8 @@ impl Lowerer<'_, '_> {
     /// of a loop: if that were jumped over, the next iteration would wait for whether anybody is left. (Branches that share one: a conversion of
     /// colours took 1.16 of the time.)
     fn is_cheap(&self, block: BlockId) -> bool {
-        const FEW: usize = 6;
+        // What may lie between two jumps is worth more: one that is mispredicted takes as long as forty of these.
+        const FEW: usize = 12;
         let others = || self.flow.borrowers.get(&block).into_iter().flatten().copied();
         let leads_back = |block: BlockId| {
             let latch = self.a.loops.of(block).map(|id| self.a.loops.get(id).latch);
@@ -246,7 +248,11 @@ impl Lowerer<'_, '_> {
         let is_computed = matches!(row.family, Arithmetic | Composite | Conversion | Hint | Reinterpretation)
             && row.is_pure()
             && row.cost == Cost::Low;
-        is_computed || row.derives != Derives::Nothing || self.is_row_in_cache(block, inst)
+        let is_function = || {
+            let function = inst.opencl_std(self.a.func.module);
+            function.is_some_and(|function| table::is_an_instruction(function.op))
+        };
+        is_computed || is_function() || row.derives != Derives::Nothing || self.is_row_in_cache(block, inst)
     }
 
     /// Whether an instruction loads a row beside one that is loaded before: a mispredicted jump over it takes longer, and what depends on

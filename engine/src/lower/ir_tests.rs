@@ -142,8 +142,10 @@ fn a_few_cheap_instructions_run_for_nobody_rather_than_be_jumped_over() {
         (1..length).for_each(|at| text += &format!("%a{at} = OpIAdd %uint %a{} %u1\n", at - 1));
         text.replace(&format!("%a{} =", length - 1), "%a =")
     };
-    assert_eq!(skips(&hammock(&chain(6))), 0);
-    assert_eq!(skips(&hammock(&chain(7))), 1);
+    assert_eq!(skips(&hammock(&chain(12))), 0);
+    assert_eq!(skips(&hammock(&chain(13))), 1);
+    assert_eq!(skips(&hammock("%a = OpExtInst %uint %std u_max %own %u1")), 0, "an instruction, too");
+    assert_eq!(skips(&hammock("%a = OpExtInst %uint %std u_mul_hi %own %u1")), 1, "more than one");
 }
 
 #[test]

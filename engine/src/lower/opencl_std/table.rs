@@ -215,6 +215,51 @@ fn is_short(op: StdOp) -> bool {
     SHORT.contains(&op) || (function(op).is_none() && pair_function(op).is_none())
 }
 
+/// Whether a function is an instruction of vectors, or two, neither of which takes long.
+pub fn is_an_instruction(op: StdOp) -> bool {
+    use StdOp::{
+        bitselect, ceil, copysign, degrees, fabs, fclamp, fdim, floor, fma, fmax, fmax_common, fmin,
+        fmin_common, mad, mix, radians, rint, rotate, s_abs, s_clamp, s_mad24, s_max, s_min, s_mul24, select,
+        step, trunc, u_abs, u_clamp, u_mad24, u_max, u_min, u_mul24,
+    };
+    matches!(
+        op,
+        bitselect
+            | ceil
+            | copysign
+            | degrees
+            | fabs
+            | fclamp
+            | fdim
+            | floor
+            | fma
+            | fmax
+            | fmax_common
+            | fmin
+            | fmin_common
+            | mad
+            | mix
+            | radians
+            | rint
+            | rotate
+            | s_abs
+            | s_clamp
+            | s_mad24
+            | s_max
+            | s_min
+            | s_mul24
+            | select
+            | step
+            | trunc
+            | u_abs
+            | u_clamp
+            | u_mad24
+            | u_max
+            | u_min
+            | u_mul24
+    )
+}
+
 /// Functions that compute halves as halves.
 pub fn native_function(op: StdOp) -> Option<element::Function> {
     Some(match op {
