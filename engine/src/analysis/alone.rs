@@ -215,7 +215,11 @@ impl Analysis<'_> {
     /// product for one of its own factors, or for what it adds its own product to, or stores it, fuses it with nothing.
     fn products_stay(&self) -> bool {
         const FUSED: [OpenclStd100Op; 2] = [OpenclStd100Op::fma, OpenclStd100Op::mad];
-        let may_sum_up = |inst: &&Inst| inst.op != Op::Store && !self.is_function_among(inst, &FUSED);
+        let may_sum_up = |inst: &&Inst| {
+            inst.op != Op::Store
+                && !self.is_function_among(inst, &FUSED)
+                && self.vector_access(inst).is_none_or(|(.., through)| !matches!(through, Through::Writes))
+        };
         let blocks = || self.func.blocks.iter();
         let summing = || {
             blocks()
