@@ -10,7 +10,7 @@
 mod choice;
 mod width;
 
-pub use choice::best;
+pub use choice::{best, vector_insts};
 pub use width::best as best_width;
 
 use super::builder::{Builder, Opcode, Value};

@@ -11,7 +11,7 @@ use super::invariant_loads::InvariantLoads;
 use super::opencl_std::table;
 use super::read_ahead::ReadAhead;
 use super::values::{Mask, Reg, Slot};
-use super::{Lowerer, bounds, rows, speculation, tables};
+use super::{Lowerer, bounds, coarsening, rows, speculation, tables};
 use crate::abi::LaneMapping;
 use crate::analysis::Analysis;
 use crate::analysis::func::{BlockId, Terminator};
@@ -237,7 +237,10 @@ impl Lowerer<'_, '_> {
                 (Terminator::Branch(_), Exit::Uniform(_) | Exit::Latch { .. }) | (_, Exit::Linear(_))
             );
             // What is part of an address of a row is for nothing.
-            count += code.insts.iter().filter(|inst| inst.row().derives == Derives::Nothing).count();
+            let insts = code.insts.iter().filter(|inst| inst.row().derives == Derives::Nothing);
+            count += insts
+                .map(|inst| coarsening::vector_insts(self.a, inst, self.target.simd_bits()))
+                .sum::<usize>();
             leads_on && count <= FEW && code.insts.iter().all(|inst| self.is_harmless_for_nobody(block, inst))
         })
     }
@@ -250,7 +253,7 @@ impl Lowerer<'_, '_> {
             && row.cost == Cost::Low;
         let is_function = || {
             let function = inst.opencl_std(self.a.func.module);
-            function.is_some_and(|function| table::is_an_instruction(function.op))
+            function.is_some_and(|function| table::is_an_instruction(function.op, self.target))
         };
         is_computed || is_function() || row.derives != Derives::Nothing || self.is_row_in_cache(block, inst)
     }

@@ -144,6 +144,13 @@ fn a_few_cheap_instructions_run_for_nobody_rather_than_be_jumped_over() {
     };
     assert_eq!(skips(&hammock(&chain(12))), 0);
     assert_eq!(skips(&hammock(&chain(13))), 1);
+    let wide = |length: usize| {
+        let mut text = "%w0 = OpIMul %ulong %gx %gx\n".to_owned();
+        (1..length).for_each(|at| text += &format!("%w{at} = OpIAdd %ulong %w{} %gx\n", at - 1));
+        text + &format!("%a = OpUConvert %uint %w{}", length - 1)
+    };
+    assert_eq!(skips(&hammock(&wide(5))), 0);
+    assert_eq!(skips(&hammock(&wide(6))), 1, "two registers each");
     assert_eq!(skips(&hammock("%a = OpExtInst %uint %std u_max %own %u1")), 0, "an instruction, too");
     assert_eq!(skips(&hammock("%a = OpExtInst %uint %std u_mul_hi %own %u1")), 1, "more than one");
 }

@@ -522,8 +522,14 @@ impl Planner<'_, '_> {
                     Op::Select if inst.id(0) == condition => {
                         let is_row = |id: Id| matches!(self.a.shape(at, id)[0], Shape::Strided(_));
                         let is_number = |id: Id| self.a.func.module.constants.contains_key(&id);
+                        // What is the same for all lanes is as little of a neighbour as a constant is: `at - (at >= n ? n : 0)`.
+                        let is_offset = |id: Id| {
+                            let result = inst.result.filter(|result| !self.is_float(*result));
+                            result.is_some() && self.a.shape(at, id)[0].is_uniform()
+                        };
                         match [1, 2].map(|at| is_row(inst.id(at))) {
                             [a, b] if a != b => Some(a),
+                            _ if [1, 2].iter().all(|at| is_offset(inst.id(*at))) => None,
                             _ => match [1, 2].map(|at| is_number(inst.id(at))) {
                                 [a, b] if a != b => Some(b),
                                 _ => None,

@@ -85,6 +85,11 @@ fn chosen_and_wrapped_neighbours_are_rows() {
     let chosen = "%is_first = OpIEqual %bool %x %uint_0\n%a = OpSelect %uint %is_first %end %left
         %is_inside = OpULessThan %bool %right %any_uint\n%b = OpSelect %uint %is_inside %right %uint_0\n";
     assert_eq!(inside(&format!("{chosen}{}", loads(&["a", "b"]))), rows(3, 2));
+    let taken_off = chosen.replace("%is_inside = OpULessThan", "%is_behind = OpUGreaterThanEqual").replace(
+        "%b = OpSelect %uint %is_inside %right %uint_0",
+        "%off = OpSelect %uint %is_behind %any_uint %uint_0\n%b = OpISub %uint %right %off",
+    );
+    assert_eq!(inside(&format!("{taken_off}{}", loads(&["a", "b"]))), rows(3, 2));
     let wrapped = "%back = OpIAdd %uint %x %end\n%a = OpUMod %uint %back %any_uint\n%b = OpUMod %uint %right %any_uint\n";
     assert_eq!(inside(&format!("{wrapped}{}", loads(&["a", "b"]))), rows(3, 3));
     let signed = wrapped.replace("UMod", "SRem");

@@ -568,8 +568,12 @@ fn own_insts(a: &Analysis<'_>, block: BlockId) -> usize {
 fn own_vector_insts(a: &Analysis<'_>, block: BlockId, simd_bits: u32) -> usize {
     let is_vector = |id: Id| !a.is_common(block, id) && !a.shape(block, id).iter().all(|s| s.is_uniform());
     let insts = a.func.blocks[block].insts.iter();
-    let vectors = insts.filter_map(|inst| Some((inst, inst.result.filter(|id| is_vector(*id))?)));
-    vectors.map(|(inst, result)| extent(a, inst).0 * registers(a, result, simd_bits)).sum()
+    insts.filter(|inst| inst.result.is_some_and(is_vector)).map(|inst| vector_insts(a, inst, simd_bits)).sum()
+}
+
+/// Instructions of the CPU, of vectors, that one for a sub-group is, if it is no access to memory.
+pub fn vector_insts(a: &Analysis<'_>, inst: &Inst, simd_bits: u32) -> usize {
+    extent(a, inst).0 * inst.result.map_or(1, |result| registers(a, result, simd_bits))
 }
 
 /// Vector registers that a value takes, if it is in some.

@@ -216,48 +216,47 @@ fn is_short(op: StdOp) -> bool {
 }
 
 /// Whether a function is an instruction of vectors, or two, neither of which takes long.
-pub fn is_an_instruction(op: StdOp) -> bool {
+pub fn is_an_instruction(op: StdOp, target: &Target) -> bool {
     use StdOp::{
         bitselect, ceil, copysign, degrees, fabs, fclamp, fdim, floor, fma, fmax, fmax_common, fmin,
         fmin_common, mad, mix, radians, rint, rotate, s_abs, s_clamp, s_mad24, s_max, s_min, s_mul24, select,
         step, trunc, u_abs, u_clamp, u_mad24, u_max, u_min, u_mul24,
     };
-    matches!(
-        op,
-        bitselect
-            | ceil
-            | copysign
-            | degrees
-            | fabs
-            | fclamp
-            | fdim
-            | floor
-            | fma
-            | fmax
-            | fmax_common
-            | fmin
-            | fmin_common
-            | mad
-            | mix
-            | radians
-            | rint
-            | rotate
-            | s_abs
-            | s_clamp
-            | s_mad24
-            | s_max
-            | s_min
-            | s_mul24
-            | select
-            | step
-            | trunc
-            | u_abs
-            | u_clamp
-            | u_mad24
-            | u_max
-            | u_min
-            | u_mul24
-    )
+    const ALL: [StdOp; 32] = [
+        bitselect,
+        ceil,
+        copysign,
+        degrees,
+        fabs,
+        fclamp,
+        fdim,
+        floor,
+        fmax,
+        fmax_common,
+        fmin,
+        fmin_common,
+        mad,
+        mix,
+        radians,
+        rint,
+        rotate,
+        s_abs,
+        s_clamp,
+        s_mad24,
+        s_max,
+        s_min,
+        s_mul24,
+        select,
+        step,
+        trunc,
+        u_abs,
+        u_clamp,
+        u_mad24,
+        u_max,
+        u_min,
+        u_mul24,
+    ];
+    ALL.contains(&op) || (op == fma && element::has_fma(target))
 }
 
 /// Functions that compute halves as halves.
