@@ -46,20 +46,20 @@ const EXACT: [OpenclStd100Op; 15] = [
 impl Analysis<'_> {
     /// Whether a kernel may be faster as one work-item after the other, and does the same.
     pub fn may_be_faster_alone(&self, target: &Target) -> bool {
-        let insts = || {
-            let of_block =
-                |block: BlockId| self.func.blocks[block].insts.iter().map(move |inst| (block, inst));
-            self.func.block_ids().flat_map(of_block)
-        };
         let has_loops = !self.loops.loops.is_empty();
         let is_own = |block: BlockId, inst: &Inst| {
             self.is_access_of_own(block, inst) && (!has_loops || self.loops.of(block).is_some())
         };
-        let own = || insts().any(|(block, inst)| is_own(block, inst));
+        let own = || self.insts_in_blocks().any(|(block, inst)| is_own(block, inst));
         (own() || self.leaves_by_what_it_loads() || self.divides_where_lanes_wait())
-            && insts().count() <= MOST_INSTS
-            && insts().all(|(block, inst)| self.does_the_same_alone(block, inst, target))
+            && self.insts_in_blocks().count() <= MOST_INSTS
+            && self.insts_in_blocks().all(|(block, inst)| self.does_the_same_alone(block, inst, target))
             && self.products_stay()
+    }
+
+    /// The kernel's instructions, with their blocks.
+    fn insts_in_blocks(&self) -> impl Iterator<Item = (BlockId, &Inst)> {
+        self.func.blocks.iter().flat_map(|(block, code)| code.insts.iter().map(move |inst| (block, inst)))
     }
 
     /// Whether an instruction accesses memory in which lanes' objects lie anywhere, or far from each other.
@@ -215,18 +215,14 @@ impl Analysis<'_> {
     /// product for one of its own factors, or for what it adds its own product to, or stores it, fuses it with nothing.
     fn products_stay(&self) -> bool {
         const FUSED: [OpenclStd100Op; 2] = [OpenclStd100Op::fma, OpenclStd100Op::mad];
-        let may_sum_up = |inst: &&Inst| {
+        let may_sum_up = |(_, inst): &(BlockId, &Inst)| {
             inst.op != Op::Store
                 && !self.is_function_among(inst, &FUSED)
                 && self.vector_access(inst).is_none_or(|(.., through)| !matches!(through, Through::Writes))
         };
-        let blocks = || self.func.blocks.iter();
-        let summing = || {
-            blocks()
-                .flat_map(|(block, code)| code.insts.iter().filter(may_sum_up).map(move |inst| (block, inst)))
-        };
-        let products: FxHashMap<Id, BlockId> = blocks()
-            .flat_map(|(block, code)| code.insts.iter().map(move |inst| (block, inst)))
+        let summing = || self.insts_in_blocks().filter(may_sum_up);
+        let products: FxHashMap<Id, BlockId> = self
+            .insts_in_blocks()
             .filter(|(_, inst)| matches!(inst.op, Op::FMul | Op::VectorTimesScalar))
             .filter_map(|(block, inst)| Some((inst.result?, block)))
             .collect();
@@ -236,7 +232,7 @@ impl Analysis<'_> {
         }
         // Phis hand on what has come to them, to other phis as well.
         let phis: FxHashMap<Id, &Phi> =
-            blocks().flat_map(|(_, code)| &code.phis).map(|phi| (phi.result, phi)).collect();
+            self.func.blocks.values().flat_map(|code| &code.phis).map(|phi| (phi.result, phi)).collect();
         let mut handed_on: Vec<&Phi> =
             summing().flat_map(|(_, inst)| inst.ids()).filter_map(|id| phis.get(&id).copied()).collect();
         let mut seen = FxHashSet::default();

@@ -114,44 +114,6 @@ fn print(names: &[&str], outcomes: &[Outcome]) {
     println!();
 }
 
-/// How many times as fast as a competitor the driver was, kernel by kernel.
-struct Against<'a> {
-    name: &'a str,
-    kernels: Vec<(&'static str, f64)>,
-}
-
-impl Against<'_> {
-    /// Adds a kernel that both ran.
-    fn add(&mut self, kernel: &'static str, driver: &Outcome, other: &Outcome) {
-        if let (Ok(Some(driver)), Ok(Some(other))) = (driver, other) {
-            let ratio = other.best().as_secs_f64() / driver.best().as_secs_f64();
-            self.kernels.push((kernel, ratio));
-        }
-    }
-
-    /// Prints the geometric mean, and who was faster on which kernels.
-    fn print(&mut self) {
-        if self.kernels.len() < 2 {
-            return;
-        }
-        let logarithms: f64 = self.kernels.iter().map(|(_, ratio)| ratio.ln()).sum();
-        let mean = (logarithms / self.kernels.len() as f64).exp();
-        self.kernels.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let faster: Vec<String> = self
-            .kernels
-            .iter()
-            .take_while(|(_, ratio)| *ratio < 0.95)
-            .map(|(kernel, ratio)| format!("{kernel} {ratio:.2}"))
-            .collect();
-        let faster = if faster.is_empty() { "none".to_owned() } else { faster.join(", ") };
-        println!(
-            "{} / driver: geometric mean {mean:.2} of {} kernels; below 0.95: {faster}",
-            self.name,
-            self.kernels.len()
-        );
-    }
-}
-
 /// The text that a program prints.
 fn printed(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
@@ -176,8 +138,6 @@ fn main() -> Result<()> {
     }
     println!();
     let (mut failed, mut rows) = (Vec::new(), Vec::new());
-    let driver = names.iter().position(|name| *name == "driver");
-    let mut against: Vec<Against> = names.iter().map(|name| Against { name, kernels: Vec::new() }).collect();
     let makers: Vec<Make> = if files.is_empty() {
         cases::CASES.iter().chain(images::CASES).map(|&case| Box::new(case) as Make).collect()
     } else {
@@ -193,11 +153,6 @@ fn main() -> Result<()> {
         print!("{:28}", case.name);
         let outcomes = measure(&case, &backends, options.effort);
         print(&names, &outcomes);
-        if let Some(driver) = driver {
-            for (number, against) in against.iter_mut().enumerate().filter(|(number, _)| *number != driver) {
-                against.add(case.name, &outcomes[driver], &outcomes[number]);
-            }
-        }
         for (name, outcome) in names.iter().zip(&outcomes) {
             // PoCL has no half precision, and takes no SPIR-V: what it lacks is in the report.
             if let (Err(error), true) = (outcome, *name != "PoCL") {
@@ -206,7 +161,9 @@ fn main() -> Result<()> {
         }
         rows.push(report::kernel(&case, &names, &outcomes));
     }
-    against.iter_mut().for_each(Against::print);
+    for name in names.iter().filter(|name| **name != "driver") {
+        page::comparison(&rows, name).into_iter().for_each(|line| println!("{line}"));
+    }
     if let Some(docs) = &options.docs {
         let versions: serde_json::Map<String, Value> =
             backends.iter().map(|backend| (backend.name().to_owned(), json!(backend.version()))).collect();

@@ -523,13 +523,11 @@ impl Planner<'_, '_> {
                         let is_row = |id: Id| matches!(self.a.shape(at, id)[0], Shape::Strided(_));
                         let is_number = |id: Id| self.a.func.module.constants.contains_key(&id);
                         // What is the same for all lanes is as little of a neighbour as a constant is: `at - (at >= n ? n : 0)`.
-                        let is_offset = |id: Id| {
-                            let result = inst.result.filter(|result| !self.is_float(*result));
-                            result.is_some() && self.a.shape(at, id)[0].is_uniform()
-                        };
+                        let is_same = |place: usize| self.a.shape(at, inst.id(place))[0].is_uniform();
+                        let is_offset = !self.is_float(inst.result?) && is_same(1) && is_same(2);
                         match [1, 2].map(|at| is_row(inst.id(at))) {
                             [a, b] if a != b => Some(a),
-                            _ if [1, 2].iter().all(|at| is_offset(inst.id(*at))) => None,
+                            _ if is_offset => None,
                             _ => match [1, 2].map(|at| is_number(inst.id(at))) {
                                 [a, b] if a != b => Some(b),
                                 _ => None,
