@@ -164,3 +164,14 @@ ROWS(rows_of_12_bytes, ushort, 6)
 ROWS(rows_of_two_words, short, 4)
 ROWS(rows_of_words, uint, 8)
 ROWS(rows_of_pairs, uint, 2)
+
+// Lanes' indices of 32 bits wrap around within a sub-group, where those below are off.
+__kernel void change_behind(__global uint *four, uint start, uint n)
+{
+    const uint i = start + (uint)get_global_id(0);
+    if (i < n) {
+        const uint a = four[4 * (ulong)i], b = four[4 * (ulong)i + 1];
+        four[4 * (ulong)i + 1] = a + 1;
+        four[4 * (ulong)i + 2] = a ^ b;
+    }
+}

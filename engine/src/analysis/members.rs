@@ -343,8 +343,10 @@ fn candidate(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> Option<Candidate>
     if a.builtins.contains_key(&pointer) || a.private.interleaved.contains_key(&pointer) {
         return None;
     }
+    // Whether an index wraps around is the same question for all that are at constant distances.
+    let is_looked_at = a.trust(pointer) == Trust::LastLane;
     let step = match a.shape(block, pointer)[0] {
-        Shape::Strided(step) if a.trust(pointer) <= Trust::Addresses => step,
+        Shape::Strided(step) if is_looked_at || a.trust(pointer) <= Trust::Addresses => step,
         // What each lane reads of its own row follows there, and rows are not one element long.
         Shape::Varying if !a.may_be_row(block, pointer) || a.is_by_shared_step(block, pointer) => 0,
         _ => return None,
@@ -361,6 +363,7 @@ fn candidate(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> Option<Candidate>
         && bytes <= step as u64;
     // What lanes store to one place is in their order, which is known of one store at a time.
     let is_apart = !is_small
+        && !is_looked_at
         && !stores
         && step.unsigned_abs() != element
         && class(a, pointer) != StorageClass::Function
@@ -443,8 +446,8 @@ fn index_of(a: &Analysis<'_>, index: Id, through: Extension) -> Index {
                 Some(constant) => (inst.id(0), constant.wrapping_neg()),
                 None => break,
             },
-            // Compilers write an addition so where no bit is carried.
-            Op::BitwiseOr => match constant(1) {
+            // Where no bit is carried, the sum is the same in more bits, and compilers may write it as this.
+            Op::IAdd | Op::BitwiseOr => match constant(1) {
                 Some(constant) if (0..1 << a.trailing_zeros(inst.id(0), 0).min(62)).contains(&constant) => {
                     (inst.id(0), constant)
                 }

@@ -3,6 +3,7 @@
 mod alignment;
 pub mod alone;
 pub mod arguments;
+pub mod atomic_runs;
 pub mod axis;
 mod beside;
 pub mod branches;

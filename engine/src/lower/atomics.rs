@@ -7,8 +7,9 @@
 
 use super::builder::{Builder, IntPred, Rmw, Value};
 use super::groups::combine::Combine;
-use super::groups::{contributions, first_bit};
+use super::groups::contributions;
 use super::speculation::needs_look;
+use super::turns::{self, Place, Small, Turn};
 use super::values::{Mask, Reg, Val};
 use super::{Lowerer, memory};
 use crate::analysis::leaves::Scalar;
@@ -138,30 +139,35 @@ fn read_modify_write(
     let old = match step {
         // Adding in another order rounds differently, so old values would contradict each other.
         Step::Combine(combine) | Step::CombineIfItMatters(combine)
-            if address.is_uniform() && !(combine == Combine::FAdd && used) =>
+            if address.is_uniform()
+                && !(combine == Combine::FAdd && used)
+                && this.position.atomic_runs.of(inst).is_none() =>
         {
-            merged(this, address, operands[0], (step, combine), sharing, used)
+            merged(this, address, operands[0], (Access { step, sharing }, combine), used)
         }
         _ => {
             let mut all: SmallVec<[Reg; 3]> = smallvec![address];
             all.extend(operands);
             let used = used.then_some(scalar);
-            let f: ForLane<'_> = &|this, values| access(this, step, sharing, values[0], &values[1..]);
-            let small = if sharing == Sharing::WorkGroup { Small::of(this, inst, scalar)? } else { None };
-            match sharing {
-                _ if let Step::CombineIfItMatters(combine) = step
-                    && Looked::is_worth_it(this, address, scalar) =>
-                {
-                    let looked = Looked::at(this, inst.id(0), combine, &all);
-                    looked.change(this, &all, used, f)
+            let access = Access { step, sharing };
+            if let Step::CombineIfItMatters(combine) = step
+                && Looked::is_worth_it(this, address, scalar)
+            {
+                let looked = Looked::at(this, inst.id(0), combine, &all);
+                looked.change(this, Turn { access, operands: all, place: Place::Own }, used)
+            } else {
+                let turn = turn(this, inst, scalar, access, all)?;
+                match this.position.atomic_runs.of(inst) {
+                    Some(run) => {
+                        this.subgroup_mut().turns.push(turn);
+                        if run.is_last {
+                            let turns = std::mem::take(&mut this.subgroup_mut().turns);
+                            turns::take(this, &turns, None);
+                        }
+                        None
+                    }
+                    None => turns::take(this, &[turn], used),
                 }
-                _ if let Some(small) = small => by_small_indices(this, &small, &all, used, f),
-                Sharing::WorkGroup if this.w > 1 && this.target.make.prefers_turns() => {
-                    let (base, offset) = local_offset(this, inst.id(0), address)?;
-                    all[0] = offset;
-                    in_turns(this, base, &all, used, f)
-                }
-                _ => each_lane(this, &all, used, sharing != Sharing::Threads, f),
             }
         }
     };
@@ -173,13 +179,50 @@ fn read_modify_write(
     }))
 }
 
+/// What lanes do in turn, by the addresses that are least work. The operands are the address, and what it is combined with.
+fn turn(
+    this: &mut Lowerer<'_, '_>,
+    inst: &Inst,
+    scalar: Scalar,
+    access: Access,
+    mut operands: SmallVec<[Reg; 3]>,
+) -> Result<Turn, EngineError> {
+    let is_local = access.sharing == Sharing::WorkGroup && this.w > 1;
+    let place = match is_local {
+        true if let Some((small, index)) = Small::of(this, inst, scalar)? => {
+            operands[0] = index;
+            Place::Small(small)
+        }
+        true if this.target.make.prefers_turns() => {
+            let (base, offset) = local_offset(this, inst.id(0), operands[0])?;
+            operands[0] = offset;
+            Place::Behind(base)
+        }
+        _ => Place::Own,
+    };
+    Ok(Turn { access, operands, place })
+}
+
+/// An address in local memory as a scalar and an offset of 32 bits from there.
+fn local_offset(this: &mut Lowerer<'_, '_>, pointer: Id, address: Reg) -> Result<(Value, Reg), EngineError> {
+    if let Some(split) = memory::split(this, pointer)? {
+        return Ok(split);
+    }
+    let base = this.local_memory();
+    let offset = this.apply_once(&[address], |this, v| {
+        let b = &this.b;
+        let (address, base) = (b.reinterpret(v[0], Scalar::I64), b.reinterpret(base, Scalar::I64));
+        b.sext_or_trunc(b.sub(address, b.splat(base, b.lanes(address))), Scalar::I32)
+    });
+    Ok((base, offset))
+}
+
 /// One access to memory for all lanes; the old values, if they are used.
 fn merged(
     this: &Lowerer<'_, '_>,
     address: Reg,
     operand: Reg,
-    (step, combine): (Step, Combine),
-    sharing: Sharing,
+    (access, combine): (Access, Combine),
     used: bool,
 ) -> Option<Value> {
     let (b, w) = (&this.b, this.w);
@@ -197,13 +240,13 @@ fn merged(
     };
     let address = this.same(address);
     let old = match this.mask() {
-        Mask::All => access(this, step, sharing, address, &[total]),
+        Mask::All => access.make(this, address, &[total]),
         Mask::Lanes(_) => {
             let before = b.here();
             let (some, done) = (this.label("some"), this.label("done"));
             b.cond_br(b.icmp(IntPred::LLVMIntNE, bits, b.i64(0)), some, done);
             b.at_end(some);
-            let old = access(this, step, sharing, address, &[total]);
+            let old = access.make(this, address, &[total]);
             let some = b.here();
             b.br(done);
             b.at_end(done);
@@ -228,29 +271,45 @@ fn merged(
     })
 }
 
-/// Reads, modifies and writes one place in memory; the old value.
-fn access(this: &Lowerer<'_, '_>, step: Step, sharing: Sharing, address: Value, operands: &[Value]) -> Value {
-    let b = &this.b;
-    if sharing == Sharing::Threads {
-        return match step {
-            Step::Exchange => b.atomic_rmw(Rmw::LLVMAtomicRMWBinOpXchg, address, operands[0]),
-            Step::CompareExchange => compare_exchange(this, address, operands[1], operands[0]),
-            Step::Combine(combine) => b.atomic_rmw(machine_operation(combine), address, operands[0]),
-            Step::CombineIfItMatters(combine) => combine_if_it_matters(this, combine, address, operands[0]),
-        };
+/// One access to one place in memory.
+#[derive(Clone, Copy)]
+pub(super) struct Access {
+    step: Step,
+    sharing: Sharing,
+}
+
+impl Access {
+    /// Whether other threads may see it.
+    pub fn is_atomic(self) -> bool {
+        self.sharing == Sharing::Threads
     }
-    let scalar = b.scalar_of(operands[0]);
-    let old = b.load(scalar, 1, address, scalar.bytes());
-    let new = match step {
-        Step::Exchange => operands[0],
-        Step::CompareExchange => {
-            let hit = b.icmp(IntPred::LLVMIntEQ, old, operands[1]);
-            b.select(hit, operands[0], old)
+
+    /// Reads, modifies and writes; the old value.
+    pub fn make(self, this: &Lowerer<'_, '_>, address: Value, operands: &[Value]) -> Value {
+        let b = &this.b;
+        if self.is_atomic() {
+            return match self.step {
+                Step::Exchange => b.atomic_rmw(Rmw::LLVMAtomicRMWBinOpXchg, address, operands[0]),
+                Step::CompareExchange => compare_exchange(this, address, operands[1], operands[0]),
+                Step::Combine(combine) => b.atomic_rmw(machine_operation(combine), address, operands[0]),
+                Step::CombineIfItMatters(combine) => {
+                    combine_if_it_matters(this, combine, address, operands[0])
+                }
+            };
         }
-        Step::Combine(combine) | Step::CombineIfItMatters(combine) => combine.apply(b, old, operands[0]),
-    };
-    b.store(new, address, scalar.bytes());
-    old
+        let scalar = b.scalar_of(operands[0]);
+        let old = b.load(scalar, 1, address, scalar.bytes());
+        let new = match self.step {
+            Step::Exchange => operands[0],
+            Step::CompareExchange => {
+                let hit = b.icmp(IntPred::LLVMIntEQ, old, operands[1]);
+                b.select(hit, operands[0], old)
+            }
+            Step::Combine(combine) | Step::CombineIfItMatters(combine) => combine.apply(b, old, operands[0]),
+        };
+        b.store(new, address, scalar.bytes());
+        old
+    }
 }
 
 /// A minimum that is there already need not be written, and a line of the cache that nobody writes is in all of them.
@@ -294,17 +353,11 @@ impl Looked {
         Looked { seen, changes }
     }
 
-    /// Runs `f` for the lanes that change something; the old values of all.
-    fn change(
-        &self,
-        this: &mut Lowerer<'_, '_>,
-        operands: &[Reg],
-        result: Option<Scalar>,
-        f: ForLane<'_>,
-    ) -> Option<Value> {
+    /// Has the lanes that change something take their turns; the old values of all.
+    fn change(&self, this: &mut Lowerer<'_, '_>, turn: Turn, result: Option<Scalar>) -> Option<Value> {
         let before = this.replace_mask(Mask::Lanes(self.changes));
         let b = &this.b;
-        let change = || one_by_one(this, operands, result, f).into_iter().collect();
+        let change = || turns::one_by_one(this, &[turn], result).into_iter().collect();
         let unchanged = || result.map(|scalar| b.zero(scalar, this.w)).into_iter().collect();
         let old = b.branch_of_many(b.any(self.changes), change, unchanged).pop();
         let old = old.map(|old| b.select(self.changes, old, self.seen));
@@ -366,272 +419,6 @@ fn machine_operation(combine: Combine) -> Rmw {
         Combine::Xor => Rmw::LLVMAtomicRMWBinOpXor,
         Combine::IMul | Combine::FMul => unreachable!("SPIR-V has no atomic multiplication"),
     }
-}
-
-/// What is done for a lane, given its operands; its result.
-type ForLane<'f> = &'f dyn Fn(&Lowerer<'_, '_>, &[Value]) -> Value;
-
-/// Runs `f` for each lane that is on, one after the other, and collects the results if they have a type here.
-/// `unroll` makes straight code for the case that all lanes are on.
-fn each_lane(
-    this: &Lowerer<'_, '_>,
-    operands: &[Reg],
-    result: Option<Scalar>,
-    unroll: bool,
-    f: ForLane<'_>,
-) -> Option<Value> {
-    let b = &this.b;
-    match this.mask() {
-        Mask::All if unroll || this.w == 1 => straight(this, None, operands, result, f),
-        Mask::Lanes(mask) if unroll && this.w > 1 => {
-            let of_full = || straight(this, None, operands, result, f).into_iter().collect();
-            let of_part = || one_by_one(this, operands, result, f).into_iter().collect();
-            b.branch_of_many(b.all(mask), of_full, of_part).pop()
-        }
-        _ => one_by_one(this, operands, result, f),
-    }
-}
-
-/// Code for one lane after the other, all of which are on. Addresses, the first operands, may be known otherwise.
-fn straight(
-    this: &Lowerer<'_, '_>,
-    addresses: Option<&[Value]>,
-    operands: &[Reg],
-    result: Option<Scalar>,
-    f: ForLane<'_>,
-) -> Option<Value> {
-    let (b, w) = (&this.b, this.w);
-    let mut results = result.map(|scalar| b.poison(scalar, w));
-    for lane in 0..w {
-        let values: SmallVec<[Value; 3]> = operands
-            .iter()
-            .enumerate()
-            .map(|(at, reg)| match (at, addresses, reg.is_uniform()) {
-                (0, Some(addresses), _) => addresses[lane as usize],
-                (_, _, true) => this.same(*reg),
-                _ => b.extract(this.vector(*reg), b.i32(lane)),
-            })
-            .collect();
-        let value = f(this, &values);
-        results = results.map(|results| if w == 1 { value } else { b.insert(results, value, b.i32(lane)) });
-    }
-    results
-}
-
-/// Addresses in local memory by indices that are known to be small: histograms.
-struct Small {
-    base: Value,
-    index: Reg,
-    step: u64,
-    /// Bits of the greatest index: 8 or 16.
-    bits: u32,
-}
-
-impl Small {
-    fn of(this: &mut Lowerer<'_, '_>, inst: &Inst, scalar: Scalar) -> Result<Option<Small>, EngineError> {
-        let pointer = inst.id(0);
-        let found = this.a.small_index(this.current_block(), pointer, scalar.bytes());
-        let Some(small) = found.filter(|small| this.w >= 8 && small.last < 1 << 16) else { return Ok(None) };
-        let Some(base) = memory::first_element(this, pointer, small.index)? else { return Ok(None) };
-        let bits = if small.last < 1 << 8 { 8 } else { 16 };
-        Ok(Some(Small { base, index: this.leaf(small.index)?, step: small.step, bits }))
-    }
-
-    /// The addresses of all lanes. Indices leave vectors several at a time: an instruction for each would be the most of a histogram.
-    fn addresses(&self, this: &Lowerer<'_, '_>) -> Vec<Value> {
-        const WORD: u32 = 64;
-        let b = &this.b;
-        let narrow = Scalar::int(self.bits).expect("8 or 16 bits");
-        let indices = b.zext_or_trunc(b.freeze(this.vector(self.index)), narrow);
-        let of_word = WORD / self.bits;
-        let words = b.reshape(indices, Scalar::I64, this.w / of_word);
-        let word_at = |at: u32| if this.w == of_word { words } else { b.extract(words, b.i32(at)) };
-        let words: Vec<Value> = (0..this.w / of_word).map(word_at).collect();
-        let address = |lane: u32| {
-            let word = words[(lane / of_word) as usize];
-            let shifted = b.lshr(word, b.i64((lane % of_word * self.bits).into()));
-            b.element(self.base, b.and(shifted, b.i64((1 << self.bits) - 1)), self.step)
-        };
-        (0..this.w).map(address).collect()
-    }
-
-    /// As [`one_by_one`]: indices are less to compute and to keep than addresses, and a Zen 4 waits where one access after the other has its
-    /// address in the same register, with nothing else.
-    fn one_by_one(
-        &self,
-        this: &Lowerer<'_, '_>,
-        operands: &[Reg],
-        result: Option<Scalar>,
-        f: ForLane<'_>,
-    ) -> Option<Value> {
-        let mut all: SmallVec<[Reg; 3]> = SmallVec::from_slice(operands);
-        all[0] = self.index;
-        one_by_one(this, &all, result, &|this, values| {
-            let b = &this.b;
-            let mut values: SmallVec<[Value; 3]> = SmallVec::from_slice(values);
-            let index = b.and(b.zext_or_trunc(values[0], Scalar::I64), b.i64((1 << self.bits) - 1));
-            values[0] = b.element(self.base, index, self.step);
-            f(this, &values)
-        })
-    }
-}
-
-/// As [`each_lane`], where addresses are by small indices.
-fn by_small_indices(
-    this: &Lowerer<'_, '_>,
-    small: &Small,
-    operands: &[Reg],
-    result: Option<Scalar>,
-    f: ForLane<'_>,
-) -> Option<Value> {
-    let all = || straight(this, Some(&small.addresses(this)), operands, result, f);
-    match this.mask() {
-        Mask::All => all(),
-        Mask::Lanes(mask) => {
-            let of_part = || small.one_by_one(this, operands, result, f).into_iter().collect();
-            this.b.branch_of_many(this.b.all(mask), || all().into_iter().collect(), of_part).pop()
-        }
-    }
-}
-
-/// Operands of lanes in memory, where they have addresses, and room for results.
-struct Kept<'r> {
-    operands: SmallVec<[(&'r Reg, Option<Value>); 3]>,
-    result: Option<(Scalar, Value)>,
-}
-
-impl<'r> Kept<'r> {
-    fn new(this: &Lowerer<'_, '_>, operands: &'r [Reg], result: Option<Scalar>) -> Self {
-        let (b, w) = (&this.b, this.w);
-        let keep = |vector: Value| {
-            let slot = this.prologue_alloca(b.scalar_of(vector), w);
-            b.store(vector, slot, 1);
-            slot
-        };
-        let operands =
-            operands.iter().map(|reg| (reg, (!reg.is_uniform()).then(|| keep(this.vector(*reg))))).collect();
-        Kept { operands, result: result.map(|scalar| (scalar, keep(b.zero(scalar, w)))) }
-    }
-
-    /// The operands of a lane, a 64-bit number.
-    fn of_lane(&self, this: &Lowerer<'_, '_>, lane: Value) -> SmallVec<[Value; 3]> {
-        let b = &this.b;
-        let of = |(reg, slot): &(&Reg, Option<Value>)| match slot {
-            None => this.same(**reg),
-            Some(slot) => {
-                let scalar = b.scalar_of(this.vector(**reg));
-                b.load(scalar, 1, b.gep(*slot, lane, scalar), 1)
-            }
-        };
-        self.operands.iter().map(of).collect()
-    }
-
-    fn set_result(&self, this: &Lowerer<'_, '_>, lane: Value, value: Value) {
-        if let Some((scalar, slot)) = self.result {
-            this.b.store(value, this.b.gep(slot, lane, scalar), 1);
-        }
-    }
-
-    fn results(&self, this: &Lowerer<'_, '_>) -> Option<Value> {
-        self.result.map(|(scalar, slot)| this.b.load(scalar, this.w, slot, 1))
-    }
-}
-
-/// An address in local memory as a scalar and an offset of 32 bits from there.
-fn local_offset(this: &mut Lowerer<'_, '_>, pointer: Id, address: Reg) -> Result<(Value, Reg), EngineError> {
-    if let Some(split) = memory::split(this, pointer)? {
-        return Ok(split);
-    }
-    let base = this.local_memory();
-    let offset = this.apply_once(&[address], |this, v| {
-        let b = &this.b;
-        let (address, base) = (b.reinterpret(v[0], Scalar::I64), b.reinterpret(base, Scalar::I64));
-        b.sext_or_trunc(b.sub(address, b.splat(base, b.lanes(address))), Scalar::I32)
-    });
-    Ok((base, offset))
-}
-
-/// Runs `f` for each lane that is on, whose first operand is an address: so many bytes behind `base`.
-///
-/// Loops with one address each, as an offset from a register that all share, for CPUs that want that (`Make::prefers_turns`): straight
-/// code would have the addresses in two or three registers in turn.
-fn in_turns(
-    this: &Lowerer<'_, '_>,
-    base: Value,
-    operands: &[Reg],
-    result: Option<Scalar>,
-    f: ForLane<'_>,
-) -> Option<Value> {
-    let b = &this.b;
-    let kept = Kept::new(this, operands, result);
-    let of_lane = |this: &Lowerer<'_, '_>, lane: Value| {
-        let mut values = kept.of_lane(this, lane);
-        values[0] = b.offset(base, b.sext_or_trunc(values[0], Scalar::I64));
-        kept.set_result(this, lane, f(this, &values));
-    };
-    match this.mask() {
-        Mask::All => counted(this, of_lane),
-        Mask::Lanes(mask) => {
-            let all = || {
-                counted(this, of_lane);
-                Vec::new()
-            };
-            let those_on = || {
-                over_bits(this, of_lane);
-                Vec::new()
-            };
-            b.branch_of_many(b.all(mask), all, those_on);
-        }
-    }
-    kept.results(this)
-}
-
-/// A loop over all lanes that stays one.
-fn counted(this: &Lowerer<'_, '_>, f: impl Fn(&Lowerer<'_, '_>, Value)) {
-    let b = &this.b;
-    let before = b.here();
-    let (inside, done) = (this.label("lane"), this.label("lanes.done"));
-    b.br(inside);
-    b.at_end(inside);
-    let lane = b.phi(Scalar::I64, 1);
-    b.add_incoming(lane, b.i64(0), before);
-    f(this, lane);
-    let next = b.add(lane, b.i64(1));
-    b.add_incoming(lane, next, b.here());
-    b.cond_br_back_rolled(b.icmp(IntPred::LLVMIntNE, next, b.i64(u64::from(this.w))), inside, done);
-    b.at_end(done);
-}
-
-/// A loop over the bits of the mask.
-fn over_bits(this: &Lowerer<'_, '_>, f: impl Fn(&Lowerer<'_, '_>, Value)) {
-    let b = &this.b;
-    let bits = this.active_bits();
-    let before = b.here();
-    let (inside, done) = (this.label("lane"), this.label("lanes.done"));
-    b.cond_br(b.icmp(IntPred::LLVMIntNE, bits, b.i64(0)), inside, done);
-    b.at_end(inside);
-    let left = b.phi(Scalar::I64, 1);
-    b.add_incoming(left, bits, before);
-    f(this, b.zext_or_trunc(first_bit(b, left, this.w), Scalar::I64));
-    let rest = b.and(left, b.sub(left, b.i64(1)));
-    b.add_incoming(left, rest, b.here());
-    b.cond_br(b.icmp(IntPred::LLVMIntNE, rest, b.i64(0)), inside, done);
-    b.at_end(done);
-}
-
-/// A loop over the bits of the mask. Operands and results go through memory, where lanes have addresses.
-fn one_by_one(
-    this: &Lowerer<'_, '_>,
-    operands: &[Reg],
-    result: Option<Scalar>,
-    f: ForLane<'_>,
-) -> Option<Value> {
-    let kept = Kept::new(this, operands, result);
-    over_bits(this, |this, lane| {
-        let values = kept.of_lane(this, lane);
-        kept.set_result(this, lane, f(this, &values));
-    });
-    kept.results(this)
 }
 
 fn load(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Reg, EngineError> {

@@ -68,6 +68,8 @@ pub struct Subgroup {
     pub(super) private_base: FxHashMap<Id, Value>,
     /// Accesses of the block being lowered that are made together.
     pub(super) members: super::members::Known,
+    /// Those of the run of atomic instructions being lowered.
+    pub(super) turns: Vec<super::turns::Turn>,
 }
 
 /// The sub-groups that one instruction stream is made for.
@@ -164,6 +166,7 @@ fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mask) -> Vec<S
             interleaved: FxHashMap::default(),
             private_base: FxHashMap::default(),
             members: Default::default(),
+            turns: Vec::new(),
         }
     };
     (0..u64::from(variant.coarsening.factor())).map(member).collect()

@@ -14,6 +14,7 @@ use super::values::{Mask, Reg, Slot};
 use super::{Lowerer, bounds, coarsening, rows, speculation, tables};
 use crate::abi::LaneMapping;
 use crate::analysis::Analysis;
+use crate::analysis::atomic_runs::AtomicRuns;
 use crate::analysis::func::{BlockId, Terminator};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::linearization::Exit;
@@ -340,6 +341,7 @@ impl Lowerer<'_, '_> {
         // LLVM finds for itself what lies together in the iterations of a loop.
         let apart = a.variant.mapping == LaneMapping::Iterations;
         self.position.members = Rc::new(if apart { Members::default() } else { Members::of(a, block) });
+        self.position.atomic_runs = Rc::new(AtomicRuns::of_block(a, block));
         self.bundle.common.block.clear();
         for of in &mut self.bundle.subgroups {
             of.values.block.clear();

@@ -207,6 +207,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
                 block: ENTRY,
                 on_edge: false,
                 members: Default::default(),
+                atomic_runs: Default::default(),
             },
             flow: Flow::new(self.a, guarded),
             uses: DistantUses::new(self.a, &bundle.lockstep, |at, id| {

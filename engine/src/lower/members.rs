@@ -1,13 +1,13 @@
 //! Loads and stores of members of the same structures together: a few vectors over all lanes' structures, and shuffles, or, of
 //! structures that lie apart, pieces of each. Which they are is `analysis::members`'.
 
-use super::access::{self, Place};
+use super::access::{self, Access, Place};
 use super::apart::{self, Addresses};
 use super::builder::Value;
 use super::structures::Structures;
 use super::values::{Mask, Reg, Val};
-use super::{Lowerer, rows};
-use crate::analysis::leaves::Scalar;
+use super::{Lowerer, rows, speculation};
+use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::members::{Group, GroupId, Member};
 use crate::error::EngineError;
 use rustc_hash::FxHashMap;
@@ -18,10 +18,19 @@ use std::rc::Rc;
 /// What is known of a block's groups while it is lowered for a sub-group.
 #[derive(Default)]
 pub(super) struct Known {
-    /// The vectors of groups that have been loaded; of those that lie apart, each element's.
-    loaded: FxHashMap<GroupId, Rc<[Value]>>,
+    /// Groups that have been loaded.
+    loaded: FxHashMap<GroupId, Loaded>,
     /// What is to be stored: by element of the group.
     stored: FxHashMap<GroupId, SmallVec<[(usize, Value); 8]>>,
+}
+
+/// What has been loaded of a group.
+#[derive(Clone)]
+enum Loaded {
+    /// The vectors that cover all lanes' structures.
+    Vectors(Rc<[Value]>),
+    /// One vector for each of the group's elements.
+    Elements(Rc<[Value]>),
 }
 
 /// The group's structures, of unsigned integers of an element's size: members of a structure may have different types.
@@ -49,42 +58,74 @@ pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, ty: TypeId) -> Resul
     {
         return Ok(None);
     }
-    let vectors = match this.subgroup().members.loaded.get(&member.group) {
-        Some(vectors) => Rc::clone(vectors),
+    let loaded = match this.subgroup().members.loaded.get(&member.group) {
+        Some(loaded) => loaded.clone(),
         None => {
             let first = |this: &_, address| first(this, group, member, address);
-            let vectors: Rc<[Value]> = match (access::place(this, inst.id(0))?, group.is_apart) {
-                (Place::Strided { base, .. }, false) => load_all(this, group, first(this, base)),
+            let loaded = match (access::place(this, inst.id(0))?, group.is_apart) {
+                (Place::Strided { base, .. }, false) => {
+                    Loaded::Vectors(load_all(this, group, first(this, base)).into())
+                }
+                (Place::Hoped(hope), false) => match load_hoped(this, group, member, hope) {
+                    Some(elements) => Loaded::Elements(elements.into()),
+                    None => return Ok(None),
+                },
                 (Place::Uniform(_), _) | (_, false) => return Ok(None),
                 (place, true) => {
                     let Some(addresses) = Addresses::of(place) else { return Ok(None) };
-                    apart::load_elements(this, addresses.map(|address| first(this, address)), group).into()
+                    let addresses = addresses.map(|address| first(this, address));
+                    Loaded::Elements(apart::load_elements(this, addresses, group).into())
                 }
             };
-            this.subgroup_mut().members.loaded.insert(member.group, Rc::clone(&vectors));
-            vectors
+            this.subgroup_mut().members.loaded.insert(member.group, loaded.clone());
+            loaded
         }
     };
     let leaves = this.leaves(ty)?;
     let val = (0..).zip(leaves.iter()).map(|(at, leaf)| {
         let element = member.element + at;
-        let value = match group.elements.binary_search(&element) {
-            Ok(place) if group.is_apart => vectors[place],
-            _ => structures(this, group).take(&this.b, &vectors, element),
+        let value = match &loaded {
+            Loaded::Vectors(vectors) => structures(this, group).take(&this.b, vectors, element),
+            Loaded::Elements(elements) => {
+                elements[group.elements.binary_search(&element).expect("an element of the group")]
+            }
         };
         Reg::varying(this.b.reinterpret(value, leaf.scalar))
     });
     Ok(Some(val.collect()))
 }
 
-fn load_all(this: &Lowerer<'_, '_>, group: &Group, first: Value) -> Rc<[Value]> {
+fn load_all(this: &Lowerer<'_, '_>, group: &Group, first: Value) -> Vec<Value> {
     let (b, structures) = (&*this.b, structures(this, group));
     let load = |mask| structures.load(this, first, group.bytes, mask);
-    let vectors = match this.mask() {
+    match this.mask() {
         Mask::All => load(None),
         Mask::Lanes(mask) => b.branch_of_many(b.all(mask), || load(None), || load(Some(mask))),
+    }
+}
+
+/// The elements of a group whose lanes follow each other unless an index wraps around.
+fn load_hoped(
+    this: &Lowerer<'_, '_>,
+    group: &Group,
+    member: Member,
+    hope: speculation::Hope,
+) -> Option<Vec<Value>> {
+    let memory = structures(this, group).memory;
+    let of_row = |base| {
+        let vectors = load_all(this, group, first(this, group, member, base));
+        let take = |element: &usize| structures(this, group).take(&this.b, &vectors, *element);
+        group.elements.iter().map(take).collect()
     };
-    vectors.into()
+    let of_lanes = |addresses| {
+        let place = Place::Varying(first(this, group, member, addresses));
+        let at = |element: &usize| Leaf { scalar: memory, offset: *element as u64 * group.bytes };
+        let leaves: Vec<Leaf> = group.elements.iter().map(at).collect();
+        let access = Access { align: Some(group.bytes), ..Access::default() };
+        let val = access::load_leaves(this, &place, &leaves, group.step as u64 * group.bytes, access);
+        val.into_iter().map(|reg| this.vector(reg)).collect()
+    };
+    speculation::structures(this, hope, group.step as i64 * group.bytes as i64, of_row, of_lanes)
 }
 
 /// Whether a store is made with others of its block, at the last of them.
@@ -108,19 +149,31 @@ pub(super) fn store(this: &mut Lowerer<'_, '_>, inst: &Inst, val: &Val) -> Resul
     }
     let mut values = this.subgroup_mut().members.stored.remove(&member.group).unwrap_or_default();
     values.sort_unstable_by_key(|(element, _)| *element);
-    match access::place(this, inst.id(0))? {
-        Place::Strided { base, .. } => {
-            let first = first(this, group, member, base);
-            structures(this, group).store_lanes(&this.b, first, group.bytes, &values, this.mask().lanes());
+    let to_row = |this: &Lowerer<'_, '_>, base| {
+        let first = first(this, group, member, base);
+        structures(this, group).store_lanes(&this.b, first, group.bytes, &values, this.mask().lanes());
+        Vec::new()
+    };
+    let to_lanes = |this: &Lowerer<'_, '_>, addresses| {
+        let addresses = first(this, group, member, addresses);
+        for (element, value) in &values {
+            let at = this.b.offset_const(addresses, *element as u64 * group.bytes);
+            this.b.scatter(*value, at, group.bytes, this.mask_vector());
         }
-        _ => {
-            let pointers = this.leaf(inst.id(0))?;
-            let addresses = first(this, group, member, this.vector(pointers));
-            for (element, value) in values {
-                let at = this.b.offset_const(addresses, element as u64 * group.bytes);
-                this.b.scatter(value, at, group.bytes, this.mask_vector());
-            }
-        }
+        Vec::new()
+    };
+    let place = access::place(this, inst.id(0))?;
+    if let Place::Strided { base, .. } = place {
+        to_row(this, base);
+        return Ok(true);
     }
+    let pointers = this.leaf(inst.id(0))?;
+    let step = group.step as i64 * group.bytes as i64;
+    if let Place::Hoped(hope) = place
+        && speculation::structures(this, hope, step, |at| to_row(this, at), |at| to_lanes(this, at)).is_some()
+    {
+        return Ok(true);
+    }
+    to_lanes(this, this.vector(pointers));
     Ok(true)
 }

@@ -73,11 +73,13 @@ mod speculation;
 mod streaming;
 mod structures;
 mod tables;
+mod turns;
 pub mod values;
 pub mod work_item;
 
 use crate::abi::{Axis, CodeInfo, LaneMapping, Variant};
 use crate::analysis::Analysis;
+use crate::analysis::atomic_runs::AtomicRuns;
 pub use crate::analysis::axis::Shape;
 use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::{BlockId, Func};
@@ -428,6 +430,8 @@ struct Position {
     on_edge: bool,
     /// Accesses of the block that are made together.
     members: Rc<Members>,
+    /// The block's atomic instructions that are made together.
+    atomic_runs: Rc<AtomicRuns>,
 }
 
 /// Where memory of the function is.

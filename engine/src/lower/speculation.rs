@@ -291,6 +291,23 @@ pub(super) fn as_row(
     hope.branch(this, is_row, || row(base), apart)
 }
 
+/// What is done for structures that follow each other unless an index wraps around, or for each lane's by its address, if the hope is
+/// for so many bytes from one to the next.
+pub(super) fn structures(
+    this: &Lowerer<'_, '_>,
+    hope: Hope,
+    bytes: i64,
+    row: impl FnOnce(Value) -> Vec<Value>,
+    apart: impl FnOnce(Value) -> Vec<Value>,
+) -> Option<Vec<Value>> {
+    if hope.look != Look::LastLane || !hope.has_step(bytes) {
+        return None;
+    }
+    let (is_row, base) = is_row(this, hope, bytes);
+    let base = near(this, hope, base);
+    Some(hope.branch(this, is_row, || row(base), || apart(hope.addresses)))
+}
+
 /// The indices of a load that may be one of a piece of memory, and a permutation, which is worth it where registers
 /// are permuted by an instruction.
 fn piece_of(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf]) -> Option<Indexed> {

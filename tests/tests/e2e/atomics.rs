@@ -201,3 +201,57 @@ fn halves_are_added_and_compared_atomically() {
         assert_same("local sums", &sums, &vec![number(group as usize); groups]);
     }
 }
+
+/// What `atomic_runs.cl` makes of one work-group's rows: total, lowest, highest, and all of them by exclusive or, of each group.
+macro_rules! group_by {
+    ($($test:ident $type:ident $suffix:literal;)*) => {$(
+        #[test]
+        fn $test() {
+            let module = Module::named("atomic_runs");
+            let tables: [(&str, usize, fn(u32) -> u32); 2] =
+                [("bytes", 256, |key| key % 256), ("any", 100, |key| key / 3)];
+            for (kernel, count, group) in tables {
+                for (rows, size, groups) in [(1usize, 1u32, 1usize), (100, 32, 3), (1000, 64, 2), (777, 17, 2)] {
+                    let mut random = Random::new(rows as u64);
+                    let keys: Vec<u32> = (0..rows * groups).map(|_| random.below(300)).collect();
+                    let amounts: Vec<$type> = keys.iter().map(|_| random.next_u64() as $type).collect();
+                    let out = platform().filled(99 as $type, 4 * count * groups);
+                    module.kernel(&format!("{kernel}_{}", $suffix)).run_1d(
+                        groups * size as usize,
+                        size,
+                        &[&(rows as u32), &platform().buffer(&keys), &platform().buffer(&amounts), &out],
+                    );
+                    let mut want = vec![0 as $type; 4 * count * groups];
+                    for (row, (key, amount)) in keys.iter().zip(&amounts).enumerate() {
+                        let at = 4 * (row / rows * count + group(*key) as usize);
+                        let of = &mut want[at..at + 4];
+                        of[0] = of[0].wrapping_add(*amount).wrapping_sub(1);
+                        of[1] = of[1].min(*amount);
+                        of[2] = of[2].max(*amount);
+                        of[3] ^= amount;
+                    }
+                    assert_same(&format!("{kernel}: {rows} rows in groups of {size}"), &out, &want);
+                }
+            }
+        }
+    )*};
+}
+group_by! {
+    runs_of_local_atomics_by_group_int i32 "int";
+    runs_of_local_atomics_by_group_long i64 "long";
+}
+
+#[test]
+fn each_work_item_changes_places_in_its_order() {
+    let module = Module::named("atomic_runs");
+    for items in [1usize, 5, 63, 64, 100, 128] {
+        let out = platform().filled(0u32, 2 * 128);
+        module.kernel("in_order").run_1d(128, 64, &[&(items as u32), &out]);
+        let mut want = vec![[1000u32, 7]; 128];
+        for item in 0..items as u32 {
+            let of = &mut want[(item / 64 * 64 + item % 64 * 5 % 64) as usize];
+            *of = [(item % 64 + 3).wrapping_sub(7), (item % 64) | 64];
+        }
+        assert_same(&format!("{items} items"), &out, want.as_flattened());
+    }
+}

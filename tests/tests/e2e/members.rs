@@ -265,3 +265,26 @@ fn elements_of_rows_are_read_several_at_a_time() {
     rows("rows_of_words", 8, |value| (value as u32, value as u32));
     rows("rows_of_pairs", 2, |value| (value as u32, value as u32));
 }
+
+#[test]
+fn indices_that_wrap_around_are_looked_at() {
+    let module = Module::named("members");
+    for (start, n) in [
+        (0u32, 128u32),
+        (5, 100),
+        (8u32.wrapping_neg(), 100),
+        (77u32.wrapping_neg(), 33),
+        (16u32.wrapping_neg(), 1),
+    ] {
+        let input: Vec<[u32; 4]> = (0..n).map(|i| std::array::from_fn(|at| 1000 * i + at as u32)).collect();
+        let run = |buffer: &Buffer<[u32; 4]>| {
+            module.kernel("change_behind").run_1d(128, 32, &[buffer, &start, &n]);
+        };
+        let changed = |i: usize| (i as u32).wrapping_sub(start) < 128;
+        changes("change_behind", (n as usize, 32), &input, run, |i, of| {
+            if changed(i) {
+                (of[1], of[2]) = (of[0] + 1, of[0] ^ of[1]);
+            }
+        });
+    }
+}

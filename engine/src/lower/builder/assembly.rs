@@ -38,6 +38,15 @@ impl Builder {
         })
     }
 
+    /// The same address in a register of its own, of which LLVM does not know what other addresses it is a constant away from.
+    pub fn in_register(&self, address: Value) -> Value {
+        llvm!({
+            let mut ty = LLVMTypeOf(address.0);
+            let ty = LLVMFunctionType(ty, &raw mut ty, 1, 0);
+            self.call(self.empty_assembly(ty, "=r,0"), &[address])
+        })
+    }
+
     /// Whether a value is a product, which a sum may be fused with.
     pub fn is_product(&self, value: Value) -> bool {
         llvm!(
