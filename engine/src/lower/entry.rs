@@ -5,6 +5,7 @@ use super::builder::{Builder, Function, Inline, IntPred, Label, Value};
 use super::calls::{self, CallTree, Callable, Functions, Linkage};
 use super::control::Flow;
 use super::float_modes::FloatModes;
+use super::remembered::Remembered;
 use super::values::{DistantUses, Mask, Reg};
 use super::work_item::{self, WorkItems};
 use super::{Lowerer, Options, Position, Storage, coarsening, private};
@@ -21,12 +22,13 @@ use crate::jit::target::Target;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 use spirv_env::{ArgKind, Id};
+use std::cell::Cell;
 use std::mem::offset_of;
 use std::rc::Rc;
 
 /// Parameters of a body: info, worker, group x y z, local x y z of lane 0, sub-group, active lanes, work-items of a work-group in x y z,
-/// its sub-groups.
-const BODY_PARAMS: [(Scalar, u32); 14] = [
+/// its sub-groups, and the memory for what is remembered.
+const BODY_PARAMS: [(Scalar, u32); 15] = [
     (Scalar::Ptr, 1),
     (Scalar::Ptr, 1),
     (Scalar::I64, 1),
@@ -41,6 +43,7 @@ const BODY_PARAMS: [(Scalar, u32); 14] = [
     (Scalar::I64, 1),
     (Scalar::I64, 1),
     (Scalar::I64, 1),
+    (Scalar::Ptr, 1),
 ];
 
 /// Emits the entry point, the bodies and the functions that they call.
@@ -74,10 +77,13 @@ pub fn emit(
         offsets: Rc::clone(&offsets),
         calls: Rc::clone(&calls),
         bypasses: target.bypasses_masks().filter(|_| options.bypasses),
+        remembered: None,
     };
     let touched = a.touched(!unit.callees.is_empty());
-    let entry = EntryPoint { a, b: b.clone(), has_barrier, touched };
-    entry.emit(&bodies(a))?;
+    let remembered = Rc::new(Cell::new(0));
+    let entry = EntryPoint { a, b: b.clone(), has_barrier, touched, remembered: remembered.clone() };
+    // Who waits has a stack of its own, and so would what is remembered.
+    entry.emit(&Bodies { remembered: (!has_barrier).then_some(remembered), ..bodies(a) })?;
     for callee in &unit.callees {
         bodies(&callee.analysis).function(&calls.by_id[&callee.analysis.func.function])?;
     }
@@ -119,6 +125,8 @@ struct Bodies<'a, 'm> {
     calls: Rc<Functions>,
     /// Guarded parts get code for full masks beside the other.
     bypasses: Option<Worth>,
+    /// Bytes of what is remembered, where anything can be.
+    remembered: Option<Rc<Cell<u64>>>,
 }
 
 impl<'a, 'm> Bodies<'a, 'm> {
@@ -152,6 +160,8 @@ impl<'a, 'm> Bodies<'a, 'm> {
             collective_turn: None,
         };
         let mut lowerer = self.lowerer(function, prologue, first, mask, None);
+        let bytes = self.remembered.clone();
+        lowerer.storage.remembered = bytes.map(|bytes| Remembered::new(param(14), bytes));
         if self.calls.any() {
             lowerer.share_context();
         }
@@ -222,6 +232,7 @@ impl<'a, 'm> Bodies<'a, 'm> {
                 speculations: super::speculation::MOST.into(),
                 table_registers: super::tables::MOST_OF_FUNCTION.into(),
                 print_words: None,
+                remembered: None,
                 factors: None,
             },
             calls: Linkage::new(self.calls.clone(), context),
@@ -308,6 +319,8 @@ struct EntryPoint<'a, 'm> {
     has_barrier: bool,
     /// What one work-group leaves that the next one finds to be zeros.
     touched: Vec<Touched>,
+    /// Bytes of what the bodies remember.
+    remembered: Rc<Cell<u64>>,
 }
 
 /// What all work-groups of a call share, as 64-bit scalars.
@@ -354,7 +367,15 @@ impl EntryPoint<'_, '_> {
             size: work_item::group_size(b, info, self.a.variant.most_items),
             subgroups: work_item::field(b, info, offset_of!(LaunchInfo, subgroups)),
         };
-        let code = Calls { entry: self, function, shared, full, partial };
+        let remembered = match self.remembered.get() {
+            0 => b.zero(Scalar::Ptr, 1),
+            bytes => {
+                let memory = b.alloca_bytes(bytes, 8);
+                b.zero_bytes(memory, 8, b.i64(bytes));
+                memory
+            }
+        };
+        let code = Calls { entry: self, function, shared, full, partial, remembered };
         // The only bundle is all of its work-group, also where the launch waits.
         if self.has_barrier && !self.a.variant.one_bundle {
             let bundle = b.zext_or_trunc(b.param(function, 5), Scalar::I64);
@@ -373,6 +394,7 @@ struct Calls<'a, 'e, 'm> {
     shared: LaunchScalars,
     full: Option<Function>,
     partial: Option<Function>,
+    remembered: Value,
 }
 
 impl Calls<'_, '_, '_> {
@@ -409,7 +431,8 @@ impl Calls<'_, '_, '_> {
         let [x, y, z] = local;
         let LaunchScalars { info, worker, .. } = self.shared;
         let ([sx, sy, sz], subgroups) = self.group_size();
-        let arguments = [info, worker, gx, gy, gz, x, y, z, subgroup, active, sx, sy, sz, subgroups];
+        let kept = self.remembered;
+        let arguments = [info, worker, gx, gy, gz, x, y, z, subgroup, active, sx, sy, sz, subgroups, kept];
         self.b().call(body, &arguments);
     }
 

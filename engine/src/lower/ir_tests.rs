@@ -745,3 +745,23 @@ fn products_of_24_bits_have_strides() {
         assert!(text.contains("load <16 x i32>"), "{function}: {text}");
     }
 }
+
+/// How often code looks whether a function was asked for the same numbers before.
+#[test]
+fn functions_of_numbers_that_all_load_are_remembered() {
+    let looks = |body: &str| {
+        let text = ir(&format!("{VALUES}{body}\nOpStore %mine %result\n"));
+        text.matches("icmp ne i64").count()
+    };
+    let result = "%result = OpConvertFToU %uint %y";
+    let function = |x: &str, operands: &str| {
+        format!(
+            "%shared = OpLoad %uint %in\n%x = OpConvertUToF %float {x}\n%y = OpExtInst %float %std {operands}\n{result}"
+        )
+    };
+    let none = looks(&function("%shared", "sqrt %x"));
+    assert_eq!(looks(&function("%shared", "pown %x %u3")), none + 1);
+    assert_eq!(looks(&function("%shared", "exp %x")), none + 1);
+    assert_eq!(looks(&function("%own", "exp %x")), none, "each lane's own");
+    assert_eq!(looks(&function("%u3", "exp %x")), none, "a constant's");
+}

@@ -64,6 +64,7 @@ mod private;
 mod products;
 mod read_ahead;
 mod reinterpretation;
+mod remembered;
 mod rounding;
 mod rows;
 mod runs;
@@ -446,6 +447,8 @@ struct Storage {
     table_registers: std::cell::Cell<u64>,
     /// Memory for what one instruction prints.
     print_words: Option<builder::Value>,
+    /// What functions of numbers that all lanes share have made, where that can be kept.
+    remembered: Option<remembered::Remembered>,
     /// Memory that the factors of products of matrices go through.
     factors: Option<outer_products::Factors>,
 }

@@ -419,3 +419,47 @@ fn results_do_not_depend_on_the_lane() {
         assert_same(&format!("{n} items"), &out, &vec![out[0]; n]);
     }
 }
+
+/// What is the same for a sub-group is not computed for each anew, unless its numbers are others.
+#[test]
+fn functions_of_loaded_numbers_follow_them() {
+    let module = Module::named("remembered");
+    for (n, group) in [(1usize, 1u32), (100, 32), (1000, 64), (1000, 17), (4096, 256)] {
+        let groups = n.div_ceil(group as usize);
+        let base = Random::new(n as u64).floats(groups.max(6), 0.5, 2.0);
+        let times = [7, 3];
+        let own: Vec<f32> = (0..n)
+            .flat_map(|i| {
+                let of_group = i / group as usize;
+                [base[0], base[of_group], base[of_group / 2], times[0] as f32]
+            })
+            .collect();
+        let [shared, alone] = [0, 1].map(|_| platform().filled(0.0f32, n));
+        let arguments: [&dyn Argument; 6] = [
+            &(n as u32),
+            &platform().buffer(&base),
+            &platform().buffer(&times),
+            &platform().buffer(&own),
+            &shared,
+            &alone,
+        ];
+        module.kernel("powers").run_1d(n, group, &arguments);
+        assert_same(&format!("{n} items in groups of {group}"), &shared, &alone);
+        for (i, value) in shared.iter().enumerate() {
+            let [x, y, z, times] = [0, 1, 2, 3].map(|at| f64::from(own[4 * i + at]));
+            let want = x.powf(times) + y.exp() * z.powf(base[1].into()) - 3f64.cos();
+            assert!(
+                (f64::from(*value) - want).abs() <= 1e-4 * want.abs().max(1.0),
+                "item {i}: {value}, not {want}"
+            );
+        }
+
+        let out = platform().filled(0.0f32, groups * group as usize);
+        module.kernel("in_loops").run_1d(groups * group as usize, group, &[&platform().buffer(&base), &out]);
+        let sum = base[..4].iter().map(|x| f64::from(*x).exp2()).sum::<f64>() + f64::from(base[5]).ln();
+        for (i, value) in out.iter().enumerate() {
+            let want = sum + f64::from(base[i / group as usize]).ln();
+            assert!((f64::from(*value) - want).abs() <= 1e-4, "item {i}: {value}, not {want}");
+        }
+    }
+}

@@ -34,7 +34,7 @@ pub(super) mod vector_data;
 
 use super::builder::{Builder, IntPred, Value};
 use super::values::{Reg, Val};
-use super::{Lowerer, access};
+use super::{Lowerer, access, remembered};
 use crate::error::EngineError;
 use crate::jit::target::Target;
 use element::Element;
@@ -149,10 +149,23 @@ fn element_wise(
     op: Option<StdOp>,
     f: impl Fn(&Element<'_>, &[Value]) -> Value,
 ) -> Result<Val, EngineError> {
-    let leaves = this.leaves(inst.ty.expect("functions have a type"))?.len();
-    let vals = values(this, &operands(inst))?;
-    let of_leaf = |leaf| compute(this, &column(&vals, leaf), op, |m, x| vec![f(m, x)]);
-    Ok((0..leaves).flat_map(of_leaf).collect())
+    let leaves = this.leaves(inst.ty.expect("functions have a type"))?;
+    let ids = operands(inst);
+    let vals = values(this, &ids)?;
+    let is_long = op.is_some_and(|op| table::length(op).0 > 1) && remembered::is_worth_it(this, &ids);
+    let of_leaf = |leaf: usize| -> Reg {
+        let regs = column(&vals, leaf);
+        let make = || compute(this, &regs, op, |m, x| vec![f(m, x)])[0];
+        let scalars: Option<Vec<Value>> = regs.iter().map(Reg::of_all_lanes).collect();
+        match scalars.filter(|_| is_long) {
+            Some(scalars) => {
+                let made = || make().of_all_lanes().expect("what is made of scalars is one");
+                Reg::uniform(remembered::of(this, leaves[leaf].scalar, &scalars, made))
+            }
+            None => make(),
+        }
+    };
+    Ok((0..leaves.len()).map(of_leaf).collect())
 }
 
 /// Applies a function with two results to each component; the second goes through the last operand, a pointer.
