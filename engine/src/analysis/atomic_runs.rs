@@ -7,7 +7,7 @@
 use super::Analysis;
 use super::func::BlockId;
 use rustc_hash::FxHashMap;
-use spirv::{Op, StorageClass};
+use spirv::{MemorySemantics, Op, StorageClass};
 use spirv_env::opcodes::{Convergence, Family, Memory};
 use spirv_env::{Id, Inst};
 
@@ -33,16 +33,17 @@ impl AtomicRuns {
         if a.variant.width == 1 {
             return found;
         }
-        let mut run: Vec<Id> = Vec::new();
+        let (mut run, mut is_ordered): (Vec<Id>, bool) = (Vec::new(), false);
         for inst in &a.func.blocks[block].insts {
             match member(a, block, inst) {
                 Some(result) => {
+                    is_ordered = orders_others(a, inst) || !run.is_empty() && is_ordered;
                     run.push(result);
                     if run.len() == MOST {
                         found.keep(&mut run);
                     }
                 }
-                None if may_lie_between(a, inst) => {}
+                None if may_lie_between(a, inst, is_ordered) => {}
                 None => found.keep(&mut run),
             }
         }
@@ -66,22 +67,30 @@ impl AtomicRuns {
     }
 }
 
-/// The old value of an instruction that may be one of a run: lanes have addresses of their own, and nothing is ordered by it.
+/// The old value of an instruction that may be one of a run: lanes have addresses of their own, and nobody asks for it.
 fn member(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> Option<Id> {
     let result = inst.result?;
     let is_update = inst.row().family == Family::Atomic
         && !matches!(inst.op, Op::AtomicLoad | Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak);
-    let semantics = || a.func.constant_bits(inst.id(2));
     (is_update
         && a.func.class_of(inst.id(0)) == Some(StorageClass::Workgroup)
         && a.uses(result) == 0
-        && !a.shape(block, inst.id(0))[0].is_uniform()
-        && semantics() == Some(0))
+        && !a.shape(block, inst.id(0))[0].is_uniform())
     .then_some(result)
 }
 
-/// Whether the run goes on behind an instruction.
-fn may_lie_between(a: &Analysis<'_>, inst: &Inst) -> bool {
+/// Whether what else a work-item accesses is ordered by an atomic instruction, or may be.
+fn orders_others(a: &Analysis<'_>, inst: &Inst) -> bool {
+    let orders = MemorySemantics::ACQUIRE
+        | MemorySemantics::RELEASE
+        | MemorySemantics::ACQUIRE_RELEASE
+        | MemorySemantics::SEQUENTIALLY_CONSISTENT;
+    a.func.constant_bits(inst.id(2)).is_none_or(|bits| bits & u64::from(orders.bits()) != 0)
+}
+
+/// Whether the run goes on behind an instruction: it is made as late as the last of its own, which is no other order for anybody where nothing else
+/// is accessed in between. What is loaded from other memory may be loaded first, unless one of the run asks for an order.
+fn may_lie_between(a: &Analysis<'_>, inst: &Inst, is_ordered: bool) -> bool {
     let row = inst.row();
     let memory = match inst.opencl_std(a.func.module) {
         Some(function) if function.is_pure() => Memory::None,
@@ -90,7 +99,7 @@ fn may_lie_between(a: &Analysis<'_>, inst: &Inst) -> bool {
     let leaves_it = match memory {
         Memory::None => true,
         // Local memory is what the run changes, and a generic pointer may lead there.
-        Memory::Read { .. } if !inst.is_volatile() => matches!(
+        Memory::Read { .. } if !inst.is_volatile() && !is_ordered => matches!(
             a.func.class_of(inst.id(0)),
             Some(StorageClass::CrossWorkgroup | StorageClass::UniformConstant | StorageClass::Input)
         ),
