@@ -8,12 +8,18 @@
 use super::launch::Code;
 use crate::fork::{self, OnceLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::thread;
 use std::time::Duration;
 
 /// Time in code of the fast tier that better code is made for. It takes some 10 to 50 ms to make, and is one to six times as
 /// fast: kernels that ran for so long often run for much longer.
 const WORTH: Duration = Duration::from_millis(1);
+
+/// How often a thread that has stepped aside looks whether better code is there, and how often all of them do at most: where code is made for longer, or
+/// never, they run what there is.
+const ASIDE: Duration = Duration::from_micros(250);
+const LOOKS: u32 = 2000;
 
 /// What code of the fast tier knows of better code.
 pub struct Promotion {
@@ -23,6 +29,9 @@ pub struct Promotion {
     asked: AtomicU32,
     ask: Box<dyn Fn() + Send + Sync>,
     better: OnceLock<Arc<Code>>,
+    /// Whether a thread has stepped aside.
+    is_aside: AtomicBool,
+    looks_left: AtomicU32,
 }
 
 impl Promotion {
@@ -39,6 +48,8 @@ impl Promotion {
             asked: AtomicU32::new(0),
             ask: Box::new(ask),
             better: OnceLock::new(),
+            is_aside: AtomicBool::new(false),
+            looks_left: AtomicU32::new(LOOKS),
         }
     }
 
@@ -53,6 +64,24 @@ impl Promotion {
         if Duration::from_nanos(spent) >= self.worth && self.asked.swap(asked, Ordering::Relaxed) != asked {
             (self.ask)();
         }
+    }
+
+    /// Has the calling thread wait while better code is being made, and there is work that others do: compilation gets a processor of its own where all of them
+    /// run a long launch. One thread does so at a time.
+    pub fn step_aside(&self, has_work: impl Fn() -> bool) {
+        let is_awaited = || {
+            self.asked.load(Ordering::Relaxed) == fork::generation() + 1
+                && self.better.get().is_none()
+                && self.looks_left.load(Ordering::Relaxed) > 0
+        };
+        if !is_awaited() || self.is_aside.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        while is_awaited() && has_work() {
+            self.looks_left.fetch_sub(1, Ordering::Relaxed);
+            thread::sleep(ASIDE);
+        }
+        self.is_aside.store(false, Ordering::Relaxed);
     }
 
     /// The better code, for launches from now on.
@@ -87,5 +116,24 @@ mod tests {
         assert_eq!(count.load(Ordering::Relaxed), 2);
         promotion.spend(WORTH);
         assert_eq!(count.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn who_steps_aside_comes_back() {
+        let promotion = Promotion::new(|| {});
+        let looks = std::cell::Cell::new(0);
+        let has_work = |most: u32| {
+            looks.set(looks.get() + 1);
+            looks.get() <= most
+        };
+        promotion.step_aside(|| has_work(3));
+        assert_eq!(looks.get(), 0, "nobody has asked");
+        promotion.spend(WORTH);
+        promotion.step_aside(|| has_work(3));
+        assert_eq!(looks.get(), 4, "until there is no work");
+        promotion.step_aside(|| has_work(u32::MAX));
+        assert_eq!(looks.get(), 1 + LOOKS, "and no longer than that in all");
+        promotion.step_aside(|| has_work(u32::MAX));
+        assert_eq!(looks.get(), 1 + LOOKS);
     }
 }

@@ -39,6 +39,8 @@ const SHARE: Duration = Duration::from_micros(10);
 const CHUNK: Duration = Duration::from_micros(1);
 /// Time between two looks for better code.
 const LOOK: Duration = Duration::from_micros(500);
+/// A launch that has taken so long in code of the fast tier is likely to take much longer: a thread of it makes room for who makes better code.
+const LONG: Duration = Duration::from_millis(10);
 /// A chunk is this part of what is left of a share.
 const CHUNK_DIVISOR: u64 = 4;
 /// How long the launching thread spins for the others' last chunks before it sleeps.
@@ -248,6 +250,7 @@ impl Scheduler {
             code: job.code,
             info: job.info,
             failure: job.failure,
+            start: Instant::now(),
             done: Counter::new(0),
         });
         let _computing = computing(helpers as usize);
@@ -470,6 +473,7 @@ struct ParallelLaunch {
     code: *const Code,
     info: *const LaunchInfo,
     failure: *const Failure,
+    start: Instant,
     /// 1 when none is left. Not a handle of the launching thread: it may be one that ends, or whose process exits,
     /// without thread-local storage.
     done: Counter,
@@ -531,6 +535,13 @@ impl ParallelLaunch {
                     stack_bytes: self.stack_bytes,
                 });
                 running.run(workspace, &*self.info, self.order, first..last, &*self.failure);
+                // The launching thread goes on, and ends what there is.
+                if own > 0
+                    && let Some(promotion) = running.code.promotion()
+                    && self.start.elapsed() > LONG
+                {
+                    promotion.step_aside(|| self.fullest().is_some());
+                }
             }
             ran += last - first;
             if self.left.fetch_sub(last - first, Ordering::AcqRel) == last - first {
