@@ -18,8 +18,8 @@ use std::rc::Rc;
 
 /// Functions of a kernel.
 const MOST: u64 = 8;
-/// How deep an operand is looked into for what is loaded.
-const DEPTH: u32 = 6;
+/// Instructions, one of the other's operands, that are looked at for what is loaded.
+const MOST_LOOKED_AT: usize = 64;
 /// Bytes of a number.
 const NUMBER: u64 = 8;
 /// A flag, three operands and a result.
@@ -47,16 +47,21 @@ impl Remembered {
     }
 }
 
-/// Whether a number comes from memory.
-fn is_loaded(a: &Analysis<'_>, id: Id, depth: u32) -> bool {
-    let Some(inst) = a.definition(id).filter(|_| depth > 0) else { return false };
-    match inst.row().memory {
-        Memory::Read { .. } => !a.builtins.contains_key(&inst.id(0)) && !inst.is_volatile(),
-        Memory::None if inst.row().convergence == Convergence::None => {
-            inst.ids().any(|id| is_loaded(a, id, depth - 1))
+/// Whether any of these numbers comes from memory.
+fn are_loaded(a: &Analysis<'_>, ids: &[Id]) -> bool {
+    let mut work: Vec<Id> = ids.to_vec();
+    for _ in 0..MOST_LOOKED_AT {
+        let Some(id) = work.pop() else { return false };
+        let Some(inst) = a.definition(id) else { continue };
+        match inst.row().memory {
+            Memory::Read { .. } if !a.builtins.contains_key(&inst.id(0)) && !inst.is_volatile() => {
+                return true;
+            }
+            Memory::None if inst.row().convergence == Convergence::None => work.extend(inst.ids()),
+            _ => {}
         }
-        _ => false,
     }
+    false
 }
 
 /// Whether what a function makes of these is worth being remembered.
@@ -65,7 +70,7 @@ pub(super) fn is_worth_it(this: &Lowerer<'_, '_>, operands: &[Id]) -> bool {
         && this.w > 1
         && operands.len() <= 3
         && this.a.loops.of(this.current_block()).is_none()
-        && operands.iter().any(|id| is_loaded(this.a, *id, DEPTH))
+        && are_loaded(this.a, operands)
 }
 
 /// What `make` makes of scalars, or made of the same ones the last time.
