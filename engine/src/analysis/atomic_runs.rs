@@ -43,7 +43,7 @@ impl AtomicRuns {
                         found.keep(&mut run);
                     }
                 }
-                None if may_lie_between(a, inst, is_ordered) => {}
+                None if run.is_empty() || may_lie_between(a, inst, is_ordered) => {}
                 None => found.keep(&mut run),
             }
         }
@@ -92,11 +92,7 @@ fn orders_others(a: &Analysis<'_>, inst: &Inst) -> bool {
 /// is accessed in between. What is loaded from other memory may be loaded first, unless one of the run asks for an order.
 fn may_lie_between(a: &Analysis<'_>, inst: &Inst, is_ordered: bool) -> bool {
     let row = inst.row();
-    let memory = match inst.opencl_std(a.func.module) {
-        Some(function) if function.is_pure() => Memory::None,
-        _ => row.memory,
-    };
-    let leaves_it = match memory {
+    let leaves_it = match a.memory_of(inst) {
         Memory::None => true,
         // Local memory is what the run changes, and a generic pointer may lead there.
         Memory::Read { .. } if !inst.is_volatile() && !is_ordered => matches!(

@@ -22,6 +22,7 @@ use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 use spirv::{OpenclStd100Op as StdOp, StorageClass};
+use spirv_env::opcodes::Memory;
 use spirv_env::{Id, Inst};
 use std::cell::OnceCell;
 
@@ -207,6 +208,14 @@ impl<'m> Analysis<'m> {
         use StdOp::{s_clamp, s_max, s_min, u_clamp, u_max, u_min};
         let function = inst.opencl_std(self.func.module)?.op;
         matches!(function, s_clamp | s_max | s_min | u_clamp | u_max | u_min).then_some(function)
+    }
+
+    /// What an instruction does to memory: functions of numbers alone do nothing.
+    pub(super) fn memory_of(&self, inst: &Inst) -> Memory {
+        match inst.opencl_std(self.func.module) {
+            Some(function) if function.is_pure() => Memory::None,
+            _ => inst.row().memory,
+        }
     }
 
     /// The instruction that makes a value.

@@ -164,12 +164,8 @@ impl Members {
         let mut open: Vec<Open> = Vec::new();
         for inst in insts {
             let row = inst.row();
-            let memory = match inst.opencl_std(a.func.module) {
-                Some(function) if function.is_pure() => Memory::None,
-                _ => row.memory,
-            };
             let stays = row.synchronizes() || row.convergence != Convergence::None || inst.is_volatile();
-            match memory {
+            match a.memory_of(inst) {
                 _ if stays => found.close(&mut open, |_| true),
                 Memory::None | Memory::Object | Memory::Lifetime => {}
                 Memory::Read { .. } if a.builtins.contains_key(&inst.id(0)) => {}

@@ -22,8 +22,10 @@ const MOST: u64 = 8;
 const MOST_LOOKED_AT: usize = 64;
 /// Bytes of a number.
 const NUMBER: u64 = 8;
-/// A flag, three operands and a result.
-const ONE: u64 = 5 * NUMBER;
+/// Operands of a function, at most.
+const OPERANDS: usize = 3;
+/// A flag, operands and a result.
+const ONE: u64 = (2 + OPERANDS as u64) * NUMBER;
 
 /// The memory of an entry point's bodies.
 pub(super) struct Remembered {
@@ -68,7 +70,7 @@ fn are_loaded(a: &Analysis<'_>, ids: &[Id]) -> bool {
 pub(super) fn is_worth_it(this: &Lowerer<'_, '_>, operands: &[Id]) -> bool {
     this.storage.remembered.is_some()
         && this.w > 1
-        && operands.len() <= 3
+        && operands.len() <= OPERANDS
         && this.a.loops.of(this.current_block()).is_none()
         && are_loaded(this.a, operands)
 }

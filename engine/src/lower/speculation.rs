@@ -255,9 +255,7 @@ pub(super) fn load(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], bytes: u
         None => other(),
     };
     let of_row = |other: &dyn Fn() -> Vec<Value>| {
-        let (row, base) = is_row(this, hope, step);
-        let base = near(this, hope, base);
-        hope.branch(this, row, || load(Place::Strided { base, step, into: 0 }), other)
+        by_row(this, hope, step, |base| load(Place::Strided { base, step, into: 0 }), other)
     };
     // Those that swap places are a row where that is an aligned one, too, as a rule.
     let values = match piece.is_some_and(|piece| piece.is_exchange) {
@@ -274,6 +272,19 @@ fn near(this: &Lowerer<'_, '_>, hope: Hope, base: Value) -> Value {
     if is_near { base } else { this.readable(base) }
 }
 
+/// What is done with the first address if the others follow it so many bytes apart, else what `apart` does.
+fn by_row(
+    this: &Lowerer<'_, '_>,
+    hope: Hope,
+    step: i64,
+    row: impl FnOnce(Value) -> Vec<Value>,
+    apart: impl FnOnce() -> Vec<Value>,
+) -> Vec<Value> {
+    let (is_row, base) = is_row(this, hope, step);
+    let base = near(this, hope, base);
+    hope.branch(this, is_row, || row(base), apart)
+}
+
 /// What one access of a row of vectors gives if addresses follow each other so, else what `apart` does.
 pub(super) fn as_row(
     this: &Lowerer<'_, '_>,
@@ -286,9 +297,7 @@ pub(super) fn as_row(
     if useful_step(this, hope, leaves, bytes, Access::default()) != Some(bytes as i64) {
         return apart();
     }
-    let (is_row, base) = is_row(this, hope, bytes as i64);
-    let base = near(this, hope, base);
-    hope.branch(this, is_row, || row(base), apart)
+    by_row(this, hope, bytes as i64, row, apart)
 }
 
 /// What is done for structures that follow each other unless an index wraps around, or for each lane's by its address, if the hope is
@@ -303,9 +312,7 @@ pub(super) fn structures(
     if hope.look != Look::LastLane || !hope.has_step(bytes) {
         return None;
     }
-    let (is_row, base) = is_row(this, hope, bytes);
-    let base = near(this, hope, base);
-    Some(hope.branch(this, is_row, || row(base), || apart(hope.addresses)))
+    Some(by_row(this, hope, bytes, row, || apart(hope.addresses)))
 }
 
 /// The indices of a load that may be one of a piece of memory, and a permutation, which is worth it where registers
@@ -400,8 +407,6 @@ pub(super) fn store(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], val: &V
     let Some(step) = useful_step(this, hope, leaves, bytes, access) else {
         return store_leaves(this, &lanes, leaves, val, access);
     };
-    let (row, base) = is_row(this, hope, step);
-    let base = near(this, hope, base);
     let store = |place: Place| {
         store_leaves(this, &place, leaves, val, access);
         Vec::new()
@@ -422,5 +427,5 @@ pub(super) fn store(this: &Lowerer<'_, '_>, hope: Hope, leaves: &[Leaf], val: &V
         }
         None => store(lanes),
     };
-    hope.branch(this, row, || store(Place::Strided { base, step, into: 0 }), apart);
+    by_row(this, hope, step, |base| store(Place::Strided { base, step, into: 0 }), apart);
 }

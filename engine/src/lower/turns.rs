@@ -98,15 +98,14 @@ impl Turn {
         turn
     }
 
-    /// Given a lane's operands; its result.
-    fn take(&self, this: &Lowerer<'_, '_>, values: &[Value]) -> Value {
+    /// A lane's address, given what it is made of.
+    fn address(&self, this: &Lowerer<'_, '_>, first: Value) -> Value {
         let b = &this.b;
-        let address = match &self.place {
-            Place::Own => values[0],
-            Place::Behind(base) => b.offset(*base, b.sext_or_trunc(values[0], Scalar::I64)),
-            Place::Small(small) => small.address(this, b.zext_or_trunc(values[0], Scalar::I64)),
-        };
-        self.access.make(this, address, &values[1..])
+        match &self.place {
+            Place::Own => first,
+            Place::Behind(base) => b.offset(*base, b.sext_or_trunc(first, Scalar::I64)),
+            Place::Small(small) => small.address(this, b.zext_or_trunc(first, Scalar::I64)),
+        }
     }
 }
 
@@ -179,16 +178,12 @@ fn straight(this: &Lowerer<'_, '_>, turns: &[Turn], result: Option<Scalar>) -> O
             false => b.extract(this.vector(*reg), b.i32(lane)),
         };
         for (turn, addresses) in turns.iter().zip(&addresses) {
-            let operands = || turn.operands[1..].iter().map(of_lane).collect::<SmallVec<[Value; 2]>>();
-            let value = match addresses {
-                Some(addresses) => turn.access.make(this, addresses[lane as usize], &operands()),
-                None => {
-                    let mut values: SmallVec<[Value; 3]> = SmallVec::new();
-                    values.push(of_lane(&turn.operands[0]));
-                    values.extend(operands());
-                    turn.take(this, &values)
-                }
+            let address = match addresses {
+                Some(addresses) => addresses[lane as usize],
+                None => turn.address(this, of_lane(&turn.operands[0])),
             };
+            let operands: SmallVec<[Value; 2]> = turn.operands[1..].iter().map(of_lane).collect();
+            let value = turn.access.make(this, address, &operands);
             results =
                 results.map(|results| if w == 1 { value } else { b.insert(results, value, b.i32(lane)) });
         }
@@ -241,7 +236,7 @@ impl<'t> Kept<'t> {
                 }
             };
             let values: SmallVec<[Value; 3]> = turn.operands.iter().zip(slots).map(of).collect();
-            let value = turn.take(this, &values);
+            let value = turn.access.make(this, turn.address(this, values[0]), &values[1..]);
             if let Some((scalar, slot)) = self.result {
                 b.store(value, b.gep(slot, lane, scalar), 1);
             }
