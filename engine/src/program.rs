@@ -670,7 +670,9 @@ impl Kernel {
     fn load_code(&self, entry: &CachedCode, variant: Variant) -> Result<Code, JitError> {
         let loaded = load::load(&entry.object, &|symbol| self.program.resolve(symbol))?;
         if let Some(dump) = &self.program.engine.config().dump {
-            dump.perf(&format!("{}.{}", self.reflection().name, variant_name(variant)), &loaded);
+            let name = format!("{}.{}", self.reflection().name, variant_name(variant));
+            dump.code(&name, &loaded);
+            dump.perf(&name, &loaded);
         }
         let code = Code::new(loaded, entry.info, variant)?;
         Ok(if entry.info.has_rival { code.with_trial(self.trial(variant)) } else { code })

@@ -15,16 +15,17 @@ pub struct DumpConfig {
     pub spirv: bool,
     pub ir: bool,
     pub asm: bool,
+    pub code: bool,
     pub perf: bool,
     pub dir: PathBuf,
 }
 
 impl DumpConfig {
-    /// Reads `KIND[,KIND...]:DIR` with the kinds `spirv`, `ir`, `asm` and `perf`. The error says what is wrong.
+    /// Reads `KIND[,KIND...]:DIR` with the kinds `spirv`, `ir`, `asm`, `code` and `perf`. The error says what is wrong.
     pub fn parse(text: &str) -> Result<DumpConfig, String> {
         let (kinds, dir) = text
             .split_once(':')
-            .ok_or_else(|| format!("'{text}' is not of the form spirv,ir,asm,perf:DIR"))?;
+            .ok_or_else(|| format!("'{text}' is not of the form spirv,ir,asm,code,perf:DIR"))?;
         if dir.is_empty() {
             return Err(format!("'{text}' names no folder"));
         }
@@ -34,8 +35,9 @@ impl DumpConfig {
                 "spirv" => config.spirv = true,
                 "ir" => config.ir = true,
                 "asm" => config.asm = true,
+                "code" => config.code = true,
                 "perf" => config.perf = true,
-                _ => return Err(format!("'{kind}' is none of spirv, ir, asm, perf")),
+                _ => return Err(format!("'{kind}' is none of spirv, ir, asm, code, perf")),
             }
         }
         Ok(config)
@@ -62,6 +64,14 @@ impl DumpConfig {
                 Ok(text) => self.write(name, "s", text.as_bytes()),
                 Err(error) => tracing::warn!("no assembly of {name}: {error}"),
             }
+        }
+    }
+
+    /// Writes machine code as it was loaded, data behind it included, as `NAME.bin`: what the addresses of a profile point into
+    /// (`objdump -D -b binary -m i386:x86-64`).
+    pub fn code(&self, name: &str, code: &LoadedCode) {
+        if self.code {
+            self.write(name, "bin", code.contents());
         }
     }
 

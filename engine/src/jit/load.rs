@@ -34,8 +34,7 @@ impl LoadedCode {
     /// information that the one which was loaded did not have.
     pub(super) fn places(&self, object: &Relocatable) -> Option<Vec<Option<usize>>> {
         let layout = lay_out(object).ok().filter(|layout| layout.end == self.pages.len())?;
-        // SAFETY: the mapping has this size, can be read, and does not change.
-        let memory = unsafe { std::slice::from_raw_parts(self.pages.base().as_ptr(), layout.end) };
+        let memory = self.contents();
         let place = |(number, section): (usize, &Section)| {
             let Some(start) = layout.sections[number].filter(|_| section.is_code()) else {
                 return Some(None);
@@ -53,15 +52,21 @@ impl LoadedCode {
 
     /// The bytes at an address of the code.
     pub(super) fn bytes(&self, address: usize, len: usize) -> &[u8] {
-        let base = self.pages.base().as_ptr();
-        // SAFETY: the mapping has this size, can be read, and does not change.
-        let memory = unsafe { std::slice::from_raw_parts(base, self.pages.len()) };
-        address.checked_sub(base as usize).and_then(|at| memory.get(at..at.checked_add(len)?)).unwrap_or(&[])
+        address
+            .checked_sub(self.start())
+            .and_then(|at| self.contents().get(at..at.checked_add(len)?))
+            .unwrap_or(&[])
     }
 
     /// Where the code begins.
     pub fn start(&self) -> usize {
         self.pages.base().as_ptr() as usize
+    }
+
+    /// The code and data as they were loaded.
+    pub fn contents(&self) -> &[u8] {
+        // SAFETY: the mapping has this size, can be read, and does not change.
+        unsafe { std::slice::from_raw_parts(self.pages.base().as_ptr(), self.pages.len()) }
     }
 
     /// Bytes that the code takes.
