@@ -118,7 +118,7 @@ impl Analysis<'_> {
     }
 
     /// Whether a value is made, by nothing but computing, of what such an instruction gives.
-    fn is_made_of(&self, id: Id, depth: u32, wanted: &impl Fn(Id, &Inst) -> bool) -> bool {
+    pub fn is_made_of(&self, id: Id, depth: u32, wanted: &impl Fn(Id, &Inst) -> bool) -> bool {
         let Some(inst) = self.definition(id).filter(|_| depth > 0) else { return false };
         wanted(id, inst)
             || (inst.row().is_pure() && inst.ids().any(|of| self.is_made_of(of, depth - 1, wanted)))

@@ -105,7 +105,7 @@ impl Analysis<'_> {
         let any_operand = || inst.ids().any(|id| self.any_differs(block, id));
         let row = inst.row();
         match (row.memory, inst.op) {
-            _ if self.is_the_same_for_work_group(inst) => all(false),
+            _ if self.is_the_same_for_work_group(inst) || self.func.is_of_first(inst) => all(false),
             _ if row.common == Common::Own => all(true),
             (Memory::Object, _) => all(inst.result.is_none_or(|object| !self.is_common_object(object))),
             (Memory::Read { .. }, _) => {

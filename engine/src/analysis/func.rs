@@ -74,11 +74,12 @@ pub enum Terminator {
         to: BlockId,
     },
     /// On to `then` if a value is true for all work-items of those that are executed together, and none of them is missing; else on to `els`. All of
-    /// them go the same way.
+    /// them go the same way, nearly always to `then` if that is what is expected.
     IfAll {
         holds: Id,
         then: BlockId,
         els: BlockId,
+        is_expected: bool,
     },
     /// The end of the function; only the exit block has it.
     Return,
@@ -200,6 +201,8 @@ pub struct Func<'m> {
     pub synthetic: FxHashMap<Id, Synthetic>,
     /// Phis of the engine's own that hold a dispatch number; they have no SPIR-V type.
     pub selectors: rustc_hash::FxHashSet<Id>,
+    /// Copies of the engine's own that are the first work-item's value of those which are executed together, for all of them.
+    pub(super) of_first: rustc_hash::FxHashSet<Id>,
     /// What a result of an inlined function is called in the module: decorations are kept under that id.
     origins: FxHashMap<Id, Id>,
     next_id: u32,
@@ -241,6 +244,7 @@ impl<'m> Func<'m> {
             members: FxHashMap::default(),
             synthetic: FxHashMap::default(),
             selectors: Default::default(),
+            of_first: Default::default(),
             origins: FxHashMap::default(),
             next_id: module.bound,
             insts: 0,
@@ -367,6 +371,11 @@ impl<'m> Func<'m> {
         let id = self.fresh();
         self.synthetic.insert(id, value);
         id
+    }
+
+    /// Whether an instruction is such a copy.
+    pub fn is_of_first(&self, inst: &Inst) -> bool {
+        inst.op == Op::CopyObject && inst.result.is_some_and(|id| self.of_first.contains(&id))
     }
 
     pub fn block_ids(&self) -> impl Iterator<Item = BlockId> + use<> {

@@ -126,7 +126,7 @@ impl Analysis<'_> {
     }
 
     /// Whether a value is made from ids and uniform values by arithmetic.
-    fn is_regular(&self, id: Id, known: &mut FxHashMap<Id, bool>) -> bool {
+    pub(super) fn is_regular(&self, id: Id, known: &mut FxHashMap<Id, bool>) -> bool {
         if let Some(known) = known.get(&id) {
             return *known;
         }

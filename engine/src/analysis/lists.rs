@@ -39,12 +39,12 @@ impl Analysis<'_> {
         let mut insts = self.func.blocks.values().flat_map(|block| &block.insts);
         !innermost.is_empty()
             && insts.all(|inst| inst.row().family != Family::Call)
-            && innermost.keys().all(|inside| self.is_list(inside))
+            && innermost.iter().all(|inside| self.is_list(inside))
     }
 
     /// Whether lanes go different ways inside of a loop's iteration.
     pub fn decides_in_loops(&self) -> bool {
-        self.loops.innermost().keys().any(|inside| {
+        self.loops.innermost().iter().any(|inside| {
             let blocks = &self.loops.get(inside).blocks;
             blocks.iter().any(|block| match self.func.blocks[*block].term {
                 Terminator::Cond { cond, then, els } => {

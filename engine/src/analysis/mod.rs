@@ -65,6 +65,7 @@ pub mod strips;
 pub mod tables;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod together;
 pub mod touched;
 mod transfer;
 mod uniform_objects;

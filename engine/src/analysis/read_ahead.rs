@@ -102,7 +102,7 @@ impl Analysis<'_> {
         if self.variant.width < LEAST_LANES || self.variant.mapping == LaneMapping::Iterations {
             return found;
         }
-        for inside in self.loops.innermost().keys() {
+        for inside in self.loops.loops.keys() {
             for inst in &self.func.blocks[self.loops.get(inside).header].insts {
                 if found.len() == MOST_LOADS {
                     return found;

@@ -30,6 +30,9 @@ impl Analysis<'_> {
             return shapes;
         }
         let all = |shape: Shape| -> Shapes { smallvec![shape; count] };
+        if self.func.is_of_first(inst) {
+            return all(Shape::Uniform);
+        }
         let one = |at: usize| self.shape(block, inst.id(at)).first().copied().unwrap_or(Shape::Uniform);
         match inst.row().uniformity {
             Uniformity::Nothing | Uniformity::Uniform => all(Shape::Uniform),

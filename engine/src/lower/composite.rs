@@ -16,6 +16,13 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
             let leaves = this.leaves(ty)?;
             Ok(leaves.iter().map(|leaf| Reg::uniform(this.b.zero(leaf.scalar, 1))).collect())
         }
+        Op::CopyObject if this.a.func.is_of_first(inst) => {
+            let val = this.of_member(0, |this| this.value(inst.id(0)))?;
+            let first =
+                |reg: Reg| reg.scalar().unwrap_or_else(|| this.b.extract(this.vector(reg), this.b.i32(0)));
+            // Nobody needs it unless the first work-item is there.
+            Ok(val.into_iter().map(|reg| Reg::uniform(this.b.freeze(first(reg)))).collect())
+        }
         Op::CopyObject | Op::CopyLogical | Op::FPGARegALTERA => this.value(inst.id(0)),
         Op::CompositeConstruct => {
             let mut val = Val::new();

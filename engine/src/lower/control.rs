@@ -620,7 +620,7 @@ impl Lowerer<'_, '_> {
                 add(&self.b, *then, self.both(mask, cond));
                 add(&self.b, *els, self.both(mask, self.b.not(cond)));
             }
-            Terminator::IfAll { holds, then, els } => {
+            Terminator::IfAll { holds, then, els, .. } => {
                 let all = self.holds_for_all(*holds)?;
                 let none = self.b.zero(Scalar::Bool, self.w);
                 add(&self.b, *then, self.b.select(all, mask, none));
@@ -709,9 +709,12 @@ impl Lowerer<'_, '_> {
             Terminator::Cond { then, els, .. } => {
                 self.b.cond_br(scalar(self), label(then), label(els));
             }
-            Terminator::IfAll { holds, then, els } => {
+            Terminator::IfAll { holds, then, els, is_expected } => {
                 let all = self.holds_for_all(*holds)?;
-                self.b.cond_br_usually(all, label(then), label(els));
+                match is_expected {
+                    true => self.b.cond_br_usually(all, label(then), label(els)),
+                    false => self.b.cond_br(all, label(then), label(els)),
+                }
             }
             Terminator::Switch { cases, default, .. } => {
                 let mut seen = FxHashSet::default();

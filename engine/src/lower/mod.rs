@@ -89,6 +89,7 @@ use crate::analysis::interior::Split;
 use crate::analysis::lengths::Length;
 use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
+use crate::analysis::together;
 use crate::analysis::{
     arguments, branches, cas_loops, cfg, choices, exits, idle, interior, invariants, joins, late_loads,
     loops, mem2reg, moves, narrow_counters, numbering, places, quotients, repetition, rotation, sides,
@@ -194,6 +195,13 @@ fn analysed<'m>(
         }
         let coarsening = coarsening::best(&analysis, target);
         let settled = variant.with_factor(coarsening.factor());
+        if options.bypasses {
+            match together::split(analysis) {
+                // What serves a kernel serves it with loops that are there twice.
+                Ok(func) => return Ok(AnalysedKernel::flat(Analysis::new(func, settled))),
+                Err(whole) => analysis = *whole,
+            }
+        }
         if !variant.coarsening.is_alike(coarsening) {
             analysis = Analysis::new(analysis.func, settled);
         }

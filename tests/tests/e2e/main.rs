@@ -67,6 +67,7 @@ mod properties;
 mod queries;
 mod returns;
 mod row_copies;
+mod searches;
 mod subgroups;
 mod sysman;
 mod uniform_objects;

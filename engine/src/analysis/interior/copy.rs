@@ -29,7 +29,7 @@ pub(super) fn apply(func: &mut Func<'_>, plan: Plan) {
     Interior { plan: &plan, blocks: &blocks, values: FxHashMap::default(), body, end }.copy(func);
     let code = &mut func.blocks[ENTRY];
     code.insts.extend(insts);
-    code.term = Terminator::IfAll { holds, then: blocks[&ENTRY], els: body };
+    code.term = Terminator::IfAll { holds, then: blocks[&ENTRY], els: body, is_expected: true };
 }
 
 fn definitions(func: &Func<'_>) -> FxHashMap<Id, Inst> {

@@ -22,7 +22,7 @@ use std::cell::LazyCell;
 /// The coarsening that serves a kernel best, up to the one that it was analysed for.
 pub fn best(a: &Analysis<'_>, target: &Target) -> Coarsening {
     let most = a.factor();
-    if most == 1 || !is_possible(a) {
+    if most == 1 || !is_possible(a) || parts_in_loops(a) {
         return Coarsening::Off;
     }
     let worth = target.bypasses_masks();
@@ -254,6 +254,9 @@ const WINDOW: usize = 96;
 /// The bundle that is wanted at most for straight code, and the instructions that it may be.
 const IF_STRAIGHT: usize = 4;
 const MOST_OF_STRAIGHT: usize = 700;
+
+/// Instructions, one of the other, that a branch's condition is looked through.
+const MOST_DEPTH: u32 = 5;
 
 /// Whether an instruction looks at memory for what another sub-group writes meanwhile.
 fn may_wait(inst: &Inst) -> bool {
@@ -556,6 +559,23 @@ fn is_possible(a: &Analysis<'_>) -> bool {
     };
     !a.control.divergent_loops.iter().any(may_spin)
         && a.func.block_ids().all(|block| a.is_in_lockstep(block) || !a.meets_in([&block]))
+}
+
+/// Whether sub-groups, each of which goes one way as a whole, go different ways in a loop by what their lanes vote for, or compute together. By itself
+/// a sub-group needs no masks there, and numbers that its lanes share are no vectors (a search that lanes do together as long as they decide
+/// alike takes 0.7 of the time).
+fn parts_in_loops(a: &Analysis<'_>) -> bool {
+    let is_joint = |_: Id, inst: &Inst| {
+        matches!(inst.row().family, Family::Vote | Family::Shuffle | Family::Reduction | Family::Collective)
+    };
+    let is_own = |block: BlockId| {
+        a.func.blocks[block].term.condition().is_some_and(|condition| {
+            a.shape(block, condition)[0].is_uniform()
+                && !a.is_common(block, condition)
+                && a.is_made_of(condition, MOST_DEPTH, &is_joint)
+        })
+    };
+    a.loops.loops.values().any(|this| this.blocks.iter().any(|block| is_own(*block)))
 }
 
 /// Instructions of a block that each sub-group has for itself.

@@ -1,0 +1,95 @@
+// Loops that lanes go through together until they part: searches, and ways down a tree.
+
+// The first element that is not less than a key.
+__kernel void lower_bound(ulong n, __global const uint *sorted, uint keys, __global const uint *key,
+                          __global uint *out)
+{
+    size_t i = get_global_id(0);
+    if (i >= keys)
+        return;
+    uint wanted = key[i];
+    size_t begin = 0, length = n;
+    while (length > 0) {
+        size_t rest = length >> 1, middle = begin + rest;
+        if (sorted[middle] < wanted) {
+            begin = middle + 1;
+            length -= rest + 1;
+        } else {
+            length = rest;
+        }
+    }
+    out[i] = (uint)begin;
+}
+
+// The same with two ends of 32 bits, for two work-items of three, and how often it was asked.
+__kernel void bounds_of_some(int n, __global const uint *sorted, uint keys, __global const uint *key,
+                             __global uint *out)
+{
+    int i = get_global_id(0);
+    if (i >= keys)
+        return;
+    if (i % 3 == 1) {
+        out[i] = 0;
+        return;
+    }
+    int low = 0, high = n, asked = 0;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        bool is_less = sorted[middle] < key[i];
+        low = is_less ? middle + 1 : low;
+        high = is_less ? high : middle;
+        ++asked;
+    }
+    out[i] = 32 * low + asked;
+}
+
+// Within the row that a work-item belongs to. Two rows in one sub-group begin apart.
+__kernel void in_rows(uint per_row, __global const uint *begins, __global const float *sorted, uint keys,
+                      __global const float *key, __global uint *out)
+{
+    uint i = get_global_id(0);
+    if (i >= keys)
+        return;
+    uint row = i / per_row;
+    ulong begin = begins[row], length = begins[row + 1] - begins[row];
+    float wanted = key[i];
+    // What is no number comes last.
+    while (length != 0) {
+        ulong rest = length / 2, middle = begin + rest;
+        float found = sorted[middle];
+        bool is_less = isnan(wanted) ? !isnan(found) : found < wanted;
+        begin = is_less ? middle + 1 : begin;
+        length = is_less ? length - rest - 1 : rest;
+    }
+    out[i] = (uint)begin;
+}
+
+// Down a tree whose nodes are lists of their children; a leaf is its own child. The sum is each work-item's own.
+__kernel void down_a_tree(__global const uint *less, __global const uint *more, __global const uint *pivot,
+                          uint keys, __global const uint *key, __global uint *out)
+{
+    uint i = get_global_id(0);
+    if (i >= keys)
+        return;
+    uint node = 0, depth = 0, sum = i;
+    while (less[node] != node) {
+        bool goes_down = key[i] < pivot[node];
+        sum += goes_down ? key[i] : pivot[node];
+        node = goes_down ? less[node] : more[node];
+        ++depth;
+    }
+    out[i] = node + 65536 * depth + 3 * sum;
+}
+
+// The first of a shared list that a work-item likes, and what comes behind it.
+__kernel void first_of_list(uint n, __global const uint *list, uint keys, __global const uint *key,
+                            __global uint *out)
+{
+    uint i = get_global_id(0);
+    if (i >= keys)
+        return;
+    uint at = 0;
+    while (at < n && list[at] % key[i] != 0)
+        at += 1 + list[at] % 3;
+    out[i] = at < n ? list[at] + at : at;
+}

@@ -1,0 +1,175 @@
+//! Loops that lanes go through together until they part: what they find is what each would have found by itself.
+
+use ze_tests::{Argument, Module, Random, platform};
+
+/// Keys for so many work-items: beside each other, anywhere, all the same, and beside each other but for one.
+fn keys(n: usize, below: u32) -> Vec<Vec<u32>> {
+    let mut random = Random::new(n as u64);
+    let near: Vec<u32> = (0..n).map(|i| (i as u64 * u64::from(below) / n as u64) as u32).collect();
+    let far: Vec<u32> = (0..n).map(|_| random.below(below)).collect();
+    let mut but_one = near.clone();
+    but_one.iter_mut().skip(5).step_by(16).for_each(|key| *key = below - 1 - *key);
+    vec![near, far, vec![below / 3; n], but_one]
+}
+
+const SIZES: [(usize, u32); 5] = [(1, 1), (100, 32), (1000, 64), (1000, 17), (5000, 256)];
+
+fn lower_bound(sorted: &[u32], key: u32) -> usize {
+    sorted.partition_point(|element| *element < key)
+}
+
+#[test]
+fn searches_find_what_each_work_item_looks_for() {
+    let module = Module::named("searches");
+    let mut random = Random::new(7);
+    for length in [0usize, 1, 2, 1000, 4096] {
+        let mut sorted: Vec<u32> = (0..length).map(|_| random.below(50_000)).collect();
+        sorted.sort_unstable();
+        for (n, group) in SIZES {
+            for key in keys(n, 60_000) {
+                let out = platform().filled(u32::MAX, n);
+                // There is no empty buffer.
+                let padded = [sorted.as_slice(), &[0]].concat();
+                let [padded, key_buffer] = [&padded, &key].map(|of| platform().buffer(of));
+                let of = format!("{n} keys in {length} elements, groups of {group}");
+                let arguments: [&dyn Argument; 5] =
+                    [&(length as u64), &padded, &(n as u32), &key_buffer, &out];
+                module.kernel("lower_bound").run_1d(n.next_multiple_of(group as usize), group, &arguments);
+                for (i, found) in out.iter().enumerate() {
+                    assert_eq!(*found as usize, lower_bound(&sorted, key[i]), "{of}: item {i}");
+                }
+                let arguments: [&dyn Argument; 5] =
+                    [&(length as i32), &padded, &(n as u32), &key_buffer, &out];
+                module.kernel("bounds_of_some").run_1d(n.next_multiple_of(group as usize), group, &arguments);
+                for (i, found) in out.iter().enumerate() {
+                    let (mut low, mut high, mut asked) = (0, length, 0);
+                    while low < high {
+                        let middle = (low + high) / 2;
+                        if sorted[middle] < key[i] {
+                            low = middle + 1
+                        } else {
+                            high = middle
+                        }
+                        asked += 1;
+                    }
+                    let want = if i % 3 == 1 { 0 } else { 32 * low + asked };
+                    assert_eq!(*found as usize, want, "{of}, some: item {i}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn searches_in_rows_begin_where_each_row_does() {
+    let module = Module::named("searches");
+    for (n, group) in SIZES {
+        for per_row in [1usize, 7, 16, 64, 1000] {
+            let rows = n.div_ceil(per_row);
+            let mut random = Random::new((n + per_row) as u64);
+            let mut begins = vec![0u32];
+            let mut sorted = Vec::new();
+            for _ in 0..rows {
+                let length = random.below(300) as usize;
+                let mut row = random.floats(length, 0.0, 1.0);
+                row.sort_by(f32::total_cmp);
+                row.extend((0..random.below(3)).map(|_| f32::NAN));
+                sorted.extend(row);
+                begins.push(sorted.len() as u32);
+            }
+            let mut key = random.floats(n, 0.0, 1.0);
+            if per_row > 7 {
+                key.chunks_mut(per_row).for_each(|row| row.sort_by(f32::total_cmp));
+                key.iter_mut().skip(3).step_by(50).for_each(|key| *key = f32::NAN);
+            }
+            let out = platform().filled(u32::MAX, n);
+            let padded = [sorted.as_slice(), &[0.0]].concat();
+            let arguments: [&dyn Argument; 6] = [
+                &(per_row as u32),
+                &platform().buffer(&begins),
+                &platform().buffer(&padded),
+                &(n as u32),
+                &platform().buffer(&key),
+                &out,
+            ];
+            module.kernel("in_rows").run_1d(n.next_multiple_of(group as usize), group, &arguments);
+            for (i, found) in out.iter().enumerate() {
+                let (begin, end) = (begins[i / per_row] as usize, begins[i / per_row + 1] as usize);
+                let is_less = |of: &f32| if key[i].is_nan() { !of.is_nan() } else { *of < key[i] };
+                let want = begin + sorted[begin..end].partition_point(is_less);
+                assert_eq!(*found as usize, want, "rows of {per_row}, groups of {group}: item {i}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ways_down_a_tree_end_where_each_work_item_leads_them() {
+    let module = Module::named("searches");
+    // A tree of 1023 nodes over the keys below 65536, of which some are leaves early.
+    let nodes = 1023u32;
+    let is_leaf = |node: u32| 2 * node + 1 >= nodes || node % 11 == 9;
+    let less: Vec<u32> = (0..nodes).map(|node| if is_leaf(node) { node } else { 2 * node + 1 }).collect();
+    let more: Vec<u32> = (0..nodes).map(|node| if is_leaf(node) { node } else { 2 * node + 2 }).collect();
+    let pivot: Vec<u32> = (0..nodes)
+        .map(|node| {
+            let level = (node + 1).ilog2();
+            let at = node + 1 - (1 << level);
+            (2 * at + 1) * (65536 >> (level + 1))
+        })
+        .collect();
+    for (n, group) in SIZES {
+        for key in keys(n, 65536) {
+            let out = platform().filled(u32::MAX, n);
+            let arguments: [&dyn Argument; 6] = [
+                &platform().buffer(&less),
+                &platform().buffer(&more),
+                &platform().buffer(&pivot),
+                &(n as u32),
+                &platform().buffer(&key),
+                &out,
+            ];
+            module.kernel("down_a_tree").run_1d(n.next_multiple_of(group as usize), group, &arguments);
+            for (i, found) in out.iter().enumerate() {
+                let (mut node, mut depth, mut sum) = (0u32, 0u32, i as u32);
+                while less[node as usize] != node {
+                    let at = pivot[node as usize];
+                    sum = sum.wrapping_add(key[i].min(at));
+                    node = if key[i] < at { less[node as usize] } else { more[node as usize] };
+                    depth += 1;
+                }
+                let want = node.wrapping_add(65536 * depth).wrapping_add(sum.wrapping_mul(3));
+                assert_eq!(*found, want, "groups of {group}: item {i}");
+            }
+        }
+    }
+}
+
+#[test]
+fn lanes_that_leave_a_list_leave_others_behind() {
+    let module = Module::named("searches");
+    let mut random = Random::new(11);
+    let list: Vec<u32> = (0..3000).map(|_| random.below(100_000)).collect();
+    for (n, group) in SIZES {
+        for key in keys(n, 500) {
+            let key: Vec<u32> = key.iter().map(|key| key + 1).collect();
+            let out = platform().filled(u32::MAX, n);
+            let arguments: [&dyn Argument; 5] = [
+                &(list.len() as u32),
+                &platform().buffer(&list),
+                &(n as u32),
+                &platform().buffer(&key),
+                &out,
+            ];
+            module.kernel("first_of_list").run_1d(n.next_multiple_of(group as usize), group, &arguments);
+            for (i, found) in out.iter().enumerate() {
+                let mut at = 0;
+                while at < list.len() && !list[at].is_multiple_of(key[i]) {
+                    at += 1 + list[at] as usize % 3;
+                }
+                let want = if at < list.len() { list[at] as usize + at } else { at };
+                assert_eq!(*found as usize, want, "groups of {group}: item {i}");
+            }
+        }
+    }
+}
