@@ -5,7 +5,7 @@
 //! kernel that cannot tell is compiled with the dimensions exchanged in all ids (`Axis`), and launched so.
 //!
 //! Where all accesses are of neighbours along x, long rows are the best groups: lines are fetched in their order, before they are asked for, and
-//! few groups begin. Where some are of neighbours along y, tiles are.
+//! few groups begin. Where some are of neighbours along y or z, tiles are.
 //!
 //! How addresses change along each dimension is `steps`' to say.
 
@@ -46,10 +46,12 @@ pub enum Shape {
     SharedRows,
     /// As many rows as a vector has lanes: others are of neighbours along y.
     Tiles,
+    /// As many layers of one row each: others are of neighbours along z.
+    Layers,
 }
 
 impl Shape {
-    pub const ALL: [Shape; 4] = [Shape::Own, Shape::Rows, Shape::SharedRows, Shape::Tiles];
+    pub const ALL: [Shape; 5] = [Shape::Own, Shape::Rows, Shape::SharedRows, Shape::Tiles, Shape::Layers];
 }
 
 impl Analysis<'_> {
@@ -69,9 +71,9 @@ impl Analysis<'_> {
 
     /// The shape of work-groups that serves the kernel best with lanes along this dimension, in the order that exchanging it with x makes.
     pub fn best_shape(&self, axis: Axis) -> Shape {
-        let [x, y, _] = axis.exchange([0, 1, 2]);
+        let [x, y, z] = axis.exchange([0, 1, 2]);
         let mut changes = Changes::new(self, Unit::WorkItem);
-        let (mut has_columns, mut shares, mut diverges) = (false, false, false);
+        let [mut has_columns, mut has_layers, mut shares, mut diverges] = [false; 4];
         for (block, code) in &self.func.blocks {
             let is_loop = self.loops.around(block).next().is_some();
             for inst in &code.insts {
@@ -86,6 +88,7 @@ impl Analysis<'_> {
                     }
                     [Step::Unknown, _] => return Shape::Own,
                     _ if access.is_row(y) => has_columns = true,
+                    _ if access.is_row(z) => has_layers = true,
                     _ => return Shape::Own,
                 }
             }
@@ -95,6 +98,7 @@ impl Analysis<'_> {
         }
         match () {
             () if has_columns => Shape::Tiles,
+            () if has_layers => Shape::Layers,
             () if shares && !diverges => Shape::SharedRows,
             () => Shape::Rows,
         }

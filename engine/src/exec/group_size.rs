@@ -282,11 +282,32 @@ pub fn with_shared_rows(range: Range, max_items: u32, threads: u64) -> Option<Ra
 /// The same work-items in groups of as many rows as a vector has lanes, or half of that, if theirs are fewer or shorter: for kernels that
 /// cannot tell.
 pub fn with_tiles(range: Range, max_items: u32, threads: u64) -> Option<Range> {
-    let [x, y, _] = range.group_size;
-    let high = work_items(&range)[1];
-    let rows = ROWS.into_iter().find(|rows| high.is_multiple_of(u64::from(*rows)))?;
-    let tiles = with_rows(range, [rows, 1], TILE_ROW, max_items, threads)?;
-    Some(tiles).filter(|tiles| !y.is_multiple_of(rows) || tiles.group_size[0] > x)
+    with_crossed(range, 1, max_items, threads)
+}
+
+/// The same of as many layers, of one row each.
+pub fn with_layers(range: Range, max_items: u32, threads: u64) -> Option<Range> {
+    with_crossed(range, 2, max_items, threads)
+}
+
+/// The same of either dimension. Where no row fills vectors, one that does so but for its end is good enough, and any number of rows that is near that of
+/// lanes: what counts is that a line which one row begins is there for the next.
+fn with_crossed(range: Range, along: usize, max_items: u32, threads: u64) -> Option<Range> {
+    let (global, own) = (work_items(&range), range.group_size);
+    let fitting = ROWS.into_iter().find(|rows| global[along].is_multiple_of(u64::from(*rows)));
+    let rows = fitting.or_else(|| divisor(global[along], ROW, 1).filter(|rows| *rows > ROW / 2))?;
+    let of_group = if along == 1 { [rows, 1] } else { [1, rows] };
+    let tiles = with_rows(range, of_group, TILE_ROW, max_items, threads);
+    let ragged = || {
+        let shared = all(global) / (threads * SHAPED_A_THREAD) / u64::from(rows);
+        let most = shared.min(u64::from(max_items / rows)) as u32;
+        let fills = |row: &u32| f64::from(*row) >= LEAST_OF_LANES * f64::from(row.next_multiple_of(ROW));
+        let mut divisors = (1..=most).rev().filter(|row| global[0].is_multiple_of(u64::from(*row)));
+        let row = divisors.find(fills)?;
+        regrouped(range, [row, of_group[0], of_group[1]])
+    };
+    let tiles = tiles.or_else(ragged)?;
+    Some(tiles).filter(|tiles| !own[along].is_multiple_of(rows) || tiles.group_size[0] > own[0])
 }
 
 /// The same work-items in groups of so many rows, which fill vectors and are as long as they may be.
@@ -640,6 +661,11 @@ mod tests {
         assert_eq!(of(with_tiles, [16, 16, 1], image), Some([32, 16, 1]));
         assert_eq!(of(with_tiles, [8, 8, 1], [1920, 1080, 1]), Some([32, 8, 1]));
         assert_eq!(of(with_tiles, [64, 16, 1], image), None, "as they are");
+        assert_eq!(of(with_layers, [256, 1, 1], [256, 96, 64]), Some([32, 1, 16]));
+        assert_eq!(of(with_layers, [4, 4, 16], [256, 96, 64]), Some([32, 1, 16]));
+        assert_eq!(of(with_layers, [210, 1, 1], [210, 100, 60]), Some([42, 1, 15]), "no whole vectors");
+        assert_eq!(of(with_tiles, [210, 1, 1], [210, 100, 60]), Some([70, 10, 1]), "no whole vectors");
+        assert_eq!(of(with_layers, [210, 1, 1], [210, 100, 61]), None, "a prime number of layers");
         let lines = |count| Range { group_count: count, group_size: [64, 1, 1], global_offset: [0; 3] };
         assert!(!has_shape(&lines([9, 1, 1])) && has_shape(&lines([9, 2, 1])));
         assert_eq!(with_long_rows(lines([4, 0, 1]), 1024, 2), None);

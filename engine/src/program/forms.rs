@@ -93,8 +93,14 @@ impl Kernel {
             kernel.has_small_values && range.group_size[0] < self.most_lanes() && self.may_widen();
         let rows = if is_narrow { self.wide_rows(range, most, threads) } else { None };
         let rows = rows.or_else(|| self.shaped(range, Axis::X, most, threads));
+        // Tiles are worth more than full sub-groups, but rows that end within those are better as one.
+        if let Some(range) = rows
+            && group_size::has_shape(&range)
+            && matches!(self.form().shape, Shape::Tiles | Shape::Layers)
+        {
+            return Executed { range, axis: Axis::X };
+        }
         let range = rows.unwrap_or_else(|| group_size::enlarged(range, most, threads));
-        // Rows that end within sub-groups are better as one.
         let mapping = self.variant(range.group_size).mapping;
         let crosses_rows = matches!(mapping, LaneMapping::Any | LaneMapping::Ragged);
         let lines = || group_size::in_lines(range, self.subgroup_size(), most, threads);
@@ -119,6 +125,7 @@ impl Kernel {
             Shape::Rows => group_size::with_long_rows(range, most, threads),
             Shape::SharedRows => group_size::with_shared_rows(range, most, threads),
             Shape::Tiles => group_size::with_tiles(range, most, threads),
+            Shape::Layers => group_size::with_layers(range, most, threads),
             Shape::Own => None,
         }
     }

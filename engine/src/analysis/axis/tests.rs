@@ -83,6 +83,8 @@ fn groups_have_long_rows_where_all_accesses_do() {
     let stretched = "%twice = OpShiftLeftLogical %ulong %row1 %ulong_1\n";
     assert_eq!(shape(&format!("{stretched}{}", store(0, "twice"))), Shape::Rows);
     assert_eq!(shape(&format!("{}{}", store(0, "row0"), store(1, "row1"))), Shape::Tiles);
+    let deep = "%planes = OpIMul %ulong %row0 %any_ulong\n%row2 = OpIAdd %ulong %planes %z\n";
+    assert_eq!(shape(&format!("{deep}{}{}", store(0, "row2"), store(1, "row1"))), Shape::Layers);
     let data = "%q = OpPtrAccessChain %to_uint %pointer %x\n%loaded = OpLoad %uint %q\n\
         %number = OpUConvert %ulong %loaded\n";
     assert_eq!(shape(&format!("{data}{}", store(0, "number"))), Shape::Own, "what data names");
