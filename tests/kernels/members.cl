@@ -132,6 +132,26 @@ __kernel void flat_sixes(__global float *values, ulong n)
     values[6 * i + 2] = values[6 * i + 4] - values[6 * i + 3];
 }
 
+// Three words that follow each other in structures which data names, for as many of them as a work-item has.
+__kernel void named_triples(__global float *out, __global const float *triples, __global const float4 *wide,
+                            __global const int *which, __global const int *count, int n)
+{
+    int i = get_global_id(0);
+    if (i >= n)
+        return;
+    float x = 0, y = 0, z = 0;
+    for (int j = 0; j < count[i]; ++j) {
+        int at = which[(i + 7 * j) % n];
+        __global const float *other = (__global const float *)&wide[at];
+        x += triples[3 * at] - other[2];
+        y += triples[3 * at + 1] - other[0];
+        z += triples[3 * at + 2] - other[1];
+    }
+    out[3 * i] = x;
+    out[3 * i + 1] = y;
+    out[3 * i + 2] = z;
+}
+
 // A byte that wraps around within its object is no member.
 __kernel void wrapping_bytes(__global int *out, __global const int *in, uint n)
 {

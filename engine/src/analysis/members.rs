@@ -22,8 +22,9 @@ use spirv_env::{Id, Inst, Operand};
 const MOST_ELEMENTS: u64 = 8;
 /// The same of what gathers know as well: two registers are as many lanes.
 const MOST_WIDE_ELEMENTS: u64 = 4;
-/// Members that follow each other in structures that lie apart, in bytes: what is loaded at once.
+/// Members that follow each other in structures that lie apart, in bytes: what is loaded at once. Three words are as soon, where the fourth may be left out.
 const PIECE: u64 = 16;
+const WORDS: usize = 3;
 /// The same of members that are smaller than this.
 pub const WORD: u64 = 4;
 /// Bytes between the first and the last member that are looked at together.
@@ -266,8 +267,11 @@ impl Members {
 
 /// Whether so many of these elements follow each other that they make a piece.
 fn has_piece(elements: &[usize], bytes: u64) -> bool {
-    let piece = if bytes < WORD { WORD } else { PIECE };
-    let count = piece.div_ceil(bytes) as usize;
+    let count = match bytes {
+        WORD => WORDS,
+        ..WORD => WORD.div_ceil(bytes) as usize,
+        _ => PIECE.div_ceil(bytes) as usize,
+    };
     elements.windows(count).any(|run| run[count - 1] - run[0] == count - 1)
 }
 

@@ -94,6 +94,8 @@ pub(super) fn fits(lanes: u32, has_gathers: bool, leaves: &[Leaf]) -> bool {
 struct Objects<'e> {
     structures: Structures<'e>,
     align: u64,
+    /// Elements, from the first one on, that are surely there to be read.
+    there: usize,
 }
 
 impl<'e> Objects<'e> {
@@ -101,7 +103,7 @@ impl<'e> Objects<'e> {
     fn new(this: &Lowerer<'_, '_>, leaves: &[Leaf], elements: &'e [usize], align: Option<u64>) -> Self {
         let memory = in_memory(leaves[0].scalar);
         let structures = Structures { memory, lanes: this.w, step: leaves.len(), elements };
-        Objects { structures, align: align_at(align, 0, memory) }
+        Objects { structures, align: align_at(align, 0, memory), there: leaves.len() }
     }
 
     fn count(&self) -> usize {
@@ -145,7 +147,14 @@ impl<'e> Objects<'e> {
             }
             return parts(b, b.reshape(all, memory, this.w * count), this.w);
         }
-        let load = |address: Value| b.load(memory, count, address, self.align);
+        let is_there = |at: u32| u64::from((at as usize) < self.there);
+        let load = |address: Value| match self.there == self.count() {
+            true => b.load(memory, count, address, self.align),
+            false => {
+                let mask = b.int_vector(Scalar::Bool, (0..count).map(is_there));
+                b.masked_load(memory, count, address, self.align, mask)
+            }
+        };
         let objects: Vec<Value> = self.addresses(this, addresses).into_iter().map(load).collect();
         objects.chunks((this.w / count) as usize).map(|objects| b.concat(objects.to_vec())).collect()
     }
@@ -286,6 +295,7 @@ fn load_some(this: &Lowerer<'_, '_>, addresses: Addresses, size: u64, count: usi
     let word = if size == 8 { Scalar::I64 } else { Scalar::I32 };
     let words = match left / word.bytes() {
         4.. => 4,
+        3 if size == WORD && this.target.has_avx512() => return load_three(this, addresses),
         2.. if size == 8 || this.target.has_avx512() => 2,
         1.. if size < WORD => {
             let words = this.b.gather(word, addresses.vector(this), size, this.mask_vector());
@@ -300,6 +310,15 @@ fn load_some(this: &Lowerer<'_, '_>, addresses: Addresses, size: u64, count: usi
     let of_word = (word.bytes() / size) as u32;
     let parts = |reg: Reg| (0..of_word).map(move |at| part(&this.b, this.vector(reg), size, this.b.i32(at)));
     words.into_iter().flat_map(parts).collect()
+}
+
+/// Loads three words that follow each other: four of each lane, the last of which is left out, as nobody knows whether it is there.
+fn load_three(this: &Lowerer<'_, '_>, addresses: Addresses) -> Vec<Value> {
+    let elements = [0, 1, 2];
+    let leaves = Leaf::consecutive(Scalar::I32, OF_BLOCK);
+    let objects = Objects { there: elements.len(), ..Objects::new(this, &leaves, &elements, Some(WORD)) };
+    let vectors = objects.load(this, addresses);
+    elements.iter().map(|element| objects.structures.take(&this.b, &vectors, *element)).collect()
 }
 
 /// Loads words that follow each other, aligned as the elements that they are made of.

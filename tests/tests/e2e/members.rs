@@ -5,7 +5,7 @@
 use std::fmt::Debug;
 
 use ze_tests::ulp::assert_same;
-use ze_tests::{Buffer, Local, Module, Random, platform};
+use ze_tests::{Argument, Buffer, Local, Module, Random, platform};
 
 /// Numbers of work-items, and group sizes: whole sub-groups, partial ones, groups in several rows of lanes.
 const SIZES: [(usize, u32); 6] = [(1, 1), (7, 4), (64, 64), (100, 32), (257, 17), (1000, 128)];
@@ -210,6 +210,36 @@ fn members_by_arithmetic_alone() {
         changes("flat_sixes", (n, size), &input, run, |_, of| {
             of[4] = of[1] + of[5];
             of[2] = of[4] - of[3];
+        });
+    }
+}
+
+/// The last structures end where their memory does.
+#[test]
+fn three_words_of_structures_that_data_names_are_those_words() {
+    let module = Module::named("members");
+    for (n, size) in SIZES {
+        let mut random = Random::new(n as u64);
+        let triples: Vec<[f32; 3]> = (0..n).map(|_| std::array::from_fn(|_| small(&mut random))).collect();
+        let wide: Vec<[f32; 4]> = (0..n).map(|_| std::array::from_fn(|_| small(&mut random))).collect();
+        let which: Vec<i32> = (0..n).map(|_| random.below(n as u32) as i32).collect();
+        let count: Vec<i32> = (0..n).map(|_| random.below(9) as i32).collect();
+        let [from, named] = [platform().buffer(&which), platform().buffer(&count)];
+        let (buffer_of_triples, buffer_of_wide) = (platform().buffer(&triples), platform().buffer(&wide));
+        let run = |buffer: &Buffer<[f32; 3]>| {
+            let arguments: [&dyn Argument; 6] =
+                [buffer, &buffer_of_triples, &buffer_of_wide, &from, &named, &(n as i32)];
+            module.kernel("named_triples").run_1d(n, size, &arguments);
+        };
+        changes("named_triples", (n, size), &vec![[7.0; 3]; n + 1], run, |i, out| {
+            *out = [0.0; 3];
+            for j in 0..count[i] as usize {
+                let at = which[(i + 7 * j) % n] as usize;
+                let [z, x, y, _] = wide[at];
+                for (sum, (own, other)) in out.iter_mut().zip(triples[at].iter().zip([y, z, x])) {
+                    *sum += own - other;
+                }
+            }
         });
     }
 }
