@@ -345,6 +345,43 @@ fn half_and_native_functions() {
     check::<f32>("math_f32", HALF_AND_NATIVE);
 }
 
+/// How exact native functions are is the driver's choice, but not what they are of numbers at the ends, and how near they come to 0 where they
+/// begin there: programs clamp by infinities, and take logarithms of numbers near 1.
+#[test]
+fn native_functions_keep_the_ends() {
+    const INF: f32 = f32::INFINITY;
+    let module = Module::named("math_f32");
+    let of = |name: &str, x: &[f32]| {
+        // As many as fill sub-groups, of which the last one is partial.
+        let x: Vec<f32> = x.iter().copied().cycle().take(100).collect();
+        let out = platform().filled(0.0f32, x.len());
+        let kernel = module.kernel(&format!("f32_{name}"));
+        kernel.run_1d(128, 64, &[&platform().buffer(&x), &out, &(x.len() as u32)]);
+        out.to_vec()
+    };
+    for name in ["native_exp", "native_exp2", "native_exp10"] {
+        let got = of(name, &[INF, -INF, 0.0, -0.0, 1e6, -1e6, f32::NAN, 1e38, -1e38]);
+        assert_eq!(got[..6], [INF, 0.0, 1.0, 1.0, INF, 0.0], "{name}");
+        assert!(got[6].is_nan() && got[7..9] == [INF, 0.0], "{name}: {got:?}");
+    }
+    for name in ["native_log", "native_log2", "native_log10"] {
+        let got = of(name, &[INF, 0.0, 1.0, -1.0, f32::NAN, -INF, 1.0 + f32::EPSILON, 1e-40]);
+        assert_eq!(got[..3], [INF, -INF, 0.0], "{name}");
+        assert!(got[3..6].iter().all(|of| of.is_nan()), "{name}: {got:?}");
+        let per_unit = got[6] / f32::EPSILON;
+        assert!((0.43..1.45).contains(&per_unit) && (-133.0..-39.0).contains(&got[7]), "{name}: {got:?}");
+    }
+    for (name, exact) in [("native_sin", f64::sin as fn(f64) -> f64), ("native_cos", f64::cos)] {
+        let angles = [0.0, 1e-6, -1e-6, 100.0, -100.0, 29_999.0, 30_001.0, 1e6, -3e9, 1e30];
+        let got = of(name, &angles);
+        for (angle, got) in angles.iter().zip(&got) {
+            let want = exact(f64::from(*angle));
+            assert!((f64::from(*got) - want).abs() < 1e-6, "{name} of {angle}: {got}, not {want}");
+        }
+        assert!(of(name, &[INF, f32::NAN]).iter().all(|of| of.is_nan()), "{name}");
+    }
+}
+
 #[test]
 fn inverse_hyperbolic_and_special_functions_on_float() {
     check::<f32>("math_special_f32", SPECIAL);

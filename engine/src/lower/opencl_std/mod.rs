@@ -21,6 +21,7 @@ mod hyperbolic;
 mod integer;
 mod inverse;
 mod logarithm;
+mod native;
 mod pair_logarithm;
 mod parts;
 mod power;

@@ -2,7 +2,7 @@
 
 use super::super::builder::{IntPred, Opcode, Value};
 use super::element::{Avx512, Class, Element, Response};
-use super::exponential::{SCALE, exp2, native_exp2, or_zero, two_to};
+use super::exponential::{SCALE, exp2, or_zero, two_to};
 use super::logarithm::{log2, mantissa_and_exponent};
 use super::pair_logarithm::{self, Logarithm};
 use super::table_power;
@@ -198,11 +198,6 @@ pub fn powr(m: &Element<'_>, x: &[Value]) -> Value {
 /// `powr` through f32 logarithms: a relative error of about `2^-16` at the ends of the range.
 pub fn half_powr(m: &Element<'_>, x: &[Value]) -> Value {
     exp2(m, &[m.mul(x[1], log2(m, &x[..1]))])
-}
-
-/// That with the native exponential.
-pub fn native_powr(m: &Element<'_>, x: &[Value]) -> Value {
-    native_exp2(m, &[m.mul(x[1], log2(m, &x[..1]))])
 }
 
 /// The largest exponent whose power is a product of the base and its squares: of a negative one, each of up to 7 roundings and the quotient's

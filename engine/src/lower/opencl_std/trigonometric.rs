@@ -11,7 +11,7 @@ use std::f64::consts::FRAC_2_PI;
 
 /// Up to here, what rounding loses in the reduction is below a part in 2^24 of the least angle that is left, over all
 /// f32: measured, sines are within 1.5 units in the last place, tangents within 3.2.
-const FAR: f64 = 30_000.0;
+pub const FAR: f64 = 30_000.0;
 
 /// Up to here, double precision loses less of an angle, of a quarter turn in two parts and by rounding, than a part in 2^24 of 2e-9, which is
 /// the least that any f32 leaves: measured over all of them, errors are those of near angles.
