@@ -36,8 +36,8 @@ pub const LOG: Variable = variable(
 );
 pub const DUMP: Variable = file_variable(
     "ZE_CPU_DUMP",
-    "`LIST:DIR`, the list made of `spirv`, `ir`, `asm`, `perf`",
-    "writes modules, LLVM IR and machine code to the folder; with `perf:/tmp`, Linux's `perf` names kernels",
+    "`LIST:DIR`, the list made of `spirv`, `ir`, `asm`, `code`, `perf`",
+    "writes modules, LLVM IR, assembly and machine code as it was loaded to the folder; with `perf:/tmp`, Linux's `perf` names kernels",
 );
 pub const PROFILE: Variable = file_variable(
     "ZE_CPU_PROFILE",

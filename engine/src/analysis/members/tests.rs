@@ -139,7 +139,8 @@ fn loads_of_structures_that_lie_apart_are_a_group_where_they_make_a_piece() {
     let large = "%far = OpIMul %ulong %x %ulong_16";
     assert_eq!(apart(large, &[0, 1, 2, 3]), [(vec![0, 1, 2, 3], 4)]);
     assert_eq!(apart(large, &[7, 1, 3, 2, 4]), [(vec![0, 1, 2, 3, 6], 5)]);
-    assert_eq!(apart(large, &[0, 1, 2, 4]), [], "no four follow each other");
+    assert_eq!(apart(large, &[0, 1, 2, 4]), [(vec![0, 1, 2, 4], 4)], "three words are a piece");
+    assert_eq!(apart(large, &[0, 1, 3, 4]), [], "no three follow each other");
     let from_memory =
         "%own = OpLoad %uint %p0\n%wide = OpUConvert %ulong %own\n%far = OpIMul %ulong %wide %ulong_16";
     assert_eq!(apart(from_memory, &[3, 2, 1, 0]), [(vec![0, 1, 2, 3], 4)]);
@@ -150,7 +151,8 @@ fn what_lanes_read_of_their_own_rows_is_a_group() {
     // Rows of a length that is known when the kernel runs, and elements whose places are known to follow each other.
     let rows_of = "%far = OpIMul %ulong %x %any_ulong";
     assert_eq!(apart(rows_of, &[0, 1, 2, 3]), [(vec![0, 1, 2, 3], 4)]);
-    assert_eq!(apart(rows_of, &[0, 1, 2]), [], "no piece");
+    assert_eq!(apart(rows_of, &[0, 1, 2]), [(vec![0, 1, 2], 3)]);
+    assert_eq!(apart(rows_of, &[0, 1]), [], "no piece");
     // A clamped index may be a row's.
     let clamped = "%is = OpULessThan %bool %x %any_ulong\n%far = OpSelect %ulong %is %x %any_ulong";
     assert_eq!(apart(clamped, &[0, 1, 2, 3]), []);
