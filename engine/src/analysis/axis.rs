@@ -46,7 +46,7 @@ pub enum Shape {
     SharedRows,
     /// As many rows as a vector has lanes: others are of neighbours along y.
     Tiles,
-    /// As many layers of one row each: others are of neighbours along z.
+    /// As many layers, of few short rows: others are of neighbours along z.
     Layers,
 }
 

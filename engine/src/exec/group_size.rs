@@ -282,32 +282,43 @@ pub fn with_shared_rows(range: Range, max_items: u32, threads: u64) -> Option<Ra
 /// The same work-items in groups of as many rows as a vector has lanes, or half of that, if theirs are fewer or shorter: for kernels that
 /// cannot tell.
 pub fn with_tiles(range: Range, max_items: u32, threads: u64) -> Option<Range> {
-    with_crossed(range, 1, max_items, threads)
+    let [x, y, _] = range.group_size;
+    let rows = rows_of_tiles(work_items(&range)[1])?;
+    let tiles = with_rows(range, [rows, 1], TILE_ROW, max_items, threads);
+    let tiles = tiles.or_else(|| with_ragged_rows(range, [rows, 1], max_items, threads))?;
+    Some(tiles).filter(|tiles| !y.is_multiple_of(rows) || tiles.group_size[0] > x)
 }
 
-/// The same of as many layers, of one row each.
+/// The same of as many layers, of two short rows each: where what lies along z is a power of two bytes from lane to lane, more lines than that have no place
+/// in the first cache.
 pub fn with_layers(range: Range, max_items: u32, threads: u64) -> Option<Range> {
-    with_crossed(range, 2, max_items, threads)
+    let (global, own) = (work_items(&range), range.group_size);
+    let layers = rows_of_tiles(global[2]).filter(|layers| !own[2].is_multiple_of(*layers))?;
+    let rows = divisor(global[1], 2, 1)?;
+    let size = [SHORT_ROW, rows, layers];
+    let items = size.into_iter().product::<u32>();
+    let is_shared = all(global) / u64::from(items) >= threads * SHAPED_A_THREAD;
+    if global[0].is_multiple_of(SHORT_ROW.into()) && is_shared && items <= max_items {
+        return regrouped(range, size);
+    }
+    with_ragged_rows(range, [1, layers], max_items, threads)
 }
 
-/// The same of either dimension. Where no row fills vectors, one that does so but for its end is good enough, and any number of rows that is near that of
-/// lanes: what counts is that a line which one row begins is there for the next.
-fn with_crossed(range: Range, along: usize, max_items: u32, threads: u64) -> Option<Range> {
-    let (global, own) = (work_items(&range), range.group_size);
-    let fitting = ROWS.into_iter().find(|rows| global[along].is_multiple_of(u64::from(*rows)));
-    let rows = fitting.or_else(|| divisor(global[along], ROW, 1).filter(|rows| *rows > ROW / 2))?;
-    let of_group = if along == 1 { [rows, 1] } else { [1, rows] };
-    let tiles = with_rows(range, of_group, TILE_ROW, max_items, threads);
-    let ragged = || {
-        let shared = all(global) / (threads * SHAPED_A_THREAD) / u64::from(rows);
-        let most = shared.min(u64::from(max_items / rows)) as u32;
-        let fills = |row: &u32| f64::from(*row) >= LEAST_OF_LANES * f64::from(row.next_multiple_of(ROW));
-        let mut divisors = (1..=most).rev().filter(|row| global[0].is_multiple_of(u64::from(*row)));
-        let row = divisors.find(fills)?;
-        regrouped(range, [row, of_group[0], of_group[1]])
-    };
-    let tiles = tiles.or_else(ragged)?;
-    Some(tiles).filter(|tiles| !own[along].is_multiple_of(rows) || tiles.group_size[0] > own[0])
+/// As many rows of tiles as a vector has lanes, or half of that, or any number near those: what counts is that a line which one row begins is there for
+/// the next.
+fn rows_of_tiles(of: u64) -> Option<u32> {
+    let fitting = ROWS.into_iter().find(|rows| of.is_multiple_of(u64::from(*rows)));
+    fitting.or_else(|| divisor(of, ROW, 1).filter(|rows| *rows > SHORT_ROW))
+}
+
+/// The same work-items in groups of so many rows, which fill vectors but for their ends.
+fn with_ragged_rows(range: Range, [y, z]: [u32; 2], max_items: u32, threads: u64) -> Option<Range> {
+    let global = work_items(&range);
+    let shared = all(global) / (threads * SHAPED_A_THREAD) / u64::from(y * z);
+    let most = shared.min(u64::from(max_items / (y * z))) as u32;
+    let fills = |row: &u32| f64::from(*row) >= LEAST_OF_LANES * f64::from(row.next_multiple_of(ROW));
+    let mut divisors = (1..=most).rev().filter(|row| global[0].is_multiple_of(u64::from(*row)));
+    regrouped(range, [divisors.find(fills)?, y, z])
 }
 
 /// The same work-items in groups of so many rows, which fill vectors and are as long as they may be.
@@ -661,8 +672,9 @@ mod tests {
         assert_eq!(of(with_tiles, [16, 16, 1], image), Some([32, 16, 1]));
         assert_eq!(of(with_tiles, [8, 8, 1], [1920, 1080, 1]), Some([32, 8, 1]));
         assert_eq!(of(with_tiles, [64, 16, 1], image), None, "as they are");
-        assert_eq!(of(with_layers, [256, 1, 1], [256, 96, 64]), Some([32, 1, 16]));
-        assert_eq!(of(with_layers, [4, 4, 16], [256, 96, 64]), Some([32, 1, 16]));
+        assert_eq!(of(with_layers, [256, 1, 1], [256, 96, 64]), Some([8, 2, 16]));
+        assert_eq!(of(with_layers, [256, 1, 1], [256, 97, 72]), Some([8, 1, 8]));
+        assert_eq!(of(with_layers, [4, 4, 16], [256, 96, 64]), None, "as they are");
         assert_eq!(of(with_layers, [210, 1, 1], [210, 100, 60]), Some([42, 1, 15]), "no whole vectors");
         assert_eq!(of(with_tiles, [210, 1, 1], [210, 100, 60]), Some([70, 10, 1]), "no whole vectors");
         assert_eq!(of(with_layers, [210, 1, 1], [210, 100, 61]), None, "a prime number of layers");
