@@ -7,8 +7,8 @@
 use super::Analysis;
 use super::func::BlockId;
 use rustc_hash::FxHashMap;
-use spirv::{MemorySemantics, Op, StorageClass};
-use spirv_env::opcodes::{Convergence, Family, Memory};
+use spirv::{Op, StorageClass};
+use spirv_env::opcodes::{Convergence, Family, Memory, ORDERS};
 use spirv_env::{Id, Inst};
 
 /// Instructions of a run, at most: each lane's code is all of them.
@@ -81,11 +81,7 @@ fn member(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> Option<Id> {
 
 /// Whether what else a work-item accesses is ordered by an atomic instruction, or may be.
 fn orders_others(a: &Analysis<'_>, inst: &Inst) -> bool {
-    let orders = MemorySemantics::ACQUIRE
-        | MemorySemantics::RELEASE
-        | MemorySemantics::ACQUIRE_RELEASE
-        | MemorySemantics::SEQUENTIALLY_CONSISTENT;
-    a.func.constant_bits(inst.id(2)).is_none_or(|bits| bits & u64::from(orders.bits()) != 0)
+    a.func.constant_bits(inst.id(2)).is_none_or(|bits| bits & u64::from(ORDERS.bits()) != 0)
 }
 
 /// Whether the run goes on behind an instruction: it is made as late as the last of its own, which is no other order for anybody where nothing else

@@ -35,17 +35,16 @@ enum Access {
 impl Analysis<'_> {
     /// Whether all loops of a kernel, and there are some, go through lists of lanes' own.
     pub fn goes_through_lists(&self) -> bool {
-        let innermost = self.loops.innermost();
         let mut insts = self.func.blocks.values().flat_map(|block| &block.insts);
-        !innermost.is_empty()
+        !self.loops.loops.is_empty()
             && insts.all(|inst| inst.row().family != Family::Call)
-            && innermost.iter().all(|inside| self.is_list(inside))
+            && self.loops.loops.keys().all(|inside| self.is_list(inside))
     }
 
     /// Whether lanes go different ways inside of a loop's iteration.
     pub fn decides_in_loops(&self) -> bool {
-        self.loops.innermost().iter().any(|inside| {
-            let blocks = &self.loops.get(inside).blocks;
+        self.loops.loops.values().any(|this| {
+            let blocks = &this.blocks;
             blocks.iter().any(|block| match self.func.blocks[*block].term {
                 Terminator::Cond { cond, then, els } => {
                     let is_shared = self.shape(*block, cond).iter().all(|shape| shape.is_uniform());

@@ -27,7 +27,13 @@ pub(crate) use declarations::Section;
 pub use instructions::{DotFlags, MatrixAccess, MatrixFlags, MemoryOperands};
 pub use signature::Signature;
 
-use spirv::Op;
+use spirv::{MemorySemantics, Op};
+
+/// The bits of memory semantics that order what else a work-item accesses (SPIR-V §3.25).
+pub const ORDERS: MemorySemantics = MemorySemantics::ACQUIRE
+    .union(MemorySemantics::RELEASE)
+    .union(MemorySemantics::ACQUIRE_RELEASE)
+    .union(MemorySemantics::SEQUENTIALLY_CONSISTENT);
 
 /// The instructions that one file of the engine's lowering knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

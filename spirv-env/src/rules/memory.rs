@@ -3,7 +3,7 @@
 use super::{GUIDE, InstructionRule};
 use crate::diagnostics::RuleId;
 use crate::module::{Inst, Type};
-use crate::opcodes::{self, Convergence, Memory};
+use crate::opcodes::{self, Convergence, Memory, ORDERS};
 use crate::reflect::constant_scalar;
 use crate::validate::{Ctx, Scalar};
 use spirv::{Capability, MemorySemantics, Op, Scope, StorageClass};
@@ -158,11 +158,6 @@ fn semantics_place(op: Op) -> Option<std::ops::Range<usize>> {
         _ => None,
     }
 }
-
-const ORDERS: MemorySemantics = MemorySemantics::ACQUIRE
-    .union(MemorySemantics::RELEASE)
-    .union(MemorySemantics::ACQUIRE_RELEASE)
-    .union(MemorySemantics::SEQUENTIALLY_CONSISTENT);
 
 /// The orders that a constant semantics operand names.
 fn orders(ctx: &Ctx<'_>, inst: &Inst, at: usize) -> Result<MemorySemantics, String> {
