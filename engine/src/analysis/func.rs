@@ -329,6 +329,13 @@ impl<'m> Func<'m> {
         id
     }
 
+    /// A new id for a value of this type.
+    pub(super) fn fresh_of(&mut self, ty: TypeId) -> Id {
+        let id = self.fresh();
+        self.types.insert(id, ty);
+        id
+    }
+
     /// The same instruction once more, of other operands.
     pub fn copied(&mut self, inst: &Inst, of: impl Fn(Id) -> Id) -> Inst {
         let mut copy = inst.clone();
@@ -348,8 +355,7 @@ impl<'m> Func<'m> {
 
     /// A new instruction of these values.
     pub(super) fn computed(&mut self, op: Op, ty: TypeId, operands: &[Id]) -> (Inst, Id) {
-        let result = self.fresh();
-        self.types.insert(result, ty);
+        let result = self.fresh_of(ty);
         let operands = operands.iter().map(|id| Operand::Id(*id)).collect();
         (Inst { op, ty: Some(ty), result: Some(result), operands, line: None }, result)
     }

@@ -206,8 +206,7 @@ impl Plan {
             while let Some(block) = work.pop() {
                 for &join in &frontiers[block] {
                     if wanted.contains(join) && has_phi.insert(join) {
-                        let result = func.fresh();
-                        func.types.insert(result, part.ty);
+                        let result = func.fresh_of(part.ty);
                         placed[join].push((at, result));
                         work.push(join);
                     }

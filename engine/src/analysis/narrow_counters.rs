@@ -210,11 +210,7 @@ impl Counter {
 
 /// Counts in the wider type beside the counter, and has conversions be that.
 fn make(func: &mut Func<'_>, of: &Widened) {
-    let [counter, next] = [(); 2].map(|()| {
-        let id = func.fresh();
-        func.types.insert(id, of.ty);
-        id
-    });
+    let [counter, next] = [(); 2].map(|()| func.fresh_of(of.ty));
     let [first, one] = [of.first, 1].map(|bits| func.number(bits, of.ty));
     let operands = [counter, one].map(Operand::Id).into_iter().collect();
     let sum = Inst { op: Op::IAdd, ty: Some(of.ty), result: Some(next), operands, line: None };

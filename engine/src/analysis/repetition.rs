@@ -284,8 +284,7 @@ fn copy(
         let code = &func.blocks[*block];
         let (phis, insts) = (code.phis.clone(), code.insts.clone());
         for phi in phis.into_iter().filter(|_| *block != header) {
-            let result = func.fresh();
-            func.types.insert(result, phi.ty);
+            let result = func.fresh_of(phi.ty);
             map.insert(phi.result, result);
             func.blocks[blocks[block]].phis.push(Phi { result, ..phi });
         }

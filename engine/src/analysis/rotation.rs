@@ -128,8 +128,7 @@ impl Rotation {
             (Some(inst), _) => inst.ty.expect("what is loaded has a type"),
             (None, Some(phi)) => phi.ty,
         };
-        let result = func.fresh();
-        func.types.insert(result, ty);
+        let result = func.fresh_of(ty);
         self.top.phis.push(Phi { result, ty, incoming: Default::default() });
         self.carried.push(id);
         self.now.insert(id, result);

@@ -206,7 +206,7 @@ impl Analysis<'_> {
         row.convergence == Convergence::None
             && !computes_floats
             && !of_private
-            && (is_load || row.is_pure() || self.memory_of(inst) == Memory::None)
+            && (is_load || self.memory_of(inst) == Memory::None)
             && row.family != Family::Call
     }
 
@@ -237,7 +237,7 @@ impl Analysis<'_> {
         let is_load = matches!(row.memory, Memory::Read { .. }) && !inst.is_volatile();
         match inst.op {
             _ if is_load && self.is_in_memory(inst.id(0)) => self.way(inst.id(0), known),
-            _ if is_load || !(row.is_pure() || self.memory_of(inst) == Memory::None) => Way::Own,
+            _ if is_load || self.memory_of(inst) != Memory::None => Way::Own,
             _ if self.rounds_down(inst, known) => Way::Shared,
             _ => {
                 let ways = inst.ids().skip(skipped).map(|operand| self.way(operand, known));

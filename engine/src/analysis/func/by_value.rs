@@ -81,8 +81,7 @@ fn emit(func: &mut Func<'_>, copy: &Copy) {
     let (object, from, [mask, align]) = (Operand::Id(copy.object), Operand::Id(copy.from), access);
     let mut new = vec![inst(Op::Variable, Some(copy.ty), Some(copy.object), smallvec![class])];
     if leaves.is_some() {
-        let value = func.fresh();
-        func.types.insert(value, pointee);
+        let value = func.fresh_of(pointee);
         new.push(inst(Op::Load, Some(pointee), Some(value), smallvec![from, mask, align]));
         new.push(inst(Op::Store, None, None, smallvec![object, Operand::Id(value), mask, align]));
     } else {

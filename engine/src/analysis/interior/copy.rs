@@ -206,8 +206,7 @@ impl Interior<'_> {
             if self.known(func, phi.result, phi.ty, &mut copy) {
                 continue;
             }
-            let result = func.fresh();
-            func.types.insert(result, phi.ty);
+            let result = func.fresh_of(phi.ty);
             self.values.insert(phi.result, result);
             // Edges out of the first block begin where its instructions are.
             let from = |pred: BlockId| if pred == self.body { ENTRY } else { pred };

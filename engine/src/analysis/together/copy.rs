@@ -126,16 +126,14 @@ impl Copy<'_> {
         func.blocks[at].term = if_all(condition, next, or_not);
         func.blocks[or_not].term = if_all(not, next, self.apart);
         self.left.push((or_not, here.to_vec()));
-        let decided = func.fresh();
-        func.types.insert(decided, self.bool_type);
+        let decided = func.fresh_of(self.bool_type);
         let incoming: Incoming = smallvec![(at, self.truth[1]), (or_not, self.truth[0])];
         func.blocks[next].phis.push(Phi { result: decided, ty: self.bool_type, incoming });
         (next, decided)
     }
 
     fn phi(&mut self, func: &mut Func<'_>, phi: &Phi) {
-        let result = func.fresh();
-        func.types.insert(result, phi.ty);
+        let result = func.fresh_of(phi.ty);
         self.values.insert(phi.result, result);
         self.phis.insert(phi.result, result);
     }
@@ -183,8 +181,7 @@ impl Copy<'_> {
     fn join(&self, func: &mut Func<'_>, phis: &[Phi]) {
         for (at, phi) in phis.iter().enumerate() {
             let incoming: Incoming = self.left.iter().map(|(from, values)| (*from, values[at])).collect();
-            let result = func.fresh();
-            func.types.insert(result, phi.ty);
+            let result = func.fresh_of(phi.ty);
             func.blocks[self.apart].phis.push(Phi { result, ty: phi.ty, incoming });
             let of_loop = &mut func.blocks[self.plan.header].phis[at].incoming;
             let first = of_loop.iter_mut().find(|(pred, _)| *pred == self.plan.preheader);
@@ -216,8 +213,7 @@ impl Copy<'_> {
             for id in used {
                 let Some(&ty) = func.types.get(&id) else { continue };
                 joined.entry(id).or_insert_with(|| {
-                    let result = func.fresh();
-                    func.types.insert(result, ty);
+                    let result = func.fresh_of(ty);
                     let of_both = |from: &BlockId| [(*from, id), (self.ends[from], self.values[&id])];
                     phis.push(Phi { result, ty, incoming: from.iter().flat_map(of_both).collect() });
                     result
