@@ -93,3 +93,43 @@ __kernel void first_of_list(uint n, __global const uint *list, uint keys, __glob
         at += 1 + list[at] % 3;
     out[i] = at < n ? list[at] + at : at;
 }
+
+// Work-items beside each other look at the same element, which is another for those further away: what two have in common is not what all have.
+__kernel void of_pairs(uint n, __global const uint *list, uint keys, __global const uint *key, uint least,
+                       __global uint *out)
+{
+    uint i = get_global_id(0);
+    if (i >= keys)
+        return;
+    uint wanted = key[i], begin = 0, end = n / 64, sum = wanted;
+    bool is_small = wanted < (i & 31) * 1000;
+    while (begin < end) {
+        uint place = begin + (i >> 1);
+        if (list[place % n] >= least) {
+            --end;
+            continue;
+        }
+        begin += 1 + (place & 1);
+        sum += is_small ? sum : list[n / 2];
+    }
+    out[i] = sum + 7 * begin;
+}
+
+// The same from where each pair begins.
+__kernel void from_pairs(uint n, __global const uint *list, uint keys, __global const uint *key, uint least,
+                         __global uint *out)
+{
+    uint i = get_global_id(0);
+    if (i >= keys)
+        return;
+    uint begin = (i >> 1) % n, end = n, sum = key[i];
+    while (begin < end) {
+        if (list[begin] >= least + (i >> 3)) {
+            begin += 3;
+            continue;
+        }
+        sum += list[begin] > key[i] ? 1 : 2;
+        ++begin;
+    }
+    out[i] = sum + 7 * begin;
+}

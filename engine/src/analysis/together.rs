@@ -15,7 +15,7 @@ mod copy;
 use super::Analysis;
 use super::cfg;
 use super::exits;
-use super::func::{BlockId, Func, Terminator};
+use super::func::{BlockId, Func, Phi, Terminator};
 use super::loops::{self, Loop, LoopId};
 use crate::abi::LaneMapping;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -50,6 +50,9 @@ struct Known {
     ways: FxHashMap<Id, Way>,
     /// What is made of ids.
     regular: FxHashMap<Id, bool>,
+    /// What is one number in the loop's copy, and the phis of its header that are.
+    ones: FxHashMap<Id, bool>,
+    phis: FxHashSet<Id>,
 }
 
 /// A loop that gets a copy.
@@ -128,11 +131,13 @@ fn plan(a: &Analysis<'_>, id: LoopId, this: &Loop) -> Option<Plan> {
         return None;
     }
     let mut known = Known::default();
+    a.find_phis_of_one(this, &mut known);
     let mut is_gathered_together = |(block, inst): (BlockId, &Inst)| {
         matches!(inst.row().memory, Memory::Read { .. })
             && a.is_in_memory(inst.id(0))
             && !a.shape(block, inst.id(0))[0].is_uniform()
             && a.way(inst.id(0), &mut known) == Way::Carried
+            && a.is_one(inst.id(0), this, &mut known)
     };
     if !insts().any(&mut is_gathered_together) {
         return None;
@@ -155,14 +160,18 @@ fn plan(a: &Analysis<'_>, id: LoopId, this: &Loop) -> Option<Plan> {
     let (mut decisions, mut decided) = (FxHashSet::default(), Vec::new());
     for id in by {
         let is_scalar = a.func.type_of(id).is_some_and(|ty| *a.func.module.types.get(ty) == Type::Bool);
-        match a.way(id, &mut known) {
-            _ if a.is_for_all(id) => {}
-            Way::Own if !is_scalar => return None,
-            // What goes from iteration to iteration is not asked for again.
-            Way::Own if a.def.get(&id) == Some(&this.header) && a.definition(id).is_none() => return None,
-            Way::Own if inside(id) => _ = decisions.insert(id),
-            Way::Own if !decided.contains(&id) => decided.push(id),
-            _ => {}
+        if a.is_one(id, this, &mut known) {
+            continue;
+        }
+        // What goes from iteration to iteration is not asked for again.
+        let is_of_header = a.def.get(&id) == Some(&this.header) && a.definition(id).is_none();
+        if !is_scalar || is_of_header {
+            return None;
+        }
+        if inside(id) {
+            decisions.insert(id);
+        } else if !decided.contains(&id) {
+            decided.push(id);
         }
     }
     if decisions.len() + decided.len() > MOST_DECISIONS {
@@ -171,7 +180,7 @@ fn plan(a: &Analysis<'_>, id: LoopId, this: &Loop) -> Option<Plan> {
     let mut asked = FxHashSet::default();
     for phi in &a.func.blocks[this.header].phis {
         let first = phi.from(this.preheader)?;
-        if a.way(phi.result, &mut known) == Way::Own {
+        if !known.phis.contains(&phi.result) {
             continue;
         }
         let is_one = a.shape(this.preheader, first).iter().all(|shape| shape.is_uniform());
@@ -212,6 +221,52 @@ impl Analysis<'_> {
 
     fn is_for_all(&self, id: Id) -> bool {
         self.shape_at_definition(id).iter().all(|shape| shape.is_uniform())
+    }
+
+    /// Finds the phis of a loop's header that stay one number in its copy if they begin as one.
+    fn find_phis_of_one(&self, this: &Loop, known: &mut Known) {
+        let phis = &self.func.blocks[this.header].phis;
+        known.phis =
+            phis.iter().map(|phi| phi.result).filter(|phi| self.way(*phi, known) != Way::Own).collect();
+        loop {
+            known.ones.clear();
+            let stays = |phi: &&Phi, known: &mut Known| {
+                let mut next = phi.incoming.iter().filter(|(from, _)| this.blocks.contains(from));
+                next.all(|(_, incoming)| self.is_one(*incoming, this, known))
+            };
+            let others = phis.iter().filter(|phi| known.phis.contains(&phi.result)).collect::<Vec<_>>();
+            let lost = others.iter().find(|phi| !stays(phi, known));
+            let Some(lost) = lost else { return };
+            known.phis.remove(&lost.result);
+        }
+    }
+
+    /// Whether a value is one number in the copy of a loop, in which lanes decide alike and phis that are asked about are one. What lanes beside each other
+    /// have in common of values from elsewhere is not asked about.
+    fn is_one(&self, id: Id, this: &Loop, known: &mut Known) -> bool {
+        if let Some(known) = known.ones.get(&id) {
+            return *known;
+        }
+        let block = self.def.get(&id).copied().filter(|block| this.blocks.contains(block));
+        let is_one = match (block, self.definition(id)) {
+            _ if self.is_for_all(id) => true,
+            (None, _) => false,
+            (Some(block), None) if block == this.header => known.phis.contains(&id),
+            _ if known.ones.len() >= MOST_VALUES => false,
+            (Some(block), None) => {
+                let phi = self.func.blocks[block].phis.iter().find(|phi| phi.result == id);
+                phi.is_some_and(|phi| {
+                    phi.incoming.iter().all(|(_, incoming)| self.is_one(*incoming, this, known))
+                })
+            }
+            (_, Some(inst)) => {
+                let skipped = usize::from(inst.op == Op::Select || inst.row().family == Family::Extended);
+                self.way(id, known) != Way::Own
+                    && inst.ids().skip(skipped).all(|operand| self.is_one(operand, this, known))
+            }
+        };
+        known.ones.insert(id, is_one);
+        is_one
     }
 
     fn way(&self, id: Id, known: &mut Known) -> Way {

@@ -173,3 +173,52 @@ fn lanes_that_leave_a_list_leave_others_behind() {
         }
     }
 }
+
+/// What two lanes have in common decides, and not what all have.
+#[test]
+fn what_pairs_have_in_common_is_not_that_of_all() {
+    let module = Module::named("searches");
+    let mut random = Random::new(11);
+    let length = 1024;
+    let list: Vec<u32> = (0..length).map(|_| random.below(50_000)).collect();
+    let at = |place: u32| list[place as usize % length];
+    let buffer = platform().buffer(&list);
+    for (n, group) in SIZES {
+        for key in keys(n, 60_000) {
+            let (out, key_buffer) = (platform().filled(u32::MAX, n), platform().buffer(&key));
+            for least in [0, 30_000, 60_000] {
+                let of = format!("{n} keys, groups of {group}, {least}");
+                let arguments: [&dyn Argument; 6] =
+                    [&(length as u32), &buffer, &(n as u32), &key_buffer, &least, &out];
+                module.kernel("of_pairs").run_1d(n.next_multiple_of(group as usize), group, &arguments);
+                for (i, found) in out.iter().enumerate() {
+                    let (mut begin, mut end, mut sum) = (0, length as u32 / 64, key[i]);
+                    while begin < end {
+                        let place = begin + (i as u32 >> 1);
+                        if at(place) >= least {
+                            end -= 1;
+                            continue;
+                        }
+                        begin += 1 + (place & 1);
+                        let is_small = key[i] < (i as u32 & 31) * 1000;
+                        sum = sum.wrapping_add(if is_small { sum } else { at(length as u32 / 2) });
+                    }
+                    assert_eq!(*found, sum.wrapping_add(7 * begin), "of pairs: {of}: item {i}");
+                }
+                module.kernel("from_pairs").run_1d(n.next_multiple_of(group as usize), group, &arguments);
+                for (i, found) in out.iter().enumerate() {
+                    let (mut begin, mut sum) = ((i as u32 >> 1) % length as u32, key[i]);
+                    while begin < length as u32 {
+                        if at(begin) >= least + (i as u32 >> 3) {
+                            begin += 3;
+                            continue;
+                        }
+                        sum += if at(begin) > key[i] { 1 } else { 2 };
+                        begin += 1;
+                    }
+                    assert_eq!(*found, sum + 7 * begin, "from pairs: {of}: item {i}");
+                }
+            }
+        }
+    }
+}

@@ -70,3 +70,16 @@ fn a_search_for_one_key_of_all_does_not() {
     let text = search("%ulong_0", "%any_ulong", "").replace("%found %key", "%found %any_uint");
     assert_eq!(found(&text), []);
 }
+
+/// What lanes beside each other have in common is not one number: where it decides, lanes are asked.
+#[test]
+fn what_some_have_in_common_is_a_decision() {
+    let place = "%place = OpPtrAccessChain %to_uint %pointer %middle";
+    let of_row = place.replace("%middle", "%of_place");
+    let of_row = format!("%of_place = OpIAdd %ulong %middle %of_row\n{of_row}");
+    let text = search("%ulong_0", "%any_ulong", "").replace(place, &of_row);
+    assert_eq!(found(&text), [], "it is gathered all the same");
+    let more = "%their = OpULessThan %bool %of_row %middle\n%it = OpSelect %ulong %their %middle %begin";
+    let text = search("%ulong_0", "%any_ulong", more).replace("%behind %begin\n", "%behind %it\n");
+    assert_eq!(found(&text), [(2, 0)]);
+}
