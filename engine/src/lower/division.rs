@@ -9,6 +9,7 @@ use super::Lowerer;
 use super::builder::{Builder, IntPred, Opcode, Value};
 use super::speculation::none_on;
 use super::values::Reg;
+use super::wide_division;
 use crate::analysis::leaves::Scalar;
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
@@ -190,7 +191,9 @@ fn quotient(this: &Lowerer<'_, '_>, signed: bool, n: Value, d: Value, divisor: D
                 let d = b.extract(d, b.i32(0));
                 small = b.and(small, b.icmp(IntPred::LLVMIntSGT, d, b.zero(scalar, 1)));
             }
-            b.branch_of_many(small, || vec![small_quotient(b, n, d, divisor)], || vec![plain()])[0]
+            let large =
+                || wide_division::quotient(b, this.target, signed, n, d, divisor).unwrap_or_else(plain);
+            b.branch_of_many(small, || vec![small_quotient(b, n, d, divisor)], || vec![large()])[0]
         }
         _ => plain(),
     }

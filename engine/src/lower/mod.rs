@@ -76,6 +76,7 @@ mod structures;
 mod tables;
 mod turns;
 pub mod values;
+mod wide_division;
 pub mod work_item;
 
 use crate::abi::{Axis, CodeInfo, LaneMapping, Variant};

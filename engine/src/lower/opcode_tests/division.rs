@@ -150,3 +150,66 @@ fn quotients_are_exact_at_every_edge() {
         }
     }
 }
+
+/// A work-item divides its number by each of these.
+fn text_of_constants(width: u32, divisors: &[u64]) -> String {
+    let mut constants = String::new();
+    let mut results = String::new();
+    for (at, d) in divisors.iter().enumerate() {
+        constants += &format!("%d{at} = OpConstant %ulong {d}\n");
+        for (op, name) in OPS.iter().enumerate() {
+            let place = at * OPS.len() + op;
+            constants += &format!("%place{place} = OpConstant %ulong {place}\n");
+            results += &format!(
+                "%r{place} = {name} %ulong %n %d{at}\n%at{place} = OpIAdd %ulong %begin %place{place}\n\
+                 %p{place} = OpInBoundsPtrAccessChain %pg_ulong %to %at{place}\nOpStore %p{place} %r{place} Aligned 4\n"
+            );
+        }
+    }
+    let body = format!(
+        "%numbers = OpBitcast %pg_ulong %in\n%to = OpBitcast %pg_ulong %out\n\
+         %n_place = OpInBoundsPtrAccessChain %pg_ulong %numbers %gx\n%n = OpLoad %ulong %n_place Aligned 4\n\
+         %begin = OpIMul %ulong %gx %count\n{results}"
+    );
+    let count = divisors.len() * OPS.len();
+    let constants = format!("{constants}%count = OpConstant %ulong {count}\n%fn = OpTypeFunction");
+    kernel((width > 1).then_some(width), "", &body).replace("%fn = OpTypeFunction", &constants)
+}
+
+#[test]
+fn quotients_by_constants_of_64_bits_are_exact() {
+    let mut random = Random(0xC0_57A7);
+    let mut draw = || (u64::from(random.next()) << 32 | u64::from(random.next())) >> (random.next() % 64);
+    let mut divisors = vec![3, 7, 10, 14, 1000, 1_000_000_007, 86_400_000, 1 << 63, (1 << 63) - 1, 0];
+    divisors.extend([3u64, 7, 1000, 1 << 40].map(u64::wrapping_neg));
+    divisors.extend((0..6).map(|_| draw()));
+    for (width, subgroups) in SUBGROUPS {
+        let items = (2 * width * subgroups) as usize;
+        let numbers: Vec<u64> = (0..items)
+            .map(|item| {
+                let divisor = divisors[item % divisors.len()].max(1);
+                let multiple = draw() / divisor * divisor;
+                match item % 5 {
+                    0 => multiple,
+                    1 => multiple.wrapping_sub(1),
+                    2 => multiple.wrapping_add(1),
+                    3 => [0, 1, u64::MAX, 1 << 63, (1 << 63) - 1][item / 5 % 5],
+                    _ => draw(),
+                }
+            })
+            .collect();
+        let each = divisors.len() * OPS.len();
+        let text = text_of_constants(width, &divisors);
+        let output = run(&text, width * subgroups, &words(&numbers), &words(&vec![1; items]), 2 * each);
+        for (item, &n) in numbers.iter().enumerate() {
+            for (place, (d, op)) in
+                divisors.iter().flat_map(|d| OPS.iter().map(move |op| (*d, *op))).enumerate()
+            {
+                let Some(expected) = expected(op, n, d, 64) else { continue };
+                let at = 2 * (item * each + place);
+                let found = u64::from(output[at]) | u64::from(output[at + 1]) << 32;
+                assert_eq!(found, expected, "{op}: {n:#x} by {d:#x}, sub-groups of {width}, item {item}");
+            }
+        }
+    }
+}

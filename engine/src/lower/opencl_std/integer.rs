@@ -72,7 +72,7 @@ fn extend(b: &Builder, x: Value, to: Scalar, signed: bool) -> Value {
 }
 
 /// The upper half of a product.
-fn mul_hi(b: &Builder, x: Value, y: Value, signed: bool) -> Value {
+pub(in crate::lower) fn mul_hi(b: &Builder, x: Value, y: Value, signed: bool) -> Value {
     let (scalar, lanes) = (b.scalar_of(x), b.lanes(x));
     if let Some(wide) = doubled(b, x) {
         let product = b.mul(extend(b, x, wide, signed), extend(b, y, wide, signed));

@@ -18,7 +18,7 @@ mod exponential;
 mod gamma;
 mod geometric;
 mod hyperbolic;
-mod integer;
+pub(super) mod integer;
 mod inverse;
 mod logarithm;
 mod native;
