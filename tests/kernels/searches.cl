@@ -133,3 +133,35 @@ __kernel void from_pairs(uint n, __global const uint *list, uint keys, __global 
     }
     out[i] = sum + 7 * begin;
 }
+
+// A lower bound in which the work-item's place decides, too.
+__kernel void lower_bound_by_place(int n, __global const int *list, __global const int *key, __global int *out)
+{
+    const int i = get_global_id(0), place = get_local_id(0);
+    int sum = 0, low = 0, high = n;
+    while (low < high) {
+        const int middle = (low + high) >> 1;
+        if (list[middle] < key[i])
+            low = middle + 1;
+        else
+            high = middle;
+        if (n < place)
+            sum -= low * 15;
+    }
+    out[i] = sum + low;
+}
+
+// Slots of a hash table behind a step that few work-items have a part in.
+__kernel void probe_behind_barrier(__global const int *slots, __global const int *key, __global int *out,
+                                   __global int *shared)
+{
+    const int i = get_global_id(0), place = get_local_id(0);
+    if (place < 64)
+        shared[place] += 64;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const int wanted = key[i];
+    int at = wanted & 1023;
+    while (slots[at] != wanted)
+        at = at == 1023 ? 0 : at + 1;
+    out[i] = at;
+}

@@ -174,7 +174,8 @@ fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mask) -> Vec<S
 
 /// The blocks under a mask that a large bundle runs in pieces. Where a work-group meets at barriers, work-items of few sub-groups often do
 /// something between two of them that others have no part in, as in trees of sums: for those it would be done in vain. Memory that is accessed
-/// once for all of them is not: by itself, a sub-group that is not there would read anything, and leave it to the others.
+/// once for all of them is not: by itself, a sub-group that is not there would read anything, and leave it to the others. Nor is what all of them take
+/// from the first one.
 fn in_pieces(a: &Analysis<'_>, lockstep: &EntitySet<BlockId>, guarded: &[Vec<BlockId>]) -> Pieces {
     let is_for_all = |block: BlockId, inst: &Inst| match inst.row().memory {
         Memory::None | Memory::Object | Memory::Lifetime => false,
@@ -186,7 +187,11 @@ fn in_pieces(a: &Analysis<'_>, lockstep: &EntitySet<BlockId>, guarded: &[Vec<Blo
         lockstep.contains(block)
             && a.control.class[block].is_some()
             && !has_column(a, block)
-            && !insts.any(|inst| is_for_all(block, inst) || inst.waits_for_work_group(a.func.module))
+            && !insts.any(|inst| {
+                is_for_all(block, inst)
+                    || inst.waits_for_work_group(a.func.module)
+                    || a.func.is_of_first(inst)
+            })
     };
     let mut found = Pieces::default();
     for block in a.func.block_ids().filter(|block| may_be_idle(*block)) {

@@ -580,8 +580,10 @@ impl Lowerer<'_, '_> {
 
     /// Whether a condition is true for all lanes of a sub-group; comparisons that are one of its parts are asked for the lane that decides them.
     fn holds(&mut self, condition: Id) -> Result<Value, EngineError> {
-        let a = self.a;
-        if let Some(inst) = a.definition(condition) {
+        let (a, block) = (self.a, self.current_block());
+        // Of what comes from elsewhere nothing but itself is at hand, nor is it at the end of a block that sub-groups run one by one.
+        let is_here = a.def.get(&condition) == Some(&block) && self.bundle.lockstep.contains(block);
+        if let Some(inst) = a.definition(condition).filter(|_| is_here) {
             if inst.op == Op::LogicalAnd {
                 let parts = (self.holds(inst.id(0))?, self.holds(inst.id(1))?);
                 return Ok(self.b.and(parts.0, parts.1));

@@ -222,3 +222,63 @@ fn what_pairs_have_in_common_is_not_that_of_all() {
         }
     }
 }
+
+#[test]
+fn a_place_in_the_work_group_decides_as_well() {
+    let module = Module::named("searches");
+    let mut random = Random::new(13);
+    for length in [0usize, 3, 20, 1000] {
+        let mut sorted: Vec<u32> = (0..length).map(|_| random.below(50_000)).collect();
+        sorted.sort_unstable();
+        // There is no empty buffer.
+        let list = platform().buffer(&[sorted.as_slice(), &[0]].concat());
+        for (n, group) in [(64usize, 16u32), (70, 7), (512, 256), (1, 1)] {
+            for key in keys(n, 60_000) {
+                let (out, key_buffer) = (platform().filled(0i32, n), platform().buffer(&key));
+                let arguments: [&dyn Argument; 4] = [&(length as i32), &list, &key_buffer, &out];
+                module.kernel("lower_bound_by_place").run_1d(n, group, &arguments);
+                for (i, found) in out.iter().enumerate() {
+                    let (mut low, mut high, mut sum) = (0, length, 0);
+                    while low < high {
+                        let middle = (low + high) / 2;
+                        if sorted[middle] < key[i] {
+                            low = middle + 1;
+                        } else {
+                            high = middle;
+                        }
+                        sum += if length < i % group as usize { 15 * low as i32 } else { 0 };
+                    }
+                    let of = format!("{n} keys in {length} elements, groups of {group}");
+                    assert_eq!(*found, low as i32 - sum, "{of}: item {i}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn work_groups_probe_behind_a_barrier() {
+    let module = Module::named("searches");
+    let slots = 1024usize;
+    for (n, group) in [(128usize, 128u32), (120, 120), (384, 128), (96, 32), (1024, 1024)] {
+        for key in keys(n, 50_000) {
+            let mut table = vec![u32::MAX; slots];
+            let probe = |table: &[u32], wanted: u32, or: u32| {
+                let mut places = (0..slots).map(|step| (wanted as usize + step) % slots);
+                places.find(|at| [wanted, or].contains(&table[*at])).expect("a slot")
+            };
+            for key in &key {
+                let at = probe(&table, *key, u32::MAX);
+                table[at] = *key;
+            }
+            let (list, key_buffer) = (platform().buffer(&table), platform().buffer(&key));
+            let (out, shared) = (platform().filled(-1i32, n), platform().filled(0i32, 64));
+            let arguments: [&dyn Argument; 4] = [&list, &key_buffer, &out, &shared];
+            module.kernel("probe_behind_barrier").run_1d(n, group, &arguments);
+            for (i, found) in out.iter().enumerate() {
+                let want = probe(&table, key[i], key[i]);
+                assert_eq!(*found as usize, want, "{n} keys in groups of {group}: item {i}");
+            }
+        }
+    }
+}
