@@ -5,9 +5,11 @@
 //! optimised are laid out before. What is larger than what compilers lay out by themselves stays, since whoever left it knew why.
 
 mod bits;
+mod nests;
 mod once;
 
 pub use bits::compute_bits;
+pub use nests::lay_out_nests;
 pub use once::run_once;
 
 use super::cfg::{self, Cfg, Dominators};

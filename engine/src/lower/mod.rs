@@ -378,6 +378,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     loops::canonicalize(&mut func);
     rotation::ask_at_end(&mut func);
     repetition::compute_bits(&mut func);
+    repetition::lay_out_nests(&mut func);
     repetition::lay_out(&mut func);
     narrow_counters::widen(&mut func);
     invariants::bring_in_front(&mut func);

@@ -55,6 +55,7 @@ mod modules;
 mod mutable_lists;
 mod mutation;
 mod named_functions;
+mod nests;
 mod null_arguments;
 mod packed;
 mod partial_groups;

@@ -121,3 +121,50 @@ fn what_saturates_or_is_undefined_is_no_number() {
     let cut = "%cut = OpUConvert %uchar %i\n%wide = OpUConvert %uint %cut";
     assert_eq!(of(cut, "%wide %uint_128"), Left { loops: 0, branches: 0, stores: 3 });
 }
+
+/// A nest over `%words`, with this number as the outer loop's end, this index of an element, and this behind the element's change.
+fn nest(end: &str, index: &str, more: &str) -> String {
+    format!(
+        "%others = OpCopyObject %private_bytes %zeros\nOpBranch %outer\n%outer = OpLabel\n%i = OpPhi %uint %uint_0 %entry %next_i %behind\nOpBranch %inner\n\
+         %inner = OpLabel\n%j = OpPhi %uint %uint_0 %outer %next_j %last\n\
+         %at = OpInBoundsPtrAccessChain %private_uint %words %uint_0 %{index}\n%old = OpLoad %uint %at\n\
+         %new = OpIAdd %uint %old %i\n{more}\nOpBranch %last\n%last = OpLabel\nOpStore %at %new\n\
+         %next_j = OpIAdd %uint %j %uint_1\n%goes_on = OpULessThanEqual %bool %next_j %i\n\
+         OpBranchConditional %goes_on %inner %behind\n%behind = OpLabel\n%next_i = OpIAdd %uint %i %uint_1\n\
+         %again = OpULessThan %bool %next_i %{end}\nOpBranchConditional %again %outer %left\n%left = OpLabel\n\
+         %found = OpInBoundsPtrAccessChain %private_uint %words %uint_0 %uint_1\n%result = OpLoad %uint %found\n\
+         OpStore %pointer %result\nOpStore %pointer %j"
+    )
+}
+
+#[test]
+fn loops_that_end_where_the_outer_one_says_become_straight_code() {
+    let laid_out = |body: &str| {
+        of_func(body, |mut func| {
+            loops::canonicalize(&mut func);
+            super::lay_out_nests(&mut func);
+            let cfg = Cfg::new(&func);
+            let loops = Loops::new(&cfg, &Dominators::new(&cfg)).loops.len();
+            let count =
+                |of: fn(&Terminator) -> bool| func.blocks.values().filter(|block| of(&block.term)).count();
+            let branches = count(|term| matches!(term, Terminator::Cond { .. }));
+            let insts = func.blocks.values().flat_map(|block| &block.insts);
+            (loops, branches, insts.filter(|inst| inst.op == Op::IAdd).count())
+        })
+    };
+    // Ten sums, of which four add nothing: who computes numbers knows what a variable is that nobody has stored only at run time.
+    assert_eq!(laid_out(&nest("uint_4", "j", "")), (0, 0, 10));
+    let (loops, ..) = laid_out(&nest("any_uint", "j", ""));
+    assert_eq!(loops, 2, "nobody knows its end");
+    let (loops, ..) = laid_out(&nest("uint_4", "any_uint", ""));
+    assert_eq!(loops, 2, "nobody knows the place");
+    let (loops, ..) = laid_out(&nest("uint_255", "j", ""));
+    assert_eq!(loops, 2, "that is too long");
+    // Data may choose what is done in one block, and not where the loop ends.
+    let choice = "%is_odd = OpULessThan %bool %new %any_uint\nOpBranchConditional %is_odd %odd %even\n%odd = OpLabel\n\
+        OpStore %at %any_uint\nOpBranch %even\n%even = OpLabel";
+    assert_eq!(laid_out(&nest("uint_4", "j", choice)).0, 0);
+    assert_eq!(laid_out(&nest("uint_4", "j", choice)).1, 10);
+    let leaves = choice.replace("OpBranch %even", "OpBranch %left");
+    assert_eq!(laid_out(&nest("uint_4", "j", &leaves)).0, 2);
+}
