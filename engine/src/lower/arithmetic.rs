@@ -124,8 +124,7 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
             let divisors = this.value(ids[1])?;
             let run = Run::divided_by(this, inst)?;
             this.map(&ids, count, |this, leaf, v| {
-                let constant = this.a.func.constant_component(ids[1], leaf);
-                let divisor = Divisor::new(constant, divisors[leaf.min(divisors.len() - 1)]);
+                let divisor = Divisor::of(this, inst, leaf, divisors[leaf.min(divisors.len() - 1)]);
                 let each = || divide(this, inst.op, v[0], v[1], divisor);
                 match run {
                     Some(run) if this.b.lanes(v[0]) > 1 => run.divide(this, inst.op, each),

@@ -14,12 +14,14 @@ use crate::analysis::leaves::Scalar;
 use crate::analysis::shapes::Shape;
 use crate::error::EngineError;
 use spirv::Op;
-use spirv_env::Inst;
+use spirv_env::{Id, Inst};
 
 /// Bits of dividends that a reciprocal of double precision is good for.
 const BITS_BY_RECIPROCAL: u32 = 44;
 /// Bits of a significand of double precision.
 const BITS_BY_QUOTIENT: u32 = 52;
+/// More than any number whose quotient is exact in single precision.
+const LEAST_OF_QUOTIENT: u64 = 1 << 23;
 /// The bits of 2^52, whose significand's last bit is worth 1.
 const TWO_TO_52: u64 = 0x4330_0000_0000_0000;
 
@@ -30,11 +32,27 @@ pub(super) struct Divisor {
     pub constant: Option<i64>,
     /// All lanes have the same.
     pub is_uniform: bool,
+    /// Neither the dividend nor this is more, without a sign.
+    pub most: u64,
+    /// Both come from a loop's last iteration, as in Euclid's algorithm: what counts is how soon there is a quotient, not how many there are.
+    pub is_awaited: bool,
 }
 
 impl Divisor {
-    pub(super) fn new(constant: Option<i64>, reg: Reg) -> Self {
-        Self { constant, is_uniform: reg.is_uniform() }
+    /// A component of what an instruction divides by.
+    pub(super) fn of(this: &Lowerer<'_, '_>, inst: &Inst, component: usize, reg: Reg) -> Self {
+        let a = this.a;
+        let ids = [inst.id(0), inst.id(1)];
+        let comes_around = |id: &Id| {
+            let block = a.def.get(id).filter(|_| a.definition(*id).is_none());
+            block.is_some_and(|block| a.loops.headed_by(*block).is_some())
+        };
+        Self {
+            constant: a.func.constant_component(ids[1], component),
+            is_uniform: reg.is_uniform(),
+            most: ids.map(|id| a.upper(id, 0).unwrap_or(u64::MAX)).into_iter().fold(0, u64::max),
+            is_awaited: ids.iter().all(comes_around),
+        }
     }
 
     /// Neither 0 nor what the least number overflows by.
@@ -178,6 +196,11 @@ fn quotient(this: &Lowerer<'_, '_>, signed: bool, n: Value, d: Value, divisor: D
         0..=16 if divisor.is_uniform => by_reciprocal(Scalar::F32),
         17..=32 if divisor.is_uniform => by_reciprocal(Scalar::F64),
         0..=23 => by_quotient(b, signed, n, without_overflow(), Scalar::F32),
+        // No sign is set, and signed numbers are what all processors convert.
+        24..=32 if divisor.most < LEAST_OF_QUOTIENT => by_quotient(b, true, n, d, Scalar::F32),
+        32 if this.target.has_avx512() && !divisor.is_awaited => {
+            wide_division::quotient(b, this.target, signed, n, d, divisor).unwrap_or_else(plain)
+        }
         24..=52 => by_quotient(b, signed, n, without_overflow(), Scalar::F64),
         64 => {
             let (bits, of) = match divisor.is_uniform {

@@ -1,8 +1,8 @@
-//! Quotients of 64 bits in vectors: numbers that are too large for one division of double precision.
+//! Quotients in vectors of numbers that are too large for one division of floating-point numbers of their size.
 //!
 //! No vector unit has the upper half of a product of 64 bits, so LLVM takes each lane out for it where the divisor is a constant, and for a division where
-//! it is none. Four products of 32 bits are less (`mul_hi`), and so are two estimates in double precision: the first leaves a rest of which the
-//! second is exact but for one.
+//! it is none. Four products of 32 bits are less (`mul_hi`), and so are two estimates by a reciprocal in floating-point numbers: the first leaves a rest
+//! of which the second is exact but for one. Of 32 bits, two in single precision are less than a division in double precision.
 
 use super::builder::{Builder, IntPred, Opcode, Value};
 use super::division::Divisor;
@@ -10,11 +10,8 @@ use super::opencl_std::integer::mul_hi;
 use crate::analysis::leaves::Scalar;
 use crate::jit::target::Target;
 
-/// What an estimate is multiplied by, so that it is never too large: it has four errors of 2^-53.
-const BELOW: f64 = 1.0 - 1.0 / (1u64 << 50) as f64;
-
-/// The quotient of vectors by what is neither 0 nor a power of two that the module says; none, where a scalar division is as fast. The least number
-/// by -1 gives itself.
+/// The quotient of vectors of 32 or 64 bits by what is neither 0 nor a power of two that the module says; none, where another division is as fast. The least
+/// number by -1 gives itself.
 pub(super) fn quotient(
     b: &Builder,
     target: &Target,
@@ -23,7 +20,9 @@ pub(super) fn quotient(
     d: Value,
     divisor: Divisor,
 ) -> Option<Value> {
-    let by_constant = divisor.constant.filter(|constant| *constant != 0 && target.simd_bits() >= 256);
+    let bits = b.scalar_of(n).bits();
+    let inverts = bits == u64::BITS && target.simd_bits() >= 256;
+    let by_constant = divisor.constant.filter(|constant| *constant != 0 && inverts);
     let of_magnitudes = |n: Value, d: Value| match by_constant {
         Some(constant) => {
             let (size, most) = match signed {
@@ -41,7 +40,7 @@ pub(super) fn quotient(
     if !signed {
         return Some(of_magnitudes(n, d));
     }
-    let sign = |x: Value| b.ashr(x, number(b, x, 63));
+    let sign = |x: Value| b.ashr(x, number(b, x, u64::from(bits) - 1));
     // With a sign of all ones a number is one more than what is inverted.
     let with_sign = |x: Value, sign: Value| b.sub(b.xor(x, sign), sign);
     let (of_n, of_d) = (sign(n), sign(d));
@@ -50,31 +49,36 @@ pub(super) fn quotient(
 }
 
 fn number(b: &Builder, like: Value, number: u64) -> Value {
-    b.int(Scalar::I64, b.lanes(like), number)
+    b.int(b.scalar_of(like), b.lanes(like), number)
 }
 
 /// Of numbers without a sign.
 fn by_estimates(b: &Builder, n: Value, d: Value, is_uniform: bool) -> Value {
-    let lanes = b.lanes(n);
-    let up = |x: Value| b.cast(Opcode::LLVMUIToFP, x, Scalar::F64);
+    let (scalar, lanes) = (b.scalar_of(n), b.lanes(n));
+    // With the significand's last bit, what an estimate is multiplied by so that it is never too large: there are four errors of half of that bit.
+    let (float, below) = match scalar {
+        Scalar::I32 => (Scalar::F32, 1.0 - 1.0 / f64::from(1 << 21)),
+        _ => (Scalar::F64, 1.0 - 1.0 / (1u64 << 50) as f64),
+    };
+    let up = |x: Value| b.cast(Opcode::LLVMUIToFP, x, float);
     let inverse = |d: Value| {
         let lanes = b.lanes(d);
-        let exact = b.fdiv(b.float(Scalar::F64, lanes, 1.0), up(d));
-        b.fmul(exact, b.float(Scalar::F64, lanes, BELOW))
+        let exact = b.fdiv(b.float(float, lanes, 1.0), up(d));
+        b.fmul(exact, b.float(float, lanes, below))
     };
     let inverse = match is_uniform {
         true => b.splat(inverse(b.extract(d, b.i32(0))), lanes),
         false => inverse(d),
     };
-    // At most n / d, and at least that without 2^-49 of it.
-    let estimate = |n: Value| b.cast(Opcode::LLVMFPToUI, b.fmul(up(n), inverse), Scalar::I64);
+    // At most n / d, and at least that without the 2^-49th of it, or the 2^-20th.
+    let estimate = |n: Value| b.cast(Opcode::LLVMFPToUI, b.fmul(up(n), inverse), scalar);
     let first = estimate(n);
-    // Below d + 2^15.
+    // Below d + 2^15, or d + 2^12.
     let rest = b.sub(n, b.mul(first, d));
     let second = estimate(rest);
     // Below 2 d.
     let rest = b.sub(rest, b.mul(second, d));
-    let one = b.zext_or_trunc(b.icmp(IntPred::LLVMIntUGE, rest, d), Scalar::I64);
+    let one = b.zext_or_trunc(b.icmp(IntPred::LLVMIntUGE, rest, d), scalar);
     b.add(b.add(first, second), one)
 }
 

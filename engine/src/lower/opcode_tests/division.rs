@@ -213,3 +213,47 @@ fn quotients_by_constants_of_64_bits_are_exact() {
         }
     }
 }
+
+#[test]
+fn quotients_of_numbers_that_are_known_to_be_short_are_exact() {
+    let mut random = Random(0x5_0217);
+    let mut divisors: Vec<u64> = vec![0, 1, 2, 3, 7, 10, 255, 256, 32767, 32768, 65535];
+    divisors.extend((0..6).map(|_| u64::from(random.next() & 0xffff)));
+    for (width, subgroups) in SUBGROUPS {
+        let items = (2 * width * subgroups) as usize;
+        let numbers: Vec<u64> = (0..items)
+            .map(|item| {
+                let number = u64::from(random.next() & 0xffff);
+                let divisor = divisors[item % divisors.len()].max(1);
+                [number / divisor * divisor, (number / divisor * divisor).saturating_sub(1), number, 65535]
+                    [item % 4]
+            })
+            .collect();
+        let mut text = text(width, 32, divisors.len(), false);
+        for name in ["n", "d"] {
+            let whole = format!("%{name} = OpUConvert %uint %{name}_wide");
+            assert!(text.contains(&whole));
+            let short = format!(
+                "%{name}_short = OpUConvert %ushort %{name}_wide\n%{name} = OpUConvert %uint %{name}_short"
+            );
+            text = text.replace(&whole, &short);
+        }
+        let others = words(&[divisors.clone(), vec![1; items]].concat());
+        let count = 2 * OPS.len() * divisors.len();
+        let output = run(&text, width * subgroups, &words(&numbers), &others, count);
+        for (item, &n) in numbers.iter().enumerate() {
+            for turn in 0..divisors.len() {
+                let d = divisors[(item + turn) % divisors.len()];
+                for (at, op) in OPS.iter().enumerate() {
+                    let Some(expected) = expected(op, n, d, 32) else { continue };
+                    let found = output[2 * ((item * divisors.len() + turn) * OPS.len() + at)];
+                    assert_eq!(
+                        u64::from(found),
+                        expected,
+                        "{op}: {n} by {d}, sub-groups of {width}, item {item}"
+                    );
+                }
+            }
+        }
+    }
+}
