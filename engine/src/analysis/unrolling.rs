@@ -25,7 +25,7 @@ const MOST_OF_TREE: u64 = 1500;
 const MOST_DEPTH: u32 = 8;
 /// Bytes of a work-item's private arrays, at most: four times what the registers have room for, of 16 lanes with AVX-512. Loops that add up
 /// more sums than that are split (`jit::fission`); what else is spilled does no better than memory that is accessed by an index.
-const MOST_BYTES: u64 = 512;
+pub(super) const MOST_BYTES: u64 = 512;
 /// The same of an array whose elements move on: as many registers as there are.
 const MOST_BYTES_THAT_MOVE: u64 = 128;
 /// The same of all sub-groups of a bundle.

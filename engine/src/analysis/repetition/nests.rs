@@ -9,6 +9,7 @@ use super::super::cfg::{self, Cfg, Dominators};
 use super::super::func::{Block, BlockId, Func, Incoming, Phi, Terminator};
 use super::super::loops::{self, Loop, LoopId, Loops};
 use super::super::mem2reg;
+use super::super::unrolling::MOST_BYTES;
 use super::{MOST_LOOPS, MOST_OF_FUNCTION, cost, may_be_copied};
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,8 +20,6 @@ use spirv_env::{Id, Inst};
 /// Blocks and instructions that are executed here, at most, those included that nothing becomes of.
 const MOST_BLOCKS: usize = 2000;
 const MOST_STEPS: usize = 30_000;
-/// Bytes of an array whose elements are to be values, at most: four times what registers have room for, of 16 lanes with AVX-512.
-const MOST_BYTES: u64 = 512;
 
 /// Lays out such nests. Loops are canonical, and stay so.
 pub fn lay_out_nests(func: &mut Func<'_>) {
