@@ -369,25 +369,27 @@ fn bring_out_by_phis(func: &mut Func<'_>, cfg: &Cfg, doms: &Dominators, this: &L
     true
 }
 
+/// Where a block leads to, if that is known, given what stands for values.
+fn decided(func: &Func<'_>, term: &Terminator, of: impl Fn(Id) -> Id) -> Option<BlockId> {
+    match term {
+        Terminator::Branch(to) => Some(*to),
+        Terminator::Cond { cond, then, els } => {
+            func.constant_bits(of(*cond)).map(|bits| if bits == 0 { *els } else { *then })
+        }
+        Terminator::Switch { selector, cases, default } => func.constant_bits(of(*selector)).map(|bits| {
+            let case = cases.iter().find(|(number, _)| *number == bits);
+            case.map_or(*default, |(_, to)| *to)
+        }),
+        _ => None,
+    }
+}
+
 /// Makes branches of which it is known where they lead those that lead there.
 fn decide(func: &mut Func<'_>) {
     for block in func.block_ids() {
-        let (to, others) = match &func.blocks[block].term {
-            Terminator::Cond { cond, then, els } => match func.constant_bits(*cond) {
-                Some(0) => (*els, vec![*then]),
-                Some(_) => (*then, vec![*els]),
-                None => continue,
-            },
-            Terminator::Switch { selector, cases, default } => match func.constant_bits(*selector) {
-                Some(bits) => {
-                    let case = cases.iter().find(|(number, _)| *number == bits);
-                    let to = case.map_or(*default, |(_, to)| *to);
-                    (to, cases.iter().map(|(_, to)| *to).chain([*default]).collect())
-                }
-                None => continue,
-            },
-            _ => continue,
-        };
+        let term = &func.blocks[block].term;
+        let Some(to) = decided(func, term, |id| id) else { continue };
+        let others = term.successors();
         func.blocks[block].term = Terminator::Branch(to);
         for other in others.into_iter().filter(|other| *other != to) {
             func.blocks[other]

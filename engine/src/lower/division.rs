@@ -177,6 +177,7 @@ fn quotient(this: &Lowerer<'_, '_>, signed: bool, n: Value, d: Value, divisor: D
         false => d,
     };
     let plain = || b.bin(if signed { Opcode::LLVMSDiv } else { Opcode::LLVMUDiv }, n, without_overflow());
+    let large = || wide_division::quotient(b, this.target, signed, n, d, divisor);
     let by_reciprocal = |float| {
         let quotient = by_reciprocal(b, signed, n, d, float);
         if !signed {
@@ -198,10 +199,10 @@ fn quotient(this: &Lowerer<'_, '_>, signed: bool, n: Value, d: Value, divisor: D
         0..=23 => by_quotient(b, signed, n, without_overflow(), Scalar::F32),
         // No sign is set, and signed numbers are what all processors convert.
         24..=32 if divisor.most < LEAST_OF_QUOTIENT => by_quotient(b, true, n, d, Scalar::F32),
-        32 if this.target.has_avx512() && !divisor.is_awaited => {
-            wide_division::quotient(b, this.target, signed, n, d, divisor).unwrap_or_else(plain)
+        bits @ 24..=52 => {
+            let estimated = if bits == 32 && !divisor.is_awaited { large() } else { None };
+            estimated.unwrap_or_else(|| by_quotient(b, signed, n, without_overflow(), Scalar::F64))
         }
-        24..=52 => by_quotient(b, signed, n, without_overflow(), Scalar::F64),
         64 => {
             let (bits, of) = match divisor.is_uniform {
                 true => (BITS_BY_RECIPROCAL, n),
@@ -214,9 +215,8 @@ fn quotient(this: &Lowerer<'_, '_>, signed: bool, n: Value, d: Value, divisor: D
                 let d = b.extract(d, b.i32(0));
                 small = b.and(small, b.icmp(IntPred::LLVMIntSGT, d, b.zero(scalar, 1)));
             }
-            let large =
-                || wide_division::quotient(b, this.target, signed, n, d, divisor).unwrap_or_else(plain);
-            b.branch_of_many(small, || vec![small_quotient(b, n, d, divisor)], || vec![large()])[0]
+            let of_small = || vec![small_quotient(b, n, d, divisor)];
+            b.branch_of_many(small, of_small, || vec![large().unwrap_or_else(plain)])[0]
         }
         _ => plain(),
     }

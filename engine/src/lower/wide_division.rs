@@ -55,7 +55,7 @@ fn number(b: &Builder, like: Value, number: u64) -> Value {
 /// Of numbers without a sign.
 fn by_estimates(b: &Builder, n: Value, d: Value, is_uniform: bool) -> Value {
     let (scalar, lanes) = (b.scalar_of(n), b.lanes(n));
-    // What estimates are multiplied by so that they are never too large: each has four errors of half of a significand's last bit.
+    // What estimates are multiplied by so that they are never too large: each has five errors of half of a significand's last bit.
     let (float, below) = match scalar {
         Scalar::I32 => (Scalar::F32, 1.0 - 1.0 / f64::from(1 << 21)),
         _ => (Scalar::F64, 1.0 - 1.0 / (1u64 << 50) as f64),

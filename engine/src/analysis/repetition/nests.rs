@@ -10,12 +10,13 @@ use super::super::func::{Block, BlockId, Func, Incoming, Phi, Terminator};
 use super::super::loops::{self, Loop, LoopId, Loops};
 use super::super::mem2reg;
 use super::super::unrolling::MOST_BYTES;
-use super::{MOST_LOOPS, MOST_OF_FUNCTION, cost, may_be_copied};
+use super::{MOST_LOOPS, MOST_OF_FUNCTION, cost, decided, may_be_copied};
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 use spirv::{Op, StorageClass};
 use spirv_env::{Id, Inst};
+use std::rc::Rc;
 
 /// Blocks and instructions that are executed here, at most, those included that nothing becomes of.
 const MOST_BLOCKS: usize = 2000;
@@ -86,10 +87,11 @@ struct Nest {
 /// A nest that is being executed.
 struct Execution<'a> {
     cfg: &'a Cfg,
+    this: &'a Loop,
     inside: EntitySet<BlockId>,
     map: FxHashMap<Id, Id>,
-    /// What each instruction costs, of those that are places in an array none that is known.
-    costs: FxHashMap<BlockId, Vec<(usize, bool)>>,
+    /// What each instruction of a block costs, and whether it is a place in an array.
+    costs: FxHashMap<BlockId, Rc<[(usize, bool)]>>,
     /// The block that code goes to.
     to: BlockId,
     steps: usize,
@@ -103,25 +105,21 @@ impl Nest {
     fn of(func: &mut Func<'_>, cfg: &Cfg, this: &Loop, most: usize) -> Option<Nest> {
         let mut inside: EntitySet<BlockId> = EntitySet::new();
         inside.extend(this.blocks.iter().copied());
-        let of_block = |block: &BlockId| {
-            let insts = func.blocks[*block].insts.iter();
-            (*block, insts.map(|inst| (cost(func, this, inst), array_place(func, inst))).collect())
-        };
-        let costs = this.blocks.iter().map(of_block).collect();
         let first = func.push(Block::forward(this.header));
         let map = FxHashMap::default();
         let mut execution = Execution {
             cfg,
+            this,
             inside,
             map,
-            costs,
+            costs: FxHashMap::default(),
             to: first,
             steps: 0,
             cost: 0,
             most,
             has_known_places: false,
         };
-        let left = execution.run(func, this)?;
+        let left = execution.run(func)?;
         let Execution { inside, map, to: last, cost, has_known_places, .. } = execution;
         has_known_places.then_some(Nest { inside, map, first, last, left, cost })
     }
@@ -160,8 +158,8 @@ impl Execution<'_> {
     }
 
     /// Goes through the nest; the edge that it is left by.
-    fn run(&mut self, func: &mut Func<'_>, this: &Loop) -> Option<(BlockId, BlockId)> {
-        let (mut from, mut at) = (this.preheader, this.header);
+    fn run(&mut self, func: &mut Func<'_>) -> Option<(BlockId, BlockId)> {
+        let (mut from, mut at) = (self.this.preheader, self.this.header);
         for _ in 0..MOST_BLOCKS {
             if !self.inside.contains(at) {
                 return Some((from, at));
@@ -184,19 +182,11 @@ impl Execution<'_> {
     /// Executes a block behind its phis, and says where it leads to.
     fn block(&mut self, func: &mut Func<'_>, at: BlockId) -> Option<Next> {
         self.insts(func, at)?;
-        match &func.blocks[at].term {
-            Terminator::Branch(to) => Some(Next::To(*to)),
-            Terminator::Cond { cond, then, els } => {
-                let (condition, then, els) = (self.of(*cond), *then, *els);
-                Some(match func.constant_bits(condition) {
-                    Some(bits) => Next::To(if bits != 0 { then } else { els }),
-                    None => Next::Either { condition, then, els },
-                })
-            }
-            Terminator::Switch { selector, cases, default } => {
-                let bits = func.constant_bits(self.of(*selector))?;
-                let case = cases.iter().find(|(number, _)| *number == bits);
-                Some(Next::To(case.map_or(*default, |(_, to)| *to)))
+        let term = &func.blocks[at].term;
+        match (decided(func, term, |id| self.of(id)), term) {
+            (Some(to), _) => Some(Next::To(to)),
+            (None, Terminator::Cond { cond, then, els }) => {
+                Some(Next::Either { condition: self.of(*cond), then: *then, els: *els })
             }
             _ => None,
         }
@@ -205,13 +195,17 @@ impl Execution<'_> {
     fn insts(&mut self, func: &mut Func<'_>, at: BlockId) -> Option<()> {
         let insts = func.blocks[at].insts.clone();
         self.steps += insts.len();
+        // Found out when the block is first come to: most nests that are none end soon.
+        let costs =
+            || insts.iter().map(|inst| (cost(func, self.this, inst), array_place(func, inst))).collect();
+        let costs = Rc::clone(self.costs.entry(at).or_insert_with(costs));
         for (index, inst) in insts.into_iter().enumerate() {
             let bits = func.number_of(&inst, |id| func.constant_bits(self.of(id)));
             if let (Some(bits), Some(result), Some(ty)) = (bits, inst.result, inst.ty) {
                 self.map.insert(result, func.number(bits, ty));
                 continue;
             }
-            let (cost, is_place) = self.costs[&at][index];
+            let (cost, is_place) = costs[index];
             let copy = func.copied(&inst, |id| self.of(id));
             if is_place {
                 // Else the array stays where it is.
