@@ -203,10 +203,15 @@ impl<'a> Element<'a> {
     /// The same as the sum of its even and its odd powers: for one operation more, each waits for half as many others. What a processor looks
     /// ahead to is too little for a function to meet the next one's beginning.
     pub fn polynomial_in_halves(&self, x: Value, coefficients: &[f64]) -> Value {
+        let [even, odd] = self.halves_of_polynomial(x, coefficients);
+        self.mad(odd, x, even)
+    }
+
+    /// The sum of a polynomial's even powers, and that of its odd ones divided by `x`.
+    pub fn halves_of_polynomial(&self, x: Value, coefficients: &[f64]) -> [Value; 2] {
         let half = |from: usize| coefficients[from..].iter().step_by(2).copied().collect::<Vec<f64>>();
         let square = self.mul(x, x);
-        let [even, odd] = [0, 1].map(|from| self.polynomial(square, &half(from)));
-        self.mad(odd, x, even)
+        [0, 1].map(|from| self.polynomial(square, &half(from)))
     }
 
     pub fn abs(&self, x: Value) -> Value {

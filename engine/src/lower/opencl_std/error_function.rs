@@ -1,8 +1,10 @@
-//! The error function and its complement, for f32 lanes in place.
+//! The error function and its complement, for f32 lanes in place; the error function of f64 has [a file of its own](wide_error_function).
 
 use super::super::builder::Value;
 use super::element::Element;
 use super::exponential::{exp, exp2};
+use super::wide_error_function;
+use crate::analysis::leaves::Scalar;
 
 /// Where the two approximations of `erf` meet.
 const NEAR: f64 = 0.9;
@@ -43,6 +45,9 @@ const ERFC: [f64; 9] = [
 ];
 
 pub fn erf(m: &Element<'_>, x: &[Value]) -> Value {
+    if m.ty == Scalar::F64 {
+        return wide_error_function::erf(m, x[0]);
+    }
     let magnitude = m.abs(x[0]);
     let near = m.mul(magnitude, m.polynomial(m.mul(magnitude, magnitude), &ERF));
     let exponent = m.polynomial(m.limited(magnitude, 0.0, 4.0), &ERF_TAIL);

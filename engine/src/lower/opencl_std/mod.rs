@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `element` | what functions of single elements are written with; calls of the C library |
 //! | `table` | which function an instruction is |
-//! | `exponential`, `logarithm`, `table_logarithm`, `pair_logarithm`, `table_power`, `power`, `trigonometric`, `inverse`, `circular`, `hyperbolic`, `error_function`, `gamma`, `parts`, `remainder`, `common` | functions of single floats |
+//! | `exponential`, `logarithm`, `table_logarithm`, `pair_logarithm`, `table_power`, `power`, `trigonometric`, `inverse`, `circular`, `hyperbolic`, `error_function`, `wide_error_function`, `gamma`, `parts`, `remainder`, `common` | functions of single floats |
 //! | `integer` | functions of single integers |
 //! | `geometric` | functions of whole vectors |
 //! | `vector_data` | vector loads and stores |
@@ -32,6 +32,7 @@ mod table_logarithm;
 mod table_power;
 mod trigonometric;
 pub(super) mod vector_data;
+mod wide_error_function;
 
 use super::builder::{Builder, IntPred, Value};
 use super::values::{Reg, Val};

@@ -3,6 +3,7 @@
 use super::super::builder::{IntPred, Opcode, Value};
 use super::element::Element;
 use super::exponential::SCALE;
+use super::logarithm::EXPONENT;
 use crate::analysis::leaves::Scalar;
 
 pub fn abs(m: &Element<'_>, x: &[Value]) -> Value {
@@ -120,6 +121,9 @@ fn exponent(m: &Element<'_>, x: Value) -> (Value, Value) {
 
 pub fn logb(m: &Element<'_>, x: &[Value]) -> Value {
     let x = x[0];
+    if m.has_avx512() {
+        return m.avx512(&EXPONENT, &[x]);
+    }
     let magnitude = m.abs(x);
     let ordinary = m.lt(magnitude, m.inf());
     let exponent = m.b.cast(Opcode::LLVMSIToFP, exponent(m, x).0, m.ty);

@@ -2,12 +2,11 @@
 
 use super::super::builder::{IntPred, Opcode, Value};
 use super::element::{Avx512, Class, Element, Response};
-use super::exponential::{SCALE, exp2, or_zero, two_to};
-use super::logarithm::{log2, mantissa_and_exponent};
+use super::exponential::{SCALE, Sixteenths, exp2, or_zero, two_to, two_to_sixteenths};
+use super::logarithm::{EXPONENT, log2, mantissa_and_exponent};
 use super::pair_logarithm::{self, Logarithm};
 use super::table_power;
 use crate::analysis::leaves::Scalar;
-use std::f64::consts::SQRT_2;
 
 /// `log2(1 + f) / f` for `f` in -0.25..0.5, relative error below 2^-33.
 const LOG2: [f64; 12] = [
@@ -54,35 +53,6 @@ fn power_of_magnitude(m: &Element<'_>, x: Value, y: Value) -> Value {
 /// The operand of lesser magnitude, with the sign of the first; the other one where one is not a number.
 const LESSER: Avx512 = Avx512 { name: "mask.range", immediate: Some(0b0010), merges: true, rounds: true };
 
-/// The sixteenths of an octave.
-const SIXTEENTHS: [f64; 16] = [
-    1.0,
-    1.044_273_782_427_413_8,
-    1.090_507_732_665_257_7,
-    1.138_788_634_756_691_6,
-    1.189_207_115_002_721,
-    1.241_857_812_073_484,
-    1.296_839_554_651_009_6,
-    1.354_255_546_936_892_7,
-    SQRT_2,
-    1.476_826_145_939_499_3,
-    1.542_210_825_407_940_7,
-    1.610_490_331_949_254_3,
-    1.681_792_830_507_429,
-    1.756_252_160_373_299_5,
-    1.834_008_086_409_342_4,
-    1.915_206_561_397_147_4,
-];
-/// `(2^r - 1) / r` for `r` up to half of one, relative error of the whole below 2^-55.
-const WITHIN_SIXTEENTH: [f64; 6] = [
-    0.693_147_180_559_945_7,
-    0.240_226_506_959_100_17,
-    0.055_504_108_656_733_67,
-    0.009_618_129_109_319_968,
-    0.001_333_378_080_324_251_5,
-    0.000_154_035_270_551_874_5,
-];
-
 /// Whether logarithms of values of this form are pairs of numbers of their own type.
 fn has_pairs(m: &Element<'_>) -> bool {
     table_power::serves(m) || pair_logarithm::serves(m)
@@ -110,15 +80,9 @@ fn power_by_pair(m: &Element<'_>, x: Value, y: Value, missing: Option<Value>) ->
     // Beyond, what is left may be anything, or not a number.
     let at_most_1 = |left: Value| m.avx512(&LESSER, &[left, m.c(1.0)]);
     if table_power::serves(m) && m.ty == Scalar::F64 {
-        // Sixteenths are the last digits of a large number.
-        let large = m.c(1.5 * f64::powi(2.0, m.digits() as i32 - 4));
-        let shifted = m.add(product, large);
-        let n = m.sub(shifted, large);
-        let left = at_most_1(left_behind(n));
-        let sixteenth = m.looked_up(&SIXTEENTHS, m.bits(shifted));
-        let grown = m.mul(m.polynomial_in_halves(left, &WITHIN_SIXTEENTH), left);
-        // By its integer: that is how the instruction takes it.
-        return or_zero(m, product, m.avx512(&SCALE, &[m.fma(sixteenth, grown, sixteenth), n]));
+        let n = Sixteenths::of(m, |shift| m.add(product, shift));
+        let left = at_most_1(left_behind(n.value));
+        return or_zero(m, product, two_to_sixteenths(m, n, left));
     }
     let n = m.rint(product);
     let left = left_behind(n);
@@ -371,15 +335,13 @@ fn about_inverse_root(m: &Element<'_>, x: Value) -> Value {
     m.float(b.shl(m.bits(m.fma(bits, third, m.c(bits_of_one + large * (4.0 / 3.0)))), m.i(32)))
 }
 
-/// Whether the lengths of values of this form are computed here. Those of f64 are libmvec's with AVX-512, which take less than the root alone.
-fn computes_hypot(m: &Element<'_>) -> bool {
-    m.is_in_place_or_f64() && !(m.ty == Scalar::F64 && m.has_avx512())
-}
-
-/// Scaled so that squares neither overflow nor vanish.
+/// Scaled so that squares neither overflow nor vanish. Those of f64 are libmvec's with AVX-512, which take less than a root alone.
 pub fn hypot(m: &Element<'_>, x: &[Value]) -> Value {
-    if !computes_hypot(m) {
-        return m.libm("hypot", x);
+    match m.ty {
+        Scalar::F32 if m.has_avx512() => return hypot_by_estimate(m, x),
+        Scalar::F64 if m.has_avx512() => return m.libm("hypot", x),
+        _ if !m.is_in_place_or_f64() => return m.libm("hypot", x),
+        _ => {}
     }
     let (a, b) = (m.abs(x[0]), m.abs(x[1]));
     let longer = m.gt(a, b);
@@ -395,6 +357,28 @@ pub fn hypot(m: &Element<'_>, x: &[Value]) -> Value {
     let length = m.mul(m.sqrt(m.fma(a, a, m.mul(b, b))), back);
     // Also beside what is no number.
     m.select(m.b.or(m.is_inf(x[0]), m.is_inf(x[1])), m.inf(), length)
+}
+
+/// The greater magnitude; where one operand is not a number, the other's.
+const GREATER: Avx512 = Avx512 { name: "mask.range", immediate: Some(0b1011), merges: true, rounds: true };
+
+/// Of f32 lanes with AVX-512: by the exponent of the longer side, and a root from an estimate, which takes half as long as the instruction for roots.
+fn hypot_by_estimate(m: &Element<'_>, x: &[Value]) -> Value {
+    let long = m.avx512(&GREATER, &[x[0], x[1]]);
+    // Of zero it is infinite, by which even what is no number becomes zero.
+    let least = m.c(f64::from(f32::MIN_POSITIVE));
+    let exponent = m.avx512(&EXPONENT, &[m.select(m.gt(long, least), long, least)]);
+    let down = m.neg(exponent);
+    let [a, b] = [x[0], x[1]].map(|x| m.avx512(&SCALE, &[x, down]));
+    let square = m.fma(a, a, m.mul(b, b));
+    let estimate = m.avx512(&RSQRT_ESTIMATE, &[square]);
+    let (root, half) = (m.mul(square, estimate), m.mul(estimate, m.c(0.5)));
+    let root = m.fma(m.fma(m.neg(root), root, square), half, root);
+    let length = m.avx512(&SCALE, &[root, exponent]);
+    // Both are zero, and not only one that stands beside what is no number.
+    let both = m.float(m.b.or(m.bits(x[0]), m.bits(x[1])));
+    let length = m.fixed_up(length, both, &[(Class::Zero, Response::Zero)]);
+    m.fixed_up(length, long, &[(Class::Infinity, Response::Infinity)])
 }
 
 pub fn sqrt(m: &Element<'_>, x: &[Value]) -> Value {

@@ -13,20 +13,23 @@ use spirv::OpenclStd100Op as StdOp;
 /// A function of floats. Halves are computed as f32.
 #[derive(Clone, Copy)]
 pub enum Function {
-    /// A function of the C library, by its name for f64; f32 lanes have their own form where they are computed
-    /// [in place](Element::is_in_place): a call of libmvec spills every live vector register.
-    Library(&'static str, element::Function),
-    /// The same of functions of which f64 lanes have their own form, too.
+    /// A function of the C library, by its name for f64; lanes of f32 and f64 have their own form where they are computed
+    /// [in place](Element::is_in_place_or_f64): a call of libmvec spills every live vector register.
     Lanes(&'static str, element::Function),
+    /// The same of functions of which f64 lanes have that only with AVX-512.
+    Wide(&'static str, element::Function),
+    /// The same of functions of which f64 lanes never have that.
+    Single(&'static str, element::Function),
     Own(element::Function),
 }
 
 impl Function {
     pub fn call(self, m: &Element<'_>, x: &[Value]) -> Value {
         match self {
-            Function::Library(_, own) if m.is_in_place() => own(m, x),
             Function::Lanes(_, own) if m.is_in_place_or_f64() => own(m, x),
-            Function::Library(name, _) | Function::Lanes(name, _) => m.libm(name, x),
+            Function::Single(_, own) if m.is_in_place() => own(m, x),
+            Function::Wide(_, own) if m.is_in_place() || (m.ty == Scalar::F64 && m.has_avx512()) => own(m, x),
+            Function::Lanes(name, _) | Function::Wide(name, _) | Function::Single(name, _) => m.libm(name, x),
             Function::Own(function) => function(m, x),
         }
     }
@@ -36,7 +39,7 @@ impl Function {
 pub type PairFunction = fn(&Element<'_>, &[Value]) -> [Value; 2];
 
 pub fn function(op: StdOp) -> Option<Function> {
-    use Function::{Lanes, Library, Own};
+    use Function::{Lanes, Own, Single, Wide};
     Some(match op {
         StdOp::acos => Lanes("acos", inverse::acos),
         StdOp::acosh => Lanes("acosh", hyperbolic::acosh),
@@ -55,14 +58,14 @@ pub fn function(op: StdOp) -> Option<Function> {
         StdOp::cos => Own(trigonometric::cos),
         StdOp::cosh => Lanes("cosh", hyperbolic::cosh),
         StdOp::cospi => Own(circular::cospi),
-        StdOp::erfc => Library("erfc", error_function::erfc),
-        StdOp::erf => Library("erf", error_function::erf),
-        StdOp::exp | StdOp::half_exp => Own(exponential::exp),
-        StdOp::native_exp => Own(native::exp),
-        StdOp::exp2 | StdOp::half_exp2 => Own(exponential::exp2),
-        StdOp::native_exp2 => Own(native::exp2),
-        StdOp::exp10 | StdOp::half_exp10 => Own(exponential::exp10),
-        StdOp::native_exp10 => Own(native::exp10),
+        StdOp::erfc => Single("erfc", error_function::erfc),
+        StdOp::erf => Wide("erf", error_function::erf),
+        StdOp::exp => Own(exponential::exp),
+        StdOp::half_exp | StdOp::native_exp => Own(native::exp),
+        StdOp::exp2 => Own(exponential::exp2),
+        StdOp::half_exp2 | StdOp::native_exp2 => Own(native::exp2),
+        StdOp::exp10 => Own(exponential::exp10),
+        StdOp::half_exp10 | StdOp::native_exp10 => Own(native::exp10),
         StdOp::expm1 => Lanes("expm1", exponential::expm1),
         StdOp::fabs => Own(parts::abs),
         StdOp::fdim => Own(parts::fdim),
@@ -75,12 +78,12 @@ pub fn function(op: StdOp) -> Option<Function> {
         StdOp::ilogb => Own(parts::ilogb),
         StdOp::ldexp => Own(parts::ldexp),
         StdOp::lgamma => Own(gamma::lgamma),
-        StdOp::log | StdOp::half_log => Own(logarithm::log),
-        StdOp::native_log => Own(native::log),
-        StdOp::log2 | StdOp::half_log2 => Own(logarithm::log2),
-        StdOp::native_log2 => Own(native::log2),
-        StdOp::log10 | StdOp::half_log10 => Own(logarithm::log10),
-        StdOp::native_log10 => Own(native::log10),
+        StdOp::log => Own(logarithm::log),
+        StdOp::half_log | StdOp::native_log => Own(native::log),
+        StdOp::log2 => Own(logarithm::log2),
+        StdOp::half_log2 | StdOp::native_log2 => Own(native::log2),
+        StdOp::log10 => Own(logarithm::log10),
+        StdOp::half_log10 | StdOp::native_log10 => Own(native::log10),
         StdOp::log1p => Own(logarithm::log1p),
         StdOp::logb => Own(parts::logb),
         StdOp::mad => Own(parts::mad),
@@ -104,10 +107,8 @@ pub fn function(op: StdOp) -> Option<Function> {
         StdOp::tanpi => Own(circular::tanpi),
         StdOp::tgamma => Own(gamma::tgamma),
         StdOp::trunc => Own(parts::trunc),
-        StdOp::half_cos => Own(trigonometric::cos),
-        StdOp::native_cos => Own(native::cos),
-        StdOp::half_sin => Own(trigonometric::sin),
-        StdOp::native_sin => Own(native::sin),
+        StdOp::half_cos | StdOp::native_cos => Own(native::cos),
+        StdOp::half_sin | StdOp::native_sin => Own(native::sin),
         StdOp::half_tan | StdOp::native_tan => Own(trigonometric::tan),
         StdOp::half_divide | StdOp::native_divide => Own(power::divide),
         StdOp::half_powr => Own(power::half_powr),
@@ -133,7 +134,7 @@ pub fn is_long(op: StdOp) -> bool {
         cbrt, cos, fmod, hypot, lgamma, lgamma_r, pow, pown, powr, remainder, remquo, rootn, sin, sincos,
         tan, tgamma,
     };
-    matches!(function(op), Some(Function::Library(..) | Function::Lanes(..)))
+    matches!(function(op), Some(Function::Lanes(..) | Function::Wide(..) | Function::Single(..)))
         || matches!(
             op,
             cbrt | cos
@@ -164,6 +165,7 @@ pub fn is_faster_in_lanes(op: StdOp, ty: Scalar, target: &Target) -> bool {
     match ty {
         Scalar::F16 | Scalar::F32 => has_fma && !is_short(op) && op != nextafter,
         Scalar::F64 if matches!(function(op), Some(Function::Lanes(..))) => has_fma,
+        Scalar::F64 if matches!(function(op), Some(Function::Wide(..))) => target.has_avx512(),
         Scalar::F64 if op == hypot => has_fma && !target.has_avx512(),
         Scalar::F64 => {
             const IN_PLACE: [StdOp; 17] = [
