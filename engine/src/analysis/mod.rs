@@ -22,6 +22,7 @@ mod facts;
 mod fixpoint;
 pub mod func;
 pub mod guards;
+pub mod handed_on;
 mod hope;
 pub mod idle;
 pub mod inlining;

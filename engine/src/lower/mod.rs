@@ -92,9 +92,9 @@ use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
 use crate::analysis::together;
 use crate::analysis::{
-    arguments, branches, cas_loops, cfg, choices, exits, idle, interior, invariants, joins, late_loads,
-    loops, mem2reg, moves, narrow_counters, numbering, places, quotients, repetition, rotation, sides,
-    simplify,
+    arguments, branches, cas_loops, cfg, choices, exits, handed_on, idle, interior, invariants, joins,
+    late_loads, loops, mem2reg, moves, narrow_counters, numbering, places, quotients, repetition, rotation,
+    sides, simplify,
 };
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
@@ -386,6 +386,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     quotients::put_together(&mut func);
     repetition::run_once(&mut func);
     late_loads::load_late(&mut func);
+    handed_on::hand_on(&mut func);
     exits::leave_together(&mut func);
     exits::bring_out(&mut func);
     idle::leave_where_idle(&mut func);

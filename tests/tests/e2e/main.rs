@@ -31,6 +31,7 @@ mod function_pointers;
 mod graphs;
 mod grid_rows;
 mod groups;
+mod handed_on;
 mod image_arguments;
 mod image_copies;
 mod image_filters;
