@@ -15,6 +15,10 @@ const MAX_LENGTH: usize = 64;
 /// The same of chains that are lists.
 const MAX_LIST: usize = 1 << 16;
 
+/// Where a process can have memory: not in the first page, nor where the kernel is. A program that gives a structure of its stack as it finds it may have
+/// anything for `pNext`, and by chance the right `stype`.
+const PROCESS: std::ops::Range<usize> = 4096..1 << 56;
+
 /// A structure that can be in a chain, or have one.
 ///
 /// # Safety
@@ -43,7 +47,8 @@ pub(crate) use structures;
 unsafe fn walk(next: *const c_void) -> impl Iterator<Item = NonNull<ze_base_properties_t>> {
     let mut next = next.cast_mut().cast::<ze_base_properties_t>();
     std::iter::from_fn(move || {
-        let link = NonNull::new(next).filter(|link| link.is_aligned())?;
+        let link =
+            NonNull::new(next).filter(|link| link.is_aligned() && PROCESS.contains(&link.addr().get()))?;
         // SAFETY: the caller's promise.
         next = unsafe { (&raw const (*link.as_ptr()).pNext).read() }.cast();
         Some(link)
@@ -213,6 +218,18 @@ mod tests {
             });
         }
         assert_eq!(last.value, 6);
+    }
+
+    #[test]
+    fn a_chain_ends_where_no_process_has_memory() {
+        for next in [8, 0xff8, 1 << 56, 0x3d76_158b_48fb_8948, usize::MAX & !7] {
+            let mut base = link(ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES, next as *mut c_void);
+            // SAFETY: what is there is not looked at.
+            unsafe {
+                assert_eq!(Inputs::of(&base).iter().count(), 0, "{next:#x}");
+                assert!(Outputs::of(&mut base).find::<Known>().is_none(), "{next:#x}");
+            }
+        }
     }
 
     #[test]
