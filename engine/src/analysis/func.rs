@@ -405,6 +405,12 @@ impl<'m> Func<'m> {
         }
     }
 
+    /// Whether what is stored through a pointer is not seen through those of a class.
+    pub fn is_stored_elsewhere(&self, pointer: Id, class: StorageClass) -> bool {
+        let is_apart = |written| written != class && ![written, class].contains(&StorageClass::Generic);
+        class == StorageClass::UniformConstant || self.class_of(pointer).is_some_and(is_apart)
+    }
+
     /// The size of what a pointer points to.
     pub fn pointee_bytes(&self, pointer: Id) -> Option<u64> {
         match self.module.types.get(self.type_of(pointer)?) {

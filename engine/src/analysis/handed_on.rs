@@ -17,7 +17,7 @@ use super::loops::{Loop, LoopId, Loops};
 use super::simplify;
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
-use spirv::{Op, StorageClass};
+use spirv::Op;
 use spirv_env::opcodes::opencl_std::Through;
 use spirv_env::opcodes::{Convergence, Memory};
 use spirv_env::{Id, Inst, Operand};
@@ -195,12 +195,11 @@ impl InLoop<'_> {
         load: &Access,
         next: &Place,
     ) -> bool {
-        let [written, read] = [store, load].map(|access| func.class_of(access.inst.id(0)));
-        let (Some(written), Some(read)) = (written, read) else { return false };
-        if written != read && ![written, read].contains(&StorageClass::Generic) {
+        let [written, read] = [store, load].map(|access| access.inst.id(0));
+        if func.class_of(read).is_some_and(|class| func.is_stored_elsewhere(written, class)) {
             return true;
         }
-        let [written, read] = [store, load].map(|access| func.pointee_bytes(access.inst.id(0)));
+        let [written, read] = [written, read].map(|pointer| func.pointee_bytes(pointer));
         let (Some(written), Some(read)) = (written, read) else { return false };
         let bytes = written.max(read);
         sums.are_apart(&store.place, next, bytes)

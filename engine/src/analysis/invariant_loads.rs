@@ -93,7 +93,7 @@ impl Analysis<'_> {
             self.loops.get(inside).blocks.iter().flat_map(|block| &self.func.blocks[*block].insts);
         insts.all(|inst| match self.quiet_memory(inst) {
             Some(Memory::None | Memory::Object | Memory::Lifetime | Memory::Read { .. }) => true,
-            Some(Memory::Write { .. }) => self.writes_elsewhere(class, inst),
+            Some(Memory::Write { .. }) => self.func.is_stored_elsewhere(inst.id(0), class),
             _ => false,
         })
     }

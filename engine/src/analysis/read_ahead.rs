@@ -186,7 +186,7 @@ impl Analysis<'_> {
         load: &Inst,
         class: StorageClass,
     ) -> Option<SmallVec<[Id; MOST_STORES]>> {
-        let writes_elsewhere = |inst: &Inst| self.writes_elsewhere(class, inst);
+        let writes_elsewhere = |inst: &Inst| self.func.is_stored_elsewhere(inst.id(0), class);
         let this = self.loops.get(inside);
         let mut before =
             self.func.blocks[this.header].insts.iter().take_while(|inst| !std::ptr::eq(*inst, load));
@@ -221,14 +221,6 @@ impl Analysis<'_> {
             && row.family != Family::Call;
         let is_pure = inst.opencl_std(self.func.module).is_some_and(|function| function.is_pure());
         is_quiet.then_some(if is_pure { Memory::None } else { row.memory })
-    }
-
-    /// Whether what a store changes is not seen through pointers of a class.
-    pub(super) fn writes_elsewhere(&self, class: StorageClass, store: &Inst) -> bool {
-        let written = self.func.class_of(store.id(0));
-        class == StorageClass::UniformConstant
-            || written
-                .is_some_and(|written| written != class && ![written, class].contains(&StorageClass::Generic))
     }
 
     /// Accesses of a loop by which each lane goes through memory of its own, and comes to the same line of a cache again and again.
