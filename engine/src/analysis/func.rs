@@ -405,6 +405,24 @@ impl<'m> Func<'m> {
         }
     }
 
+    /// The bits of an integer.
+    pub fn index_width(&self, id: Id) -> Option<u32> {
+        match self.module.types.get(self.type_of(id)?) {
+            Type::Int { width } => Some(*width),
+            _ => None,
+        }
+    }
+
+    /// The blocks that values are made in.
+    pub(super) fn definitions(&self) -> FxHashMap<Id, BlockId> {
+        let mut found = FxHashMap::default();
+        for (at, block) in &self.blocks {
+            found.extend(block.phis.iter().map(|phi| (phi.result, at)));
+            found.extend(block.insts.iter().filter_map(|inst| Some((inst.result?, at))));
+        }
+        found
+    }
+
     /// Whether what is stored through a pointer is not seen through those of a class.
     pub fn is_stored_elsewhere(&self, pointer: Id, class: StorageClass) -> bool {
         let is_apart = |written| written != class && ![written, class].contains(&StorageClass::Generic);

@@ -15,7 +15,6 @@ use super::func::{BlockId, Func, Phi};
 use super::joins::{self, Plain};
 use super::loops::{Loop, LoopId, Loops};
 use super::simplify;
-use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 use spirv::Op;
 use spirv_env::opcodes::opencl_std::Through;
@@ -38,38 +37,46 @@ pub fn hand_on(func: &mut Func<'_>) {
         return;
     }
     let plain = joins::plain_insts(func);
-    let mut order: SecondaryMap<BlockId, usize> = SecondaryMap::new();
-    cfg.rpo.iter().enumerate().for_each(|(at, block)| order[*block] = at);
-    let mut def: FxHashMap<Id, BlockId> = FxHashMap::default();
-    for (at, block) in &func.blocks {
-        def.extend(block.phis.iter().map(|phi| (phi.result, at)));
-        def.extend(block.insts.iter().filter_map(|inst| Some((inst.result?, at))));
-    }
+    let def = func.definitions();
     let mut same: FxHashMap<Id, Id> = FxHashMap::default();
     for (id, this) in &loops.loops {
         // An inner loop's iterations are no part of an order of this one's instructions.
         if this.blocks.iter().any(|block| loops.of(*block) != Some(id)) {
             continue;
         }
-        let looked_at =
-            InLoop { plain: &plain, order: &order, doms: &doms, def: &def, loops: &loops, id, this };
+        let looked_at = InLoop { plain: &plain, cfg: &cfg, doms: &doms, def: &def, loops: &loops, id, this };
         looked_at.replace(func, &mut same);
     }
     simplify::replace_by_ends(func, same);
 }
 
-/// A load or a store, with its place among the loop's instructions.
+/// A load or a store.
 struct Access {
     inst: Inst,
-    at: (usize, usize),
+    /// None is in front of what leads to it without another iteration.
+    at: (u32, usize),
     block: BlockId,
     place: Place,
 }
 
+/// A load, and where it is in the next iteration.
+struct Load {
+    now: Access,
+    next: Place,
+}
+
+/// What is known of the loop's memory.
+struct Known<'a> {
+    sums: Sums<'a>,
+    /// All that writes there.
+    stores: Vec<Access>,
+    /// What was loaded, and the phis in its place.
+    handed_on: Vec<(Place, Id)>,
+}
+
 struct InLoop<'a> {
     plain: &'a Plain,
-    /// Of blocks: none is in front of what leads to it without another iteration.
-    order: &'a SecondaryMap<BlockId, usize>,
+    cfg: &'a Cfg,
     doms: &'a Dominators,
     def: &'a FxHashMap<Id, BlockId>,
     loops: &'a Loops,
@@ -99,34 +106,37 @@ impl InLoop<'_> {
         let is_inside = |id: Id| self.is_inside(id);
         let mut sums = Sums::new(self.plain, &phis, self.this.latch, &is_inside);
         let Some(stores) = self.stores(func, &mut sums) else { return };
-        let mut made = Made::default();
-        let mut handed_on: Vec<(Place, Id)> = Vec::new();
         let mut loads = self.loads(func, &mut sums);
+        let mut known = Known { sums, stores, handed_on: Vec::new() };
+        let mut made = Made::default();
         // What one of them finds may be what another one had.
         loop {
-            let before = handed_on.len();
+            let before = loads.len();
             loads.retain(|load| {
-                let Some(result) = load.inst.result else { return true };
-                let Some(next) = sums.place(func, load.inst.id(0), When::Next) else { return true };
-                let value = self
-                    .stored(func, &sums, load, &next, &stores)
-                    .or_else(|| self.found_before(func, &sums, load, &next, &stores, &handed_on));
+                let value = self.stored(func, &known, load).or_else(|| self.found_before(func, &known, load));
                 let Some(value) = value else { return true };
-                let Some(first) = self.first(func, &load.inst, &phis, &mut made) else { return true };
-                let ty = load.inst.ty.expect("loads have a type");
+                let inst = &load.now.inst;
+                let (Some(result), Some(ty)) = (inst.result, inst.ty) else { return true };
+                let Some(first) = self.first(func, inst, &phis, &mut made) else { return true };
                 let phi = func.fresh_of(ty);
                 let incoming = [(self.this.preheader, first), (self.this.latch, value)].into_iter().collect();
                 made.phis.push(Phi { result: phi, ty, incoming });
                 same.insert(result, phi);
-                handed_on.push((load.place.clone(), phi));
+                known.handed_on.push((load.now.place.clone(), phi));
                 false
             });
-            if handed_on.len() == before {
+            if loads.len() == before {
                 break;
             }
         }
         func.blocks[header].phis.extend(made.phis);
         func.blocks[self.this.preheader].insts.extend(made.insts);
+    }
+
+    fn access(&self, func: &Func<'_>, sums: &mut Sums<'_>, block: BlockId, number: usize) -> Option<Access> {
+        let inst = func.blocks[block].insts[number].clone();
+        let place = sums.place(func, inst.id(0), When::Now)?;
+        Some(Access { inst, at: (self.cfg.number[block], number), block, place })
     }
 
     /// What writes to memory in the loop, if all of it is stores.
@@ -135,8 +145,7 @@ impl InLoop<'_> {
         for &block in &self.this.blocks {
             for (number, inst) in func.blocks[block].insts.iter().enumerate() {
                 if inst.op == Op::Store && stores.len() < MOST_STORES {
-                    let place = sums.place(func, inst.id(0), When::Now)?;
-                    stores.push(Access { inst: inst.clone(), at: (self.order[block], number), block, place });
+                    stores.push(self.access(func, sums, block, number)?);
                 } else if writes(func, inst) {
                     return None;
                 }
@@ -146,79 +155,44 @@ impl InLoop<'_> {
     }
 
     /// Loads of the header: each iteration makes them, the first one, too.
-    fn loads(&self, func: &Func<'_>, sums: &mut Sums<'_>) -> Vec<Access> {
-        let block = self.this.header;
-        let insts = func.blocks[block].insts.iter().enumerate();
-        let is_load = |inst: &Inst| inst.op == Op::Load && !inst.is_volatile();
+    fn loads(&self, func: &Func<'_>, sums: &mut Sums<'_>) -> Vec<Load> {
+        let insts = func.blocks[self.this.header].insts.iter().enumerate();
         insts
-            .filter(|(_, inst)| is_load(inst))
+            .filter(|(_, inst)| inst.op == Op::Load && !inst.is_volatile())
             .take(MOST_LOADS)
             .filter_map(|(number, inst)| {
-                let place = sums.place(func, inst.id(0), When::Now)?;
-                Some(Access { inst: inst.clone(), at: (self.order[block], number), block, place })
+                let now = self.access(func, sums, self.this.header, number)?;
+                let next = sums.place(func, inst.id(0), When::Next)?;
+                Some(Load { now, next })
             })
             .collect()
     }
 
     /// What each iteration stores where the next one loads, if nothing else is stored there in between.
-    fn stored(
-        &self,
-        func: &Func<'_>,
-        sums: &Sums<'_>,
-        load: &Access,
-        next: &Place,
-        stores: &[Access],
-    ) -> Option<Id> {
-        let mut there = stores.iter().filter(|store| {
+    fn stored(&self, func: &Func<'_>, known: &Known<'_>, load: &Load) -> Option<Id> {
+        let now = &load.now;
+        let mut there = known.stores.iter().filter(|store| {
             let value = store.inst.id(1);
-            store.place == *next
-                && func.type_of(value) == load.inst.ty
+            store.place == load.next
+                && func.type_of(value) == now.inst.ty
                 && !store.inst.is_volatile()
-                && load.at < store.at
+                && now.at < store.at
                 && self.doms.dominates(store.block, self.this.latch)
         });
         let (store, None) = (there.next()?, there.next()) else { return None };
         let is_no_matter = |other: &Access| {
             other.at == store.at
-                || (load.at < other.at && other.at < store.at)
-                || self.is_elsewhere(func, sums, other, load, next)
+                || (now.at < other.at && other.at < store.at)
+                || is_elsewhere(func, &known.sums, other, load)
         };
-        stores.iter().all(is_no_matter).then_some(store.inst.id(1))
-    }
-
-    /// Whether a store changes nothing of what the next iteration loads, neither in this iteration nor, in that one, in front of the load.
-    fn is_elsewhere(
-        &self,
-        func: &Func<'_>,
-        sums: &Sums<'_>,
-        store: &Access,
-        load: &Access,
-        next: &Place,
-    ) -> bool {
-        let [written, read] = [store, load].map(|access| access.inst.id(0));
-        if func.class_of(read).is_some_and(|class| func.is_stored_elsewhere(written, class)) {
-            return true;
-        }
-        let [written, read] = [written, read].map(|pointer| func.pointee_bytes(pointer));
-        let (Some(written), Some(read)) = (written, read) else { return false };
-        let bytes = written.max(read);
-        sums.are_apart(&store.place, next, bytes)
-            && (load.at < store.at || sums.are_apart(&store.place, &load.place, bytes))
+        known.stores.iter().all(is_no_matter).then_some(store.inst.id(1))
     }
 
     /// What was found an iteration ago where the next one loads, and is still there.
-    fn found_before(
-        &self,
-        func: &Func<'_>,
-        sums: &Sums<'_>,
-        load: &Access,
-        next: &Place,
-        stores: &[Access],
-        handed_on: &[(Place, Id)],
-    ) -> Option<Id> {
-        let (_, phi) = handed_on.iter().find(|(place, _)| place == next)?;
-        let is_kept = stores.iter().all(|store| self.is_elsewhere(func, sums, store, load, next));
-        (is_kept && func.type_of(*phi) == load.inst.ty).then_some(*phi)
+    fn found_before(&self, func: &Func<'_>, known: &Known<'_>, load: &Load) -> Option<Id> {
+        let (_, phi) = known.handed_on.iter().find(|(place, _)| *place == load.next)?;
+        let is_kept = known.stores.iter().all(|store| is_elsewhere(func, &known.sums, store, load));
+        (is_kept && func.type_of(*phi) == load.now.inst.ty).then_some(*phi)
     }
 
     /// The load in front of the loop, of what the header's phis are there.
@@ -277,6 +251,19 @@ struct Made {
     insts: Vec<Inst>,
     /// What is there already, by what it is a copy of.
     known: FxHashMap<Id, Id>,
+}
+
+/// Whether a store changes nothing of what the next iteration loads, neither in this iteration nor, in that one, in front of the load.
+fn is_elsewhere(func: &Func<'_>, sums: &Sums<'_>, store: &Access, load: &Load) -> bool {
+    let [written, read] = [store, &load.now].map(|access| access.inst.id(0));
+    if func.class_of(read).is_some_and(|class| func.is_stored_elsewhere(written, class)) {
+        return true;
+    }
+    let [written, read] = [written, read].map(|pointer| func.pointee_bytes(pointer));
+    let (Some(written), Some(read)) = (written, read) else { return false };
+    let bytes = written.max(read);
+    sums.are_apart(&store.place, &load.next, bytes)
+        && (load.now.at < store.at || sums.are_apart(&store.place, &load.now.place, bytes))
 }
 
 /// Whether behind an instruction something else may be there that others stored.

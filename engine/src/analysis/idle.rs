@@ -53,11 +53,7 @@ pub fn leave_where_idle(func: &mut Func<'_>) {
     }
     let regions = Regions::new(&cfg, &loops);
     let effects: Vec<BlockId> = func.block_ids().filter(|block| has_effect(func, *block)).collect();
-    let mut def = FxHashMap::default();
-    for (id, block) in &func.blocks {
-        def.extend(block.phis.iter().map(|phi| (phi.result, id)));
-        def.extend(block.insts.iter().filter_map(|inst| Some((inst.result?, id))));
-    }
+    let def = func.definitions();
     let mut search = Search { cfg: &cfg, doms: &doms, plain: joins::plain_insts(func), def, at: ENTRY };
     let mut asked = FxHashSet::default();
     let found = regions.order.iter().find_map(|header| {

@@ -25,11 +25,7 @@ pub fn bring_in_front(func: &mut Func<'_>) {
         return;
     }
     let plain = joins::plain_insts(func);
-    let mut def: FxHashMap<Id, BlockId> = FxHashMap::default();
-    for (id, block) in &func.blocks {
-        def.extend(block.phis.iter().map(|phi| (phi.result, id)));
-        def.extend(block.insts.iter().filter_map(|inst| Some((inst.result?, id))));
-    }
+    let mut def = func.definitions();
     let changes =
         |block: &BlockId| func.blocks[*block].insts.iter().any(|inst| idle::orders_memory(func, inst));
     let changed: FxHashSet<LoopId> =

@@ -292,10 +292,7 @@ impl Analysis<'_> {
     }
 
     pub fn index_width(&self, id: Id) -> Option<u32> {
-        match self.func.module.types.get(self.func.type_of(id)?) {
-            Type::Int { width } => Some(*width),
-            _ => None,
-        }
+        self.func.index_width(id)
     }
 
     /// Whether a conversion keeps to the range of its result.

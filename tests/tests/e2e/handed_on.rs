@@ -1,6 +1,6 @@
 //! Loops that load what the iteration before stored: they compute what they would one iteration and one work-item after the other.
 
-use ze_tests::{Argument, Module, Random, platform};
+use ze_tests::{Module, Random, platform};
 
 /// Work-items, and those of a work-group.
 const SIZES: [(usize, u32); 3] = [(1, 1), (77, 7), (256, 64)];
@@ -11,84 +11,65 @@ fn numbers(random: &mut Random, count: usize) -> Vec<u32> {
     (0..count).map(|_| random.below(1 << 20)).collect()
 }
 
+/// Calls `with` for all work-items, those of a work-group, and numbers of a row.
+fn of_each_size(mut with: impl FnMut(usize, u32, usize)) {
+    for (items, group) in SIZES {
+        LENGTHS.into_iter().for_each(|n| with(items, group, n));
+    }
+}
+
 /// Runs a kernel on rows and compares them with what a function makes of them, one after the other.
-fn compare(
-    kernel: &str,
-    row: impl Fn(usize) -> usize,
-    given: impl Fn(usize) -> i32,
-    own: impl Fn(&mut [u32], usize),
-) {
+fn compare(kernel: &str, own: impl Fn(&mut [u32], usize)) {
     let module = Module::named("handed_on");
     let mut random = Random::new(11);
-    for (items, group) in SIZES {
-        for n in LENGTHS {
-            let before = numbers(&mut random, items * row(n));
-            let memory = platform().buffer(&before);
-            let (given, length) = (given(n), n as i32);
-            let arguments: Vec<&dyn Argument> = match given {
-                i32::MIN => vec![&memory, &length],
-                _ => vec![&memory, &given, &length],
-            };
-            module.kernel(kernel).run_1d(items, group, &arguments);
-            let mut wanted = before;
-            wanted.chunks_mut(row(n)).for_each(|row| own(row, n));
-            assert_eq!(
-                &memory[..],
-                wanted,
-                "{kernel}: {items} work-items in groups of {group}, rows of {n}, {given}"
-            );
-        }
-    }
+    of_each_size(|items, group, n| {
+        let mut wanted = numbers(&mut random, items * n);
+        let memory = platform().buffer(&wanted);
+        module.kernel(kernel).run_1d(items, group, &[&memory, &(n as i32)]);
+        wanted.chunks_mut(n).for_each(|row| own(row, n));
+        assert_eq!(&memory[..], wanted, "{kernel}: {items} work-items in groups of {group}, rows of {n}");
+    });
 }
 
 #[test]
 fn running_sums() {
-    compare(
-        "sums",
-        |n| n,
-        |_| i32::MIN,
-        |row, n| (1..n).for_each(|j| row[j] = row[j].wrapping_add(row[j - 1])),
-    );
+    compare("sums", |row, n| (1..n).for_each(|j| row[j] = row[j].wrapping_add(row[j - 1])));
 }
 
 #[test]
 fn sums_down_columns() {
     let module = Module::named("handed_on");
     let mut random = Random::new(13);
-    for (items, group) in SIZES {
-        for n in LENGTHS {
-            let mut wanted = numbers(&mut random, items * n);
-            let memory = platform().buffer(&wanted);
-            module.kernel("columns").run_1d(items, group, &[&memory, &(n as u32)]);
-            for j in (0..n - 1).rev() {
-                for i in 0..items {
-                    let below = wanted[(j + 1) * items + i].wrapping_mul(3);
-                    wanted[j * items + i] = wanted[j * items + i].wrapping_add(below);
-                }
+    of_each_size(|items, group, n| {
+        let mut wanted = numbers(&mut random, items * n);
+        let memory = platform().buffer(&wanted);
+        module.kernel("columns").run_1d(items, group, &[&memory, &(n as u32)]);
+        for j in (0..n - 1).rev() {
+            for i in 0..items {
+                let below = wanted[(j + 1) * items + i].wrapping_mul(3);
+                wanted[j * items + i] = wanted[j * items + i].wrapping_add(below);
             }
-            assert_eq!(&memory[..], wanted, "{items} work-items in groups of {group}, {n} rows");
         }
-    }
+        assert_eq!(&memory[..], wanted, "{items} work-items in groups of {group}, {n} rows");
+    });
 }
 
 #[test]
 fn recurrences_of_second_order() {
     let module = Module::named("handed_on");
     let mut random = Random::new(17);
-    for (items, group) in SIZES {
-        for n in LENGTHS {
-            let x = numbers(&mut random, items * n);
-            let (from, to) = (platform().buffer(&x), platform().filled(0u32, items * n));
-            module.kernel("second_order").run_1d(items, group, &[&from, &to, &(n as i32)]);
-            let mut wanted = x.clone();
-            for row in wanted.chunks_mut(n) {
-                for j in 2..n {
-                    row[j] = (row[j - 2] ^ row[j - 1].wrapping_mul(5)).wrapping_add(row[j]);
-                }
+    of_each_size(|items, group, n| {
+        let x = numbers(&mut random, items * n);
+        let (from, to) = (platform().buffer(&x), platform().filled(0u32, items * n));
+        module.kernel("second_order").run_1d(items, group, &[&from, &to, &(n as i32)]);
+        let mut wanted = x.clone();
+        for row in wanted.chunks_mut(n) {
+            for j in 2..n {
+                row[j] = (row[j - 2] ^ row[j - 1].wrapping_mul(5)).wrapping_add(row[j]);
             }
-            assert_eq!(&to[..], wanted, "{items} work-items in groups of {group}, rows of {n}");
         }
-    }
+        assert_eq!(&to[..], wanted, "{items} work-items in groups of {group}, rows of {n}");
+    });
 }
 
 #[test]
@@ -124,48 +105,44 @@ fn arrays_that_overlap() {
 fn stores_of_some_iterations() {
     let module = Module::named("handed_on");
     let mut random = Random::new(23);
-    for (items, group) in SIZES {
-        for n in LENGTHS {
-            let [mut x, mut y] = [0, 1].map(|_| numbers(&mut random, items * n));
-            let [of_x, of_y] = [&x, &y].map(|from| platform().buffer(from));
-            module.kernel("sometimes").run_1d(items, group, &[&of_x, &of_y, &(n as i32)]);
-            for (x, y) in x.chunks_mut(n).zip(y.chunks_mut(n)) {
-                for j in 1..n {
-                    let (before, now, last) = (x[j - 1], x[j], y[j - 1]);
-                    if now & 1 != 0 {
-                        x[j] = before.wrapping_add(now);
-                    }
-                    y[j] = match now & 2 {
-                        0 => last.wrapping_mul(3).wrapping_add(before),
-                        _ => last.wrapping_sub(now),
-                    };
+    of_each_size(|items, group, n| {
+        let [mut x, mut y] = [0, 1].map(|_| numbers(&mut random, items * n));
+        let [of_x, of_y] = [&x, &y].map(|from| platform().buffer(from));
+        module.kernel("sometimes").run_1d(items, group, &[&of_x, &of_y, &(n as i32)]);
+        for (x, y) in x.chunks_mut(n).zip(y.chunks_mut(n)) {
+            for j in 1..n {
+                let (before, now, last) = (x[j - 1], x[j], y[j - 1]);
+                if now & 1 != 0 {
+                    x[j] = before.wrapping_add(now);
                 }
+                y[j] = match now & 2 {
+                    0 => last.wrapping_mul(3).wrapping_add(before),
+                    _ => last.wrapping_sub(now),
+                };
             }
-            assert_eq!(&of_x[..], x, "{items} work-items in groups of {group}, rows of {n}");
-            assert_eq!(&of_y[..], y, "{items} work-items in groups of {group}, rows of {n}");
         }
-    }
+        assert_eq!(&of_x[..], x, "{items} work-items in groups of {group}, rows of {n}");
+        assert_eq!(&of_y[..], y, "{items} work-items in groups of {group}, rows of {n}");
+    });
 }
 
 #[test]
 fn sums_in_memory() {
     let module = Module::named("handed_on");
     let mut random = Random::new(29);
-    for (items, group) in SIZES {
-        for n in LENGTHS {
-            let (mut sums, mut x) = (numbers(&mut random, items), numbers(&mut random, items * n));
-            let [of_sums, of_x] = [&sums, &x].map(|from| platform().buffer(from));
-            module.kernel("in_memory").run_1d(items, group, &[&of_sums, &of_x, &(n as i32)]);
-            for (sum, x) in sums.iter_mut().zip(x.chunks_mut(n)) {
-                for number in x {
-                    *sum = sum.wrapping_add(*number);
-                    *number = *sum >> 1;
-                }
+    of_each_size(|items, group, n| {
+        let (mut sums, mut x) = (numbers(&mut random, items), numbers(&mut random, items * n));
+        let [of_sums, of_x] = [&sums, &x].map(|from| platform().buffer(from));
+        module.kernel("in_memory").run_1d(items, group, &[&of_sums, &of_x, &(n as i32)]);
+        for (sum, x) in sums.iter_mut().zip(x.chunks_mut(n)) {
+            for number in x {
+                *sum = sum.wrapping_add(*number);
+                *number = *sum >> 1;
             }
-            assert_eq!(&of_sums[..], sums, "{items} work-items in groups of {group}, rows of {n}");
-            assert_eq!(&of_x[..], x, "{items} work-items in groups of {group}, rows of {n}");
         }
-    }
+        assert_eq!(&of_sums[..], sums, "{items} work-items in groups of {group}, rows of {n}");
+        assert_eq!(&of_x[..], x, "{items} work-items in groups of {group}, rows of {n}");
+    });
 }
 
 #[test]
@@ -181,7 +158,7 @@ fn pointers_that_count() {
             p += 2;
         }
     };
-    compare("by_pointers", |n| n, |_| i32::MIN, own);
+    compare("by_pointers", own);
 }
 
 #[test]
@@ -210,38 +187,34 @@ fn indices_that_wrap_around() {
 fn rows_of_local_memory() {
     let module = Module::named("handed_on");
     let mut random = Random::new(37);
-    for (items, group) in SIZES {
-        for n in LENGTHS {
-            let mut wanted = numbers(&mut random, items * n);
-            let memory = platform().buffer(&wanted);
-            let rows = ze_tests::Local(4 * n * group as usize);
-            module.kernel("local_rows").run_1d(items, group, &[&memory, &(n as i32), &rows]);
-            for row in wanted.chunks_mut(n) {
-                for j in 3..n {
-                    row[j] = row[j].wrapping_add(row[j - 1].wrapping_mul(row[j - 3]));
-                }
+    of_each_size(|items, group, n| {
+        let mut wanted = numbers(&mut random, items * n);
+        let memory = platform().buffer(&wanted);
+        let rows = ze_tests::Local(4 * n * group as usize);
+        module.kernel("local_rows").run_1d(items, group, &[&memory, &(n as i32), &rows]);
+        for row in wanted.chunks_mut(n) {
+            for j in 3..n {
+                row[j] = row[j].wrapping_add(row[j - 1].wrapping_mul(row[j - 3]));
             }
-            assert_eq!(&memory[..], wanted, "{items} work-items in groups of {group}, rows of {n}");
         }
-    }
+        assert_eq!(&memory[..], wanted, "{items} work-items in groups of {group}, rows of {n}");
+    });
 }
 
 #[test]
 fn numbers_and_their_words() {
     let module = Module::named("handed_on");
     let mut random = Random::new(41);
-    for (items, group) in SIZES {
-        for n in LENGTHS {
-            let mut wanted: Vec<u64> =
-                (0..items * n).map(|_| u64::from(random.below(u32::MAX)) << 20 | 77).collect();
-            let memory = platform().buffer(&wanted);
-            module.kernel("words").run_1d(items, group, &[&memory, &(n as i32)]);
-            for row in wanted.chunks_mut(n) {
-                for j in 1..n {
-                    row[j] = row[j].wrapping_add(row[j - 1] ^ (row[j - 1] & 0xffff_ffff));
-                }
+    of_each_size(|items, group, n| {
+        let mut wanted: Vec<u64> =
+            (0..items * n).map(|_| u64::from(random.below(u32::MAX)) << 20 | 77).collect();
+        let memory = platform().buffer(&wanted);
+        module.kernel("words").run_1d(items, group, &[&memory, &(n as i32)]);
+        for row in wanted.chunks_mut(n) {
+            for j in 1..n {
+                row[j] = row[j].wrapping_add(row[j - 1] ^ (row[j - 1] & 0xffff_ffff));
             }
-            assert_eq!(&memory[..], wanted, "{items} work-items in groups of {group}, rows of {n}");
         }
-    }
+        assert_eq!(&memory[..], wanted, "{items} work-items in groups of {group}, rows of {n}");
+    });
 }

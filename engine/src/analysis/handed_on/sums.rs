@@ -8,7 +8,7 @@ use super::super::joins::Plain;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::Op;
-use spirv_env::{Id, Inst, Type};
+use spirv_env::{Id, Inst};
 use std::collections::BTreeMap;
 
 /// Instructions that are looked at for one sum, at most, those of other iterations included.
@@ -193,7 +193,7 @@ impl<'a> Sums<'a> {
 
     /// An index in 64 bits: it is signed.
     fn index(&mut self, func: &Func<'_>, index: Id, when: When) -> Option<Sum> {
-        let bits = width(func, index)?;
+        let bits = func.index_width(index)?;
         let sum = self.sum(func, index, when)?;
         self.widened(sum, bits, 64, true)
     }
@@ -225,7 +225,7 @@ impl<'a> Sums<'a> {
     }
 
     fn sum(&mut self, func: &Func<'_>, id: Id, when: When) -> Option<Sum> {
-        let bits = width(func, id)?;
+        let bits = func.index_width(id)?;
         if let Some(value) = func.constant_bits(id) {
             return Some(Sum::constant(value, bits));
         }
@@ -273,7 +273,7 @@ impl<'a> Sums<'a> {
                 _ => return Some(None),
             },
             Op::SConvert | Op::UConvert => {
-                let Some(from) = width(func, inst.id(0)).filter(|from| *from < bits) else {
+                let Some(from) = func.index_width(inst.id(0)).filter(|from| *from < bits) else {
                     return Some(None);
                 };
                 let sum = self.sum(func, inst.id(0), when)?;
@@ -282,13 +282,5 @@ impl<'a> Sums<'a> {
             _ => return Some(None),
         };
         Some(Some(sum))
-    }
-}
-
-/// The bits of an integer.
-fn width(func: &Func<'_>, id: Id) -> Option<u32> {
-    match func.module.types.get(func.type_of(id)?) {
-        Type::Int { width } if *width <= 64 => Some(*width),
-        _ => None,
     }
 }

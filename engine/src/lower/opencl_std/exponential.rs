@@ -16,7 +16,7 @@ pub const SCALE: Avx512 = Avx512 { name: "mask.scalef", immediate: None, merges:
 struct Exponential {
     libm: &'static str,
     log2_base: f64,
-    /// What that lacks.
+    /// What is missing from it.
     log2_base_rest: f64,
     f32: Form,
     f64: Form,
@@ -41,8 +41,8 @@ pub const LOG10_2_HIGH: f64 = 0.301_025_390_625;
 pub const LN_2_WIDE: [f64; 2] = [0.693_147_180_559_663, 2.823_529_056_303_157_7e-13];
 pub const LOG10_2_WIDE: [f64; 2] = [0.301_029_995_663_839_14, 1.420_502_322_726_61e-13];
 
-/// What the logarithm of e to the base 2 lacks.
-const LOG2_E_REST: f64 = 2.035_527_374_093_103_3e-17;
+/// What is missing from the logarithm of e to the base 2.
+pub const LOG2_E_REST: f64 = 2.035_527_374_093_103_3e-17;
 
 const EXP: Exponential = Exponential {
     libm: "exp",
@@ -185,17 +185,19 @@ fn exponential(m: &Element<'_>, x: Value, of: &Exponential, tiny: Tiny) -> Value
         Scalar::F64 if m.lanes > 1 && m.has_fma() => &of.f64,
         _ => return m.libm(of.libm, &[x]),
     };
-    if has_sixteenths(m) {
-        return by_sixteenths(m, x, of, tiny);
-    }
     let is_zero_apart = tiny == Tiny::Zero || m.has_avx512();
     let x = match is_zero_apart {
         true => m.at_most(x, form.most),
         false => m.limited(x, form.least, form.most),
     };
-    let n = nearest_power(m, x, of);
-    let r = rest_of_log2(m, x, n, form);
-    let result = scaled(m, m.mad(m.polynomial(r, form.polynomial), r, m.c(1.0)), n);
+    let (n, result) = if has_sixteenths(m) {
+        let (n, left) = in_sixteenths(m, x, of);
+        (n.value, two_to_sixteenths(m, n, left))
+    } else {
+        let n = nearest_power(m, x, of);
+        let r = rest_of_log2(m, x, n, form);
+        (n, scaled(m, m.mad(m.polynomial(r, form.polynomial), r, m.c(1.0)), n))
+    };
     match tiny {
         _ if !is_zero_apart => result,
         Tiny::Zero => m.select(m.lt(x, m.c(least_normal(m) / of.log2_base)), m.c(0.0), result),
@@ -233,7 +235,7 @@ const WITHIN_SIXTEENTH: [f64; 6] = [
 ];
 
 /// Whether exponentials of values of this form are made of sixteenths of an octave.
-fn has_sixteenths(m: &Element<'_>) -> bool {
+pub fn has_sixteenths(m: &Element<'_>) -> bool {
     m.ty == Scalar::F64 && m.has_avx512()
 }
 
@@ -309,15 +311,6 @@ pub fn halves_both_ways(m: &Element<'_>, x: Value) -> [Value; 2] {
     // To round to 0 takes an Intel processor two hundred cycles.
     let down = m.sub(m.c(-1.0), m.at_most(n, 100.0));
     [m.avx512(&SCALE, &[factors[0], up]), m.avx512(&SCALE, &[factors[1], down])]
-}
-
-fn by_sixteenths(m: &Element<'_>, x: Value, of: &Exponential, tiny: Tiny) -> Value {
-    let (n, left) = in_sixteenths(m, m.at_most(x, of.f64.most), of);
-    let result = two_to_sixteenths(m, n, left);
-    match tiny {
-        Tiny::Zero => m.select(m.lt(x, m.c(least_normal(m) / of.log2_base)), m.c(0.0), result),
-        Tiny::Denormal => or_zero(m, n.value, result),
-    }
 }
 
 /// The integer next to `x * log2(base)`. That is two instructions, where a product and its rounding are three.

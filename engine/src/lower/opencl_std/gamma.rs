@@ -7,7 +7,7 @@
 use super::super::builder::{IntPred, Opcode, Value};
 use super::circular::sinpi;
 use super::element::Element;
-use super::exponential::{exp, scaled, two_to_rest};
+use super::exponential::{LOG2_E_REST, exp, scaled, two_to_rest};
 use super::logarithm::{logarithm_less_1_where, mantissa_and_exponent};
 use super::pair_logarithm;
 use crate::analysis::leaves::Scalar;
@@ -119,8 +119,6 @@ const P_F64: [f64; 11] = [
 /// `q(y) / y`.
 const Q_F64: [f64; 10] =
     [362_880.0, 1_026_576.0, 1_172_700.0, 723_680.0, 269_325.0, 63_273.0, 9_450.0, 870.0, 45.0, 1.0];
-/// What is missing from the logarithm of e to the base 2.
-const LOG2_E_REST: f64 = 2.035_527_374_093_103_3e-17;
 
 impl Parts {
     /// Of a number that is not negative.

@@ -2,7 +2,7 @@
 
 use super::super::builder::{IntPred, Opcode, Value};
 use super::element::{Avx512, Class, Element, Response};
-use super::exponential::{SCALE, Sixteenths, exp2, or_zero, two_to, two_to_sixteenths};
+use super::exponential::{SCALE, Sixteenths, exp2, has_sixteenths, or_zero, two_to, two_to_sixteenths};
 use super::logarithm::{EXPONENT, log2, mantissa_and_exponent};
 use super::pair_logarithm::{self, Logarithm};
 use super::table_power;
@@ -79,7 +79,7 @@ fn power_by_pair(m: &Element<'_>, x: Value, y: Value, missing: Option<Value>) ->
     };
     // Beyond, what is left may be anything, or not a number.
     let at_most_1 = |left: Value| m.avx512(&LESSER, &[left, m.c(1.0)]);
-    if table_power::serves(m) && m.ty == Scalar::F64 {
+    if has_sixteenths(m) {
         let n = Sixteenths::of(m, |shift| m.add(product, shift));
         let left = at_most_1(left_behind(n.value));
         return or_zero(m, product, two_to_sixteenths(m, n, left));

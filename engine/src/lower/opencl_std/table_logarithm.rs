@@ -7,7 +7,7 @@
 
 use super::super::builder::Value;
 use super::element::{Class, Element, Response};
-use super::exponential::{LN_2_WIDE, LOG10_2_WIDE, SCALE};
+use super::exponential::{LN_2_WIDE, LOG2_E_REST, LOG10_2_WIDE, SCALE};
 use super::logarithm::{EXPONENT, MANTISSA, one_more};
 use crate::analysis::leaves::Scalar;
 use std::f64::consts::{LOG2_E, LOG10_E};
@@ -111,7 +111,7 @@ pub const LOG2: Table = Table {
         1.595_600_388_930_236_2e-13,
         0.0,
     ],
-    scale: Some((LOG2_E, 2.035_527_374_093_103_3e-17)),
+    scale: Some((LOG2_E, LOG2_E_REST)),
 };
 
 pub const LOG10: Table = Table {

@@ -8,7 +8,7 @@
 
 use super::super::builder::Value;
 use super::element::Element;
-use super::exponential::SCALE;
+use super::exponential::{LOG2_E_REST, SCALE};
 use super::logarithm::{EXPONENT, MANTISSA};
 use super::pair_logarithm::Logarithm;
 use super::table_logarithm;
@@ -120,7 +120,7 @@ const F64: Form = Form {
     reciprocals: &table_logarithm::RECIPROCALS,
     first: &table_logarithm::LOG2.first,
     second: &table_logarithm::LOG2.second,
-    log2_e: [std::f64::consts::LOG2_E, 2.035_527_374_093_103_3e-17],
+    log2_e: [std::f64::consts::LOG2_E, LOG2_E_REST],
     polynomial: &[
         0.480_898_346_962_987_8,
         -0.360_673_760_222_238_8,
