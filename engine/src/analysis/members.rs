@@ -139,7 +139,7 @@ struct Form {
 struct Open {
     form: Form,
     accesses: Vec<Access>,
-    /// What has been stored since the first load.
+    /// What has been stored since the first load, or was before it by groups that might be made behind it.
     written: Vec<Bytes>,
 }
 
@@ -228,8 +228,13 @@ impl Members {
         if open.len() == MOST_OPEN {
             self.keep(&open.remove(0));
         }
+        // What such a group has taken so far is stored as late as what it may yet take.
+        let later = open
+            .iter()
+            .filter(|group| group.form.stores && !candidate.form.stores && candidate.is_beside(a, group));
+        let written = later.flat_map(|group| group.accesses.iter().map(|access| access.bytes)).collect();
         let Candidate { form, access } = candidate;
-        open.push(Open { form, accesses: vec![access], written: Vec::new() });
+        open.push(Open { form, accesses: vec![access], written });
     }
 
     /// Keeps a group that is one.

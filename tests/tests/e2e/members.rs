@@ -318,3 +318,32 @@ fn indices_that_wrap_around_are_looked_at() {
         });
     }
 }
+
+#[test]
+fn what_was_stored_before_others_were_loaded_is_loaded_again() {
+    let module = Module::named("members_o0");
+    for (n, size) in SIZES {
+        let mut random = Random::new(n as u64);
+        let structures: Vec<[i32; 4]> =
+            (0..=n).map(|_| std::array::from_fn(|_| random.below(1000) as i32)).collect();
+        let numbers: Vec<i32> = (0..n).map(|_| random.below(1000) as i32).collect();
+        let list = platform().buffer(&numbers);
+        let run = |buffer: &Buffer<[i32; 4]>| {
+            module.kernel("stored_before").run_1d(n, size, &[buffer, &list, &(n as u32)]);
+        };
+        changes("stored_before", (n, size), &structures, run, |i, of| {
+            *of = [numbers[i], of[0] + of[1], of[0] + of[2], numbers[i]];
+        });
+        let factors: Vec<i16> = numbers.iter().map(|number| *number as i16).collect();
+        let run = |buffer: &Buffer<[i16; 8]>| {
+            let (list, rows) = (platform().buffer(&factors), Local(16 * size as usize));
+            module.kernel("products").run_1d(n, size, &[buffer, &list, &rows, &(n as u32)]);
+        };
+        changes("products", (n, size), &vec![[0i16; 8]; n + 1], run, |i, row| {
+            row[0] = factors[i];
+            for j in 1..row.len() {
+                row[j] = row[j - 1].wrapping_mul(factors[i]);
+            }
+        });
+    }
+}

@@ -67,6 +67,16 @@ fn what_is_written_is_there_when_it_is_read() {
     assert_eq!(members(others), [(vec![1, 3], 2)]);
 }
 
+/// A store that is made behind the first load of a group is no store in front of all of them.
+#[test]
+fn what_is_written_later_than_a_group_is_read_is_not_read_with_it() {
+    let body = "OpStore %p3 %uint_7\n%a = OpLoad %uint %p0\n%b = OpLoad %uint %p1\nOpStore %p1 %a\n";
+    let both = [(vec![0, 1], 2), (vec![1, 3], 2)];
+    assert_eq!(members(&format!("{body}%d = OpLoad %uint %p3\nOpStore %p0 %d")), both);
+    // What nobody has stored is read with the others.
+    assert_eq!(members(&format!("{body}%d = OpLoad %uint %p2")), [(vec![0, 1, 2], 3), (vec![1, 3], 2)]);
+}
+
 #[test]
 fn what_is_stored_begins_where_structures_do() {
     assert_eq!(members("OpStore %p1 %uint_7\nOpStore %p2 %uint_8"), [(vec![1, 2], 2)]);
