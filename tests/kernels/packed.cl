@@ -479,3 +479,90 @@ __kernel __attribute__((intel_reqd_sub_group_size(32))) void long_choices_of_32_
 {
     LONG_CHOICES_BY_COMPONENTS
 }
+
+// Threes with room for four, for as long as data says, with questions about all components, parts of them and variables of a work-item.
+__kernel void steps(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    float3 at = convert_float3(((__global const short3 *)a)[i]);
+    const float3 step = convert_float3(((__global const char3 *)b)[i]) + 0.5f;
+    int3 count = 0;
+    float3 trail[4] = {at, step, step.zxy, at.yyx};
+    int k = 0;
+    for (; k < 40 && !any(fabs(at) > 9000.0f); k++) {
+        at = fma(at, (float3)(1.03125f), step.zxy);
+        const int3 above = at > trail[(k + a[i]) & 3];
+        count -= above;
+        if (all(above))
+            count.y += k;
+        trail[k & 3] = (float3)(at.z, step.x, at.x);
+    }
+    vstore3(fmax(at, trail[b[i] & 3]), i, (__global float *)c);
+    vstore3(select(count, (int3)(i, k, 5), count > 3), i, (__global int *)(c + 16 * n));
+    const uchar2 low = convert_uchar2_sat(((__global const short2 *)b)[i] + (short2)(k, -k));
+    const uint bits = as_uint(((__global const ushort2 *)a)[i] >> (ushort2)(3)) ^ (low.x * 3u + low.y);
+    ((__global uint4 *)(c + 32 * n))[i] = (uint4)(bits, any(low > (uchar2)(200)), at.x > at.y, low.y);
+    const double2 wide = convert_double2(((__global const int2 *)a)[i]);
+    ((__global double2 *)(c + 48 * n))[i] = (wide.x > wide.y ? wide.yx : wide) / (double2)(3.0, k + 1);
+}
+
+__kernel void steps_by_components(PARAMETERS)
+{
+    int i = ITEM;
+    if (i >= n)
+        return;
+    __global const short *shorts = (__global const short *)a + 4 * i;
+    __global const char *bytes = (__global const char *)b + 4 * i;
+    float at[3], step[3], trail[4][3];
+    int count[3] = {0, 0, 0};
+    for (int d = 0; d < 3; d++) {
+        at[d] = shorts[d];
+        step[d] = bytes[d] + 0.5f;
+    }
+    for (int d = 0; d < 3; d++) {
+        trail[0][d] = at[d];
+        trail[1][d] = step[d];
+        trail[2][d] = step[(d + 2) % 3];
+        trail[3][d] = d == 2 ? at[0] : at[1];
+    }
+    int k = 0;
+    for (; k < 40; k++) {
+        if (fabs(at[0]) > 9000.0f || fabs(at[1]) > 9000.0f || fabs(at[2]) > 9000.0f)
+            break;
+        int above = 0;
+        for (int d = 0; d < 3; d++) {
+            at[d] = fma(at[d], 1.03125f, step[(d + 2) % 3]);
+            if (at[d] > trail[(k + a[i]) & 3][d]) {
+                count[d]++;
+                above++;
+            }
+        }
+        if (above == 3)
+            count[1] += k;
+        trail[k & 3][0] = at[2];
+        trail[k & 3][1] = step[0];
+        trail[k & 3][2] = at[0];
+    }
+    const int other[3] = {i, k, 5};
+    for (int d = 0; d < 3; d++) {
+        ((__global float *)c)[3 * i + d] = fmax(at[d], trail[b[i] & 3][d]);
+        ((__global int *)(c + 16 * n))[3 * i + d] = count[d] > 3 ? other[d] : count[d];
+    }
+    uint low[2], bits = 0;
+    for (int d = 0; d < 2; d++) {
+        const short sum = ((__global const short *)b)[2 * i + d] + (d ? -k : k);
+        low[d] = clamp((int)sum, 0, 255);
+        bits |= (uint)(((__global const ushort *)a)[2 * i + d] >> 3) << (16 * d);
+    }
+    __global uint *words = (__global uint *)(c + 32 * n) + 4 * i;
+    words[0] = bits ^ (low[0] * 3u + low[1]);
+    words[1] = low[0] > 200 || low[1] > 200;
+    words[2] = at[0] > at[1];
+    words[3] = low[1];
+    const double x = ((__global const int *)a)[2 * i], y = ((__global const int *)a)[2 * i + 1];
+    __global double *wide = (__global double *)(c + 48 * n) + 2 * i;
+    wide[0] = (x > y ? y : x) / 3.0;
+    wide[1] = (x > y ? x : y) / (k + 1);
+}

@@ -5,6 +5,9 @@
 //! components, and little more: `c[i] = add_sat(a[i], b[i])` for `uchar16`. There the vectors of all work-items, one behind the
 //! other as in memory, serve as well: nothing is transposed, and registers are full however small components are.
 //!
+//! One work-item after the other has nothing to transpose: its vectors are registers, and those of three components have room for a fourth.
+//! Where components are what it computes with, they are scalars.
+//!
 //! Which values are held so is found for all at once that meet in instructions on components, since such an instruction takes its operands in
 //! one form: where that takes fewer instructions (`worth`). `lower::packed` makes the code.
 
@@ -13,6 +16,7 @@ use super::func::BlockId;
 use super::leaves::Scalar;
 use super::members::LEAST_LANES;
 use super::shapes::{Shape, Trust};
+use crate::abi::LaneMapping;
 use cranelift_entity::SecondaryMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, OpenclStd100Op as StdOp};
@@ -34,15 +38,29 @@ pub struct Packing {
 impl Packing {
     /// Vectors of so many components of work-items of a sub-group, in registers that have room for so many.
     pub fn new(components: u32, width: u32, room: u32) -> Self {
+        if width == 1 {
+            return Packing { components, lanes: components.next_power_of_two(), registers: 1 };
+        }
         let all = components * width;
         let lanes = if components.is_power_of_two() { room.max(components).min(all) } else { width };
         Packing { components, lanes, registers: all / lanes }
     }
 
-    /// The work-item and the component at a place of a register.
+    /// The work-item and the component at a place of a register. Behind three of a single work-item is the last one again.
     pub fn at(self, register: u32, lane: u32) -> (u32, u32) {
-        let place = register * self.lanes + lane;
-        (place / self.components, place % self.components)
+        match self.is_behind(register, lane) {
+            true => (0, self.components - 1),
+            false => {
+                let place = register * self.lanes + lane;
+                (place / self.components, place % self.components)
+            }
+        }
+    }
+
+    /// Whether nobody wants to know what is at a place.
+    pub fn is_behind(self, register: u32, lane: u32) -> bool {
+        let is_of_one = self.registers == 1 && !self.lanes.is_multiple_of(self.components);
+        is_of_one && register * self.lanes + lane >= self.components
     }
 }
 
@@ -97,10 +115,16 @@ pub struct Source {
 impl Analysis<'_> {
     /// The values that are held so.
     pub fn packed(&self) -> &FxHashMap<Id, Packing> {
-        self.packed.get_or_init(|| match self.variant.width {
-            1 => FxHashMap::default(),
+        // Loops whose iterations become vectors have no others.
+        self.packed.get_or_init(|| match self.variant.mapping {
+            LaneMapping::Iterations => FxHashMap::default(),
             _ => self.find_packed(),
         })
+    }
+
+    /// Whether vectors are those of one work-item.
+    fn is_alone(&self) -> bool {
+        self.variant.width == 1
     }
 
     fn find_packed(&self) -> FxHashMap<Id, Packing> {
@@ -157,8 +181,8 @@ impl Analysis<'_> {
     }
 
     fn is_all_varying(&self, id: Id) -> bool {
-        self.component(id).is_some()
-            && self.shape_at_definition(id).iter().all(|shape| *shape == Shape::Varying)
+        let is_varying = || self.shape_at_definition(id).iter().all(|shape| *shape == Shape::Varying);
+        self.component(id).is_some() && (self.is_alone() || is_varying())
     }
 
     /// Whether an instruction's result may be packed. Some components may be the same for all work-items, such as an alpha of 255.
@@ -166,7 +190,7 @@ impl Analysis<'_> {
         let Some(id) = inst.result.filter(|id| self.component(*id).is_some()) else { return false };
         let shapes = self.shape_at_definition(id);
         let is_held = |shape: &Shape| *shape == Shape::Varying || shape.is_uniform();
-        shapes.contains(&Shape::Varying)
+        (self.is_alone() || shapes.contains(&Shape::Varying))
             && shapes.iter().all(is_held)
             && self.packed_kind(block, inst).is_some()
     }
@@ -179,7 +203,7 @@ impl Analysis<'_> {
         if matches!(inst.op, Op::Any | Op::All) {
             // As many bits as integers have.
             let (_, components) = self.component(inst.id(0))?;
-            return matches!(components, 8 | 16).then_some(Packed::Vote);
+            return (self.is_alone() || matches!(components, 8 | 16)).then_some(Packed::Vote);
         }
         let components = self.component(inst.result?).map(|(_, components)| components);
         if let Some(shuffle) = self.constant_shuffle(inst).or_else(|| self.computed_shuffle(inst)) {
@@ -245,7 +269,10 @@ impl Analysis<'_> {
 
     /// A shuffle by places in two vectors, one behind the other.
     fn shuffle_of(&self, operands: [Id; 2], places: impl Iterator<Item = u64>) -> Option<Packed> {
-        if operands.iter().any(|id| !self.component(*id).is_some_and(|(_, len)| len.is_power_of_two())) {
+        let is_regular = |components: usize| self.is_alone() || components.is_power_of_two();
+        let is_regular_operand =
+            |id: &Id| self.component(*id).is_some_and(|(_, len)| is_regular(len as usize));
+        if !operands.iter().all(is_regular_operand) {
             return None;
         }
         let first = u64::from(self.component(operands[0])?.1);
@@ -262,7 +289,7 @@ impl Analysis<'_> {
         // Of a scalar that is put into a vector for that, it is one for all components.
         let is_spread =
             self.is_put_together(operands[0]) && sources.windows(2).all(|pair| pair[0] == pair[1]);
-        (sources.len().is_power_of_two() && !is_spread).then_some(Packed::Shuffle(sources))
+        (is_regular(sources.len()) && !is_spread).then_some(Packed::Shuffle(sources))
     }
 
     /// An access of whole vectors that follow each other without a gap from work-item to work-item, or may do so, or of such that one instruction
@@ -289,10 +316,13 @@ impl Analysis<'_> {
             _ => return None,
         };
         let (scalar, components) = self.component(value)?;
-        if scalar == Scalar::Bool
-            || inst.is_volatile()
-            || self.private.interleaved.contains_key(&pointer)
-            || self.builtins.contains_key(&pointer)
+        if scalar == Scalar::Bool || inst.is_volatile() || self.builtins.contains_key(&pointer) {
+            return None;
+        }
+        if self.is_alone() {
+            return Some((kind, true));
+        }
+        if self.private.interleaved.contains_key(&pointer)
             // They take the place of four in memory, but for loads and stores of elements.
             || (offset.is_none() && components == 3)
         {

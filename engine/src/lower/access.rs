@@ -59,6 +59,14 @@ pub(super) fn strided_place(this: &Lowerer<'_, '_>, reg: Reg, step: i64) -> Plac
     }
 }
 
+/// The same place where a single lane's objects, which follow each other in memory, are not looked for by lanes.
+pub(super) fn of_one(this: &Lowerer<'_, '_>, place: Place) -> Place {
+    match place {
+        Place::Interleaved { object, offset } if this.w == 1 => Place::Uniform(object.only(this, offset)),
+        place => place,
+    }
+}
+
 /// Where a pointer leads.
 pub fn place(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Place, EngineError> {
     let reg = this.leaf(pointer)?;

@@ -1,7 +1,7 @@
 //! Copies of memory (`OpCopyMemory`, `OpCopyMemorySized`), and code that runs for one lane after the other.
 
 use super::Lowerer;
-use super::access::{Access, Place, load_leaf, place, store_leaf};
+use super::access::{Access, Place, load_leaf, of_one, place, store_leaf};
 use super::builder::{IntPred, Value};
 use super::values::{Mask, Reg};
 use crate::analysis::leaves::{Leaf, Scalar};
@@ -163,10 +163,7 @@ fn copy_structures(this: &Lowerer<'_, '_>, places: [&Place; 2], aligns: [u32; 2]
 
 /// Where a pointer leads. A single lane's rows follow each other in memory: they are copied at once.
 fn whole(this: &mut Lowerer<'_, '_>, pointer: Id) -> Result<Place, EngineError> {
-    Ok(match place(this, pointer)? {
-        Place::Interleaved { object, offset } if this.w == 1 => Place::Uniform(object.only(this, offset)),
-        place => place,
-    })
+    place(this, pointer).map(|place| of_one(this, place))
 }
 
 impl Lowerer<'_, '_> {

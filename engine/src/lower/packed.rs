@@ -95,6 +95,10 @@ fn shuffle(
     };
     let register = |register: u32| {
         let lane = |lane: u32| {
+            if packing.is_behind(register, lane) {
+                // What is there anyway.
+                return Some((0, lane)).filter(|_| lane < this.b.lanes(all[0]));
+            }
             let (work_item, component) = packing.at(register, lane);
             sources[component as usize].map(|source| place(work_item, source))
         };
@@ -219,6 +223,18 @@ pub(super) fn bits_of_packed(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<
 /// Whether any or all components of a packed vector are true.
 pub(super) fn vote(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
     let Some(form) = this.packing_of(inst.id(0)) else { return Ok(None) };
+    if this.w == 1 {
+        let val = this.packed(Some(form), |this| this.value(inst.id(0)))?;
+        let (b, mask) = (&this.b, registers(this, &val, form)[0]);
+        // What is behind three components does not matter.
+        let is_own = |lane: u32| u64::from(!form.is_behind(0, lane));
+        let own = b.int_vector(Scalar::Bool, (0..form.lanes).map(is_own));
+        let voted = match inst.op {
+            Op::Any => b.any(b.and(mask, own)),
+            _ => b.all(b.or(mask, b.not(own))),
+        };
+        return Ok(Some(Val::from_elem(Reg::uniform(voted), 1)));
+    }
     let Some(bits) = Scalar::machine_int(form.components) else { return Ok(None) };
     let val = this.packed(Some(form), |this| this.value(inst.id(0)))?;
     let b = &this.b;
@@ -283,6 +299,11 @@ pub(super) fn pack(this: &Lowerer<'_, '_>, val: &Val, packing: Packing) -> Val {
 
 /// The lanes of a packed value.
 fn unpack(this: &Lowerer<'_, '_>, val: &Val, packing: Packing, scalar: Scalar) -> Val {
+    if this.w == 1 {
+        let vector = registers(this, val, packing)[0];
+        let component = |at: u32| Reg::uniform(this.b.extract(vector, this.b.i32(at)));
+        return (0..packing.components).map(component).collect();
+    }
     let memory = access::in_memory(scalar);
     let bytes = registers(this, val, packing).into_iter().map(|register| access::to_memory(this, register));
     let leaves = Leaf::consecutive(memory, packing.components as usize);
@@ -323,7 +344,7 @@ impl Lowerer<'_, '_> {
                     let lanes = unpack(this, &held, own, scalar).into_iter().zip(&shapes);
                     // A component that is the same for all lanes is so wherever it is in the registers.
                     lanes
-                        .map(|(reg, shape)| match shape.is_uniform() {
+                        .map(|(reg, shape)| match shape.is_uniform() && !reg.is_uniform() {
                             true => Reg::uniform(this.b.extract(this.vector(reg), this.b.i32(0))),
                             false => reg,
                         })

@@ -4,8 +4,9 @@ use ze_tests::ulp::assert_same;
 use ze_tests::{Module, Random, platform};
 
 /// Work-items that take part, and groups and their size: whole sub-groups, partial ones, groups whose rows lanes cross.
-const LAUNCHES: [(usize, [u32; 2], [u32; 2]); 7] = [
+const LAUNCHES: [(usize, [u32; 2], [u32; 2]); 8] = [
     (1, [1, 1], [1, 1]),
+    (6, [3, 2], [1, 1]),
     (9, [3, 1], [4, 1]),
     (256, [4, 1], [64, 1]),
     (301, [19, 1], [16, 1]),
@@ -17,7 +18,7 @@ const LAUNCHES: [(usize, [u32; 2], [u32; 2]); 7] = [
 /// Bytes of each work-item.
 const BYTES: usize = 64;
 
-const KERNELS: [&str; 16] = [
+const KERNELS: [&str; 17] = [
     "saturation",
     "neighbours",
     "blending",
@@ -34,6 +35,7 @@ const KERNELS: [&str; 16] = [
     "wide_choices",
     "long_choices",
     "long_choices_of_32",
+    "steps",
 ];
 
 #[test]

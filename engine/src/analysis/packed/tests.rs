@@ -1,6 +1,6 @@
 use super::super::testing::{VARIANT, of_last};
 use super::Packing;
-use crate::abi::Variant;
+use crate::abi::{LaneMapping, Variant};
 
 /// The global id, and two `uint2` of each work-item.
 const VALUES: &str = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
@@ -37,8 +37,27 @@ fn registers_are_full_of_the_smallest_components() {
 }
 
 #[test]
-fn one_work_item_has_its_components() {
-    assert!(packings_under(Variant { width: 1, ..VARIANT }, "%result = OpIAdd %uint2 %a %b").is_empty());
+fn vectors_of_one_work_item_are_registers() {
+    let alone = Variant { width: 1, ..VARIANT };
+    let all = packings_under(alone, "%sum = OpIAdd %uint2 %a %b\n%result = OpNot %uint2 %sum");
+    assert_eq!(all, [Packing { components: 2, lanes: 2, registers: 1 }; 4]);
+    let parts = "%first = OpCompositeExtract %uint %a 0\n%second = OpCompositeExtract %uint %b 1\n\
+        %sum = OpIMul %uint %first %second\n";
+    let apart = format!("{parts}%result = OpCompositeConstruct %uint2 %sum %first");
+    assert!(packings_under(alone, &apart).is_empty(), "its components are computed with");
+    let iterations = Variant { mapping: LaneMapping::Iterations, ..alone };
+    assert!(packings_under(iterations, "%result = OpIAdd %uint2 %a %b").is_empty());
+}
+
+/// Three have room for four, of which the last is behind them.
+#[test]
+fn what_is_behind_three_is_nobodys() {
+    let three = Packing::new(3, 1, 0);
+    assert_eq!(three, Packing { components: 3, lanes: 4, registers: 1 });
+    assert_eq!([0, 2, 3].map(|lane| three.at(0, lane)), [(0, 0), (0, 2), (0, 2)]);
+    assert_eq!([2, 3].map(|lane| three.is_behind(0, lane)), [false, true]);
+    let of_lanes = Packing::new(3, 16, 16);
+    assert!((0..16).all(|lane| !of_lanes.is_behind(2, lane)));
 }
 
 #[test]

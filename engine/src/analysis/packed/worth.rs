@@ -58,6 +58,10 @@ impl Analysis<'_> {
                     Some(Packed::Vote) => true,
                     _ => false,
                 };
+                if let Some(own) = self.taken_out(inst).and_then(|id| classes.of(id)) {
+                    *worth.entry(own).or_default() -= weight;
+                    continue;
+                }
                 for id in inst.ids().filter(|id| !(is_free || is_access && is_scalar(*id))) {
                     let cost = self.cost_of_use(classes, &mut brought, class, id, block);
                     cost.into_iter().for_each(|(class, cost)| *worth.entry(class).or_default() -= cost);
@@ -65,6 +69,12 @@ impl Analysis<'_> {
             }
         }
         worth
+    }
+
+    /// The vector of which an instruction takes a component, where that is all that it costs.
+    fn taken_out(&self, inst: &Inst) -> Option<Id> {
+        let is_one = inst.op == Op::CompositeExtract && inst.operands.len() == 2;
+        (self.is_alone() && is_one).then(|| inst.id(0))
     }
 
     /// What it costs a class that a value is used by an instruction of this class, or of none.
@@ -90,8 +100,11 @@ impl Analysis<'_> {
         PER_LOOP.pow(loops as u32)
     }
 
-    /// Whether a number is not the same for all work-items.
+    /// Whether a number is not the same for all work-items, or, of one work-item, made for it.
     fn has_lanes(&self, at: BlockId, id: Id) -> bool {
+        if self.is_alone() {
+            return self.def.contains_key(&id) && self.func.type_of(id).is_some();
+        }
         self.func.type_of(id).is_some() && !self.shape(at, id).iter().all(|shape| shape.is_uniform())
     }
 
@@ -107,6 +120,8 @@ impl Analysis<'_> {
     /// To bring a vector into the other form, or a scalar to all components of others.
     fn turned(&self, id: Id) -> i64 {
         match self.component(id) {
+            Some((_, components)) if self.is_alone() => i64::from(components),
+            None if self.is_alone() => 1,
             Some((scalar, components)) => {
                 let levels = i64::from(components.next_power_of_two().trailing_zeros());
                 levels * self.by_lanes(components, scalar.bits())
@@ -124,6 +139,12 @@ impl Analysis<'_> {
                 let Some((value, (scalar, components))) = value.and_then(|id| Some((id, of(id)?))) else {
                     return 0;
                 };
+                if self.is_alone() {
+                    // Three are loaded as two and one.
+                    let packed = if components.is_power_of_two() { 1 } else { 2 };
+                    let live = wanted.get(&value).map_or(components, |wanted| wanted.count_ones());
+                    return i64::from(live) - packed;
+                }
                 // Words are loaded as such, and components shifted out of them, where they are widened anyway.
                 let is_word = matches!(components * scalar.bits(), 32 | 64) && scalar.bits() < 32;
                 if is_word { 0 } else { self.turned(value) }
@@ -151,6 +172,11 @@ impl Analysis<'_> {
                 operands.dedup();
                 let from =
                     operands.iter().filter_map(|id| Some(self.packed_registers(of(*id)?.1, scalar.bits())));
+                // Of one work-item, what stays where it is is no instruction.
+                let stays = |(at, source): (u32, &Option<Source>)| source.is_none_or(|of| of.component == at);
+                if self.is_alone() && operands.len() == 1 && (0..).zip(sources).all(stays) {
+                    return 0;
+                }
                 -from.sum::<i64>()
             }
             Packed::Choose(choice) => {
@@ -164,6 +190,10 @@ impl Analysis<'_> {
                 .result
                 .and_then(of)
                 .map_or(0, |(scalar, components)| -self.packed_registers(components, scalar.bits())),
+            // Components are asked about one by one.
+            Packed::Vote if self.is_alone() => {
+                self.component(inst.id(0)).map_or(0, |(_, components)| i64::from(components) - 2)
+            }
             Packed::Bitcast | Packed::Vote => 0,
         }
     }

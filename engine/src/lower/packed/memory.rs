@@ -81,6 +81,31 @@ impl Row {
         (0..).zip(self.offsets()).map(load).collect()
     }
 
+    /// The vector of a single work-item, of which nothing is read that it does not have.
+    fn load_one(self, this: &Lowerer<'_, '_>, address: Value) -> Value {
+        let vector = this.b.load(self.scalar, self.packing.components, address, self.align);
+        let lane = |lane: u32| if self.packing.is_behind(0, lane) { -1 } else { lane as i32 };
+        self.with_lanes(this, vector, self.packing.lanes, lane)
+    }
+
+    fn store_one(self, this: &Lowerer<'_, '_>, address: Value, register: Value) {
+        let vector = self.with_lanes(this, register, self.packing.components, |lane| lane as i32);
+        this.b.store(vector, address, self.align);
+    }
+
+    fn with_lanes(
+        self,
+        this: &Lowerer<'_, '_>,
+        vector: Value,
+        lanes: u32,
+        from: impl Fn(u32) -> i32,
+    ) -> Value {
+        if this.b.lanes(vector) == lanes {
+            return vector;
+        }
+        this.b.shuffle(vector, vector, &(0..lanes).map(from).collect::<Vec<_>>())
+    }
+
     fn store(self, this: &Lowerer<'_, '_>, base: Value, registers: &[Value]) {
         let (b, word) = (&this.b, self.word());
         for ((register, offset), value) in (0..).zip(self.offsets()).zip(registers) {
@@ -115,6 +140,9 @@ pub(super) fn load(
         (vector_data::place_of_load(this, inst)?, Access::default())
     };
     let row = row_of(leaves[0].scalar, packing, access);
+    if let Some(address) = place_of_one(this, &place) {
+        return Ok(Some(Val::from_elem(Reg::varying(row.load_one(this, address)), 1)));
+    }
     let bytes = row.object_bytes();
     let apart = |addresses: Addresses| {
         let vectors = apart::load_vectors(this, addresses, &leaves, access.align);
@@ -147,6 +175,14 @@ pub(super) fn load(
     Ok(Some(registers.into_iter().map(Reg::varying).collect()))
 }
 
+/// Where the vector of a single work-item is.
+fn place_of_one(this: &Lowerer<'_, '_>, place: &Place) -> Option<Value> {
+    match access::of_one(this, *place) {
+        Place::Uniform(address) if this.w == 1 && this.mask() == Mask::All => Some(address),
+        _ => None,
+    }
+}
+
 fn row_of(scalar: Scalar, packing: Packing, access: Access) -> Row {
     Row { scalar, packing, align: align_at(access.align, 0, scalar) }
 }
@@ -173,6 +209,10 @@ pub(in crate::lower) fn store(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result
     }
     let val = this.packed(Some(packing), |this| this.value(value))?;
     let all = registers(this, &val, packing);
+    if let Some(address) = place_of_one(this, &place) {
+        row.store_one(this, address, all[0]);
+        return Ok(true);
+    }
     let apart = |addresses: Addresses| {
         let vectors = this.b.regrouped(all.clone(), this.w);
         apart::store_vectors(this, addresses, &row.leaves(), vectors, access.align);
