@@ -19,7 +19,7 @@ use super::loops::{self, Loop, LoopId, Loops};
 use super::mem2reg;
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{OpenclStd100Op as StdOp, StorageClass};
+use spirv::{Op, OpenclStd100Op as StdOp, StorageClass};
 use spirv_env::opcodes::{Convergence, Family, Memory, divides_integers};
 use spirv_env::{Id, Inst};
 
@@ -28,6 +28,8 @@ const MOST_ITERATIONS: usize = 16;
 /// Instructions that become of a loop, at most, each counted as what it costs, and blocks.
 const MOST_INSTS: usize = 320;
 const MOST_BLOCKS: usize = 96;
+/// The same of a loop that data may end before: lanes that are through wait for the others then, as they do in the loop, but for all iterations.
+const MOST_INSTS_IN_VAIN: usize = 96;
 /// An access to memory, and a function or a division.
 const ACCESS: usize = 2;
 const FUNCTION: usize = 4;
@@ -77,9 +79,11 @@ pub fn lay_out_up_to(func: &mut Func<'_>, most: usize) {
     }
 }
 
-/// A loop with a known number of iterations.
+/// A loop with a known number of iterations, or no more than so many.
 struct Short {
     iterations: usize,
+    /// Whether data may end it before, where it is asked whether it is over.
+    ends_early: bool,
     /// What becomes of it.
     cost: usize,
     /// The only block that leads to the latch, and where it goes when the loop is over.
@@ -107,8 +111,13 @@ impl Short {
         let cost = of_insts + of_branches.sum::<usize>();
         let most = [MOST_ITERATIONS, most_insts / cost.max(1), MOST_BLOCKS / this.blocks.len()];
         let most = most.into_iter().min().unwrap_or(0);
-        let iterations = iterations(func, this, &end, most)?;
-        Some(Short { iterations, cost: iterations * cost, last, leave: end.leave })
+        let (iterations, ends_early) = iterations(func, this, &end, most)?;
+        let cost = iterations * cost;
+        let accesses = || insts().any(|inst| inst.row().memory != Memory::None);
+        if ends_early && (cost > MOST_INSTS_IN_VAIN || accesses()) {
+            return None;
+        }
+        Some(Short { iterations, ends_early, cost, last, leave: end.leave })
     }
 }
 
@@ -174,18 +183,28 @@ fn cost(func: &Func<'_>, this: &Loop, inst: &Inst) -> usize {
     if is_known { 1 } else { LOOKED_UP }
 }
 
-/// How often a loop runs, if that is known and no more than so often.
-fn iterations(func: &Func<'_>, this: &Loop, end: &Exit, most: usize) -> Option<usize> {
+/// How often a loop runs, if that is known and no more than so often, or at most, if data may end it before.
+fn iterations(func: &Func<'_>, this: &Loop, end: &Exit, most: usize) -> Option<(usize, bool)> {
     let insts = this.blocks.iter().flat_map(|block| &func.blocks[*block].insts);
     let insts: FxHashMap<Id, &Inst> = insts.filter_map(|inst| Some((inst.result?, inst))).collect();
     let phis = &func.blocks[this.header].phis;
     let first = |phi: &Phi| Some((phi.result, func.constant_bits(phi.from(this.preheader)?)?));
     let mut known: FxHashMap<Id, u64> = phis.iter().filter_map(first).collect();
+    let mut ends_early = false;
     for iteration in 1..=most {
         let mut of_iteration = known.clone();
-        let goes_on = value_of(func, &insts, &mut of_iteration, end.condition, MOST_INSTS)? != 0;
-        if goes_on != end.stays_if {
-            return Some(iteration);
+        let mut is_true = |id| Some(value_of(func, &insts, &mut of_iteration, id, MOST_INSTS)? != 0);
+        match is_true(end.condition) {
+            Some(is_true) if is_true != end.stays_if => return Some((iteration, ends_early)),
+            Some(_) => {}
+            None => {
+                // It goes on where both conditions say so.
+                let both = parts(func, &insts, end)?;
+                if both.into_iter().any(|part| is_true(part) == Some(!end.stays_if)) {
+                    return Some((iteration, true));
+                }
+                ends_early = true;
+            }
         }
         let mut next = |phi: &Phi| {
             let value = value_of(func, &insts, &mut of_iteration, phi.from(this.latch)?, MOST_INSTS)?;
@@ -194,6 +213,18 @@ fn iterations(func: &Func<'_>, this: &Loop, end: &Exit, most: usize) -> Option<u
         known = phis.iter().filter_map(&mut next).collect();
     }
     None
+}
+
+/// The two conditions of which each ends a loop.
+fn parts(func: &Func<'_>, insts: &FxHashMap<Id, &Inst>, end: &Exit) -> Option<[Id; 2]> {
+    let inst = insts.get(&end.condition)?;
+    let is = |id: Id, bits: u64| func.constant_bits(id) == Some(bits);
+    match (inst.op, end.stays_if) {
+        (Op::LogicalAnd, true) | (Op::LogicalOr, false) => Some([inst.id(0), inst.id(1)]),
+        (Op::Select, true) if is(inst.id(2), 0) => Some([inst.id(0), inst.id(1)]),
+        (Op::Select, false) if is(inst.id(1), 1) => Some([inst.id(0), inst.id(2)]),
+        _ => None,
+    }
 }
 
 /// The number that a value is in an iteration, given what is known of its phis.
@@ -245,8 +276,11 @@ fn lay_out_loop(func: &mut Func<'_>, header: BlockId, most: usize, left: &mut us
             .map(|(id, value)| (id, before.get(&value).copied().unwrap_or(value)))
             .collect();
         let next = copies.get(iteration + 1).map(|next| next[&header]);
-        let end = (short.last, next.unwrap_or(short.leave));
-        copy(func, &order, blocks, &mut map, header, end);
+        let end = match next {
+            Some(next) if short.ends_early => End::Asked { latch: this.latch, next },
+            next => End::Known(next.unwrap_or(short.leave)),
+        };
+        copy(func, &order, blocks, &mut map, header, (short.last, end));
         maps.push(map.clone());
         before = map;
     }
@@ -259,7 +293,7 @@ fn lay_out_loop(func: &mut Func<'_>, header: BlockId, most: usize, left: &mut us
                 phi.incoming.drain(..).partition(|(pred, _)| copies[0].contains_key(pred));
             for (pred, value) in inside {
                 let is_end = pred == short.last && to == short.leave;
-                let first = if is_end { short.iterations - 1 } else { 0 };
+                let first = if is_end && !short.ends_early { short.iterations - 1 } else { 0 };
                 incoming.extend((first..short.iterations).map(|iteration| {
                     let value = maps[iteration].get(&value).copied().unwrap_or(value);
                     (copies[iteration][&pred], value)
@@ -273,14 +307,25 @@ fn lay_out_loop(func: &mut Func<'_>, header: BlockId, most: usize, left: &mut us
     true
 }
 
-/// Copies blocks of a loop, without the header's phis, by the names that are known; numbers are computed. The last one leads to `next`.
+/// Where the last block of an iteration leads to.
+#[derive(Clone, Copy)]
+enum End {
+    Known(BlockId),
+    /// To the next iteration in place of the latch, or out of the loop.
+    Asked {
+        latch: BlockId,
+        next: BlockId,
+    },
+}
+
+/// Copies blocks of a loop, without the header's phis, by the names that are known; numbers are computed.
 fn copy(
     func: &mut Func<'_>,
     order: &[BlockId],
     blocks: &FxHashMap<BlockId, BlockId>,
     map: &mut FxHashMap<Id, Id>,
     header: BlockId,
-    (last, next): (BlockId, BlockId),
+    (last, end): (BlockId, End),
 ) {
     for block in order {
         let code = &func.blocks[*block];
@@ -315,10 +360,12 @@ fn copy(
         if let Some(used) = term.used_mut() {
             *used = map.get(used).copied().unwrap_or(*used);
         }
-        if *block == last {
-            term = Terminator::Branch(next);
-        }
         blocks.iter().for_each(|(old, new)| term.retarget(*old, *new));
+        match end {
+            End::Known(next) if *block == last => term = Terminator::Branch(next),
+            End::Asked { latch, next } if *block == last => term.retarget(latch, next),
+            _ => {}
+        }
         func.blocks[blocks[block]].term = term;
     }
 }

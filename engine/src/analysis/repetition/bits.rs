@@ -88,7 +88,7 @@ enum Over {
 
 impl Over {
     fn of(func: &Func<'_>, cfg: &Cfg, plain: &Plain, this: &Loop, end: &Exit) -> Option<Over> {
-        if let Some(count) = iterations(func, this, end, MOST_ITERATIONS) {
+        if let Some((count, false)) = iterations(func, this, end, MOST_ITERATIONS) {
             return Some(Over::Count(count as u32));
         }
         let asked = plain.get(&end.condition).filter(|inst| joins::COMPARISONS.contains(&inst.op))?;

@@ -10,7 +10,7 @@ use super::super::func::{Block, BlockId, Func, Terminator};
 use super::super::joins::{self, Plain};
 use super::super::loops::{self, LoopId, Loops};
 use super::super::order::Order;
-use super::{bring_out_by_phis, copy, in_order, may_be_copied};
+use super::{End, bring_out_by_phis, copy, in_order, may_be_copied};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{BuiltIn, Decoration, Op};
 use spirv_env::{Id, Operand, Type};
@@ -172,7 +172,7 @@ fn run_loop_once(func: &mut Func<'_>, plain: &Plain, header: BlockId, left: &mut
     let phis = func.blocks[header].phis.iter();
     let mut map: FxHashMap<Id, Id> =
         phis.filter_map(|phi| Some((phi.result, phi.from(this.preheader)?))).collect();
-    copy(func, &order, &blocks, &mut map, header, (once.last, once.leave));
+    copy(func, &order, &blocks, &mut map, header, (once.last, End::Known(once.leave)));
     let outside: FxHashSet<BlockId> = this.exits.iter().map(|(_, to)| *to).collect();
     for to in outside {
         for phi in &mut func.blocks[to].phis {

@@ -51,6 +51,30 @@ fn a_loop_of_few_iterations_becomes_straight_code() {
     assert_eq!(left(&unknown), Left { loops: 1, branches: 1, stores: 1 });
 }
 
+/// Data may end it before its counter does.
+#[test]
+fn a_loop_of_at_most_a_few_cheap_iterations_becomes_straight_code() {
+    let add = "OpIAdd %uint %i %uint_1";
+    let asked = "%on = OpULessThan %bool %i %any_uint\n%few = OpULessThan %bool %i %uint_4";
+    let behind = "%at = OpInBoundsPtrAccessChain %to_uint %pointer %next\nOpStore %at %i";
+    let early = |condition: &str, inside: &str| {
+        left(&a_loop(condition, add, &format!("{asked}\n{inside}"), "loop", behind))
+    };
+    let laid_out = Left { loops: 0, branches: 3, stores: 1 };
+    assert_eq!(early("OpLogicalAnd %bool %on %few", ""), laid_out);
+    assert_eq!(early("OpLogicalAnd %bool %few %on", ""), laid_out);
+    let stays = Left { loops: 1, branches: 1, stores: 1 };
+    assert_eq!(early("OpLogicalOr %bool %few %on", ""), stays, "it goes on where either says so");
+    assert_eq!(early("OpLogicalAnd %bool %on %on", ""), stays, "nobody knows when");
+    assert_eq!(early("OpLogicalAnd %bool %on %few", STORE.replace("%at", "%in_loop").as_str()).loops, 1);
+    let many: String = (0..30).map(|at| format!("%sum{at} = OpIAdd %uint %i %any_uint\n")).collect();
+    assert_eq!(
+        early("OpLogicalAnd %bool %on %few", &many),
+        stays,
+        "lanes would wait for what they do not need"
+    );
+}
+
 #[test]
 fn what_is_used_behind_a_loop_comes_from_its_last_iteration() {
     let body = a_loop(
