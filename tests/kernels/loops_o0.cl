@@ -164,3 +164,17 @@ kernel void stored_bound(global uint *in, global uint *out, uint n) {
   }
   out[i] = sum;
 }
+
+// How often a loop runs is computed in each iteration, and is the same for all sub-groups of a row: behind a loop that is better off with
+// several of them side by side.
+kernel void alike_bound(global const uint *in, global uint *out, int n) {
+  size_t i = get_global_id(0);
+  uint sum = 0;
+  int j;
+  for (j = 0; j < n; j++) sum += in[(i + j) & 511];
+  j = 0;
+  do {
+    sum = sum * 3 + in[(i + j) & 255];
+  } while (++j < (int)(i % 8));
+  out[i] = sum;
+}

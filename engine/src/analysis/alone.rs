@@ -132,7 +132,7 @@ impl Analysis<'_> {
     }
 
     /// Whether an instruction gives the same, and asks nothing of other work-items, whether lanes are work-items or not.
-    fn does_the_same_alone(&self, block: BlockId, inst: &Inst, target: &Target) -> bool {
+    pub(super) fn does_the_same_alone(&self, block: BlockId, inst: &Inst, target: &Target) -> bool {
         let row = inst.row();
         // What is stored is nothing that anybody waits for here.
         if (inst.is_volatile() && !matches!(row.memory, Memory::Write { .. }))
@@ -213,7 +213,7 @@ impl Analysis<'_> {
 
     /// Whether no product may be fused with a sum of another block: with lanes under a mask something may lie between them. What takes a
     /// product for one of its own factors, or for what it adds its own product to, or stores it, fuses it with nothing.
-    fn products_stay(&self) -> bool {
+    pub(super) fn products_stay(&self) -> bool {
         const FUSED: [OpenclStd100Op; 2] = [OpenclStd100Op::fma, OpenclStd100Op::mad];
         let may_sum_up = |(_, inst): &(BlockId, &Inst)| {
             inst.op != Op::Store

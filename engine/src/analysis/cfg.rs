@@ -104,7 +104,7 @@ pub fn remove_unreachable(func: &mut Func<'_>) {
         use super::func::Terminator as T;
         match &mut block.term {
             T::Branch(to) | T::IfNeeded { to, .. } => map(to),
-            T::Cond { then, els, .. } | T::IfAll { then, els, .. } => {
+            T::Cond { then, els, .. } | T::IfAll { then, els, .. } | T::IfFew { then, els, .. } => {
                 map(then);
                 map(els);
             }

@@ -81,6 +81,12 @@ pub enum Terminator {
         els: BlockId,
         is_expected: bool,
     },
+    /// On to `then` if no more than so many lanes of a sub-group are on; else on to `els`. All of them go the same way.
+    IfFew {
+        most: u32,
+        then: BlockId,
+        els: BlockId,
+    },
     /// The end of the function; only the exit block has it.
     Return,
 }
@@ -90,9 +96,9 @@ impl Terminator {
     pub fn successors(&self) -> SmallVec<[BlockId; 2]> {
         match self {
             Terminator::Branch(to) | Terminator::IfNeeded { to, .. } => SmallVec::from_slice(&[*to]),
-            Terminator::Cond { then, els, .. } | Terminator::IfAll { then, els, .. } => {
-                SmallVec::from_slice(&[*then, *els])
-            }
+            Terminator::Cond { then, els, .. }
+            | Terminator::IfAll { then, els, .. }
+            | Terminator::IfFew { then, els, .. } => SmallVec::from_slice(&[*then, *els]),
             Terminator::Switch { cases, default, .. } => {
                 cases.iter().map(|(_, to)| *to).chain([*default]).collect()
             }
@@ -109,7 +115,9 @@ impl Terminator {
         };
         match self {
             Terminator::Branch(target) | Terminator::IfNeeded { to: target, .. } => fix(target),
-            Terminator::Cond { then, els, .. } | Terminator::IfAll { then, els, .. } => {
+            Terminator::Cond { then, els, .. }
+            | Terminator::IfAll { then, els, .. }
+            | Terminator::IfFew { then, els, .. } => {
                 fix(then);
                 fix(els);
             }
@@ -128,7 +136,7 @@ impl Terminator {
             Terminator::Switch { selector, .. } | Terminator::Dispatch { selector, .. } => Some(selector),
             Terminator::IfNeeded { needed, .. } => Some(needed),
             Terminator::IfAll { holds, .. } => Some(holds),
-            Terminator::Branch(_) | Terminator::Return => None,
+            Terminator::Branch(_) | Terminator::IfFew { .. } | Terminator::Return => None,
         }
     }
 
@@ -144,7 +152,7 @@ impl Terminator {
             Terminator::Switch { selector, .. } | Terminator::Dispatch { selector, .. } => Some(*selector),
             Terminator::IfNeeded { needed, .. } => Some(*needed),
             Terminator::IfAll { holds, .. } => Some(*holds),
-            Terminator::Branch(_) | Terminator::Return => None,
+            Terminator::Branch(_) | Terminator::IfFew { .. } | Terminator::Return => None,
         }
     }
 }
@@ -203,6 +211,9 @@ pub struct Func<'m> {
     pub selectors: rustc_hash::FxHashSet<Id>,
     /// Copies of the engine's own that are the first work-item's value of those which are executed together, for all of them.
     pub(super) of_first: rustc_hash::FxHashSet<Id>,
+    /// Copies of the engine's own that are, for all lanes, the value of the first lane that is on; and Booleans that are true for that lane.
+    of_turn: rustc_hash::FxHashSet<Id>,
+    has_turn: rustc_hash::FxHashSet<Id>,
     /// What a result of an inlined function is called in the module: decorations are kept under that id.
     origins: FxHashMap<Id, Id>,
     next_id: u32,
@@ -245,6 +256,8 @@ impl<'m> Func<'m> {
             synthetic: FxHashMap::default(),
             selectors: Default::default(),
             of_first: Default::default(),
+            of_turn: Default::default(),
+            has_turn: Default::default(),
             origins: FxHashMap::default(),
             next_id: module.bound,
             insts: 0,
@@ -395,6 +408,36 @@ impl<'m> Func<'m> {
             .copied()
             .or_else(|| self.module.constants.get(&id).map(|constant| constant.ty))
             .or_else(|| self.global(id).map(|global| global.ty))
+    }
+
+    /// The value of the first lane that is on, for all lanes.
+    pub(super) fn of_turn(&mut self, ty: TypeId, id: Id) -> (Inst, Id) {
+        let (inst, own) = self.computed(Op::CopyObject, ty, &[id]);
+        self.of_turn.insert(own);
+        (inst, own)
+    }
+
+    pub fn is_of_turn(&self, inst: &Inst) -> bool {
+        inst.op == Op::CopyObject && inst.result.is_some_and(|id| self.of_turn.contains(&id))
+    }
+
+    /// Whether a lane is the first one that is on.
+    pub(super) fn has_turn(&mut self, bool_type: TypeId) -> (Inst, Id) {
+        let is_on = self.number(1, bool_type);
+        let (inst, has_turn) = self.computed(Op::CopyObject, bool_type, &[is_on]);
+        self.has_turn.insert(has_turn);
+        (inst, has_turn)
+    }
+
+    pub fn asks_for_turn(&self, inst: &Inst) -> bool {
+        inst.op == Op::CopyObject && inst.result.is_some_and(|id| self.has_turn.contains(&id))
+    }
+
+    /// A value that nobody has made.
+    pub(super) fn undefined(&mut self, ty: TypeId) -> Id {
+        let id = self.synthetic(Synthetic::Undef);
+        self.types.insert(id, ty);
+        id
     }
 
     /// The storage class that a pointer leads to.

@@ -7,7 +7,7 @@
 //! and the Control Dependence Graph", 1991) and a load wants them.
 
 use super::cfg::{Cfg, Dominators};
-use super::func::{BlockId, ChainStep, ENTRY, Func, Phi, Synthetic};
+use super::func::{BlockId, ChainStep, ENTRY, Func, Phi};
 use super::leaves::LeafTable;
 use super::pointers::Pointers;
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -228,15 +228,7 @@ impl Plan {
         for &block in &cfg.rpo[1..] {
             children[doms.idom(block)].push(block);
         }
-        let undefined: Vec<Id> = self
-            .parts
-            .iter()
-            .map(|part| {
-                let id = func.synthetic(Synthetic::Undef);
-                func.types.insert(id, part.ty);
-                id
-            })
-            .collect();
+        let undefined: Vec<Id> = self.parts.iter().map(|part| func.undefined(part.ty)).collect();
         let mut current = undefined.clone();
         let mut same: FxHashMap<Id, Id> = FxHashMap::default();
         let mut incoming: FxHashMap<Id, Vec<(BlockId, Id)>> = FxHashMap::default();

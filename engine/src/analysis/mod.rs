@@ -25,6 +25,7 @@ pub mod guards;
 pub mod handed_on;
 mod hope;
 pub mod idle;
+pub mod in_turn;
 pub mod inlining;
 pub mod interior;
 pub mod invariant_loads;

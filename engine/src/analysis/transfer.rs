@@ -30,8 +30,11 @@ impl Analysis<'_> {
             return shapes;
         }
         let all = |shape: Shape| -> Shapes { smallvec![shape; count] };
-        if self.func.is_of_first(inst) {
+        if self.func.is_of_first(inst) || self.func.is_of_turn(inst) {
             return all(Shape::Uniform);
+        }
+        if self.func.asks_for_turn(inst) {
+            return all(Shape::Varying);
         }
         let one = |at: usize| self.shape(block, inst.id(at)).first().copied().unwrap_or(Shape::Uniform);
         match inst.row().uniformity {

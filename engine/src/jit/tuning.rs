@@ -55,6 +55,11 @@ impl Make {
         self == Make::Intel
     }
 
+    /// Lanes that go through a loop of gathers one after the other, where no more are on.
+    pub fn lanes_in_turn(self) -> u32 {
+        if self.gathers_fast() { 2 } else { 4 }
+    }
+
     /// Whether a gather of AVX-512 is known to take longer than loads and insertions.
     pub fn gathers_slowly(self) -> bool {
         matches!(self, Make::Zen4 | Make::Zen5)

@@ -2,12 +2,18 @@
 
 use super::Lowerer;
 use super::builder::{IntPred, Value};
+use super::groups::lanes::first_bit;
 use super::values::{Reg, Val};
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
 use smallvec::smallvec;
 use spirv::Op;
 use spirv_env::Inst;
+
+/// The first lane that is on, or some lane.
+fn first_lane(this: &Lowerer<'_, '_>) -> Value {
+    first_bit(&this.b, this.active_bits(), this.w)
+}
 
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
     let ty = inst.ty.expect("composite instructions have a type");
@@ -22,6 +28,16 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
                 |reg: Reg| reg.scalar().unwrap_or_else(|| this.b.extract(this.vector(reg), this.b.i32(0)));
             // Nobody needs it unless the first work-item is there.
             Ok(val.into_iter().map(|reg| Reg::uniform(this.b.freeze(first(reg)))).collect())
+        }
+        Op::CopyObject if this.a.func.is_of_turn(inst) => {
+            let (val, lane) = (this.value(inst.id(0))?, first_lane(this));
+            let own = |reg: Reg| reg.of_all_lanes().unwrap_or_else(|| this.b.extract(this.vector(reg), lane));
+            Ok(val.into_iter().map(|reg| Reg::uniform(own(reg))).collect())
+        }
+        Op::CopyObject if this.a.func.asks_for_turn(inst) => {
+            let lane = this.b.splat(first_lane(this), this.w);
+            let has_turn = this.b.icmp(IntPred::LLVMIntEQ, this.b.lane_numbers(Scalar::I32), lane);
+            Ok(smallvec![Reg::varying(has_turn)])
         }
         Op::CopyObject | Op::CopyLogical | Op::FPGARegALTERA => this.value(inst.id(0)),
         Op::CompositeConstruct => {

@@ -530,6 +530,9 @@ impl Lowerer<'_, '_> {
         let Some((inst, predicate)) = compared.and_then(|inst| Some((inst, int_compare(inst.op)?))) else {
             return Ok(None);
         };
+        if !inst.ids().all(|id| self.is_at_hand_behind(block, id)) {
+            return Ok(None);
+        }
         let stays_if = a.loops.encloses(Some(id), a.loops.of(then));
         let predicate = if stays_if { predicate } else { bounds::inverse(predicate) };
         let mut all = None;
@@ -539,6 +542,12 @@ impl Lowerer<'_, '_> {
             all = Some(all.map_or(one, |others| self.b.and(others, one)));
         }
         Ok(all)
+    }
+
+    /// Whether a value is there at the end of a block. Of what sub-groups make in it one after the other, that is only what others use, too.
+    fn is_at_hand_behind(&self, block: BlockId, id: Id) -> bool {
+        let made_here = self.a.def.get(&id) == Some(&block) && self.a.definition(id).is_some();
+        !made_here || self.bundle.lockstep.contains(block) || self.uses.crossing.contains(&id)
     }
 
     /// Goes to the end of the kernel if a condition holds for no lane of any sub-group. (Iterations of a loop of LLVM's are put into
@@ -576,6 +585,12 @@ impl Lowerer<'_, '_> {
             all = Some(all.map_or(one, |others| self.b.and(others, one)));
         }
         Ok(all.expect("a bundle has a sub-group"))
+    }
+
+    /// Whether no more than so many lanes are on.
+    fn are_few(&self, most: u32) -> Value {
+        let lanes = self.b.intrinsic("llvm.ctpop", &[self.active_bits()]);
+        self.b.icmp(IntPred::LLVMIntULE, lanes, self.b.i64(most.into()))
     }
 
     /// Whether a condition is true for all lanes of a sub-group; comparisons that are one of its parts are asked for the lane that decides them.
@@ -627,6 +642,12 @@ impl Lowerer<'_, '_> {
                 let none = self.b.zero(Scalar::Bool, self.w);
                 add(&self.b, *then, self.b.select(all, mask, none));
                 add(&self.b, *els, self.b.select(all, none, mask));
+            }
+            Terminator::IfFew { most, then, els } => {
+                let few = self.are_few(*most);
+                let none = self.b.zero(Scalar::Bool, self.w);
+                add(&self.b, *then, self.b.select(few, mask, none));
+                add(&self.b, *els, self.b.select(few, none, mask));
             }
             Terminator::Switch { selector, cases, default } => {
                 let reg = self.leaf(*selector)?;
@@ -717,6 +738,10 @@ impl Lowerer<'_, '_> {
                     true => self.b.cond_br_usually(all, label(then), label(els)),
                     false => self.b.cond_br(all, label(then), label(els)),
                 }
+            }
+            Terminator::IfFew { most, then, els } => {
+                let few = self.are_few(*most);
+                self.b.cond_br(few, label(then), label(els));
             }
             Terminator::Switch { cases, default, .. } => {
                 let mut seen = FxHashSet::default();

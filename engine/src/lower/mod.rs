@@ -92,9 +92,9 @@ use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
 use crate::analysis::together;
 use crate::analysis::{
-    arguments, branches, cas_loops, cfg, choices, exits, handed_on, idle, interior, invariants, joins,
-    late_loads, loops, mem2reg, moves, narrow_counters, numbering, places, quotients, repetition, rotation,
-    sides, simplify,
+    arguments, branches, cas_loops, cfg, choices, exits, handed_on, idle, in_turn, interior, invariants,
+    joins, late_loads, loops, mem2reg, moves, narrow_counters, numbering, places, quotients, repetition,
+    rotation, sides, simplify,
 };
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
@@ -199,6 +199,10 @@ fn analysed<'m>(
         if options.bypasses {
             match together::split(analysis) {
                 // What serves a kernel serves it with loops that are there twice.
+                Ok(func) => return Ok(AnalysedKernel::flat(Analysis::new(func, settled))),
+                Err(whole) => analysis = *whole,
+            }
+            match in_turn::split(analysis, settled, target) {
                 Ok(func) => return Ok(AnalysedKernel::flat(Analysis::new(func, settled))),
                 Err(whole) => analysis = *whole,
             }

@@ -116,7 +116,7 @@ impl Slot {
 /// Values that are used outside the block that makes them.
 pub(super) struct DistantUses {
     /// Where control flow brings them.
-    crossing: FxHashSet<Id>,
+    pub(super) crossing: FxHashSet<Id>,
     /// After a divergent loop that made them.
     temporal: FxHashSet<Id>,
     /// Those of them that share a place with a phi of the loop.

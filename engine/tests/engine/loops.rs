@@ -143,3 +143,20 @@ fn bounds_that_are_loaded_in_each_iteration() {
         assert_eq!(run("stored_bound", place), want(3), "{isa}");
     });
 }
+
+#[test]
+fn bounds_that_sub_groups_have_in_common() {
+    on_all_processors("loops_o0", 1, |program, isa| {
+        let input: Vec<u32> = numbers(32, 512).into_iter().map(|x| x as u32).collect();
+        for n in [0u64, 1, 3] {
+            let out = vec![0u32; 128];
+            launch(program, "alike_bound", [2, 1], [64, 1], &[address(&input), address(&out), n]);
+            for (i, got) in out.iter().enumerate() {
+                let begin = (0..n as usize).fold(0u32, |sum, j| sum.wrapping_add(input[(i + j) & 511]));
+                let wanted = (0..(i % 8).max(1))
+                    .fold(begin, |sum, j| sum.wrapping_mul(3).wrapping_add(input[(i + j) & 255]));
+                assert_eq!(*got, wanted, "{i} of {n}, {isa}");
+            }
+        }
+    });
+}

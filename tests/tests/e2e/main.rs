@@ -38,6 +38,7 @@ mod image_filters;
 mod image_memory;
 mod image_objects;
 mod imported_memory;
+mod in_turn;
 mod ipc;
 mod ipc_events;
 mod launches;

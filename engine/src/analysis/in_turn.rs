@@ -1,0 +1,169 @@
+//! Loops that few lanes go through, which do so one after the other: the edges of the nodes that a frontier has, what few particles meet.
+//!
+//! Such a loop does little but load, from places that each lane has for itself, and store or count there. A gather takes as long for one lane as
+//! for all of them, on some processors as long as that many loads, and what is on depends on the data. Kernels in which nobody waits are
+//! executed one work-item after the other where that is faster (`analysis::alone`). Where work-items meet, as those that have a count
+//! of their group, only the loop can be.
+//!
+//! So there is a copy of such a loop, in which everything is one number: that of the lane whose turn it is. Where the loop begins, few lanes go there, and
+//! more to the loop itself. Around the copy is a loop of turns, which the first of the lanes that are on leaves after its own.
+
+mod copy;
+
+use super::Analysis;
+use super::exits;
+use super::func::{BlockId, Func, Phi, Terminator};
+use super::loops::{self, Loop, LoopId};
+use super::shapes::Shape;
+use crate::abi::{LaneMapping, Variant};
+use crate::jit::target::Target;
+use rustc_hash::FxHashMap;
+use spirv_env::opcodes::{Derives, Memory};
+use spirv_env::{Id, Inst};
+
+/// Instructions of a loop that is there twice, and of all such loops of a kernel.
+const MOST_INSTS: usize = 64;
+const MOST_OF_ALL: usize = 192;
+/// Blocks of such a loop.
+const MOST_BLOCKS: usize = 12;
+/// Values that a lane brings.
+const MOST_BROUGHT: usize = 16;
+/// Instructions for each access, beside those of addresses, up to which a loop does little.
+const FEW: usize = 8;
+
+/// A loop that gets a copy.
+struct Plan {
+    header: BlockId,
+    preheader: BlockId,
+    /// All its blocks, those that lead to others first.
+    blocks: Vec<BlockId>,
+    /// The blocks by which it is left, and where to.
+    exits: (Vec<BlockId>, BlockId),
+    /// Whether others come there, too.
+    others_come: bool,
+    /// What lanes have for themselves that the loop uses.
+    brought: Vec<Id>,
+    /// As many lanes take turns at most.
+    most: u32,
+}
+
+/// The function with a copy beside each such loop, or the analysis as it was.
+pub fn split<'m>(a: Analysis<'m>, settled: Variant, target: &Target) -> Result<Func<'m>, Box<Analysis<'m>>> {
+    let plans = plans(&a, settled, target);
+    for plan in &plans {
+        tracing::trace!("{}: few lanes go through the loop of {} in turn", a.func.kernel.name, plan.header);
+    }
+    if plans.is_empty() {
+        return Err(Box::new(a));
+    }
+    let mut func = a.func;
+    // What is used behind a loop is another value then.
+    let mut joined: FxHashMap<Id, Id> = FxHashMap::default();
+    for mut plan in plans {
+        plan.brought.iter_mut().for_each(|id| *id = joined.get(id).copied().unwrap_or(*id));
+        joined.extend(copy::apply(&mut func, plan));
+    }
+    loops::canonicalize(&mut func);
+    exits::bring_out(&mut func);
+    func.sort_phis();
+    Ok(func)
+}
+
+fn plans(a: &Analysis<'_>, settled: Variant, target: &Target) -> Vec<Plan> {
+    let has_lanes = a.variant.width > 1 && a.variant.mapping != LaneMapping::Iterations;
+    // Side by side with others, a sub-group's turns are no loop of its own.
+    if !has_lanes || settled.coarsening.factor() > 1 || !a.func.is_kernel() || !a.func.selectors.is_empty() {
+        return Vec::new();
+    }
+    let mut left = MOST_OF_ALL;
+    let mut plans = Vec::new();
+    for id in a.loops.innermost().iter() {
+        let this = a.loops.get(id);
+        let insts: usize = this.blocks.iter().map(|block| a.func.blocks[*block].insts.len()).sum();
+        if insts > MOST_INSTS.min(left) || this.blocks.len() > MOST_BLOCKS {
+            continue;
+        }
+        if let Some(plan) = plan(a, id, this, target) {
+            left -= insts;
+            plans.push(plan);
+        }
+    }
+    // What is fused by what lies next to it is so in the loop, too.
+    if !plans.is_empty() && !a.products_stay() {
+        plans.clear();
+    }
+    plans
+}
+
+fn plan(a: &Analysis<'_>, id: LoopId, this: &Loop, target: &Target) -> Option<Plan> {
+    // It may be left by several blocks, but to one place.
+    let to = this.exits.first()?.1;
+    let from: Vec<BlockId> = this.exits.iter().map(|(from, _)| *from).collect();
+    let is_only_exit = this.exits.iter().all(|exit| exit.1 == to);
+    let others_come = a.cfg.preds[to].iter().any(|pred| !from.contains(pred));
+    let code = || this.blocks.iter().map(|block| &a.func.blocks[*block]);
+    let is_plain = |term: &Terminator| matches!(term, Terminator::Branch(_) | Terminator::Cond { .. });
+    if !a.control.divergent_loops.contains(id) || !is_only_exit || !code().all(|code| is_plain(&code.term)) {
+        return None;
+    }
+    let insts = || {
+        let blocks = this.blocks.iter();
+        blocks.flat_map(|block| a.func.blocks[*block].insts.iter().map(move |inst| (*block, inst)))
+    };
+    let [mut scattered, mut computed] = [0; 2];
+    for (block, inst) in insts() {
+        if !a.does_the_same_alone(block, inst, target) {
+            return None;
+        }
+        match a.scatters(block, inst)? {
+            true => scattered += 1,
+            false => computed += usize::from(inst.row().derives == Derives::Nothing),
+        }
+    }
+    if scattered == 0 || computed > FEW * scattered {
+        return None;
+    }
+    let inside = |id: Id| a.def.get(&id).is_some_and(|block| this.blocks.contains(block));
+    let is_own = |id: Id| !inside(id) && !a.shape(this.preheader, id).iter().all(|shape| shape.is_uniform());
+    let first = |phi: &Phi| phi.from(this.preheader);
+    let mut brought: Vec<Id> = a.func.blocks[this.header].phis.iter().filter_map(first).collect();
+    for code in code() {
+        let of_phis = code.phis.iter().flat_map(|phi| phi.incoming.iter().map(|(_, id)| *id));
+        let of_insts = code.insts.iter().flat_map(|inst| inst.ids());
+        brought.extend(of_phis.chain(of_insts).chain(code.term.used()));
+    }
+    brought.retain(|id| is_own(*id) && a.func.type_of(*id).is_some());
+    brought.sort_unstable();
+    brought.dedup();
+    if brought.len() > MOST_BROUGHT {
+        return None;
+    }
+    let mut blocks = this.blocks.clone();
+    blocks.sort_unstable_by_key(|block| a.regions.position[*block]);
+    let (header, preheader, exits) = (this.header, this.preheader, (from, to));
+    Some(Plan { header, preheader, blocks, exits, others_come, brought, most: target.make.lanes_in_turn() })
+}
+
+impl Analysis<'_> {
+    /// Whether an instruction accesses memory by an address of each lane's own. `None` if it accesses what lies beside each other, or in a way of
+    /// its own.
+    fn scatters(&self, block: BlockId, inst: &Inst) -> Option<bool> {
+        let memory = self.memory_of(inst);
+        let is_access = matches!(memory, Memory::Read { .. } | Memory::Write { .. }) || memory.is_atomic();
+        if !is_access {
+            return matches!(memory, Memory::None).then_some(false);
+        }
+        let pointer = inst.id(0);
+        if !self.is_in_memory(pointer) || self.private.interleaved.contains_key(&pointer) {
+            return None;
+        }
+        match self.shape(block, pointer)[0] {
+            Shape::Varying if !self.may_be_row(block, pointer) => Some(true),
+            shape if shape.is_uniform() => Some(false),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
