@@ -3,7 +3,7 @@
 //! Such a loop does little but load, from places that each lane has for itself, and store or count there. A gather takes as long for one lane as
 //! for all of them, on some processors as long as that many loads, and what is on depends on the data. Kernels in which nobody waits are
 //! executed one work-item after the other where that is faster (`analysis::alone`). Where work-items meet, as those that have a count
-//! of their group, only the loop can be.
+//! of their group, only the loop can be. Where all lanes have a list, they go through it together.
 //!
 //! So there is a copy of such a loop, in which everything is one number: that of the lane whose turn it is. Where the loop begins, few lanes go there, and
 //! more to the loop itself. Around the copy is a loop of turns, which the first of the lanes that are on leaves after its own.
@@ -12,13 +12,15 @@ mod copy;
 
 use super::Analysis;
 use super::exits;
-use super::func::{BlockId, Func, Phi, Terminator};
+use super::func::{BlockId, ENTRY, Func, Phi, Terminator};
 use super::loops::{self, Loop, LoopId};
 use super::shapes::Shape;
 use crate::abi::{LaneMapping, Variant};
 use crate::jit::target::Target;
 use rustc_hash::FxHashMap;
-use spirv_env::opcodes::{Derives, Memory};
+use smallvec::SmallVec;
+use spirv::Op;
+use spirv_env::opcodes::{Derives, Family, Memory};
 use spirv_env::{Id, Inst};
 
 /// Instructions of a loop that is there twice, and of all such loops of a kernel.
@@ -30,6 +32,11 @@ const MOST_BLOCKS: usize = 12;
 const MOST_BROUGHT: usize = 16;
 /// Instructions for each access, beside those of addresses, up to which a loop does little.
 const FEW: usize = 8;
+/// Those of a function.
+const FUNCTION: usize = 8;
+
+/// Instructions, one of the other, that a condition is looked through.
+const MOST_DEPTH: u32 = 4;
 
 /// A loop that gets a copy.
 struct Plan {
@@ -106,6 +113,9 @@ fn plan(a: &Analysis<'_>, id: LoopId, this: &Loop, target: &Target) -> Option<Pl
     if !a.control.divergent_loops.contains(id) || !is_only_exit || !code().all(|code| is_plain(&code.term)) {
         return None;
     }
+    if !a.is_chosen_by_data(this.preheader) {
+        return None;
+    }
     let insts = || {
         let blocks = this.blocks.iter();
         blocks.flat_map(|block| a.func.blocks[*block].insts.iter().map(move |inst| (*block, inst)))
@@ -117,7 +127,7 @@ fn plan(a: &Analysis<'_>, id: LoopId, this: &Loop, target: &Target) -> Option<Pl
         }
         match a.scatters(block, inst)? {
             true => scattered += 1,
-            false => computed += usize::from(inst.row().derives == Derives::Nothing),
+            false => computed += a.computes(inst),
         }
     }
     if scattered == 0 || computed > FEW * scattered {
@@ -145,6 +155,44 @@ fn plan(a: &Analysis<'_>, id: LoopId, this: &Loop, target: &Target) -> Option<Pl
 }
 
 impl Analysis<'_> {
+    /// Instructions that an instruction is, roughly, but for addresses.
+    fn computes(&self, inst: &Inst) -> usize {
+        match inst.row().family {
+            Family::Extended => FUNCTION,
+            _ => usize::from(inst.row().derives == Derives::Nothing),
+        }
+    }
+
+    /// Whether lanes come to a block for what they have loaded: their nodes are in the frontier. Of others, nearly all that have a list go through it.
+    fn is_chosen_by_data(&self, block: BlockId) -> bool {
+        let mut at = block;
+        while at != ENTRY {
+            let above = self.doms.idom(at);
+            if let Terminator::Cond { cond, then, els } = self.func.blocks[above].term
+                && [then, els].iter().filter(|to| self.doms.dominates(**to, block)).count() == 1
+                && self.asks_for_kind(cond, MOST_DEPTH)
+            {
+                return true;
+            }
+            at = above;
+        }
+        false
+    }
+
+    /// Whether a condition compares what each lane has loaded with what all lanes have. (Where lists begin is compared with where they end.)
+    fn asks_for_kind(&self, condition: Id, depth: u32) -> bool {
+        let Some(inst) = self.definition(condition).filter(|_| depth > 0) else { return false };
+        if matches!(inst.op, Op::LogicalAnd | Op::LogicalOr | Op::LogicalNot | Op::Select) {
+            return inst.ids().any(|part| self.asks_for_kind(part, depth - 1));
+        }
+        let is_shared = |id: Id| self.shape_at_definition(id).iter().all(|shape| shape.is_uniform());
+        let is_loaded = |_: Id, inst: &Inst| {
+            matches!(inst.row().memory, Memory::Read { .. }) && self.is_in_memory(inst.id(0))
+        };
+        let own: SmallVec<[Id; 2]> = inst.ids().filter(|id| !is_shared(*id)).collect();
+        inst.row().is_pure() && own.len() == 1 && self.is_made_of(own[0], MOST_DEPTH, &is_loaded)
+    }
+
     /// Whether an instruction accesses memory by an address of each lane's own. `None` if it accesses what lies beside each other, or in a way of
     /// its own.
     fn scatters(&self, block: BlockId, inst: &Inst) -> Option<bool> {

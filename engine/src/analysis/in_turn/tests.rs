@@ -3,8 +3,16 @@ use super::plans;
 use crate::abi::{Coarsening, Variant};
 use crate::jit::target::{Isa, Target};
 
-/// A loop over a list of each work-item's own, which does this with each entry.
+/// A loop over a list of each work-item's own, which does this with each entry, for those of a kind.
 fn list(each: &str) -> String {
+    let asked = "%is_chosen = OpULessThan %bool %begin %any_uint\nOpBranchConditional %is_chosen %front %away\n\
+        %away = OpLabel\nOpReturn\n%front = OpLabel\nOpBranch %head";
+    let text = list_of_all(each).replacen("OpBranch %head", asked, 1);
+    text.replace("%entry %next", "%front %next").replace("%entry %more_of", "%front %more_of")
+}
+
+/// The same for all.
+fn list_of_all(each: &str) -> String {
     let before = "%ids = OpLoad %ulong3 %GlobalInvocationId\n%x = OpCompositeExtract %ulong %ids 0\n\
         %mine = OpPtrAccessChain %to_uint %pointer %x\n%begin = OpLoad %uint %mine\n%end = OpIAdd %uint %begin %any_uint\n";
     let phis =
@@ -42,15 +50,18 @@ fn lists_of_lanes_are_gone_through_in_turn() {
 /// Where lists are asked for being empty, others come to where the loop is left.
 #[test]
 fn a_loop_may_be_left_to_where_others_come() {
-    let text = list("").replacen(
-        "OpBranch %head",
-        "%is_empty = OpUGreaterThanEqual %bool %begin %end\nOpBranchConditional %is_empty %exit %front\n%front = OpLabel\nOpBranch %head",
-        1,
-    );
-    let text = text.replace("%entry %next", "%front %next").replace("%entry %more_of", "%front %more_of");
-    let joined = "%exit = OpLabel\n%all = OpPhi %uint %uint_0 %entry %count %head";
+    let asked = "%is_empty = OpUGreaterThanEqual %bool %begin %end\nOpBranchConditional %is_empty %exit %inner\n\
+        %inner = OpLabel\nOpBranch %head";
+    let text = list("").replacen("OpBranch %head", asked, 1);
+    let text = text.replace("%front %next", "%inner %next").replace("%front %more_of", "%inner %more_of");
+    let joined = "%exit = OpLabel\n%all = OpPhi %uint %uint_0 %front %count %head";
     let text = text.replace("%exit = OpLabel", joined).replace("OpStore %mine %count", "OpStore %mine %all");
     assert_eq!(found(&text), [2]);
+}
+
+#[test]
+fn where_all_have_a_list_nobody_waits_for_a_turn() {
+    assert!(found(&list_of_all("")).is_empty());
 }
 
 #[test]

@@ -29,6 +29,7 @@ const FIX_UP: Avx512 = Avx512 { name: "mask.fixupimm", immediate: Some(0), merge
 #[derive(Clone, Copy)]
 pub enum Class {
     Zero = 2,
+    NegativeInfinity = 4,
     Infinity = 5,
 }
 

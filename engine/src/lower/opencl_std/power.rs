@@ -253,8 +253,9 @@ pub fn rootn(m: &Element<'_>, x: &[Value]) -> Value {
             // A correction of first order for what the quotient lacks.
             let missing = wide.div(wide.fma(wide.neg(y), n, wide.c(1.0)), n);
             let correction = wide.mul(missing, wide.libm("log", &[base]));
-            // That of zero and infinity is none, and these are what they are.
+            // That of zero and infinity is none, and these are what they are. So is an infinite root of what is nearly zero.
             let sound = wide.lt(wide.abs(correction), wide.c(1.0));
+            let sound = wide.b.and(sound, wide.lt(root, wide.inf()));
             wide.select(sound, wide.fma(root, correction, root), root)
         })
     };
@@ -337,10 +338,12 @@ fn about_inverse_root(m: &Element<'_>, x: Value) -> Value {
 
 /// Scaled so that squares neither overflow nor vanish. Those of f64 are libmvec's with AVX-512, which take less than a root alone.
 pub fn hypot(m: &Element<'_>, x: &[Value]) -> Value {
+    // Of an infinity also beside what is no number, which the library asks whether it signals.
+    let infinite = |length: Value| m.select(m.b.or(m.is_inf(x[0]), m.is_inf(x[1])), m.inf(), length);
     match m.ty {
         Scalar::F32 if m.has_avx512() => return hypot_by_estimate(m, x),
-        Scalar::F64 if m.has_avx512() => return m.libm("hypot", x),
-        _ if !m.is_in_place_or_f64() => return m.libm("hypot", x),
+        Scalar::F64 if m.has_avx512() => return infinite(m.libm("hypot", x)),
+        _ if !m.is_in_place_or_f64() => return infinite(m.libm("hypot", x)),
         _ => {}
     }
     let (a, b) = (m.abs(x[0]), m.abs(x[1]));
@@ -354,9 +357,7 @@ pub fn hypot(m: &Element<'_>, x: &[Value]) -> Value {
     let scale = chosen([f64::powi(2.0, -up), f64::powi(2.0, up)]);
     let back = chosen([f64::powi(2.0, up), f64::powi(2.0, -up)]);
     let (a, b) = (m.mul(long, scale), m.mul(short, scale));
-    let length = m.mul(m.sqrt(m.fma(a, a, m.mul(b, b))), back);
-    // Also beside what is no number.
-    m.select(m.b.or(m.is_inf(x[0]), m.is_inf(x[1])), m.inf(), length)
+    infinite(m.mul(m.sqrt(m.fma(a, a, m.mul(b, b))), back))
 }
 
 /// The greater magnitude; where one operand is not a number, the other's.
@@ -378,7 +379,8 @@ fn hypot_by_estimate(m: &Element<'_>, x: &[Value]) -> Value {
     // Both are zero, and not only one that stands beside what is no number.
     let both = m.float(m.b.or(m.bits(x[0]), m.bits(x[1])));
     let length = m.fixed_up(length, both, &[(Class::Zero, Response::Zero)]);
-    m.fixed_up(length, long, &[(Class::Infinity, Response::Infinity)])
+    let infinite = [(Class::Infinity, Response::Infinity), (Class::NegativeInfinity, Response::Infinity)];
+    x.iter().fold(length, |length, x| m.fixed_up(length, *x, &infinite))
 }
 
 pub fn sqrt(m: &Element<'_>, x: &[Value]) -> Value {

@@ -228,3 +228,26 @@ fn functions_of_a_float_and_an_integer_are_within_their_bounds() {
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
+
+/// The root of what is nearly zero is infinite, and an infinity is longer than what is no number, signalling or not.
+#[test]
+fn what_is_infinite_is_so_in_every_form() {
+    let [tiny, nan, signalling] = [f64::from_bits(0xfff), f64::NAN, f64::from_bits(0x7ff0_0000_0000_0001)];
+    let roots = [(tiny, f64::INFINITY), (-tiny, f64::NEG_INFINITY), (4.0, 0.25), (f64::INFINITY, 0.0)];
+    let inf = f64::INFINITY;
+    let sides = [(inf, nan), (-inf, signalling), (nan, -inf), (signalling, inf), (inf, 1.0), (-2.0, -inf)];
+    for (target, lanes) in forms() {
+        for lanes in lanes {
+            let code = compile(&target, lanes, &[Scalar::F64, Scalar::I32], call(StdOp::rootn));
+            let x: Vec<f64> = roots.iter().map(|(x, _)| *x).cycle().take(64).collect();
+            let got: Vec<f64> = code.map(&x, &[-1i32; 64], &[0u8; 0]);
+            let wanted: Vec<f64> = roots.iter().map(|(_, root)| *root).cycle().take(64).collect();
+            assert_eq!(got, wanted, "rootn, {lanes} lanes of {} bits", target.simd_bits());
+            let code = compile(&target, lanes, &[Scalar::F64, Scalar::F64], call(StdOp::hypot));
+            let [a, b]: [Vec<f64>; 2] = [|of: &(f64, f64)| of.0, |of: &(f64, f64)| of.1]
+                .map(|of| sides.iter().map(of).cycle().take(64).collect());
+            let got: Vec<f64> = code.map(&a, &b, &[0u8; 0]);
+            assert_eq!(got, [inf; 64], "hypot, {lanes} lanes of {} bits", target.simd_bits());
+        }
+    }
+}
