@@ -22,6 +22,23 @@
     } while (x != 0);                                                                                                  \
     out[i] = c;                                                                                                        \
   }                                                                                                                    \
+  kernel void highest_##NAME(global const T *in, global T *out, uint n) {                                             \
+    size_t i = get_global_id(0);                                                                                       \
+    T x = in[i];                                                                                                       \
+    uint c = 0;                                                                                                        \
+    while (x >>= 1) c++;                                                                                               \
+    out[i] = c;                                                                                                        \
+  }                                                                                                                    \
+  kernel void halved_##NAME(global const T *in, global T *out, uint n) {                                              \
+    size_t i = get_global_id(0);                                                                                       \
+    T x = in[i];                                                                                                       \
+    uint c = 7;                                                                                                        \
+    do {                                                                                                               \
+      c -= 3;                                                                                                          \
+      x >>= 1;                                                                                                         \
+    } while (x);                                                                                                       \
+    out[i] = c + x;                                                                                                    \
+  }                                                                                                                    \
   kernel void sum_##NAME(global const T *in, global T *out, uint n) {                                                 \
     size_t i = get_global_id(0);                                                                                       \
     T x = in[i];                                                                                                       \

@@ -38,9 +38,12 @@ fn check_bits(program: &Arc<Program>, width: u32, n: u32, place: &str) {
     let ones = |x: u64| u64::from(x.count_ones());
     let low = |x: u64, bits: u32| x & mask(bits);
     type Want<'w> = &'w dyn Fn(u64) -> u64;
-    let cases: [(&str, Want<'_>); 9] = [
+    let length = |x: u64| u64::from(u64::BITS - x.leading_zeros());
+    let cases: [(&str, Want<'_>); 11] = [
         ("ones", &|x| 5 + 3 * ones(x)),
         ("ones_once", &|x| ones(x).max(1)),
+        ("highest", &|x| length(x).saturating_sub(1)),
+        ("halved", &|x| u64::from(7u32.wrapping_sub(3 * length(x).max(1) as u32))),
         ("sum", &|x| 2 + ones(x)),
         ("some", &|x| 1 + ones(low(x, width - 3))),
         ("parity", &|x| (4 ^ ones(low(x, width - 1)) & 1) + 16 * (x >> (width - 1))),

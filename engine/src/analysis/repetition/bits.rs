@@ -1,7 +1,7 @@
 //! Loops over the bits of a number that are one instruction or a few.
 //!
 //! `while (x) { x &= x - 1; ++n; }` counts the ones of `x`, and so do `n += x & 1; x >>= 1` and `n += (x >> i) & 1`; with `^` in the place of `+` it
-//! is their parity, and `r = r << 1 | (x & 1); x >>= 1` is the bits in reverse, as a fast Fourier transform orders its input. C has no
+//! is their parity; `while (x >>= 1) ++n;` is the place of the highest one, and `r = r << 1 | (x & 1); x >>= 1` is the bits in reverse, as a fast Fourier transform orders its input. C has no
 //! operator for any of them and compilers for one work-item know such loops (LLVM's LoopIdiomRecognize), but in lanes each is a loop
 //! that waits for the number with the most bits, or one that LLVM does not see through any more.
 
@@ -307,6 +307,13 @@ impl Behind<'_, '_> {
                 }
                 self.of(Op::IAdd, phi.ty, &[first, ones])
             }
+            Over::Bits { phi: shifted } if self.step(&next, phi).is_some() => {
+                let by = self.step(&next, phi)?;
+                let all = self.length(shifted)?;
+                let all = self.as_type(all, phi.ty);
+                let sum = if self.is_number(by, 1) { all } else { self.of(Op::IMul, phi.ty, &[all, by]) };
+                self.of(Op::IAdd, phi.ty, &[first, sum])
+            }
             Over::Bits { phi: shifted, .. } => {
                 let joined = self.joined(&next, phi)?;
                 let is_of_it = joined.source.shifted == Some(shifted) && !joined.shifts;
@@ -318,6 +325,21 @@ impl Behind<'_, '_> {
         // The name that it had.
         self.push(Op::CopyObject, phi.ty, &[value], Some(name));
         Some(())
+    }
+
+    /// How many bits a number has up to its highest one, which is as often as a loop runs that shifts it until nothing is left, but at least once.
+    fn length(&mut self, shifted: Id) -> Option<Id> {
+        let phi = self.phis.iter().find(|phi| phi.result == shifted)?;
+        let (number, ty) = (self.begin(phi)?, phi.ty);
+        let width = self.width(ty)?;
+        // A one also means a bit: all below the highest one are counted.
+        let one = self.number(ty, 1);
+        let mut all = self.of(Op::BitwiseOr, ty, &[number, one]);
+        for by in (0..).map(|level| 1 << level).take_while(|by| *by < width) {
+            let lower = self.by(Op::ShiftRightLogical, ty, all, by.into());
+            all = self.of(Op::BitwiseOr, ty, &[all, lower]);
+        }
+        Some(self.of(Op::BitCount, ty, &[all]))
     }
 
     fn bool(&self) -> Option<TypeId> {
