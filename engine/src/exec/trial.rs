@@ -4,7 +4,7 @@
 //! The others are made one by one, once the kernel has run for long, and meet the best so far. A thread that has taken
 //! some work-groups then runs a few of them with one code, a few with the other, and so on in the order of Thue and Morse, and compares the
 //! sums: work-groups differ, those of a triangle by rows and along rows, and in this order what grows, and what comes again after a power of two,
-//! is the same for both. A few such pairs decide by their sums, without the extremes. Where the challenger is several times as slow, a pair or two are
+//! is the same for both. A few such pairs decide by their sums, without the extremes. What counts is the time that the thread has computed. Where the challenger is several times as slow, a pair or two are
 //! enough: they are all that it costs.
 
 use super::coroutine::STACK_RESERVE;
