@@ -1,9 +1,10 @@
 //! Loops in loops over the elements of a private array, of which each runs as often as the ones around it say: networks that sort, factors of
 //! small matrices, triangles of them.
 //!
-//! From the inside nothing is known of them, as the counter of the outer loop decides where the inner one ends. So the whole nest is executed
+//! From the inside nothing is known of them, as the counter of the outer loop decides where the inner one ends, or which elements it is about. So the whole nest is executed
 //! here: what is made of counters is computed, the rest is written down in the order in which it would be done, and its array's elements are values.
-//! Data may choose between two blocks that meet again, and nothing else.
+//! Data may choose between two blocks that meet again, and nothing else. Where the outer loop decides nothing of that, as the rounds of a cipher, inner ones
+//! are laid out by themselves: ten times the code of a round takes longer to make, and is too much for tables in registers (`lower::tables`).
 
 use super::super::cfg::{self, Cfg, Dominators};
 use super::super::func::{Block, BlockId, Func, Incoming, Phi, Terminator};
@@ -33,8 +34,11 @@ pub fn lay_out_nests(func: &mut Func<'_>) {
         let has_loop = |id: LoopId| loops.loops.values().any(|inner| inner.parent == Some(id));
         let next = (loops.loops.iter())
             .find(|(id, this)| !tried.contains(&this.header) && has_loop(*id) && uses_array(func, this));
-        let Some((_, this)) = next else { break };
+        let Some((id, this)) = next else { break };
         tried.insert(this.header);
+        if !decides_inside(func, &loops, id) {
+            continue;
+        }
         let blocks = func.blocks.len();
         let made = Nest::of(func, &cfg, this, left);
         if let Some(nest) = made {
@@ -69,6 +73,38 @@ fn uses_array(func: &Func<'_>, this: &Loop) -> bool {
             .blocks
             .iter()
             .any(|block| func.blocks[*block].insts.iter().any(|inst| array_place(func, inst)))
+}
+
+/// Whether it depends on a loop's counters where loops inside of it end, or which elements of arrays are meant.
+fn decides_inside(func: &Func<'_>, loops: &Loops, id: LoopId) -> bool {
+    let this = loops.get(id);
+    let phis = |block: BlockId| func.blocks[block].phis.iter();
+    let mut made: FxHashSet<Id> = phis(this.header).map(|phi| phi.result).collect();
+    // A value that comes round through a phi takes a round of this.
+    for _ in 0..=this.blocks.len() {
+        let before = made.len();
+        for block in &this.blocks {
+            let is_made = |id: &Id| made.contains(id);
+            let of_phis = phis(*block).filter(|phi| phi.incoming.iter().any(|(_, id)| is_made(id)));
+            let of_phis: Vec<Id> = of_phis.map(|phi| phi.result).collect();
+            made.extend(of_phis);
+            for inst in func.blocks[*block].insts.iter().filter(|inst| inst.row().is_pure()) {
+                if inst.ids().any(|id| made.contains(&id)) {
+                    made.extend(inst.result);
+                }
+            }
+        }
+        if made.len() == before {
+            break;
+        }
+    }
+    this.blocks.iter().any(|block| {
+        let code = &func.blocks[*block];
+        let decides = loops.of(*block) != Some(id) && code.term.used().is_some_and(|id| made.contains(&id));
+        let is_meant =
+            |inst: &Inst| array_place(func, inst) && inst.ids().skip(1).any(|id| made.contains(&id));
+        decides || code.insts.iter().any(is_meant)
+    })
 }
 
 /// What becomes of a nest.

@@ -184,6 +184,15 @@ fn loops_that_end_where_the_outer_one_says_become_straight_code() {
     assert_eq!(loops, 2, "nobody knows the place");
     let (loops, ..) = laid_out(&nest("uint_255", "j", ""));
     assert_eq!(loops, 2, "that is too long");
+    let rounds = nest("uint_4", "j", "").replace("%next_j %i\n", "%next_j %uint_3\n");
+    assert_eq!(laid_out(&rounds).0, 2, "the inner loop does the same in each round");
+    let turned = rounds
+        .replace("%at = ", "%sum = OpIAdd %uint %i %j\n%place = OpBitwiseAnd %uint %sum %uint_3\n%at = ");
+    assert_eq!(
+        laid_out(&turned.replace("%uint_0 %j\n", "%uint_0 %place\n")).0,
+        0,
+        "it is about other elements in each"
+    );
     // Data may choose what is done in one block, and not where the loop ends.
     let choice = "%is_odd = OpULessThan %bool %new %any_uint\nOpBranchConditional %is_odd %odd %even\n%odd = OpLabel\n\
         OpStore %at %any_uint\nOpBranch %even\n%even = OpLabel";
