@@ -18,7 +18,6 @@ use super::shapes::Shape;
 use crate::abi::{LaneMapping, Variant};
 use crate::jit::target::Target;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 use spirv::Op;
 use spirv_env::opcodes::{Derives, Family, Memory};
 use spirv_env::{Id, Inst};
@@ -34,9 +33,8 @@ const MOST_BROUGHT: usize = 16;
 const FEW: usize = 8;
 /// Those of a function.
 const FUNCTION: usize = 8;
-
-/// Instructions, one of the other, that a condition is looked through.
-const MOST_DEPTH: u32 = 4;
+/// Instructions that are looked at for what brings lanes to a loop.
+const MOST_LOOKED_AT: usize = 128;
 
 /// A loop that gets a copy.
 struct Plan {
@@ -165,32 +163,46 @@ impl Analysis<'_> {
 
     /// Whether lanes come to a block for what they have loaded: their nodes are in the frontier. Of others, nearly all that have a list go through it.
     fn is_chosen_by_data(&self, block: BlockId) -> bool {
+        let mut left = MOST_LOOKED_AT;
         let mut at = block;
-        while at != ENTRY {
+        while at != ENTRY && left > 0 {
             let above = self.doms.idom(at);
             if let Terminator::Cond { cond, then, els } = self.func.blocks[above].term
                 && [then, els].iter().filter(|to| self.doms.dominates(**to, block)).count() == 1
-                && self.asks_for_kind(cond, MOST_DEPTH)
+                && self.asks_for_kind(cond, &mut left)
             {
                 return true;
             }
             at = above;
+            left = left.saturating_sub(1);
         }
         false
     }
 
     /// Whether a condition compares what each lane has loaded with what all lanes have. (Where lists begin is compared with where they end.)
-    fn asks_for_kind(&self, condition: Id, depth: u32) -> bool {
-        let Some(inst) = self.definition(condition).filter(|_| depth > 0) else { return false };
+    fn asks_for_kind(&self, condition: Id, left: &mut usize) -> bool {
+        let Some(inst) = self.looked_at(condition, left) else { return false };
         if matches!(inst.op, Op::LogicalAnd | Op::LogicalOr | Op::LogicalNot | Op::Select) {
-            return inst.ids().any(|part| self.asks_for_kind(part, depth - 1));
+            return inst.ids().any(|part| self.asks_for_kind(part, left));
         }
         let is_shared = |id: Id| self.shape_at_definition(id).iter().all(|shape| shape.is_uniform());
-        let is_loaded = |_: Id, inst: &Inst| {
-            matches!(inst.row().memory, Memory::Read { .. }) && self.is_in_memory(inst.id(0))
-        };
-        let own: SmallVec<[Id; 2]> = inst.ids().filter(|id| !is_shared(*id)).collect();
-        inst.row().is_pure() && own.len() == 1 && self.is_made_of(own[0], MOST_DEPTH, &is_loaded)
+        let mut own = inst.ids().filter(|id| !is_shared(*id));
+        let only = own.next().filter(|_| own.next().is_none() && inst.row().is_pure());
+        only.is_some_and(|id| self.is_loaded(id, left))
+    }
+
+    /// Whether something that was loaded is part of a value.
+    fn is_loaded(&self, id: Id, left: &mut usize) -> bool {
+        self.looked_at(id, left).is_some_and(|inst| match inst.row().memory {
+            Memory::Read { .. } => self.is_in_memory(inst.id(0)),
+            _ => inst.row().is_pure() && inst.ids().any(|id| self.is_loaded(id, left)),
+        })
+    }
+
+    /// What makes a value, as long as so many are left to be looked at.
+    fn looked_at(&self, id: Id, left: &mut usize) -> Option<&Inst> {
+        *left = left.checked_sub(1)?;
+        self.definition(id)
     }
 
     /// Whether an instruction accesses memory by an address of each lane's own. `None` if it accesses what lies beside each other, or in a way of

@@ -22,6 +22,8 @@ use std::rc::Rc;
 /// Blocks and instructions that are executed here, at most, those included that nothing becomes of.
 const MOST_BLOCKS: usize = 2000;
 const MOST_STEPS: usize = 30_000;
+/// How often a nest is looked through for what is made of a counter.
+const MOST_ROUNDS: usize = 16;
 
 /// Lays out such nests. Loops are canonical, and stay so.
 pub fn lay_out_nests(func: &mut Func<'_>) {
@@ -81,7 +83,10 @@ fn decides_inside(func: &Func<'_>, loops: &Loops, id: LoopId) -> bool {
     let phis = |block: BlockId| func.blocks[block].phis.iter();
     let mut made: FxHashSet<Id> = phis(this.header).map(|phi| phi.result).collect();
     // A value that comes round through a phi takes a round of this.
-    for _ in 0..=this.blocks.len() {
+    for round in 0.. {
+        if round == MOST_ROUNDS {
+            return true;
+        }
         let before = made.len();
         for block in &this.blocks {
             let is_made = |id: &Id| made.contains(id);
