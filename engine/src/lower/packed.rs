@@ -217,7 +217,7 @@ pub(super) fn bits_of_packed(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<
     let leaves = this.leaves(inst.ty.expect("a cast has a type"))?;
     let [leaf] = leaves[..] else { return Ok(None) };
     let all = all_bits(this, inst.id(0))?.filter(|_| leaf.scalar != Scalar::Ptr);
-    Ok(all.map(|all| Val::from_elem(Reg::varying(this.b.reshape(all, leaf.scalar, this.w)), 1)))
+    Ok(all.map(|all| Val::from_elem(this.lanes(this.b.reshape(all, leaf.scalar, this.w)), 1)))
 }
 
 /// Whether any or all components of a packed vector are true.
@@ -233,7 +233,7 @@ pub(super) fn vote(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val
             Op::Any => b.any(b.and(mask, own)),
             _ => b.all(b.or(mask, b.not(own))),
         };
-        return Ok(Some(Val::from_elem(Reg::uniform(voted), 1)));
+        return Ok(Some(Val::from_elem(this.lanes(voted), 1)));
     }
     let Some(bits) = Scalar::machine_int(form.components) else { return Ok(None) };
     let val = this.packed(Some(form), |this| this.value(inst.id(0)))?;
