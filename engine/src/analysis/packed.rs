@@ -68,6 +68,9 @@ impl Packing {
 /// makes several of one.
 const REGISTER_BITS: u32 = 512;
 
+/// The bits of the smallest registers.
+const LEAST_BITS: u32 = 128;
+
 /// More than this no vector has.
 const MOST_COMPONENTS: usize = 16;
 
@@ -366,10 +369,17 @@ impl Analysis<'_> {
             Family::Composite => inst.op == Op::CopyObject,
             Family::Extended => inst.opencl_std(self.func.module).is_some_and(|function| {
                 let by_component = function.is_componentwise() && function.is_pure();
-                by_component && inst.ids().skip(1).all(is_alike)
+                by_component && self.fills_register(inst) && inst.ids().skip(1).all(is_alike)
             }),
             _ => false,
         }
+    }
+
+    /// Whether a result is no smaller than the least vectors that instructions for functions know.
+    fn fills_register(&self, inst: &Inst) -> bool {
+        let result = inst.result.and_then(|id| self.component(id));
+        let bits = result.map_or(0, |(scalar, components)| scalar.bits() * components.next_power_of_two());
+        !self.is_alone() || bits >= LEAST_BITS
     }
 
     /// Whether a vector is made of scalars one by one, as compilers write what the source has in one expression.
