@@ -6,7 +6,7 @@
 
 use super::Analysis;
 use super::builtins::{BuiltinPointer, Part};
-use super::func::BlockId;
+use super::func::{BlockId, Taken};
 use super::leaves::Leaf;
 use super::private::Placement;
 use super::rearrangement::Source;
@@ -105,7 +105,9 @@ impl Analysis<'_> {
         let any_operand = || inst.ids().any(|id| self.any_differs(block, id));
         let row = inst.row();
         match (row.memory, inst.op) {
-            _ if self.is_the_same_for_work_group(inst) || self.func.is_of_first(inst) => all(false),
+            _ if self.is_the_same_for_work_group(inst) || self.func.taken(inst) == Some(Taken::OfFirst) => {
+                all(false)
+            }
             _ if row.common == Common::Own => all(true),
             (Memory::Object, _) => all(inst.result.is_none_or(|object| !self.is_common_object(object))),
             (Memory::Read { .. }, _) => {

@@ -191,6 +191,17 @@ pub enum Synthetic {
     Undef,
 }
 
+/// What lanes have of a value that the engine copies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Taken {
+    /// All that of the first work-item of those that are executed together.
+    OfFirst,
+    /// All that of the first lane that is on.
+    OfTurn,
+    /// Of a Boolean that is true, whether they are the first lane that is on.
+    HasTurn,
+}
+
 /// A kernel, or a function that it calls, with everything that is inlined into it.
 #[derive(Clone, Debug)]
 pub struct Func<'m> {
@@ -209,11 +220,8 @@ pub struct Func<'m> {
     pub synthetic: FxHashMap<Id, Synthetic>,
     /// Phis of the engine's own that hold a dispatch number; they have no SPIR-V type.
     pub selectors: rustc_hash::FxHashSet<Id>,
-    /// Copies of the engine's own that are the first work-item's value of those which are executed together, for all of them.
-    pub(super) of_first: rustc_hash::FxHashSet<Id>,
-    /// Copies of the engine's own that are, for all lanes, the value of the first lane that is on; and Booleans that are true for that lane.
-    of_turn: rustc_hash::FxHashSet<Id>,
-    has_turn: rustc_hash::FxHashSet<Id>,
+    /// Copies of the engine's own of which lanes have something else than what is copied.
+    taken: FxHashMap<Id, Taken>,
     /// What a result of an inlined function is called in the module: decorations are kept under that id.
     origins: FxHashMap<Id, Id>,
     next_id: u32,
@@ -255,9 +263,7 @@ impl<'m> Func<'m> {
             members: FxHashMap::default(),
             synthetic: FxHashMap::default(),
             selectors: Default::default(),
-            of_first: Default::default(),
-            of_turn: Default::default(),
-            has_turn: Default::default(),
+            taken: FxHashMap::default(),
             origins: FxHashMap::default(),
             next_id: module.bound,
             insts: 0,
@@ -392,9 +398,16 @@ impl<'m> Func<'m> {
         id
     }
 
-    /// Whether an instruction is such a copy.
-    pub fn is_of_first(&self, inst: &Inst) -> bool {
-        inst.op == Op::CopyObject && inst.result.is_some_and(|id| self.of_first.contains(&id))
+    /// A copy of which lanes have this.
+    pub(super) fn take(&mut self, taken: Taken, ty: TypeId, of: Id) -> (Inst, Id) {
+        let (inst, copy) = self.computed(Op::CopyObject, ty, &[of]);
+        self.taken.insert(copy, taken);
+        (inst, copy)
+    }
+
+    /// What lanes have of a value, if an instruction is such a copy.
+    pub fn taken(&self, inst: &Inst) -> Option<Taken> {
+        inst.result.filter(|_| inst.op == Op::CopyObject).and_then(|id| self.taken.get(&id).copied())
     }
 
     pub fn block_ids(&self) -> impl Iterator<Item = BlockId> + use<> {
@@ -408,29 +421,6 @@ impl<'m> Func<'m> {
             .copied()
             .or_else(|| self.module.constants.get(&id).map(|constant| constant.ty))
             .or_else(|| self.global(id).map(|global| global.ty))
-    }
-
-    /// The value of the first lane that is on, for all lanes.
-    pub(super) fn of_turn(&mut self, ty: TypeId, id: Id) -> (Inst, Id) {
-        let (inst, own) = self.computed(Op::CopyObject, ty, &[id]);
-        self.of_turn.insert(own);
-        (inst, own)
-    }
-
-    pub fn is_of_turn(&self, inst: &Inst) -> bool {
-        inst.op == Op::CopyObject && inst.result.is_some_and(|id| self.of_turn.contains(&id))
-    }
-
-    /// Whether a lane is the first one that is on.
-    pub(super) fn has_turn(&mut self, bool_type: TypeId) -> (Inst, Id) {
-        let is_on = self.number(1, bool_type);
-        let (inst, has_turn) = self.computed(Op::CopyObject, bool_type, &[is_on]);
-        self.has_turn.insert(has_turn);
-        (inst, has_turn)
-    }
-
-    pub fn asks_for_turn(&self, inst: &Inst) -> bool {
-        inst.op == Op::CopyObject && inst.result.is_some_and(|id| self.has_turn.contains(&id))
     }
 
     /// A value that nobody has made.

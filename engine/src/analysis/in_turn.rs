@@ -15,18 +15,15 @@ use super::exits;
 use super::func::{BlockId, ENTRY, Func, Phi, Terminator};
 use super::loops::{self, Loop, LoopId};
 use super::shapes::Shape;
-use crate::abi::{LaneMapping, Variant};
+use super::twice::Most;
+use crate::abi::Variant;
 use crate::jit::target::Target;
 use rustc_hash::FxHashMap;
 use spirv::Op;
 use spirv_env::opcodes::{Derives, Family, Memory};
 use spirv_env::{Id, Inst};
 
-/// Instructions of a loop that is there twice, and of all such loops of a kernel.
-const MOST_INSTS: usize = 64;
-const MOST_OF_ALL: usize = 192;
-/// Blocks of such a loop.
-const MOST_BLOCKS: usize = 12;
+const MOST: Most = Most { insts: 64, blocks: 12, of_all: 192 };
 /// Values that a lane brings.
 const MOST_BROUGHT: usize = 16;
 /// Instructions for each access, beside those of addresses, up to which a loop does little.
@@ -75,29 +72,13 @@ pub fn split<'m>(a: Analysis<'m>, settled: Variant, target: &Target) -> Result<F
 }
 
 fn plans(a: &Analysis<'_>, settled: Variant, target: &Target) -> Vec<Plan> {
-    let has_lanes = a.variant.width > 1 && a.variant.mapping != LaneMapping::Iterations;
     // Side by side with others, a sub-group's turns are no loop of its own.
-    if !has_lanes || settled.coarsening.factor() > 1 || !a.func.is_kernel() || !a.func.selectors.is_empty() {
+    if settled.coarsening.factor() > 1 {
         return Vec::new();
     }
-    let mut left = MOST_OF_ALL;
-    let mut plans = Vec::new();
-    for id in a.loops.innermost().iter() {
-        let this = a.loops.get(id);
-        let insts: usize = this.blocks.iter().map(|block| a.func.blocks[*block].insts.len()).sum();
-        if insts > MOST_INSTS.min(left) || this.blocks.len() > MOST_BLOCKS {
-            continue;
-        }
-        if let Some(plan) = plan(a, id, this, target) {
-            left -= insts;
-            plans.push(plan);
-        }
-    }
+    let plans = a.planned(&MOST, |id, this| plan(a, id, this, target));
     // What is fused by what lies next to it is so in the loop, too.
-    if !plans.is_empty() && !a.products_stay() {
-        plans.clear();
-    }
-    plans
+    if plans.is_empty() || a.products_stay() { plans } else { Vec::new() }
 }
 
 fn plan(a: &Analysis<'_>, id: LoopId, this: &Loop, target: &Target) -> Option<Plan> {

@@ -70,6 +70,7 @@ pub(crate) mod testing;
 pub mod together;
 pub mod touched;
 mod transfer;
+mod twice;
 mod uniform_objects;
 mod unrolling;
 pub mod walks;

@@ -134,7 +134,7 @@ impl Analysis<'_> {
         let mut classes = Classes::default();
         for (block, code) in &self.func.blocks {
             let results = code.insts.iter().filter(|inst| self.may_give_packed(block, inst));
-            let phis = code.phis.iter().map(|phi| phi.result).filter(|id| self.is_all_varying(*id));
+            let phis = code.phis.iter().map(|phi| phi.result).filter(|id| self.may_be_packed_phi(*id));
             results.filter_map(|inst| inst.result).chain(phis).for_each(|id| classes.add(id));
         }
         if classes.numbers.is_empty() {
@@ -183,7 +183,7 @@ impl Analysis<'_> {
         (!matches!(first, Scalar::Ptr | Scalar::Int(_))).then_some((first, *len))
     }
 
-    fn is_all_varying(&self, id: Id) -> bool {
+    fn may_be_packed_phi(&self, id: Id) -> bool {
         let is_varying = || self.shape_at_definition(id).iter().all(|shape| *shape == Shape::Varying);
         self.component(id).is_some() && (self.is_alone() || is_varying())
     }

@@ -17,7 +17,7 @@ use super::cfg;
 use super::exits;
 use super::func::{BlockId, Func, Phi, Terminator};
 use super::loops::{self, Loop, LoopId};
-use crate::abi::LaneMapping;
+use super::twice::Most;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
 use spirv_env::opcodes::{Convergence, Family, Memory};
@@ -25,11 +25,7 @@ use spirv_env::{Id, Inst, Type};
 
 /// Values that one question follows back.
 const MOST_VALUES: usize = 256;
-/// Instructions of a loop that is there twice, and of all such loops of a kernel.
-const MOST_INSTS: usize = 64;
-const MOST_OF_ALL: usize = 320;
-/// Blocks of such a loop.
-const MOST_BLOCKS: usize = 12;
+const MOST: Most = Most { insts: 64, blocks: 12, of_all: 320 };
 /// Decisions of lanes in an iteration.
 const MOST_DECISIONS: usize = 3;
 
@@ -92,25 +88,7 @@ pub fn split(a: Analysis<'_>) -> Result<Func<'_>, Box<Analysis<'_>>> {
 }
 
 fn plans(a: &Analysis<'_>) -> Vec<Plan> {
-    let has_lanes = a.variant.width > 1 && a.variant.mapping != LaneMapping::Iterations;
-    // Who looks at sub-groups or waits for others is not asked to do anything twice.
-    if !has_lanes || !a.func.is_kernel() || !a.func.selectors.is_empty() {
-        return Vec::new();
-    }
-    let mut left = MOST_OF_ALL;
-    let mut plans = Vec::new();
-    for id in a.loops.innermost().iter() {
-        let this = a.loops.get(id);
-        let insts: usize = this.blocks.iter().map(|block| a.func.blocks[*block].insts.len()).sum();
-        if insts > MOST_INSTS.min(left) || this.blocks.len() > MOST_BLOCKS {
-            continue;
-        }
-        if let Some(plan) = plan(a, id, this) {
-            left -= insts;
-            plans.push(plan);
-        }
-    }
-    plans
+    a.planned(&MOST, |id, this| plan(a, id, this))
 }
 
 fn plan(a: &Analysis<'_>, id: LoopId, this: &Loop) -> Option<Plan> {

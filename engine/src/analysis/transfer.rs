@@ -2,7 +2,7 @@
 
 use super::Analysis;
 use super::builtins;
-use super::func::{BlockId, ChainStep};
+use super::func::{BlockId, ChainStep, Taken};
 use super::private::{Placement, object_layout, private_stride};
 use super::rearrangement::Source;
 use super::shapes::{Shape, Shapes, Trust};
@@ -30,11 +30,10 @@ impl Analysis<'_> {
             return shapes;
         }
         let all = |shape: Shape| -> Shapes { smallvec![shape; count] };
-        if self.func.is_of_first(inst) || self.func.is_of_turn(inst) {
-            return all(Shape::Uniform);
-        }
-        if self.func.asks_for_turn(inst) {
-            return all(Shape::Varying);
+        match self.func.taken(inst) {
+            Some(Taken::OfFirst | Taken::OfTurn) => return all(Shape::Uniform),
+            Some(Taken::HasTurn) => return all(Shape::Varying),
+            None => {}
         }
         let one = |at: usize| self.shape(block, inst.id(at)).first().copied().unwrap_or(Shape::Uniform);
         match inst.row().uniformity {

@@ -19,7 +19,7 @@ use super::work_item::WorkItems;
 use super::{Lowerer, interleaved};
 use crate::abi::{Coarsening, Variant};
 use crate::analysis::Analysis;
-use crate::analysis::func::BlockId;
+use crate::analysis::func::{BlockId, Taken};
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
 use crate::jit::target::Target;
@@ -190,7 +190,7 @@ fn in_pieces(a: &Analysis<'_>, lockstep: &EntitySet<BlockId>, guarded: &[Vec<Blo
             && !insts.any(|inst| {
                 is_for_all(block, inst)
                     || inst.waits_for_work_group(a.func.module)
-                    || a.func.is_of_first(inst)
+                    || a.func.taken(inst) == Some(Taken::OfFirst)
             })
     };
     let mut found = Pieces::default();

@@ -4,15 +4,36 @@ use super::Lowerer;
 use super::builder::{IntPred, Value};
 use super::groups::lanes::first_bit;
 use super::values::{Reg, Val};
+use crate::analysis::func::Taken;
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
 use smallvec::smallvec;
 use spirv::Op;
-use spirv_env::Inst;
+use spirv_env::{Id, Inst};
 
-/// The first lane that is on, or some lane.
-fn first_lane(this: &Lowerer<'_, '_>) -> Value {
-    first_bit(&this.b, this.active_bits(), this.w)
+/// What lanes have of a value that the engine copies.
+fn taken(this: &mut Lowerer<'_, '_>, of: Id, taken: Taken) -> Result<Val, EngineError> {
+    let member = if taken == Taken::OfFirst { 0 } else { this.bundle.at };
+    let val = this.of_member(member, |this| this.value(of))?;
+    let b = &this.b;
+    // The first lane that is on, or some lane.
+    let turn = || first_bit(b, this.active_bits(), this.w);
+    Ok(match taken {
+        Taken::OfFirst => {
+            let first = |reg: Reg| reg.scalar().unwrap_or_else(|| b.extract(this.vector(reg), b.i32(0)));
+            // Nobody needs it unless the first work-item is there.
+            val.into_iter().map(|reg| Reg::uniform(b.freeze(first(reg)))).collect()
+        }
+        Taken::OfTurn => {
+            let lane = turn();
+            let own = |reg: Reg| reg.of_all_lanes().unwrap_or_else(|| b.extract(this.vector(reg), lane));
+            val.into_iter().map(|reg| Reg::uniform(own(reg))).collect()
+        }
+        Taken::HasTurn => {
+            let lane = b.splat(turn(), this.w);
+            smallvec![Reg::varying(b.icmp(IntPred::LLVMIntEQ, b.lane_numbers(Scalar::I32), lane))]
+        }
+    })
 }
 
 pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError> {
@@ -22,24 +43,10 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
             let leaves = this.leaves(ty)?;
             Ok(leaves.iter().map(|leaf| Reg::uniform(this.b.zero(leaf.scalar, 1))).collect())
         }
-        Op::CopyObject if this.a.func.is_of_first(inst) => {
-            let val = this.of_member(0, |this| this.value(inst.id(0)))?;
-            let first =
-                |reg: Reg| reg.scalar().unwrap_or_else(|| this.b.extract(this.vector(reg), this.b.i32(0)));
-            // Nobody needs it unless the first work-item is there.
-            Ok(val.into_iter().map(|reg| Reg::uniform(this.b.freeze(first(reg)))).collect())
-        }
-        Op::CopyObject if this.a.func.is_of_turn(inst) => {
-            let (val, lane) = (this.value(inst.id(0))?, first_lane(this));
-            let own = |reg: Reg| reg.of_all_lanes().unwrap_or_else(|| this.b.extract(this.vector(reg), lane));
-            Ok(val.into_iter().map(|reg| Reg::uniform(own(reg))).collect())
-        }
-        Op::CopyObject if this.a.func.asks_for_turn(inst) => {
-            let lane = this.b.splat(first_lane(this), this.w);
-            let has_turn = this.b.icmp(IntPred::LLVMIntEQ, this.b.lane_numbers(Scalar::I32), lane);
-            Ok(smallvec![Reg::varying(has_turn)])
-        }
-        Op::CopyObject | Op::CopyLogical | Op::FPGARegALTERA => this.value(inst.id(0)),
+        Op::CopyObject | Op::CopyLogical | Op::FPGARegALTERA => match this.a.func.taken(inst) {
+            Some(taken) => self::taken(this, inst.id(0), taken),
+            None => this.value(inst.id(0)),
+        },
         Op::CompositeConstruct => {
             let mut val = Val::new();
             for id in inst.ids().collect::<Vec<_>>() {

@@ -223,9 +223,10 @@ pub(super) fn bits_of_packed(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<
 /// Whether any or all components of a packed vector are true.
 pub(super) fn vote(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val>, EngineError> {
     let Some(form) = this.packing_of(inst.id(0)) else { return Ok(None) };
+    let val = this.packed(Some(form), |this| this.value(inst.id(0)))?;
+    let b = &this.b;
     if this.w == 1 {
-        let val = this.packed(Some(form), |this| this.value(inst.id(0)))?;
-        let (b, mask) = (&this.b, registers(this, &val, form)[0]);
+        let mask = registers(this, &val, form)[0];
         // What is behind three components does not matter.
         let is_own = |lane: u32| u64::from(!form.is_behind(0, lane));
         let own = b.int_vector(Scalar::Bool, (0..form.lanes).map(is_own));
@@ -236,8 +237,6 @@ pub(super) fn vote(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val
         return Ok(Some(Val::from_elem(this.lanes(voted), 1)));
     }
     let Some(bits) = Scalar::machine_int(form.components) else { return Ok(None) };
-    let val = this.packed(Some(form), |this| this.value(inst.id(0)))?;
-    let b = &this.b;
     let vote = |register: Value| {
         let lanes = form.lanes / form.components;
         let all = b.reshape(register, bits, lanes);

@@ -1,6 +1,7 @@
 //! Puts the turns of lanes beside a loop.
 
-use super::super::func::{Block, BlockId, Func, Incoming, Phi, Terminator};
+use super::super::func::{Block, BlockId, Func, Incoming, Phi, Taken, Terminator};
+use super::super::twice;
 use super::Plan;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
@@ -79,11 +80,12 @@ impl<'p> Turns<'p> {
     /// The loop for the lane whose turn it is. Gives what its values are there.
     fn copy(&self, func: &mut Func<'_>) -> FxHashMap<Id, Id> {
         let mut values: FxHashMap<Id, Id> = FxHashMap::default();
-        let (inst, is_on) = func.has_turn(self.bool_type);
+        let on = func.number(1, self.bool_type);
+        let (inst, is_on) = func.take(Taken::HasTurn, self.bool_type, on);
         func.blocks[self.turn].insts.push(inst);
         for id in &self.plan.brought {
             let ty = func.type_of(*id).expect("what is brought has a type");
-            let (inst, own) = func.of_turn(ty, *id);
+            let (inst, own) = func.take(Taken::OfTurn, ty, *id);
             func.blocks[self.turn].insts.push(inst);
             values.insert(*id, own);
         }
@@ -150,41 +152,17 @@ impl<'p> Turns<'p> {
             let handed_on = self.handed_on(func, phi.ty, of);
             phi.incoming.push((self.left, handed_on));
         }
-        let made: FxHashMap<Id, TypeId> = (self.plan.blocks.iter().map(|block| &func.blocks[*block]))
-            .flat_map(|code| {
-                let of_phis = code.phis.iter().map(|phi| (phi.result, phi.ty));
-                of_phis.chain(code.insts.iter().filter_map(|inst| inst.result.zip(inst.ty)))
-            })
-            .collect();
-        let is_inside =
-            |block: BlockId| block.as_u32() >= self.asked.as_u32() || self.plan.blocks.contains(&block);
-        let mut joined: FxHashMap<Id, Id> = FxHashMap::default();
-        for block in func.block_ids().filter(|block| !is_inside(*block)).collect::<Vec<_>>() {
-            let is_exit = |pred: BlockId| block == *to && from.contains(&pred);
-            let code = &func.blocks[block];
-            let of_phis = code.phis.iter().flat_map(|phi| phi.incoming.iter());
-            let of_phis = of_phis.filter(|(pred, _)| !is_exit(*pred)).map(|(_, id)| *id);
-            let of_insts = code.insts.iter().flat_map(|inst| inst.ids());
-            let used = of_phis.chain(of_insts).chain(code.term.used()).filter(|id| made.contains_key(id));
-            for id in used.collect::<Vec<_>>() {
-                if joined.contains_key(&id) {
-                    continue;
-                }
-                let ty = made[&id];
-                let handed_on = self.handed_on(func, ty, |_| own(id));
-                let result = func.fresh_of(ty);
-                let incoming = from.iter().map(|from| (*from, id)).chain([(self.left, handed_on)]);
-                phis.push(Phi { result, ty, incoming: incoming.collect() });
-                joined.insert(id, result);
-            }
-            let code = &mut func.blocks[block];
-            for (pred, id) in code.phis.iter_mut().flat_map(|phi| &mut phi.incoming) {
-                if !is_exit(*pred) {
-                    *id = joined.get(id).copied().unwrap_or(*id);
-                }
-            }
-            code.used_mut().for_each(|id| *id = joined.get(id).copied().unwrap_or(*id));
-        }
+        let is_behind =
+            |block: BlockId| block.as_u32() < self.asked.as_u32() && !self.plan.blocks.contains(&block);
+        let is_made = |id: Id| values.contains_key(&id) && !self.plan.brought.contains(&id);
+        let is_exit = |pred: BlockId| from.contains(&pred);
+        let joined = twice::join_uses(func, is_behind, is_exit, is_made, |func, id, ty| {
+            let handed_on = self.handed_on(func, ty, |_| own(id));
+            let result = func.fresh_of(ty);
+            let incoming = from.iter().map(|from| (*from, id)).chain([(self.left, handed_on)]);
+            phis.push(Phi { result, ty, incoming: incoming.collect() });
+            result
+        });
         func.blocks[*to].phis = phis;
         joined
     }

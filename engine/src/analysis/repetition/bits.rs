@@ -301,30 +301,32 @@ impl Behind<'_, '_> {
                     let one = self.number(ty, 1);
                     ones = self.of(Op::Select, ty, &[is_none, one, ones]);
                 }
-                let mut ones = self.as_type(ones, phi.ty);
-                if !self.is_number(by, 1) {
-                    ones = self.of(Op::IMul, phi.ty, &[ones, by]);
+                self.grown(phi.ty, first, ones, by)
+            }
+            Over::Bits { phi: shifted } => match self.step(&next, phi) {
+                Some(by) => {
+                    let all = self.length(shifted)?;
+                    self.grown(phi.ty, first, all, by)
                 }
-                self.of(Op::IAdd, phi.ty, &[first, ones])
-            }
-            Over::Bits { phi: shifted } if self.step(&next, phi).is_some() => {
-                let by = self.step(&next, phi)?;
-                let all = self.length(shifted)?;
-                let all = self.as_type(all, phi.ty);
-                let sum = if self.is_number(by, 1) { all } else { self.of(Op::IMul, phi.ty, &[all, by]) };
-                self.of(Op::IAdd, phi.ty, &[first, sum])
-            }
-            Over::Bits { phi: shifted, .. } => {
-                let joined = self.joined(&next, phi)?;
-                let is_of_it = joined.source.shifted == Some(shifted) && !joined.shifts;
-                self.counted(joined.op, phi, first, joined.source.number).filter(|_| is_of_it)?
-            }
+                None => {
+                    let joined = self.joined(&next, phi)?;
+                    let is_of_it = joined.source.shifted == Some(shifted) && !joined.shifts;
+                    self.counted(joined.op, phi, first, joined.source.number).filter(|_| is_of_it)?
+                }
+            },
             Over::Count(count) => self.behind_count(phi, first, &next, width, count)?,
             Over::UpTo { bound, op } => self.behind_bound(phi, first, &next, width, bound, op)?,
         };
         // The name that it had.
         self.push(Op::CopyObject, phi.ty, &[value], Some(name));
         Some(())
+    }
+
+    /// What so many iterations make of a number that each adds the same to.
+    fn grown(&mut self, ty: TypeId, first: Id, times: Id, by: Id) -> Id {
+        let times = self.as_type(times, ty);
+        let all = if self.is_number(by, 1) { times } else { self.of(Op::IMul, ty, &[times, by]) };
+        self.of(Op::IAdd, ty, &[first, all])
     }
 
     /// How many bits a number has up to its highest one, which is as often as a loop runs that shifts it until nothing is left, but at least once.

@@ -1,6 +1,7 @@
 //! Puts the copy of a loop in front of it, for lanes that go through it together.
 
-use super::super::func::{Block, BlockId, Func, Incoming, Phi, Terminator};
+use super::super::func::{Block, BlockId, Func, Incoming, Phi, Taken, Terminator};
+use super::super::twice;
 use super::Plan;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
@@ -64,8 +65,7 @@ impl Copy<'_> {
                 begins.push(*first);
                 continue;
             }
-            let (inst, one) = func.computed(Op::CopyObject, phi.ty, &[*first]);
-            func.of_first.insert(one);
+            let (inst, one) = func.take(Taken::OfFirst, phi.ty, *first);
             func.blocks[asked].insts.push(inst);
             let (inst, is_one) = func.computed(Op::IEqual, self.bool_type, &[*first, one]);
             func.blocks[asked].insts.push(inst);
@@ -199,34 +199,22 @@ impl Copy<'_> {
                 phi.incoming.push((self.ends[from], self.value(value)));
             }
         }
-        let is_of_loop = |id: &Id| self.values.contains_key(id) && !self.plan.decided.contains(id);
+        let is_of_loop = |id: Id| self.values.contains_key(&id) && !self.plan.decided.contains(&id);
         let is_inside =
             |block: BlockId| self.plan.blocks.contains(&block) || block.as_u32() >= self.apart.as_u32();
-        let mut joined: FxHashMap<Id, Id> = FxHashMap::default();
         let mut phis = Vec::new();
-        for block in func.block_ids().filter(|block| !is_inside(*block)) {
-            let code = &func.blocks[block];
-            let of_phis = code.phis.iter().flat_map(|phi| phi.incoming.iter());
-            let of_phis = of_phis.filter(|(pred, _)| !is_exit(*pred)).map(|(_, id)| *id);
-            let of_insts = code.insts.iter().flat_map(|inst| inst.ids());
-            let used: Vec<Id> = of_phis.chain(of_insts).chain(code.term.used()).filter(is_of_loop).collect();
-            for id in used {
-                let Some(&ty) = func.types.get(&id) else { continue };
-                joined.entry(id).or_insert_with(|| {
-                    let result = func.fresh_of(ty);
-                    let of_both = |from: &BlockId| [(*from, id), (self.ends[from], self.values[&id])];
-                    phis.push(Phi { result, ty, incoming: from.iter().flat_map(of_both).collect() });
-                    result
-                });
-            }
-            let code = &mut func.blocks[block];
-            for (pred, id) in code.phis.iter_mut().flat_map(|phi| &mut phi.incoming) {
-                if !is_exit(*pred) {
-                    *id = joined.get(id).copied().unwrap_or(*id);
-                }
-            }
-            code.used_mut().for_each(|id| *id = joined.get(id).copied().unwrap_or(*id));
-        }
+        twice::join_uses(
+            func,
+            |block| !is_inside(block),
+            is_exit,
+            is_of_loop,
+            |func, id, ty| {
+                let result = func.fresh_of(ty);
+                let of_both = |from: &BlockId| [(*from, id), (self.ends[from], self.values[&id])];
+                phis.push(Phi { result, ty, incoming: from.iter().flat_map(of_both).collect() });
+                result
+            },
+        );
         func.blocks[*to].phis.extend(phis);
     }
 }
