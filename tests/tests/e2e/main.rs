@@ -71,6 +71,7 @@ mod queries;
 mod returns;
 mod row_copies;
 mod searches;
+mod shifted_bits;
 mod subgroups;
 mod sysman;
 mod uniform_objects;

@@ -1,7 +1,8 @@
 //! Loops over the bits of a number that are one instruction or a few.
 //!
 //! `while (x) { x &= x - 1; ++n; }` counts the ones of `x`, and so do `n += x & 1; x >>= 1` and `n += (x >> i) & 1`; with `^` in the place of `+` it
-//! is their parity; `while (x >>= 1) ++n;` is the place of the highest one, and `r = r << 1 | (x & 1); x >>= 1` is the bits in reverse, as a fast Fourier transform orders its input. C has no
+//! is their parity; `while (x >>= 1) ++n;` is the place of the highest one, `while (!(x & 1)) { x >>= 1; ++n; }` that of the lowest one, and
+//! `r = r << 1 | (x & 1); x >>= 1` is the bits in reverse, as a fast Fourier transform orders its input. C has no
 //! operator for any of them and compilers for one work-item know such loops (LLVM's LoopIdiomRecognize), but in lanes each is a loop
 //! that waits for the number with the most bits, or one that LLVM does not see through any more.
 
@@ -15,8 +16,8 @@ use super::super::order::Order;
 use super::super::simplify;
 use super::iterations;
 use rustc_hash::FxHashSet;
-use spirv::Op;
-use spirv_env::{Id, Inst, Operand, Type, TypeId};
+use spirv::{Op, OpenclStd100Op};
+use spirv_env::{ExtSet, Id, Inst, Operand, Type, TypeId};
 
 /// Instructions of such a loop, at most.
 const MOST_INSTS: usize = 16;
@@ -78,12 +79,32 @@ fn end_of(func: &Func<'_>, cfg: &Cfg, loops: &Loops, plain: &Plain, id: LoopId) 
 enum Over {
     /// The ones of what this phi begins with: each iteration clears one. That it is not zero may be known.
     Ones { phi: Id, number: Id, is_some: bool },
-    /// All bits up to the highest one of what this phi begins with: each iteration shifts it.
-    Bits { phi: Id },
+    /// Bits of what this phi begins with: each iteration shifts it, until something is met.
+    Shifts { phi: Id, shift: Shift, until: Until },
     /// As many bits.
     Count(u32),
     /// As many as this bound says, if this counter, from zero on, is compared with it so.
     UpTo { bound: Id, op: Op },
+}
+
+/// A shift by so many bits, zeros coming in.
+#[derive(Clone, Copy, PartialEq)]
+struct Shift {
+    to_left: bool,
+    by: u32,
+}
+
+/// What ends a loop that shifts a number.
+#[derive(Clone, Copy, PartialEq)]
+enum Until {
+    /// The number is less than two to this power.
+    Below(u32),
+    /// Its lowest bit is set, or nothing is left of it.
+    LowestOrNone,
+    /// Its lowest bit is set. Without end for zero, for which any answer is better than none.
+    Lowest,
+    /// Its highest bit is set. The same.
+    Highest,
 }
 
 impl Over {
@@ -91,39 +112,28 @@ impl Over {
         if let Some((count, false)) = iterations(func, this, end, MOST_ITERATIONS) {
             return Some(Over::Count(count as u32));
         }
-        let asked = plain.get(&end.condition).filter(|inst| joins::COMPARISONS.contains(&inst.op))?;
+        let asked = plain.get(&end.condition);
         let phis = &func.blocks[this.header].phis;
         let phi_of = |next: Id| phis.iter().find(|phi| phi.from(this.latch) == Some(next));
         let is_zero = |id: Id| func.constant_bits(id) == Some(0);
+        if let Some(over) = phis.iter().find_map(|phi| Over::shifts(func, plain, this, end, phi)) {
+            return Some(over);
+        }
+        let asked = asked.filter(|inst| joins::COMPARISONS.contains(&inst.op))?;
         let order = Order::of(asked, end.stays_if);
         let asks_zero = match (asked.op, end.stays_if) {
             (Op::INotEqual, true) | (Op::IEqual, false) => true,
             _ => order.is_some_and(|order| order.is_strict && !order.is_signed && is_zero(order.lesser)),
         };
         let [a, b] = [asked.id(0), asked.id(1)];
-        // What has more than its lowest bit is not zero when it has been shifted.
-        let shifted = order.filter(|order| !order.is_signed).and_then(|order| {
-            let least = if order.is_strict { 1 } else { 2 };
-            (func.constant_bits(order.lesser) == Some(least)).then_some(order.greater)
-        });
-        if let Some(phi) = phis.iter().find(|phi| shifted == Some(phi.result)) {
-            let grown = plain.get(&phi.from(this.latch)?)?;
-            return is_shifted(func, grown, phi.result).then_some(Over::Bits { phi: phi.result });
-        }
         if let Some(next) = [(a, b), (b, a)].into_iter().find(|(_, zero)| asks_zero && is_zero(*zero)) {
             let phi = phi_of(next.0)?;
             let (grown, number) = (plain.get(&next.0)?, phi.from(this.preheader)?);
-            return match grown.op {
-                Op::BitwiseAnd
-                    if grown.ids().any(|id| id == phi.result)
-                        && grown.ids().any(|id| is_one_less(func, plain, id, phi)) =>
-                {
-                    let is_some = is_entered_with(func, cfg, plain, this.preheader, number);
-                    Some(Over::Ones { phi: phi.result, number, is_some })
-                }
-                _ if is_shifted(func, grown, phi.result) => Some(Over::Bits { phi: phi.result }),
-                _ => None,
-            };
+            let is_cleared = grown.op == Op::BitwiseAnd
+                && grown.ids().any(|id| id == phi.result)
+                && grown.ids().any(|id| is_one_less(func, plain, id, phi));
+            let is_some = is_entered_with(func, cfg, plain, this.preheader, number);
+            return is_cleared.then_some(Over::Ones { phi: phi.result, number, is_some });
         }
         // The counter stands at either side.
         let (op, next, bound) = match (asked.op, end.stays_if) {
@@ -142,9 +152,134 @@ impl Over {
     }
 }
 
-/// Whether an instruction shifts this by one bit, and zeros come in.
-fn is_shifted(func: &Func<'_>, inst: &Inst, id: Id) -> bool {
-    inst.op == Op::ShiftRightLogical && inst.id(0) == id && func.constant_bits(inst.id(1)) == Some(1)
+/// How an instruction shifts this, if it does.
+fn shift_of(func: &Func<'_>, inst: &Inst, id: Id) -> Option<Shift> {
+    let number = |at: usize| func.constant_bits(inst.id(at));
+    let power = |number: u64| number.is_power_of_two().then(|| number.trailing_zeros());
+    let right = |by| Shift { to_left: false, by };
+    let left = |by| Shift { to_left: true, by };
+    let Type::Int { width } = *func.module.types.get(inst.ty?) else { return None };
+    let shift = match inst.op {
+        Op::ShiftRightLogical if inst.id(0) == id => right(number(1)?.try_into().ok()?),
+        Op::UDiv if inst.id(0) == id => right(power(number(1)?)?),
+        Op::ShiftLeftLogical if inst.id(0) == id => left(number(1)?.try_into().ok()?),
+        Op::IMul if inst.id(0) == id => left(power(number(1)?)?),
+        Op::IAdd if inst.ids().all(|of| of == id) => left(1),
+        _ => return None,
+    };
+    (1..width).contains(&shift.by).then_some(shift)
+}
+
+impl Over {
+    /// A loop that goes on until what it has shifted is as it should be.
+    fn shifts(func: &Func<'_>, plain: &Plain, this: &Loop, end: &Exit, phi: &Phi) -> Option<Over> {
+        let next = phi.from(this.latch)?;
+        let shift = shift_of(func, plain.get(&next)?, phi.result)?;
+        let Type::Int { width } = *func.module.types.get(phi.ty) else { return None };
+        let shifted = Shifted { func, plain, phi: phi.result, next, shift, width };
+        let until = shifted.until(end)?;
+        Some(Over::Shifts { phi: phi.result, shift, until })
+    }
+}
+
+/// What a loop has of a number that each iteration shifts.
+struct Shifted<'f, 'm> {
+    func: &'f Func<'m>,
+    plain: &'f Plain,
+    phi: Id,
+    next: Id,
+    shift: Shift,
+    width: u32,
+}
+
+impl Shifted<'_, '_> {
+    /// What ends its loop.
+    fn until(&self, end: &Exit) -> Option<Until> {
+        let asked = self.plain.get(&end.condition)?;
+        match self.shift {
+            Shift { to_left: true, by: 1 } => self.is_high(asked, end.stays_if).then_some(Until::Highest),
+            Shift { to_left: true, .. } => None,
+            Shift { by, .. } => {
+                if let Some(below) = self.below(asked, end.stays_if) {
+                    return Some(Until::Below(below));
+                }
+                if by == 1 && self.is_even(asked, end.stays_if) {
+                    return Some(Until::Lowest);
+                }
+                let [a, b] = match (asked.op, end.stays_if) {
+                    (Op::LogicalAnd, true) | (Op::LogicalOr, false) => [asked.id(0), asked.id(1)],
+                    _ => return None,
+                };
+                let (a, b) = (self.plain.get(&a)?, self.plain.get(&b)?);
+                let is_either = [(a, b), (b, a)].into_iter().any(|(some, even)| {
+                    self.below(some, end.stays_if) == Some(0) && self.is_even(even, end.stays_if)
+                });
+                (by == 1 && is_either).then_some(Until::LowestOrNone)
+            }
+        }
+    }
+
+    /// The power of two that the shifted number is below where this comparison does not hold as it should.
+    fn below(&self, asked: &Inst, holds: bool) -> Option<u32> {
+        if joins::COMPARISONS.contains(&asked.op) && matches!(asked.op, Op::INotEqual | Op::IEqual) {
+            let is_asked = asked.id(0) == self.next && holds == (asked.op == Op::INotEqual);
+            // A loop until one is left has no end for zero.
+            let against = self.func.constant_bits(asked.id(1)).filter(|bits| is_asked && *bits < 2);
+            return against.map(|bits| bits as u32);
+        }
+        let order = Order::of(asked, holds)?;
+        let bits = self.func.constant_bits(order.lesser)?;
+        let least = if order.is_strict { bits.checked_add(1)? } else { bits };
+        let power = least.is_power_of_two().then(|| least.trailing_zeros())?;
+        match order.greater {
+            _ if power >= self.width => None,
+            // What has been shifted has no sign, nor has such a bound.
+            id if id == self.next && (!order.is_signed || power + 1 < self.width) => Some(power),
+            id if id == self.phi && !order.is_signed => power.checked_sub(self.shift.by),
+            _ => None,
+        }
+    }
+
+    /// Whether this comparison holds as it should where the lowest bit of the shifted number is zero.
+    fn is_even(&self, asked: &Inst, holds: bool) -> bool {
+        self.is_zero_bit(asked, holds, 0)
+    }
+
+    /// Whether this comparison holds as it should where the highest bit of the shifted number is zero.
+    fn is_high(&self, asked: &Inst, holds: bool) -> bool {
+        let Some(order) = Order::of(asked, holds).filter(|order| order.is_signed) else {
+            return self.is_zero_bit(asked, holds, self.width - 1);
+        };
+        let least = if order.is_strict { -1 } else { 0 };
+        order.greater == self.next && self.func.constant_int(order.lesser) == Some(least)
+    }
+
+    /// Whether this comparison holds as it should where a bit of the shifted number is zero.
+    fn is_zero_bit(&self, asked: &Inst, holds: bool, at: u32) -> bool {
+        let is_equal = match asked.op {
+            Op::IEqual => holds,
+            Op::INotEqual => !holds,
+            _ => return false,
+        };
+        let Some(masked) = self.plain.get(&asked.id(0)).filter(|inst| inst.op == Op::BitwiseAnd) else {
+            return false;
+        };
+        let Some(mask) = self.func.constant_bits(masked.id(1)) else { return false };
+        // It may be asked whether the bit is zero, or whether it is not one.
+        let is_zero = match self.func.constant_bits(asked.id(1)) {
+            Some(0) => is_equal,
+            Some(bits) => bits == mask && !is_equal,
+            None => false,
+        };
+        let bit = |at: u32| if at < self.width { 1_u64 << at } else { 0 };
+        let before = if self.shift.to_left { at.wrapping_sub(self.shift.by) } else { at + self.shift.by };
+        let is_bit = match masked.id(0) {
+            id if id == self.next => mask == bit(at),
+            id if id == self.phi => mask == bit(before) && mask != 0,
+            _ => false,
+        };
+        is_zero && is_bit
+    }
 }
 
 /// Whether the difference of a phi and one is this.
@@ -285,9 +420,7 @@ impl Behind<'_, '_> {
         let width = self.width(phi.ty)?;
         let (first, next) = (self.begin(phi)?, self.inst(name)?.clone());
         let value = match self.over {
-            Over::Ones { phi: cleared, .. } | Over::Bits { phi: cleared, .. } if cleared == phi.result => {
-                self.number(phi.ty, 0)
-            }
+            Over::Ones { phi: cleared, .. } if cleared == phi.result => self.number(phi.ty, 0),
             Over::Ones { number, is_some, .. } => {
                 let by = self.step(&next, phi)?;
                 let ty = self.func.type_of(number)?;
@@ -303,17 +436,21 @@ impl Behind<'_, '_> {
                 }
                 self.grown(phi.ty, first, ones, by)
             }
-            Over::Bits { phi: shifted } => match self.step(&next, phi) {
-                Some(by) => {
-                    let all = self.length(shifted)?;
-                    self.grown(phi.ty, first, all, by)
-                }
-                None => {
+            Over::Shifts { phi: shifted, shift, until } => {
+                if let Some(by) = self.step(&next, phi) {
+                    let times = self.times(shifted, shift, until)?;
+                    self.grown(phi.ty, first, times, by)
+                } else if let Some(of_phi) = shift_of(self.func, &next, phi.result) {
+                    let times = self.times(shifted, shift, until)?;
+                    self.shifted_times(phi.ty, first, of_phi, times)?
+                } else {
                     let joined = self.joined(&next, phi)?;
                     let is_of_it = joined.source.shifted == Some(shifted) && !joined.shifts;
-                    self.counted(joined.op, phi, first, joined.source.number).filter(|_| is_of_it)?
+                    let is_all = until == Until::Below(0) && shift.by == 1;
+                    self.counted(joined.op, phi, first, joined.source.number)
+                        .filter(|_| is_of_it && is_all)?
                 }
-            },
+            }
             Over::Count(count) => self.behind_count(phi, first, &next, width, count)?,
             Over::UpTo { bound, op } => self.behind_bound(phi, first, &next, width, bound, op)?,
         };
@@ -329,19 +466,86 @@ impl Behind<'_, '_> {
         self.of(Op::IAdd, ty, &[first, all])
     }
 
-    /// How many bits a number has up to its highest one, which is as often as a loop runs that shifts it until nothing is left, but at least once.
-    fn length(&mut self, shifted: Id) -> Option<Id> {
+    /// How often a loop runs, once at least, that shifts a number until something is met.
+    fn times(&mut self, shifted: Id, shift: Shift, until: Until) -> Option<Id> {
         let phi = self.phis.iter().find(|phi| phi.result == shifted)?;
         let (number, ty) = (self.begin(phi)?, phi.ty);
         let width = self.width(ty)?;
-        // A one also means a bit: all below the highest one are counted.
-        let one = self.number(ty, 1);
-        let mut all = self.of(Op::BitwiseOr, ty, &[number, one]);
+        match until {
+            Until::Below(power) => {
+                // A one at this place also means a bit, and one iteration.
+                let least = self.number(ty, 1 << power);
+                let number = self.of(Op::BitwiseOr, ty, &[number, least]);
+                let length = self.length(ty, width, number);
+                // So many bits are shifted away, in so many steps.
+                let rounded = u64::from(shift.by) - 1;
+                let away = self.by(Op::IAdd, ty, length, cut(rounded.wrapping_sub(power.into()), width));
+                Some(self.by(Op::UDiv, ty, away, shift.by.into()))
+            }
+            Until::Lowest | Until::LowestOrNone => {
+                let mut rest = self.by(Op::ShiftRightLogical, ty, number, 1);
+                if until == Until::LowestOrNone {
+                    // Nothing is left after one.
+                    let bool = self.bool()?;
+                    let zero = self.number(ty, 0);
+                    let is_none = self.of(Op::IEqual, bool, &[rest, zero]);
+                    let one = self.number(ty, 1);
+                    rest = self.of(Op::Select, ty, &[is_none, one, rest]);
+                }
+                // The zeros below the lowest one are the ones that it has alone below what is one less.
+                let less = self.by(Op::IAdd, ty, rest, cut(u64::MAX, width));
+                let not = self.of(Op::Not, ty, &[rest]);
+                let below = self.of(Op::BitwiseAnd, ty, &[not, less]);
+                let zeros = self.of(Op::BitCount, ty, &[below]);
+                Some(self.by(Op::IAdd, ty, zeros, 1))
+            }
+            Until::Highest => {
+                let rest = self.by(Op::ShiftLeftLogical, ty, number, 1);
+                let length = self.length(ty, width, rest);
+                let all = self.number(ty, u64::from(width) + 1);
+                Some(self.of(Op::ISub, ty, &[all, length]))
+            }
+        }
+    }
+
+    /// How many bits a number has up to its highest one.
+    fn length(&mut self, ty: TypeId, width: u32, number: Id) -> Id {
+        let sets = &self.func.module.ext_sets;
+        if let Some((&set, _)) = sets.iter().find(|(_, set)| **set == ExtSet::OpenClStd) {
+            let result = self.func.fresh();
+            self.func.types.insert(result, ty);
+            let function = Operand::Lit(OpenclStd100Op::clz as u64);
+            let operands = [Operand::Id(set), function, Operand::Id(number)].into_iter().collect();
+            self.made.push(Inst {
+                op: Op::ExtInst,
+                ty: Some(ty),
+                result: Some(result),
+                operands,
+                line: None,
+            });
+            let all = self.number(ty, width.into());
+            return self.of(Op::ISub, ty, &[all, result]);
+        }
+        // All below the highest one are counted.
+        let mut all = number;
         for by in (0..).map(|level| 1 << level).take_while(|by| *by < width) {
             let lower = self.by(Op::ShiftRightLogical, ty, all, by.into());
             all = self.of(Op::BitwiseOr, ty, &[all, lower]);
         }
-        Some(self.of(Op::BitCount, ty, &[all]))
+        self.of(Op::BitCount, ty, &[all])
+    }
+
+    /// What so many shifts make of a number.
+    fn shifted_times(&mut self, ty: TypeId, number: Id, shift: Shift, times: Id) -> Option<Id> {
+        let width = self.width(ty)?;
+        let most = (u64::from(self.width_of(times)?) + 1) * u64::from(shift.by);
+        if most != cut(most, width) {
+            return None;
+        }
+        let times = self.as_type(times, ty);
+        let by = if shift.by == 1 { times } else { self.by(Op::IMul, ty, times, shift.by.into()) };
+        let op = if shift.to_left { Op::ShiftLeftLogical } else { Op::ShiftRightLogical };
+        self.shifted(op, ty, width, number, by)
     }
 
     fn bool(&self) -> Option<TypeId> {
@@ -551,22 +755,22 @@ impl Behind<'_, '_> {
         let left = self.by(Op::BitwiseAnd, phi.ty, left, u64::from(width) - 1);
         let lower = self.of(Op::ShiftRightLogical, phi.ty, &[reversed, left]);
         let above = self.of(Op::ISub, phi.ty, &[count, bits]);
-        let higher = self.shifted(phi.ty, width, reversed, above)?;
+        let higher = self.shifted(Op::ShiftLeftLogical, phi.ty, width, reversed, above)?;
         let reversed = self.of(Op::Select, phi.ty, &[fits, lower, higher]);
         if self.is_number(first, 0) {
             return Some(reversed);
         }
-        let before = self.shifted(phi.ty, width, first, count)?;
+        let before = self.shifted(Op::ShiftLeftLogical, phi.ty, width, first, count)?;
         Some(self.of(Op::BitwiseOr, phi.ty, &[before, reversed]))
     }
 
-    /// A number shifted to the left by as many bits as there may be, or more.
-    fn shifted(&mut self, ty: TypeId, width: u32, number: Id, by: Id) -> Option<Id> {
+    /// A number shifted by as many bits as there may be, or more.
+    fn shifted(&mut self, op: Op, ty: TypeId, width: u32, number: Id, by: Id) -> Option<Id> {
         let bool = self.bool()?;
         let bits = self.number(ty, width.into());
         let stays = self.of(Op::ULessThan, bool, &[by, bits]);
         let by = self.by(Op::BitwiseAnd, ty, by, u64::from(width) - 1);
-        let shifted = self.of(Op::ShiftLeftLogical, ty, &[number, by]);
+        let shifted = self.of(op, ty, &[number, by]);
         let zero = self.number(ty, 0);
         Some(self.of(Op::Select, ty, &[stays, shifted, zero]))
     }

@@ -1,0 +1,2 @@
+// build: -O0 -Xclang -disable-O0-optnone
+#include "shifted_bits.cl"
