@@ -93,6 +93,7 @@ fn parse() -> Options {
                     "eighths" => LaneMapping::Eighths,
                     "ragged" => LaneMapping::Ragged,
                     "any" => LaneMapping::Any,
+                    "iterations" => LaneMapping::Iterations,
                     _ => LaneMapping::Rows,
                 };
                 let width = width.parse().expect("--variant W:MAPPING, W a number");

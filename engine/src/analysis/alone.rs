@@ -7,11 +7,11 @@
 //! data, and on the processor. Launches find out (`exec/trial.rs`), so the results must be the same in both ways, to the last bit.
 
 use super::Analysis;
-use super::func::{BlockId, Phi, Terminator};
+use super::func::{BlockId, Terminator};
 use super::shapes::Shape;
 use crate::jit::target::Target;
 use crate::lower::opencl_std::table;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use spirv::{Op, OpenclStd100Op};
 use spirv_env::opcodes::opencl_std::{Family as StdFamily, Through};
 use spirv_env::opcodes::{Convergence, Family, Memory, divides_integers};
@@ -25,7 +25,7 @@ const APART: u64 = 16;
 const MOST_DEPTH: u32 = 5;
 
 /// Functions of floats that are the same instructions for one number as for many.
-const EXACT: [OpenclStd100Op; 15] = [
+const EXACT: [OpenclStd100Op; 16] = [
     OpenclStd100Op::ceil,
     OpenclStd100Op::copysign,
     OpenclStd100Op::fabs,
@@ -37,6 +37,7 @@ const EXACT: [OpenclStd100Op; 15] = [
     OpenclStd100Op::fmin,
     OpenclStd100Op::fmin_common,
     OpenclStd100Op::mad,
+    OpenclStd100Op::mix,
     OpenclStd100Op::rint,
     OpenclStd100Op::sqrt,
     OpenclStd100Op::native_sqrt,
@@ -54,7 +55,6 @@ impl Analysis<'_> {
         (own() || self.leaves_by_what_it_loads() || self.divides_where_lanes_wait())
             && self.insts_in_blocks().count() <= MOST_INSTS
             && self.insts_in_blocks().all(|(block, inst)| self.does_the_same_alone(block, inst, target))
-            && self.products_stay()
     }
 
     /// The kernel's instructions, with their blocks.
@@ -210,45 +210,6 @@ impl Analysis<'_> {
         });
         goes_on && is_only && is_same
     }
-
-    /// Whether no product may be fused with a sum of another block: with lanes under a mask something may lie between them. What takes a
-    /// product for one of its own factors, or for what it adds its own product to, or stores it, fuses it with nothing.
-    pub(super) fn products_stay(&self) -> bool {
-        const FUSED: [OpenclStd100Op; 2] = [OpenclStd100Op::fma, OpenclStd100Op::mad];
-        let may_sum_up = |(_, inst): &(BlockId, &Inst)| {
-            inst.op != Op::Store
-                && !self.is_function_among(inst, &FUSED)
-                && self.vector_access(inst).is_none_or(|(.., through)| !matches!(through, Through::Writes))
-        };
-        let summing = || self.insts_in_blocks().filter(may_sum_up);
-        let products: FxHashMap<Id, BlockId> = self
-            .insts_in_blocks()
-            .filter(|(_, inst)| matches!(inst.op, Op::FMul | Op::VectorTimesScalar))
-            .filter_map(|(block, inst)| Some((inst.result?, block)))
-            .collect();
-        let stays = |id: Id, block: BlockId| products.get(&id).is_none_or(|of| *of == block);
-        if !summing().all(|(block, inst)| inst.ids().all(|id| stays(id, block))) {
-            return false;
-        }
-        // Phis hand on what has come to them, to other phis as well.
-        let phis: FxHashMap<Id, &Phi> =
-            self.func.blocks.values().flat_map(|code| &code.phis).map(|phi| (phi.result, phi)).collect();
-        let mut handed_on: Vec<&Phi> =
-            summing().flat_map(|(_, inst)| inst.ids()).filter_map(|id| phis.get(&id).copied()).collect();
-        let mut seen = FxHashSet::default();
-        while let Some(phi) = handed_on.pop() {
-            if !seen.insert(phi.result) {
-                continue;
-            }
-            for (_, id) in &phi.incoming {
-                if products.contains_key(id) {
-                    return false;
-                }
-                handed_on.extend(phis.get(id));
-            }
-        }
-        true
-    }
 }
 
 #[cfg(test)]
@@ -353,22 +314,5 @@ mod tests {
         assert!(!judged(&body), "may wait");
         assert!(!may("OpStore %place %n\nOpControlBarrier %uint_2 %uint_2 %uint_0"), "meets others");
         assert!(!may(&"OpStore %place %n\n".repeat(MOST_INSTS)), "long");
-    }
-
-    #[test]
-    fn products_are_summed_up_where_they_are_made() {
-        let product = "%loaded = OpLoad %uint %place\n%f = OpConvertUToF %float %loaded\n%product = OpFMul %float %f %any_float\n";
-        assert!(may(&format!("{product}%sum = OpFAdd %float %product %any_float")));
-        let elsewhere = format!(
-            "{product}OpBranchConditional %any_bool %then %behind\n%then = OpLabel\n
-             %sum = OpFAdd %float %product %any_float\nOpBranch %behind\n%behind = OpLabel"
-        );
-        let body = counted_loop("", &elsewhere).replace("%entry %next %inside", "%entry %next %behind");
-        assert!(!judged(&body));
-        let adds_its_own = body.replace(
-            "%sum = OpFAdd %float %product %any_float",
-            "%sum = OpExtInst %float %std fma %f %any_float %product",
-        );
-        assert!(judged(&adds_its_own), "nothing else is added to it");
     }
 }

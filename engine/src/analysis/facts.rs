@@ -21,7 +21,7 @@ use crate::abi::Variant;
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
-use spirv::{OpenclStd100Op as StdOp, StorageClass};
+use spirv::{Op, OpenclStd100Op as StdOp, StorageClass};
 use spirv_env::opcodes::Memory;
 use spirv_env::{Id, Inst};
 use std::cell::OnceCell;
@@ -56,6 +56,8 @@ pub struct Analysis<'m> {
     at: FxHashMap<Id, (BlockId, usize)>,
     /// How often values are used, found when first asked for.
     uses: OnceCell<FxHashMap<Id, u32>>,
+    /// Products that nothing takes but a sum or a difference of their own block.
+    summed_in_place: OnceCell<FxHashSet<Id>>,
     pub(super) strips: OnceCell<Strips>,
     pub(super) columns: OnceCell<FxHashSet<Id>>,
     pub(super) streaming: OnceCell<Streaming>,
@@ -114,6 +116,7 @@ impl<'m> Analysis<'m> {
             def,
             at,
             uses: OnceCell::new(),
+            summed_in_place: OnceCell::new(),
             strips: OnceCell::new(),
             columns: OnceCell::new(),
             streaming: OnceCell::new(),
@@ -155,6 +158,22 @@ impl<'m> Analysis<'m> {
             uses
         });
         uses.get(&id).copied().unwrap_or(0)
+    }
+
+    /// Whether nothing takes a value but one sum or difference of floats in its own block. What forms of a kernel do with blocks differs: where a product
+    /// and its sum are of two, they lie next to each other in one form, and there is a mask or a loop between them in another. So only
+    /// those of one block may be fused, and all forms give the same bits.
+    pub fn is_summed_in_place(&self, id: Id) -> bool {
+        let summed = self.summed_in_place.get_or_init(|| {
+            let is_sum = |inst: &&Inst| matches!(inst.op, Op::FAdd | Op::FSub);
+            let mut summed = FxHashSet::default();
+            for (at, block) in &self.func.blocks {
+                let of_sums = block.insts.iter().filter(is_sum).flat_map(Inst::ids);
+                summed.extend(of_sums.filter(|id| self.def.get(id) == Some(&at) && self.uses(*id) == 1));
+            }
+            summed
+        });
+        summed.contains(&id)
     }
 
     /// The shapes of a value's leaves, as an instruction in block `at` sees them.

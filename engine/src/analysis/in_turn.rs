@@ -76,9 +76,7 @@ fn plans(a: &Analysis<'_>, settled: Variant, target: &Target) -> Vec<Plan> {
     if settled.coarsening.factor() > 1 {
         return Vec::new();
     }
-    let plans = a.planned(&MOST, |id, this| plan(a, id, this, target));
-    // What is fused by what lies next to it is so in the loop, too.
-    if plans.is_empty() || a.products_stay() { plans } else { Vec::new() }
+    a.planned(&MOST, |id, this| plan(a, id, this, target))
 }
 
 fn plan(a: &Analysis<'_>, id: LoopId, this: &Loop, target: &Target) -> Option<Plan> {

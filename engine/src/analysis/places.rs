@@ -112,9 +112,14 @@ fn chosen<'m>(
         ids.iter().all(|id| func.type_of(*id) == Some(ty)).then_some(ids)
     });
     let columns = columns.collect::<Option<SmallVec<[_; 4]>>>()?;
+    let is_one = |ids: &SmallVec<[Id; 2]>| ids.iter().all(|id| *id == ids[0]);
+    // Nothing chooses a member of a structure but a constant.
+    if func.member_operands(like).into_iter().any(|at| !is_one(&columns[at - 1])) {
+        return None;
+    }
     let mut operands: SmallVec<_> = smallvec![like.operands[0]];
     for ids in columns {
-        let one = match ids.iter().all(|id| *id == ids[0]) {
+        let one = match is_one(&ids) {
             true => ids[0],
             false => choose(func, &ids)?,
         };

@@ -38,6 +38,7 @@ pub mod target;
 pub mod tuning;
 mod vectors;
 mod wide_masks;
+mod word_products;
 
 pub use context::{Context, IrModule};
 

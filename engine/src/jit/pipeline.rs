@@ -19,6 +19,7 @@ use super::stack;
 use super::target::Target;
 use super::vectors;
 use super::wide_masks;
+use super::word_products;
 use llvm_sys::LLVMAttributeFunctionIndex;
 use llvm_sys::core::*;
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
@@ -88,9 +89,10 @@ impl Tier {
     /// The others, which begin where those ended: variables are registers and the graph is simple. Lowering emits vector code,
     /// so neither tier has a vectoriser, but for loops that vectors are to be made of. What is worth inlining is inlined when the
     /// kernel is lowered, so there is no interprocedural pass.
-    fn passes(self, size: &Size, loops: Loops) -> Option<&'static CStr> {
-        macro_rules! passes {
-            ($unswitch:literal, $loops:literal, $vectors:literal, $unroll:literal) => {
+    /// Some are run in two parts: it is asked between them which loops have become vectors.
+    fn passes(self, size: &Size, loops: Loops) -> &'static [&'static CStr] {
+        macro_rules! front {
+            ($unswitch:literal, $loops:literal) => {
                 concat!(
                     "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,",
                     "loop-mssa(loop-rotate,licm",
@@ -98,7 +100,14 @@ impl Tier {
                     "),simplifycfg,instcombine<no-verify-fixpoint>,",
                     "loop(indvars,",
                     $loops,
-                    "loop-deletion),loop-unroll-full,",
+                    "loop-deletion),",
+                )
+            };
+        }
+        macro_rules! back {
+            ($vectors:literal, $unroll:literal) => {
+                concat!(
+                    "loop-unroll-full,",
                     "sroa,gvn,sccp,bdce,instcombine<no-verify-fixpoint>,dse,loop-mssa(licm),adce,",
                     $vectors,
                     $unroll,
@@ -107,26 +116,28 @@ impl Tier {
                 )
             };
         }
-        const ALL: &CStr = c_text(passes!("", "loop-idiom,", "", "loop-unroll<O2>"));
-        const WITHOUT_COMPARED_STORES: &CStr = c_text(passes!("", "", "", "loop-unroll<O2>"));
-        const ROLLED: &CStr = c_text(passes!(
-            ",simple-loop-unswitch<nontrivial>",
-            "loop-idiom,",
-            "slp-vectorizer,",
-            "loop-unroll<O2;no-runtime>"
+        const ALL: &CStr = c_text(concat!(front!("", "loop-idiom,"), back!("", "loop-unroll<O2>")));
+        const WITHOUT_COMPARED_STORES: &CStr = c_text(concat!(front!("", ""), back!("", "loop-unroll<O2>")));
+        const ROLLED: &CStr = c_text(concat!(
+            front!(",simple-loop-unswitch<nontrivial>", "loop-idiom,"),
+            back!("slp-vectorizer,", "loop-unroll<O2;no-runtime>")
         ));
-        const VECTORS: &CStr = c_text(passes!(
-            "",
-            "loop-idiom,",
-            "loop-vectorize,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,slp-vectorizer,",
-            "loop-unroll<O2>"
+        // Inner loops that are long enough are vectors before they would be straight code, of which only pieces become vectors.
+        const INNER_VECTORS: &CStr =
+            c_text(concat!(front!("", "loop-idiom,"), "loop-vectorize,instcombine<no-verify-fixpoint>)\0"));
+        const VECTORS: &CStr = c_text(concat!(
+            "function(",
+            back!(
+                "loop-vectorize,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,slp-vectorizer,",
+                "loop-unroll<O2>"
+            )
         ));
         match (self, loops) {
-            (Tier::Fast, _) => None,
-            (Tier::Optimising, _) if !size.can_compare_stores() => Some(WITHOUT_COMPARED_STORES),
-            (Tier::Optimising, Loops::Kept) => Some(ALL),
-            (Tier::Optimising, Loops::Rolled) => Some(ROLLED),
-            (Tier::Optimising, Loops::Vectorised) => Some(VECTORS),
+            (Tier::Fast, _) => &[],
+            (Tier::Optimising, _) if !size.can_compare_stores() => &[WITHOUT_COMPARED_STORES],
+            (Tier::Optimising, Loops::Kept) => &[ALL],
+            (Tier::Optimising, Loops::Rolled) => &[ROLLED],
+            (Tier::Optimising, Loops::Vectorised) => &[INNER_VECTORS, VECTORS],
         }
     }
 
@@ -144,7 +155,7 @@ const PASSES_OVER_MANY_BLOCKS: &CStr = c"function(early-cse)";
 
 /// Runs the tier's passes over the module, or fewer if it is large.
 pub fn optimise(module: &IrModule, target: &Target, tier: Tier) -> Result<(), JitError> {
-    run_all(module, target, tier, Loops::Kept)
+    run_all(module, target, tier, Loops::Kept).map(|_| ())
 }
 
 /// The same with loops in this form; whether they have it now.
@@ -154,11 +165,12 @@ pub fn optimise_loops(
     tier: Tier,
     loops: Loops,
 ) -> Result<bool, JitError> {
-    run_all(module, target, tier, loops)?;
-    Ok(loops != Loops::Vectorised || vectors::of_iterations(module))
+    let has_vectors = run_all(module, target, tier, loops)?;
+    Ok(loops != Loops::Vectorised || has_vectors)
 }
 
-fn run_all(module: &IrModule, target: &Target, tier: Tier, loops: Loops) -> Result<(), JitError> {
+/// Runs them, and says whether there are vectors of iterations then.
+fn run_all(module: &IrModule, target: &Target, tier: Tier, loops: Loops) -> Result<bool, JitError> {
     set_up_stacks(module, target);
     let mut size = Size::of(module, target);
     let tier = size.tier(tier);
@@ -173,29 +185,33 @@ fn run_all(module: &IrModule, target: &Target, tier: Tier, loops: Loops) -> Resu
     if !size.can_promote() {
         run(module, target, tier, PASSES_OVER_MANY_BLOCKS)?;
         contraction::contract(module, target);
-        return Ok(());
+        return Ok(false);
     }
     let [before, behind] = Tier::first_passes(&size);
     run(module, target, tier, before)?;
     contraction::contract(module, target);
     run(module, target, tier, behind)?;
-    match tier.passes(&size, loops) {
-        Some(passes) => {
-            masks::constant(module);
-            stack::tell_apart(module);
-            run(module, target, tier, passes)?;
-            if fission::split_loops(module, target) {
-                run(module, target, tier, c"function(simplifycfg,adce)")?;
-            }
-            conversions::join(module, target);
-            picks::load_lanes(module);
-            addresses::sink(module, target);
-            extracts::by_lanes(module);
-            lanes::take_apart(module, target);
-            Ok(())
-        }
-        None => Ok(()),
+    let passes = tier.passes(&size, loops);
+    if passes.is_empty() {
+        return Ok(false);
     }
+    masks::constant(module);
+    stack::tell_apart(module);
+    let mut has_vectors = false;
+    for passes in passes {
+        run(module, target, tier, passes)?;
+        has_vectors |= loops == Loops::Vectorised && vectors::of_iterations(module);
+    }
+    if fission::split_loops(module, target) {
+        run(module, target, tier, c"function(simplifycfg,adce)")?;
+    }
+    word_products::multiply(module, target);
+    conversions::join(module, target);
+    picks::load_lanes(module);
+    addresses::sink(module, target);
+    extracts::by_lanes(module);
+    lanes::take_apart(module, target);
+    Ok(has_vectors)
 }
 
 fn run(module: &IrModule, target: &Target, tier: Tier, passes: &CStr) -> Result<(), JitError> {

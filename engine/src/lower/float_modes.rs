@@ -95,10 +95,11 @@ pub fn rounding_of(this: &Lowerer<'_, '_>, inst: &Inst, scalar: Scalar) -> FPRou
 
 /// Whether an instruction with a result of this type may be fused with others.
 ///
-/// A product that has several uses is not: it would be computed anyway, and `a * a - b * b` is 0 where both are the same.
+/// A product that has several uses is not: it would be computed anyway, and `a * a - b * b` is 0 where both are the same. Nor is one of another block
+/// than its sum (`Analysis::is_summed_in_place`).
 pub fn contracts(this: &Lowerer<'_, '_>, inst: &Inst, scalar: Scalar) -> bool {
-    let is_product = matches!(inst.op, Op::FMul | Op::VectorTimesScalar);
-    if is_product && inst.result.is_some_and(|result| this.a.uses(result) > 1) {
+    let is_product = matches!(inst.op, Op::FMul | Op::VectorTimesScalar | Op::MatrixTimesScalar);
+    if is_product && inst.result.is_some_and(|result| !this.a.is_summed_in_place(result)) {
         return false;
     }
     let decoration = |kind| inst.result.and_then(|id| this.a.func.decoration(id, kind));

@@ -540,6 +540,11 @@ fn products_and_sums_are_contracted_where_the_kernel_allows_it() {
         |text: &str| text.matches("fmul contract").count() + text.matches("fadd contract").count();
     assert_eq!(contracts(&ir(&body)), 2);
     assert_eq!(contracts(&ir_of_mode("OpExecutionMode %main ContractionOff", &body)), 0);
+    let elsewhere = body.replace("%s =", "OpBranch %behind\n%behind = OpLabel\n%s =");
+    assert_eq!(contracts(&ir(&elsewhere)), 2, "one row");
+    let asked = "%odd = OpUGreaterThan %bool %own %u2\n\
+         OpBranchConditional %odd %then %behind\n%then = OpLabel\nOpStore %mine %own\nOpBranch %behind\n%behind = OpLabel\n%s =";
+    assert_eq!(contracts(&ir(&body.replace("%s =", asked))), 1, "the sum of another block");
 }
 
 #[test]

@@ -497,8 +497,9 @@ impl<'a, 'm> Lowerer<'a, 'm> {
         &self.subgroup().items
     }
 
-    /// The mask that code runs under.
+    /// The mask that code runs under, a lane for each work-item: packed components have none.
     pub fn mask(&self) -> Mask {
+        debug_assert!(self.packing.is_none(), "a mask of work-items for components");
         self.bundle.mask_of_all.unwrap_or(self.subgroup().mask)
     }
 

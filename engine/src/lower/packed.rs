@@ -5,7 +5,7 @@
 //! (`Lowerer::packing`), and scalars are repeated for each component. Who asks for a packed value elsewhere gets lanes, and who defines
 //! one by lanes has it packed: which values are packed is no matter of what is right.
 
-use super::builder::{IntPred, Value};
+use super::builder::{Builder, IntPred, Value};
 use super::groups::lanes::byte_permutation;
 use super::values::{Reg, Val};
 use super::{Lowerer, access, runs, tables};
@@ -239,6 +239,9 @@ pub(super) fn vote(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val
     let Some(bits) = Scalar::machine_int(form.components) else { return Ok(None) };
     let vote = |register: Value| {
         let lanes = form.lanes / form.components;
+        if !this.target.has_avx512() {
+            return vote_by_words(b, inst.op == Op::Any, register, lanes);
+        }
         let all = b.reshape(register, bits, lanes);
         match inst.op {
             Op::Any => b.icmp(IntPred::LLVMIntNE, all, b.zero(bits, lanes)),
@@ -247,6 +250,20 @@ pub(super) fn vote(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Val
     };
     let votes = registers(this, &val, form).into_iter().map(vote).collect();
     Ok(Some(Val::from_elem(Reg::varying(b.concat(votes)), 1)))
+}
+
+/// Whether any or all components of so many lanes are true, eight and more of each, where masks are bytes: each eight are one word. LLVM has no code for
+/// bits of them that are compared in one block and used in another.
+fn vote_by_words(b: &Builder, is_any: bool, register: Value, lanes: u32) -> Value {
+    let words = b.lanes(register) / 8;
+    let all = b.reshape(b.sext_or_trunc(register, Scalar::I8), Scalar::I64, words);
+    let votes = match is_any {
+        true => b.icmp(IntPred::LLVMIntNE, all, b.zero(Scalar::I64, words)),
+        false => b.icmp(IntPred::LLVMIntEQ, all, b.int(Scalar::I64, words, u64::MAX)),
+    };
+    let votes = b.deinterleave(votes, (words / lanes) as usize).into_iter();
+    let both = |a: Value, other: Value| if is_any { b.or(a, other) } else { b.and(a, other) };
+    votes.reduce(both).expect("a word of each lane")
 }
 
 /// All work-items' bits of a packed value or of a scalar, in one vector.

@@ -219,10 +219,11 @@ pub(super) fn stays(b: &Builder, indexed: Indexed, first: Value, span: u32) -> V
     }
 }
 
-/// Whether a mask is on in no lane that is.
+/// Whether a mask is on in no lane that is. Packed components have no mask of their own: those of lanes that are off count as well.
 pub(super) fn none_on(this: &Lowerer<'_, '_>, mask: Value) -> Value {
     let b = &this.b;
-    let mask = match this.mask() {
+    let on = if this.packing.is_some() { Mask::All } else { this.mask() };
+    let mask = match on {
         Mask::All => mask,
         Mask::Lanes(on) => b.and(mask, on),
     };

@@ -8,6 +8,7 @@ mod called_functions;
 mod calls;
 mod cas_loops;
 mod columns;
+mod component_votes;
 mod contiguity;
 mod function_pointers;
 mod idle;

@@ -63,6 +63,7 @@ mod packed;
 mod partial_groups;
 mod print;
 mod private_copies;
+mod private_fields;
 mod private_memory;
 mod processes;
 mod profiles;

@@ -58,3 +58,31 @@ fn vectors_are_what_their_components_are() {
         }
     }
 }
+
+#[test]
+fn quotients_of_small_numbers_and_a_large_one_are_right() {
+    const COUNT: usize = 48;
+    let kernel = Module::named("packed").kernel("quotients");
+    let takes_part = |item: usize| item & 4 == 0;
+    for (n, size) in [(COUNT, 8), (COUNT, 16), (COUNT, 7), (29, 48), (5, 1)] {
+        for large in (0..16 * n).step_by(3) {
+            let number = |at: usize| if at == large { 0xEC02_646C_F8FA_3160 - at as u64 } else { at as u64 };
+            let long_in: Vec<u64> = (0..16 * n).map(number).collect();
+            let input = &long_in[..2 * n];
+            let long_out = platform().filled(1u64, 16 * n);
+            let (wide, narrow) = (platform().filled(1u64, 2 * n), platform().filled(1u32, 2 * n));
+            let (input_buffer, long_in_buffer) = (platform().buffer(input), platform().buffer(&long_in));
+            kernel.run_1d(n, size, &[&input_buffer, &wide, &narrow, &long_in_buffer, &long_out, &(n as i32)]);
+            let what = format!("{n} items in groups of {size}, the large one at {large}");
+            let of = |in_item: usize, of: &dyn Fn(u64) -> u64| -> Vec<u64> {
+                let all = long_in[..in_item * n].iter().enumerate();
+                all.map(|(at, number)| if takes_part(at / in_item) { of(*number) } else { 1 }).collect()
+            };
+            assert_same(&what, &wide, &of(2, &|number| number / 10));
+            let rests: Vec<u32> =
+                of(2, &|number| number % 1000).into_iter().map(|rest| rest as u32).collect();
+            assert_same(&what, &narrow, &rests);
+            assert_same(&what, &long_out, &of(16, &|number| number / 7));
+        }
+    }
+}

@@ -58,3 +58,10 @@ fn other_objects_and_other_steps_stay_apart() {
     let index = "OpAccessChain %private_uint %words %uint_2";
     assert_eq!(joined(element, index, "%private_uint"), [1, 0, 2], "an index of another type");
 }
+
+#[test]
+fn members_of_structures_are_not_chosen_by_numbers() {
+    let chain = |of: &str, member: u32| format!("OpAccessChain %private_uint %{of} %ulong_{member}");
+    let text = joined(&chain("by_value", 1), &chain("by_value", 2), "%private_uint");
+    assert_eq!(text, [1, 0, 2]);
+}

@@ -624,6 +624,7 @@ pub(super) fn pressure_at(a: &Analysis<'_>, simd_bits: u32, width: u32) -> usize
 fn pressures(a: &Analysis<'_>, simd_bits: u32, width: u32) -> impl Iterator<Item = (LoopId, usize)> {
     let is_vector =
         |block: BlockId, id: Id| !a.is_common(block, id) && a.shape(block, id).contains(&Shape::Varying);
+    let left_with = left_with(a);
     let of_loop = move |(id, this): (LoopId, &Loop)| {
         let inside = |block: BlockId| a.loops.encloses(Some(id), a.loops.of(block));
         let mut live: FxHashSet<Id> = FxHashSet::default();
@@ -634,9 +635,36 @@ fn pressures(a: &Analysis<'_>, simd_bits: u32, width: u32) -> impl Iterator<Item
             let outside = |id: &Id| a.def.get(id).is_some_and(|def| !inside(*def));
             live.extend(used.filter(outside).filter(|id| is_vector(block, *id)));
         }
-        (id, live.into_iter().map(|id| registers_of(a, id, simd_bits, width)).sum())
+        let registers = |id: Id| registers_of(a, id, simd_bits, width);
+        let live: usize = live.into_iter().map(registers).sum();
+        let left = left_with.get(&id).into_iter().flatten();
+        let left = left.copied().filter(|id| a.def.get(id).is_some_and(|block| is_vector(*block, *id)));
+        let left: usize = left.map(registers).filter(|registers| *registers > 1).sum();
+        (id, live + left)
     };
     a.loops.loops.iter().map(of_loop)
+}
+
+/// What is used behind loops that lanes leave at different times, of what they make. Those that have left keep it, beside what the others go on with:
+/// a register waits in memory for that, but the several of a pointer are compared and chosen by halves of masks, of which there are few.
+fn left_with(a: &Analysis<'_>) -> FxHashMap<LoopId, FxHashSet<Id>> {
+    let mut left: FxHashMap<LoopId, FxHashSet<Id>> = FxHashMap::default();
+    let mut uses = |user: BlockId, id: Id| {
+        let Some(&block) = a.def.get(&id) else { return };
+        let around =
+            a.loops.around(block).take_while(|this| !a.loops.encloses(Some(*this), a.loops.of(user)));
+        let is_left = |this: &LoopId| a.control.divergent_loops.contains(*this) && !a.is_grid_stride(*this);
+        for this in around.filter(is_left) {
+            left.entry(this).or_default().insert(id);
+        }
+    };
+    for (at, block) in &a.func.blocks {
+        let of_insts = block.insts.iter().flat_map(|inst| inst.ids()).chain(block.term.used());
+        of_insts.for_each(|id| uses(at, id));
+        let of_phis = block.phis.iter().flat_map(|phi| &phi.incoming);
+        of_phis.for_each(|(_, id)| uses(at, *id));
+    }
+    left
 }
 
 /// What is loaded as rows for one instruction, of which that takes one operand from memory.
