@@ -8,6 +8,7 @@ use super::arithmetic::int_compare;
 use super::builder::{IntPred, Label, Value};
 use super::entry::meets_at_barrier;
 use super::invariant_loads::InvariantLoads;
+use super::iterations::Counter;
 use super::opencl_std::table;
 use super::read_ahead::ReadAhead;
 use super::values::{Mask, Reg, Slot};
@@ -41,7 +42,7 @@ pub(super) struct Flow {
     /// for several iterations ahead, for each of them, would push one another out of the cache before their time.
     pub(super) with_barriers: EntitySet<LoopId>,
     /// Where loops count their iterations.
-    pub(super) iterations: FxHashMap<LoopId, Value>,
+    pub(super) iterations: FxHashMap<LoopId, Counter>,
     pub(super) read_ahead: ReadAhead,
     pub(super) invariant_loads: InvariantLoads,
     /// Parts that are there twice (`analysis::guards`).

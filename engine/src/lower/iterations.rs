@@ -11,39 +11,48 @@ use super::values::Reg;
 use crate::abi::LaneMapping;
 use crate::analysis::func::BlockId;
 use crate::analysis::leaves::Scalar;
-use crate::analysis::loops::LoopId;
+use crate::analysis::loops::{Loop, LoopId};
 use crate::error::EngineError;
 use spirv::Op;
 use spirv_env::Id;
 
+/// Where a loop has the number of its iteration, and that of the next one.
+#[derive(Clone, Copy)]
+pub(super) struct Counter {
+    now: Value,
+    next: Value,
+}
+
 impl Lowerer<'_, '_> {
-    /// Counts the iterations of the loop that this block is in front of, or the latch of.
+    /// Counts the iterations of the loop that this block is in front of, the header of, or the latch of. The next number is made in the header: a latch that does
+    /// nothing but hand on values is none for LLVM, and one that computes has a loop of one block turned, with its first iteration in front of it.
     pub(super) fn count_iterations(&mut self, block: BlockId) {
         let a = self.a;
         if a.variant.mapping != LaneMapping::Iterations {
             return;
         }
-        for (id, this) in
-            a.loops.loops.iter().filter(|(_, this)| [this.preheader, this.latch].contains(&block))
-        {
-            let counter = self.counter(id);
-            let next = if block == this.latch {
-                self.b.add(self.b.load(Scalar::I64, 1, counter, 8), self.b.i64(1))
-            } else {
-                self.b.i64(0)
-            };
-            self.b.store(next, counter, 8);
+        let is_part = |this: &Loop| [this.preheader, this.header, this.latch].contains(&block);
+        for (id, this) in a.loops.loops.iter().filter(|(_, this)| is_part(this)) {
+            let Counter { now, next } = self.counter(id);
+            if block == this.preheader {
+                self.b.store(self.b.i64(0), now, 8);
+            }
+            if block == this.header {
+                self.b.store(self.b.add(self.b.load(Scalar::I64, 1, now, 8), self.b.i64(1)), next, 8);
+            }
+            if block == this.latch {
+                self.b.store(self.b.load(Scalar::I64, 1, next, 8), now, 8);
+            }
         }
     }
 
     /// Where a loop counts its iterations, in 64 bits.
-    fn counter(&mut self, id: LoopId) -> Value {
+    fn counter(&mut self, id: LoopId) -> Counter {
         if let Some(counter) = self.flow.iterations.get(&id) {
             return *counter;
         }
-        let counter = self.prologue_alloca(Scalar::I64, 1);
-        self.flow.iterations.insert(id, counter);
-        counter
+        let [now, next] = [(); 2].map(|()| self.prologue_alloca(Scalar::I64, 1));
+        *self.flow.iterations.entry(id).or_insert(Counter { now, next })
     }
 
     /// An index of an access chain.
@@ -58,7 +67,7 @@ impl Lowerer<'_, '_> {
         let Some(step) = step.filter(|_| is_widened) else { return self.leaf(id) };
         // The narrow one may have no value in this block.
         let now = self.leaf(id)?;
-        let counter = self.counter(inside);
+        let Counter { now: counter, .. } = self.counter(inside);
         let b = &self.b;
         let count = b.load(Scalar::I64, 1, counter, 8);
         let moved = b.mul(count, b.i64(step as u64));
