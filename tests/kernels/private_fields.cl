@@ -55,3 +55,75 @@ __kernel void grow_tree(__global const ushort *keys, __global uint *out, uint n)
         sum = sum * 31 + tree[k].left * 16 + tree[k].right + tree[k].key;
     out[i] = sum;
 }
+
+// Two rows that change their places: how many letters have to be changed, left out or brought in until two words are one.
+__kernel void distances(__global const uchar *words, __global int *out, uint n, int length)
+{
+    const uint i = get_global_id(0);
+    if (i >= n)
+        return;
+    __global const uchar *a = words + 32 * i, *b = words + 32 * i + 16;
+    short rows[2][17], *last = rows[0], *next = rows[1], other[17];
+    for (int x = 0; x <= 16; x++) {
+        last[x] = x;
+        other[x] = 0;
+    }
+    next = length & 1 ? other : next;
+    for (int y = 0; y < length; y++) {
+        next[0] = y + 1;
+        for (int x = 0; x < 16; x++)
+            next[x + 1] = min(last[x] + (a[x] != b[y]), min(last[x + 1], next[x]) + 1);
+        short *const gone = last;
+        last = next;
+        next = gone;
+    }
+    out[i] = last[16];
+}
+
+static void smooth(short *to, const short *from)
+{
+    for (int k = 0; k < 16; k++)
+        to[k] = (short)(from[(k + 15) & 15] + from[(k + 1) & 15]) >> 1;
+}
+
+__kernel void smoothed(__global const short *in, __global int *out, uint n, int steps)
+{
+    const uint i = get_global_id(0);
+    if (i >= n)
+        return;
+    short first[16], second[16], *from = first, *to = second;
+    for (int k = 0; k < 16; k++)
+        from[k] = in[16 * i + k];
+    for (int step = 0; step < steps; step++) {
+        smooth(to, from);
+        short *const gone = from;
+        from = to;
+        to = gone;
+    }
+    int sum = 0;
+    for (int k = 0; k < 16; k++)
+        sum = sum * 31 + from[k];
+    out[i] = sum;
+}
+
+static void widen_range(int value, int *least, int *most)
+{
+    if (value < *least)
+        *least = value;
+    if (value > *most)
+        *most = value;
+}
+
+// What a function is given the addresses of changes from call to call.
+__kernel void ranges(__global const short *in, __global int *out, uint n, int of)
+{
+    const uint i = get_global_id(0);
+    if (i >= n)
+        return;
+    int a = INT_MAX, b = INT_MIN;
+    for (int k = 0; k < 16; k++) {
+        const bool is_other = (k + in[16 * i] * of) & 1;
+        widen_range(in[16 * i + k], is_other ? &a : &b, is_other ? &b : &a);
+    }
+    out[i] = a * 3 + b;
+}

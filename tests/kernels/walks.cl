@@ -73,3 +73,30 @@ __kernel void sum_columns(__global const int *rows, __global int *sums, int colu
         sum += rows[row * columns + column];
     sums[column] = sum;
 }
+
+// Each pair of two rows of a work-item's own: sums and the least over two loops.
+__kernel void pairs_of_rows(__global const ushort *a, __global const ushort *b, __global uint *out)
+{
+    const int i = get_global_id(0);
+    ushort alike = 0;
+    uint least = 70000, apart = 0, bits = 0;
+    for (int x = 0; x < 32; x++) {
+        const ushort of = a[i * 32 + x];
+        for (int y = 0; y < 32; y++)
+            if (of == b[i * 32 + y])
+                alike++;
+    }
+    for (int x = 0; x < 32; x++)
+        for (int y = 0; y < 32; y++)
+            least = min(least, (uint)abs(a[i * 32 + x] - b[i * 32 + y]) * 3 + x);
+    for (int x = 0; x < 32; x++)
+        for (int y = 0; y < 32; y++)
+            apart += abs(a[i * 32 + x] - b[i * 32 + y]);
+    for (int x = 0; x < 32; x++)
+        for (int y = 0; y < 32; y++)
+            bits |= (a[i * 32 + x] + 1) & (b[i * 32 + y] << 3);
+    out[4 * i] = alike;
+    out[4 * i + 1] = least;
+    out[4 * i + 2] = apart;
+    out[4 * i + 3] = bits;
+}

@@ -27,6 +27,7 @@ pub mod isolate;
 mod lanes;
 pub mod load;
 mod masks;
+mod outer_sums;
 mod outlined;
 mod picks;
 pub mod pieces;

@@ -12,6 +12,7 @@ use super::fission;
 use super::halves;
 use super::lanes;
 use super::masks;
+use super::outer_sums;
 use super::outlined;
 use super::picks;
 use super::size::Size;
@@ -123,8 +124,10 @@ impl Tier {
             back!("slp-vectorizer,", "loop-unroll<O2;no-runtime>")
         ));
         // Inner loops that are long enough are vectors before they would be straight code, of which only pieces become vectors.
-        const INNER_VECTORS: &CStr =
-            c_text(concat!(front!("", "loop-idiom,"), "loop-vectorize,instcombine<no-verify-fixpoint>)\0"));
+        const INNER_VECTORS: &CStr = c_text(concat!(
+            front!("", "loop-idiom,"),
+            "loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg)\0"
+        ));
         const VECTORS: &CStr = c_text(concat!(
             "function(",
             back!(
@@ -200,7 +203,10 @@ fn run_all(module: &IrModule, target: &Target, tier: Tier, loops: Loops) -> Resu
     let mut has_vectors = false;
     for passes in passes {
         run(module, target, tier, passes)?;
-        has_vectors |= loops == Loops::Vectorised && vectors::of_iterations(module);
+        if loops == Loops::Vectorised {
+            has_vectors |= vectors::of_iterations(module);
+            outer_sums::keep(module);
+        }
     }
     if fission::split_loops(module, target) {
         run(module, target, tier, c"function(simplifycfg,adce)")?;

@@ -371,7 +371,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     simplify::expand_products(&mut func);
     moves::join_copies(&mut func);
     places::choose_indices(&mut func);
-    choices::load_both(&mut func);
+    choices::access_both(&mut func);
     mem2reg::promote(&mut func);
     arguments::load_first(&mut func);
     joins::compute_behind(&mut func);

@@ -178,3 +178,30 @@ fn iterations_become_lanes_where_a_work_item_has_memory_of_its_own() {
     assert_eq!(are_lanes("count_pairs", &avx2), (true, false));
     assert_eq!(are_lanes("scale_pieces", &avx2), (true, true));
 }
+
+#[test]
+fn pairs_of_two_rows_are_put_together() {
+    let mut random = Random::new(9);
+    let mut rows = || -> Vec<u16> {
+        (0..32 * ITEMS).map(|at| random.below(if at < 512 { 9 } else { 1 << 16 }) as u16).collect()
+    };
+    let (a, b) = (rows(), rows());
+    let want = a.chunks(32).zip(b.chunks(32)).flat_map(|(a, b)| {
+        let pairs = || {
+            let pairs = a.iter().enumerate().flat_map(|(x, a)| b.iter().map(move |b| (x, *a, *b)));
+            pairs.map(|(x, a, b)| (x as u32, u32::from(a), u32::from(b)))
+        };
+        [
+            pairs().filter(|(_, a, b)| a == b).count() as u32,
+            pairs().map(|(x, a, b)| a.abs_diff(b) * 3 + x).min().expect("pairs").min(70000),
+            pairs().map(|(_, a, b)| a.abs_diff(b)).sum(),
+            pairs().fold(0, |bits, (_, a, b)| bits | ((a + 1) & b << 3)),
+        ]
+    });
+    let want: Vec<u32> = want.collect();
+    everywhere(|run, _, what| {
+        let mut out = vec![0u32; want.len()];
+        run("pairs_of_rows", &[read(&a), read(&b), written(&mut out)]);
+        assert_eq!(out, want, "{what}");
+    });
+}
