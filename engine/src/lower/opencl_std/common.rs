@@ -2,6 +2,7 @@
 
 use super::super::builder::Value;
 use super::element::Element;
+use super::parts;
 use std::f64::consts::PI;
 
 /// `x` where neither is greater; either where one is not a number.
@@ -13,10 +14,9 @@ pub fn fmax_common(m: &Element<'_>, x: &[Value]) -> Value {
     m.select(m.lt(x[0], x[1]), x[1], x[0])
 }
 
-/// What is not a number stays so.
+/// `fmin(fmax(x, least), most)`: what is not a number is the least (OpenCL Extended Instruction Set §2.3).
 pub fn fclamp(m: &Element<'_>, x: &[Value]) -> Value {
-    let above = m.select(m.lt(x[0], x[1]), x[1], x[0]);
-    m.select(m.gt(above, x[2]), x[2], above)
+    parts::fmin(m, &[parts::fmax(m, &x[..2]), x[2]])
 }
 
 pub fn degrees(m: &Element<'_>, x: &[Value]) -> Value {

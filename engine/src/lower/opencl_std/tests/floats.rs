@@ -421,6 +421,25 @@ fn binary_functions_are_within_their_bounds() {
 }
 
 #[test]
+fn what_is_not_a_number_is_clamped_to_the_least() {
+    let (a, b) = pairs();
+    let c: Vec<f32> = b.iter().rev().copied().collect();
+    for (target, lanes) in forms() {
+        for lanes in lanes {
+            let code = compile(&target, lanes, &[Scalar::F32; 3], call(StdOp::fclamp));
+            let got: Vec<f32> = code.map(&a, &b, &c);
+            for (((x, least), most), got) in a.iter().zip(&b).zip(&c).zip(got) {
+                let of = |x: f32| f64::from(x);
+                let want = fmin(fmax(of(*x), of(*least)), of(*most));
+                let is_same = of(got) == want || (got.is_nan() && want.is_nan());
+                let what = format!("{lanes} lanes: {x} from {least} to {most} is {got}");
+                assert!(is_same || least > most, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
 fn powers_by_small_constants_are_products() {
     type Product = fn(f32) -> f32;
     let products: [(u32, Product); 8] = [
