@@ -253,6 +253,9 @@ __kernel void implied_vol_safeguarded(__global const float *strikes,
         const float d1 = moneyness / sigma + 0.5f * sigma;
         const float model = forward * normal_cdf(d1) - strike * normal_cdf(d1 - sigma);
         const float error = model - prices[i];
+        // Behind that, the last bit of a price decides which half is left.
+        if (fabs(error) < 1e-3f)
+            break;
         if (error > 0.0f)
             high = vol;
         else
