@@ -135,26 +135,11 @@ fn is_within_either(
         }
         let is_one = func.type_of(inst.id(0)).is_some_and(|ty| *func.module.types.get(ty) == Type::Bool);
         let [a, b] = [1, 2].map(|side| inst.id(side));
-        let size = |of: Id| size_of_whole(func, made, sizes, of);
+        let size = |of: Id| objects::place_of(func, sizes, made, of).map(|(variable, _)| sizes[&variable]);
         let are_alike = size(a).is_some() && size(a) == size(b);
         return is_one && (are_alike || (are_members(func, made, a, b) && fits(func, a, end)));
     }
     false
-}
-
-/// The size of the variable that a pointer leads to the beginning of.
-fn size_of_whole(func: &Func<'_>, made: &Made, sizes: &FxHashMap<Id, u64>, pointer: Id) -> Option<u64> {
-    let mut at = pointer;
-    for _ in 0..MOST_STEPS {
-        if let Some(size) = sizes.get(&at) {
-            return Some(*size);
-        }
-        let inst = made.get(&at).filter(|inst| inst.op != Op::Select)?;
-        let is_beginning = |step: &ChainStep| matches!(step, ChainStep::Constant(0));
-        func.chain(inst).iter().all(is_beginning).then_some(())?;
-        at = func.derived_from(inst)?;
-    }
-    None
 }
 
 /// Whether two pointers are made by the same steps, but for members of structures.

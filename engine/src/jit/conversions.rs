@@ -7,7 +7,7 @@
 
 use super::blocks::{blocks, functions, instructions, only_makes_a_value, opcode, room, users};
 use super::context::IrModule;
-use super::pieces::bits_of;
+use super::pieces::{bits_of, splatted};
 use super::target::Target;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -134,15 +134,8 @@ unsafe fn converted(
 unsafe fn is_splatted(inst: LLVMValueRef, number: LLVMValueRef) -> bool {
     // SAFETY: the caller's instruction is alive, and what uses it with it.
     unsafe {
-        let is_first = !LLVMIsAInsertElementInst(inst).is_null()
-            && LLVMGetOperand(inst, 1) == number
-            && LLVMIsAConstantInt(LLVMGetOperand(inst, 2)) == LLVMGetOperand(inst, 2)
-            && LLVMConstIntGetZExtValue(LLVMGetOperand(inst, 2)) == 0;
-        let takes_first = |user: &LLVMValueRef| {
-            !LLVMIsAShuffleVectorInst(*user).is_null()
-                && (0..LLVMGetNumMaskElements(*user)).all(|at| LLVMGetMaskValue(*user, at) == 0)
-        };
-        is_first && users(inst).iter().all(takes_first)
+        !LLVMIsAInsertElementInst(inst).is_null()
+            && users(inst).iter().all(|user| splatted(*user) == Some(number))
     }
 }
 

@@ -10,7 +10,7 @@
 use super::addresses::{self, Intrinsic};
 use super::blocks::{blocks, functions, instructions, room};
 use super::context::IrModule;
-use super::pieces;
+use super::pieces::{self, splat};
 use super::target::Target;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -40,21 +40,6 @@ pub fn take_apart(module: &IrModule, target: &Target) {
             }
         }
         LLVMDisposeBuilder(builder);
-    }
-}
-
-/// A vector of this type whose lanes are all the same.
-///
-/// # Safety
-/// Builder, value and type belong together and are alive.
-pub(super) unsafe fn splat(builder: LLVMBuilderRef, value: LLVMValueRef, ty: LLVMTypeRef) -> LLVMValueRef {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let word = LLVMInt32TypeInContext(LLVMGetTypeContext(ty));
-        let first = LLVMConstInt(word, 0, 0);
-        let one = LLVMBuildInsertElement(builder, LLVMGetPoison(ty), value, first, NAME);
-        let all = LLVMConstNull(LLVMVectorType(word, LLVMGetVectorSize(ty)));
-        LLVMBuildShuffleVector(builder, one, LLVMGetPoison(ty), all, NAME)
     }
 }
 

@@ -7,6 +7,7 @@
 
 use super::blocks::{blocks, called_intrinsic, functions, instructions, intrinsic_number, opcode, users};
 use super::context::IrModule;
+use super::pieces::{splat, splatted};
 use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -131,12 +132,7 @@ impl Sum {
                 Start::Lane { constant, .. } => {
                     LLVMBuildInsertElement(builder, constant, self.first, lane, NAME)
                 }
-                Start::All { .. } => {
-                    let nothing = LLVMGetPoison(ty);
-                    let inserted = LLVMBuildInsertElement(builder, nothing, self.first, lane, NAME);
-                    let lanes = LLVMVectorType(LLVMInt32TypeInContext(context), LLVMGetVectorSize(ty));
-                    LLVMBuildShuffleVector(builder, inserted, nothing, LLVMConstNull(lanes), NAME)
-                }
+                Start::All { .. } => splat(builder, self.first, ty),
             };
             LLVMPositionBuilderBefore(builder, self.phi);
             let vector = LLVMBuildPhi(builder, ty, NAME);
@@ -182,12 +178,9 @@ unsafe fn start(user: LLVMValueRef, number: LLVMValueRef, joins: Joins) -> Optio
             return None;
         }
         if matches!(joins, Joins::Function(_)) {
-            let [splat] = *users(user) else { return None };
-            let is_splat = !LLVMIsAShuffleVectorInst(splat).is_null()
-                && LLVMGetOperand(splat, 0) == user
-                && LLVMTypeOf(splat) == LLVMTypeOf(user)
-                && (0..LLVMGetNumMaskElements(splat)).all(|at| LLVMGetMaskValue(splat, at) == 0);
-            return is_splat.then_some(Start::All { vector: splat });
+            let [vector] = *users(user) else { return None };
+            let is_splat = splatted(vector) == Some(number) && LLVMTypeOf(vector) == LLVMTypeOf(user);
+            return is_splat.then_some(Start::All { vector });
         }
         let is_zero = |lane: u32| {
             let of = LLVMGetAggregateElement(constant, lane);

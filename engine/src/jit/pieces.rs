@@ -1,9 +1,45 @@
-//! Pieces of IR that take several calls to make: empty assembly and what it takes, and nodes that are like no other; and how wide values are.
+//! Pieces of IR that take several calls to make: vectors of one number, empty assembly and what it takes, and nodes that are like no other; and how wide values are.
 
 use llvm_sys::core::*;
 use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMInlineAsmDialect, LLVMTypeKind};
+
+const NAME: *const std::ffi::c_char = c"".as_ptr();
+
+/// A vector of this type whose lanes are all the same.
+///
+/// # Safety
+/// Builder, value and type belong together and are alive.
+pub unsafe fn splat(builder: LLVMBuilderRef, value: LLVMValueRef, ty: LLVMTypeRef) -> LLVMValueRef {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let word = LLVMInt32TypeInContext(LLVMGetTypeContext(ty));
+        let first = LLVMConstInt(word, 0, 0);
+        let one = LLVMBuildInsertElement(builder, LLVMGetPoison(ty), value, first, NAME);
+        let all = LLVMConstNull(LLVMVectorType(word, LLVMGetVectorSize(ty)));
+        LLVMBuildShuffleVector(builder, one, LLVMGetPoison(ty), all, NAME)
+    }
+}
+
+/// The number that a vector has in all lanes, if it is made so.
+///
+/// # Safety
+/// The value is alive.
+pub unsafe fn splatted(vector: LLVMValueRef) -> Option<LLVMValueRef> {
+    // SAFETY: the caller's promise; an instruction's operands are alive with it.
+    unsafe {
+        if LLVMIsAShuffleVectorInst(vector).is_null() {
+            return None;
+        }
+        let one = LLVMGetOperand(vector, 0);
+        let takes_first = (0..LLVMGetNumMaskElements(vector)).all(|lane| LLVMGetMaskValue(vector, lane) == 0);
+        let is_first = takes_first
+            && !LLVMIsAInsertElementInst(one).is_null()
+            && LLVMIsNull(LLVMGetOperand(one, 2)) != 0;
+        is_first.then(|| LLVMGetOperand(one, 1))
+    }
+}
 
 /// A function of no instructions, as a piece of assembly. What has an effect stays where it is called.
 ///

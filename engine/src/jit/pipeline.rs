@@ -168,11 +168,11 @@ pub fn optimise_loops(
     tier: Tier,
     loops: Loops,
 ) -> Result<bool, JitError> {
-    let has_vectors = run_all(module, target, tier, loops)?;
-    Ok(loops != Loops::Vectorised || has_vectors)
+    let had_vectors = run_all(module, target, tier, loops)?;
+    Ok(loops != Loops::Vectorised || had_vectors || vectors::of_iterations(module))
 }
 
-/// Runs them, and says whether there are vectors of iterations then.
+/// Runs them, and says whether inner loops were vectors of iterations before the last ones, which may have left no loop of them.
 fn run_all(module: &IrModule, target: &Target, tier: Tier, loops: Loops) -> Result<bool, JitError> {
     set_up_stacks(module, target);
     let mut size = Size::of(module, target);
@@ -194,20 +194,16 @@ fn run_all(module: &IrModule, target: &Target, tier: Tier, loops: Loops) -> Resu
     run(module, target, tier, before)?;
     contraction::contract(module, target);
     run(module, target, tier, behind)?;
-    let passes = tier.passes(&size, loops);
-    if passes.is_empty() {
-        return Ok(false);
-    }
+    let Some((last, inner)) = tier.passes(&size, loops).split_last() else { return Ok(false) };
     masks::constant(module);
     stack::tell_apart(module);
     let mut has_vectors = false;
-    for passes in passes {
+    for passes in inner {
         run(module, target, tier, passes)?;
-        if loops == Loops::Vectorised {
-            has_vectors |= vectors::of_iterations(module);
-            outer_sums::keep(module);
-        }
+        has_vectors |= vectors::of_iterations(module);
+        outer_sums::keep(module);
     }
+    run(module, target, tier, last)?;
     if fission::split_loops(module, target) {
         run(module, target, tier, c"function(simplifycfg,adce)")?;
     }

@@ -12,8 +12,7 @@
 use super::addresses::is;
 use super::blocks::{followers, functions, in_order, instructions, opcode, users};
 use super::context::IrModule;
-use super::lanes::splat;
-use super::pieces::bits_of;
+use super::pieces::{bits_of, splat, splatted};
 use super::target::Target;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -279,7 +278,7 @@ impl Wide {
             if LLVMIsConstant(mask) == 0 {
                 self.go_behind(mask);
             }
-            let new = match one_bit(mask) {
+            let new = match splatted(mask) {
                 Some(bit) => {
                     let bit = LLVMBuildSExt(self.builder, bit, LLVMGetElementType(ty), NAME);
                     splat(self.builder, bit, ty)
@@ -428,24 +427,6 @@ unsafe fn is_tested(user: LLVMValueRef) -> bool {
     unsafe {
         opcode(user) == LLVMOpcode::LLVMBitCast
             && users(user).into_iter().any(|test| Test::of(test).is_some())
-    }
-}
-
-/// The bit that a mask has in every lane, if it is made so.
-unsafe fn one_bit(mask: LLVMValueRef) -> Option<LLVMValueRef> {
-    // SAFETY: the caller's mask is alive, and its operands with it.
-    unsafe {
-        if !is(mask, &[LLVMOpcode::LLVMShuffleVector]) {
-            return None;
-        }
-        let one = LLVMGetOperand(mask, 0);
-        if !is(one, &[LLVMOpcode::LLVMInsertElement]) {
-            return None;
-        }
-        let places = LLVMGetNumMaskElements(mask);
-        let is_first = (0..places).all(|lane| LLVMGetMaskValue(mask, lane) == 0)
-            && LLVMIsNull(LLVMGetOperand(one, 2)) != 0;
-        is_first.then(|| LLVMGetOperand(one, 1))
     }
 }
 
@@ -629,7 +610,7 @@ mod tests {
     }
 
     #[test]
-    fn what_all_lanes_have_is_widened_as_one_bit() {
+    fn what_all_lanes_have_is_widened_as_splatted() {
         let text = of_loop(8, "i32").replace("<8 x i1> %some) {", "i1 %some.bit) {").replace(
             "entry:",
             "entry:\n%one = insertelement <8 x i1> poison, i1 %some.bit, i64 0\n\

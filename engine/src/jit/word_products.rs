@@ -7,6 +7,7 @@
 
 use super::blocks::{blocks, functions, instructions, intrinsic_number, opcode, users};
 use super::context::IrModule;
+use super::pieces::{bits_of, splat, splatted};
 use super::target::Target;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -61,7 +62,7 @@ impl Words<'_> {
             let is_product = |inst: &LLVMValueRef| {
                 let others = [0, 1].map(|at| LLVMGetOperand(*inst, at)).into_iter();
                 opcode(*inst) == LLVMOpcode::LLVMMul
-                    && others.filter(|other| *other != factor).any(|other| is_word(other, MOST_DEPTH))
+                    && others.filter(|other| *other != factor).any(|other| bits(other, MOST_DEPTH) <= WORD)
             };
             if products.is_empty() || products.len() > MOST_PRODUCTS || !products.iter().all(is_product) {
                 return false;
@@ -125,14 +126,7 @@ impl Words<'_> {
             LLVMPositionBuilderBefore(self.builder, number);
             let unsigned = LLVMBuildZExt(self.builder, from, LLVMTypeOf(number), NAME);
             LLVMPositionBuilderBefore(self.builder, factor);
-            let nothing = LLVMGetPoison(LLVMTypeOf(LLVMGetOperand(factor, 0)));
-            let first = LLVMConstInt(LLVMInt64TypeInContext(self.module.context().raw()), 0, 0);
-            let inserted = LLVMBuildInsertElement(self.builder, nothing, unsigned, first, NAME);
-            let mask = LLVMConstNull(LLVMVectorType(
-                LLVMInt32TypeInContext(self.module.context().raw()),
-                LLVMGetVectorSize(LLVMTypeOf(factor)),
-            ));
-            Some(LLVMBuildShuffleVector(self.builder, inserted, nothing, mask, NAME))
+            Some(splat(self.builder, unsigned, LLVMTypeOf(factor)))
         }
     }
 }
@@ -159,7 +153,7 @@ unsafe fn forget(factor: LLVMValueRef) {
     }
 }
 
-/// Bits of an integer, or of each one of a vector.
+/// Bits of a number, or of each one of a vector.
 unsafe fn width(ty: LLVMTypeRef) -> u32 {
     // SAFETY: the caller's type is alive.
     unsafe {
@@ -167,31 +161,8 @@ unsafe fn width(ty: LLVMTypeRef) -> u32 {
             LLVMTypeKind::LLVMVectorTypeKind => LLVMGetElementType(ty),
             _ => ty,
         };
-        match LLVMGetTypeKind(element) {
-            LLVMTypeKind::LLVMIntegerTypeKind => LLVMGetIntTypeWidth(element),
-            _ => 0,
-        }
+        bits_of(element)
     }
-}
-
-/// The number that all lanes of a shuffled vector have, if it is one.
-unsafe fn splatted(vector: LLVMValueRef) -> Option<LLVMValueRef> {
-    // SAFETY: the caller's instruction is alive, and what it is made of with it.
-    unsafe {
-        let from = LLVMGetOperand(vector, 0);
-        let takes_first = (0..LLVMGetNumMaskElements(vector)).all(|at| LLVMGetMaskValue(vector, at) == 0);
-        let is_first = takes_first && !LLVMIsAInsertElementInst(from).is_null() && {
-            let place = LLVMGetOperand(from, 2);
-            !LLVMIsAConstantInt(place).is_null() && LLVMConstIntGetZExtValue(place) == 0
-        };
-        is_first.then(|| LLVMGetOperand(from, 1))
-    }
-}
-
-/// Whether a number of 32 bits is one of 16 with its sign, in each lane.
-unsafe fn is_word(value: LLVMValueRef, depth: u32) -> bool {
-    // SAFETY: the caller's value is alive.
-    unsafe { bits(value, depth) <= WORD }
 }
 
 /// Bits that a number of 32 bits needs at most, its sign included.

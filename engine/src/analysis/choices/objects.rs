@@ -2,20 +2,22 @@
 //!
 //! Two rows of a table that change their places with each iteration, one of them the last row and the other one the next, are two such phis.
 
-use super::{MOST_STEPS, sizes};
+use super::{MOST_STEPS, Made, sizes};
 use crate::analysis::func::{ChainStep, Func, Phi, Terminator};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use spirv::Op;
-use spirv_env::{Id, Inst, Type, TypeId};
+use spirv_env::{Id, Type, TypeId};
 
 /// Phis that are looked at.
 const MOST_PHIS: usize = 64;
 /// Bytes of such a variable: twice as much is accessed then.
 const MOST_BYTES: u64 = 1024;
 
-/// What a phi may be: variables, each with the steps from it to the pointer, the last one first.
-type Places = SmallVec<[(Id, Vec<Id>); 2]>;
+/// A variable, and the steps from it to a pointer, the last one first.
+type Place = (Id, Vec<Id>);
+/// What a phi may be.
+type Places = SmallVec<[Place; 2]>;
 
 /// Has such phis be selections.
 pub(super) fn choose(func: &mut Func<'_>) {
@@ -26,50 +28,28 @@ pub(super) fn choose(func: &mut Func<'_>) {
         .collect();
     let Some(bool) = bool_type(func).filter(|_| (1..=MOST_PHIS).contains(&phis.len())) else { return };
     let sizes = sizes(func);
+    if sizes.len() < 2 {
+        return;
+    }
     let insts = func.blocks.values().flat_map(|block| &block.insts);
-    let steps: FxHashMap<Id, Inst> = insts
+    let steps: Made = insts
         .filter(|inst| func.derived_from(inst).is_some())
         .filter_map(|inst| Some((inst.result?, inst.clone())))
         .collect();
-    let place = |id: Id| place_of(func, &sizes, &steps, id);
-    let mut places: FxHashMap<Id, Places> = FxHashMap::default();
-    for phi in phis.values() {
-        if let Some(of) = places_of(&phis, &place, phi)
-            && let [(a, _), (b, _)] = of[..]
-            && sizes[&a] == sizes[&b]
-            && sizes[&a] <= MOST_BYTES
-        {
-            places.insert(phi.result, of);
-        }
-    }
-    // One number says of all phis that lead to each other which variable it is.
-    let is_one_of = |phi: &Phi, id: Id| {
-        let own = &places[&phi.result];
-        places.get(&id).is_some_and(|of| of[0].0 == own[0].0 && of[1].0 == own[1].0)
-            || place(id).is_some_and(|(variable, _)| own.iter().any(|(of, _)| *of == variable))
+    let incoming = phis.values().flat_map(|phi| &phi.incoming);
+    let found: FxHashMap<Id, Place> =
+        incoming.filter_map(|(_, id)| Some((*id, place_of(func, &sizes, &steps, *id)?))).collect();
+    let places: FxHashMap<Id, Places> =
+        (phis.values()).filter_map(|phi| Some((phi.result, places_of(&phis, &found, phi)?))).collect();
+    let is_chosen = |of: &Places| match of[..] {
+        [(a, _), (b, _)] => sizes[&a] == sizes[&b] && sizes[&a] <= MOST_BYTES,
+        _ => false,
     };
-    let mut chosen: FxHashSet<Id> = places.keys().copied().collect();
-    loop {
-        let stays = |id: &Id| {
-            let phi = &phis[id];
-            phi.incoming
-                .iter()
-                .all(|(_, id)| is_one_of(phi, *id) && (!phis.contains_key(id) || chosen.contains(id)))
-        };
-        let kept: FxHashSet<Id> = chosen.iter().copied().filter(stays).collect();
-        if kept.len() == chosen.len() {
-            break;
-        }
-        chosen = kept;
-    }
-    if chosen.is_empty() {
-        return;
-    }
-    let seconds: FxHashMap<Id, Id> = chosen.iter().map(|id| (*id, func.fresh_of(bool))).collect();
+    let chosen = places.iter().filter(|(_, of)| is_chosen(of));
+    let chosen: Vec<Id> = chosen.map(|(phi, _)| *phi).collect();
+    // One number says of all phis that lead to each other which variable it is. What may be one variable alone is known.
+    let seconds: FxHashMap<Id, Id> = chosen.into_iter().map(|id| (id, func.fresh_of(bool))).collect();
     let truths = [0, 1].map(|bits| func.number(bits, bool));
-    let incoming_places: FxHashMap<Id, Id> = (phis.values().flat_map(|phi| &phi.incoming))
-        .filter_map(|(_, id)| Some((*id, place_of(func, &sizes, &steps, *id)?.0)))
-        .collect();
     for block in func.block_ids() {
         let mut made = Vec::new();
         for at in 0..func.blocks[block].phis.len() {
@@ -78,7 +58,10 @@ pub(super) fn choose(func: &mut Func<'_>) {
             let of = &places[&phi.result];
             let truth = |id: &Id| match seconds.get(id) {
                 Some(second) => *second,
-                None => truths[usize::from(incoming_places[id] == of[1].0)],
+                None => {
+                    let place = found.get(id).or_else(|| places.get(id)?.first());
+                    truths[usize::from(place.is_some_and(|(variable, _)| *variable == of[1].0))]
+                }
             };
             let incoming = phi.incoming.iter().map(|(pred, id)| (*pred, truth(id))).collect();
             func.blocks[block].phis[at] = Phi { result: second, ty: bool, incoming };
@@ -101,12 +84,12 @@ fn bool_type(func: &Func<'_>) -> Option<TypeId> {
 }
 
 /// The variable that a pointer leads to the beginning of, and the steps to it, the last one first.
-fn place_of(
+pub(super) fn place_of(
     func: &Func<'_>,
     sizes: &FxHashMap<Id, u64>,
-    steps: &FxHashMap<Id, Inst>,
+    steps: &Made,
     pointer: Id,
-) -> Option<(Id, Vec<Id>)> {
+) -> Option<Place> {
     let (mut at, mut taken) = (pointer, Vec::new());
     for _ in 0..MOST_STEPS {
         if sizes.contains_key(&at) {
@@ -121,12 +104,8 @@ fn place_of(
     None
 }
 
-/// What a phi may be, by way of others, each variable once; no more than three.
-fn places_of(
-    phis: &FxHashMap<Id, Phi>,
-    place: &impl Fn(Id) -> Option<(Id, Vec<Id>)>,
-    phi: &Phi,
-) -> Option<Places> {
+/// What a phi may be, by way of others, each variable once, if those are no more than two.
+fn places_of(phis: &FxHashMap<Id, Phi>, found: &FxHashMap<Id, Place>, phi: &Phi) -> Option<Places> {
     let (mut open, mut seen) = (vec![phi.result], FxHashSet::from_iter([phi.result]));
     let mut places = Places::new();
     while let Some(at) = open.pop() {
@@ -137,12 +116,12 @@ fn places_of(
                 }
                 continue;
             }
-            let of = place(*id)?;
+            let of = found.get(id)?;
             if !places.iter().any(|(variable, _)| *variable == of.0) {
                 if places.len() == 2 {
                     return None;
                 }
-                places.push(of);
+                places.push(of.clone());
             }
         }
     }

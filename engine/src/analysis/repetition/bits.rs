@@ -112,14 +112,13 @@ impl Over {
         if let Some((count, false)) = iterations(func, this, end, MOST_ITERATIONS) {
             return Some(Over::Count(count as u32));
         }
-        let asked = plain.get(&end.condition);
         let phis = &func.blocks[this.header].phis;
         let phi_of = |next: Id| phis.iter().find(|phi| phi.from(this.latch) == Some(next));
         let is_zero = |id: Id| func.constant_bits(id) == Some(0);
         if let Some(over) = phis.iter().find_map(|phi| Over::shifts(func, plain, this, end, phi)) {
             return Some(over);
         }
-        let asked = asked.filter(|inst| joins::COMPARISONS.contains(&inst.op))?;
+        let asked = plain.get(&end.condition).filter(|inst| joins::COMPARISONS.contains(&inst.op))?;
         let order = Order::of(asked, end.stays_if);
         let asks_zero = match (asked.op, end.stays_if) {
             (Op::INotEqual, true) | (Op::IEqual, false) => true,
@@ -221,7 +220,7 @@ impl Shifted<'_, '_> {
 
     /// The power of two that the shifted number is below where this comparison does not hold as it should.
     fn below(&self, asked: &Inst, holds: bool) -> Option<u32> {
-        if joins::COMPARISONS.contains(&asked.op) && matches!(asked.op, Op::INotEqual | Op::IEqual) {
+        if matches!(asked.op, Op::INotEqual | Op::IEqual) {
             let is_asked = asked.id(0) == self.next && holds == (asked.op == Op::INotEqual);
             // A loop until one is left has no end for zero.
             let against = self.func.constant_bits(asked.id(1)).filter(|bits| is_asked && *bits < 2);

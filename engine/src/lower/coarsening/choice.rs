@@ -649,6 +649,9 @@ fn pressures(a: &Analysis<'_>, simd_bits: u32, width: u32) -> impl Iterator<Item
 /// a register waits in memory for that, but the several of a pointer are compared and chosen by halves of masks, of which there are few.
 fn left_with(a: &Analysis<'_>) -> FxHashMap<LoopId, FxHashSet<Id>> {
     let mut left: FxHashMap<LoopId, FxHashSet<Id>> = FxHashMap::default();
+    if a.control.divergent_loops.is_empty() {
+        return left;
+    }
     let mut uses = |user: BlockId, id: Id| {
         let Some(&block) = a.def.get(&id) else { return };
         let around =
