@@ -148,3 +148,28 @@ __kernel void private_cycle(__global const uint *in, __global uint *out, uint n,
         sum = sum * 31 + state[k];
     out[at] = sum;
 }
+
+// Vectors of a private array: at places that are known, that a loop counts and that data names, of three elements and of sixteen.
+__kernel void private_vectors(__global const uchar *in, __global uint *out, uint n)
+{
+    uint at = get_global_id(0);
+    if (at >= n)
+        return;
+    uchar bytes[24];
+    vstore16(vload16(at, in), 0, bytes);
+    vstore8((uchar8)(1, 2, 3, 4, 5, 6, 7, 8) * (uchar)at, 2, bytes);
+    uint sum = 0;
+    for (int k = 0; k < 16; k++)
+        sum = sum * 31 + bytes[k];
+    for (int k = 0; k < 8; k++) {
+        uchar3 three = vload3(k, bytes);
+        sum = sum * 7 + (three.x | (three.y << 8) | (three.z << 16));
+    }
+    uint place = bytes[5] & 7;
+    vstore3((uchar3)(1, 2, 3) + bytes[6], place, bytes);
+    uchar4 there = vload4(1, bytes + place);
+    vstore2(there.xw, 9, bytes);
+    for (int k = 0; k < 24; k++)
+        sum = sum * 33 + bytes[k];
+    out[at] = sum;
+}

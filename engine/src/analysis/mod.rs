@@ -17,6 +17,7 @@ pub mod choices;
 mod columns;
 mod counters;
 mod duration;
+pub mod elements;
 pub mod exits;
 mod facts;
 mod fixpoint;

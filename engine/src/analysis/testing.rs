@@ -59,6 +59,10 @@ pub fn module(body: &str) -> Module {
     if has_doubles {
         text += "OpCapability Float64\n";
     }
+    let has_generic = body.contains("%generic_uint");
+    if has_generic {
+        text += "OpCapability GenericPointer\n";
+    }
     text += "%std = OpExtInstImport \"OpenCL.std\"\nOpMemoryModel Physical64 OpenCL\nOpEntryPoint Kernel %main \"main\"";
     BUILTINS.iter().for_each(|(name, _)| text += &format!(" %{name}"));
     text += "\n";
@@ -92,6 +96,9 @@ pub fn module(body: &str) -> Module {
         text += &format!("%array_{length} = OpTypeArray %uint %length_{length}\n");
     }
     text += "%to_uint = OpTypePointer CrossWorkgroup %uint\n%private_uint = OpTypePointer Function %uint\n";
+    if has_generic {
+        text += "%generic_uint = OpTypePointer Generic %uint\n";
+    }
     if body.contains("%zeros") {
         text += "%words_type = OpTypeArray %uint %ulong_4\n%private_words = OpTypePointer Function %words_type\n\
             %bytes_type = OpTypeArray %uchar %ulong_16\n%private_bytes = OpTypePointer Function %bytes_type\n\

@@ -92,9 +92,9 @@ use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
 use crate::analysis::together;
 use crate::analysis::{
-    arguments, branches, cas_loops, cfg, choices, exits, handed_on, idle, in_turn, interior, invariants,
-    joins, late_loads, loops, mem2reg, moves, narrow_counters, numbering, places, quotients, repetition,
-    rotation, sides, simplify,
+    arguments, branches, cas_loops, cfg, choices, elements, exits, handed_on, idle, in_turn, interior,
+    invariants, joins, late_loads, loops, mem2reg, moves, narrow_counters, numbering, places, quotients,
+    repetition, rotation, sides, simplify,
 };
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
@@ -369,6 +369,7 @@ fn may_be_single(kernel: &Kernel, variant: Variant) -> bool {
 pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     cfg::remove_unreachable(&mut func);
     simplify::expand_products(&mut func);
+    elements::access_elements(&mut func);
     moves::join_copies(&mut func);
     places::choose_indices(&mut func);
     choices::access_both(&mut func);

@@ -366,3 +366,31 @@ fn private_objects_lie_where_their_types_and_declarations_ask_for() {
         assert_same("places", &out, &(0..8 * n).map(want).collect::<Vec<_>>());
     });
 }
+
+#[test]
+fn vectors_of_private_arrays() {
+    let kernel = Module::named("private_memory").kernel("private_vectors");
+    for (n, size) in SHAPES {
+        let mut random = Random::new(n as u64);
+        let input: Vec<u8> = (0..16 * n).map(|_| random.next_u32() as u8).collect();
+        let out = platform().filled(0u32, n);
+        kernel.run_1d(n, size, &[&platform().buffer(&input), &out, &(n as u32)]);
+        let of_item = |(at, first): (usize, &[u8])| {
+            let mut bytes: Vec<u8> = first.to_vec();
+            bytes.extend((1..=8u8).map(|k| k.wrapping_mul(at as u8)));
+            let digest = |sum: u32, factor: u32, number: u32| sum.wrapping_mul(factor).wrapping_add(number);
+            let mut sum = first.iter().fold(0, |sum, byte| digest(sum, 31, (*byte).into()));
+            for three in bytes.chunks(3) {
+                sum = digest(sum, 7, u32::from_le_bytes([three[0], three[1], three[2], 0]));
+            }
+            let (place, more) = (usize::from(bytes[5] & 7), bytes[6]);
+            for k in 0..3 {
+                bytes[3 * place + k] = more.wrapping_add(k as u8 + 1);
+            }
+            (bytes[18], bytes[19]) = (bytes[place + 4], bytes[place + 7]);
+            bytes.iter().fold(sum, |sum, byte| digest(sum, 33, (*byte).into()))
+        };
+        let want: Vec<u32> = input.chunks(16).enumerate().map(of_item).collect();
+        assert_same(&format!("{n} items in groups of {size}"), &out, &want);
+    }
+}
