@@ -393,10 +393,25 @@ pub struct CodeInfo {
     pub streams: bool,
     /// What says how long its loops are.
     pub loop_inputs: LoopInputs,
-    /// Code for one work-item after the other may be faster, and does the same (`exec::trial`).
-    pub has_rival: bool,
+    /// Other code that may be faster, and does the same (`exec::trial`).
+    pub rivals: Rivals,
     /// Code of the fast tier than which the optimising one makes none better: it is too large for that.
     pub is_best: bool,
+}
+
+/// Which other code of a kernel may be faster.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Rivals {
+    /// That for one work-item after the other.
+    pub alone: bool,
+    /// That of sub-groups which are not in bundles.
+    pub unbundled: bool,
+}
+
+impl Rivals {
+    pub fn any(self) -> bool {
+        self.alone || self.unbundled
+    }
 }
 
 /// What says how long loops are, beside ids and sizes.
@@ -429,7 +444,7 @@ impl Default for CodeInfo {
             strip_height: 1,
             streams: false,
             loop_inputs: LoopInputs::default(),
-            has_rival: false,
+            rivals: Rivals::default(),
             is_best: false,
         }
     }

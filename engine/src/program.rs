@@ -1,10 +1,10 @@
 //! A loaded module and its kernels: storage of module-scope variables, compiled variants.
 
-use crate::abi::{Axis, Coarsening, CodeInfo, Ids, LaneMapping, MOST_SUBGROUPS, RowLengths, Variant};
+use crate::abi::{Axis, Coarsening, CodeInfo, Ids, LaneMapping, MOST_SUBGROUPS, Rivals, RowLengths, Variant};
 use crate::engine::{DEFAULT_MAX_GROUP_SIZE, Engine};
 use crate::error::EngineError;
 use crate::exec::promotion::Promotion;
-use crate::exec::trial::Trial;
+use crate::exec::trial::{Rival, Trial};
 use crate::exec::{Code, group_size};
 use crate::fork::{RwLock, Slow};
 use crate::globals::{Globals, Part};
@@ -675,34 +675,44 @@ impl Kernel {
             dump.perf(&name, &loaded);
         }
         let code = Code::new(loaded, entry.info, variant)?;
-        Ok(if entry.info.has_rival { code.with_trial(self.trial(variant)) } else { code })
+        let rivals = entry.info.rivals;
+        Ok(if rivals.any() { code.with_trial(self.trial(variant, rivals)) } else { code })
     }
 
-    /// What finds out whether one work-item after the other is faster than a variant's code.
-    fn trial(&self, variant: Variant) -> Trial {
+    /// What finds out whether other code is faster than a variant's.
+    fn trial(&self, variant: Variant, rivals: Rivals) -> Trial {
         let (program, at) = (Arc::downgrade(&self.program), self.at);
-        Trial::new(move |number| {
-            in_background(program.clone(), at, move |kernel| kernel.make_rival(variant, number))();
+        let has_loops = self.reflection().has_loops;
+        let may_be = |rival: Rival| match rival {
+            Rival::Alone => rivals.alone,
+            // Without loops there are no iterations.
+            Rival::Iterations => rivals.alone && has_loops,
+            Rival::Unbundled => rivals.unbundled,
+        };
+        Trial::new(may_be, move |rival| {
+            in_background(program.clone(), at, move |kernel| kernel.make_rival(variant, rival))();
         })
     }
 
-    /// Makes a code that is to be compared with a variant's: one work-item after the other, as it is written, and in vectors of iterations.
-    fn make_rival(&self, variant: Variant, number: usize) {
-        let mapping = if number == 1 { LaneMapping::Rows } else { LaneMapping::Iterations };
-        // Without loops there are no iterations.
-        let is_another = number == 1 || self.reflection().has_loops;
-        let rival = is_another.then(|| self.code_of(variant.alone(mapping), Tier::Optimising));
-        if let Some(Err(error)) = &rival {
+    /// Makes a code that is to be compared with a variant's.
+    fn make_rival(&self, variant: Variant, rival: Rival) {
+        let other = match rival {
+            Rival::Alone => variant.alone(LaneMapping::Rows),
+            Rival::Iterations => variant.alone(LaneMapping::Iterations),
+            Rival::Unbundled => variant.with_factor(1),
+        };
+        let code = self.code_of(other, Tier::Optimising);
+        if let Err(error) = &code {
             tracing::debug!("a code stays without a rival: {error}");
         }
-        let rival = rival.and_then(Result::ok);
+        let code = code.ok();
         // Code from the cache is in the slot of whichever tier was wanted.
         for (_, slot) in self.program.compiled[self.at].code.read().iter() {
-            if let Some(Ok(code)) = slot.0.get()
-                && code.variant() == variant
-                && let Some(trial) = code.trial()
+            if let Some(Ok(of)) = slot.0.get()
+                && of.variant() == variant
+                && let Some(trial) = of.trial()
             {
-                trial.give(number, code, rival.clone());
+                trial.give(rival, of, code.clone());
             }
         }
     }

@@ -58,7 +58,7 @@ impl Analysis<'_> {
     }
 
     /// The kernel's instructions, with their blocks.
-    fn insts_in_blocks(&self) -> impl Iterator<Item = (BlockId, &Inst)> {
+    pub(super) fn insts_in_blocks(&self) -> impl Iterator<Item = (BlockId, &Inst)> {
         self.func.blocks.iter().flat_map(|(block, code)| code.insts.iter().map(move |inst| (block, inst)))
     }
 
@@ -134,8 +134,7 @@ impl Analysis<'_> {
     /// Whether an instruction gives the same, and asks nothing of other work-items, whether lanes are work-items or not.
     pub(super) fn does_the_same_alone(&self, block: BlockId, inst: &Inst, target: &Target) -> bool {
         let row = inst.row();
-        // What is stored is nothing that anybody waits for here.
-        if (inst.is_volatile() && !matches!(row.memory, Memory::Write { .. }))
+        if self.may_wait_for_others(block, inst)
             || row.family == Family::Call
             || row.convergence != Convergence::None
             || row.memory.is_of_images()
@@ -148,11 +147,18 @@ impl Analysis<'_> {
                 || self.vector_access(inst).is_some()
                 || self.is_computed_in_lanes(inst, target);
         }
+        true
+    }
+
+    /// Whether work-items may wait with an instruction for what others do.
+    pub(super) fn may_wait_for_others(&self, block: BlockId, inst: &Inst) -> bool {
+        let row = inst.row();
         // Who looks at what others write, again and again, may wait for it.
         let waits = || inst.result.is_some_and(|result| self.uses(result) > 0 && self.decides(result));
         match row.memory {
-            memory if memory.is_atomic() => self.loops.of(block).is_none() || !waits(),
-            _ => !row.synchronizes(),
+            memory if memory.is_atomic() => self.loops.of(block).is_some() && waits(),
+            // What is stored is nothing that anybody waits for here.
+            memory => row.synchronizes() || (inst.is_volatile() && !matches!(memory, Memory::Write { .. })),
         }
     }
 

@@ -74,6 +74,7 @@ mod transfer;
 mod twice;
 mod uniform_objects;
 mod unrolling;
+mod waits;
 pub mod walks;
 pub mod work;
 

@@ -1,5 +1,5 @@
 //! Which code of a kernel is fastest, found out by launches: vectors of work-items, or one work-item after the other
-//! (`analysis::alone`), with or without vectors of its iterations. All give the same results.
+//! (`analysis::alone`), with or without vectors of its iterations; several such vectors side by side, or one after the other (`analysis::waits`). All give the same results.
 //!
 //! The others are made one by one, once the kernel has run for long, and meet the best so far. A thread that has taken
 //! some work-groups then runs a few of them with one code, a few with the other, and so on in the order of Thue and Morse, and compares the
@@ -15,9 +15,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Time in the codes that there are which one more is made for: one takes some 20 to 50 ms to make, one with vectors of iterations up to
-/// four times as long.
-const WORTH: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(50)];
+/// Another code of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rival {
+    /// One work-item after the other, as it is written.
+    Alone,
+    /// The same in vectors of iterations.
+    Iterations,
+    /// Sub-groups that are in no bundles.
+    Unbundled,
+}
+
+/// Rivals in the order in which they meet the best so far, and the time in codes that there are which each is made for: one takes some 20 to 50 ms to make,
+/// one with vectors of iterations up to four times as long.
+const ROUNDS: [(Rival, Duration); 3] = [
+    (Rival::Alone, Duration::from_millis(10)),
+    (Rival::Iterations, Duration::from_millis(50)),
+    (Rival::Unbundled, Duration::from_millis(10)),
+];
 /// Pairs that decide.
 const PAIRS: usize = 9;
 /// How often threads are asked to compare two codes at most. Where work-groups take no time, it does not matter which way is faster.
@@ -108,7 +123,7 @@ struct Round<C> {
 /// What finds out which code of a kernel is fastest.
 pub struct Trial(Rounds<Arc<Code>>);
 
-struct Rounds<C>([Round<C>; WORTH.len()]);
+struct Rounds<C>([Round<C>; ROUNDS.len()]);
 
 /// What a thread does with work-groups that it has taken. Codes are numbered: 0 is the kernel's own, others are its rivals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -124,23 +139,30 @@ pub enum Plan {
 }
 
 impl Trial {
-    /// `ask` has the rival of a number made, without waiting for it, which is then [given](Self::give).
-    pub fn new(ask: impl Fn(usize) + Clone + Send + Sync + 'static) -> Trial {
-        Trial(Rounds::new(ask))
+    /// `ask` has a rival made, one of those that there may be, without waiting for it, which is then [given](Self::give).
+    pub fn new(may_be: impl Fn(Rival) -> bool, ask: impl Fn(Rival) + Clone + Send + Sync + 'static) -> Trial {
+        let rounds = Rounds::new(move |number| ask(ROUNDS[number - 1].0));
+        for (round, (rival, _)) in rounds.0.iter().zip(ROUNDS) {
+            if !may_be(rival) {
+                round.challenger.get_or_init(|| None);
+            }
+        }
+        Trial(rounds)
     }
 
-    /// The rival of a number, if it is to be had. It stays if it runs with the memory that this one has.
-    pub fn give(&self, number: usize, of: &Code, rival: Option<Arc<Code>>) {
+    /// A rival, if it is to be had. It stays if it runs with the memory that this one has.
+    pub fn give(&self, rival: Rival, of: &Code, code: Option<Arc<Code>>) {
         let first = of.info();
         // What has a rival calls nothing, so that the stack that is kept for what is called is its own.
-        let fits = |rival: &Arc<Code>| {
-            let second = rival.info();
+        let fits = |code: &Arc<Code>| {
+            let second = code.info();
             second.private_bytes == 0
                 && second.stack_bytes <= first.stack_bytes.max(STACK_RESERVE / 2)
                 && second.strip_height == first.strip_height
                 && !second.has_barrier
         };
-        self.0.0[number - 1].challenger.get_or_init(|| rival.filter(fits));
+        let round = ROUNDS.iter().position(|(of, _)| *of == rival).expect("each rival has its round");
+        self.0.0[round].challenger.get_or_init(|| code.filter(fits));
     }
 
     /// Whether the first code is known to be the best one.
@@ -183,7 +205,7 @@ impl<C> Rounds<C> {
     fn new(ask: impl Fn(usize) + Clone + Send + Sync + 'static) -> Rounds<C> {
         Rounds(std::array::from_fn(|round| {
             let ask = ask.clone();
-            Round::new(Promotion::after(WORTH[round], move || ask(round + 1)))
+            Round::new(Promotion::after(ROUNDS[round].1, move || ask(round + 1)))
         }))
     }
 
@@ -391,15 +413,17 @@ mod tests {
         let of = Arc::clone(&asked);
         let rounds: Rounds<()> = Rounds::new(move |number| of.store(number as u32, Ordering::Relaxed));
         assert_eq!(rounds.plan(64), Plan::Until { code: 0, round: 0 });
-        rounds.0[0].promotion.spend(WORTH[0]);
+        rounds.0[0].promotion.spend(ROUNDS[0].1);
         assert_eq!(asked.load(Ordering::Relaxed), 1);
         rounds.0[0].challenger.get_or_init(|| Some(()));
         (0..PAIRS).for_each(|_| rounds.0[0].note(Side::Best, UNIT, UNIT / 2));
         assert_eq!(rounds.plan(64), Plan::Until { code: 1, round: 1 });
-        rounds.0[1].promotion.spend(WORTH[1]);
+        rounds.0[1].promotion.spend(ROUNDS[1].1);
         assert_eq!(asked.load(Ordering::Relaxed), 2);
         rounds.0[1].challenger.get_or_init(|| None);
-        assert_eq!(rounds.plan(64), Plan::All(1), "it could not be made");
+        assert_eq!(rounds.plan(64), Plan::Until { code: 1, round: 2 }, "it could not be made");
+        rounds.0[2].challenger.get_or_init(|| None);
+        assert_eq!(rounds.plan(64), Plan::All(1));
     }
 
     #[test]

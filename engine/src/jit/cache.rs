@@ -11,7 +11,7 @@
 
 use super::folder::{Access, Folder};
 use super::hash::{Digest, digest, hex};
-use crate::abi::{CodeInfo, LoopInputs};
+use crate::abi::{CodeInfo, LoopInputs, Rivals};
 use crate::fork::OnceLock;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -221,7 +221,7 @@ fn encode(entry: &CachedCode) -> Vec<u8> {
         strip_height,
         streams,
         loop_inputs,
-        has_rival,
+        rivals,
         is_best,
         width,
     } = entry.info;
@@ -237,7 +237,7 @@ fn encode(entry: &CachedCode) -> Vec<u8> {
     file.push(u8::from(streams));
     file.extend_from_slice(&loop_inputs.arguments.to_le_bytes());
     file.push(u8::from(loop_inputs.data));
-    file.push(u8::from(has_rival));
+    file.push(u8::from(rivals.alone) | u8::from(rivals.unbundled) << 1);
     file.extend_from_slice(&width.to_le_bytes());
     file.push(u8::from(is_best));
     file.extend_from_slice(&entry.object);
@@ -265,7 +265,7 @@ fn decode(file: &[u8]) -> Option<CachedCode> {
         strip_height: info[46..50].try_into().ok().map(u32::from_le_bytes)?.max(1),
         streams: info[50] != 0,
         loop_inputs: LoopInputs { arguments: number(51)?, data: info[59] != 0 },
-        has_rival: info[60] != 0,
+        rivals: Rivals { alone: info[60] & 1 != 0, unbundled: info[60] & 2 != 0 },
         width: info[61..65].try_into().ok().map(u32::from_le_bytes)?.max(1),
         is_best: info[65] != 0,
     };
@@ -300,7 +300,7 @@ mod tests {
             strip_height: 6,
             streams: true,
             loop_inputs: LoopInputs { arguments: 7, data: true },
-            has_rival: true,
+            rivals: Rivals { alone: false, unbundled: true },
             is_best: true,
             width: 64,
         };

@@ -9,7 +9,7 @@ use super::remembered::Remembered;
 use super::values::{DistantUses, Mask, Reg};
 use super::work_item::{self, WorkItems};
 use super::{Lowerer, Options, Position, Storage, coarsening, private};
-use crate::abi::{CodeInfo, ENTRY_SYMBOL, LaneMapping, LaunchInfo, Worker};
+use crate::abi::{CodeInfo, ENTRY_SYMBOL, LaneMapping, LaunchInfo, Rivals, Worker};
 use crate::analysis::Analysis;
 use crate::analysis::calls::AnalysedKernel;
 use crate::analysis::func::{BlockId, ENTRY, Func};
@@ -105,7 +105,7 @@ pub fn emit(
         strip_height: a.strips().height,
         streams: target.streams_stores && !a.streaming().pointers.is_empty(),
         loop_inputs: a.loop_inputs(),
-        has_rival: options.bypasses && super::may_have_rival(a, target),
+        rivals: if options.bypasses { super::rivals(a, target, factor) } else { Rivals::default() },
         is_best: false,
     };
     Ok((info, CallTree::new(unit, &calls)))

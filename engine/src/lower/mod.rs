@@ -79,7 +79,7 @@ pub mod values;
 mod wide_division;
 pub mod work_item;
 
-use crate::abi::{Axis, CodeInfo, LaneMapping, Variant};
+use crate::abi::{Axis, CodeInfo, LaneMapping, Rivals, Variant};
 use crate::analysis::Analysis;
 use crate::analysis::atomic_runs::AtomicRuns;
 pub use crate::analysis::axis::Shape;
@@ -335,7 +335,7 @@ pub fn single(
     let Some(walks) = analysis.walks() else {
         let is_list = !target.make.gathers_fast() && analysis.goes_through_lists();
         // Where lanes decide for themselves what they do, it depends on the data whether branches are foreseen: launches find out.
-        let is_tried = || analysis.decides_in_loops() && may_have_rival(&analysis, target);
+        let is_tried = || analysis.decides_in_loops() && may_be_alone(&analysis, target);
         return Ok((is_list && !is_tried()).then_some(Single::Scalars));
     };
     let mut conditions = Vec::new();
@@ -353,8 +353,15 @@ pub fn single(
     Ok(Some(Single::Iterations(conditions)))
 }
 
+/// What may be faster than code with bundles of so many sub-groups, and does the same.
+fn rivals(a: &Analysis<'_>, target: &Target, factor: u32) -> Rivals {
+    let unbundled =
+        factor > 1 && !a.func.kernel.uses_barrier && !a.func.kernel.prints && a.waits_in_bundles();
+    Rivals { alone: may_be_alone(a, target), unbundled }
+}
+
 /// Whether code for one work-item after the other may be faster than this, and does the same.
-fn may_have_rival(a: &Analysis<'_>, target: &Target) -> bool {
+fn may_be_alone(a: &Analysis<'_>, target: &Target) -> bool {
     may_be_single(a.func.kernel, a.variant) && a.may_be_faster_alone(target)
 }
 

@@ -6,12 +6,13 @@
 //!
 //! Elements that are vectors or structures are looked up word by word.
 //!
-//! A table that is no variable is read if it is in one page, which a lane's access proves to be there.
+//! A table that is no variable is read if it is in one page, which a lane's access proves to be there. Where it may be large, the code asks first whether all
+//! lanes find their elements at its beginning.
 
 use super::access::{self, load_leaves};
 use super::builder::{Builder, IntPred, Value};
 use super::values::{Reg, Val};
-use super::{Lowerer, apart, memory, rows};
+use super::{Lowerer, apart, memory, rows, speculation};
 use crate::analysis::Analysis;
 use crate::analysis::func::BlockId;
 use crate::analysis::leaves::{Leaf, Scalar};
@@ -21,6 +22,10 @@ use crate::jit::target::Target;
 use smallvec::SmallVec;
 use spirv_env::{Inst, TypeId};
 
+/// Registers of the beginning of a table, which one permutation looks up in.
+const BEGINNING: u64 = 2;
+/// Registers of a table whose beginning is asked for first.
+const LEAST_WITH_BEGINNING: u64 = 8;
 /// Bits of a register that is permuted.
 pub(super) const REGISTER: u32 = 512;
 /// Registers of a table for 16 lanes, each counted as often as lanes take something from it.
@@ -72,18 +77,36 @@ pub(super) fn load(this: &mut Lowerer<'_, '_>, inst: &Inst, ty: TypeId) -> Resul
     let place = access::place(this, inst.id(0))?;
     let (b, access) = (&this.b, memory::accesses(inst)[1]);
     let (leaves, bytes) = (this.leaves(ty)?, this.a.func.module.types.layout(ty).size);
-    let permuted = || load_permuted(this, table, base, index, &leaves);
-    let values = if table.is_there {
-        permuted()
-    } else {
+    let permuted = |table: Table| load_permuted(this, table, base, index, &leaves);
+    let all = || {
         let readable = rows::can_be_read(this, base, table.bytes());
         let own = || {
             let val = load_leaves(this, &place, &leaves, bytes, access);
             val.into_iter().map(|reg| this.vector(reg)).collect()
         };
-        b.branch_of_many(readable, permuted, own)
+        b.branch_of_many(readable, || permuted(table), own)
+    };
+    let values = match beginning(table, bytes) {
+        _ if table.is_there => permuted(table),
+        Some((begun, last)) => {
+            let index = b.freeze(this.vector(index));
+            let is_behind = b.icmp(IntPred::LLVMIntUGT, index, b.int(b.scalar_of(index), this.w, last));
+            let readable = rows::can_be_read(this, base, begun.bytes());
+            let is_in = b.and(speculation::none_on(this, is_behind), readable);
+            b.branch_of_many(is_in, || permuted(begun), all)
+        }
+        None => all(),
     };
     Ok(Some(values.into_iter().map(Reg::varying).collect()))
+}
+
+/// The beginning of a large table, for elements of so many bytes, and the last index there. What a byte is an index of has often few elements all the same: of
+/// letters, states or classes there are never 256.
+fn beginning(table: Table, bytes: u64) -> Option<(Table, u64)> {
+    let words = BEGINNING * u64::from(REGISTER) / 8 / table.word.bytes();
+    let is_large = table.words >= LEAST_WITH_BEGINNING / BEGINNING * words;
+    let last = words.checked_sub(bytes / table.word.bytes())?.checked_div(table.step)?;
+    is_large.then_some((Table { words, ..table }, last))
 }
 
 /// The leaves of what lanes find at their indices.

@@ -1,9 +1,9 @@
-//! Kernels that may be faster as one work-item after the other: the same results to the last bit, whichever way launches find to be the
+//! Kernels that may be faster as one work-item after the other, or as one sub-group after the other: the same results to the last bit, whichever way launches find to be the
 //! faster one.
 
-use crate::support::{address, file, has_rival, launch, load};
+use crate::support::{address, file, has_rival, launch, load, rivals};
 use std::time::{Duration, Instant};
-use ze_engine::abi::{LaneMapping, Variant};
+use ze_engine::abi::{Coarsening, LaneMapping, Variant};
 use ze_engine::jit::pipeline::Tier;
 use ze_engine::jit::target::{Isa, Target};
 use ze_engine::{Engine, EngineConfig};
@@ -41,6 +41,18 @@ fn what_lanes_do_each_for_itself_may_have_a_rival() {
     }
 }
 
+#[test]
+fn sub_groups_that_wait_for_each_other_may_have_a_rival() {
+    let target = Target::limited(Isa::Avx2).expect("a target machine");
+    let bundled = Variant { coarsening: Coarsening::AlongX(4), ..Variant::new(8, LaneMapping::Rows) };
+    let may = |name: &str, kernel: &str, variant: Variant| {
+        rivals(name, kernel, variant, Tier::Optimising, &target).unbundled
+    };
+    assert!(may("rivals", "few_go_on", bundled));
+    assert!(!may("rivals", "few_go_on", bundled.with_factor(1)), "nobody to wait for");
+    assert!(!may("saxpy", "saxpy", bundled));
+}
+
 /// What a kernel makes of random numbers in work-groups of a size.
 struct Case {
     numbers: Vec<u32>,
@@ -63,7 +75,7 @@ impl Case {
             "running_sums" | "scatter_counts" | "describe_rows" | "runs_until" | "pack_bits" => {
                 vec![numbers, to, width]
             }
-            "smooth_rows" | "blur_rows" => vec![floats, to, u64::from(0.7f32.to_bits()), width],
+            "smooth_rows" | "blur_rows" | "few_go_on" => vec![floats, to, u64::from(0.7f32.to_bits()), width],
             _ => vec![floats, address(&self.floats[ITEMS..]), to, (ITEMS * WIDTH) as u64],
         };
         launch(program, kernel, [ITEMS as u32 / size, 1], [size, 1], &args);
@@ -92,7 +104,8 @@ fn launches_give_the_same_while_they_find_out_and_afterwards() {
         let engine = Engine::new(EngineConfig { threads, ..EngineConfig::default() });
         let program = load(&engine, &file("rivals"));
         // Of many work-groups, and of few.
-        for (kernel, size) in KERNELS.into_iter().zip([16, 16, 64, 1024, 16, 32, 64, 64, 32]) {
+        let alone = KERNELS.into_iter().zip([16, 16, 64, 1024, 16, 32, 64, 64, 32]);
+        for (kernel, size) in alone.chain([("few_go_on", 64)]) {
             let first = case.run(&program, kernel, size);
             let start = Instant::now();
             let mut launches = 0;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use ze_engine::abi::Variant;
+use ze_engine::abi::{Rivals, Variant};
 use ze_engine::analysis::inlining::Inlining;
 use ze_engine::jit::Context;
 use ze_engine::jit::hash::digest;
@@ -31,13 +31,18 @@ pub fn file(module: &str) -> Vec<u8> {
     std::fs::read(folder.join(module).with_extension("spv")).expect("a test kernel")
 }
 
-/// Whether a variant of a kernel of a test module may have a rival, as its code says.
+/// Whether one work-item after the other may be a rival of a variant of a kernel.
 pub fn has_rival(module: &str, kernel: &str, variant: Variant, tier: Tier, target: &Target) -> bool {
+    rivals(module, kernel, variant, tier, target).alone
+}
+
+/// The rivals that a variant of a kernel of a test module may have, as its code says.
+pub fn rivals(module: &str, kernel: &str, variant: Variant, tier: Tier, target: &Target) -> Rivals {
     let module = built(&file(module)).expect("valid");
     let kernel = module.kernel(kernel).expect("the module has it");
     let (context, inlining) = (Context::new(), Inlining::default());
     let lowered = lower::lower_with(&module, kernel, variant, inlining, Options::of(tier), target, &context);
-    lowered.expect("lowered").1.has_rival
+    lowered.expect("lowered").1.rivals
 }
 
 /// Bytes that end at a page nobody may touch.

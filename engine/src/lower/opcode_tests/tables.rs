@@ -34,6 +34,8 @@ enum Index {
     Shift,
     /// By more than the table has: the number itself has none that is beyond.
     MaskOfByte,
+    /// The same, and it is at the beginning of a larger one.
+    MaskOfFew,
 }
 
 fn check_one(isa: Option<Isa>, ty: &str, size: usize, count: usize, index: Index, is_masked: bool) {
@@ -50,6 +52,7 @@ fn check_one(isa: Option<Isa>, ty: &str, size: usize, count: usize, index: Index
         let numbers: Vec<u32> = (0..items)
             .map(|_| match index {
                 Index::MaskOfByte => random.next() % count as u32,
+                Index::MaskOfFew => random.next() % (count as u32 / 32 + 1),
                 _ => random.next(),
             })
             .collect();
@@ -58,11 +61,11 @@ fn check_one(isa: Option<Isa>, ty: &str, size: usize, count: usize, index: Index
             Index::Remainder => ("OpUMod", count as u32),
             Index::Mask => ("OpBitwiseAnd", count as u32 - 1),
             Index::Shift => ("OpShiftRightLogical", 32 - bits),
-            Index::MaskOfByte => ("OpBitwiseAnd", 255),
+            Index::MaskOfByte | Index::MaskOfFew => ("OpBitwiseAnd", 255),
         };
         let at = |number: u32| match index {
             Index::Remainder => number % by,
-            Index::Mask | Index::MaskOfByte => number & by,
+            Index::Mask | Index::MaskOfByte | Index::MaskOfFew => number & by,
             Index::Shift => number >> by,
         };
         // Lanes that are off have indices that lead anywhere.
@@ -124,6 +127,7 @@ fn check(isa: Option<Isa>) {
             let index = if count == 1 { Index::Remainder } else { index };
             check_one(isa, ty, size, count, index, (nth + other) % 3 == 0);
         }
+        check_one(isa, ty, size, 256, Index::MaskOfFew, nth % 2 == 0);
     }
 }
 
