@@ -32,6 +32,7 @@ mod outlined;
 mod picks;
 pub mod pieces;
 pub mod pipeline;
+mod shared_conditions;
 pub mod size;
 mod stack;
 pub mod symbols;

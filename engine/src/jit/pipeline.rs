@@ -15,6 +15,7 @@ use super::masks;
 use super::outer_sums;
 use super::outlined;
 use super::picks;
+use super::shared_conditions;
 use super::size::Size;
 use super::stack;
 use super::target::Target;
@@ -208,6 +209,7 @@ fn run_all(module: &IrModule, target: &Target, tier: Tier, loops: Loops) -> Resu
         run(module, target, tier, c"function(simplifycfg,adce)")?;
     }
     word_products::multiply(module, target);
+    shared_conditions::conjoin(module, target);
     conversions::join(module, target);
     picks::load_lanes(module);
     addresses::sink(module, target);

@@ -1,7 +1,7 @@
 //! Exact remainders.
 //!
 //! Lanes divide, and what is left of the dividend is exact where the quotient has fewer bits than their type. One step is enough for
-//! what kernels mostly ask for, which is seen for all lanes together. Else f32 divides in f64, 50 bits of the quotient at a time, of which
+//! what kernels mostly ask for, of numbers that are neither infinite nor zero, which is seen for all lanes together. Else f32 divides in f64, 50 bits of the quotient at a time, of which
 //! a few steps serve its whole range of exponents, and f64 calls the C library for each lane.
 
 use super::super::builder::{Opcode, Value};
@@ -53,7 +53,10 @@ fn by_steps(m: &Element<'_>, library: &str, x: &[Value], finish: Finish) -> Valu
     }
     let (dividend, divisor) = (m.abs(x[0]), m.abs(x[1]));
     let bits = if m.ty == Scalar::F32 { SHORT_STEP } else { STEP };
-    let long = m.le(m.mul(divisor, m.c(f64::powi(2.0, bits))), dividend);
+    let most = m.mul(divisor, m.c(f64::powi(2.0, bits)));
+    // Neither is infinite or no number, nor is the divisor zero.
+    let is_plain = m.b.and(m.lt(dividend, most), m.lt(divisor, m.inf()));
+    let long = m.le(most, dividend);
     let long = m.b.and(long, m.b.and(m.gt(divisor, m.c(0.0)), m.lt(dividend, m.inf())));
     let by_many = || match m.ty {
         Scalar::F32 => m.in_f64(x, |m, x| {
@@ -62,12 +65,24 @@ fn by_steps(m: &Element<'_>, library: &str, x: &[Value], finish: Finish) -> Valu
         }),
         _ => m.libm(library, x),
     };
-    m.b.branch(
-        // Lanes that are off may be poison, which no branch may depend on.
-        m.b.any(m.b.freeze(long)),
-        by_many,
-        || reduced(m, x, 1, finish, |m, r| m.div(r, m.abs(x[1]))),
-    )
+    // Lanes that are off may be poison, which no branch may depend on.
+    let by_any = || {
+        m.b.branch(m.b.any(m.b.freeze(long)), by_many, || {
+            reduced(m, x, 1, finish, |m, r| m.div(r, m.abs(x[1])))
+        })
+    };
+    let others = m.b.any(m.b.not(m.b.freeze(is_plain)));
+    m.b.branch(others, by_any, || {
+        let quotient = m.rint(m.div(dividend, divisor));
+        let r = m.fma(m.neg(quotient), divisor, dividend);
+        // A remainder of zero has no sign of its own.
+        with_sign(m, finish(m, r, divisor, quotient), x[0])
+    })
+}
+
+/// The magnitude's sign, turned around where another number is negative.
+fn with_sign(m: &Element<'_>, rest: Value, of: Value) -> Value {
+    m.float(m.b.xor(m.bits(rest), m.b.and(m.bits(of), m.i(1 << (m.ty.bits() - 1)))))
 }
 
 /// Reduces `|x|` by multiples of `|y|` to about half of `|y|`, has the rest corrected, and puts the sign of `x` on it.
@@ -87,8 +102,7 @@ fn reduced(
     }
     let r = finish(m, r, y, quotient);
     // Zero remainders have the sign of x, too: the magnitude's own sign would be lost with it.
-    let negative = m.b.xor(m.bits(r), m.b.and(m.bits(x[0]), m.i(1 << (m.ty.bits() - 1))));
-    let signed = m.select(m.is_zero(r), m.copysign(m.c(0.0), x[0]), m.float(negative));
+    let signed = m.select(m.is_zero(r), m.copysign(m.c(0.0), x[0]), with_sign(m, r, x[0]));
     let undefined = m.b.or(m.b.or(m.is_inf(x[0]), m.is_zero(y)), m.unordered(x[0], y));
     let whole = m.b.and(m.eq(y, m.inf()), m.lt(dividend, m.inf()));
     m.select(undefined, m.nan(), m.select(whole, x[0], signed))
