@@ -363,19 +363,37 @@ pub fn hypot(m: &Element<'_>, x: &[Value]) -> Value {
 /// The greater magnitude; where one operand is not a number, the other's.
 const GREATER: Avx512 = Avx512 { name: "mask.range", immediate: Some(0b1011), merges: true, rounds: true };
 
-/// Of f32 lanes with AVX-512: by the exponent of the longer side, and a root from an estimate, which takes half as long as the instruction for roots.
+/// Of f32 lanes with AVX-512: by a root from an estimate, which takes half as long as the instruction for roots. Where no square is near an end of
+/// f32's range, nor would be if the longer side were one, the same bits come of them without a scale.
 fn hypot_by_estimate(m: &Element<'_>, x: &[Value]) -> Value {
+    const LEAST: f32 = f32::from_bits((127 - 30) << 23);
+    const END: f32 = f32::from_bits((127 + 30) << 23);
+    let is_beyond = |x: Value| {
+        let above = m.b.sub(m.bits(m.abs(x)), m.i(LEAST.to_bits().into()));
+        m.b.icmp(IntPred::LLVMIntUGE, above, m.i((END.to_bits() - LEAST.to_bits()).into()))
+    };
+    // Lanes that are off may be poison, which no branch may depend on.
+    let is_any_beyond = m.b.any(m.b.freeze(m.b.or(is_beyond(x[0]), is_beyond(x[1]))));
+    m.b.branch(is_any_beyond, || hypot_by_exponent(m, x), || root_of_squares(m, x[0], x[1]))
+}
+
+/// The root of a sum of two squares that is no zero.
+fn root_of_squares(m: &Element<'_>, a: Value, b: Value) -> Value {
+    let square = m.fma(a, a, m.mul(b, b));
+    let estimate = m.avx512(&RSQRT_ESTIMATE, &[square]);
+    let (root, half) = (m.mul(square, estimate), m.mul(estimate, m.c(0.5)));
+    m.fma(m.fma(m.neg(root), root, square), half, root)
+}
+
+/// Of any sides: they are divided by a power of two that is as large as the longer one.
+fn hypot_by_exponent(m: &Element<'_>, x: &[Value]) -> Value {
     let long = m.avx512(&GREATER, &[x[0], x[1]]);
     // Of zero it is infinite, by which even what is no number becomes zero.
     let least = m.c(f64::from(f32::MIN_POSITIVE));
     let exponent = m.avx512(&EXPONENT, &[m.select(m.gt(long, least), long, least)]);
     let down = m.neg(exponent);
     let [a, b] = [x[0], x[1]].map(|x| m.avx512(&SCALE, &[x, down]));
-    let square = m.fma(a, a, m.mul(b, b));
-    let estimate = m.avx512(&RSQRT_ESTIMATE, &[square]);
-    let (root, half) = (m.mul(square, estimate), m.mul(estimate, m.c(0.5)));
-    let root = m.fma(m.fma(m.neg(root), root, square), half, root);
-    let length = m.avx512(&SCALE, &[root, exponent]);
+    let length = m.avx512(&SCALE, &[root_of_squares(m, a, b), exponent]);
     // Both are zero, and not only one that stands beside what is no number.
     let both = m.float(m.b.or(m.bits(x[0]), m.bits(x[1])));
     let length = m.fixed_up(length, both, &[(Class::Zero, Response::Zero)]);
