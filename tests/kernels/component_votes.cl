@@ -27,3 +27,16 @@ ALIKE(all_of_8, all, 8, s26036526)
 ALIKE(any_of_8, any, 8, s26036526)
 ALIKE(all_of_16, all, 16, s2603652626036526)
 ALIKE(any_of_16, any, 16, s2603652626036526)
+
+// Rows whose components are words, more of them than a register has.
+#define WORDS(NAME, TYPE, VOTE)                                                             \
+    __kernel void NAME(__global const TYPE *in, __global TYPE *out)                         \
+    {                                                                                       \
+        const uint i = get_global_id(0);                                                    \
+        const TYPE row = in[i];                                                             \
+        out[i] = VOTE(row > (TYPE)2) ? row + 1 : row;                                       \
+    }
+
+WORDS(all_of_16_words, uint16, all)
+WORDS(any_of_16_words, uint16, any)
+WORDS(all_of_8_longs, ulong8, all)

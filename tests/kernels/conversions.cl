@@ -68,3 +68,39 @@ __kernel void bit_casts(__global const float *in, __global uint *bits, __global 
     vstore8(as_ushort8(v), i, halves);
     vstore2(as_ulong2(v), i, pairs);
 }
+
+// A loop goes on with what it has converted: LLVM's translator decorates ids that it gives up then.
+__kernel void saturated_sums(__global const int *in, __global ushort *out, __global int *rounded, int n)
+{
+    size_t i = get_global_id(0);
+    ushort sum = 0;
+    char steps = 0;
+    int whole = 0;
+    for (int k = 0; k < n; k++) {
+        sum = convert_ushort_sat((ulong)sum + (ulong)in[i]);
+        steps = convert_char_sat(steps + (in[i] & 63));
+        whole = convert_int_rtp(whole * 0.75f + in[i] * 0.125f);
+    }
+    out[2 * i] = sum;
+    out[2 * i + 1] = (ushort)steps;
+    rounded[i] = whole;
+}
+
+// Vectors of narrower numbers, each to two places.
+#define TWICE(FROM, TO)                                                                              \
+    __kernel void twice_##FROM##_##TO(__global const FROM *in, __global TO *out)                     \
+    {                                                                                                \
+        size_t i = get_global_id(0);                                                                 \
+        TO narrow = convert_##TO(in[i]);                                                             \
+        out[2 * i] = narrow;                                                                         \
+        out[2 * i + 1] = narrow;                                                                     \
+    }
+TWICE(uint4, ushort4)
+TWICE(ulong4, uint4)
+TWICE(ulong4, uchar4)
+TWICE(ulong2, ushort2)
+TWICE(uint2, ushort2)
+TWICE(uint4, uchar4)
+TWICE(ushort4, uchar4)
+TWICE(ushort3, uchar3)
+TWICE(uint8, ushort8)

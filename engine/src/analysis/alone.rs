@@ -21,6 +21,8 @@ use spirv_env::{Id, Inst};
 const MOST_INSTS: usize = 400;
 /// Bytes from lane to lane that are a lane's own, as those of other lanes are.
 const APART: u64 = 16;
+/// Bytes of a vector that is as much as a register is: one work-item has it in one, and lanes have as many as it has components.
+const A_REGISTER: u64 = 32;
 /// Instructions, one of the other, that a condition is looked through.
 const MOST_DEPTH: u32 = 5;
 
@@ -89,7 +91,8 @@ impl Analysis<'_> {
                 }
             }
         }
-        self.private.interleaved.contains_key(&inst.id(0)) || apart >= APART.max(2 * bytes)
+        self.private.interleaved.contains_key(&inst.id(0))
+            || apart >= if bytes >= A_REGISTER { bytes } else { APART.max(2 * bytes) }
     }
 
     /// Whether lanes leave a loop when they like what they have loaded in it: a few may go on for long.

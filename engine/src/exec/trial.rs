@@ -26,12 +26,13 @@ pub enum Rival {
     Unbundled,
 }
 
-/// Rivals in the order in which they meet the best so far, and the time in codes that there are which each is made for: one takes some 20 to 50 ms to make,
-/// one with vectors of iterations up to four times as long.
-const ROUNDS: [(Rival, Duration); 3] = [
-    (Rival::Alone, Duration::from_millis(10)),
-    (Rival::Iterations, Duration::from_millis(50)),
-    (Rival::Unbundled, Duration::from_millis(10)),
+/// Rivals in the order in which they meet the best so far, the time in codes that there are which each is made for, and how many sixteenths of the best
+/// code's time a rival may take to win. One takes some 20 to 50 ms to make, one with vectors of iterations up to four times as long. Where bundles wait, they take
+/// several times as long; where they do not, parts of an image differ more than codes.
+const ROUNDS: [(Rival, Duration, u64); 3] = [
+    (Rival::Alone, Duration::from_millis(10), 15),
+    (Rival::Iterations, Duration::from_millis(50), 15),
+    (Rival::Unbundled, Duration::from_millis(10), 12),
 ];
 /// Pairs that decide.
 const PAIRS: usize = 9;
@@ -112,6 +113,8 @@ struct Round<C> {
     begun: AtomicU32,
     noted: AtomicU32,
     pairs: [AtomicU64; PAIRS],
+    /// Sixteenths of the best code's time that the challenger may take to win.
+    most: u64,
     /// The longest time of the best code, in nanoseconds.
     longest: AtomicU64,
     /// Where threads take too few work-groups for both: how often they have, and the shortest time of a work-group on
@@ -142,7 +145,7 @@ impl Trial {
     /// `ask` has a rival made, one of those that there may be, without waiting for it, which is then [given](Self::give).
     pub fn new(may_be: impl Fn(Rival) -> bool, ask: impl Fn(Rival) + Clone + Send + Sync + 'static) -> Trial {
         let rounds = Rounds::new(move |number| ask(ROUNDS[number - 1].0));
-        for (round, (rival, _)) in rounds.0.iter().zip(ROUNDS) {
+        for (round, (rival, ..)) in rounds.0.iter().zip(ROUNDS) {
             if !may_be(rival) {
                 round.challenger.get_or_init(|| None);
             }
@@ -161,7 +164,7 @@ impl Trial {
                 && second.strip_height == first.strip_height
                 && !second.has_barrier
         };
-        let round = ROUNDS.iter().position(|(of, _)| *of == rival).expect("each rival has its round");
+        let round = ROUNDS.iter().position(|(of, ..)| *of == rival).expect("each rival has its round");
         self.0.0[round].challenger.get_or_init(|| code.filter(fits));
     }
 
@@ -205,7 +208,8 @@ impl<C> Rounds<C> {
     fn new(ask: impl Fn(usize) + Clone + Send + Sync + 'static) -> Rounds<C> {
         Rounds(std::array::from_fn(|round| {
             let ask = ask.clone();
-            Round::new(Promotion::after(ROUNDS[round].1, move || ask(round + 1)))
+            let (_, worth, most) = ROUNDS[round];
+            Round::new(Promotion::after(worth, move || ask(round + 1)), most)
         }))
     }
 
@@ -245,9 +249,10 @@ impl<C> Rounds<C> {
 }
 
 impl<C> Round<C> {
-    fn new(promotion: Promotion) -> Round<C> {
+    fn new(promotion: Promotion, most: u64) -> Round<C> {
         Round {
             promotion,
+            most,
             challenger: OnceLock::new(),
             settled: AtomicU32::new(0),
             plans: AtomicU32::new(0),
@@ -287,7 +292,7 @@ impl<C> Round<C> {
         if noted == PAIRS {
             let (best, challenger) = Pair::sums_without_extremes(pairs);
             tracing::debug!("the challenger takes {challenger} ns, the best code so far {best} ns");
-            self.settle(if 16 * challenger < 15 * best { Side::Challenger } else { Side::Best });
+            self.settle(if 16 * challenger < self.most * best { Side::Challenger } else { Side::Best });
         } else if noted <= FEW && pair.is_slower(MUCH_SLOWER) {
             let all = pairs.into_iter().filter(|pair| pair.0 != 0).all(|pair| pair.is_slower(MUCH_SLOWER));
             if all && (noted == FEW || pair.is_slower(2 * MUCH_SLOWER)) {

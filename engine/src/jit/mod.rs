@@ -27,6 +27,7 @@ pub mod isolate;
 mod lanes;
 pub mod load;
 mod masks;
+mod narrowed_loads;
 mod outer_sums;
 mod outlined;
 mod picks;

@@ -12,6 +12,7 @@ use super::fission;
 use super::halves;
 use super::lanes;
 use super::masks;
+use super::narrowed_loads;
 use super::outer_sums;
 use super::outlined;
 use super::picks;
@@ -321,6 +322,7 @@ fn emit(
     halves::widen(module, target);
     outlined::outline(module, target);
     wide_masks::widen(module, target);
+    narrowed_loads::hide(module, target);
     if tier == Tier::Fast {
         constants::tabulate(module);
         if size.is_slow_to_select() {

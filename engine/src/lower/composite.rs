@@ -1,14 +1,16 @@
 //! Vectors, structures and arrays as values: leaves are picked and put, no code is made for most of it.
 
 use super::Lowerer;
+use super::access::{self, Access, Place};
 use super::builder::{IntPred, Value};
 use super::groups::lanes::first_bit;
 use super::values::{Reg, Val};
 use crate::analysis::func::Taken;
-use crate::analysis::leaves::Scalar;
+use crate::analysis::leaves::{Leaf, Scalar};
 use crate::error::EngineError;
 use smallvec::smallvec;
-use spirv::Op;
+use spirv::{Op, StorageClass};
+use spirv_env::opcodes::Memory;
 use spirv_env::{Id, Inst};
 
 /// What lanes have of a value that the engine copies.
@@ -81,6 +83,9 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
                 .collect())
         }
         Op::VectorExtractDynamic => {
+            if let Some(element) = extracted_from_memory(this, inst)? {
+                return Ok(smallvec![element]);
+            }
             let (vector, index) = (this.value(inst.id(0))?, this.leaf(inst.id(1))?);
             let mut result = vector[0];
             for (at, component) in vector.iter().enumerate().skip(1) {
@@ -106,6 +111,53 @@ pub fn lower(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Val, EngineError
                 .collect())
         }
         _ => Err(this.no_lowering(inst)),
+    }
+}
+
+/// The element that an index names which all lanes share, of a vector that all of them have loaded from the same place: loaded by itself. Nobody
+/// has written there since.
+fn extracted_from_memory(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Option<Reg>, EngineError> {
+    let a = this.a;
+    let Some(load) = a.definition(inst.id(0)).filter(|load| load.op == Op::Load && !load.is_volatile())
+    else {
+        return Ok(None);
+    };
+    if a.builtins.contains_key(&load.id(0)) || !is_there_still(this, load, inst) {
+        return Ok(None);
+    }
+    let (leaves, index) = (this.leaves_of(inst.id(0))?, this.leaf(inst.id(1))?);
+    let (Some(index), Place::Uniform(address)) = (index.scalar(), access::place(this, load.id(0))?) else {
+        return Ok(None);
+    };
+    let size = leaves[0].scalar.bytes();
+    if !leaves.len().is_power_of_two() || leaves[0].scalar == Scalar::Bool {
+        return Ok(None);
+    }
+    let b = &this.b;
+    // What is not in the vector is any of its elements.
+    let last = b.int(b.scalar_of(index), 1, leaves.len() as u64 - 1);
+    let at = b.mul(b.zext_or_trunc(b.and(index, last), Scalar::I64), b.i64(size));
+    let place = Place::Uniform(b.offset(address, at));
+    let element = Leaf::consecutive(leaves[0].scalar, 1);
+    Ok(access::load_leaves(this, &place, &element, size, Access::default()).first().copied())
+}
+
+/// Whether memory outside of private objects has what a load has loaded when another instruction is executed.
+fn is_there_still(this: &Lowerer<'_, '_>, load: &Inst, until: &Inst) -> bool {
+    let a = this.a;
+    match a.func.class_of(load.id(0)) {
+        Some(StorageClass::UniformConstant) => true,
+        Some(StorageClass::CrossWorkgroup | StorageClass::Workgroup) => {
+            let insts = &a.func.blocks[this.current_block()].insts;
+            let at = |wanted: &Inst| insts.iter().position(|inst| inst.result == wanted.result);
+            let (Some(from), Some(to)) = (at(load), at(until)) else { return false };
+            insts.get(from..to).is_some_and(|between| {
+                between
+                    .iter()
+                    .all(|inst| inst.row().is_pure() || matches!(inst.row().memory, Memory::Read { .. }))
+            })
+        }
+        _ => false,
     }
 }
 

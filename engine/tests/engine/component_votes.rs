@@ -43,3 +43,32 @@ fn components_that_are_alike_are_found_once_for_a_loop() {
         }
     });
 }
+
+#[test]
+fn rows_of_more_than_a_register_are_asked() {
+    on_all_processors("component_votes", 1, |program, isa| {
+        let mut random = Random::new(5);
+        let words: Vec<u32> = (0..128 * 16).map(|_| random.next_u32() % 12).collect();
+        // Whole rows are large, too.
+        let words: Vec<u32> =
+            words.iter().enumerate().map(|(at, word)| word + 3 * u32::from(at / 16 % 5 == 0)).collect();
+        let longs: Vec<u64> = words.iter().map(|word| u64::from(*word)).collect();
+        for (kernel, is_any) in [("all_of_16_words", false), ("any_of_16_words", true)] {
+            let out = vec![0u32; words.len()];
+            launch(program, kernel, [2, 1], [64, 1], &[address(&words), address(&out)]);
+            for (row, got) in words.chunks(16).zip(out.chunks(16)) {
+                let voted =
+                    if is_any { row.iter().any(|word| *word > 2) } else { row.iter().all(|word| *word > 2) };
+                let want: Vec<u32> = row.iter().map(|word| word + u32::from(voted)).collect();
+                assert_eq!(got, want, "{kernel}, {isa:?}");
+            }
+        }
+        let out = vec![0u64; longs.len()];
+        launch(program, "all_of_8_longs", [4, 1], [64, 1], &[address(&longs), address(&out)]);
+        for (row, got) in longs.chunks(8).zip(out.chunks(8)) {
+            let voted = row.iter().all(|word| *word > 2);
+            let want: Vec<u64> = row.iter().map(|word| word + u64::from(voted)).collect();
+            assert_eq!(got, want, "longs, {isa:?}");
+        }
+    });
+}

@@ -50,12 +50,9 @@ impl Loader<'_> {
             _ => {
                 let target = self.id(cursor.word()?)?;
                 let decorated = self.decorated(op, cursor)?;
-                // Translators leave those of a conversion behind whose id they give up.
-                let is_of_conversion = |decorated: &Decorated| {
-                    matches!(decorated.kind, Decoration::FPRoundingMode | Decoration::SaturatedConversion)
-                };
-                if !decorated.as_ref().is_some_and(is_of_conversion) {
-                    self.references.decorated.push((target, self.at));
+                let (at, left_behind) = (self.at, &mut self.left_behind);
+                if !decorated.as_ref().is_some_and(|decorated| left_behind.takes(target, decorated, at)) {
+                    self.references.decorated.push((target, at));
                 }
                 if let Some(decorated) = decorated {
                     if decorated.kind == Decoration::LinkageAttributes {

@@ -138,6 +138,7 @@ impl Loader<'_> {
         }
         let param_types = params.clone();
         self.out.defs.define(id, Def::Function(ty))?;
+        self.left_behind.enter(id);
         let linkage = self.out.linkage.get(&id);
         let name = linkage.map(|linkage| &linkage.name).or_else(|| self.module.names.get(&id)).cloned();
         let linkage = linkage.map(|linkage| linkage.kind);
@@ -262,6 +263,7 @@ impl Loader<'_> {
                 None => Def::Inert,
             };
             self.out.defs.define(id, def)?;
+            self.left_behind.see(inst.op, id);
         }
         if inst.op == Op::FunctionCall
             && let Some(Operand::Id(callee)) = operands.first()

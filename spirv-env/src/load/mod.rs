@@ -9,6 +9,7 @@ mod bfloat;
 mod constants;
 mod debug_info;
 mod functions;
+mod left_behind;
 mod masked;
 mod narrow_builtins;
 mod opencl_c;
@@ -112,6 +113,7 @@ pub(crate) struct Loader<'m> {
     declared_types: FxHashMap<(Op, Vec<u32>), Id>,
     assemblies: assembly::Assemblies,
     references: universal::References,
+    left_behind: left_behind::LeftBehind,
     untyped: untyped::Untyped,
     narrow_builtins: narrow_builtins::NarrowBuiltins,
     /// What is wrong with instructions that others take the place of, with the function and the place.
@@ -178,6 +180,7 @@ pub(crate) fn load(
         declared_types: FxHashMap::default(),
         assemblies: assembly::Assemblies::default(),
         references: universal::References::default(),
+        left_behind: left_behind::LeftBehind::default(),
         untyped: untyped::Untyped::default(),
         narrow_builtins: narrow_builtins::NarrowBuiltins::default(),
         replaced_faults: Vec::new(),
@@ -437,6 +440,7 @@ impl Loader<'_> {
         }
         if sound {
             self.universal_references(report);
+            self.decorate_takers(report);
         }
     }
 

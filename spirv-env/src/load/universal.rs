@@ -1,6 +1,7 @@
 //! What holds for every module and is known at its end: that ids which earlier sections name are what they should be.
 
 use super::Loader;
+use super::left_behind::DECORATED;
 use crate::defs::Def;
 use crate::diagnostics::{Fault, RuleId};
 use crate::module::{Id, Type, TypeId};
@@ -14,7 +15,6 @@ const MODE_TWICE: RuleId = RuleId { id: "kernels.mode-twice", source: "SPIR-V 1.
 const LINKAGE: RuleId = RuleId { id: "kernels.linkage", source: "SPIR-V 1.2 §3.20" };
 const CALLED: RuleId = RuleId { id: "kernels.called", source: SOURCE };
 const ADDRESS: RuleId = RuleId { id: "functions.address", source: "SPV_INTEL_function_pointers" };
-const DECORATED: RuleId = RuleId { id: "ids.decorated", source: SOURCE };
 const MEMBER: RuleId = RuleId { id: "ids.decorated-member", source: "SPIR-V 1.2 §3.32.3" };
 const IMPORT: RuleId = RuleId { id: "variables.import", source: "SPIR-V 1.2 §3.32.8" };
 

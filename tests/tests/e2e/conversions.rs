@@ -296,3 +296,81 @@ fn bits_survive_reinterpretation() {
     let want_pairs: Vec<u64> = want.chunks(2).map(|w| u64::from(w[0]) | u64::from(w[1]) << 32).collect();
     assert_same("as_ulong2", &pairs, &want_pairs);
 }
+
+#[test]
+fn conversions_that_a_loop_goes_on_with() {
+    let kernel = Module::named("conversions").kernel("saturated_sums");
+    let (count, steps) = (96, 7i32);
+    let input: Vec<i32> = Random::new(3).ints(count, 0, 30_000);
+    let out = platform().filled(0u16, 2 * count);
+    let rounded = platform().filled(0i32, count);
+    kernel.run_1d(count, 32, &[&platform().buffer(&input), &out, &rounded, &steps]);
+    let of_item = |own: &i32| {
+        let (mut sum, mut chars, mut whole) = (0u16, 0i8, 0i32);
+        for _ in 0..steps {
+            sum = (u64::from(sum) + *own as u64).min(u16::MAX.into()) as u16;
+            chars = (i32::from(chars) + (own & 63)).clamp(i8::MIN.into(), i8::MAX.into()) as i8;
+            whole = (whole as f32).mul_add(0.75, *own as f32 * 0.125).ceil() as i32;
+        }
+        (sum, chars as u16, whole)
+    };
+    let want: Vec<_> = input.iter().map(of_item).collect();
+    let both: Vec<u16> = want.iter().flat_map(|(sum, chars, _)| [*sum, *chars]).collect();
+    assert!(both.contains(&u16::MAX) && both.contains(&(i8::MAX as u16)), "some are saturated");
+    assert_same("convert_ushort_sat and convert_char_sat", &out, &both);
+    let whole: Vec<i32> = want.iter().map(|(.., whole)| *whole).collect();
+    assert_same("convert_int_rtp", &rounded, &whole);
+}
+
+/// Vectors of numbers that are narrowed, and stored twice.
+fn check_twice<From: Scalar + TryFrom<u64>, To: Scalar + TryFrom<u64> + PartialEq>(
+    names: [&str; 2],
+    components: usize,
+) where
+    <From as TryFrom<u64>>::Error: std::fmt::Debug,
+    <To as TryFrom<u64>>::Error: std::fmt::Debug,
+{
+    let of = |random: &mut Random| u64::from(random.next_u32()) << 32 | u64::from(random.next_u32());
+    let number = |wide: u64, bytes: usize| wide & (u64::MAX >> (64 - 8 * bytes));
+    // Three components take the place of four.
+    let place = components.next_power_of_two();
+    let kernel = Module::named("conversions").kernel(&format!("twice_{}_{}", names[0], names[1]));
+    for (n, group_size) in [(64, 16), (257, 257), (7, 7)] {
+        let mut random = Random::new(n as u64);
+        let wide: Vec<u64> = (0..n * place).map(|_| of(&mut random)).collect();
+        let input: Vec<From> =
+            wide.iter().map(|w| From::try_from(number(*w, size_of::<From>())).expect("fits")).collect();
+        let zero = To::try_from(0).expect("zero");
+        let out = platform().filled(zero, 2 * n * place);
+        kernel.run_1d(n, group_size, &[&platform().buffer(&input), &out]);
+        let want: Vec<To> = (0..2 * n * place)
+            .map(|at| match at % place < components {
+                true => {
+                    let from = wide[at / place / 2 * place + at % place];
+                    To::try_from(number(from, size_of::<To>())).expect("fits")
+                }
+                false => zero,
+            })
+            .collect();
+        let mut got = out.to_vec();
+        // The fourth of three is nobody's.
+        got.iter_mut()
+            .enumerate()
+            .filter(|(at, _)| at % place >= components)
+            .for_each(|(_, number)| *number = zero);
+        assert!(got == want, "{names:?} of {n}");
+    }
+}
+
+#[test]
+fn vectors_that_are_narrowed_and_stored_twice() {
+    check_twice::<u32, u16>(["uint4", "ushort4"], 4);
+    check_twice::<u64, u32>(["ulong4", "uint4"], 4);
+    check_twice::<u64, u8>(["ulong4", "uchar4"], 4);
+    check_twice::<u64, u16>(["ulong2", "ushort2"], 2);
+    check_twice::<u32, u16>(["uint2", "ushort2"], 2);
+    check_twice::<u32, u8>(["uint4", "uchar4"], 4);
+    check_twice::<u16, u8>(["ushort4", "uchar4"], 4);
+    check_twice::<u16, u8>(["ushort3", "uchar3"], 3);
+    check_twice::<u32, u16>(["uint8", "ushort8"], 8);
+}

@@ -160,6 +160,10 @@ impl Builder {
         }
         let lanes = self.lanes(all) as usize / count;
         let part = |at: usize| {
+            // One lane is no vector.
+            if lanes == 1 {
+                return self.extract(all, self.i32(at as u32));
+            }
             let indices: Vec<i32> = (0..lanes).map(|lane| (lane * count + at) as i32).collect();
             self.shuffle(all, all, &indices)
         };
