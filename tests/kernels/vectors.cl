@@ -109,3 +109,27 @@ __kernel void geometric_double(__global const double *a, __global const double *
     vstore4(cross(x, y), 1, r);
     vstore4(normalize(x), 2, r);
 }
+
+// Components that a number names which all work-items share: of constant vectors, and of such as others write behind the load.
+__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void
+named_components(__constant float8 *rows, __global const float4 *more, __global const float *in, __global float *out, int count)
+{
+    __local float4 kept[4];
+    int i = get_global_id(0), l = get_local_id(0);
+    if (l < 4)
+        kept[l] = more[l];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float own = in[i], sum = 0;
+    for (int k = 0; k < count; k++) {
+        sum += rows[k & 3][k & 7] * own;
+        if (own > 0.5f)
+            sum -= more[k & 3][(k >> 1) & 3];
+        float4 row = kept[k & 3];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (l == 0)
+            kept[k & 3] = row * 2.0f;
+        sum += row[(k + 1) & 3];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    out[i] = sum;
+}

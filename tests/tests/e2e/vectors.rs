@@ -258,3 +258,30 @@ fn geometric_functions_on_double() {
         }
     }
 }
+
+#[test]
+fn components_that_a_shared_number_names() {
+    let kernel = Module::named("vectors").kernel("named_components");
+    let (n, count) = (256, 11i32);
+    let mut random = Random::new(12);
+    // Sums of multiples of a quarter are exact.
+    let mut quarters =
+        |count: usize| -> Vec<f32> { (0..count).map(|_| random.between(-8, 8) as f32 / 4.0).collect() };
+    let (rows, more, input) = (quarters(32), quarters(16), quarters(n));
+    let out = platform().filled(0.0f32, n);
+    let buffers = [&rows, &more, &input].map(|list| platform().buffer(list));
+    kernel.run_1d(n, 64, &[&buffers[0], &buffers[1], &buffers[2], &out, &count]);
+    let mut kept = more.clone();
+    let mut want = vec![0.0f32; n];
+    for k in 0..count as usize {
+        for (sum, own) in want.iter_mut().zip(&input) {
+            *sum += rows[8 * (k & 3) + (k & 7)] * own;
+            if *own > 0.5 {
+                *sum -= more[4 * (k & 3) + ((k >> 1) & 3)];
+            }
+            *sum += kept[4 * (k & 3) + ((k + 1) & 3)];
+        }
+        kept[4 * (k & 3)..][..4].iter_mut().for_each(|number| *number *= 2.0);
+    }
+    assert_same("components", &out, &want);
+}
