@@ -133,3 +133,11 @@ named_components(__constant float8 *rows, __global const float4 *more, __global 
     }
     out[i] = sum;
 }
+
+// Each work-item has a component of its own, by a number that grows from one to the next.
+__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void
+own_components(__constant float8 *rows, __global const float4 *more, __global float *out)
+{
+    int l = get_local_id(0), g = get_group_id(0);
+    out[get_global_id(0)] = rows[g & 3][l] + more[g & 3][l >> 1];
+}

@@ -100,14 +100,17 @@ impl Analysis<'_> {
         self.loops.loops.iter().any(|(id, this)| {
             let inside = |id: Id| self.def.get(&id).is_some_and(|block| this.blocks.contains(block));
             let is_loaded = |inst: &Inst| matches!(inst.row().memory, Memory::Read { .. });
-            let decides = |block: BlockId| match self.func.blocks[block].term {
-                Terminator::Cond { cond, .. } => {
-                    self.is_made_of(cond, MOST_DEPTH, &|id, inst| inside(id) && is_loaded(inst))
-                }
-                _ => false,
-            };
+            let decides = |block: BlockId| self.branches_by(block, &|id, inst| inside(id) && is_loaded(inst));
             self.control.divergent_loops.contains(id) && this.exits.iter().any(|(from, _)| decides(*from))
         })
+    }
+
+    /// Whether a block branches by a condition that is made, by nothing but computing, of what such an instruction gives.
+    pub(super) fn branches_by(&self, block: BlockId, wanted: &impl Fn(Id, &Inst) -> bool) -> bool {
+        match self.func.blocks[block].term {
+            Terminator::Cond { cond, .. } => self.is_made_of(cond, MOST_DEPTH, wanted),
+            _ => false,
+        }
     }
 
     /// Whether lanes divide integers in a loop that they leave at different times.

@@ -6,6 +6,7 @@ use super::bundles::Differing;
 use super::calls::Interface;
 use super::cfg::{Cfg, Dominators};
 use super::func::{BlockId, ENTRY, Func, Synthetic};
+use super::handed_on;
 use super::leaves::LeafTable;
 use super::linearization::{Control, Graph};
 use super::loops::Loops;
@@ -235,6 +236,16 @@ impl<'m> Analysis<'m> {
             Some(function) if function.is_pure() => Memory::None,
             _ => inst.row().memory,
         }
+    }
+
+    /// Whether nothing in a block changes memory, nor waits for others who may, from what makes one value to what makes another.
+    pub fn is_memory_the_same(&self, from: Id, to: Id) -> bool {
+        let (Some((block, first)), Some((other, end))) = (self.at.get(&from), self.at.get(&to)) else {
+            return false;
+        };
+        let between = self.func.blocks[*block].insts.get(*first..*end);
+        let stays = |inst: &Inst| !handed_on::writes(&self.func, inst) && !handed_on::waits(&self.func, inst);
+        block == other && between.is_some_and(|insts| insts.iter().all(stays))
     }
 
     /// The instruction that makes a value.

@@ -267,13 +267,13 @@ fn is_elsewhere(func: &Func<'_>, sums: &Sums<'_>, store: &Access, load: &Load) -
 }
 
 /// Whether behind an instruction something else may be there that others stored.
-fn waits(func: &Func<'_>, inst: &Inst) -> bool {
+pub(super) fn waits(func: &Func<'_>, inst: &Inst) -> bool {
     let row = inst.row();
     row.synchronizes() || inst.waits_for_work_group(func.module) || row.convergence != Convergence::None
 }
 
 /// Whether an instruction may change memory.
-fn writes(func: &Func<'_>, inst: &Inst) -> bool {
+pub(super) fn writes(func: &Func<'_>, inst: &Inst) -> bool {
     match inst.row().memory {
         Memory::None | Memory::Object | Memory::Lifetime | Memory::BlockRead | Memory::ImageRead => false,
         Memory::Read { .. } => false,

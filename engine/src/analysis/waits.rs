@@ -5,12 +5,9 @@
 //! seldom has one, and one of four nearly always. Where all of them are at it, four hide each other's latencies. Data decides, so launches find out (`exec/trial.rs`).
 
 use super::Analysis;
-use super::func::{BlockId, Terminator};
 use super::loops::Loop;
+use spirv_env::Inst;
 use spirv_env::opcodes::Memory;
-
-/// Instructions, one of the other, that a condition is looked through.
-const MOST_DEPTH: u32 = 5;
 
 impl Analysis<'_> {
     /// Whether sub-groups of a bundle may wait for each other, and for nothing else.
@@ -23,15 +20,14 @@ impl Analysis<'_> {
 
     /// Whether it depends on what work-items have loaded which of them come to a loop.
     fn is_entered_by_what_is_loaded(&self, this: &Loop) -> bool {
-        let decides = |block: BlockId| match self.func.blocks[block].term {
-            Terminator::Cond { cond, .. } => self.is_made_of(cond, MOST_DEPTH, &|_, inst| {
-                matches!(inst.row().memory, Memory::Read { .. }) && !self.builtins.contains_key(&inst.id(0))
-            }),
-            _ => false,
+        let is_loaded = |_, inst: &Inst| {
+            matches!(inst.row().memory, Memory::Read { .. }) && !self.builtins.contains_key(&inst.id(0))
         };
         self.control.class[this.header].is_some()
             && self.control.varying.iter().any(|block| {
-                block != this.header && self.doms.dominates(block, this.header) && decides(block)
+                block != this.header
+                    && self.doms.dominates(block, this.header)
+                    && self.branches_by(block, &is_loaded)
             })
     }
 }

@@ -12,7 +12,7 @@ use super::blocks::{
     blocks, calls, functions, instructions, is_prefetch, only_makes_a_value, opcode, room, users,
 };
 use super::context::IrModule;
-use super::pieces::{bits_of, empty_assembly, is_register};
+use super::pieces::{bits_of, is_register, passed_on};
 use super::target::Target;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -564,7 +564,7 @@ impl<'t> Body<'t> {
                         copy
                     }
                 };
-                let copy = if self.stays(at) { stay(builder, copy) } else { copy };
+                let copy = if self.stays(at) { passed_on(builder, copy, true) } else { copy };
                 copies.insert(inst, copy);
                 own[at] = Some(copy);
             }
@@ -593,17 +593,6 @@ impl<'t> Body<'t> {
             }
             (new[0], own)
         }
-    }
-}
-
-/// The same value, which is not computed later than here: an empty piece of assembly makes it.
-unsafe fn stay(builder: LLVMBuilderRef, value: LLVMValueRef) -> LLVMValueRef {
-    // SAFETY: builder and value are the caller's and alive.
-    unsafe {
-        let of = LLVMTypeOf(value);
-        let ty = LLVMFunctionType(of, [of].as_mut_ptr(), 1, 0);
-        let nothing = empty_assembly(ty, "=v,0", true);
-        LLVMBuildCall2(builder, ty, nothing, [value].as_mut_ptr(), 1, NAME)
     }
 }
 

@@ -7,14 +7,13 @@
 
 use super::blocks::{functions, in_order, instructions, opcode};
 use super::context::IrModule;
-use super::pieces::{empty_assembly, is_register};
+use super::pieces::{is_register, passed_on, shuffled};
 use super::target::Target;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMOpcode, LLVMTypeKind};
 use rustc_hash::FxHashMap;
 
-const NAME: *const std::ffi::c_char = c"".as_ptr();
 /// Bits of the smallest register.
 const LEAST_BITS: u32 = 128;
 
@@ -79,13 +78,9 @@ unsafe fn hide_one(builder: LLVMBuilderRef, vector: LLVMValueRef, simd_bits: u32
         }
         let whole = lanes.next_power_of_two().max(LEAST_BITS / width);
         let of_piece = whole.min(simd_bits / width);
-        let register = LLVMVectorType(element, of_piece);
-        debug_assert!(is_register(register, simd_bits));
-        let mut parameter = register;
-        let function = LLVMFunctionType(register, &raw mut parameter, 1, 0);
-        let nothing = empty_assembly(function, "=v,0", false);
+        debug_assert!(is_register(LLVMVectorType(element, of_piece), simd_bits));
         let pieces = (0..whole).step_by(of_piece as usize).map(|from| {
-            let mut piece = if of_piece == lanes {
+            let piece = if of_piece == lanes {
                 vector
             } else {
                 shuffled(
@@ -94,7 +89,7 @@ unsafe fn hide_one(builder: LLVMBuilderRef, vector: LLVMValueRef, simd_bits: u32
                     (from..from + of_piece).map(|lane| (lane < lanes).then_some(lane)),
                 )
             };
-            LLVMBuildCall2(builder, function, nothing, &raw mut piece, 1, NAME)
+            passed_on(builder, piece, false)
         });
         let mut pieces: Vec<LLVMValueRef> = pieces.collect();
         while pieces.len() > 1 {
@@ -106,25 +101,6 @@ unsafe fn hide_one(builder: LLVMBuilderRef, vector: LLVMValueRef, simd_bits: u32
         }
         let all = pieces[0];
         Some(if whole == lanes { all } else { shuffled(builder, [all; 2], (0..lanes).map(Some)) })
-    }
-}
-
-/// These lanes of two vectors, or anything.
-unsafe fn shuffled(
-    builder: LLVMBuilderRef,
-    [a, b]: [LLVMValueRef; 2],
-    lanes: impl Iterator<Item = Option<u32>>,
-) -> LLVMValueRef {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let word = LLVMInt32TypeInContext(LLVMGetTypeContext(LLVMTypeOf(a)));
-        let number = |lane: Option<u32>| match lane {
-            Some(lane) => LLVMConstInt(word, lane.into(), 0),
-            None => LLVMGetPoison(word),
-        };
-        let mut numbers: Vec<LLVMValueRef> = lanes.map(number).collect();
-        let mask = LLVMConstVector(numbers.as_mut_ptr(), numbers.len() as u32);
-        LLVMBuildShuffleVector(builder, a, b, mask, NAME)
     }
 }
 

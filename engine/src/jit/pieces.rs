@@ -52,6 +52,42 @@ pub unsafe fn empty_assembly(ty: LLVMTypeRef, constraints: &str, has_effect: boo
     unsafe { LLVMGetInlineAsm(ty, text, 0, operands, constraints.len(), has_effect.into(), 0, dialect, 0) }
 }
 
+/// The same value, a register, by a piece of assembly: LLVM does not know what it is. What has an effect is not computed later than here.
+///
+/// # Safety
+/// Builder and value belong together and are alive.
+pub unsafe fn passed_on(builder: LLVMBuilderRef, value: LLVMValueRef, has_effect: bool) -> LLVMValueRef {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let of = LLVMTypeOf(value);
+        let ty = LLVMFunctionType(of, [of].as_mut_ptr(), 1, 0);
+        let nothing = empty_assembly(ty, "=v,0", has_effect);
+        LLVMBuildCall2(builder, ty, nothing, [value].as_mut_ptr(), 1, NAME)
+    }
+}
+
+/// These lanes of two vectors, one behind the other, or anything.
+///
+/// # Safety
+/// Builder and vectors belong together and are alive; the vectors are of one type.
+pub unsafe fn shuffled(
+    builder: LLVMBuilderRef,
+    [a, b]: [LLVMValueRef; 2],
+    lanes: impl Iterator<Item = Option<u32>>,
+) -> LLVMValueRef {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let word = LLVMInt32TypeInContext(LLVMGetTypeContext(LLVMTypeOf(a)));
+        let number = |lane: Option<u32>| match lane {
+            Some(lane) => LLVMConstInt(word, lane.into(), 0),
+            None => LLVMGetPoison(word),
+        };
+        let mut numbers: Vec<LLVMValueRef> = lanes.map(number).collect();
+        let mask = LLVMConstVector(numbers.as_mut_ptr(), numbers.len() as u32);
+        LLVMBuildShuffleVector(builder, a, b, mask, NAME)
+    }
+}
+
 /// Whether values of a type are a register of vectors, all of it or a part that has instructions, for which assembly may ask (`v`). Vectors of
 /// halves are none for LLVM unless the CPU computes with halves.
 ///

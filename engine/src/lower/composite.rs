@@ -10,7 +10,6 @@ use crate::analysis::leaves::{Leaf, Scalar};
 use crate::error::EngineError;
 use smallvec::smallvec;
 use spirv::{Op, StorageClass};
-use spirv_env::opcodes::Memory;
 use spirv_env::{Id, Inst};
 
 /// What lanes have of a value that the engine copies.
@@ -122,11 +121,20 @@ fn extracted_from_memory(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Opti
     else {
         return Ok(None);
     };
-    if a.builtins.contains_key(&load.id(0)) || !is_there_still(this, load, inst) {
+    // What is written in between is no matter of constants, and private objects had better be registers.
+    let is_there = match a.func.class_of(load.id(0)) {
+        Some(StorageClass::UniformConstant) => true,
+        Some(StorageClass::CrossWorkgroup | StorageClass::Workgroup) => {
+            load.result.zip(inst.result).is_some_and(|(from, to)| a.is_memory_the_same(from, to))
+        }
+        _ => false,
+    };
+    if a.builtins.contains_key(&load.id(0)) || !is_there {
         return Ok(None);
     }
     let (leaves, index) = (this.leaves_of(inst.id(0))?, this.leaf(inst.id(1))?);
-    let (Some(index), Place::Uniform(address)) = (index.scalar(), access::place(this, load.id(0))?) else {
+    let (Some(index), Place::Uniform(address)) = (index.of_all_lanes(), access::place(this, load.id(0))?)
+    else {
         return Ok(None);
     };
     let size = leaves[0].scalar.bytes();
@@ -140,25 +148,6 @@ fn extracted_from_memory(this: &mut Lowerer<'_, '_>, inst: &Inst) -> Result<Opti
     let place = Place::Uniform(b.offset(address, at));
     let element = Leaf::consecutive(leaves[0].scalar, 1);
     Ok(access::load_leaves(this, &place, &element, size, Access::default()).first().copied())
-}
-
-/// Whether memory outside of private objects has what a load has loaded when another instruction is executed.
-fn is_there_still(this: &Lowerer<'_, '_>, load: &Inst, until: &Inst) -> bool {
-    let a = this.a;
-    match a.func.class_of(load.id(0)) {
-        Some(StorageClass::UniformConstant) => true,
-        Some(StorageClass::CrossWorkgroup | StorageClass::Workgroup) => {
-            let insts = &a.func.blocks[this.current_block()].insts;
-            let at = |wanted: &Inst| insts.iter().position(|inst| inst.result == wanted.result);
-            let (Some(from), Some(to)) = (at(load), at(until)) else { return false };
-            insts.get(from..to).is_some_and(|between| {
-                between
-                    .iter()
-                    .all(|inst| inst.row().is_pure() || matches!(inst.row().memory, Memory::Read { .. }))
-            })
-        }
-        _ => false,
-    }
 }
 
 fn equals(this: &Lowerer<'_, '_>, index: Value, at: usize) -> Value {

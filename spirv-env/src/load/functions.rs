@@ -263,7 +263,7 @@ impl Loader<'_> {
                 None => Def::Inert,
             };
             self.out.defs.define(id, def)?;
-            self.left_behind.see(inst.op, id);
+            self.left_behind.see(row.family == Family::Conversion, id);
         }
         if inst.op == Op::FunctionCall
             && let Some(Operand::Id(callee)) = operands.first()

@@ -8,7 +8,7 @@
 use super::Loader;
 use crate::diagnostics::{Fault, RuleId};
 use crate::module::{Decorated, Id};
-use spirv::{Decoration, Op};
+use spirv::Decoration;
 
 pub(super) const DECORATED: RuleId = RuleId { id: "ids.decorated", source: "SPIR-V 1.2 §2.16.1" };
 /// Ids that are looked at to find those that are missing.
@@ -39,12 +39,6 @@ struct Taker {
     is_conversion: bool,
 }
 
-fn converts(op: Op) -> bool {
-    use Op::{ConvertFToS, ConvertFToU, ConvertSToF, ConvertUToF, FConvert, SConvert, UConvert};
-    matches!(op, ConvertFToS | ConvertFToU | ConvertSToF | ConvertUToF | FConvert | SConvert | UConvert)
-        || matches!(op, Op::SatConvertSToU | Op::SatConvertUToS)
-}
-
 impl LeftBehind {
     /// Takes what is said of an id, if it is of a conversion.
     pub fn takes(&mut self, target: Id, decorated: &Decorated, at: u32) -> bool {
@@ -62,8 +56,8 @@ impl LeftBehind {
         self.latest = function;
     }
 
-    /// An instruction with a result.
-    pub fn see(&mut self, op: Op, id: Id) {
+    /// An instruction with a result, which may be a conversion.
+    pub fn see(&mut self, is_conversion: bool, id: Id) {
         if self.said.is_empty() {
             return;
         }
@@ -71,7 +65,7 @@ impl LeftBehind {
             self.close(Some(id));
             self.latest = id;
         } else {
-            self.open.push(Taker { id, is_conversion: converts(op) });
+            self.open.push(Taker { id, is_conversion });
         }
     }
 

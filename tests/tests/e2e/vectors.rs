@@ -285,3 +285,15 @@ fn components_that_a_shared_number_names() {
     }
     assert_same("components", &out, &want);
 }
+
+#[test]
+fn components_that_each_work_item_has_for_itself() {
+    let kernel = Module::named("vectors").kernel("own_components");
+    let rows: Vec<f32> = (0..32).map(|at| at as f32).collect();
+    let more: Vec<f32> = (0..16).map(|at| 100.0 * at as f32).collect();
+    let out = platform().filled(0.0f32, 64);
+    kernel.run_1d(64, 8, &[&platform().buffer(&rows), &platform().buffer(&more), &out]);
+    let want: Vec<f32> =
+        (0..64).map(|at| rows[at / 8 % 4 * 8 + at % 8] + more[at / 8 % 4 * 4 + at % 8 / 2]).collect();
+    assert_same("components", &out, &want);
+}

@@ -3,6 +3,7 @@
 use super::super::super::blocks::{
     blocks, called_intrinsic, calls, instructions, intrinsic_number, opcode, room,
 };
+use super::super::super::pieces::shuffled;
 use super::super::{Body, NAME, incoming};
 use super::{Piece, Strips, Way, memory_bits, shape};
 use llvm_sys::core::*;
@@ -498,13 +499,7 @@ impl Maker<'_, '_> {
 
     unsafe fn shuffle(&self, a: LLVMValueRef, b: LLVMValueRef, lanes: &[u32]) -> LLVMValueRef {
         // SAFETY: the maker's promise; what is made is made of values that dominate it.
-        unsafe {
-            let number = LLVMInt32TypeInContext(self.context);
-            let mut lanes: Vec<LLVMValueRef> =
-                lanes.iter().map(|lane| LLVMConstInt(number, u64::from(*lane), 0)).collect();
-            let lanes = LLVMConstVector(lanes.as_mut_ptr(), lanes.len() as u32);
-            LLVMBuildShuffleVector(self.builder, a, b, lanes, NAME)
-        }
+        unsafe { shuffled(self.builder, [a, b], lanes.iter().map(|lane| Some(*lane))) }
     }
 
     /// The type of a register of a vector, or the type itself.
