@@ -358,3 +358,90 @@ __kernel void nested_sums(__global const int *in, __global int *out, uint n)
 done:
     out[i] = sum * 5 + last * 3 + before;
 }
+
+// A loop that is left at its bound with what it found so far, and by a break with one bit more.
+__kernel void rays(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    uint v = (uint)in[i], blockers = v >> 6, seen = 0;
+    for (uint k = v & 31; k < 32; k++) {
+        seen |= 1u << k;
+        if (blockers >> k & 1)
+            break;
+    }
+    for (int k = (int)(v & 31) - 1; k >= 0; k--) {
+        seen |= 1u << k;
+        if (blockers >> k & 1)
+            break;
+    }
+    out[i] = (int)seen;
+}
+
+// Each iteration changes some of four variables and leaves the others; an exit changes all of them.
+__kernel void mediants(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int v = in[i];
+    int a = 0, b = 1, c = 1, d = 0;
+    for (int k = 0; k < 20; k++) {
+        int m = a + c, p = b + d, side = v * p - 37 * m;
+        if (side > 0) {
+            a = m;
+            b = p;
+        } else if (side < 0) {
+            c = m;
+            d = p;
+        } else {
+            a = c = m;
+            b = d = p;
+            break;
+        }
+    }
+    out[i] = a * 1000 + b * 100 + c * 10 + d;
+}
+
+// An inner loop is left in three ways, and the outer one in two, each with another value of what both change.
+__kernel void nested_exits(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    int v = in[i], r = v & 15, last = -1, k = 0;
+    for (; k < 9; k++) {
+        for (int j = 0; j < 7; j++) {
+            last = j;
+            if ((r ^ j) % 11 == 3)
+                break;
+            r += v >> (j & 3);
+            if (r % 13 == 1) {
+                last = -j;
+                goto done;
+            }
+            if (r < -40)
+                r = -r;
+        }
+        if (r % 5 == 2)
+            continue;
+        r += last;
+        if (r > 400)
+            break;
+    }
+done:
+    out[i] = r * 64 + last * 8 + k;
+}
+
+// Nobody enters the loop without end.
+__kernel void never_entered(__global const int *in, __global int *out, uint n)
+{
+    size_t i = get_global_id(0);
+    if (i >= n)
+        return;
+    if (in[i] == 12345)
+        for (;;)
+            ;
+    out[i] += in[i];
+}

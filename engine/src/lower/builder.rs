@@ -76,6 +76,8 @@ pub struct Builder {
     ptr: LLVMTypeRef,
     void: LLVMTypeRef,
     invariant_load: u32,
+    dereferenceable: u32,
+    align: u32,
     nontemporal: u32,
     range: u32,
     empty_node: LLVMValueRef,
@@ -117,6 +119,8 @@ impl Builder {
                 ptr: LLVMPointerTypeInContext(context, 0),
                 void: LLVMVoidTypeInContext(context),
                 invariant_load: kind(c"invariant.load"),
+                dereferenceable: kind(c"dereferenceable"),
+                align: kind(c"align"),
                 nontemporal: kind(c"nontemporal"),
                 range: kind(c"range"),
                 empty_node: LLVMMetadataAsValue(

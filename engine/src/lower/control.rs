@@ -16,6 +16,7 @@ use super::{Lowerer, bounds, coarsening, rows, speculation, tables};
 use crate::abi::LaneMapping;
 use crate::analysis::Analysis;
 use crate::analysis::atomic_runs::AtomicRuns;
+use crate::analysis::carried::Move;
 use crate::analysis::func::{BlockId, Terminator};
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::linearization::Exit;
@@ -233,6 +234,10 @@ impl Lowerer<'_, '_> {
         if others().next().is_some() && !others().any(leads_back) {
             return false;
         }
+        // Nobody would run a loop for ever that is never left.
+        if others().any(|block| self.a.loops.headed_by(block).is_some()) {
+            return false;
+        }
         let (mut count, mut insts_in_all, mut loads) = (0, 0, false);
         std::iter::once(block).chain(others()).all(|block| {
             let code = &self.a.func.blocks[block];
@@ -437,7 +442,7 @@ impl Lowerer<'_, '_> {
         let leaves = self.held_leaves(id)?;
         let val = slots.iter().zip(leaves.iter()).map(|(slot, leaf)| self.load_slot(*slot, leaf.scalar));
         let val = val.collect();
-        if self.a.control.blended.contains(block) {
+        if self.a.control.blended.contains(block) && !self.uses.carried.is_read_again(id) {
             // Nobody reads the old values again; saying so spares the next round its blend.
             slots.iter().zip(leaves.iter()).for_each(|(slot, leaf)| self.forget_slot(*slot, leaf.scalar));
         }
@@ -449,7 +454,10 @@ impl Lowerer<'_, '_> {
         if let Some(slots) = self.values_mut(common).phi_slots.get(&id) {
             return Ok(slots.clone());
         }
-        let slots = self.new_slots(id)?;
+        let slots = match self.uses.carried.joined(id) {
+            Some((header, phi)) => self.phi_slots_of(header, phi)?,
+            None => self.new_slots(id)?,
+        };
         self.values_mut(common).phi_slots.insert(id, slots.clone());
         Ok(slots)
     }
@@ -794,28 +802,28 @@ impl Lowerer<'_, '_> {
     fn edge(&mut self, from: BlockId, to: BlockId, lanes: Option<Value>) -> Result<(), EngineError> {
         let a = self.a;
         let blended = a.control.blended.contains(to) && self.w > 1;
-        let goes_back = a.loops.is_back_edge(from, to);
-        let mut moves: SmallVec<[(Id, super::values::Val); 4]> = SmallVec::new();
+        let mut moves: SmallVec<[(Id, bool, super::values::Val); 4]> = SmallVec::new();
         for phi in &a.func.blocks[to].phis {
             if self.bundle.at > 0 && a.is_common(to, phi.result) {
                 continue;
             }
-            let carried = self.uses.carried.value_of(phi.result).filter(|_| goes_back);
-            if carried.is_some_and(|value| value != phi.result) {
-                // It is there since it was made.
-                continue;
-            }
             // All values are read before any phi changes: phis of a loop may exchange values.
             if let Ok(at) = phi.incoming.binary_search_by_key(&from, |(pred, _)| *pred) {
+                let value = phi.incoming[at].1;
+                let blended = match self.uses.carried.on_edge(a, [from, to], phi.result, value) {
+                    Move::Held => continue,
+                    Move::Blended => true,
+                    Move::Free => blended,
+                };
                 let form = self.packing_of(phi.result);
-                moves.push((phi.result, self.packed(form, |this| this.value(phi.incoming[at].1))?));
+                let val = self.packed(form, |this| this.value(value))?;
+                moves.push((phi.result, blended, val));
             }
         }
-        for (result, val) in moves {
+        for (result, blended, val) in moves {
             let slots = self.phi_slots_of(to, result)?;
             let leaves = self.held_leaves(result)?;
             let packing = self.packing_of(result);
-            let blended = blended || goes_back && self.uses.carried.value_of(result) == Some(result);
             for (at, ((slot, reg), leaf)) in (0..).zip(slots.iter().zip(val).zip(leaves.iter())) {
                 let reg = self.with_scalar(reg, *slot);
                 if blended {

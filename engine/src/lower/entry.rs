@@ -220,9 +220,8 @@ impl<'a, 'm> Bodies<'a, 'm> {
                 atomic_runs: Default::default(),
             },
             flow: Flow::new(self.a, guarded),
-            uses: DistantUses::new(self.a, &bundle.lockstep, |at, id| {
-                self.target.has_avx512()
-                    && !self.a.packed().contains_key(&id)
+            uses: DistantUses::new(self.a, &bundle.lockstep, self.target.has_avx512(), |at, id| {
+                !self.a.packed().contains_key(&id)
                     && (bundle.subgroups.len() == 1 || !self.a.is_common(at, id))
             }),
             bundle,

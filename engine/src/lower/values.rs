@@ -126,10 +126,11 @@ pub(super) struct DistantUses {
 }
 
 impl DistantUses {
-    /// `may_share` says which values are held so that they may share a place with another one.
+    /// `may_share` says which values are held so that they may share a place with another one, and `has_masks` whether the processor blends as it computes.
     pub(super) fn new(
         a: &Analysis<'_>,
         lockstep: &EntitySet<BlockId>,
+        has_masks: bool,
         may_share: impl Fn(BlockId, Id) -> bool,
     ) -> Self {
         let [mut crossing, mut temporal, mut far] = [(); 3].map(|()| FxHashSet::default());
@@ -175,7 +176,8 @@ impl DistantUses {
                 pointer.indices.iter().for_each(|(index, _)| note(block, *index, false));
             }
         }
-        let carried = Carried::new(a, &temporal, &far, may_share);
+        let carried = Carried::new(a, &temporal, &far, has_masks, may_share);
+        temporal.extend(carried.values());
         // In an order that is the same each time.
         let sorted = |ids: FxHashSet<Id>| {
             let mut ids: Vec<Id> = ids.into_iter().collect();
@@ -462,8 +464,7 @@ impl Lowerer<'_, '_> {
     /// Blends what a value is now into what the lanes of a sub-group take out of a divergent loop.
     fn take_out(&mut self, at: usize, id: Id, val: &Val) -> Result<(), EngineError> {
         let slots = self.temporal_slots_of(at, id)?;
-        if self.uses.carried.value_of(id) == Some(id) {
-            // A phi whose place this is.
+        if self.uses.carried.is_there(id) {
             return Ok(());
         }
         let leaves = self.leaves_of(id)?;

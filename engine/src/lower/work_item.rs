@@ -110,8 +110,10 @@ impl Lowerer<'_, '_> {
     /// The argument block.
     pub fn args(&self) -> Value {
         let info = self.items().info;
+        let (bytes, align) = (self.a.func.kernel.arg_block_size, self.a.func.kernel.arg_block_align);
         self.in_prologue(|b| {
-            b.load_invariant(Scalar::Ptr, b.offset_const(info, offset_of!(LaunchInfo, args) as u64), 8)
+            let field = b.offset_const(info, offset_of!(LaunchInfo, args) as u64);
+            b.readable(b.load_invariant(Scalar::Ptr, field, 8), bytes.max(1), align.next_power_of_two())
         })
     }
 

@@ -432,3 +432,79 @@ fn loops_in_loops_have_what_work_items_take_out_of_both() {
         sum.wrapping_mul(5).wrapping_add(last.wrapping_mul(3)).wrapping_add(before)
     });
 }
+
+#[test]
+fn loops_left_at_their_bound_and_by_a_break() {
+    check("rays", 0, i32::MAX, |v, _| {
+        let (v, blockers) = (v as u32, v as u32 >> 6);
+        let mut seen = 0u32;
+        for k in (v & 31)..32 {
+            seen |= 1 << k;
+            if blockers >> k & 1 == 1 {
+                break;
+            }
+        }
+        for k in (0..(v & 31)).rev() {
+            seen |= 1 << k;
+            if blockers >> k & 1 == 1 {
+                break;
+            }
+        }
+        seen as i32
+    });
+}
+
+#[test]
+fn iterations_that_leave_variables_as_they_were() {
+    check("mediants", 1, 200, |v, _| {
+        let (mut a, mut b, mut c, mut d) = (0i32, 1i32, 1i32, 0i32);
+        for _ in 0..20 {
+            let (m, p) = (a + c, b + d);
+            match v * p - 37 * m {
+                side if side > 0 => (a, b) = (m, p),
+                side if side < 0 => (c, d) = (m, p),
+                _ => {
+                    (a, b, c, d) = (m, p, m, p);
+                    break;
+                }
+            }
+        }
+        a * 1000 + b * 100 + c * 10 + d
+    });
+}
+
+#[test]
+fn loops_in_loops_left_in_several_ways() {
+    check("nested_exits", -300, 300, |v, _| {
+        let (mut r, mut last, mut k) = (v & 15, -1, 0);
+        'outer: while k < 9 {
+            for j in 0..7 {
+                last = j;
+                if (r ^ j) % 11 == 3 {
+                    break;
+                }
+                r += v >> (j & 3);
+                if r % 13 == 1 {
+                    last = -j;
+                    break 'outer;
+                }
+                if r < -40 {
+                    r = -r;
+                }
+            }
+            if r % 5 != 2 {
+                r += last;
+                if r > 400 {
+                    break;
+                }
+            }
+            k += 1;
+        }
+        r * 64 + last * 8 + k
+    });
+}
+
+#[test]
+fn a_loop_without_end_that_nobody_enters() {
+    check("never_entered", -100, 100, |v, before| v + before);
+}

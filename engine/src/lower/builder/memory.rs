@@ -116,6 +116,19 @@ impl Builder {
         load
     }
 
+    /// A loaded pointer to so many bytes that may be read wherever the code is, aligned to a power of two. Loads of what does not change there need no
+    /// condition, so LLVM takes them out of loops.
+    pub fn readable(&self, load: Value, bytes: u64, align: u64) -> Value {
+        for (kind, number) in [(self.dereferenceable, bytes), (self.align, align)] {
+            llvm!({
+                let mut number = LLVMValueAsMetadata(self.i64(number).0);
+                let node = LLVMMDNodeInContext2(self.context, &mut number, 1);
+                LLVMSetMetadata(load.0, kind, LLVMMetadataAsValue(self.context, node));
+            });
+        }
+        load
+    }
+
     pub fn store(&self, value: Value, address: Value, align: u64) {
         self.aligned_store(value, address, align);
     }
