@@ -16,7 +16,7 @@ use spirv_env::{Id, Inst, Type, TypeId};
 /// Instructions that are executed whether they are wanted or not, at most.
 const MOST_INSTS: usize = 4;
 /// Selections in the place of a branch, at most.
-const MOST_SELECTIONS: usize = 2;
+const MOST_SELECTIONS: usize = 4;
 /// Rounds in which one branch less makes another one go away.
 const MOST_ROUNDS: usize = 8;
 

@@ -6,9 +6,10 @@ use super::func::{Block, BlockId, ENTRY, Func, Phi, Terminator};
 use super::simplify;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use spirv::Op;
-use spirv_env::{Inst, Operand};
+use spirv_env::{Id, Inst, Operand};
 
 /// Edges and a reverse post-order of a function whose blocks are all reachable.
 #[derive(Debug)]
@@ -78,7 +79,8 @@ fn reverse_post_order(succs: &SecondaryMap<BlockId, Edges>, count: usize) -> Vec
     order
 }
 
-/// Drops blocks that the entry does not reach, and phi operands that come from them.
+/// Drops blocks that the entry does not reach, and phi operands that come from them. What is made in them is undefined where it is used: on ways through
+/// a loop with several entries, phis take what is made on others ([`super::loops`]).
 pub fn remove_unreachable(func: &mut Func<'_>) {
     let cfg = Cfg::new(func);
     if cfg.rpo.len() == func.blocks.len() {
@@ -89,8 +91,11 @@ pub fn remove_unreachable(func: &mut Func<'_>) {
     for (kept, block) in reachable.enumerate() {
         renumber[block] = Some(BlockId::new(kept));
     }
+    let mut dropped: FxHashSet<Id> = FxHashSet::default();
     for (old, mut block) in std::mem::take(&mut func.blocks) {
         if renumber[old].is_none() {
+            dropped.extend(block.phis.iter().map(|phi| phi.result));
+            dropped.extend(block.insts.iter().filter_map(|inst| inst.result));
             continue;
         }
         for phi in &mut block.phis {
@@ -116,6 +121,23 @@ pub fn remove_unreachable(func: &mut Func<'_>) {
             T::Return => {}
         }
         func.blocks.push(block);
+    }
+    if !func.selectors.is_empty() {
+        forget(func, &dropped);
+    }
+}
+
+/// Makes what phis take of values that nobody makes undefined.
+fn forget(func: &mut Func<'_>, dropped: &FxHashSet<Id>) {
+    for block in func.block_ids() {
+        let mut phis = std::mem::take(&mut func.blocks[block].phis);
+        for phi in phis.iter_mut() {
+            let is_of_program = !func.selectors.contains(&phi.result);
+            for (_, id) in phi.incoming.iter_mut().filter(|(_, id)| is_of_program && dropped.contains(id)) {
+                *id = func.undefined(phi.ty);
+            }
+        }
+        func.blocks[block].phis = phis;
     }
 }
 

@@ -6,6 +6,7 @@ pub mod arguments;
 pub mod atomic_runs;
 pub mod axis;
 mod beside;
+pub mod both_ways;
 pub mod branches;
 pub mod builtins;
 pub mod bundles;

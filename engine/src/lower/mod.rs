@@ -92,9 +92,9 @@ use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
 use crate::analysis::together;
 use crate::analysis::{
-    arguments, branches, cas_loops, cfg, choices, elements, exits, handed_on, idle, in_turn, interior,
-    invariants, joins, late_loads, loops, mem2reg, moves, narrow_counters, numbering, places, quotients,
-    repetition, rotation, sides, simplify,
+    arguments, both_ways, branches, cas_loops, cfg, choices, elements, exits, handed_on, idle, in_turn,
+    interior, invariants, joins, late_loads, loops, mem2reg, moves, narrow_counters, numbering, places,
+    quotients, repetition, rotation, sides, simplify,
 };
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
@@ -386,6 +386,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     simplify::propagate_copies(&mut func);
     cfg::join_rows(&mut func);
     cas_loops::add_at_once(&mut func);
+    both_ways::do_in_front(&mut func);
     branches::ask_at_once(&mut func);
     loops::canonicalize(&mut func);
     rotation::ask_at_end(&mut func);
