@@ -217,6 +217,8 @@ pub(super) const SHARED_REGISTERS: usize = 4;
 const LATENCY: usize = 4;
 /// Instructions that wait for each other which take as long as a gather.
 const GATHER: usize = 5;
+/// The same of a row of which some lanes are on.
+const ROW: usize = 2;
 /// Instructions that it takes as long as to load what was stored just now.
 const FORWARD: usize = 2;
 /// Vector instructions that a CPU begins in a cycle.
@@ -499,9 +501,16 @@ fn depths(a: &Analysis<'_>, this: &Loop, from: Id) -> FxHashMap<Id, usize> {
     for &block in &a.regions.order[first..first + this.blocks.len()] {
         let code = &a.func.blocks[block];
         if block != this.header {
+            // What lanes choose waits for what decides, and is blended.
+            let decides = |block: &BlockId| a.func.blocks[*block].term.condition();
+            let is_blended = a.control.blended.contains(block);
+            let deciding = is_blended.then(|| a.cfg.preds[block].iter().copied().chain([a.doms.idom(block)]));
+            let deciding = deciding.into_iter().flatten().filter(|by| a.control.varying.contains(*by));
+            let decided = deciding.filter_map(|by| depth.get(&decides(&by)?)).max().copied();
             for phi in &code.phis {
-                if let Some(most) = phi.incoming.iter().filter_map(|(_, id)| depth.get(id)).max().copied() {
-                    depth.insert(phi.result, most);
+                let brought = phi.incoming.iter().filter_map(|(_, id)| depth.get(id)).copied();
+                if let Some(most) = brought.chain(decided).max() {
+                    depth.insert(phi.result, most + usize::from(is_blended));
                 }
             }
         }
@@ -530,21 +539,34 @@ fn is_gather(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> bool {
     inst.op == Op::Load && a.is_in_memory(inst.id(0)) && a.shape(block, inst.id(0)).contains(&Shape::Varying)
 }
 
-/// What says who goes on with a loop is made of what is gathered for those who are in it, as in searches: instructions from one gather to the next.
+/// Whether an instruction loads a row for the lanes that are on.
+fn is_row_under_mask(a: &Analysis<'_>, block: BlockId, inst: &Inst) -> bool {
+    inst.op == Op::Load
+        && a.is_in_memory(inst.id(0))
+        && a.control.class[block].is_some()
+        && matches!(a.shape(block, inst.id(0))[0], Shape::Strided(_))
+}
+
+/// What says who goes on with a loop is made of what is loaded for those who are in it, as in searches: instructions from one load to the next.
 fn through_masks(a: &Analysis<'_>, id: LoopId, this: &Loop) -> usize {
     if !a.control.divergent_loops.contains(id) || !may_wait_for_gathers(a, this) {
         return 0;
     }
-    let gathers = this.blocks.iter().flat_map(|block| {
+    let loads = this.blocks.iter().flat_map(|block| {
         let insts = a.func.blocks[*block].insts.iter();
-        insts.filter(|inst| is_gather(a, *block, inst)).filter_map(|inst| inst.result)
+        let steps = |inst: &Inst| match (is_gather(a, *block, inst), is_row_under_mask(a, *block, inst)) {
+            (true, _) => Some(GATHER),
+            (false, true) => Some(ROW),
+            (false, false) => None,
+        };
+        insts.filter_map(move |inst| Some((inst.result?, steps(inst)?)))
     });
     let conditions = || this.exits.iter().filter_map(|(block, _)| a.func.blocks[*block].term.condition());
-    let to_question = |gathered: Id| {
-        let depth = depths(a, this, gathered);
-        conditions().filter_map(|cond| depth.get(&cond)).max().map(|steps| GATHER + steps)
+    let to_question = |(loaded, of_load): (Id, usize)| {
+        let depth = depths(a, this, loaded);
+        conditions().filter_map(|cond| depth.get(&cond)).max().map(|steps| of_load + steps)
     };
-    gathers.filter_map(to_question).max().unwrap_or(0)
+    loads.filter_map(to_question).max().unwrap_or(0)
 }
 
 /// Whether a bundle can run the kernel: no sub-group waits for another in a way that lockstep would not end.

@@ -283,6 +283,53 @@ fn a_loop_of_different_lengths_wants_a_few_if_it_is_small() {
     assert_eq!(chosen(Isa::Avx512, &divergent(&format!("{long}%s = OpIAdd %uint %m40 %own"))), 1);
 }
 
+/// A loop with a branch that lanes take or not, by `%asked` or by what they have of their own, before they go on with one sum or another.
+fn chosen_in_branches(asked: &str) -> u32 {
+    let body = format!(
+        "%first = OpIMul %uint %sum %own
+         %taken = OpULessThan %bool {asked} %any_uint
+         OpBranchConditional %taken %then %behind
+         %then = OpLabel
+         OpStore %pointer %any_uint
+         OpBranch %behind
+         %behind = OpLabel
+         %s = OpPhi %uint %own %inside %i %then"
+    );
+    let counted = counted("%own", &body, "%s");
+    chosen(
+        Isa::Avx512,
+        &counted.replace("%next %inside", "%next %behind").replace("%s %inside", "%s %behind"),
+    )
+}
+
+#[test]
+fn what_lanes_choose_waits_for_what_decides() {
+    // The product and the blend are in the chain only where the product decides.
+    assert_eq!(chosen_in_branches("%own"), 1);
+    assert!(chosen_in_branches("%first") > 1);
+}
+
+#[test]
+fn who_goes_on_waits_for_what_is_loaded_for_those_who_are_in() {
+    let until = |place: &str| {
+        format!(
+            "%at = OpPtrAccessChain %to_uint %pointer {place}
+             OpBranch %head
+             %head = OpLabel
+             %n = OpPhi %uint %uint_0 %entry %next %head
+             %next = OpIAdd %uint %n %uint_1
+             %wide = OpUConvert %ulong %n
+             %here = OpPtrAccessChain %to_uint %at %wide
+             %loaded = OpLoad %uint %here
+             %half = OpIMul %uint %loaded %own
+             %more = OpULessThan %bool %half %any_uint
+             OpBranchConditional %more %head %exit
+             %exit = OpLabel"
+        )
+    };
+    assert_eq!(chosen(Isa::Avx512, &until("%x")), 4);
+}
+
 #[test]
 fn what_few_sub_groups_have_a_part_in_takes_their_registers_only() {
     // Four values that a loop hands on: of one sub-group, or of sixteen.
