@@ -9,17 +9,14 @@ use super::cfg::Cfg;
 use super::func::{BlockId, Func, Terminator};
 use super::handed_on::{waits, writes};
 use super::joins::{self, Plain};
+use super::numbering::{Key, key};
 use super::simplify;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 use spirv::Op;
-use spirv_env::{Id, Inst, Operand, TypeId};
+use spirv_env::{Id, Inst};
 
 /// Rounds in which what has come in front of one branch comes in front of the one around it.
 const MOST_ROUNDS: usize = 4;
-
-/// What makes two instructions the same.
-type Key = (Op, Option<TypeId>, SmallVec<[Operand; 4]>);
 
 /// Brings in front of branches what both of their ways do.
 pub fn do_in_front(func: &mut Func<'_>) {
@@ -66,14 +63,6 @@ fn movable<'f>(func: &'f Func<'_>, plain: &'f Plain, block: BlockId) -> impl Ite
         let is_load = || inst.op == Op::Load && !inst.is_volatile() && may_load;
         inst.result.is_some_and(|id| plain.contains_key(&id)) || is_load()
     })
-}
-
-fn key(inst: &Inst, as_the_other: &FxHashMap<Id, Id>) -> Key {
-    let called = |operand: &Operand| match operand {
-        Operand::Id(id) => Operand::Id(as_the_other.get(id).copied().unwrap_or(*id)),
-        Operand::Lit(_) => *operand,
-    };
-    (inst.op, inst.ty, inst.operands.iter().map(called).collect())
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use spirv::Op;
 use spirv_env::{Id, Inst, Operand, TypeId};
 
 /// What makes two instructions the same.
-type Key = (Op, Option<TypeId>, SmallVec<[Operand; 4]>);
+pub(super) type Key = (Op, Option<TypeId>, SmallVec<[Operand; 4]>);
 
 /// Removes what was computed before.
 pub fn compute_once(func: &mut Func<'_>) {
@@ -64,7 +64,8 @@ pub fn compute_once(func: &mut Func<'_>) {
     simplify::replace(func, &same);
 }
 
-fn key(inst: &Inst, same: &FxHashMap<Id, Id>) -> Key {
+/// That of an instruction, with what its operands are the same as.
+pub(super) fn key(inst: &Inst, same: &FxHashMap<Id, Id>) -> Key {
     let known = |operand: &Operand| match operand {
         Operand::Id(id) => Operand::Id(same.get(id).copied().unwrap_or(*id)),
         Operand::Lit(_) => *operand,
