@@ -2,7 +2,8 @@
 //! as in `for (i = id; i < n; i += size)`.
 //!
 //! Nearly always all lanes of a sub-group are within it, or none. Where masks cost something, such a part is worth being there
-//! twice: once for sub-groups all of whose lanes are on, without a mask, and once for the others (`lower::control`).
+//! twice: once for sub-groups all of whose lanes are on, without a mask, and once for the others (`lower::control`). What a part says of edges, as stencils do
+//! (`if (x < w) { if (x > 0 && x < w - 1) ... }`), is a guard for those that are in the part together.
 
 use super::Analysis;
 use super::func::{BlockId, Terminator};
@@ -26,6 +27,14 @@ const LEAST_STRIDE: u64 = 64;
 /// Comparisons, and what joins them, that are looked through from a condition.
 const MOST_DEPTH: u32 = 8;
 
+/// A guarded part: blocks in the order in which they are visited, the first of which owns the mask. Nothing leads to the others but from blocks of the part.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Part {
+    pub blocks: Vec<BlockId>,
+    /// Parts of it that are guarded by more than that. They are there without masks where the whole of it is.
+    pub inner: Vec<Part>,
+}
+
 /// What guarded parts are worth that are there without masks, too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Worth {
@@ -36,34 +45,44 @@ pub enum Worth {
 }
 
 impl Analysis<'_> {
-    /// The guarded parts, none in another: blocks in the order in which they are visited, the first of which owns the mask. Nothing leads
-    /// to the others but from blocks of the part.
-    pub fn guarded(&self, worth: Worth) -> Vec<Vec<BlockId>> {
+    /// The guarded parts, none of which is in another but as that one's.
+    pub fn guarded(&self, worth: Worth) -> Vec<Part> {
         let has_room = || self.all_guarded().1 >= self.factor() as usize;
         if worth == Worth::Less && self.variant.one_bundle && !has_room() {
             return Vec::new();
         }
-        self.guards(MOST_INSTS).0
+        let (mut parts, insts) = self.guards(&self.regions.order, MOST_INSTS);
+        let mut left = MOST_INSTS - insts;
+        parts.iter_mut().for_each(|part| self.find_inner(part, &mut left));
+        parts
     }
 
-    /// Those that there would be if code cost nothing, and the largest bundle that has them all.
-    pub fn all_guarded(&self) -> (Vec<Vec<BlockId>>, usize) {
-        let (parts, insts) = self.guards(usize::MAX);
+    fn find_inner(&self, part: &mut Part, left: &mut usize) {
+        let (inner, insts) = self.guards(&part.blocks[1..], *left);
+        *left -= insts;
+        part.inner = inner;
+        part.inner.iter_mut().for_each(|part| self.find_inner(part, left));
+    }
+
+    /// Those that there would be if code cost nothing, without what is in them, and the largest bundle that has them all.
+    pub fn all_guarded(&self) -> (Vec<Part>, usize) {
+        let (parts, insts) = self.guards(&self.regions.order, usize::MAX);
         (parts, MOST_INSTS / (insts / self.factor() as usize).max(1))
     }
 
-    /// The guarded parts with no more than so many instructions, and how many they have.
-    fn guards(&self, most: usize) -> (Vec<Vec<BlockId>>, usize) {
-        let mut parts: Vec<Vec<BlockId>> = Vec::new();
+    /// The guarded parts among blocks in the order of visits, with no more than so many instructions, and how many they have.
+    fn guards(&self, order: &[BlockId], most: usize) -> (Vec<Part>, usize) {
+        let mut parts: Vec<Part> = Vec::new();
         let (mut end, mut left) = (0, most);
-        for (at, &block) in self.regions.order.iter().enumerate() {
+        for (at, &block) in order.iter().enumerate() {
             if at >= end
-                && let Some((part, insts)) = self.guarded_from(block, left)
-                && !self.has_guarded_loop(&part, left)
+                && let Some((blocks, insts)) = self.guarded_from(block, left)
+                && order[at..].starts_with(&blocks)
+                && !self.has_guarded_loop(&blocks, left)
             {
-                end = at + part.len();
+                end = at + blocks.len();
                 left -= insts;
-                parts.push(part);
+                parts.push(Part { blocks, inner: Vec::new() });
             }
         }
         (parts, most - left)

@@ -128,7 +128,7 @@ impl Scheduler {
         Scheduler { kept: AtomicU64::new(bytes), ..self }
     }
 
-    /// Bytes that each of so many work-items reads and writes at least where that is more than the last cache.
+    /// Bytes that each of so many work-items reads and writes at least where the last cache has no room for all of them and anything else.
     pub(super) fn streams_from(&self, items: u64) -> u32 {
         let kept = match self.kept.load(Ordering::Relaxed) {
             0 => {
@@ -138,7 +138,7 @@ impl Scheduler {
             }
             kept => kept,
         };
-        u32::try_from(kept / items.max(1)).unwrap_or(u32::MAX).saturating_add(1)
+        u32::try_from(kept.div_ceil(items.max(1))).unwrap_or(u32::MAX)
     }
 
     pub fn threads(&self) -> usize {

@@ -20,6 +20,7 @@ use super::{Lowerer, interleaved};
 use crate::abi::{Coarsening, Variant};
 use crate::analysis::Analysis;
 use crate::analysis::func::{BlockId, Taken};
+use crate::analysis::guards::Part;
 use crate::analysis::leaves::Scalar;
 use crate::error::EngineError;
 use crate::jit::target::Target;
@@ -101,7 +102,7 @@ impl Bundle {
         target: &Target,
         first: WorkItems,
         mask: Mask,
-        guarded: &[Vec<BlockId>],
+        guarded: &[Part],
     ) -> Self {
         let mut lockstep = a.lockstep();
         let may_be_idle = has_barriers(a) && a.factor() > alike(a, target);
@@ -176,7 +177,7 @@ fn members(b: &Builder, first: WorkItems, variant: Variant, mask: Mask) -> Vec<S
 /// something between two of them that others have no part in, as in trees of sums: for those it would be done in vain. Memory that is accessed
 /// once for all of them is not: by itself, a sub-group that is not there would read anything, and leave it to the others. Nor is what all of them take
 /// from the first one.
-fn in_pieces(a: &Analysis<'_>, lockstep: &EntitySet<BlockId>, guarded: &[Vec<BlockId>]) -> Pieces {
+fn in_pieces(a: &Analysis<'_>, lockstep: &EntitySet<BlockId>, guarded: &[Part]) -> Pieces {
     let is_for_all = |block: BlockId, inst: &Inst| match inst.row().memory {
         Memory::None | Memory::Object | Memory::Lifetime => false,
         Memory::Read { .. } if a.builtins.contains_key(&inst.id(0)) => false,
@@ -195,7 +196,7 @@ fn in_pieces(a: &Analysis<'_>, lockstep: &EntitySet<BlockId>, guarded: &[Vec<Blo
     };
     let mut found = Pieces::default();
     for block in a.func.block_ids().filter(|block| may_be_idle(*block)) {
-        match guarded.iter().find(|part| part.contains(&block)).map(Vec::as_slice) {
+        match guarded.iter().map(|part| part.blocks.as_slice()).find(|part| part.contains(&block)) {
             Some([_]) => _ = found.alone.insert(block),
             None if a.factor() as usize > PIECE => _ = found.together.insert(block),
             _ => {}

@@ -18,6 +18,7 @@ use crate::analysis::Analysis;
 use crate::analysis::atomic_runs::AtomicRuns;
 use crate::analysis::carried::Move;
 use crate::analysis::func::{BlockId, Terminator};
+use crate::analysis::guards::Part;
 use crate::analysis::leaves::{Leaf, Scalar};
 use crate::analysis::linearization::Exit;
 use crate::analysis::loops::LoopId;
@@ -47,7 +48,7 @@ pub(super) struct Flow {
     pub(super) read_ahead: ReadAhead,
     pub(super) invariant_loads: InvariantLoads,
     /// Parts that are there twice (`analysis::guards`).
-    guarded: Vec<Vec<BlockId>>,
+    guarded: Vec<Part>,
     /// By the blocks where such parts begin.
     full_entries: FxHashMap<BlockId, FullEntry>,
     /// The part that is being made for sub-groups all of whose lanes are on.
@@ -85,7 +86,7 @@ enum Arrival {
 }
 
 impl Flow {
-    pub fn new(a: &Analysis<'_>, guarded: Vec<Vec<BlockId>>) -> Self {
+    pub fn new(a: &Analysis<'_>, guarded: Vec<Part>) -> Self {
         Flow {
             blocks: PrimaryMap::new(),
             borrowers: borrowers(a),
@@ -152,12 +153,7 @@ impl Lowerer<'_, '_> {
             self.flow.blocks.push(code);
         }
         let guarded = std::mem::take(&mut self.flow.guarded);
-        for part in &guarded {
-            let first = part[0];
-            let full = self.label(&format!("{first}.full"));
-            let again = a.loops.headed_by(first).map(|_| self.label(&format!("{first}.again")));
-            self.flow.full_entries.insert(first, FullEntry { full, again });
-        }
+        self.announce(&guarded);
         for &block in &a.regions.order {
             self.block(block, end)?;
         }
@@ -170,25 +166,39 @@ impl Lowerer<'_, '_> {
         Ok(())
     }
 
-    /// Lowers a guarded part once more, for sub-groups all of whose lanes are on. Where it ends, control goes where it does from the
-    /// other.
-    fn full_part(&mut self, part: &[BlockId], end: Label) -> Result<(), EngineError> {
+    /// Has blocks lead to the codes of guarded parts that begin with them, where all lanes are on.
+    fn announce(&mut self, parts: &[Part]) {
+        for part in parts {
+            let first = part.blocks[0];
+            let full = self.label(&format!("{first}.full"));
+            let again = self.a.loops.headed_by(first).map(|_| self.label(&format!("{first}.again")));
+            self.flow.full_entries.insert(first, FullEntry { full, again });
+        }
+    }
+
+    /// Lowers a guarded part once more, for sub-groups all of whose lanes are on, and so what is guarded in it. Where it ends, control goes where it does from
+    /// the other.
+    fn full_part(&mut self, part: &Part, end: Label) -> Result<(), EngineError> {
+        let Part { blocks: part, inner } = part;
         let owner = part[0];
-        self.flow.full = Some(Full { owner, blended: Mask::All, all_stay: None });
+        let around = self.flow.full.replace(Full { owner, blended: Mask::All, all_stay: None });
         // Where masks are looked at is there once.
         let others = &part[1..];
         let masked: Vec<BlockCode> = others.iter().map(|block| self.flow.blocks[*block].clone()).collect();
         for &block in others {
             self.flow.blocks[block] = self.new_block(block);
         }
+        self.announce(inner);
         // Nobody is idle here.
         let taking_turns: Vec<BlockId> =
             part.iter().copied().filter(|block| self.bundle.runs_alone(*block)).collect();
         taking_turns.iter().for_each(|block| _ = self.bundle.lockstep.insert(*block));
         part.iter().try_for_each(|block| self.block(*block, end))?;
+        inner.iter().try_for_each(|part| self.full_part(part, end))?;
         taking_turns.iter().for_each(|block| _ = self.bundle.lockstep.remove(*block));
         others.iter().zip(masked).for_each(|(block, code)| self.flow.blocks[*block] = code);
-        self.flow.full = None;
+        inner.iter().for_each(|part| _ = self.flow.full_entries.remove(&part.blocks[0]));
+        self.flow.full = around;
         Ok(())
     }
 

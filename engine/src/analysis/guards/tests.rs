@@ -19,7 +19,7 @@ fn guarded(condition: &str, inside: &str) -> Vec<u32> {
 fn first_part(body: &str) -> Vec<u32> {
     of_blocks(body, VARIANT, |analysis| {
         let parts = analysis.guarded(Worth::More);
-        let first = parts.first().map(Vec::as_slice).unwrap_or_default();
+        let first = parts.first().map(|part| part.blocks.as_slice()).unwrap_or_default();
         (0..analysis.func.blocks.len() as u32).filter(|number| first.contains(&block(*number))).collect()
     })
 }
@@ -30,6 +30,28 @@ fn a_comparison_of_ids_with_a_bound_is_a_guard() {
     assert_eq!(guarded("%is = OpSGreaterThanEqual %bool %any_ulong %x", ROW), [1]);
     let both = "%low = OpUGreaterThan %bool %x %ulong_1\n%high = OpULessThan %bool %x %any_ulong\n";
     assert_eq!(guarded(&format!("{both}%is = OpLogicalAnd %bool %low %high"), ROW), [1]);
+}
+
+#[test]
+fn what_is_guarded_in_a_part_is_a_part_of_it() {
+    let inner = |condition: &str| {
+        format!(
+            "{IDS}%is = OpULessThan %bool %x %any_ulong\nOpBranchConditional %is %outer %behind\n%outer = OpLabel\n{condition}\n\
+             OpBranchConditional %inside %inner %join\n%inner = OpLabel\n{ROW}OpBranch %join\n%join = OpLabel\n\
+             OpStore %at2 %uint_1\nOpBranch %behind\n%behind = OpLabel"
+        )
+    };
+    let inner = |condition: &str| {
+        let row = "%at2 = OpInBoundsPtrAccessChain %to_uint %pointer %x\n";
+        of_blocks(&inner(&format!("{row}{condition}")), VARIANT, |analysis| {
+            let parts = analysis.guarded(Worth::More);
+            let [part] = &parts[..] else { panic!("{parts:?}") };
+            part.inner.iter().map(|part| part.blocks.len()).collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(inner("%inside = OpINotEqual %bool %x %ulong_1"), [1]);
+    let data = "%data = OpLoad %uint %at2\n%inside = OpULessThan %bool %data %any_uint";
+    assert!(inner(data).is_empty());
 }
 
 #[test]
