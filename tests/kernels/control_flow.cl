@@ -445,3 +445,14 @@ __kernel void never_entered(__global const int *in, __global int *out, uint n)
             ;
     out[i] += in[i];
 }
+
+// What the loop is left with is one summand, and in one of its two exits both.
+__kernel void both_summands(__global const uint *in, __global const uint *by, __global uint *out)
+{
+    uint gid = (uint)get_global_id(0);
+    uint v = gid, i = 0;
+    do
+        v *= by[gid];
+    while (++i < (v & 3u) && v != in[gid]);
+    out[gid] = v + in[gid];
+}

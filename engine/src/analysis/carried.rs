@@ -15,6 +15,7 @@ use super::loops::LoopId;
 use super::shapes::Shape;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv_env::Id;
+use std::cell::LazyCell;
 
 /// Phis of loops and what lanes take out, in one place.
 #[derive(Default)]
@@ -67,6 +68,7 @@ impl Carried {
                 && !far.contains(&id)
                 && may_share(block, id)
         };
+        let last_uses = LazyCell::new(|| last_uses(a));
         for (id, this) in a.loops.loops.iter().filter(|(id, _)| a.control.divergent_loops.contains(*id)) {
             for phi in &a.func.blocks[this.header].phis {
                 let next = phi.from(this.latch);
@@ -79,7 +81,8 @@ impl Carried {
                 }
                 let is_taken_out = taken_out.contains(&value);
                 let place = Place { inside: id, header: this.header, phi: phi.result, is_taken_out };
-                let behind = own.is_none().then(|| found.behind(a, place, value, may_share)).flatten();
+                let behind =
+                    own.is_none().then(|| found.behind(a, place, value, &last_uses, may_share)).flatten();
                 let is_selected =
                     own.is_none() && !found.joins.contains_key(&value) && is_selected(a, value, phi.result);
                 let is_kept = is_taken_out || behind.is_some();
@@ -103,6 +106,7 @@ impl Carried {
         a: &Analysis<'_>,
         place: Place,
         next: Id,
+        last_uses: &FxHashMap<Id, u32>,
         may_share: impl Fn(BlockId, Id) -> bool,
     ) -> Option<Id> {
         let this = a.loops.get(place.inside);
@@ -112,8 +116,15 @@ impl Carried {
         targets.dedup();
         targets.retain(|to| left(*to).count() == 1);
         let joins = targets.iter().flat_map(|to| a.func.blocks[*to].phis.iter().map(move |join| (*to, join)));
-        let joins =
-            joins.filter(|(to, join)| !self.joins.contains_key(&join.result) && may_share(*to, join.result));
+        // Who comes there with something else has that in the place from then on.
+        let is_needed =
+            |to: BlockId, of: Id| last_uses.get(&of).is_some_and(|at| *at >= a.regions.position[to]);
+        let joins = joins.filter(|(to, join)| {
+            !self.joins.contains_key(&join.result)
+                && may_share(*to, join.result)
+                && !is_needed(*to, next)
+                && !is_needed(*to, place.phi)
+        });
         let held = joins.map(|(to, join)| {
             let from_inside = this.exits.iter().filter(|(_, target)| *target == to);
             let is_held =
@@ -194,6 +205,21 @@ impl Carried {
     pub fn value_of(&self, phi: Id) -> Option<Id> {
         self.values.get(&phi).copied()
     }
+}
+
+/// Where in the order of blocks values are used for the last time. A phi uses them where they come from.
+fn last_uses(a: &Analysis<'_>) -> FxHashMap<Id, u32> {
+    let mut last: FxHashMap<Id, u32> = FxHashMap::default();
+    let mut uses = |block: BlockId, id: Id| {
+        let at = a.regions.position[block];
+        last.entry(id).and_modify(|last| *last = at.max(*last)).or_insert(at);
+    };
+    for (at, block) in &a.func.blocks {
+        let of_insts = block.insts.iter().flat_map(|inst| inst.ids()).chain(block.term.used());
+        of_insts.for_each(|id| uses(at, id));
+        block.phis.iter().flat_map(|phi| &phi.incoming).for_each(|(pred, id)| uses(*pred, *id));
+    }
+    last
 }
 
 /// Whether what is next for a phi of a loop is, on some ways through an iteration, the phi itself.

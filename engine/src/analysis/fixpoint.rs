@@ -169,7 +169,7 @@ impl Analysis<'_> {
     }
 
     /// Whether work-items bring different values to a phi.
-    pub(super) fn blends(&self, block: BlockId, place: usize) -> bool {
+    pub fn blends(&self, block: BlockId, place: usize) -> bool {
         if self.variant.width == 1 || !self.control.blended.contains(block) {
             return false;
         }

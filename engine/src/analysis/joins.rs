@@ -10,9 +10,12 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::{Decoration, Op, StorageClass};
 use spirv_env::{Id, Inst, Operand};
+use std::collections::VecDeque;
 
 /// Instructions that are computed again in front of a block's own for one of its phis, at most.
 const MOST_INSTS: usize = 8;
+/// Phis of a block that are compared with each other, at most.
+const MOST_COMPARED: usize = 64;
 
 /// Instructions that may be computed elsewhere, by their results.
 pub(super) type Plain = FxHashMap<Id, Inst>;
@@ -73,10 +76,39 @@ pub fn compute_behind(func: &mut Func<'_>) {
                 None => kept.push(phi),
             }
         }
+        made.extend(widened_behind(&plain, &mut kept));
         let block = &mut func.blocks[block];
         block.phis = kept;
         block.insts.splice(0..0, made);
     }
+}
+
+/// Takes away phis of what is widened before where there is one of the same numbers as they are, and returns what widens that: compilers
+/// keep an index and what an address takes of it.
+fn widened_behind(plain: &Plain, phis: &mut Vec<Phi>) -> VecDeque<Inst> {
+    let mut made = VecDeque::new();
+    let mut at = 0;
+    while at < phis.len() && phis.len() <= MOST_COMPARED {
+        let phi = &phis[at];
+        let widened = phi.incoming.iter().map(|(pred, id)| Some((*pred, plain.get(id)?)));
+        let narrow = widened.collect::<Option<SmallVec<[_; 4]>>>().and_then(|widened| {
+            let (_, first) = *widened.first()?;
+            let is_alike =
+                |inst: &Inst| inst.op == first.op && matches!(inst.op, Op::SConvert | Op::UConvert);
+            let brings = |of: &Phi| widened.iter().all(|(pred, inst)| of.from(*pred) == Some(inst.id(0)));
+            let of = phis.iter().find(|of| of.result != phi.result && brings(of))?;
+            widened.iter().all(|(_, inst)| is_alike(inst)).then_some((first.op, of.result))
+        });
+        let Some((op, of)) = narrow else {
+            at += 1;
+            continue;
+        };
+        let phi = phis.remove(at);
+        let operands = SmallVec::from_iter([Operand::Id(of)]);
+        // Of two in a row, the one that is found later is in front.
+        made.push_front(Inst { op, ty: Some(phi.ty), result: Some(phi.result), operands, line: None });
+    }
+    made
 }
 
 /// The instructions that may be computed elsewhere, by their results. Built-ins are the same wherever they are read.

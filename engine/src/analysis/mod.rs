@@ -8,6 +8,7 @@ pub mod axis;
 mod beside;
 pub mod both_ways;
 pub mod branches;
+pub mod brought_loads;
 pub mod builtins;
 pub mod bundles;
 pub mod calls;

@@ -813,7 +813,7 @@ impl Lowerer<'_, '_> {
         let a = self.a;
         let blended = a.control.blended.contains(to) && self.w > 1;
         let mut moves: SmallVec<[(Id, bool, super::values::Val); 4]> = SmallVec::new();
-        for phi in &a.func.blocks[to].phis {
+        for (place, phi) in a.func.blocks[to].phis.iter().enumerate() {
             if self.bundle.at > 0 && a.is_common(to, phi.result) {
                 continue;
             }
@@ -823,7 +823,8 @@ impl Lowerer<'_, '_> {
                 let blended = match self.uses.carried.on_edge(a, [from, to], phi.result, value) {
                     Move::Held => continue,
                     Move::Blended => true,
-                    Move::Free => blended,
+                    // Of what is the same on all ways, the first lane's number may stand for all.
+                    Move::Free => blended && a.blends(to, place),
                 };
                 let form = self.packing_of(phi.result);
                 let val = self.packed(form, |this| this.value(value))?;

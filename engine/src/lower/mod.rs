@@ -92,9 +92,9 @@ use crate::analysis::members::Members;
 use crate::analysis::packed::Packing;
 use crate::analysis::together;
 use crate::analysis::{
-    arguments, both_ways, branches, cas_loops, cfg, choices, elements, exits, handed_on, idle, in_turn,
-    interior, invariants, joins, late_loads, loops, mem2reg, moves, narrow_counters, numbering, places,
-    quotients, repetition, rotation, sides, simplify,
+    arguments, both_ways, branches, brought_loads, cas_loops, cfg, choices, elements, exits, handed_on, idle,
+    in_turn, interior, invariants, joins, late_loads, loops, mem2reg, moves, narrow_counters, numbering,
+    places, quotients, repetition, rotation, sides, simplify,
 };
 use crate::error::EngineError;
 use crate::jit::choice::AtLeast;
@@ -400,6 +400,7 @@ pub(crate) fn prepared(mut func: Func<'_>) -> Func<'_> {
     repetition::run_once(&mut func);
     late_loads::load_late(&mut func);
     handed_on::hand_on(&mut func);
+    brought_loads::take_from_ways(&mut func);
     exits::leave_together(&mut func);
     exits::bring_out(&mut func);
     idle::leave_where_idle(&mut func);

@@ -591,6 +591,7 @@ impl Lowerer<'_, '_> {
         match slot.vector {
             None => self.store_slot(slot, reg),
             Some(vector) => {
+                debug_assert!(!slot.has_scalar(), "what lanes bring of their own has no first lane's number");
                 let old = self.b.load(scalar, slot.lanes, vector, 1);
                 let new = self.b.select(mask, self.spread(reg, slot.lanes), old);
                 self.b.store(new, vector, 1);

@@ -508,3 +508,42 @@ fn loops_in_loops_left_in_several_ways() {
 fn a_loop_without_end_that_nobody_enters() {
     check("never_entered", -100, 100, |v, before| v + before);
 }
+
+#[test]
+fn what_a_loop_and_the_code_behind_it_compute_alike() {
+    let kernel = Module::named("control_flow_o0").kernel("skipped_loop");
+    let n = 256;
+    let mut random = Random::new(7);
+    let (input, before) = (random.ints(n, -100, 100), random.ints(2 * n, 1, 100));
+    let out = platform().buffer(&before);
+    kernel.run_1d(n, 64, &[&platform().buffer(&input), &out, &(n as u32)]);
+    let mut want = before;
+    for (at, value) in input.iter().enumerate() {
+        if value % 2 != 0 {
+            want[2 * at + 1] = 0;
+        }
+    }
+    assert_same("skipped_loop", &out, &want);
+}
+
+#[test]
+fn what_a_loop_is_left_with_is_used_beside_what_its_exits_bring() {
+    let kernel = Module::named("control_flow").kernel("both_summands");
+    let n = 256;
+    let mut random = Random::new(8);
+    let (input, by) = (random.ints(n, -50, 50), random.ints(n, -50, 50));
+    let out = platform().buffer(&vec![0; n]);
+    kernel.run_1d(n, 64, &[&platform().buffer(&input), &platform().buffer(&by), &out]);
+    let want = |(at, (&x, &by)): (usize, (&i32, &i32))| {
+        let (mut v, mut i) = (at as i32, 0);
+        loop {
+            v = v.wrapping_mul(by);
+            i += 1;
+            if i >= v & 3 || v == x {
+                return v.wrapping_add(x);
+            }
+        }
+    };
+    let want: Vec<i32> = input.iter().zip(&by).enumerate().map(want).collect();
+    assert_same("both_summands", &out, &want);
+}

@@ -215,10 +215,16 @@ const IMAGE_ACCESS: usize = 30;
 pub(super) const SHARED_REGISTERS: usize = 4;
 /// Cycles until a result can be used, of most vector instructions.
 const LATENCY: usize = 4;
+/// The same of those of integers, and what is made of them by way of masks.
+const LATENCY_OF_INTEGERS: usize = 2;
 /// Instructions that wait for each other which take as long as a gather.
 const GATHER: usize = 5;
 /// The same of a row of which some lanes are on.
 const ROW: usize = 2;
+/// What a loop's mask is from a comparison to what is kept for those who are in it, in instructions of vectors, and how many wait for each other: where that is in one register, and
+/// where it is in several, for which masks are put together and taken apart.
+const MASK: (usize, usize) = (4, 2);
+const MASK_OF_SEVERAL: (usize, usize) = (12, 4);
 /// Instructions that it takes as long as to load what was stored just now.
 const FORWARD: usize = 2;
 /// Vector instructions that a CPU begins in a cycle.
@@ -293,6 +299,7 @@ fn wanted(a: &Analysis<'_>, simd_bits: u32) -> usize {
     let in_step = |block: BlockId| lockstep.contains(block) && has_column(a, block);
     let at_columns = if a.func.block_ids().any(in_step) { AT_A_COLUMN } else { 1 };
     let pointers = LazyCell::new(|| Pointers::new(&a.func));
+    let left = left_with(a);
     let in_loop = |(id, this): (LoopId, &Loop)| {
         let inside = |block: &BlockId| lockstep.contains(*block);
         if !this.blocks.iter().all(inside) {
@@ -300,10 +307,14 @@ fn wanted(a: &Analysis<'_>, simd_bits: u32) -> usize {
         }
         let own: usize = this.blocks.iter().map(|block| own_vector_insts(a, *block, simd_bits)).sum();
         let Chains { recurrence, longest } = chains(a, this);
-        let through_masks = if own <= LARGE_IF_DIVERGENT { through_masks(a, id, this) } else { 0 };
+        let (mut through_masks, mut of_leaving) = (0, 0);
+        if own <= LARGE_IF_DIVERGENT {
+            through_masks = self::through_masks(a, id, this);
+            of_leaving = left.get(&id).map_or(0, |left| wanted_to_leave(a, this, left, own, simd_bits));
+        }
         let recurrence = recurrence.max(through_memory(a, this, &pointers)).max(through_masks);
         let from_iterations = (recurrence * LATENCY * ISSUE + own / 2) / own.max(1);
-        let wanted = from_iterations.max(wanted_for_chain(longest, own));
+        let wanted = from_iterations.max(wanted_for_chain(longest, own)).max(of_leaving);
         let wanted = match wanted {
             0 | 1 => 1,
             _ => wanted.min(MOST_LINES / (a.lines_of_a_lane(id) * a.variant.width as usize).max(1)).max(1),
@@ -567,6 +578,28 @@ fn through_masks(a: &Analysis<'_>, id: LoopId, this: &Loop) -> usize {
         conditions().filter_map(|cond| depth.get(&cond)).max().map(|steps| of_load + steps)
     };
     loads.filter_map(to_question).max().unwrap_or(0)
+}
+
+/// Sub-groups side by side that keep the CPU busy where what says who goes on with a loop is made of what lanes keep when they leave it, as a sum that has converged: what it is
+/// in the next iteration, for those who are in it, waits for that.
+fn wanted_to_leave(a: &Analysis<'_>, this: &Loop, left: &FxHashSet<Id>, own: usize, simd_bits: u32) -> usize {
+    let conditions = || this.exits.iter().filter_map(|(block, _)| a.func.blocks[*block].term.condition());
+    let phis = &a.func.blocks[this.header].phis;
+    let is_kept = |phi: &&Phi| {
+        let next = phi.from(this.latch).into_iter();
+        !a.is_common(this.header, phi.result) && next.chain([phi.result]).any(|id| left.contains(&id))
+    };
+    let of_phi = |phi: &Phi| {
+        let depth = depths(a, this, phi.result);
+        let asked = conditions().filter_map(|cond| depth.get(&cond)).max()?;
+        let (insts, steps) = if registers(a, phi.result, simd_bits) > 1 { MASK_OF_SEVERAL } else { MASK };
+        let all = own + insts;
+        let leaves = a.leaves.get(phi.ty);
+        let is_float = leaves.is_some_and(|leaves| leaves.iter().any(|leaf| leaf.scalar.is_float()));
+        let latency = if is_float { LATENCY } else { LATENCY_OF_INTEGERS };
+        Some(((asked + steps) * latency * ISSUE + all / 2) / all)
+    };
+    phis.iter().filter(is_kept).filter_map(of_phi).max().unwrap_or(0)
 }
 
 /// Whether a bundle can run the kernel: no sub-group waits for another in a way that lockstep would not end.
