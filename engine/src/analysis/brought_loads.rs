@@ -27,8 +27,8 @@ const MOST_WAYS: usize = 6;
 const MOST_OF_WAY: usize = 6;
 /// Instructions that an address is made of, at most, from operand to operand.
 const MOST_DEPTH: u32 = 8;
-/// Comparisons of values in all, so that hostile modules take no longer than others.
-const MOST_LOOKS: usize = 1 << 18;
+/// Instructions and values that are looked at in all, so that hostile modules take no longer than others.
+const MOST_LOOKS: usize = 1 << 20;
 
 /// Replaces such loads by phis.
 pub fn take_from_ways(func: &mut Func<'_>) {
@@ -229,6 +229,7 @@ impl Ways<'_> {
         let mut block = way.pred;
         for _ in 0..MOST_OF_WAY {
             for inst in func.blocks[block].insts.iter().rev() {
+                self.left = self.left.checked_sub(1)?;
                 let is_load = inst.op == Op::Load && !inst.is_volatile();
                 let is_store = inst.op == Op::Store && !inst.is_volatile();
                 if is_load && !is_latch && inst.ty == load.ty || is_store {

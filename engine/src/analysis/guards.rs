@@ -22,6 +22,8 @@ const MOST_INSTS: usize = 700;
 const IF_MET_IN: usize = 3;
 /// Of these, what each lane does for itself: divisions of integers, accesses that are no rows.
 const LANE_BY_LANE: usize = 40;
+/// Blocks of a part that is looked through for others in it.
+const MOST_BLOCKS: usize = 64;
 /// Lanes that a stride is as long as, at least.
 const LEAST_STRIDE: u64 = 64;
 /// Comparisons, and what joins them, that are looked through from a condition.
@@ -58,6 +60,9 @@ impl Analysis<'_> {
     }
 
     fn find_inner(&self, part: &mut Part, left: &mut usize) {
+        if part.blocks.len() > MOST_BLOCKS {
+            return;
+        }
         let (inner, insts) = self.guards(&part.blocks[1..], *left);
         *left -= insts;
         part.inner = inner;

@@ -14,8 +14,9 @@ use std::collections::VecDeque;
 
 /// Instructions that are computed again in front of a block's own for one of its phis, at most.
 const MOST_INSTS: usize = 8;
-/// Phis of a block that are compared with each other, at most.
+/// Phis of a block that are compared with each other, at most, and ways to it.
 const MOST_COMPARED: usize = 64;
+const MOST_WAYS: usize = 16;
 
 /// Instructions that may be computed elsewhere, by their results.
 pub(super) type Plain = FxHashMap<Id, Inst>;
@@ -90,7 +91,8 @@ fn widened_behind(plain: &Plain, phis: &mut Vec<Phi>) -> VecDeque<Inst> {
     let mut at = 0;
     while at < phis.len() && phis.len() <= MOST_COMPARED {
         let phi = &phis[at];
-        let widened = phi.incoming.iter().map(|(pred, id)| Some((*pred, plain.get(id)?)));
+        let ways = if phi.incoming.len() > MOST_WAYS { &[] } else { phi.incoming.as_slice() };
+        let widened = ways.iter().map(|(pred, id)| Some((*pred, plain.get(id)?)));
         let narrow = widened.collect::<Option<SmallVec<[_; 4]>>>().and_then(|widened| {
             let (_, first) = *widened.first()?;
             let is_alike =
